@@ -1,0 +1,73 @@
+"""Which of two methods is better, by each of the three ways to tell (OOPS, section 2.3 and 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InputError
+from .intervals import Interval, closed_interval, open_interval, paired_interval
+
+__all__ = ["CONCLUSION", "compare", "conclusions"]
+
+CONCLUSION = {1: "+", -1: "−", 0: "0"}  # as the paper prints them
+
+
+def compare(a: Interval, b: Interval) -> int:
+    """+1 if a is better, -1 if b is, 0 if nothing can be concluded.
+
+    Two closed or two open intervals are conclusive when they do not meet (OOPS, equation 4).
+
+    Raises
+    ------
+    InputError
+        The intervals differ in kind or level, or are paired (whose own ``conclusion`` says it).
+    """
+    if a.kind != b.kind or a.level != b.level or a.kind == "paired":
+        raise InputError(
+            f"cannot compare a {a.kind} interval at {a.level} with a {b.kind} one at {b.level}; "
+            "two closed or two open ones at one level are allowed"
+        )
+    return 0 if a.meets(b) else int(np.sign(a.mean - b.mean))
+
+
+def conclusions(accuracies: Mapping[str, ArrayLike], kind: str, level: float = 0.95) -> np.ndarray:
+    """Every method against every other.
+
+    Parameters
+    ----------
+    accuracies : mapping of M names to (T,) arrays
+        Accuracy of each task; for 'paired' all on the same tasks.
+    kind : str
+        'closed', 'open' or 'paired'.
+    level : float
+        Nominal coverage.
+
+    Returns
+    -------
+    (M, M) int array
+        Entry (i, j) is +1 where method i is better than j, -1 where it is worse, else 0.
+        Antisymmetric; no correction for the number of comparisons, as in the paper.
+
+    Raises
+    ------
+    InputError
+        Unknown kind, and as for the intervals.
+    """
+    methods = list(accuracies.values())
+    if kind == "paired":
+        verdict = lambda i, j: paired_interval(methods[i], methods[j], level).conclusion  # noqa: E731
+    elif kind in ("closed", "open"):
+        interval = closed_interval if kind == "closed" else open_interval
+        single = [interval(m, level) for m in methods]
+        verdict = lambda i, j: compare(single[i], single[j])  # noqa: E731
+    else:
+        raise InputError(f"kind = {kind}; closed, open and paired are allowed")
+    out = np.zeros((len(methods), len(methods)), dtype=int)
+    for i in range(len(methods)):
+        for j in range(i):
+            out[i, j] = verdict(i, j)
+            out[j, i] = -out[i, j]
+    return out

@@ -1,0 +1,299 @@
+"""Few-shot tasks as index arrays, and the two samplers of the OOPS paper.
+
+A task holds no pixels: it names, by their index in a bank, the labelled images a learner may
+look at (the support) and those it is tested on (the query). The same arrays serve balanced and
+imbalanced tasks, repeated images (bootstrap), and tasks of unequal size (padding with -1).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from .errors import InputError
+from .paths import replace_file
+
+__all__ = ["Tasks", "sample_closed", "sample_open"]
+
+PAD = -1
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """T tasks of at most K classes each.
+
+    Attributes
+    ----------
+    support, query : (T, n) integer arrays
+        Indices into a bank; -1 is padding. An index may be repeated within a support.
+    support_label, query_label : (T, n) integer arrays
+        In-task labels 0 … ways-1; -1 exactly where the index is padding.
+    ways : int
+        K, the number of classes in a task.
+    sampler : dict
+        How the tasks were drawn (name, parameters, seed); plain JSON values.
+
+    Raises
+    ------
+    InputError
+        If the shapes disagree, a label is out of range, padding of index and label disagree,
+        or a task has an empty support or query.
+    """
+
+    support: np.ndarray
+    support_label: np.ndarray
+    query: np.ndarray
+    query_label: np.ndarray
+    ways: int
+    sampler: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        for name in ("support", "query"):
+            index, label = getattr(self, name), getattr(self, f"{name}_label")
+            if index.ndim != 2 or index.shape != label.shape:
+                raise InputError(
+                    f"{name}: index shape {index.shape} and label shape {label.shape}; "
+                    "both must be the same (tasks, images)"
+                )
+            if len(index) != len(self.support):
+                raise InputError(f"{name}: {len(index)} tasks, support has {len(self.support)}")
+            if not np.issubdtype(index.dtype, np.integer) or not np.issubdtype(label.dtype, np.integer):
+                raise InputError(f"{name}: dtypes {index.dtype}, {label.dtype}; both must be integers")
+            if ((index < 0) != (label < 0)).any() or (index < PAD).any() or (label < PAD).any():
+                raise InputError(f"{name}: padding is -1 in index and label alike")
+            if (label >= self.ways).any():
+                raise InputError(f"{name}_label: {label.max()} is not below ways = {self.ways}")
+            if len(index) and (label.max(axis=1, initial=PAD) < 0).any():
+                raise InputError(f"{name}: task {int((label.max(axis=1) < 0).argmax())} is empty")
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    def __getitem__(self, rows: slice | np.ndarray) -> Tasks:
+        """The tasks of ``rows`` (a slice or an index array), as Tasks."""
+        return Tasks(
+            self.support[rows], self.support_label[rows], self.query[rows], self.query_label[rows],
+            self.ways, self.sampler,
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of what a learner sees: the four arrays and ``ways``."""
+        sha = hashlib.sha256(str(self.ways).encode())
+        for array in (self.support, self.support_label, self.query, self.query_label):
+            sha.update(str(array.shape).encode())
+            sha.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+        return sha.hexdigest()
+
+    def check_bank(self, n_images: int) -> None:
+        """Raise `InputError` if a task names an image that a bank of ``n_images`` lacks."""
+        top = max(self.support.max(initial=PAD), self.query.max(initial=PAD))
+        if top >= n_images:
+            raise InputError(f"a task names image {top}; the bank has {n_images} images")
+
+    def save(self, path: str | Path) -> None:
+        """Write to ``path`` as an .npz without pickles (temporary name, then rename)."""
+
+        def write(part: Path) -> None:
+            with open(part, "wb") as file:
+                np.savez_compressed(
+                    file, support=self.support, support_label=self.support_label, query=self.query,
+                    query_label=self.query_label, ways=self.ways, sampler=json.dumps(self.sampler),
+                )
+
+        replace_file(Path(path), write)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tasks:
+        """Read what `save` wrote."""
+        with np.load(path, allow_pickle=False) as z:
+            return cls(
+                z["support"], z["support_label"], z["query"], z["query_label"],
+                int(z["ways"]), json.loads(str(z["sampler"])),
+            )
+
+
+def sample_closed(
+    labels: np.ndarray, *, tasks: int, ways: int = 5, shots: int | Sequence[int] = 5,
+    queries: int | Sequence[int] = 15, seed: int = 0, skip_small_classes: bool = False,
+) -> Tasks:
+    """Draw tasks with reuse of images between tasks (OOPS, Algorithm 1).
+
+    Each task takes ``ways`` classes, then images without repetition inside the task; the next
+    task starts from the whole data again. The first t tasks are the same whatever ``tasks`` is.
+
+    Parameters
+    ----------
+    labels : (N,) integers
+        The class of each image.
+    tasks : int
+        T, at least 2 (an interval needs a variance).
+    ways : int
+        K, classes a task.
+    shots, queries : int or K ints
+        Images a class in the support (S) and in the query (Q); a sequence gives imbalanced tasks.
+    seed : int
+        Same seed, same tasks.
+    skip_small_classes : bool
+        Leave out classes with fewer than S + Q images instead of raising.
+
+    Raises
+    ------
+    InputError
+        More ways than classes, shots + queries beyond a class, fewer than 2 tasks.
+    """
+    if tasks < 2:
+        raise InputError(f"tasks = {tasks}; at least 2 are needed")
+    shots, queries = _per_class("shots", shots, ways), _per_class("queries", queries, ways)
+    order, start, size = _by_class(labels, ways, shots, queries, skip_small_classes)
+    class_rng, image_rng, order_rng = _streams(seed, 3)
+
+    chosen = class_rng.random((tasks, len(size))).argsort(axis=1)[:, :ways]
+    m = int((shots + queries).max())
+    uniform = image_rng.random((tasks, ways, m))
+    shuffle = order_rng.random((tasks, ways, m))
+    picks = []
+    for k in range(ways):
+        take = shots[k] + queries[k]
+        within = _distinct(uniform[:, k, :take], size[chosen[:, k]])
+        within = np.take_along_axis(within, shuffle[:, k, :take].argsort(axis=1), axis=1)
+        picks.append(order[start[chosen[:, k], None] + within])
+    return _assemble(picks, shots, queries, _description("closed", ways, shots, queries, seed, tasks=tasks))
+
+
+def sample_open(
+    labels: np.ndarray, *, ways: int = 5, shots: int | Sequence[int] = 5,
+    queries: int | Sequence[int] = 15, seed: int = 0, max_tasks: int | None = None,
+    skip_small_classes: bool = False,
+) -> Tasks:
+    """Draw tasks that share no image, until the data are used up (OOPS, Algorithm 2).
+
+    Each task takes ``ways`` classes at random among those with at least S + Q images left, and
+    uses its images up. It stops when fewer than ``ways`` such classes are left. Time and memory
+    are linear in the number of images.
+
+    Parameters
+    ----------
+    max_tasks : int, optional
+        Stop after so many tasks (the released code stops at 2,000; the paper at exhaustion).
+    labels, ways, shots, queries, seed, skip_small_classes
+        As for `sample_closed`.
+
+    Raises
+    ------
+    InputError
+        As for `sample_closed`; also if the data hold fewer than 2 tasks.
+    """
+    if max_tasks is not None and max_tasks < 2:
+        raise InputError(f"max_tasks = {max_tasks}; at least 2 are needed")
+    shots, queries = _per_class("shots", shots, ways), _per_class("queries", queries, ways)
+    order, start, size = _by_class(labels, ways, shots, queries, skip_small_classes)
+    image_rng, class_rng = _streams(seed, 2)
+    # One shuffle a class; drawing the next images of a shuffled class is drawing at random.
+    for first, n in zip(start, size):
+        image_rng.shuffle(order[first : first + n])
+
+    need = (shots + queries).tolist()
+    enough = max(need)
+    left, used = size.tolist(), [0] * len(size)
+    eligible = [c for c, n in enumerate(left) if n >= enough]
+    rows: list[int] = []  # class, then position in it, flat: K pairs a task
+    limit = max_tasks if max_tasks is not None else len(order)
+    tasks, block, at = 0, [], 0
+    while len(eligible) >= ways and tasks < limit:
+        if at + ways > len(block):
+            block, at = class_rng.random(ways * 4096).tolist(), 0
+        n = len(eligible)
+        for k in range(ways):  # the first K steps of a Fisher-Yates shuffle
+            j = k + int(block[at + k] * (n - k))
+            eligible[k], eligible[j] = eligible[j], eligible[k]
+            c = eligible[k]
+            rows += (c, used[c])
+            used[c] += need[k]
+            left[c] -= need[k]
+        at += ways
+        for k in reversed(range(ways)):
+            if left[eligible[k]] < enough:
+                eligible[k] = eligible[-1]
+                eligible.pop()
+        tasks += 1
+    if tasks < 2:
+        raise InputError(
+            f"the data hold {tasks} task{'s' * (tasks != 1)} of {ways} ways and up to {enough} images a class "
+            "without reuse; at least 2 are needed: lower ways, shots or queries"
+        )
+    rows = np.array(rows).reshape(tasks, ways, 2)
+    first = start[rows[..., 0]] + rows[..., 1]
+    picks = [order[first[:, k, None] + np.arange(need[k])] for k in range(ways)]
+    return _assemble(picks, shots, queries, _description("open", ways, shots, queries, seed, max_tasks=max_tasks))
+
+
+def _streams(seed: int, n: int) -> list[np.random.Generator]:
+    return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(n)]
+
+
+def _per_class(name: str, count: int | Sequence[int], ways: int) -> np.ndarray:
+    counts = np.atleast_1d(np.asarray(count))
+    if ways < 2:
+        raise InputError(f"ways = {ways}; at least 2 are needed")
+    if counts.dtype.kind not in "iu" or counts.min() < 1:
+        raise InputError(f"{name} = {count}; whole numbers of at least 1 are allowed")
+    if counts.size not in (1, ways):
+        raise InputError(f"{name} = {count}; one number, or one for each of {ways} ways")
+    return np.broadcast_to(counts, ways)
+
+
+def _by_class(labels, ways, shots, queries, skip_small_classes):
+    """Image indices sorted by class, and where each class starts and how many it has."""
+    labels = np.asarray(labels)
+    classes, size = np.unique(labels, return_counts=True)
+    if ways > len(classes):
+        raise InputError(f"ways = {ways}; the data have {len(classes)} classes")
+    order = np.argsort(labels, kind="stable").astype(np.int64 if len(labels) > 2**31 - 1 else np.int32)
+    start = np.cumsum(size) - size
+    enough = int((shots + queries).max())
+    small = size < enough
+    if small.any() and not skip_small_classes:
+        worst = int(size.argmin())
+        raise InputError(
+            f"shots + queries = {enough}; class {classes[worst]} has {size[worst]} images "
+            "(lower them, or skip small classes)"
+        )
+    if (~small).sum() < ways:
+        raise InputError(
+            f"ways = {ways}; {(~small).sum()} classes have shots + queries = {enough} images or more"
+        )
+    return order, start[~small], size[~small]
+
+
+def _distinct(uniform: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Rows of distinct integers in [0, n), each set equally likely (Floyd 1987), from uniforms."""
+    rows, m = uniform.shape
+    out = np.empty((rows, m), dtype=np.int64)
+    for i in range(m):
+        top = n - m + i
+        draw = (uniform[:, i] * (top + 1)).astype(np.int64)
+        taken = (out[:, :i] == draw[:, None]).any(axis=1)
+        out[:, i] = np.where(taken, top, draw)
+    return out
+
+
+def _assemble(picks: list[np.ndarray], shots, queries, sampler: dict) -> Tasks:
+    """Tasks from one (T, S_k + Q_k) index array a class: shots first, then queries."""
+    tasks, ways = len(picks[0]), len(picks)
+    label = [np.repeat(np.arange(ways), n) for n in (shots, queries)]
+    label = [np.broadcast_to(row, (tasks, len(row))) for row in label]
+    support = np.concatenate([p[:, :s] for p, s in zip(picks, shots)], axis=1)
+    query = np.concatenate([p[:, s:] for p, s in zip(picks, shots)], axis=1)
+    return Tasks(support, label[0], query, label[1], ways, sampler)
+
+
+def _description(name: str, ways: int, shots, queries, seed: int, **more) -> dict:
+    plain = [int(x[0]) if (x == x[0]).all() else [int(v) for v in x] for x in (shots, queries)]
+    return {"sampling": name, "ways": ways, "shots": plain[0], "queries": plain[1], "seed": seed, **more}

@@ -1,0 +1,73 @@
+"""The data sets that ship with the book: one Parquet file and one card each, under ``data/``."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from io import BytesIO
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import yaml
+from PIL import Image
+
+from ..errors import InputError
+from ..paths import DATA
+from .images import Images, OnDemand
+
+__all__ = ["cards", "load_embedded"]
+
+@cache
+def cards() -> dict[str, dict]:
+    """The card of each embedded data set, by name: title, licence, source, counts, digest."""
+    found = {}
+    for path in sorted(DATA.glob("*/card.yml")):
+        card = yaml.safe_load(path.read_text())
+        found[card["name"]] = card
+    return found
+
+
+def load_embedded(name: str, *, split: str = "novel", domain: str | None = None) -> Images:
+    """An embedded data set, or one domain of it.
+
+    Parameters
+    ----------
+    name : str
+        ``clipart``, ``fashion`` or ``glyphs``.
+    split : str
+        ``novel`` (the classes one evaluates on), ``validation`` or ``base`` (for training).
+    domain : str, optional
+        For ``glyphs``, a script; all of the split by default.
+
+    Raises
+    ------
+    InputError
+        Unknown name, split or domain: says which exist.
+    """
+    if name not in cards():
+        raise InputError(f"dataset = {name}; embedded are {', '.join(cards())}")
+    card = cards()[name]
+    if split not in card["splits"]:
+        raise InputError(f"split = {split}; {name} has {', '.join(card['splits'])}")
+    domains = card["splits"][split]
+    if domain is not None and domain not in domains:
+        raise InputError(f"domain = {domain}; {name} ({split}) has {', '.join(domains)}")
+    chosen = [("split", "==", split)] + ([("domain", "==", domain)] if domain else [])
+    table = pq.read_table(DATA / name / "images.parquet", filters=chosen).to_pandas()
+    size = tuple(card["image"][side] for side in ("height", "width", "channels"))
+    encoded, mode = table["image"].tolist(), "L" if size[2] == 1 else "RGB"
+
+    def read(i: int) -> np.ndarray:
+        return np.asarray(Image.open(BytesIO(encoded[i])).convert(mode)).reshape(size)
+
+    classes = pd.Categorical(table["class_name"])
+    return Images(
+        f"{name}/{domain}" if domain else name,
+        OnDemand(read, len(table), size),
+        classes.codes.astype(np.int64),
+        list(classes.categories),
+        table["caption"].tolist(),
+        table.drop(columns=["image", "caption"]),
+        hashlib.sha256(b"".join(encoded)).hexdigest(),
+    )

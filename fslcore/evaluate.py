@@ -1,0 +1,269 @@
+"""Run a learner on tasks, keep the record, and lay it out as a results table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from tqdm import tqdm
+
+from . import backbones, datasets, learners
+from .bank import Bank, load_features
+from .errors import InputError
+from .paths import CACHE, DATA, replace_file
+from .tasks import Tasks, sample_closed, sample_open
+
+__all__ = ["COLUMNS", "Record", "evaluate", "read_table", "run", "write_table"]
+
+# One row a task; the public bring-your-own format (book/results-format.md).
+COLUMNS = {
+    "dataset": str, "backbone": str, "learner": str, "ways": int, "shots": int, "queries": int,
+    "sampling": str, "seed": int, "task": int, "accuracy": float,
+}
+
+
+@dataclass(frozen=True)
+class Record:
+    """Was each query right? All metrics derive from this.
+
+    Attributes
+    ----------
+    correct : (T, n_query) bool
+        False on padding.
+    query_label : (T, n_query) integers
+        In-task class of each query; -1 is padding.
+    """
+
+    correct: np.ndarray
+    query_label: np.ndarray
+
+    def accuracy(self) -> np.ndarray:
+        """(T,) share of queries that were right, 0 to 1 (OOPS, equation 1)."""
+        return self.correct.sum(axis=1) / (self.query_label >= 0).sum(axis=1)
+
+    def class_accuracy(self) -> np.ndarray:
+        """(T, K) share of each class's queries that were right; NaN for a class without queries."""
+        ways = self.query_label.max() + 1
+        of_class = self.query_label[:, None] == np.arange(ways)[:, None]
+        with np.errstate(invalid="ignore"):
+            return (self.correct[:, None] & of_class).sum(axis=2) / of_class.sum(axis=2)
+
+    def worst_class(self) -> np.ndarray:
+        """(T,) accuracy of each task's worst class."""
+        return np.nanmin(self.class_accuracy(), axis=1)
+
+    def save(self, path: str | Path, provenance: dict) -> None:
+        """Write an .npz without pickles, with what made it (JSON values)."""
+
+        def write(part: Path) -> None:
+            with open(part, "wb") as file:
+                np.savez_compressed(
+                    file, correct=self.correct, query_label=self.query_label.astype(np.int16),
+                    provenance=json.dumps(provenance, sort_keys=True),
+                )
+
+        replace_file(Path(path), write)
+
+    @classmethod
+    def load(cls, path: str | Path) -> tuple[Record, dict]:
+        """The record and its provenance."""
+        with np.load(path, allow_pickle=False) as z:
+            return cls(z["correct"], z["query_label"].astype(np.int64)), json.loads(str(z["provenance"]))
+
+
+def evaluate(learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False) -> Record:
+    """Run ``learner`` on every task and record which queries it got right.
+
+    Parameters
+    ----------
+    learner
+        Has ``scores(bank, tasks)`` (see `fslcore.learners`).
+    bank : Bank
+        Features, or images for learners that train the backbone.
+    tasks : Tasks
+        T tasks whose indices point into ``bank``.
+    chunk : int, optional
+        Tasks at once; bounds the memory and does not change the result. By default 64 for
+        features; for fine-tuning 1 on a CPU and 16 on a GPU.
+    progress : bool
+        Show a progress bar.
+
+    Raises
+    ------
+    InputError
+        A task names an image that the bank lacks.
+    """
+    tasks.check_bank(len(bank))
+    if chunk is None:
+        trains = isinstance(learner, learners.FineTune)
+        chunk = (1 if bank.data.device.type == "cpu" else 16) if trains else 64
+    correct = np.zeros(tasks.query.shape, dtype=bool)
+    starts = range(0, len(tasks), chunk)
+    for at in tqdm(starts, desc=learner.name, unit_scale=chunk, unit="task", disable=not progress):
+        part = tasks[at : at + chunk]
+        predicted = learner.scores(bank, part).argmax(dim=-1).cpu().numpy()
+        correct[at : at + chunk] = (predicted == part.query_label) & (part.query_label >= 0)
+    return Record(correct, np.asarray(tasks.query_label))
+
+
+def run(
+    dataset: str, backbone: str, learner: str, sampling: str, *, ways: int = 5, shots: int = 5,
+    queries: int = 15, tasks: int | None = 600, seed: int = 0, stored: bool = False, progress: bool = False,
+) -> pd.DataFrame | None:
+    """Results table of one setting, from the cache or from ``data/results`` where it is there.
+
+    Parameters
+    ----------
+    dataset : str
+        As for `fslcore.datasets.load`, or ``features:PATH`` for precomputed features.
+    backbone : str
+        As for `fslcore.backbones.load`; ignored for precomputed features.
+    learner : str
+        'ncc', 'lr' or 'ft'.
+    sampling : str
+        'closed' (with reuse of images) or 'open' (without, until the data are used up).
+    ways, shots, queries, seed : int
+        Of the tasks.
+    tasks : int or None
+        Number of closed tasks; upper bound on the number of open ones (None: no bound).
+    stored : bool
+        Compute nothing: give None where no result is kept (fine-tuning takes hours on a CPU).
+    progress : bool
+        Show progress bars.
+
+    Returns
+    -------
+    DataFrame or None
+        One row a task, with the columns of `COLUMNS`; accuracy in percent.
+
+    Raises
+    ------
+    InputError
+        What the loaders and samplers raise; an unknown learner or sampling.
+    """
+    if learner not in learners.names:
+        raise InputError(f"learner = {learner}; {', '.join(learners.names)} are allowed")
+    if sampling not in ("closed", "open"):
+        raise InputError(f"sampling = {sampling}; closed and open are allowed")
+    if dataset.startswith("features:"):
+        source, backbone = load_features(dataset.removeprefix("features:")), "none"
+        if learner == "ft":
+            raise InputError("learner = ft; precomputed features allow ncc and lr (there is no network to train)")
+    else:
+        source = datasets.load(dataset)
+    shape = dict(ways=ways, shots=shots, queries=queries, seed=seed)
+    if sampling == "closed":
+        drawn = sample_closed(source.labels, tasks=tasks or 0, **shape)
+    else:
+        drawn = sample_open(source.labels, max_tasks=tasks, **shape)
+    record = _record(source, backbone, learner, drawn, stored, progress)
+    if record is None:
+        return None
+    table = pd.DataFrame({"task": np.arange(len(drawn)), "accuracy": 100 * record.accuracy()})
+    ids = dict(dataset=dataset, backbone=backbone, learner=learner, sampling=sampling, **shape)
+    return table.assign(**ids)[list(COLUMNS)]
+
+
+BLOCK = 20  # tasks of fine-tuning that are kept together, so that a stopped run loses little
+
+
+def _record(source, backbone: str, learner: str, tasks: Tasks, stored: bool, progress: bool) -> Record | None:
+    """The record of a learner on tasks: found by content, else computed and kept."""
+    where = backbones.device()
+    if isinstance(source, Bank):
+        model, digest = None, source.digest
+    else:
+        model = backbones.load(backbone)
+        digest = source.digest if learner == "ft" else backbones.feature_key(source, model)
+    if learner == "ft":
+        method = learners.FineTune(model)
+    else:
+        method = learners.NearestCentroid() if learner == "ncc" else learners.LogisticRegression()
+
+    def key(part: Tasks) -> str:
+        facts = {"bank": digest, "tasks": part.digest, **method.config()}
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+    found = _find(key(tasks))
+    if found is not None or stored:
+        return found
+    if isinstance(source, Bank):
+        bank = source.to(where)
+    elif learner == "ft":
+        bank = Bank(torch.from_numpy(np.ascontiguousarray(source.images[:])), source.labels, digest).to(where)
+    else:
+        bank = backbones.features(source, model, progress=progress).to(where)
+    size = BLOCK if learner == "ft" else len(tasks)
+    parts = []
+    for at in tqdm(range(0, len(tasks), size), desc=f"{learner} blocks", disable=not progress):
+        block = tasks[at : at + size]
+        part = _find(key(block))
+        if part is None:
+            part = evaluate(method, bank, block)
+            part.save(CACHE / "records" / f"{key(block)}.npz", {"key": key(block)})
+        parts.append(part)
+    return Record(np.concatenate([p.correct for p in parts]), np.concatenate([p.query_label for p in parts]))
+
+
+def _find(key: str) -> Record | None:
+    """The record kept under this key, in the cache or among the results that ship with the book."""
+    path = CACHE / "records" / f"{key}.npz"
+    if not path.is_file():
+        path = _shipped().get(key)
+    return Record.load(path)[0] if path else None
+
+
+@cache
+def _shipped() -> dict[str, Path]:
+    return {Record.load(path)[1]["key"]: path for path in sorted((DATA / "results").glob("*.npz"))}
+
+
+def read_table(path: str | Path) -> pd.DataFrame:
+    """Read a results table from .parquet or .csv and check it (the bring-your-own format).
+
+    Raises
+    ------
+    InputError
+        No such file, another ending, a missing column, a value of the wrong type, an accuracy
+        that is missing or outside 0 … 100, or the same task twice.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"results: no file {path}")
+    readers = {".parquet": pd.read_parquet, ".csv": pd.read_csv}
+    if path.suffix not in readers:
+        raise InputError(f"results: {path.name}; .parquet and .csv are allowed")
+    try:
+        table = readers[path.suffix](path)
+    except (ValueError, OSError) as error:
+        raise InputError(f"results: {path} cannot be read ({str(error).splitlines()[0]})") from None
+    missing = [c for c in COLUMNS if c not in table]
+    if missing:
+        raise InputError(f"results: {path.name} lacks {', '.join(missing)}; columns are {', '.join(COLUMNS)}")
+    for column, kind in COLUMNS.items():
+        try:
+            table[column] = table[column].astype(kind)
+        except (ValueError, TypeError):
+            raise InputError(f"results: column {column} of {path.name} must hold {kind.__name__} values") from None
+    bad = ~table["accuracy"].between(0, 100)
+    if bad.any():
+        first = int(bad.idxmax())
+        raise InputError(f"results: accuracy in row {first} is {table['accuracy'][first]}; 0 to 100 is allowed")
+    if table.duplicated([c for c in COLUMNS if c != "accuracy"]).any():
+        raise InputError(f"results: {path.name} holds the same task twice")
+    return table[list(COLUMNS)]
+
+
+def write_table(table: pd.DataFrame, path: str | Path) -> None:
+    """Write a results table to .parquet or .csv (temporary name, then rename)."""
+    path = Path(path)
+    if path.suffix not in (".parquet", ".csv"):
+        raise InputError(f"results: {path.name}; .parquet and .csv are allowed")
+    write = table.to_parquet if path.suffix == ".parquet" else table.to_csv
+    replace_file(path, lambda part: write(part, index=False))

@@ -1,0 +1,29 @@
+"""Nearest class centroid."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional as F
+
+from ..bank import Bank
+from ..tasks import Tasks
+from .common import fetch, without_empty
+
+__all__ = ["NearestCentroid"]
+
+
+class NearestCentroid:
+    """Cosine to the mean of each class's L2-normalised support features (NCC in OOPS, section 2.2)."""
+
+    name = "ncc"
+
+    def config(self) -> dict:
+        """What decides the scores, for cache keys."""
+        return {"learner": self.name, "version": 1}
+
+    @torch.inference_mode()
+    def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
+        """Cosines (T, n_query, K) from a bank of features; -inf for a class without support."""
+        x, members, query, norm = fetch(bank, tasks)
+        centroids = F.normalize(members.mT @ x, dim=-1)  # normalising makes sum and mean alike
+        return without_empty(query @ centroids.mT / norm, members)

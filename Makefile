@@ -1,0 +1,28 @@
+# Two commands: `make book` builds the site, `make test` runs the tests. Both set up .venv first.
+PYTHON ?= python3
+PROFILE ?= profiles/quick.yml
+BIN := .venv/bin
+
+.PHONY: book test bench clean
+
+book: .venv/ready
+	@test -f _build/html/index.html || rm -f _build/site.done
+	@PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores all --nolock --rerun-incomplete --quiet rules --config profile=$(PROFILE)
+	@echo "The book is at $(CURDIR)/_build/html/index.html"
+
+test: .venv/ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+bench: .venv/ready
+	$(BIN)/python benchmarks/bench.py
+
+# The marker is written last, so an interrupted installation starts again from an empty folder.
+.venv/ready: requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 13) else "Python %d.%d; 3.11 to 3.13 is needed (make PYTHON=python3.12 …)" % v)'
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar on -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+clean:
+	rm -rf _build .snakemake

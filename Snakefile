@@ -1,0 +1,63 @@
+# The build: results of every data set and backbone, then the notebooks, then the site.
+# `make book` calls it; `snakemake --help` tells how to run the same graph on a cluster.
+from itertools import product
+from pathlib import Path
+
+import yaml
+
+PROFILE = config.get("profile", "profiles/quick.yml")
+SETTINGS = yaml.safe_load(Path(PROFILE).read_text())
+NOTEBOOKS = sorted(p.stem for p in Path("notebooks").glob("*.md"))
+SOURCES = sorted(str(p) for p in Path("fslcore").rglob("*.py"))
+DATA = sorted(str(p) for p in Path("data").glob("*/*") if p.suffix in {".parquet", ".csv", ".yml", ".npz", ".safetensors"})
+
+# The evaluations the two chapters on intervals share. A notebook that asks for others computes them itself.
+SHARED = SETTINGS["closed-vs-open"]
+PAIRS = {f"{d}.{b}".replace("/", "-").replace(":", "-"): (d, b) for d, b in product(SHARED["datasets"], SHARED["backbones"])}
+RESULTS = expand("_build/results/{pair}.parquet", pair=PAIRS)
+
+
+rule all:
+    input:
+        "_build/site.done",
+
+
+rule evaluate:
+    input:
+        sources=[s for s in SOURCES if Path(s).name not in {"plots.py", "report.py", "cli.py", "notebooks.py"}],
+        data=[d for d in DATA if "/published/" not in d],
+    output:
+        "_build/results/{pair}.parquet",
+    params:
+        pair=lambda wildcards: " ".join(PAIRS[wildcards.pair]),
+        learners="ncc lr" + (" ft" if SHARED["fine_tuning"] == "run" else ""),
+        tasks=f"--tasks {SHARED['tasks']} --ft-tasks {SHARED['ft_tasks']}",
+    shell:
+        "OMP_NUM_THREADS=1 python -m fslcore.cli evaluate {params.pair} --learners {params.learners} {params.tasks} -o {output}"
+
+
+rule notebook:
+    input:
+        notebook="notebooks/{name}.md",
+        sources=SOURCES,
+        data=DATA,
+        results=lambda wildcards: RESULTS if "datasets" in SETTINGS.get(wildcards.name, {}) else [],
+    output:
+        "_build/notebooks/{name}.ipynb",
+    params:
+        settings=lambda wildcards: SETTINGS.get(wildcards.name, {}),  # a changed profile is a reason to run
+    shell:
+        "OMP_NUM_THREADS=1 python -m fslcore.cli run {wildcards.name} --profile {PROFILE} -o {output}"
+
+
+rule site:
+    input:
+        expand("_build/notebooks/{name}.ipynb", name=NOTEBOOKS),
+        "_config.yml",
+        "_toc.yml",
+        [str(p) for p in sorted(Path("book").rglob("*")) if p.is_file() and "__pycache__" not in p.parts],
+        SOURCES,
+    output:
+        touch("_build/site.done"),
+    shell:
+        "python book/assemble.py"

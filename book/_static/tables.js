@@ -1,0 +1,51 @@
+// Right-aligns the columns of numbers in tables, and lets the keyboard scroll wide ones.
+// Without it a table still reads, only left-aligned.
+(function () {
+  "use strict";
+  // 12, −0.704, 79.59 ± 0.52, 12 %, 1e-4, [0.1, 0.9], 3× … and what may stand for a missing number
+  var number = /^[\s\d.,eE+\-−–±%×()[\]*†]*\d[\s\d.,eE+\-−–±%×()[\]*†]*$/;
+  var nothing = /^(|—|–|-|−|nan|NaN|None|<NA>)$/;
+
+  function alignNumbers(table) {
+    var bodyRows = Array.prototype.concat.apply([], Array.prototype.map.call(table.tBodies, function (body) {
+      return Array.from(body.rows);
+    }));
+    var verdict = {}; // columns counted from the right: row labels that span rows stand on the left
+    bodyRows.forEach(function (row) {
+      Array.from(row.cells).reverse().forEach(function (cell, i) {
+        if (cell.tagName !== "TD") return;
+        var text = cell.textContent.trim();
+        if (nothing.test(text)) return;
+        verdict[i] = number.test(text) && verdict[i] !== false;
+      });
+    });
+    function mark(row) {
+      Array.from(row.cells).reverse().forEach(function (cell, i) {
+        if (verdict[i] && (cell.tagName === "TD" || row.parentNode.tagName === "THEAD")) cell.classList.add("num");
+      });
+    }
+    bodyRows.forEach(mark);
+    if (table.tHead) {
+      Array.from(table.tHead.rows).forEach(function (row) {
+        if (Array.from(row.cells).every(function (cell) { return cell.colSpan === 1; })) mark(row);
+      });
+    }
+  }
+
+  function openToKeyboard(box) {
+    if (box.scrollWidth > box.clientWidth + 1 && box.querySelector("table")) box.tabIndex = 0;
+  }
+
+  document.addEventListener("DOMContentLoaded", function () {
+    document.querySelectorAll(".bd-article table").forEach(function (table) {
+      if (table.closest(".cell_output")) alignNumbers(table);
+      if (!table.closest(".pst-scrollable-table-container, .text_html")) {
+        var box = document.createElement("div");
+        box.className = "table-box";
+        table.replaceWith(box);
+        box.appendChild(table);
+      }
+    });
+    document.querySelectorAll(".pst-scrollable-table-container, .text_html, .table-box").forEach(openToKeyboard);
+  });
+})();

@@ -1,0 +1,270 @@
+"""Assemble the site's sources and build the site.
+
+``python book/assemble.py`` gathers, from scratch, into ``_build/site``: ``_config.yml``,
+``_toc.yml``, the prose pages, the bibliography and the static files of ``book/``, the page
+rendered from ``book/ledger.yml`` and the executed notebooks of ``_build/notebooks``. It builds
+that folder with Jupyter Book, any warning being an error, and puts the result at
+``_build/html`` in one step, so that what stands there is always a whole site. The last line
+printed is the absolute path of its front page.
+"""
+
+import argparse
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import yaml
+
+PAPERS = {
+    "oops": ("Reinterpreting confidence intervals (OOPS)", "lafargue2024oops"),
+    "evaluators": ("Evaluating the evaluators", "shimabucoro2024evaluating"),
+    "fewstab": ("Spurious bias (FewSTAB)", "zheng2024benchmarking"),
+}
+HOW = {
+    "released": "recomputed from the authors' released per-task results",
+    "live": "the same experiment, run on the data that ship with the book",
+    "derived": "recomputed from other tables the papers print",
+    "todo": "not in the book yet",
+}
+FIELDS = {"id", "paper", "item", "what", "chapter", "how", "verdict"}
+
+
+class SiteError(Exception):
+    """The sources do not make a site; the message says what to do."""
+
+
+# ---------------------------------------------------------------- ledger
+
+
+def read_ledger(path):
+    """The ledger's items, checked: a list of dicts with the keys of ``FIELDS``."""
+    try:
+        items = yaml.safe_load(path.read_text("utf-8"))["items"]
+    except (yaml.YAMLError, KeyError, TypeError) as exc:
+        raise SiteError(f"{path.name}: expected a mapping with a list `items` ({exc})") from exc
+    seen = set()
+    for item in items:
+        name = item.get("id", item)
+        if set(item) != FIELDS:
+            raise SiteError(f"{path.name}: {name}: fields differ: {sorted(set(item) ^ FIELDS)}")
+        if name in seen:
+            raise SiteError(f"{path.name}: {name} stands there twice")
+        seen.add(name)
+        if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+            raise SiteError(f"{path.name}: {name!r} is no HTML anchor (a-z, 0-9, single hyphens)")
+        if item["paper"] not in PAPERS:
+            raise SiteError(f"{path.name}: {name}: unknown paper {item['paper']!r}")
+        if not item["how"] or not set(item["how"]) <= set(HOW):
+            raise SiteError(f"{path.name}: {name}: `how` is a list out of {', '.join(HOW)}")
+    return items
+
+
+def anchors(source):
+    """Names that a page's source offers as link targets: ``(name)=`` and ``name: name``."""
+    found = re.findall(r"^\(([\w-]+)\)=\s*$", source, re.M)
+    return set(found) | set(re.findall(r"^\s*:?name:\s*([\w-]+)\s*$", source, re.M))
+
+
+def notebook_anchors(path):
+    """As ``anchors``, for an executed notebook: its Markdown cells and its figures' names."""
+    found = set()
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        if cell["cell_type"] == "markdown":
+            found |= anchors("".join(cell["source"]))
+        figure = cell["metadata"].get("mystnb", {}).get("figure", {})
+        if figure.get("name"):
+            found.add(figure["name"])
+    return found
+
+
+def _cell(text):
+    """A text as the content of one cell of a Markdown table."""
+    text = " ".join(str(text).split())
+    return re.sub(r"(?<!\\)\|", r"\\|", text)
+
+
+def render_ledger(items, chapters):
+    """The ledger as a MyST page.
+
+    ``chapters`` maps the name of each chapter in the site to ``(title, anchors)``; an item
+    links to its own anchor there, or to the top of the page while the anchor is missing.
+    """
+    done = [item for item in items if "todo" not in item["how"]]
+    out = [
+        "# Ledger",
+        "",
+        f"Every table and figure of the three papers, {len(items)} in all, and what became of it"
+        f" here: {len(done)} are in the book, {len(items) - len(done)} are still to do. Tables and"
+        " figures that only illustrate or define symbols are left out. An item may be rebuilt in"
+        " more than one way:",
+        "",
+    ]
+    out += [f"- **{how}**: {meaning}." for how, meaning in HOW.items()]
+    out += [
+        "",
+        "| Paper | " + " | ".join(HOW) + " | items |",
+        "| :-- |" + " --: |" * (len(HOW) + 1),
+    ]
+    rows = [(f"{PAPERS[p][0]} {{cite:p}}`{PAPERS[p][1]}`", [i for i in items if i["paper"] == p]) for p in PAPERS]
+    for label, of in [*rows, ("**All**", items)]:
+        counts = [sum(how in item["how"] for item in of) for how in HOW]
+        out.append(f"| {label} | " + " | ".join(map(str, [*counts, len(of)])) + " |")
+    for paper, (title, _) in PAPERS.items():
+        out += ["", f"## {title}", ""]
+        out += ["```{div} ledger", ""]
+        out += ["| Item | What it shows | How | Where | Verdict |", "| :-- | :-- | :-- | :-- | :-- |"]
+        for item in (i for i in items if i["paper"] == paper):
+            where = "—"
+            if item["chapter"] in chapters:
+                heading, offered = chapters[item["chapter"]]
+                target = f"{item['chapter']}.html" + (f"#{item['id']}" if item["id"] in offered else "")
+                where = f'<a class="internal" href="{target}">{html.escape(heading)}</a>'
+            how = ", ".join(f'<span class="how how-{h}">{h}</span>' for h in item["how"])
+            cells = [f'<span id="{item["id"]}"></span>{item["item"]}', item["what"], how, where, item["verdict"] or "—"]
+            out.append("| " + " | ".join(map(_cell, cells)) + " |")
+        out += ["", "```"]
+    return "\n".join(out) + "\n"
+
+
+# ---------------------------------------------------------------- sources
+
+
+def toc_files(toc):
+    """The names of the pages a table of contents asks for, in order."""
+    if isinstance(toc, list):
+        return [name for entry in toc for name in toc_files(entry)]
+    if not isinstance(toc, dict):
+        return []
+    own = [toc[key] for key in ("root", "file") if key in toc]
+    return own + [name for key in ("parts", "chapters", "sections", "entries") for name in toc_files(toc.get(key))]
+
+
+def clean_notebook(source, target):
+    """Copy an executed notebook without what differs from run to run and machine to machine."""
+    book = json.loads(source.read_text("utf-8"))
+    failed = [c for c in book["cells"] if any(o["output_type"] == "error" for o in c.get("outputs", []))]
+    if failed:
+        raise SiteError(f"{source.name}: a cell ended in an error; run it again before building the site")
+    papermill = book["metadata"].pop("papermill", {})
+    if papermill.get("parameters"):
+        book["metadata"]["papermill"] = {"parameters": papermill["parameters"]}
+    for cell in book["cells"]:
+        for key in ("papermill", "execution"):
+            cell["metadata"].pop(key, None)
+    target.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def first_heading(path):
+    """A page's title: its first level-one heading, else its file name."""
+    if path.suffix == ".ipynb":
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    else:
+        text = path.read_text("utf-8")
+    found = re.search(r"^# +(.+?)\s*$", text, re.M)
+    return found.group(1) if found else path.stem
+
+
+def gather(root, build, site):
+    """Fill the empty folder ``site`` with everything Jupyter Book needs."""
+    for name in ("_config.yml", "_toc.yml"):
+        shutil.copy(root / name, site / name)
+    for page in sorted((root / "book").glob("*.md")):
+        shutil.copy(page, site / page.name)
+    shutil.copy(root / "book" / "references.bib", site)
+    shutil.copytree(root / "book" / "_static", site / "_static")
+    for notebook in sorted((build / "notebooks").glob("*.ipynb")):
+        if (site / f"{notebook.stem}.md").exists():
+            raise SiteError(f"{notebook.stem} is both a prose page and a notebook; rename one")
+        clean_notebook(notebook, site / notebook.name)
+
+    wanted = toc_files(yaml.safe_load((root / "_toc.yml").read_text("utf-8")))
+    pages = {path.stem: path for path in (*site.glob("*.md"), *site.glob("*.ipynb"))}
+    chapters = {
+        name: (
+            first_heading(pages[name]),
+            notebook_anchors(pages[name])
+            if pages[name].suffix == ".ipynb"
+            else anchors(pages[name].read_text("utf-8")),
+        )
+        for name in wanted
+        if name in pages
+    }
+    items = read_ledger(root / "book" / "ledger.yml")
+    (site / "ledger.md").write_text(render_ledger(items, chapters), "utf-8")
+
+    missing = [name for name in wanted if name not in pages and name != "ledger"]
+    if missing:
+        raise SiteError(
+            f"_toc.yml asks for pages that are not there: {', '.join(missing)}. A chapter comes from"
+            " notebooks/NAME.md by way of _build/notebooks/NAME.ipynb, prose from book/NAME.md."
+        )
+
+
+# ---------------------------------------------------------------- building
+
+
+def swap(new, place):
+    """Put the folder ``new`` at ``place``; what stood there before goes once it is replaced."""
+    old = place.with_name(f".{place.name}.old.{os.getpid()}")
+    if place.exists():
+        place.rename(old)
+    try:
+        new.rename(place)
+    except OSError:
+        if old.exists():
+            old.rename(place)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def build_site(root, build, strict=True):
+    """Assemble and build; return the path of the front page."""
+    build.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".site.", dir=build) as work:
+        work = Path(work)
+        (work / "source").mkdir()
+        gather(root, build, work / "source")
+        swap(work / "source", build / "site")
+
+        command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
+        command += [str(build / "site"), "--path-output", str(work), "--quiet"]
+        command += ["-W", "-n", "--keep-going"] if strict else []
+        path = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
+        # Its own report names a folder that is about to move; it is worth showing on failure only.
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "NO_COLOR": "1"}
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
+        made = work / "_build" / "html"
+        if done.returncode or not (made / "index.html").is_file():
+            print(done.stdout, file=sys.stderr)
+            raise SiteError("Jupyter Book found faults, listed above; the former site, if any, stays as it was")
+        (made / ".buildinfo").unlink(missing_ok=True)
+        swap(made, build / "html")
+    return build / "html" / "index.html"
+
+
+def main(argv=None):
+    here = Path(__file__).resolve().parent.parent
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--root", type=Path, default=here, help="the repository (default: where this script lies)")
+    parser.add_argument("--build", type=Path, help="where everything built goes (default: ROOT/_build)")
+    parser.add_argument("--lenient", action="store_true", help="let warnings pass, for a draft")
+    args = parser.parse_args(argv)
+    root = args.root.resolve()
+    try:
+        page = build_site(root, (args.build or root / "_build").resolve(), strict=not args.lenient)
+    except SiteError as exc:
+        print(f"site: {exc}", file=sys.stderr)
+        return 1
+    print(page)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""The command line: ``fslcore list``, ``run``, ``evaluate`` and ``train``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import yaml
+
+from . import __version__, notebooks
+from .errors import InputError
+from .paths import BUILD, PROFILES
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; 0, or 2 after bad input, which is told in one line."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        options.command(options)
+    except InputError as error:
+        print(f"fslcore: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("fslcore", description="The statistics of few-shot evaluation.")
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    add = commands.add_parser("list", help="notebooks with their parameters, data sets, backbones, learners")
+    add.set_defaults(command=_list)
+
+    add = commands.add_parser("run", help="execute a notebook with other parameters")
+    add.add_argument("notebook")
+    add.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+    add.add_argument("--profile", type=Path, default=PROFILES / "quick.yml", help="file of parameters (quick.yml)")
+    add.add_argument("-o", "--output", type=Path, help="executed notebook (_build/runs/NOTEBOOK.ipynb)")
+    add.set_defaults(command=_run)
+
+    add = commands.add_parser("evaluate", help="run learners on tasks and write the results table")
+    add.add_argument("dataset", help="embedded name, folder:PATH or features:PATH")
+    add.add_argument("backbone")
+    add.add_argument("-o", "--output", type=Path, required=True, help=".parquet or .csv")
+    add.add_argument("--learners", nargs="+", default=["ncc", "lr"])
+    add.add_argument("--samplings", nargs="+", default=["closed", "open"])
+    for name, default in dict(ways=5, shots=5, queries=15, tasks=600, seed=0).items():
+        add.add_argument(f"--{name}", type=int, default=default, help=f"({default})")
+    add.add_argument("--ft-tasks", type=int, help="closed tasks of fine-tuning, where fewer than the others")
+    add.set_defaults(command=_evaluate)
+
+    add = commands.add_parser("train", help="train a backbone on the base classes and write its checkpoint")
+    add.add_argument("backbone", choices=["glyph-conv"])
+    add.add_argument("-o", "--output", type=Path, help="checkpoint (_build/BACKBONE.safetensors)")
+    add.add_argument("--epochs", type=int, default=20, help="(20)")
+    add.add_argument("--seed", type=int, default=0, help="(0)")
+    add.set_defaults(command=_train)
+    return parser
+
+
+def _list(_: argparse.Namespace) -> None:
+    from . import backbones, datasets, learners
+
+    for name in notebooks.names():
+        print(f"{name}: {notebooks.title(name)}")
+        for p in notebooks.parameters(name):
+            print(f"  {p.name} = {p.default!r}  ({p.type}; {p.allowed})  {p.meaning}")
+    print("datasets:", ", ".join(datasets.names()), "folder:PATH, features:PATH", sep=" ")
+    print("backbones:", ", ".join(backbones.available()))
+    print("learners:", ", ".join(learners.names))
+
+
+def _run(options: argparse.Namespace) -> None:
+    given = dict(notebooks.profile(options.profile).get(options.notebook, {}))
+    for name, value in options.parameter:
+        try:
+            given[name] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise InputError(f"parameter {name} = {value}; not a YAML value") from None
+    output = options.output or BUILD / "runs" / f"{options.notebook}.ipynb"
+    print(notebooks.run(options.notebook, given, output))
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    import pandas as pd
+
+    from . import evaluate
+
+    shape = {name: getattr(options, name) for name in ("ways", "shots", "queries", "seed")}
+    tables = []
+    for learner in options.learners:
+        for sampling in options.samplings:
+            tasks = options.tasks if sampling == "closed" else None
+            if learner == "ft" and tasks and options.ft_tasks:
+                tasks = min(tasks, options.ft_tasks)
+            table = evaluate.run(
+                options.dataset, options.backbone, learner, sampling, tasks=tasks, progress=True, **shape
+            )
+            print(f"{options.dataset} {options.backbone} {learner} {sampling}: {len(table)} tasks, "
+                  f"mean accuracy {table.accuracy.mean():.2f} %", flush=True)
+            tables.append(table)
+    evaluate.write_table(pd.concat(tables), options.output)
+
+
+def _train(options: argparse.Namespace) -> None:
+    from . import training
+
+    print(training.train_glyph_conv(options.output, epochs=options.epochs, seed=options.seed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

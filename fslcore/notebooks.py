@@ -1,0 +1,185 @@
+"""The notebooks: what parameters they take, whether given values fit, and running one.
+
+A notebook is a MyST Markdown file under ``notebooks/`` whose first code cell is tagged
+``parameters``. Each line of that cell reads ``name: type = default  # allowed: meaning``, where
+*allowed* is a range (``2..50``, ``0..``), a choice (``closed|open``), or one of the words
+``dataset``, ``backbone`` and ``learner`` for names that fslcore knows.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from .errors import InputError
+from .paths import NOTEBOOKS, replace_file
+
+__all__ = ["Parameter", "check", "names", "parameter_table", "parameters", "profile", "run", "title"]
+
+TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One line of a notebook's parameters cell."""
+
+    name: str
+    type: str  # int, float, str, bool, or list[…] of one of them
+    default: object
+    allowed: str
+    meaning: str
+
+
+def names() -> list[str]:
+    """Names of the notebooks."""
+    return sorted(path.stem for path in NOTEBOOKS.glob("*.md"))
+
+
+def _path(name: str) -> Path:
+    if name not in names():
+        raise InputError(f"notebook = {name}; {', '.join(names())} are there{_like(name, names())}")
+    return NOTEBOOKS / f"{name}.md"
+
+
+def _like(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def title(name: str) -> str:
+    """The first heading of a notebook."""
+    return re.search(r"^# (.+)$", _path(name).read_text(), re.MULTILINE)[1]
+
+
+def parameters(name: str) -> list[Parameter]:
+    """What a notebook can be run with.
+
+    Raises
+    ------
+    InputError
+        Unknown notebook (says which there are).
+    """
+    import jupytext
+    from papermill.inspection import inspect_notebook
+
+    with tempfile.TemporaryDirectory() as folder:
+        ipynb = Path(folder) / f"{name}.ipynb"
+        jupytext.write(jupytext.read(_path(name)), ipynb)
+        found = inspect_notebook(str(ipynb))
+    out = []
+    for p in found.values():
+        allowed, _, meaning = p["help"].partition(":")
+        default = ast.literal_eval(p["default"])
+        out.append(Parameter(p["name"], p["inferred_type_name"], default, allowed.strip(), meaning.strip()))
+    return out
+
+
+def parameter_table(name: str) -> pd.DataFrame:
+    """The parameters of a notebook as a table for its reader."""
+    rows = [(p.name, p.default, p.type, p.allowed, p.meaning) for p in parameters(name)]
+    return pd.DataFrame(rows, columns=["parameter", "default", "type", "allowed", "meaning"]).set_index("parameter")
+
+
+def check(name: str, given: dict) -> dict:
+    """The given parameters, if the notebook takes them.
+
+    Raises
+    ------
+    InputError
+        Unknown parameter, wrong type, or a value that is not allowed: names all three.
+    """
+    known = {p.name: p for p in parameters(name)}
+    for key, value in given.items():
+        if key not in known:
+            raise InputError(f"parameter {key}: {name} takes {', '.join(known)}{_like(key, list(known))}")
+        _check_value(known[key], value)
+    return given
+
+
+def _check_value(p: Parameter, value: object) -> None:
+    inner = re.fullmatch(r"list\[(\w+)\]", p.type)
+    if inner and (not isinstance(value, list) or not value):
+        raise InputError(f"parameter {p.name} = {value!r}; a list of {inner[1]} is allowed, such as {p.default}")
+    kind = inner[1] if inner else p.type
+    for item in value if inner else [value]:
+        if not isinstance(item, TYPES[kind]) or (isinstance(item, bool) and kind != "bool"):
+            raise InputError(f"parameter {p.name} = {value!r}; {kind} is needed, such as {p.default!r}")
+        _check_allowed(p, item)
+
+
+def _check_allowed(p: Parameter, item) -> None:
+    bounds = re.fullmatch(r"(-?[\d.]*?)\.\.(-?[\d.]*)", p.allowed)
+    if bounds:
+        low, high = (float(b) if b else None for b in bounds.groups())
+        if (low is not None and not item >= low) or (high is not None and not item <= high):
+            raise InputError(f"parameter {p.name} = {item}; {p.allowed} is allowed")
+    elif p.allowed == "dataset":
+        from . import datasets
+
+        if not item.startswith("features:"):
+            datasets.check(item)
+    elif p.allowed == "backbone":
+        from . import backbones
+
+        if item.partition(":")[0] not in backbones.available():
+            raise InputError(f"parameter {p.name} = {item}; {', '.join(backbones.available())} are known")
+    else:
+        choices = ["ncc", "lr", "ft"] if p.allowed == "learner" else p.allowed.split("|")
+        if item not in choices:
+            raise InputError(f"parameter {p.name} = {item}; {', '.join(choices)} are allowed{_like(item, choices)}")
+
+
+def profile(path: str | Path) -> dict[str, dict]:
+    """Parameters by notebook from a profile file (see ``profiles/``).
+
+    Raises
+    ------
+    InputError
+        No such file, not a mapping, or a notebook or parameter that does not exist.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"profile: no file {path}")
+    found = yaml.safe_load(path.read_text()) or {}
+    if not isinstance(found, dict) or not all(isinstance(v, dict) for v in found.values()):
+        raise InputError(f"profile: {path} must map notebooks to their parameters")
+    for name, given in found.items():
+        check(name, given)
+    return found
+
+
+def run(name: str, given: dict, output: str | Path) -> Path:
+    """Execute a notebook with these parameters and write it, executed, to ``output``.
+
+    Raises
+    ------
+    InputError
+        As for `check`; or what the notebook raised as such, in one line. Then nothing is written.
+    """
+    import jupytext
+    import papermill
+
+    check(name, given)
+    output = Path(output)
+    with tempfile.TemporaryDirectory() as folder:
+        ipynb = Path(folder) / f"{name}.ipynb"
+        jupytext.write(jupytext.read(_path(name)), ipynb)
+        try:
+            replace_file(
+                output,
+                lambda part: papermill.execute_notebook(
+                    ipynb, part, given, kernel_name="python3", progress_bar=False, stderr_file=None,
+                ),
+            )
+        except papermill.PapermillExecutionError as error:
+            if error.ename == "InputError":
+                raise InputError(f"{name}: {error.evalue}") from None
+            raise
+    return output

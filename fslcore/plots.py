@@ -1,0 +1,91 @@
+"""The book's figures: each function draws one message on the axes or figure it returns."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+
+from .datasets import Images
+
+__all__ = ["crossover", "image_grid", "interval_stack", "paired_scatter", "style"]
+
+COLOURS = sns.color_palette("colorblind")
+
+
+def style() -> None:
+    """Readable type, a white ground in light and dark mode alike, colour-blind-safe colours."""
+    sns.set_theme(
+        context="notebook", style="whitegrid", palette="colorblind",
+        rc={"figure.dpi": 110, "savefig.facecolor": "white", "axes.titlesize": "medium", "figure.autolayout": True},
+    )
+
+
+def image_grid(images: Images, classes: int = 12, per_class: int = 8, seed: int = 0) -> plt.Figure:
+    """A row a class with a few of its images, classes and images chosen at random from ``seed``."""
+    rng = np.random.default_rng(seed)
+    classes = min(classes, len(images.class_names))
+    chosen = np.sort(rng.permutation(len(images.class_names))[:classes])
+    figure, axes = plt.subplots(classes, 1, figsize=(7, 0.62 * classes))
+    for ax, c in zip(axes, chosen):
+        rows = rng.permutation(np.flatnonzero(images.labels == c))[:per_class]
+        strip = np.concatenate(list(images.images[rows]), axis=1)
+        ax.imshow(strip.squeeze(), cmap="gray", vmin=0, vmax=255)
+        name = images.class_names[c].split("/")[-1]
+        ax.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=10)
+        ax.set(xticks=[], yticks=[])
+        sns.despine(ax=ax, left=True, bottom=True)
+    return figure
+
+
+def interval_stack(lows: np.ndarray, highs: np.ndarray, truth: float, title: str, ax: plt.Axes) -> plt.Axes:
+    """Intervals of repeated experiments, one above the other; those that miss the truth are marked."""
+    hit = (lows <= truth) & (truth <= highs)
+    rows = np.arange(len(lows))
+    for right, colour, style_, name in ((True, COLOURS[0], "-", "holds the truth"), (False, COLOURS[3], "--", "misses it")):
+        mine = hit == right
+        ax.hlines(rows[mine], lows[mine], highs[mine], color=colour, linestyle=style_, linewidth=2, label=name)
+    ax.axvline(truth, color="black", linewidth=1)
+    ax.set(xlabel="mean accuracy (%)", ylabel="repetition, with new images", title=f"{title}: {hit.mean():.0%} hold the truth")
+    return ax
+
+
+def crossover(ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_task: int) -> plt.Figure:
+    """Ratio of open to closed half-width against the number of test images.
+
+    Parameters
+    ----------
+    ours, printed : DataFrame
+        Columns n_images, ratio and learner.
+    tasks : int
+        T of the closed intervals.
+    images_a_task : int
+        K (S + Q); the line is √(T · K (S + Q) / N), what equal variances a task would give.
+    """
+    figure, ax = plt.subplots(figsize=(7.5, 4.6))
+    sizes = np.geomspace(*[f(pd.concat([ours, printed])["n_images"]) for f in (min, max)])
+    ax.plot(sizes, np.sqrt(tasks * images_a_task / sizes), color="grey", linewidth=1.5,
+            label=f"√({tasks} tasks × {images_a_task} images / N)")
+    ax.scatter(printed["n_images"], printed["ratio"], marker="x", color=COLOURS[1], s=45, label="OOPS, Table 2")
+    ax.scatter(ours["n_images"], ours["ratio"], marker="o", color=COLOURS[0], s=45, alpha=0.8, label="this book")
+    ax.axhline(1, color="black", linewidth=1)
+    ax.annotate("open wider than closed", (sizes[0], 1.15), fontsize=10)
+    ax.annotate("open narrower", (sizes[0], 0.78), fontsize=10)
+    ax.set(xscale="log", yscale="log", xlabel="number of test images, N", ylabel="half-width, open / closed (ratio)")
+    ax.legend()
+    return figure
+
+
+def paired_scatter(a: np.ndarray, b: np.ndarray, names: tuple[str, str]) -> plt.Figure:
+    """Per-task accuracies of two methods against each other (OOPS, Figure 1)."""
+    figure, ax = plt.subplots(figsize=(5.4, 5.2))
+    # Accuracies are multiples of 1/75: jitter by half a step, or points hide each other.
+    noise = np.random.default_rng(0).uniform(-0.5, 0.5, (2, len(a)))
+    ax.scatter(a + noise[0], b + noise[1], s=14, alpha=0.5, color=COLOURS[0])
+    ends = [min(a.min(), b.min()) - 2, 101]
+    ax.plot(ends, ends, color="black", linewidth=1, label="equal accuracy")
+    ax.set(xlabel=f"{names[0]}: accuracy on a task (%)", ylabel=f"{names[1]}: accuracy on a task (%)",
+           xlim=ends, ylim=ends, aspect="equal", title=f"correlation {np.corrcoef(a, b)[0, 1]:.2f} over {len(a)} tasks")
+    ax.legend(loc="upper left")
+    return figure

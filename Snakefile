@@ -31,7 +31,7 @@ rule evaluate:
     params:
         pair=lambda wildcards: " ".join(PAIRS[wildcards.pair]),
         learners="ncc lr" + (" ft" if SHARED["fine_tuning"] == "run" else ""),
-        tasks=f"--tasks {SHARED['tasks']} --ft-tasks {SHARED['ft_tasks']}",
+        tasks=f"--tasks {SHARED['tasks']} --ft-tasks {SHARED['ft_tasks']} --ft-open {SHARED['ft_open']}",
     shell:
         "OMP_NUM_THREADS=1 python -m fslcore.cli evaluate {params.pair} --learners {params.learners} {params.tasks} -o {output}"
 

@@ -238,7 +238,7 @@ def build_site(root, build, strict=True):
         command += ["-W", "-n", "--keep-going"] if strict else []
         path = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
         # Its own report names a folder that is about to move; it is worth showing on failure only.
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "NO_COLOR": "1"}
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
         done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
         made = work / "_build" / "html"
         if done.returncode or not (made / "index.html").is_file():

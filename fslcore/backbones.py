@@ -11,6 +11,8 @@ import json
 import math
 import pickle
 import sys
+import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,7 +32,7 @@ from .datasets import Images
 from .errors import InputError
 from .paths import CACHE, DATA, replace_file
 
-__all__ = ["Backbone", "GlyphConv", "available", "device", "feature_key", "features", "load"]
+__all__ = ["Backbone", "GlyphConv", "available", "device", "feature_key", "features", "load", "speed"]
 
 BATCH = 64  # fixed, so that a feature does not depend on the memory at hand
 
@@ -130,6 +132,7 @@ def _import_torchvision() -> None:
     are missing their schemas are declared first. They are never called here.
     """
     global _schemas
+    warnings.filterwarnings("ignore", message="IProgress not found")  # of a library that timm imports
     try:
         import torchvision  # noqa: F401
     except RuntimeError:  # operator torchvision::nms does not exist
@@ -366,3 +369,21 @@ def _compute(images: Images, backbone: Backbone, progress: bool) -> torch.Tensor
         bar.update(len(x))
     bar.close()
     return out
+
+
+@torch.inference_mode()
+def speed(backbone: Backbone, images: np.ndarray) -> float:
+    """Images a second that the backbone turns into features here, after one batch to warm up.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) uint8
+    """
+    where = device()
+    network = backbone.network.to(where, memory_format=torch.channels_last)
+    batches = torch.from_numpy(images).to(where).split(BATCH)
+    network(backbone.preprocess(batches[0]))
+    start = time.perf_counter()
+    for batch in batches:
+        network(backbone.preprocess(batch)).sum().item()  # .item() waits for a GPU
+    return len(images) / (time.perf_counter() - start)

@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, default in dict(ways=5, shots=5, queries=15, tasks=600, seed=0).items():
         add.add_argument(f"--{name}", type=int, default=default, help=f"({default})")
     add.add_argument("--ft-tasks", type=int, help="closed tasks of fine-tuning, where fewer than the others")
+    add.add_argument("--ft-open", type=int, help="at most so many open tasks of fine-tuning (all)")
     add.set_defaults(command=_evaluate)
 
     add = commands.add_parser("train", help="train a backbone on the base classes and write its checkpoint")
@@ -92,9 +93,11 @@ def _evaluate(options: argparse.Namespace) -> None:
     tables = []
     for learner in options.learners:
         for sampling in options.samplings:
-            tasks = options.tasks if sampling == "closed" else None
-            if learner == "ft" and tasks and options.ft_tasks:
-                tasks = min(tasks, options.ft_tasks)
+            ft = learner == "ft"
+            if sampling == "closed":
+                tasks = options.ft_tasks if ft and options.ft_tasks else options.tasks
+            else:
+                tasks = options.ft_open if ft else None
             table = evaluate.run(
                 options.dataset, options.backbone, learner, sampling, tasks=tasks, progress=True, **shape
             )

@@ -19,7 +19,7 @@ from .errors import InputError
 from .paths import CACHE, DATA, replace_file
 from .tasks import Tasks, sample_closed, sample_open
 
-__all__ = ["COLUMNS", "Record", "evaluate", "read_table", "run", "write_table"]
+__all__ = ["COLUMNS", "Record", "evaluate", "read_table", "record", "run", "write_table"]
 
 # One row a task; the public bring-your-own format (book/results-format.md).
 COLUMNS = {
@@ -89,8 +89,8 @@ def evaluate(learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, pro
     tasks : Tasks
         T tasks whose indices point into ``bank``.
     chunk : int, optional
-        Tasks at once; bounds the memory and does not change the result. By default 64 for
-        features; for fine-tuning 1 on a CPU and 16 on a GPU.
+        Tasks at once; bounds the memory and does not change the result. By default 256 for
+        features, fewer where a support is large; for fine-tuning 1 on a CPU and 16 on a GPU.
     progress : bool
         Show a progress bar.
 
@@ -101,8 +101,10 @@ def evaluate(learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, pro
     """
     tasks.check_bank(len(bank))
     if chunk is None:
-        trains = isinstance(learner, learners.FineTune)
-        chunk = (1 if bank.data.device.type == "cpu" else 16) if trains else 64
+        if isinstance(learner, learners.FineTune):
+            chunk = 1 if bank.data.device.type == "cpu" else 16
+        else:
+            chunk = max(1, min(256, 2**23 // tasks.support.shape[1] ** 2))  # Gram matrices of n × n
     correct = np.zeros(tasks.query.shape, dtype=bool)
     starts = range(0, len(tasks), chunk)
     for at in tqdm(starts, desc=learner.name, unit_scale=chunk, unit="task", disable=not progress):
@@ -162,10 +164,17 @@ def run(
         drawn = sample_closed(source.labels, tasks=tasks or 0, **shape)
     else:
         drawn = sample_open(source.labels, max_tasks=tasks, **shape)
-    record = _record(source, backbone, learner, drawn, stored, progress)
-    if record is None:
+    if isinstance(source, Bank):
+        model = None
+    else:
+        model = backbones.load(backbone)
+    method = {
+        "ncc": learners.NearestCentroid, "lr": learners.LogisticRegression, "ft": lambda: learners.FineTune(model)
+    }[learner]()
+    kept, _ = record(source, model, method, drawn, stored=stored, progress=progress)
+    if kept is None:
         return None
-    table = pd.DataFrame({"task": np.arange(len(drawn)), "accuracy": 100 * record.accuracy()})
+    table = pd.DataFrame({"task": np.arange(len(drawn)), "accuracy": 100 * kept.accuracy()})
     ids = dict(dataset=dataset, backbone=backbone, learner=learner, sampling=sampling, **shape)
     return table.assign(**ids)[list(COLUMNS)]
 
@@ -173,42 +182,62 @@ def run(
 BLOCK = 20  # tasks of fine-tuning that are kept together, so that a stopped run loses little
 
 
-def _record(source, backbone: str, learner: str, tasks: Tasks, stored: bool, progress: bool) -> Record | None:
-    """The record of a learner on tasks: found by content, else computed and kept."""
-    where = backbones.device()
-    if isinstance(source, Bank):
-        model, digest = None, source.digest
-    else:
-        model = backbones.load(backbone)
-        digest = source.digest if learner == "ft" else backbones.feature_key(source, model)
-    if learner == "ft":
-        method = learners.FineTune(model)
-    else:
-        method = learners.NearestCentroid() if learner == "ncc" else learners.LogisticRegression()
+def record(
+    source: datasets.Images | Bank, backbone: backbones.Backbone | None, learner, tasks: Tasks, *,
+    stored: bool = False, progress: bool = False,
+) -> tuple[Record | None, str]:
+    """The record of a learner on tasks, found by the content of all inputs or else computed and kept.
+
+    Parameters
+    ----------
+    source : Images or Bank
+        Images, whose features are taken from ``backbone`` (`FineTune` reads the images); or a
+        bank of features.
+    backbone : Backbone or None
+        None for a bank.
+    learner, tasks
+        As for `evaluate`.
+    stored : bool
+        Compute nothing; the record is None where none is kept.
+
+    Returns
+    -------
+    record : Record or None
+    key : str
+        SHA-256 of the content of images or features, weights, tasks and the learner's settings.
+    """
+    trains = isinstance(learner, learners.FineTune)
+    digest = source.digest if trains or isinstance(source, Bank) else backbones.feature_key(source, backbone)
 
     def key(part: Tasks) -> str:
-        facts = {"bank": digest, "tasks": part.digest, **method.config()}
+        facts = {"bank": digest, "tasks": part.digest, **learner.config()}
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
+    size = BLOCK if trains else len(tasks)
+    blocks = [tasks[at : at + size] for at in range(0, len(tasks), size)]
     found = _find(key(tasks))
-    if found is not None or stored:
-        return found
+    if found is not None:
+        return found, key(tasks)
+    parts = [_find(key(block)) for block in blocks]
+    if any(part is None for part in parts):
+        if stored:
+            return None, key(tasks)
+        bank = _bank(source, backbone, trains, digest, progress)
+        for i in tqdm([i for i, part in enumerate(parts) if part is None], desc=learner.name, disable=not progress):
+            parts[i] = evaluate(learner, bank, blocks[i], progress=progress and not trains)
+            parts[i].save(CACHE / "records" / f"{key(blocks[i])}.npz", {"key": key(blocks[i])})
+    correct, label = (np.concatenate([getattr(p, name) for p in parts]) for name in ("correct", "query_label"))
+    return Record(correct, label), key(tasks)
+
+
+def _bank(source, backbone, trains: bool, digest: str, progress: bool) -> Bank:
     if isinstance(source, Bank):
-        bank = source.to(where)
-    elif learner == "ft":
-        bank = Bank(torch.from_numpy(np.ascontiguousarray(source.images[:])), source.labels, digest).to(where)
+        bank = source
+    elif trains:
+        bank = Bank(torch.from_numpy(np.ascontiguousarray(source.images[:])), source.labels, digest)
     else:
-        bank = backbones.features(source, model, progress=progress).to(where)
-    size = BLOCK if learner == "ft" else len(tasks)
-    parts = []
-    for at in tqdm(range(0, len(tasks), size), desc=f"{learner} blocks", disable=not progress):
-        block = tasks[at : at + size]
-        part = _find(key(block))
-        if part is None:
-            part = evaluate(method, bank, block)
-            part.save(CACHE / "records" / f"{key(block)}.npz", {"key": key(block)})
-        parts.append(part)
-    return Record(np.concatenate([p.correct for p in parts]), np.concatenate([p.query_label for p in parts]))
+        bank = backbones.features(source, backbone, progress=progress)
+    return bank.to(backbones.device())
 
 
 def _find(key: str) -> Record | None:

@@ -165,6 +165,7 @@ def run(name: str, given: dict, output: str | Path) -> Path:
     """
     import jupytext
     import papermill
+    from traitlets.config import Config
 
     check(name, given)
     output = Path(output)
@@ -175,7 +176,8 @@ def run(name: str, given: dict, output: str | Path) -> Path:
             replace_file(
                 output,
                 lambda part: papermill.execute_notebook(
-                    ipynb, part, given, kernel_name="python3", progress_bar=False, stderr_file=None,
+                    ipynb, part, given, kernel_name="python3", progress_bar=False,
+                    config=Config({"KernelManager": {"transport": "ipc"}}),  # no open port
                 ),
             )
         except papermill.PapermillExecutionError as error:

@@ -8,14 +8,17 @@ import pandas as pd
 import seaborn as sns
 
 from .datasets import Images
+from .stats import Interval
 
 __all__ = ["crossover", "image_grid", "interval_stack", "paired_scatter", "style"]
 
+CAP = 2000  # open tasks at which the released OOPS sampler stops
 COLOURS = sns.color_palette("colorblind")
 
 
 def style() -> None:
     """Readable type, a white ground in light and dark mode alike, colour-blind-safe colours."""
+    pd.set_option("display.max_colwidth", None)  # tables on a page wrap, they need no cutting
     sns.set_theme(
         context="notebook", style="whitegrid", palette="colorblind",
         rc={"figure.dpi": 110, "savefig.facecolor": "white", "axes.titlesize": "medium", "figure.autolayout": True},
@@ -39,15 +42,16 @@ def image_grid(images: Images, classes: int = 12, per_class: int = 8, seed: int 
     return figure
 
 
-def interval_stack(lows: np.ndarray, highs: np.ndarray, truth: float, title: str, ax: plt.Axes) -> plt.Axes:
+def interval_stack(intervals: list[Interval], truth: float, title: str, ax: plt.Axes) -> plt.Axes:
     """Intervals of repeated experiments, one above the other; those that miss the truth are marked."""
+    lows, highs = (np.array([getattr(r, end) for r in intervals]) for end in ("low", "high"))
     hit = (lows <= truth) & (truth <= highs)
-    rows = np.arange(len(lows))
-    for right, colour, style_, name in ((True, COLOURS[0], "-", "holds the truth"), (False, COLOURS[3], "--", "misses it")):
-        mine = hit == right
-        ax.hlines(rows[mine], lows[mine], highs[mine], color=colour, linestyle=style_, linewidth=2, label=name)
+    rows = np.arange(len(intervals))
+    for mine, colour, line, name in ((hit, COLOURS[0], "-", "holds the truth"), (~hit, COLOURS[3], "--", "misses it")):
+        ax.hlines(rows[mine], lows[mine], highs[mine], color=colour, linestyle=line, linewidth=2, label=name)
     ax.axvline(truth, color="black", linewidth=1)
-    ax.set(xlabel="mean accuracy (%)", ylabel="repetition, with new images", title=f"{title}: {hit.mean():.0%} hold the truth")
+    title = f"{title}: {hit.mean():.0%} hold the truth"
+    ax.set(xlabel="mean accuracy (%)", ylabel="repetition, with new images", title=title)
     return ax
 
 
@@ -65,8 +69,11 @@ def crossover(ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_ta
     """
     figure, ax = plt.subplots(figsize=(7.5, 4.6))
     sizes = np.geomspace(*[f(pd.concat([ours, printed])["n_images"]) for f in (min, max)])
-    ax.plot(sizes, np.sqrt(tasks * images_a_task / sizes), color="grey", linewidth=1.5,
-            label=f"√({tasks} tasks × {images_a_task} images / N)")
+    line = np.sqrt(tasks * images_a_task / sizes)
+    ax.plot(sizes, line, color="grey", linewidth=1.5, label=f"√({tasks} tasks × {images_a_task} images / N)")
+    cap = np.sqrt(tasks / CAP)
+    ax.plot(sizes[line < cap], np.full((line < cap).sum(), cap), color="grey", linestyle=":", linewidth=1.5,
+            label=f"the released sampler stops at {CAP:,} tasks")
     ax.scatter(printed["n_images"], printed["ratio"], marker="x", color=COLOURS[1], s=45, label="OOPS, Table 2")
     ax.scatter(ours["n_images"], ours["ratio"], marker="o", color=COLOURS[0], s=45, alpha=0.8, label="this book")
     ax.axhline(1, color="black", linewidth=1)

@@ -8,17 +8,21 @@ import numpy as np
 import pandas as pd
 
 from . import evaluate, stats
+from .bank import load_features
+from .datasets import load
 from .paths import DATA
 
 __all__ = [
-    "collect", "conclusive_counts", "grid_table", "intervals", "methods", "pair_table", "printed", "wide",
+    "collect", "conclusive_counts", "correlations", "finetuning_table", "finetuning_verdicts", "grid_table",
+    "intervals", "label", "mean_gaps", "methods", "pair_table", "printed", "printed_pairs", "task_counts",
+    "wide", "width_ratios",
 ]
 
 LEARNERS = {"ncc": "NCC", "lr": "LR", "ft": "FT"}
 
 
 def collect(
-    datasets: list[str], backbones: list[str], learners: list[str], *, tasks: int, ft_tasks: int,
+    datasets: list[str], backbones: list[str], learners: list[str], *, tasks: int, ft_tasks: int, ft_open: int,
     fine_tuning: str, **shape,
 ) -> pd.DataFrame:
     """Results of every combination, closed and open, as one results table.
@@ -26,7 +30,9 @@ def collect(
     Parameters
     ----------
     tasks, ft_tasks : int
-        Closed tasks of each learner and of fine-tuning; open tasks run until the data are used up.
+        Closed tasks of the learners and of fine-tuning.
+    ft_open : int
+        Fine-tuning stops after so many open tasks; the others go on until the data are used up.
     fine_tuning : str
         'stored': only results that are at hand; 'run': compute what is missing.
     **shape
@@ -35,21 +41,30 @@ def collect(
     tables = []
     for dataset, backbone, learner, sampling in product(datasets, backbones, learners, ("closed", "open")):
         ft = learner == "ft"
-        count = (ft_tasks if ft else tasks) if sampling == "closed" else None
+        count = {"closed": ft_tasks if ft else tasks, "open": ft_open if ft else None}[sampling]
         stored = ft and fine_tuning == "stored"
         tables.append(evaluate.run(dataset, backbone, learner, sampling, tasks=count, stored=stored, **shape))
     return pd.concat([t for t in tables if t is not None], ignore_index=True)
 
 
 def intervals(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """One row a setting: mean, half_width (percent) and T, by the interval of its sampling."""
+    """One row a setting: n_images of the test set, mean, half_width (percent) and T (n_tasks)."""
     make = {"closed": stats.closed_interval, "open": stats.open_interval}
     rows = []
     for key, part in results.groupby(["dataset", "backbone", "learner", "sampling"], sort=False):
         r = make[key[3]](part["accuracy"], level)
         rows.append((*key, r.mean, r.half_width, r.n_tasks))
     columns = ["dataset", "backbone", "learner", "sampling", "mean", "half_width", "n_tasks"]
-    return pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=columns)
+    sizes = {name: _size(name) for name in table["dataset"].unique()}
+    table.insert(1, "n_images", table["dataset"].map(sizes))
+    return table.sort_values("n_images", kind="stable", ignore_index=True)
+
+
+def _size(dataset: str) -> int:
+    if dataset.startswith("features:"):
+        return len(load_features(dataset.removeprefix("features:")))
+    return len(load(dataset))
 
 
 def printed(table: int) -> pd.DataFrame:
@@ -60,14 +75,43 @@ def printed(table: int) -> pd.DataFrame:
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
     """Table 2's layout: a row a data set and learner, a column a backbone and sampling, cells 'mean ± half-width'."""
-    cells = table["mean"].map("{:.2f}".format) + " ± " + table["half_width"].map("{:.2f}".format)
-    rows = [c for c in ("dataset", "n_images") if c in table]
-    shown = table.assign(cell=cells, learner=table["learner"].map(LEARNERS))
-    out = shown.pivot(index=[*rows, "learner"], columns=["backbone", "sampling"], values="cell")
-    order = shown.drop_duplicates([*rows, "learner"]).set_index([*rows, "learner"]).index
-    columns = shown.drop_duplicates(["backbone", "sampling"])[["backbone", "sampling"]]
-    out = out.reindex(index=order, columns=pd.MultiIndex.from_frame(columns)).sort_index(axis=1, level=0, sort_remaining=True)
-    return out.fillna("–")
+    cell = table["mean"].map("{:.2f}".format) + " ± " + table["half_width"].map("{:.2f}".format)
+    return _laid_out(table.assign(cell=cell), ["backbone", "sampling"])
+
+
+def task_counts(table: pd.DataFrame) -> pd.DataFrame:
+    """Number of tasks T behind each cell, in one row a data set."""
+    few = table.drop_duplicates(["dataset", "learner", "sampling"])
+    out = _laid_out(few.assign(cell=few["n_tasks"].astype(str)), ["sampling"])
+    return out.unstack("learner", sort=False)
+
+
+def _laid_out(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """The column ``cell`` with rows and columns in order of appearance; a dot where there is none."""
+    table = table.assign(learner=table["learner"].map(LEARNERS))
+    rows = ["dataset", "n_images", "learner"]
+    out = table.pivot(index=rows, columns=columns, values="cell")
+    index, header = (pd.MultiIndex.from_frame(table[c].drop_duplicates()) for c in (rows, sorted(columns)))
+    index = index.sortlevel("n_images", sort_remaining=False)[0]
+    return out.reindex(index=index, columns=header if len(columns) > 1 else header.get_level_values(0)).fillna("·")
+
+
+def width_ratios(table: pd.DataFrame) -> pd.DataFrame:
+    """Open over closed half-width of every setting that has both, in column ``ratio``."""
+    keys = ["dataset", "n_images", "backbone", "learner"]
+    half = table.pivot(index=keys, columns="sampling", values="half_width").dropna()
+    return (half["open"] / half["closed"]).rename("ratio").reset_index().sort_values("n_images", ignore_index=True)
+
+
+def mean_gaps(table: pd.DataFrame) -> pd.DataFrame:
+    """Open minus closed mean by data set, and in how many settings the two intervals do not meet."""
+    keys = ["dataset", "n_images", "backbone", "learner"]
+    both = table.pivot(index=keys, columns="sampling", values=["mean", "half_width"]).dropna()
+    gap = both["mean", "open"] - both["mean", "closed"]
+    apart = gap.abs() > both["half_width", "open"] + both["half_width", "closed"]
+    out = pd.DataFrame({"mean of open − closed (points)": gap, "settings": 1, "intervals apart": apart})
+    out = out.groupby(["dataset", "n_images"]).agg(dict(zip(out, ("mean", "sum", "sum"))))
+    return out.sort_index(level="n_images")
 
 
 def methods(results: pd.DataFrame, dataset: str, sampling: str) -> dict[tuple[str, str], np.ndarray]:
@@ -77,10 +121,27 @@ def methods(results: pd.DataFrame, dataset: str, sampling: str) -> dict[tuple[st
     return {key: accuracies.to_numpy() for key, accuracies in groups}
 
 
+def correlations(results: pd.DataFrame) -> pd.DataFrame:
+    """Correlation over open tasks of every pair of methods: lowest, median and highest, by data set."""
+    rows = {}
+    for dataset in results["dataset"].unique():
+        pairs = [_common(a, b) for a, b in combinations(methods(results, dataset, "open").values(), 2)]
+        r = [np.corrcoef(a, b)[0, 1] for a, b in pairs]
+        rows[dataset] = {"pairs": len(r), "lowest": np.min(r), "median": np.median(r), "highest": np.max(r)}
+    return pd.DataFrame(rows).T.astype({"pairs": int}).round(2)
+
+
+def _common(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The tasks that both methods were run on: the first ones."""
+    n = min(len(a), len(b))
+    return a[:n], b[:n]
+
+
 def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """Every pair of methods on every data set, with its three conclusions.
 
-    Closed conclusions come from the closed tasks, open and paired ones from the open tasks.
+    Closed conclusions come from the closed tasks; open and paired ones from the open tasks, paired
+    from those that both methods were run on.
 
     Returns
     -------
@@ -90,15 +151,22 @@ def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     rows = []
     for dataset in results["dataset"].unique():
         closed, opened = (methods(results, dataset, s) for s in ("closed", "open"))
-        names = [m for m in opened if m in closed]
-        verdict = {
-            "closed": stats.conclusions({m: closed[m] for m in names}, "closed", level),
-            "open": stats.conclusions({m: opened[m] for m in names}, "open", level),
-            "paired": stats.conclusions({m: opened[m] for m in names}, "paired", level),
-        }
-        for i, j in combinations(range(len(names)), 2):
-            rows.append((dataset, names[i], names[j], *(int(v[i, j]) for v in verdict.values())))
+        for a, b in combinations([m for m in opened if m in closed], 2):
+            rows.append((
+                dataset, a, b,
+                stats.compare(stats.closed_interval(closed[a], level), stats.closed_interval(closed[b], level)),
+                stats.compare(stats.open_interval(opened[a], level), stats.open_interval(opened[b], level)),
+                stats.paired_interval(*_common(opened[a], opened[b]), level).conclusion,
+            ))
     return pd.DataFrame(rows, columns=["dataset", "a", "b", "closed", "open", "paired"])
+
+
+def printed_pairs(table: int) -> pd.DataFrame:
+    """Table 1 or 3 of the OOPS paper in the form of `pair_table`, each pair as printed."""
+    t = printed(table)
+    values = {k: t[k].map({"+": 1, "-": -1, "0": 0}) for k in ("closed", "open", "paired") if k in t}
+    a, b = (list(zip(t[f"{side}_backbone"], t[f"{side}_learner"])) for side in "ab")
+    return pd.DataFrame({"dataset": t["dataset"], "a": a, "b": b, **values})
 
 
 def conclusive_counts(pairs: pd.DataFrame) -> pd.Series:
@@ -125,19 +193,44 @@ def label(method: tuple[str, str]) -> str:
     return f"{method[0]} {LEARNERS[method[1]]}"
 
 
-def symbols(pairs: pd.DataFrame, kinds: tuple[str, ...]) -> pd.DataFrame:
-    """The pairs in both directions, with one text of symbols such as '+0+' for the given kinds."""
-    back = pairs.rename(columns={"a": "b", "b": "a"}).assign(**{k: -pairs[k] for k in ("closed", "open", "paired")})
-    both = pd.concat([pairs, back], ignore_index=True)
-    text = both[list(kinds)].map(stats.CONCLUSION.get).agg(" ".join, axis=1)
-    return both.assign(symbols=text)
+def symbols(pairs: pd.DataFrame, kinds: tuple[str, ...]) -> pd.Series:
+    """The pairs' symbols, such as '+ 0 +', by dataset, a and b, in both directions."""
+    back = pairs.rename(columns={"a": "b", "b": "a"}).assign(**{k: -pairs[k] for k in kinds})
+    both = pd.concat([pairs, back]).drop_duplicates(["dataset", "a", "b"])
+    text = both[list(kinds)].map(lambda v: stats.CONCLUSION.get(v, "?")).agg(" ".join, axis=1)
+    return pd.Series(text.to_numpy(), pd.MultiIndex.from_frame(both[["dataset", "a", "b"]]))
 
 
 def grid_table(pairs: pd.DataFrame, lower: str, upper: str, shown: list[tuple[str, str]]) -> pd.DataFrame:
-    """Table 1's layout: row against column method; below the diagonal one data set, above it another."""
-    cells = symbols(pairs, ("closed", "open", "paired")).set_index(["dataset", "a", "b"])["symbols"]
-    grid = pd.DataFrame("", index=[label(m) for m in shown], columns=[label(m) for m in shown])
+    """Table 1's layout: row against column method; below the diagonal one data set, above it another.
+
+    A question mark stands for a symbol that is unknown, a dot for a pair that is not at hand.
+    """
+    cells = symbols(pairs, ("closed", "open", "paired"))
+    names = [label(m) for m in shown]
+    grid = pd.DataFrame("", index=names, columns=names)
     for i, j in product(range(len(shown)), repeat=2):
         if i != j:
-            grid.iat[i, j] = cells.get((lower if i > j else upper, shown[i], shown[j]), "–")
+            grid.iat[i, j] = cells.get((lower if i > j else upper, shown[i], shown[j]), "·")
     return grid
+
+
+def finetuning_table(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Table 3's layout: fine-tuning (row) against every other method, open and paired symbols."""
+    cells = symbols(pairs, ("open", "paired")).rename("symbols").reset_index()
+    ft = cells[cells["a"].map(lambda m: m[1] == "ft")]
+    ft = ft.assign(row=ft["a"].map(label), column=ft["b"].map(label))
+    order = {c: ft[c].drop_duplicates() for c in ("row", "dataset")}
+    out = ft.pivot(index=["row", "dataset"], columns="column", values="symbols").fillna("")
+    return out.reindex(pd.MultiIndex.from_product(order.values(), names=order))
+
+
+def finetuning_verdicts(pairs: pd.DataFrame) -> pd.Series:
+    """Paired verdicts on fine-tuning against the other learners on the same backbone."""
+    both = pd.concat([pairs, pairs.rename(columns={"a": "b", "b": "a"}).assign(paired=-pairs["paired"])])
+    ft = both[[a[1] == "ft" and a[0] == b[0] for a, b in zip(both["a"], both["b"])]]
+    verdict = ft.drop_duplicates(["dataset", "a", "b"])["paired"]
+    return pd.Series({
+        "pairs": len(verdict), "fine-tuning better": (verdict == 1).sum(),
+        "inconclusive": (verdict == 0).sum(), "fine-tuning worse": (verdict == -1).sum(),
+    })

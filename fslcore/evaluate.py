@@ -160,10 +160,12 @@ def run(
     else:
         source = datasets.load(dataset)
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed)
+    # The samplers are told the names of the classes, so that their errors can name one.
+    labels = source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
     if sampling == "closed":
-        drawn = sample_closed(source.labels, tasks=tasks or 0, **shape)
+        drawn = sample_closed(labels, tasks=tasks or 0, **shape)
     else:
-        drawn = sample_open(source.labels, max_tasks=tasks, **shape)
+        drawn = sample_open(labels, max_tasks=tasks, **shape)
     if isinstance(source, Bank):
         model = None
     else:

@@ -30,7 +30,7 @@ def image_grid(images: Images, classes: int = 12, per_class: int = 8, seed: int 
     rng = np.random.default_rng(seed)
     classes = min(classes, len(images.class_names))
     chosen = np.sort(rng.permutation(len(images.class_names))[:classes])
-    figure, axes = plt.subplots(classes, 1, figsize=(7, 0.62 * classes))
+    figure, axes = plt.subplots(classes, 1, figsize=(6.4, 0.6 * classes))
     for ax, c in zip(axes, chosen):
         rows = rng.permutation(np.flatnonzero(images.labels == c))[:per_class]
         strip = np.concatenate(list(images.images[rows]), axis=1)
@@ -67,7 +67,7 @@ def crossover(ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_ta
     images_a_task : int
         K (S + Q); the line is √(T · K (S + Q) / N), what equal variances a task would give.
     """
-    figure, ax = plt.subplots(figsize=(7.5, 4.6))
+    figure, ax = plt.subplots(figsize=(6.4, 4.6))
     sizes = np.geomspace(*[f(pd.concat([ours, printed])["n_images"]) for f in (min, max)])
     line = np.sqrt(tasks * images_a_task / sizes)
     ax.plot(sizes, line, color="grey", linewidth=1.5, label=f"√({tasks} tasks × {images_a_task} images / N)")

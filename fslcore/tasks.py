@@ -130,7 +130,7 @@ def sample_closed(
 
     Parameters
     ----------
-    labels : (N,) integers
+    labels : (N,) integers or strings
         The class of each image.
     tasks : int
         T, at least 2 (an interval needs a variance).

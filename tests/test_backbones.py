@@ -1,0 +1,124 @@
+"""Weights are pinned and never executed; features are cached by content."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from fslcore import backbones, datasets
+from fslcore.errors import InputError
+
+
+def pictures(seed=0, n=70, side=28):
+    x = np.random.default_rng(seed).integers(0, 256, (n, side, side, 1), dtype=np.uint8)
+    return datasets.Images("pictures", x, np.arange(n) % 7, list("abcdefg"))
+
+
+@pytest.mark.parametrize("name", ["efficientnet-lite0", "efficientnet-lite2", "glyph-conv"])
+def test_packaged_weights_match_their_pin(name, monkeypatch):
+    backbone = backbones.load(name)
+    assert backbone.weights == backbones.REGISTRY[name].sha256
+    monkeypatch.setitem(backbones.REGISTRY, name, replace(backbones.REGISTRY[name], sha256="0" * 64))
+    with pytest.raises(InputError, match="pinned is 000"):
+        backbones.load(name)
+
+
+@pytest.mark.parametrize("name", ["clip", "dino", "dinov2"])
+def test_missing_weights_say_which_file_and_from_where(name, monkeypatch):
+    monkeypatch.setattr(backbones, "_from_hub", lambda *_: None)
+    with pytest.raises(InputError, match=f"no weights; bring .*safetensors of timm/vit_base.*{name}:PATH"):
+        backbones.load(name)
+
+
+@pytest.mark.parametrize("name, dim", [("clip", 512), ("dino", 768), ("dinov2", 768)])
+def test_vision_transformers_load_from_a_local_file(name, dim, tmp_path):
+    backbones._import_torchvision()
+    if name == "clip":
+        import open_clip
+
+        state = {f"visual.{k}": v for k, v in open_clip.create_model("ViT-B-16-quickgelu").visual.state_dict().items()}
+    else:
+        import timm
+
+        model = {"dino": "vit_base_patch16_224.dino", "dinov2": "vit_base_patch14_dinov2.lvd142m"}[name]
+        state = timm.create_model(model, num_classes=0).state_dict()
+    save_file({k: v.contiguous().clone() for k, v in state.items()}, tmp_path / "w.safetensors")
+    backbone = backbones.load(f"{name}:{tmp_path}/w.safetensors")
+    with torch.inference_mode():
+        assert backbone.network(backbone.preprocess(torch.zeros(1, 28, 28, 3, dtype=torch.uint8))).shape == (1, dim)
+
+
+def test_weights_from_the_hub_are_pinned_at_first_use(tmp_path, monkeypatch):
+    entry = replace(backbones.REGISTRY["glyph-conv"], local=None, sha256=None, hub=("somebody/net", "w.safetensors"))
+    monkeypatch.setitem(backbones.REGISTRY, "glyph-conv", entry)
+    path = tmp_path / "w.safetensors"
+    monkeypatch.setattr(backbones, "_from_hub", lambda *_: path)
+    save_file(backbones.GlyphConv().state_dict(), path)
+    first = backbones.load("glyph-conv")
+    assert backbones.load("glyph-conv").weights == first.weights
+    save_file(backbones.GlyphConv().state_dict(), path)
+    with pytest.raises(InputError, match=f"pinned is {first.weights}"):
+        backbones.load("glyph-conv")
+
+
+class Trap:
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def test_wrong_checkpoints_are_refused_and_not_executed(tmp_path):
+    save_file({"a": torch.zeros(2)}, tmp_path / "other.safetensors")
+    torch.save({"a": Trap(tmp_path / "trap")}, tmp_path / "evil.pth")
+    (tmp_path / "trap").unlink(missing_ok=True)
+    for name in ("other.safetensors", "evil.pth"):
+        with pytest.raises(InputError, match="is not a checkpoint of this network") as error:
+            backbones.load(f"glyph-conv:{tmp_path}/{name}")
+        assert "\n" not in str(error.value)
+    assert not (tmp_path / "trap").exists()
+    with pytest.raises(InputError, match="no weights file"):
+        backbones.load(f"glyph-conv:{tmp_path}/none.pth")
+    with pytest.raises(InputError, match="known are efficientnet-lite0"):
+        backbones.load("resnet")
+
+
+def test_features_are_cached_by_content(monkeypatch):
+    backbone, computed = backbones.load("glyph-conv"), []
+    compute = backbones._compute
+    monkeypatch.setattr(backbones, "_compute", lambda *a: computed.append(1) or compute(*a))
+    first = backbones.features(pictures(), backbone)
+    again = backbones.features(pictures(), backbone)
+    assert len(computed) == 1 and torch.equal(first.data, again.data) and first.digest == again.digest
+    changed = pictures()
+    changed.images[3, 2, 1] ^= 1  # one grey level of one pixel
+    backbones.features(changed, backbone)
+    backbones.features(pictures(), replace(backbone, weights="other"))
+    backbones.features(pictures(), replace(backbone, resolution=32))
+    assert len(computed) == 4
+
+
+def test_features_do_not_depend_on_threads():
+    backbone, images = backbones.load("efficientnet-lite0"), pictures(n=100)
+    threads = torch.get_num_threads()
+    try:
+        out = []
+        for count in (1, 2):
+            torch.set_num_threads(count)
+            out.append(backbones._compute(images, backbone, False).float())
+    finally:
+        torch.set_num_threads(threads)
+    assert out[0] == pytest.approx(out[1], abs=2e-3)
+
+
+def test_preprocessing():
+    backbone = backbones.load("glyph-conv")
+    x = pictures(n=2).images
+    expected = (x.astype(np.float32) / 255 - 0.5) / 0.5
+    assert backbone.preprocess(torch.from_numpy(x))[:, 0].numpy() == pytest.approx(expected[..., 0], abs=1e-6)
+    assert [backbones.load("efficientnet-lite0").side(s, s) for s in (28, 32, 33, 96, 224)] == [32, 32, 64, 64, 64]
+    with pytest.raises(InputError, match="uint8 is needed"):
+        backbone.preprocess(torch.zeros(2, 28, 28, 1))

@@ -1,0 +1,160 @@
+"""What comes in from outside: feature files, folders of images, and the embedded data sets with their cards."""
+
+import hashlib
+import pickle
+from itertools import combinations
+
+import numpy as np
+import pytest
+from PIL import Image
+from safetensors.numpy import save_file
+
+from fslcore import datasets
+from fslcore.bank import Bank, load_features
+from fslcore.errors import InputError
+from fslcore.paths import DATA
+
+FEATURES = np.random.default_rng(0).normal(size=(12, 4)).astype(np.float32)
+LABELS = np.arange(12) % 3
+
+
+@pytest.mark.parametrize("ending", [".npz", ".safetensors"])
+def test_features_round_trip(tmp_path, ending):
+    path = tmp_path / f"f{ending}"
+    (np.savez if ending == ".npz" else lambda p, **a: save_file(a, p))(path, features=FEATURES, labels=LABELS)
+    bank = load_features(path)
+    assert (bank.data.numpy() == FEATURES).all() and (bank.labels == LABELS).all()
+    FEATURES_CHANGED = FEATURES + np.eye(12, 4, dtype=np.float32) * 1e-3
+    np.savez(tmp_path / "g.npz", features=FEATURES_CHANGED, labels=LABELS)
+    assert load_features(tmp_path / "g.npz").digest != bank.digest
+
+
+@pytest.mark.parametrize("arrays, message", [
+    (dict(features=np.where(np.eye(12, 4), np.nan, FEATURES), labels=LABELS), "4 rows hold NaN or infinity"),
+    (dict(features=FEATURES, labels=LABELS[:-1]), "11 labels for 12 rows"),
+    (dict(features=FEATURES), "lacks the array 'labels'"),
+    (dict(features=FEATURES[0], labels=LABELS), r"\(N, D\) floats are needed"),
+    (dict(features=FEATURES, labels=LABELS / 2), r"\(N,\) integers are needed"),
+])
+def test_features_that_do_not_fit(tmp_path, arrays, message):
+    np.savez(tmp_path / "f.npz", **arrays)
+    with pytest.raises(InputError, match=message) as error:
+        load_features(tmp_path / "f.npz")
+    assert "\n" not in str(error.value)
+
+
+class Touch:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def test_nothing_is_unpickled(tmp_path):
+    trap = tmp_path / "trap"
+    np.savez(tmp_path / "f.npz", features=np.array([Touch(trap)], dtype=object), labels=LABELS)
+    (tmp_path / "g.npz").write_bytes(pickle.dumps(Touch(trap)))
+    trap.unlink(missing_ok=True)
+    for name in ("f.npz", "g.npz"):
+        with pytest.raises(InputError, match="without pickles"):
+            load_features(tmp_path / name)
+    assert not trap.exists()
+
+
+def test_missing_file_and_other_endings(tmp_path):
+    with pytest.raises(InputError, match="no file"):
+        load_features(tmp_path / "none.npz")
+    (tmp_path / "f.pt").write_bytes(b"")
+    with pytest.raises(InputError, match=".npz and .safetensors are allowed"):
+        load_features(tmp_path / "f.pt")
+    (tmp_path / "f.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(InputError, match="not a readable .safetensors"):
+        load_features(tmp_path / "f.safetensors")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    for name in ("cat", "dog"):
+        (tmp_path / name).mkdir()
+        for i in range(3):
+            Image.fromarray(rng.integers(0, 256, (20, 30, 3), dtype=np.uint8)).save(tmp_path / name / f"{i}.png")
+    return tmp_path
+
+
+def test_folder_of_class_folders(folder):
+    images = datasets.load(f"folder:{folder}")
+    assert images.class_names == ["cat", "dog"] and images.labels.tolist() == [0, 0, 0, 1, 1, 1]
+    small = datasets.load_folder(folder, size=20)
+    middle = np.asarray(Image.open(folder / "dog" / "1.png"))[:, 5:25]
+    assert (small.images[4:5][0] == middle).all()  # the middle square, unscaled at its own size
+    assert np.asarray(small.images).shape == (6, 20, 20, 3)
+
+
+def test_folder_digest_follows_content(folder):
+    digest = datasets.load_folder(folder, size=16).digest
+    assert datasets.load_folder(folder, size=16).digest == digest
+    assert datasets.load_folder(folder, size=17).digest != digest
+    Image.new("RGB", (20, 30)).save(folder / "cat" / "0.png")
+    assert datasets.load_folder(folder, size=16).digest != digest
+
+
+def test_folder_faults_are_named(folder):
+    with pytest.raises(InputError, match="no folder"):
+        datasets.load(f"folder:{folder}/none")
+    (folder / "dog" / "2.png").write_bytes(b"not an image")
+    images = datasets.load_folder(folder, size=16)
+    assert len(images) == 6  # not dropped …
+    with pytest.raises(InputError, match="unreadable image .*dog/2.png"):
+        images.images[:]  # … and named when it is read
+    (folder / "empty").mkdir()
+    with pytest.raises(InputError, match="empty holds no image"):
+        datasets.load_folder(folder)
+
+
+@pytest.mark.parametrize("name", datasets.cards())
+def test_card_tells_the_truth(name):
+    card = datasets.cards()[name]
+    assert hashlib.sha256((DATA / name / "images.parquet").read_bytes()).hexdigest() == card["sha256"]
+    assert card["licence"] and card["source"] and (DATA / name / "README.md").is_file() and (DATA / name / "build.py").is_file()
+    classes = {}
+    for split, domains in card["splits"].items():
+        classes[split] = set()
+        for domain, counts in domains.items():
+            images = datasets.load_embedded(name, split=split, domain=domain)
+            assert (len(images), len(images.class_names)) == (counts["images"], counts["classes"])
+            assert images.counts.min() >= 20
+            size = card["image"]
+            assert images.images[:2].shape == (2, size["height"], size["width"], size["channels"])
+            assert images.images[:2].min() < images.images[:2].max()
+            classes[split] |= set(images.class_names)
+    assert all(not classes[a] & classes[b] for a, b in combinations(classes, 2))
+
+
+def test_sizes_span_the_crossover():
+    sizes = {name: len(datasets.load(name)) for name in ("clipart", "fashion", "glyphs/hebrew", "glyphs/cyrillic", "glyphs/latin")}
+    assert sizes["clipart"] < 1000 and sizes["fashion"] == 10_000 and sizes["glyphs/latin"] > 60_000
+    assert sum(p.stat().st_size for p in DATA.rglob("*") if p.is_file()) < 45e6
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: datasets.load("clipartt"), "known are clipart, fashion"),
+    (lambda: datasets.load("glyphs/klingon"), "glyphs/latin"),
+    (lambda: datasets.load_embedded("fashion", split="base"), "fashion has novel"),
+    (lambda: datasets.load_embedded("glyphs", domain="thai"), r"glyphs \(novel\) has"),
+])
+def test_unknown_names_say_what_exists(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_bank_and_images_refuse_lengths_that_differ():
+    import torch
+
+    with pytest.raises(InputError, match="3 labels for 4 rows"):
+        Bank(torch.zeros(4, 2), np.zeros(3, int), "")
+    with pytest.raises(InputError, match="2 captions for 3 images"):
+        datasets.Images("x", np.zeros((3, 2, 2, 1), np.uint8), np.zeros(3, int), ["a"], captions=["", ""])

@@ -1,0 +1,168 @@
+"""Records, results tables, the cache, and the fine-tuning results that ship with the book."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from fslcore import backbones, datasets, evaluate, learners
+from fslcore.bank import Bank
+from fslcore.errors import InputError
+from fslcore.paths import DATA
+from fslcore.tasks import sample_closed, sample_open
+
+SHIPPED = sorted((DATA / "results").glob("*.npz"))
+
+
+@pytest.fixture
+def features_file(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.arange(7).repeat(60)
+    np.savez(tmp_path / "f.npz", features=rng.normal(size=(7, 16))[labels] + rng.normal(size=(420, 16)), labels=labels)
+    return f"features:{tmp_path}/f.npz"
+
+
+def test_record_metrics():
+    correct = np.array([[1, 1, 0, 1, 0], [0, 0, 0, 1, 0]], bool)
+    label = np.array([[0, 0, 1, 1, -1], [0, 1, 1, 0, -1]])
+    record = evaluate.Record(correct, label)
+    assert record.accuracy().tolist() == [0.75, 0.25]
+    assert record.class_accuracy().tolist() == [[1, 0.5], [0.5, 0]]
+    assert record.worst_class().tolist() == [0.5, 0]
+
+
+def test_record_round_trip(tmp_path):
+    record = evaluate.Record(np.eye(3, dtype=bool), np.arange(9).reshape(3, 3) % 2)
+    record.save(tmp_path / "r.npz", {"seed": 1})
+    again, provenance = evaluate.Record.load(tmp_path / "r.npz")
+    assert (again.correct == record.correct).all() and (again.query_label == record.query_label).all()
+    assert provenance == {"seed": 1}
+
+
+@pytest.mark.parametrize("sampling", ["closed", "open"])
+def test_results_table(features_file, sampling):
+    table = evaluate.run(features_file, "none", "ncc", sampling, tasks=30 if sampling == "closed" else None, queries=5)
+    assert list(table) == list(evaluate.COLUMNS)
+    assert (table["task"] == np.arange(len(table))).all() and table["accuracy"].between(0, 100).all()
+    assert (table["backbone"] == "none").all() and (table["sampling"] == sampling).all()
+    assert table.equals(evaluate.run(features_file, "none", "ncc", sampling, tasks=30 if sampling == "closed" else None, queries=5))
+
+
+def test_stored_computes_nothing(features_file, monkeypatch):
+    assert evaluate.run(features_file, "none", "lr", "closed", tasks=5, stored=True) is None
+    evaluate.run(features_file, "none", "lr", "closed", tasks=5)
+    monkeypatch.setattr(evaluate, "evaluate", None)  # would fail if it were called
+    assert len(evaluate.run(features_file, "none", "lr", "closed", tasks=5, stored=True)) == 5
+
+
+def test_finetuning_goes_on_from_the_blocks_that_were_kept(monkeypatch):
+    images = datasets.load("clipart")
+    backbone = backbones.load("glyph-conv")
+    learner = learners.FineTune(backbone, epochs=1)
+    monkeypatch.setattr(evaluate, "BLOCK", 2)
+    tasks = sample_closed(images.labels, tasks=6)
+    run, done = evaluate.evaluate, []
+
+    def stops_after_two(*a, **k):
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(1)
+        return run(*a, **k)
+
+    monkeypatch.setattr(evaluate, "evaluate", stops_after_two)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate.record(images, backbone, learner, tasks)
+    assert evaluate.record(images, backbone, learner, tasks[:4], stored=True)[0] is not None
+    done.clear()
+    record, _ = evaluate.record(images, backbone, learner, tasks)
+    assert len(done) == 1  # one block was missing
+    bank = Bank(torch.from_numpy(images.images[:]), images.labels, "")
+    assert (record.correct == run(learner, bank, tasks, chunk=1).correct).all()
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (("clipart", "glyph-conv", "svm", "closed"), "learner = svm; ncc, lr, ft"),
+    (("clipart", "glyph-conv", "ncc", "opened"), "sampling = opened; closed and open"),
+    (("clipart", "none", "ncc", "closed"), "backbone = none"),
+    (("photos", "glyph-conv", "ncc", "closed"), "dataset = photos"),
+])
+def test_bad_input(arguments, message):
+    with pytest.raises(InputError, match=message):
+        evaluate.run(*arguments)
+
+
+def test_features_cannot_be_fine_tuned(features_file):
+    with pytest.raises(InputError, match="learner = ft"):
+        evaluate.run(features_file, "none", "ft", "closed")
+
+
+def test_a_small_class_is_named():
+    with pytest.raises(InputError, match="class body part has 27 images"):
+        evaluate.run("clipart", "glyph-conv", "ncc", "closed", queries=50)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_results_table_round_trip(features_file, tmp_path, ending):
+    table = evaluate.run(features_file, "none", "ncc", "closed", tasks=4)
+    evaluate.write_table(table, tmp_path / f"t.{ending}")
+    assert evaluate.read_table(tmp_path / f"t.{ending}").equals(table)
+
+
+@pytest.mark.parametrize("change, message", [
+    (lambda t: t.drop(columns="seed"), "lacks seed"),
+    (lambda t: t.assign(accuracy=[120.0, 1, 1]), "accuracy in row 0 is 120.0"),
+    (lambda t: t.assign(accuracy=[1.0, np.nan, 1]), "accuracy in row 1 is nan"),
+    (lambda t: t.assign(task=[0, 1, 1]), "the same task twice"),
+    (lambda t: t.assign(ways="five"), "column ways .* must hold int"),
+])
+def test_results_table_faults(features_file, tmp_path, change, message):
+    table = change(evaluate.run(features_file, "none", "ncc", "closed", tasks=3))
+    table.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(InputError, match=message):
+        evaluate.read_table(tmp_path / "t.csv")
+
+
+def test_results_files_that_are_not_there_or_not_tables(tmp_path):
+    with pytest.raises(InputError, match="no file"):
+        evaluate.read_table(tmp_path / "t.csv")
+    (tmp_path / "t.xlsx").write_bytes(b"")
+    with pytest.raises(InputError, match=".parquet and .csv are allowed"):
+        evaluate.read_table(tmp_path / "t.xlsx")
+    with pytest.raises(InputError, match=".parquet and .csv are allowed"):
+        evaluate.write_table(pd.DataFrame(), tmp_path / "t.xlsx")
+    assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
+def test_shipped_finetuning_is_what_the_code_gives(path):
+    """A random sample of each file's tasks, computed again; other machines round differently."""
+    shipped, made = evaluate.Record.load(path)
+    assert {"command", "seed", "versions", "images", "weights", "tasks_digest", "device"} <= set(made)
+    images, backbone = datasets.load(made["dataset"]), backbones.load(made["backbone"])
+    assert (images.digest, backbone.weights) == (made["images"], made["weights"])
+    shape = {k: made[k] for k in ("ways", "shots", "queries", "seed")}
+    if made["sampling"] == "closed":
+        tasks = sample_closed(images.labels, tasks=made["tasks"], **shape)
+    else:
+        tasks = sample_open(images.labels, max_tasks=made["tasks"], **shape)
+    assert tasks.digest == made["tasks_digest"]
+    learner = learners.FineTune(backbone)
+    found, key = evaluate.record(images, backbone, learner, tasks, stored=True)
+    assert key == made["key"] and (found.correct == shipped.correct).all()
+    chosen = np.random.default_rng(len(path.stem)).choice(len(tasks), 2 if made["backbone"] == "glyph-conv" else 1)
+    used = np.unique(np.concatenate([tasks.support[chosen], tasks.query[chosen]]))
+    pixels = np.zeros((len(images), *images.images.shape[1:]), np.uint8)
+    pixels[used] = images.images[used]
+    again = evaluate.evaluate(learner, Bank(torch.from_numpy(pixels), images.labels, ""), tasks[chosen])
+    assert np.abs(again.correct.sum(1) - shipped.correct[chosen].sum(1)).max() <= 2
+
+
+def test_finetuning_ships_for_every_row_of_the_default_build():
+    if not SHIPPED:
+        pytest.skip("no results under data/results")
+    from fslcore import notebooks
+    from fslcore.paths import PROFILES
+
+    rows = notebooks.profile(PROFILES / "quick.yml")["closed-vs-open"]["datasets"]
+    made = {(m["dataset"], m["backbone"], m["sampling"]) for m in (evaluate.Record.load(p)[1] for p in SHIPPED)}
+    assert made == {(d, b, s) for d in rows for b in ("efficientnet-lite0", "glyph-conv") for s in ("closed", "open")}

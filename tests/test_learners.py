@@ -1,0 +1,213 @@
+"""Learners against scikit-learn and plain loops; batching, padding and repetition change nothing."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression as SklearnLR
+from torch.nn import functional as F
+
+from fslcore import backbones, datasets
+from fslcore.backbones import Backbone, GlyphConv
+from fslcore.bank import Bank
+from fslcore.errors import InputError
+from fslcore.evaluate import evaluate
+from fslcore.learners import FineTune, LogisticRegression, NearestCentroid
+from fslcore.learners.finetune import _with_fast_convolutions
+from fslcore.tasks import Tasks, sample_closed
+
+
+def features(classes=20, n=60, dim=512, spread=0.35, seed=0):
+    """A bank of features like those of a network: not negative, classes that overlap."""
+    rng = np.random.default_rng(seed)
+    centres = spread * rng.normal(size=(classes, dim))
+    x = np.maximum(centres.repeat(n, 0) + rng.normal(size=(classes * n, dim)), 0).astype(np.float32)
+    return Bank(torch.from_numpy(x), np.arange(classes).repeat(n), "test")
+
+
+def unit(x):
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+SHAPES = [dict(), dict(shots=1), dict(ways=15, queries=5), dict(ways=2, shots=10), dict(shots=(4, 4, 5, 6, 6))]
+
+
+def test_lr_predicts_as_scikit_learn_on_550_tasks():
+    """On real features, at five shapes. A few queries lie so near to a tie that scikit-learn's own
+    stopping (tol=1e-4) decides them, so that it is run to convergence for the strict bound."""
+    bank = backbones.features(datasets.load("clipart"), backbones.load("efficientnet-lite0"))
+    x = unit(bank.data.numpy())
+    same = {1e-7: [], 1e-4: []}
+    for shape in SHAPES:
+        tasks = sample_closed(bank.labels, tasks=110, **shape)
+        ours = LogisticRegression().scores(bank, tasks).argmax(-1).numpy()
+        for tol, agreed in same.items():
+            theirs = [
+                SklearnLR(C=1.0, max_iter=1000, tol=tol).fit(x[s], y).predict(x[q])
+                for s, y, q in zip(tasks.support, tasks.support_label, tasks.query)
+            ]
+            agreed.append((ours == np.array(theirs)).ravel())
+    assert np.concatenate(same[1e-7]).mean() >= 0.999
+    assert np.concatenate(same[1e-4]).mean() >= 0.998
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+@pytest.mark.parametrize("ways", [2, 5])
+def test_lr_probabilities_are_those_of_a_tight_scikit_learn(ways, C):
+    bank = features(dim=64, spread=0.3)
+    tasks = sample_closed(bank.labels, tasks=8, ways=ways)
+    ours = torch.softmax(LogisticRegression(C=C).scores(bank, tasks), -1).numpy()
+    x = unit(bank.data.double().numpy())
+    for t in range(len(tasks)):
+        model = SklearnLR(C=C, tol=1e-10, max_iter=10_000).fit(x[tasks.support[t]], tasks.support_label[t])
+        assert ours[t] == pytest.approx(model.predict_proba(x[tasks.query[t]]), abs=1e-4)
+
+
+def test_lr_repeated_support_is_scikit_learns_sample_weight():
+    bank = features(dim=64, spread=0.3)
+    plain = sample_closed(bank.labels, tasks=4)
+    weight = np.random.default_rng(0).integers(1, 4, plain.support.shape[1])
+    repeated = Tasks(
+        plain.support.repeat(weight, 1), plain.support_label.repeat(weight, 1), plain.query, plain.query_label, 5
+    )
+    ours = torch.softmax(LogisticRegression().scores(bank, repeated), -1).numpy()
+    x = unit(bank.data.double().numpy())
+    for t in range(4):
+        model = SklearnLR(tol=1e-10, max_iter=10_000).fit(x[plain.support[t]], plain.support_label[t], weight)
+        assert ours[t] == pytest.approx(model.predict_proba(x[plain.query[t]]), abs=1e-4)
+
+
+def test_ncc_against_a_loop():
+    bank = features(spread=0.1)
+    tasks = sample_closed(bank.labels, tasks=50, shots=(4, 4, 5, 6, 6))
+    scores = NearestCentroid().scores(bank, tasks).numpy()
+    x = unit(bank.data.numpy())
+    for t in range(len(tasks)):
+        centroid = unit(np.stack([x[tasks.support[t][tasks.support_label[t] == k]].mean(0) for k in range(5)]))
+        assert scores[t] == pytest.approx(x[tasks.query[t]] @ centroid.T, abs=1e-5)
+
+
+def padded(tasks):
+    """The same tasks with two columns of padding on each side."""
+    pad = np.full((len(tasks), 2), -1)
+    return Tasks(*(np.concatenate([pad, a, pad], axis=1) for a in (
+        tasks.support, tasks.support_label, tasks.query, tasks.query_label)), tasks.ways)
+
+
+@pytest.mark.parametrize("learner", [NearestCentroid(), LogisticRegression()])
+def test_padding_chunks_and_threads_change_nothing(learner):
+    bank = features(spread=0.12)
+    tasks = sample_closed(bank.labels, tasks=60)
+    one = learner.scores(bank, tasks)
+    assert learner.scores(bank, padded(tasks))[:, 2:-2] == pytest.approx(one, abs=1e-5)
+    reference = evaluate(learner, bank, tasks).correct
+    assert (evaluate(learner, bank, padded(tasks)).accuracy() == reference.mean(axis=1)).all()
+    threads = torch.get_num_threads()
+    try:
+        for chunk, count in ((1, 1), (7, 2), (60, 2)):
+            torch.set_num_threads(count)
+            assert (evaluate(learner, bank, tasks, chunk=chunk).correct == reference).all()
+    finally:
+        torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("learner", [NearestCentroid(), LogisticRegression()])
+def test_a_class_without_support_is_never_predicted(learner):
+    bank = features(spread=0.12)
+    tasks = sample_closed(bank.labels, tasks=5)
+    gone = tasks.support_label == 2
+    holed = Tasks(np.where(gone, -1, tasks.support), np.where(gone, -1, tasks.support_label), tasks.query, tasks.query_label, 5)
+    scores = learner.scores(bank, holed)
+    assert torch.isneginf(scores[..., 2]).all() and torch.isfinite(scores[..., [0, 1, 3, 4]]).all()
+
+
+def test_feature_learners_refuse_images():
+    bank = Bank(torch.zeros(40, 8, 8, 1, dtype=torch.uint8), np.arange(4).repeat(10), "x")
+    tasks = sample_closed(bank.labels, tasks=2, ways=2, shots=1, queries=1)
+    with pytest.raises(InputError, match="features are needed"):
+        NearestCentroid().scores(bank, tasks)
+
+
+# ------------------------------------------------------------ fine-tuning
+
+
+def glyph_like(seed=0):
+    """A GlyphConv with random weights and batch statistics, as a backbone."""
+    torch.manual_seed(seed)
+    network = GlyphConv().eval()
+    for module in network.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            torch.nn.init.uniform_(module.running_mean, -0.2, 0.2)
+            torch.nn.init.uniform_(module.running_var, 0.5, 1.5)
+    return Backbone("test", "", "", GlyphConv.dim, network, (0.5,) * 3, (0.5,) * 3, 28, "bilinear", "0")
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    rng = np.random.default_rng(0)
+    centres = rng.integers(0, 256, (8, 28, 28, 1))
+    x = (centres.repeat(25, 0) + rng.normal(0, 90, (200, 28, 28, 1))).clip(0, 255).astype(np.uint8)
+    return Bank(torch.from_numpy(x), np.arange(8).repeat(25), "pictures")
+
+
+def plain_finetuning(backbone, bank, tasks, t, epochs):
+    """The paper's recipe for one task, written as one would without batching."""
+    network = copy.deepcopy(backbone.network).eval()
+    head = torch.nn.Linear(backbone.dim, tasks.ways)
+    torch.nn.init.ones_(head.weight)
+    torch.nn.init.zeros_(head.bias)
+    groups = [{"params": network.parameters(), "lr": 1e-4}, {"params": head.parameters(), "lr": 0.1}]
+    optimiser = torch.optim.SGD(groups, momentum=0.9)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs)
+    x, y = backbone.preprocess(bank.data[tasks.support[t]]), torch.as_tensor(tasks.support_label[t].copy())
+    for _ in range(epochs):
+        optimiser.zero_grad()
+        F.cross_entropy(head(F.normalize(network(x), dim=-1)), y).backward()
+        optimiser.step()
+        schedule.step()
+    with torch.no_grad():
+        return head(F.normalize(network(backbone.preprocess(bank.data[tasks.query[t]])), dim=-1))
+
+
+def test_finetuning_of_a_batch_is_that_of_each_task(pictures):
+    backbone = glyph_like()
+    before = copy.deepcopy(backbone.network.state_dict())
+    tasks = sample_closed(pictures.labels, tasks=4, queries=5)
+    learner = FineTune(backbone)
+    batch = learner.scores(pictures, tasks)
+    for t in range(len(tasks)):
+        assert learner.scores(pictures, tasks[t : t + 1])[0] == pytest.approx(batch[t], abs=1e-3)
+        assert plain_finetuning(backbone, pictures, tasks, t, 30) == pytest.approx(batch[t], abs=1e-3)
+    assert learner.scores(pictures, padded(tasks))[:, 2:-2] == pytest.approx(batch, abs=1e-3)
+    after = backbone.network.state_dict()
+    assert all(torch.equal(before[k], after[k]) for k in before)  # the backbone given is left as it was
+    assert np.ptp(batch.numpy(), axis=-1).min() > 0  # it did train: equal heads would tie
+
+
+def test_finetuning_of_an_efficientnet(pictures):
+    backbone = backbones.load("efficientnet-lite0")
+    tasks = sample_closed(pictures.labels, tasks=2, ways=3, shots=2, queries=3)
+    ours = FineTune(backbone, epochs=3).scores(pictures, tasks)
+    for t in range(2):
+        assert plain_finetuning(backbone, pictures, tasks, t, 3) == pytest.approx(ours[t], abs=1e-3)
+
+
+@pytest.mark.parametrize("side", [32, 64])
+def test_fast_convolutions_have_the_same_outputs_and_gradients(side):
+    network = backbones.load("efficientnet-lite0").network
+    fast = _with_fast_convolutions(copy.deepcopy(network))
+    x = torch.randn(3, 3, side, side, generator=torch.Generator().manual_seed(0))
+    for model in (network, fast):
+        model(x).square().sum().backward()
+    assert fast(x).detach() == pytest.approx(network(x).detach(), abs=1e-4)
+    named = dict(fast.named_parameters())
+    for name, p in network.named_parameters():
+        assert named[name].grad == pytest.approx(p.grad, abs=1e-3 * float(p.grad.abs().max()) + 1e-6), name
+
+
+def test_bad_settings():
+    with pytest.raises(InputError, match="C = 0"):
+        LogisticRegression(C=0)
+    with pytest.raises(InputError, match="epochs = 0"):
+        FineTune(glyph_like(), epochs=0)

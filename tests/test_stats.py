@@ -1,0 +1,136 @@
+"""Intervals and conclusions against SciPy and statsmodels, by properties, and by simulation."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats as scipy_stats
+from statsmodels.stats.weightstats import DescrStatsW
+
+from fslcore import stats
+from fslcore.errors import InputError
+
+accuracies = arrays(float, st.integers(2, 30), elements=st.floats(0, 100).map(lambda v: round(v, 3)))
+levels = st.floats(0.5, 0.999)
+
+
+@given(accuracies, levels)
+def test_against_scipy_and_statsmodels(x, level):
+    closed, opened = stats.closed_interval(x, level), stats.open_interval(x, level)
+    reference = DescrStatsW(x)
+    assert (closed.low, closed.high) == pytest.approx(reference.zconfint_mean(1 - level), abs=1e-9)
+    assert (opened.low, opened.high) == pytest.approx(reference.tconfint_mean(1 - level), abs=1e-9)
+    if x.std() > 0:
+        expected = scipy_stats.t.interval(level, len(x) - 1, x.mean(), scipy_stats.sem(x))
+        assert (opened.low, opened.high) == pytest.approx(expected)
+
+
+@given(st.integers(2, 40), st.integers(0, 10_000), levels)
+def test_paired_against_scipy(n, seed, level):
+    a, b = np.random.default_rng(seed).normal(size=(2, n))
+    expected = scipy_stats.ttest_rel(a, b).confidence_interval(level)
+    r = stats.paired_interval(a, b, level)
+    assert (r.low, r.high) == pytest.approx((expected.low, expected.high))
+    assert r.conclusion == int(expected.low > 0) - int(expected.high < 0)
+
+
+@pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])
+@given(accuracies, st.floats(-50, 50), st.floats(0.1, 100), st.randoms())
+def test_shift_scale_and_order(interval, x, shift, scale, random):
+    r = interval(x)
+    moved = interval(scale * x + shift)
+    assert moved.mean == pytest.approx(scale * r.mean + shift, abs=1e-6)
+    assert moved.half_width == pytest.approx(scale * r.half_width, abs=1e-6)
+    shuffled = interval(random.sample(x.tolist(), len(x)))
+    assert (shuffled.mean, shuffled.half_width) == pytest.approx((r.mean, r.half_width), abs=1e-9)
+
+
+@given(accuracies, levels, levels)
+def test_a_higher_level_is_wider(x, one, other):
+    low, high = sorted((one, other))
+    for interval in (stats.closed_interval, stats.open_interval):
+        assert interval(x, low).half_width <= interval(x, high).half_width
+    assert stats.closed_interval(x, high).half_width <= stats.open_interval(x, high).half_width
+
+
+@given(accuracies, st.floats(0, 100))
+def test_pairing_is_antisymmetric_and_against_a_constant_is_open(a, constant):
+    b = np.roll(a, 1) + 1
+    there, back = stats.paired_interval(a, b), stats.paired_interval(b, a)
+    assert (there.mean, there.half_width) == (-back.mean, back.half_width)
+    assert there.conclusion == -back.conclusion
+    against = stats.paired_interval(a, np.full_like(a, constant))
+    alone = stats.open_interval(a)
+    assert against.mean == pytest.approx(alone.mean - constant, abs=1e-9)
+    assert against.half_width == pytest.approx(alone.half_width, abs=1e-9)
+
+
+def test_equation_5_pairing_narrows_by_the_covariance():
+    hard = np.random.default_rng(0).normal(size=500)
+    a, b = hard + np.random.default_rng(1).normal(size=(2, 500)) / 3
+    r = stats.paired_interval(a, b)
+    variance = a.var(ddof=1) + b.var(ddof=1) - 2 * np.cov(a, b)[0, 1]
+    assert r.half_width == pytest.approx(scipy_stats.t.ppf(0.975, 499) * np.sqrt(variance / 500))
+    assert r.half_width < stats.open_interval(a).half_width
+
+
+def test_open_interval_covers_at_its_level():
+    rng = np.random.default_rng(0)
+    intervals = [stats.open_interval(x) for x in rng.binomial(75, 0.8, (4000, 8)) / 75]
+    hits = [r.low <= 0.8 <= r.high for r in intervals]
+    assert np.mean(hits) == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 4000))
+
+
+def test_conclusive_when_intervals_do_not_meet():
+    make = lambda mean, half: stats.Interval(mean, half, 0.95, 10, "open")  # noqa: E731
+    assert stats.compare(make(80, 1), make(77, 1)) == 1
+    assert stats.compare(make(77, 1), make(80, 1)) == -1
+    assert stats.compare(make(80, 1), make(78, 1)) == 0  # they touch
+    assert make(80, 1).meets(make(78, 1)) and not make(80, 1).meets(make(77.9, 1))
+    for other in (stats.closed_interval([1, 2]), stats.open_interval([1, 2], 0.9), stats.paired_interval([1, 2], [0, 2])):
+        with pytest.raises(InputError, match="cannot compare"):
+            stats.compare(make(1, 1), other)
+    with pytest.raises(InputError, match="cannot compare"):
+        stats.compare(*[stats.paired_interval([1, 2], [0, 2])] * 2)
+
+
+@pytest.mark.parametrize("kind", ["closed", "open", "paired"])
+def test_conclusions_of_all_pairs(kind):
+    rng = np.random.default_rng(2)
+    methods = {f"m{i}": rng.normal(70 + i, 5, 60) for i in range(5)}
+    verdict = stats.conclusions(methods, kind)
+    assert (verdict == -verdict.T).all() and set(np.unique(verdict)) == {-1, 0, 1}
+    for i, a in enumerate(methods.values()):
+        for j, b in enumerate(methods.values()):
+            if kind == "paired" and i != j:
+                assert verdict[i, j] == stats.paired_interval(a, b).conclusion
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (([0.5],), "at least 2 tasks"),
+    (([[0.5, 0.6]],), "shape"),
+    (([0.5, np.nan, np.inf],), "2 are NaN or infinite"),
+    (([0.5, 0.6], 0), "level = 0"),
+    (([0.5, 0.6], 1), "level = 1"),
+    (([0.5, 0.6], 95), "level = 95"),
+])
+@pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])
+def test_bad_input(interval, arguments, message):
+    with pytest.raises(InputError, match=message):
+        interval(*arguments)
+
+
+def test_bad_pairs():
+    with pytest.raises(InputError, match="share their tasks"):
+        stats.paired_interval([1, 2, 3], [1, 2])
+    with pytest.raises(InputError, match="closed, open and paired"):
+        stats.conclusions({"a": [1, 2]}, "opened")
+
+
+def test_stats_needs_numpy_and_scipy_only():
+    code = "import sys, fslcore.stats; print([m for m in ('torch', 'pandas', 'PIL', 'fslcore.datasets') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

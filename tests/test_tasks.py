@@ -1,0 +1,181 @@
+"""The samplers' invariants, on class sizes of every kind."""
+
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from fslcore.errors import InputError
+from fslcore.tasks import Tasks, sample_closed, sample_open
+
+
+@st.composite
+def cases(draw):
+    """Shuffled labels of classes of any sizes, and a task shape."""
+    sizes = draw(st.lists(st.integers(1, 40), min_size=2, max_size=9))
+    labels = np.repeat(np.arange(len(sizes)) * 3, sizes)  # labels need not be 0, 1, 2, …
+    np.random.default_rng(draw(st.integers(0, 99))).shuffle(labels)
+    shape = dict(
+        ways=draw(st.integers(2, 5)), shots=draw(st.integers(1, 4)), queries=draw(st.integers(1, 5)),
+        seed=draw(st.integers(0, 2**32)),
+    )
+    return labels, shape
+
+
+def check_shape(tasks, labels, ways, shots, queries):
+    """K distinct classes a task, S and Q images of each, no image twice in a task."""
+    for t in range(len(tasks)):
+        of_task = np.concatenate([tasks.support[t], tasks.query[t]])
+        in_task = np.concatenate([tasks.support_label[t], tasks.query_label[t]])
+        assert len(set(of_task)) == ways * (shots + queries)
+        classes = [set(labels[of_task[in_task == k]]) for k in range(ways)]
+        assert all(len(c) == 1 for c in classes)
+        assert len(set.union(*classes)) == ways
+        assert Counter(tasks.support_label[t]) == {k: shots for k in range(ways)}
+        assert Counter(tasks.query_label[t]) == {k: queries for k in range(ways)}
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_open_tasks(case):
+    labels, shape = case
+    need = shape["shots"] + shape["queries"]
+    left = dict(zip(*np.unique(labels, return_counts=True)))
+    try:
+        tasks = sample_open(labels, skip_small_classes=True, **shape)
+    except InputError:
+        # Too few classes, or a single task that uses the data up.
+        rich = sorted((n // need for n in left.values()), reverse=True)[: shape["ways"]]
+        assert len(rich) < shape["ways"] or rich[-1] < 2 or sum(n >= need for n in left.values()) >= shape["ways"]
+        return
+    check_shape(tasks, labels, shape["ways"], shape["shots"], shape["queries"])
+    used = np.concatenate([tasks.support, tasks.query], axis=1)
+    assert len(np.unique(used)) == used.size  # no image twice in all tasks
+    for t in range(len(tasks)):  # the stopping rule: K classes had enough before each task …
+        assert sum(n >= need for n in left.values()) >= shape["ways"]
+        for c in set(labels[tasks.support[t]]):
+            assert left[c] >= need
+            left[c] -= need
+    assert sum(n >= need for n in left.values()) < shape["ways"]  # … and not after the last
+    assert tasks.digest == sample_open(labels, skip_small_classes=True, **shape).digest
+    if len(tasks) > 2:
+        assert tasks[:2].digest == sample_open(labels, skip_small_classes=True, max_tasks=2, **shape).digest
+
+
+@settings(max_examples=80, deadline=None)
+@given(cases())
+def test_closed_tasks(case):
+    labels, shape = case
+    need = shape["shots"] + shape["queries"]
+    if (np.unique(labels, return_counts=True)[1] >= need).sum() < shape["ways"]:
+        with pytest.raises(InputError):
+            sample_closed(labels, tasks=5, skip_small_classes=True, **shape)
+        return
+    tasks = sample_closed(labels, tasks=12, skip_small_classes=True, **shape)
+    check_shape(tasks, labels, shape["ways"], shape["shots"], shape["queries"])
+    assert tasks[:5].digest == sample_closed(labels, tasks=5, skip_small_classes=True, **shape).digest
+    other = sample_closed(labels, tasks=12, skip_small_classes=True, **{**shape, "seed": shape["seed"] + 1})
+    assert other.digest != tasks.digest or need * len(set(labels)) < 6
+
+
+@pytest.mark.parametrize("sampler", ["closed", "open"])
+def test_every_class_and_every_image_is_equally_likely(sampler):
+    labels = np.repeat(np.arange(8), 30)
+    classes, images, pairs = np.zeros(8), np.zeros(240), np.zeros((8, 8))
+    if sampler == "closed":
+        drawn = [sample_closed(labels, tasks=4000, ways=3, shots=1, queries=2, seed=1)]
+    else:  # the first two tasks of many draws: later ones depend on what is left
+        drawn = [sample_open(labels, ways=3, shots=1, queries=2, seed=s, max_tasks=2)[:1] for s in range(3000)]
+    for tasks in drawn:
+        np.add.at(classes, labels[tasks.support].ravel(), 1)
+        np.add.at(images, tasks.query.ravel(), 1)
+        np.add.at(pairs, (labels[tasks.support[:, 0]], labels[tasks.support[:, 1]]), 1)
+    assert stats.chisquare(classes).pvalue > 1e-3
+    assert stats.chisquare(images).pvalue > 1e-3
+    assert stats.chisquare(pairs[~np.eye(8, dtype=bool)]).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("sample", [lambda y, **k: sample_closed(y, tasks=4, **k), sample_open])
+def test_imbalanced_support(sample):
+    labels = np.repeat(np.arange(7), 50)
+    tasks = sample(labels, ways=5, shots=(4, 4, 5, 6, 6), queries=3)
+    assert tasks.support.shape[1] == 25
+    assert np.bincount(tasks.support_label[0]).tolist() == [4, 4, 5, 6, 6]
+    assert len(np.unique(np.concatenate([tasks.support[0], tasks.query[0]]))) == 40
+
+
+def test_open_sampling_is_linear_7_7_million_images():
+    code = (
+        "import numpy as np, resource, time; from fslcore.tasks import sample_open\n"
+        "labels = np.repeat(np.arange(52), 148_000); t = time.process_time(); n = len(sample_open(labels))\n"
+        "print(n, time.process_time() - t, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    tasks, _, gigabytes = map(float, out.split())
+    assert tasks > 76_900  # of 76,960 that 7.7 million images could hold
+    assert gigabytes < 1
+
+
+def test_save_and_load(tmp_path):
+    tasks = sample_closed(np.repeat(np.arange(6), 30), tasks=3)
+    tasks.save(tmp_path / "t.npz")
+    again = Tasks.load(tmp_path / "t.npz")
+    assert again.digest == tasks.digest and again.sampler == tasks.sampler
+    assert [p.name for p in tmp_path.iterdir()] == ["t.npz"]
+
+
+def test_digest_changes_with_anything_a_learner_sees():
+    tasks = sample_closed(np.repeat(np.arange(6), 30), tasks=3)
+    arrays = dict(support=tasks.support, support_label=tasks.support_label, query=tasks.query, query_label=tasks.query_label)
+    for name, array in arrays.items():
+        changed = array.copy()
+        changed[0, 0] = (changed[0, 0] + 1) % 5
+        assert Tasks(**{**arrays, name: changed}, ways=5).digest != tasks.digest
+    assert Tasks(**arrays, ways=6).digest != tasks.digest
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (dict(ways=7), "ways = 7; the data have 6 classes"),
+    (dict(ways=1), "ways = 1; at least 2"),
+    (dict(shots=20, queries=15), "shots + queries = 35; class 0 has 30 images"),
+    (dict(shots=0), "shots = 0"),
+    (dict(queries=2.5), "queries = 2.5"),
+    (dict(shots=(1, 2)), "one for each of 5 ways"),
+    (dict(tasks=1), "tasks = 1; at least 2"),
+])
+def test_bad_input_names_value_and_bound(arguments, message):
+    with pytest.raises(InputError) as error:
+        sample_closed(np.repeat(np.arange(6), 30), **{"tasks": 10, **arguments})
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_open_sampler_wants_two_tasks():
+    with pytest.raises(InputError, match="the data hold 1 task of 5 ways"):
+        sample_open(np.repeat(np.arange(6), 30))
+    with pytest.raises(InputError, match="max_tasks = 1"):
+        sample_open(np.repeat(np.arange(6), 300), max_tasks=1)
+
+
+@pytest.mark.parametrize("change, message", [
+    (dict(query=np.zeros((1, 2), int)), "query"),
+    (dict(support_label=np.array([[0, 1], [0, 5]])), "not below ways"),
+    (dict(support_label=np.array([[0, -1], [0, 1]])), "padding"),
+    (dict(support=np.array([[0.0, 1.0], [2.0, 3.0]])), "integers"),
+    (dict(query=np.full((2, 2), -1), query_label=np.full((2, 2), -1)), "is empty"),
+])
+def test_tasks_refuse_arrays_that_do_not_fit(change, message):
+    good = {name: np.array([[0, 1], [0, 1]]) for name in ("support", "support_label", "query", "query_label")}
+    with pytest.raises(InputError, match=message):
+        Tasks(**{**good, **change}, ways=2)
+
+
+def test_a_task_beyond_the_bank_is_refused():
+    tasks = sample_closed(np.repeat(np.arange(6), 30), tasks=3)
+    tasks.check_bank(180)
+    with pytest.raises(InputError, match="the bank has 20 images"):
+        tasks.check_bank(20)

@@ -272,7 +272,7 @@ def load(name: str) -> Backbone:
     try:
         network = entry.build(_read_state(path)).eval()
     except (RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
-        reason = str(error).splitlines()[0]
+        reason = (str(error).splitlines() or ["the file is empty or cut off"])[0]
         raise InputError(f"backbone {name}: {path} is not a checkpoint of this network ({reason})") from None
     return Backbone(
         name, entry.source, entry.licence, entry.dim, network, entry.mean, entry.std,
@@ -323,6 +323,8 @@ def _read_state(path: Path) -> dict:
     if path.suffix == ".safetensors":
         return load_file(path)
     state = torch.load(path, map_location="cpu", weights_only=True)
+    if not isinstance(state, dict):
+        raise ValueError(f"it holds a {type(state).__name__}, not named tensors")
     return state.get("state_dict", state)
 
 

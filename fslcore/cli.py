@@ -90,6 +90,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     from . import evaluate
 
     shape = {name: getattr(options, name) for name in ("ways", "shots", "queries", "seed")}
+    evaluate.check_ending(options.output)  # before the work, which may take hours
     tables = []
     for learner in options.learners:
         for sampling in options.samplings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -267,11 +267,12 @@ def read_table(path: str | Path) -> pd.DataFrame:
     path = Path(path)
     if not path.is_file():
         raise InputError(f"results: no file {path}")
-    readers = {".parquet": pd.read_parquet, ".csv": pd.read_csv}
+    # Every digit of an accuracy counts: two methods may differ by rounding only.
+    readers = {".parquet": pd.read_parquet, ".csv": partial(pd.read_csv, float_precision="round_trip")}
     if path.suffix not in readers:
         raise InputError(f"results: {path.name}; .parquet and .csv are allowed")
     try:
-        table = readers[path.suffix](path)
+        table = readers[path.suffix](path).reset_index(drop=True)
     except (ValueError, OSError) as error:
         raise InputError(f"results: {path} cannot be read ({str(error).splitlines()[0]})") from None
     missing = [c for c in COLUMNS if c not in table]
@@ -279,9 +280,14 @@ def read_table(path: str | Path) -> pd.DataFrame:
         raise InputError(f"results: {path.name} lacks {', '.join(missing)}; columns are {', '.join(COLUMNS)}")
     for column, kind in COLUMNS.items():
         try:
-            table[column] = table[column].astype(kind)
+            values = table[column].astype(kind)
+            if (kind is int and (values != table[column].astype(float)).any()) or (
+                kind is str and table[column].isna().any()
+            ):
+                raise ValueError
         except (ValueError, TypeError):
             raise InputError(f"results: column {column} of {path.name} must hold {kind.__name__} values") from None
+        table[column] = values
     bad = ~table["accuracy"].between(0, 100)
     if bad.any():
         first = int(bad.idxmax())
@@ -291,10 +297,16 @@ def read_table(path: str | Path) -> pd.DataFrame:
     return table[list(COLUMNS)]
 
 
-def write_table(table: pd.DataFrame, path: str | Path) -> None:
-    """Write a results table to .parquet or .csv (temporary name, then rename)."""
+def check_ending(path: str | Path) -> Path:
+    """The path, if it has an ending that `write_table` can write."""
     path = Path(path)
     if path.suffix not in (".parquet", ".csv"):
         raise InputError(f"results: {path.name}; .parquet and .csv are allowed")
+    return path
+
+
+def write_table(table: pd.DataFrame, path: str | Path) -> None:
+    """Write a results table to .parquet or .csv (temporary name, then rename)."""
+    path = check_ending(path)
     write = table.to_parquet if path.suffix == ".parquet" else table.to_csv
     replace_file(path, lambda part: write(part, index=False))

@@ -132,6 +132,7 @@ def _check_allowed(p: Parameter, item) -> None:
             raise InputError(f"parameter {p.name} = {item}; {', '.join(backbones.available())} are known")
     else:
         choices = ["ncc", "lr", "ft"] if p.allowed == "learner" else p.allowed.split("|")
+        item = str(item)  # of numbers and truth values (True|False) too
         if item not in choices:
             raise InputError(f"parameter {p.name} = {item}; {', '.join(choices)} are allowed{_like(item, choices)}")
 
@@ -172,12 +173,14 @@ def run(name: str, given: dict, output: str | Path) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         ipynb = Path(folder) / f"{name}.ipynb"
         jupytext.write(jupytext.read(_path(name)), ipynb)
+        # Talk to the kernel through files of our own: no open port, and none shared with a second run.
+        sockets = {"transport": "ipc", "ip": str(Path(folder) / "kernel")}
         try:
             replace_file(
                 output,
                 lambda part: papermill.execute_notebook(
                     ipynb, part, given, kernel_name="python3", progress_bar=False,
-                    config=Config({"KernelManager": {"transport": "ipc"}}),  # no open port
+                    config=Config({"KernelManager": sockets}),
                 ),
             )
         except papermill.PapermillExecutionError as error:

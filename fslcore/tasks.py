@@ -69,8 +69,9 @@ class Tasks:
                 raise InputError(f"{name}: padding is -1 in index and label alike")
             if (label >= self.ways).any():
                 raise InputError(f"{name}_label: {label.max()} is not below ways = {self.ways}")
-            if len(index) and (label.max(axis=1, initial=PAD) < 0).any():
-                raise InputError(f"{name}: task {int((label.max(axis=1) < 0).argmax())} is empty")
+            empty = label.max(axis=1, initial=PAD) < 0
+            if empty.any():
+                raise InputError(f"{name}: task {int(empty.argmax())} is empty")
 
     def __len__(self) -> int:
         return len(self.support)
@@ -235,6 +236,8 @@ def sample_open(
 
 
 def _streams(seed: int, n: int) -> list[np.random.Generator]:
+    if seed < 0:
+        raise InputError(f"seed = {seed}; a whole number of at least 0 is allowed")
     return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(n)]
 
 

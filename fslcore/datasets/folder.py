@@ -54,7 +54,10 @@ def load_folder(path: str | Path, *, size: int = 224, name: str | None = None) -
         files += found
         labels += [label] * len(found)
     for file in files:
-        content.update(hashlib.sha256(file.read_bytes()).digest())
+        try:
+            content.update(hashlib.sha256(file.read_bytes()).digest())
+        except OSError as error:  # a dangling link, a folder with such a name, no permission
+            raise InputError(f"unreadable image {file} ({error.strerror})") from None
     return Images(
         name or f"folder:{path}",
         OnDemand(lambda i: _centre_square(files[i], size), len(files), (size, size, 3)),

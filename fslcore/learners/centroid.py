@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 from ..bank import Bank
 from ..tasks import Tasks
-from .common import fetch, without_empty
+from .common import fetch, query_scores, without_empty
 
 __all__ = ["NearestCentroid"]
 
@@ -24,6 +24,6 @@ class NearestCentroid:
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
         """Cosines (T, n_query, K) from a bank of features; -inf for a class without support."""
-        x, members, query, norm = fetch(bank, tasks)
-        centroids = F.normalize(members.mT @ x, dim=-1)  # normalising makes sum and mean alike
-        return without_empty(query @ centroids.mT / norm, members)
+        x, members, scale, query = fetch(bank, tasks)
+        centroids = F.normalize((members * scale).mT @ x, dim=-1)  # normalising makes sum and mean alike
+        return without_empty(query_scores(bank, query, centroids), members)

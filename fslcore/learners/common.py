@@ -20,18 +20,32 @@ def indices(tasks: Tasks, where: torch.device) -> tuple[torch.Tensor, ...]:
 
 
 def fetch(bank: Bank, tasks: Tasks) -> tuple[torch.Tensor, ...]:
-    """Unit support features (T, n, D), one-hot labels (T, n, K), query features (T, q, D), norms (T, q, 1).
+    """Support features x (T, n, D), one-hot labels (T, n, K), scale (T, n, 1), query indices (T, q).
 
-    Padding gives rows of zeros. A query's norm divides its scores, which are far fewer numbers
-    than its features.
+    ``scale * x`` are the unit features, zeros for padding. It goes into the products with x, which
+    are far fewer numbers than x itself.
     """
     if bank.data.ndim != 2 or not bank.data.is_floating_point():
         raise InputError(f"bank: {bank.data.dtype} of shape {tuple(bank.data.shape)}; (N, D) features are needed")
     support, label, query = indices(tasks, bank.data.device)
     members = one_hot(label, tasks.ways).to(bank.data.dtype)
-    x = F.normalize(F.embedding(support, bank.data), dim=-1) * members.sum(dim=-1, keepdim=True)
-    q = F.embedding(query, bank.data)
-    return x, members, q, q.norm(dim=-1, keepdim=True).clamp(min=1e-12)
+    x = F.embedding(support, bank.data)
+    scale = members.sum(dim=-1, keepdim=True) / x.norm(dim=-1, keepdim=True).clamp(min=1e-12)
+    return x, members, scale, query
+
+
+def query_scores(bank: Bank, query: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Products (T, q, K) of unit query features with ``weights`` (T, K, D).
+
+    A few tasks at a time, so that on a CPU the features they fetch stay in its cache.
+    """
+    out = weights.new_empty(*weights.shape[:2], query.shape[1])
+    step = len(out) if weights.is_cuda else max(1, 2**19 // (query.shape[1] * weights.shape[-1]))
+    for at in range(0, len(out), step):
+        rows = slice(at, at + step)
+        x = F.embedding(query[rows], bank.data)
+        out[rows] = weights[rows] @ x.mT / x.norm(dim=-1).clamp(min=1e-12)[:, None]
+    return out.mT
 
 
 def one_hot(label: torch.Tensor, ways: int) -> torch.Tensor:

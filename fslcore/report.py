@@ -87,13 +87,13 @@ def task_counts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _laid_out(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    """The column ``cell`` with rows and columns in order of appearance; a dot where there is none."""
+    """The column ``cell`` with rows and columns in order of appearance; a dash where there is none."""
     table = table.assign(learner=table["learner"].map(LEARNERS))
     rows = ["dataset", "n_images", "learner"]
     out = table.pivot(index=rows, columns=columns, values="cell")
     index, header = (pd.MultiIndex.from_frame(table[c].drop_duplicates()) for c in (rows, sorted(columns)))
     index = index.sortlevel("n_images", sort_remaining=False)[0]
-    return out.reindex(index=index, columns=header if len(columns) > 1 else header.get_level_values(0)).fillna("·")
+    return out.reindex(index=index, columns=header if len(columns) > 1 else header.get_level_values(0)).fillna("—")
 
 
 def width_ratios(table: pd.DataFrame) -> pd.DataFrame:
@@ -204,14 +204,14 @@ def symbols(pairs: pd.DataFrame, kinds: tuple[str, ...]) -> pd.Series:
 def grid_table(pairs: pd.DataFrame, lower: str, upper: str, shown: list[tuple[str, str]]) -> pd.DataFrame:
     """Table 1's layout: row against column method; below the diagonal one data set, above it another.
 
-    A question mark stands for a symbol that is unknown, a dot for a pair that is not at hand.
+    A question mark stands for a symbol that is unknown, a dash for a pair that is not at hand.
     """
     cells = symbols(pairs, ("closed", "open", "paired"))
     names = [label(m) for m in shown]
     grid = pd.DataFrame("", index=names, columns=names)
     for i, j in product(range(len(shown)), repeat=2):
         if i != j:
-            grid.iat[i, j] = cells.get((lower if i > j else upper, shown[i], shown[j]), "·")
+            grid.iat[i, j] = cells.get((lower if i > j else upper, shown[i], shown[j]), "—")
     return grid
 
 

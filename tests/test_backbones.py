@@ -75,7 +75,9 @@ def test_wrong_checkpoints_are_refused_and_not_executed(tmp_path):
     save_file({"a": torch.zeros(2)}, tmp_path / "other.safetensors")
     torch.save({"a": Trap(tmp_path / "trap")}, tmp_path / "evil.pth")
     (tmp_path / "trap").unlink(missing_ok=True)
-    for name in ("other.safetensors", "evil.pth"):
+    torch.save(torch.zeros(2), tmp_path / "tensor.pth")
+    (tmp_path / "nothing.pth").write_bytes(b"")
+    for name in ("other.safetensors", "evil.pth", "tensor.pth", "nothing.pth"):
         with pytest.raises(InputError, match="is not a checkpoint of this network") as error:
             backbones.load(f"glyph-conv:{tmp_path}/{name}")
         assert "\n" not in str(error.value)

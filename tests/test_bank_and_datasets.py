@@ -110,6 +110,10 @@ def test_folder_faults_are_named(folder):
     assert len(images) == 6  # not dropped …
     with pytest.raises(InputError, match="unreadable image .*dog/2.png"):
         images.images[:]  # … and named when it is read
+    (folder / "dog" / "gone.png").symlink_to(folder / "nowhere")
+    with pytest.raises(InputError, match="unreadable image .*gone.png"):
+        datasets.load_folder(folder)
+    (folder / "dog" / "gone.png").unlink()
     (folder / "empty").mkdir()
     with pytest.raises(InputError, match="empty holds no image"):
         datasets.load_folder(folder)

@@ -32,6 +32,8 @@ shots: int = 5  # 1..100: labelled images a class
 rate: float = 0.5  # 0..1: a share
 kind: str = "closed"  # closed|open: sampling
 sets: list[str] = ["clipart"]  # dataset: test sets
+folds: int = 5  # 2|5|10: a choice among numbers
+fast: bool = False  # True|False: a truth value
 ```
 
 ```{code-cell} ipython3
@@ -58,17 +60,20 @@ def printed(notebook):
 
 
 def test_run_executes_with_the_given_parameters(small, tmp_path):
-    assert cli.main([*small, "-p", "shots", "7"]) == 0
+    assert cli.main([*small, "-p", "shots", "7", "-p", "folds", "10", "-p", "fast", "true"]) == 0
     assert "shots 7" in printed(tmp_path / "out.ipynb")
 
 
 @pytest.mark.parametrize("given, message", [
-    (["-p", "shot", "1"], "parameter shot: small takes shots, rate, kind, sets (did you mean shots?)"),
+    (["-p", "shot", "1"], "parameter shot: small takes shots, rate, kind, sets, folds, fast (did you mean shots?)"),
     (["-p", "shots", "many"], "parameter shots = 'many'; int is needed"),
     (["-p", "shots", "2.5"], "parameter shots = 2.5; int is needed"),
     (["-p", "shots", "true"], "parameter shots = True; int is needed"),
     (["-p", "shots", "0"], "parameter shots = 0; 1..100 is allowed"),
     (["-p", "rate", "1.5"], "parameter rate = 1.5; 0..1 is allowed"),
+    (["-p", "folds", "3"], "parameter folds = 3; 2, 5, 10 are allowed"),
+    (["-p", "fast", "1"], "parameter fast = 1; bool is needed"),
+    (["-p", "rate", ".nan"], "parameter rate = nan; 0..1 is allowed"),
     (["-p", "kind", "opened"], "parameter kind = opened; closed, open are allowed (did you mean open?)"),
     (["-p", "sets", "clipart"], "parameter sets = 'clipart'; a list of str is allowed"),
     (["-p", "sets", "[clipard]"], "dataset = clipard; known are clipart"),
@@ -95,6 +100,8 @@ def test_unknown_notebook_and_profile(small, capsys):
     (["--shots", "30", "--queries", "31"], "shots + queries = 61; class 0 has 60 images"),
     (["--tasks", "1"], "tasks = 1; at least 2"),
     (["--learners", "svm"], "learner = svm"),
+    (["--seed", "-1"], "seed = -1"),
+    (["-o", "table.txt"], "table.txt; .parquet and .csv are allowed"),
 ])
 def test_evaluate(tmp_path, capsys, arguments, message):
     rng, labels = np.random.default_rng(0), np.arange(7).repeat(60)

@@ -108,12 +108,26 @@ def test_results_table_round_trip(features_file, tmp_path, ending):
     assert evaluate.read_table(tmp_path / f"t.{ending}").equals(table)
 
 
+def test_results_tables_keep_every_digit_and_may_have_an_index(tmp_path):
+    columns = {c: {str: "x", int: 1, float: 0.0}[kind] for c, kind in evaluate.COLUMNS.items()}
+    accuracy = 100 * np.random.default_rng(0).random(2000)
+    table = pd.DataFrame({**columns, "accuracy": accuracy, "task": range(2000)})
+    evaluate.write_table(table, tmp_path / "t.csv")
+    assert (evaluate.read_table(tmp_path / "t.csv")["accuracy"] == accuracy).all()
+    accuracy[1] = 101
+    table.assign(accuracy=accuracy).set_index(np.zeros(2000, int)).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="accuracy in row 1 is 101"):
+        evaluate.read_table(tmp_path / "t.parquet")
+
+
 @pytest.mark.parametrize("change, message", [
     (lambda t: t.drop(columns="seed"), "lacks seed"),
     (lambda t: t.assign(accuracy=[120.0, 1, 1]), "accuracy in row 0 is 120.0"),
     (lambda t: t.assign(accuracy=[1.0, np.nan, 1]), "accuracy in row 1 is nan"),
     (lambda t: t.assign(task=[0, 1, 1]), "the same task twice"),
     (lambda t: t.assign(ways="five"), "column ways .* must hold int"),
+    (lambda t: t.assign(shots=[5, 5.5, 5]), "column shots .* must hold int"),
+    (lambda t: t.assign(learner=["ncc", None, "ncc"]), "column learner .* must hold str"),
 ])
 def test_results_table_faults(features_file, tmp_path, change, message):
     table = change(evaluate.run(features_file, "none", "ncc", "closed", tasks=3))
@@ -149,8 +163,8 @@ def test_shipped_finetuning_is_what_the_code_gives(path):
     learner = learners.FineTune(backbone)
     found, key = evaluate.record(images, backbone, learner, tasks, stored=True)
     assert key == made["key"] and (found.correct == shipped.correct).all()
-    chosen = np.random.default_rng(len(path.stem)).choice(len(tasks), 2 if made["backbone"] == "glyph-conv" else 1)
-    used = np.unique(np.concatenate([tasks.support[chosen], tasks.query[chosen]]))
+    chosen = np.random.default_rng(len(path.stem)).choice(len(tasks), 2 if made["backbone"] == "glyph-conv" else 1, replace=False)
+    used = np.unique(np.concatenate([tasks.support[chosen], tasks.query[chosen]], axis=1))
     pixels = np.zeros((len(images), *images.images.shape[1:]), np.uint8)
     pixels[used] = images.images[used]
     again = evaluate.evaluate(learner, Bank(torch.from_numpy(pixels), images.labels, ""), tasks[chosen])

@@ -122,6 +122,30 @@ def test_a_class_without_support_is_never_predicted(learner):
     assert torch.isneginf(scores[..., 2]).all() and torch.isfinite(scores[..., [0, 1, 3, 4]]).all()
 
 
+def test_lr_with_two_of_five_classes_is_scikit_learns_binary_fit():
+    bank = features(dim=64, spread=0.3)
+    tasks = sample_closed(bank.labels, tasks=4)
+    few = tasks.support_label > 1
+    support, label = np.where(few, -1, tasks.support), np.where(few, -1, tasks.support_label)
+    holed = Tasks(support, label, tasks.query, tasks.query_label, 5)
+    ours = torch.softmax(LogisticRegression().scores(bank, holed), -1).numpy()[..., :2]
+    x = unit(bank.data.double().numpy())
+    for t in range(4):
+        model = SklearnLR(tol=1e-10).fit(x[support[t][~few[t]]], label[t][~few[t]])
+        assert ours[t] == pytest.approx(model.predict_proba(x[tasks.query[t]]), abs=1e-4)
+
+
+def test_lr_finishes_where_the_short_first_try_does_not():
+    # Images far apart and hardly regularised: probabilities near 0 and 1, 50 steps do not do.
+    bank = features(dim=64, spread=2.0)
+    tasks = sample_closed(bank.labels, tasks=4, ways=20)
+    ours = torch.softmax(LogisticRegression(C=100, max_iter=5000).scores(bank, tasks), -1).numpy()
+    x = unit(bank.data.double().numpy())
+    for t in range(4):
+        model = SklearnLR(C=100, tol=1e-10, max_iter=10_000).fit(x[tasks.support[t]], tasks.support_label[t])
+        assert ours[t] == pytest.approx(model.predict_proba(x[tasks.query[t]]), abs=1e-4)
+
+
 def test_feature_learners_refuse_images():
     bank = Bank(torch.zeros(40, 8, 8, 1, dtype=torch.uint8), np.arange(4).repeat(10), "x")
     tasks = sample_closed(bank.labels, tasks=2, ways=2, shots=1, queries=1)
@@ -203,7 +227,8 @@ def test_fast_convolutions_have_the_same_outputs_and_gradients(side):
     assert fast(x).detach() == pytest.approx(network(x).detach(), abs=1e-4)
     named = dict(fast.named_parameters())
     for name, p in network.named_parameters():
-        assert named[name].grad == pytest.approx(p.grad, abs=1e-3 * float(p.grad.abs().max()) + 1e-6), name
+        off = (named[name].grad - p.grad).abs().max()  # approx takes seconds on a million numbers
+        assert off <= 1e-3 * p.grad.abs().max() + 1e-6, name
 
 
 def test_bad_settings():

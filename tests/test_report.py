@@ -24,7 +24,7 @@ def test_wide_keeps_the_layout_and_the_digits_of_table_2():
     assert table.loc[("dtd", 840, "LR"), ("clip", "open")] == "84.00 ± 4.50"
     assert table.index.get_level_values("n_images").is_monotonic_increasing
     missing = report.printed(2).iloc[1:]
-    assert report.wide(missing).loc[("dtd", 840, "LR"), ("clip", "closed")] == "·"
+    assert report.wide(missing).loc[("dtd", 840, "LR"), ("clip", "closed")] == "—"
 
 
 def test_width_ratios_of_table_2():

@@ -1,0 +1,164 @@
+"""How fast: batched learners against one task at a time, and drawing tasks from millions of images.
+
+    python benchmarks/bench.py [--threads 2]
+
+Both sides of a ratio run in turn, several times, with the same number of threads; the figures are medians.
+Use a quiet machine: what else runs on it slows the batched side more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import time
+import warnings
+from statistics import median
+
+parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+parser.add_argument("--threads", type=int, default=2, help="(2)")
+parser.add_argument("--tasks", type=int, default=2048, help="tasks of the batched learners (2048)")
+parser.add_argument("--repeats", type=int, default=5, help="(5)")
+parser.add_argument("--chunks", action="store_true", help="also the batched speed by tasks at once")
+options = parser.parse_args()
+for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[variable] = str(options.threads)  # read when NumPy and torch load
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+from sklearn.linear_model import LogisticRegression as SklearnLR  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+from fslcore.backbones import Backbone, GlyphConv  # noqa: E402
+from fslcore.bank import Bank  # noqa: E402
+from fslcore.evaluate import evaluate  # noqa: E402
+from fslcore.learners import FineTune, LogisticRegression, NearestCentroid  # noqa: E402
+from fslcore.tasks import sample_closed  # noqa: E402
+
+torch.set_num_threads(options.threads)
+
+SAMPLER = r"""
+import re, time
+import numpy as np
+from fslcore.tasks import sample_open
+labels = np.repeat(np.arange(52), 148_000)
+start = time.perf_counter()
+tasks = sample_open(labels)
+seconds = time.perf_counter() - start
+peak = re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())  # not ru_maxrss, which counts the parent too
+print(len(tasks), seconds, int(peak[1]) / 1024)
+"""
+
+
+def features() -> Bank:
+    """64 classes of 150 images, 512-d and not negative as a network's; 5-way 5-shot LR is right on 87 %."""
+    rng = np.random.default_rng(0)
+    x = np.maximum(rng.normal(0, 0.28, (64, 1, 512)) + rng.normal(size=(64, 150, 512)), 0).reshape(-1, 512)
+    return Bank(torch.from_numpy(x.astype(np.float32)), np.arange(64).repeat(150), "")
+
+
+def scikit_learn(bank: Bank, tasks) -> np.ndarray:
+    """One fit a task, as the released code does. Its default tolerance stops a little before the optimum."""
+    x, out = bank.data.numpy(), []
+    for support, label, query in zip(tasks.support, tasks.support_label, tasks.query):
+        s, q = x[support], x[query]
+        s, q = s / np.linalg.norm(s, axis=1, keepdims=True), q / np.linalg.norm(q, axis=1, keepdims=True)
+        out.append(SklearnLR(C=1.0, max_iter=1000).fit(s, label).predict(q))
+    return np.array(out)
+
+
+@torch.inference_mode()
+def centroid_loop(bank: Bank, tasks) -> np.ndarray:
+    """One task at a time in PyTorch."""
+    arrays = (tasks.support, tasks.support_label, tasks.query)
+    out = []
+    for support, label, query in zip(*(torch.from_numpy(a.astype(np.int64)) for a in arrays)):
+        s, q = F.normalize(bank.data[support], dim=1), F.normalize(bank.data[query], dim=1)
+        centroids = torch.stack([s[label == k].mean(dim=0) for k in range(tasks.ways)])
+        out.append((q @ F.normalize(centroids, dim=1).T).argmax(dim=1))
+    return torch.stack(out).numpy()
+
+
+def predictions(learner, bank: Bank, tasks, chunk: int | None = None) -> np.ndarray:
+    """What `evaluate` finds right, with the prediction itself instead."""
+    predicted = []
+
+    class Spy:
+        name = learner.name
+
+        def scores(self, bank, part):
+            scores = learner.scores(bank, part)
+            predicted.append(scores.argmax(dim=-1).numpy())
+            return scores
+
+    step = {} if chunk is None else {"chunk": chunk}
+    evaluate(Spy(), bank, tasks, **step)
+    return np.concatenate(predicted)
+
+
+def compare(what: str, ours, ours_tasks, theirs, theirs_tasks, target: float | None = None) -> None:
+    """Print tasks a second of two functions of tasks, their ratio and the share of equal predictions."""
+    a, b = ours(ours_tasks[:64]), theirs(theirs_tasks[:64])  # warm up
+    speeds = [], []
+    for _ in range(options.repeats):
+        for speed, run, tasks in zip(speeds, (ours, theirs), (ours_tasks, theirs_tasks)):
+            start = time.perf_counter()
+            found = run(tasks)
+            speed.append(len(tasks) / (time.perf_counter() - start))
+            if run is ours:
+                a = found
+            else:
+                b = found
+    n = min(len(a), len(b))
+    ratio = median(speeds[0]) / median(speeds[1])
+    goal = f" (target {target:g})" if target else ""
+    print(f"{what:<44}{median(speeds[0]):>9,.1f}{median(speeds[1]):>10,.1f}{ratio:>8.1f}{goal:<12}"
+          f"{100 * (a[:n] == b[:n]).mean():>9.3f} %", flush=True)
+
+
+def main() -> None:
+    warnings.filterwarnings("ignore", category=FutureWarning)
+    print(f"Python {platform.python_version()}, torch {torch.__version__}, {options.threads} threads, "
+          f"load {os.getloadavg()[0]:.1f}; medians of {options.repeats}")
+    print(f"{'tasks/s':<44}{'batched':>9}{'a task':>10}{'ratio':>8}{'':<12}{'agree':>11}")
+    bank = features()
+    tasks = sample_closed(bank.labels, tasks=options.tasks)
+    compare(
+        "LR against scikit-learn (5w 5s, 75q, 512-d)", lambda t: predictions(LogisticRegression(), bank, t), tasks,
+        lambda t: scikit_learn(bank, t), tasks[:200], 20,
+    )
+    compare(
+        "NCC against a loop in PyTorch", lambda t: predictions(NearestCentroid(), bank, t), tasks,
+        lambda t: centroid_loop(bank, t), tasks, 4,
+    )
+
+    torch.manual_seed(0)
+    backbone = Backbone("", "", "", GlyphConv.dim, GlyphConv().eval(), (0.5,) * 3, (0.5,) * 3, 28, "bilinear", "")
+    pictures = np.random.default_rng(0).integers(0, 256, (200, 28, 28, 1), np.uint8)
+    images = Bank(torch.from_numpy(pictures), np.arange(8).repeat(25), "")
+    few = sample_closed(images.labels, tasks=8)
+    tune = FineTune(backbone)
+    compare(
+        "FT of a small network, 4 tasks at once", lambda t: predictions(tune, images, t, 4), few,
+        lambda t: predictions(tune, images, t, 1), few,
+    )
+
+    out = subprocess.run([sys.executable, "-c", SAMPLER], capture_output=True, text=True, check=True).stdout
+    n, seconds, megabytes = map(float, out.split())
+    print(f"open tasks from 7.7 million labels: {n:,.0f} in {seconds:.2f} s ({n / seconds:,.0f}/s), "
+          f"peak {megabytes:,.0f} MB")
+    if options.chunks:
+        for learner in (LogisticRegression(), NearestCentroid()):
+            for chunk in (16, 32, 64, 128, 256, 512):
+                times = []
+                for _ in range(options.repeats):
+                    start = time.perf_counter()
+                    evaluate(learner, bank, tasks, chunk=chunk)
+                    times.append(time.perf_counter() - start)
+                print(f"{learner.name} {chunk:>4} at once {len(tasks) / median(times):>9,.0f} tasks/s")
+
+
+if __name__ == "__main__":
+    main()

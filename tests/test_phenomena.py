@@ -1,0 +1,47 @@
+"""What the chapters say must hold on the book's own data, whatever the digits."""
+
+import numpy as np
+import pytest
+
+from fslcore import backbones, evaluate, report, stats
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    shape = dict(ways=5, shots=5, queries=15, seed=0)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (backbones, evaluate):
+            patch.setattr(module, "CACHE", tmp_path_factory.mktemp("cache"))
+        return {
+            dataset: report.collect(
+                [dataset], ["glyph-conv"], ["ncc", "lr", "ft"], tasks=600, ft_tasks=100, ft_open=200,
+                fine_tuning="stored", **shape,
+            )
+            for dataset in ("clipart", "glyphs/latin")
+        }
+
+
+def test_open_is_far_wider_on_small_data_and_level_where_the_line_says(results):
+    ratio = {}
+    for dataset, table in results.items():
+        intervals = report.intervals(table[table["learner"] != "ft"])
+        ratio[dataset] = report.width_ratios(intervals)["ratio"]
+    assert (ratio["clipart"] > 5).all()
+    assert ratio["glyphs/latin"].between(0.8, 1.2).all()  # √(600 · 100 / 69,580) = 0.93
+
+
+def test_pairing_narrows_the_interval_of_every_pair_of_learners(results):
+    methods = report.methods(results["glyphs/latin"], "glyphs/latin", "open")
+    assert len(methods) == 3
+    names = list(methods)
+    for i in range(3):
+        for j in range(i):
+            n = min(len(methods[names[i]]), len(methods[names[j]]))
+            a, b = methods[names[i]][:n], methods[names[j]][:n]
+            assert np.corrcoef(a, b)[0, 1] > 0.5
+            assert stats.paired_interval(a, b).half_width < stats.open_interval(a).half_width
+
+
+def test_finetuning_is_never_better_than_the_cheap_learners(results):
+    for table in results.values():
+        assert report.finetuning_verdicts(report.pair_table(table))["fine-tuning better"] == 0

@@ -1,8 +1,13 @@
 """Shared by all tests: none of them reads or writes the repository's own cache."""
 
+import hypothesis
 import pytest
 
 from fslcore import backbones, evaluate
+
+# No time limit an example (machines stall), and the same examples every time.
+hypothesis.settings.register_profile("project", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("project")
 
 
 @pytest.fixture(autouse=True)

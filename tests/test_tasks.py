@@ -40,7 +40,7 @@ def check_shape(tasks, labels, ways, shots, queries):
         assert Counter(tasks.query_label[t]) == {k: queries for k in range(ways)}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(cases())
 def test_open_tasks(case):
     labels, shape = case
@@ -67,7 +67,7 @@ def test_open_tasks(case):
         assert tasks[:2].digest == sample_open(labels, skip_small_classes=True, max_tasks=2, **shape).digest
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(cases())
 def test_closed_tasks(case):
     labels, shape = case

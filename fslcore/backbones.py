@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -98,10 +98,6 @@ class Backbone:
             x = F.interpolate(x, (side, side), mode=self.interpolation, antialias=True, align_corners=False)
         mean, std = (torch.tensor(v, device=x.device).view(3, 1, 1) for v in (self.mean, self.std))
         return (x - mean) / std
-
-    def to(self, where: str | torch.device) -> Backbone:
-        """The same backbone with its network on another device."""
-        return replace(self, network=self.network.to(where))
 
 
 class GlyphConv(nn.Module):

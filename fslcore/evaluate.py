@@ -114,6 +114,13 @@ def evaluate(learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, pro
     return Record(correct, np.asarray(tasks.query_label))
 
 
+def load_source(dataset: str) -> datasets.Images | Bank:
+    """The images of a data set (see `fslcore.datasets.load`), or the bank that ``features:PATH`` names."""
+    if dataset.startswith("features:"):
+        return load_features(dataset.removeprefix("features:"))
+    return datasets.load(dataset)
+
+
 def run(
     dataset: str, backbone: str, learner: str, sampling: str, *, ways: int = 5, shots: int = 5,
     queries: int = 15, tasks: int | None = 600, seed: int = 0, stored: bool = False, progress: bool = False,
@@ -153,12 +160,13 @@ def run(
         raise InputError(f"learner = {learner}; {', '.join(learners.names)} are allowed")
     if sampling not in ("closed", "open"):
         raise InputError(f"sampling = {sampling}; closed and open are allowed")
-    if dataset.startswith("features:"):
-        source, backbone = load_features(dataset.removeprefix("features:")), "none"
+    source = load_source(dataset)
+    if isinstance(source, Bank):
+        model, backbone = None, "none"
         if learner == "ft":
             raise InputError("learner = ft; precomputed features allow ncc and lr (there is no network to train)")
     else:
-        source = datasets.load(dataset)
+        model = backbones.load(backbone)
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed)
     # The samplers are told the names of the classes, so that their errors can name one.
     labels = source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
@@ -166,10 +174,6 @@ def run(
         drawn = sample_closed(labels, tasks=tasks or 0, **shape)
     else:
         drawn = sample_open(labels, max_tasks=tasks, **shape)
-    if isinstance(source, Bank):
-        model = None
-    else:
-        model = backbones.load(backbone)
     method = {
         "ncc": learners.NearestCentroid, "lr": learners.LogisticRegression, "ft": lambda: learners.FineTune(model)
     }[learner]()

@@ -131,7 +131,10 @@ def _check_allowed(p: Parameter, item) -> None:
         if item.partition(":")[0] not in backbones.available():
             raise InputError(f"parameter {p.name} = {item}; {', '.join(backbones.available())} are known")
     else:
-        choices = ["ncc", "lr", "ft"] if p.allowed == "learner" else p.allowed.split("|")
+        if p.allowed == "learner":
+            from .learners import names as choices
+        else:
+            choices = p.allowed.split("|")
         item = str(item)  # of numbers and truth values (True|False) too
         if item not in choices:
             raise InputError(f"parameter {p.name} = {item}; {', '.join(choices)} are allowed{_like(item, choices)}")

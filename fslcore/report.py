@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 
 from . import evaluate, stats
-from .bank import load_features
-from .datasets import load
 from .paths import DATA
 
 __all__ = [
@@ -56,15 +54,9 @@ def intervals(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         rows.append((*key, r.mean, r.half_width, r.n_tasks))
     columns = ["dataset", "backbone", "learner", "sampling", "mean", "half_width", "n_tasks"]
     table = pd.DataFrame(rows, columns=columns)
-    sizes = {name: _size(name) for name in table["dataset"].unique()}
+    sizes = {name: len(evaluate.load_source(name)) for name in table["dataset"].unique()}
     table.insert(1, "n_images", table["dataset"].map(sizes))
     return table.sort_values("n_images", kind="stable", ignore_index=True)
-
-
-def _size(dataset: str) -> int:
-    if dataset.startswith("features:"):
-        return len(load_features(dataset.removeprefix("features:")))
-    return len(load(dataset))
 
 
 def printed(table: int) -> pd.DataFrame:

@@ -558,7 +558,6 @@ UNREADABLE = 0.2  # a font whose share of recognised letters is lower is left ou
 
 def unreadable(faces: list[dict], font: np.ndarray, code: np.ndarray, packed: np.ndarray) -> np.ndarray:
     """Images of fonts that do not draw the script's letters under the script's code points."""
-    family = {name: i for i, name in enumerate(sorted({f["family"] for f in faces}))}
     group = np.array([draw_key(f["family"]) % 2 for f in faces])
     script = np.array([script_of(int(c)) for c in code])
     bad = np.zeros(len(code), bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -118,7 +118,12 @@ def load_source(dataset: str) -> datasets.Images | Bank:
     """The images of a data set (see `fslcore.datasets.load`), or the bank that ``features:PATH`` names."""
     if dataset.startswith("features:"):
         return load_features(dataset.removeprefix("features:"))
-    return datasets.load(dataset)
+    return datasets.load(dataset) if ":" in dataset else _shipped_images(dataset)
+
+
+# What ships with the book does not change while a process runs, and a chapter asks for it many times.
+_shipped_images = lru_cache(maxsize=8)(datasets.load)
+_named_backbone = lru_cache(maxsize=8)(backbones.load)
 
 
 def run(
@@ -166,7 +171,7 @@ def run(
         if learner == "ft":
             raise InputError("learner = ft; precomputed features allow ncc and lr (there is no network to train)")
     else:
-        model = backbones.load(backbone)
+        model = backbones.load(backbone) if ":" in backbone else _named_backbone(backbone)
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed)
     # The samplers are told the names of the classes, so that their errors can name one.
     labels = source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]

@@ -3,6 +3,9 @@
 from .compare import CONCLUSION, compare, conclusions
 from .intervals import Interval, closed_interval, open_interval, paired_interval
 
+from .targets import ThreeIntervals, three_intervals
+
 __all__ = [
-    "CONCLUSION", "Interval", "closed_interval", "compare", "conclusions", "open_interval", "paired_interval",
+    "CONCLUSION", "Interval", "ThreeIntervals", "closed_interval", "compare", "conclusions", "open_interval",
+    "paired_interval", "three_intervals",
 ]

@@ -1,0 +1,48 @@
+"""Run the coverage study whose results ship with the book (about an hour and a half on one core).
+
+    python data/coverage/build.py
+
+Every regime of fslcore.coverage in rounds; each round of a regime is kept, so it can be stopped and called
+again. At the end, and with --stored at once, what is at hand goes into replicates.parquet.
+"""
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+from fslcore import coverage
+from fslcore.paths import CACHE, replace_file
+
+HERE = Path(__file__).resolve().parent
+ROUNDS = 5
+SHAPE = {"images": (5, 24), "classes": (120, 1)}  # worlds and test sets of each, a round
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--stored", action="store_true", help="gather what is at hand, compute nothing")
+    only_stored = parser.parse_args().stored
+    torch.set_num_threads(1)
+    parts = []
+    for part in range(ROUNDS):
+        for number, regime in enumerate(coverage.REGIMES):
+            for new, (worlds, sets) in SHAPE.items():
+                path = CACHE / "coverage" / f"{number}-{new}-{part}.parquet"
+                if not path.is_file() and not only_stored:
+                    seed = 2 * number + (new == "classes")
+                    table = coverage.replicates(regime, new, worlds, sets, seed=seed, first=part * worlds)
+                    replace_file(path, table.to_parquet)
+                    print(part, regime, new, flush=True)
+                if path.is_file():
+                    parts.append(pd.read_parquet(path))
+    table = pd.concat(parts, ignore_index=True)
+    floats = table.select_dtypes("float64").columns
+    table[floats] = table[floats].astype("float32")
+    replace_file(HERE / "replicates.parquet", lambda path: table.to_parquet(path, index=False, compression="zstd"))
+    print(f"{len(table)} test sets")
+
+
+if __name__ == "__main__":
+    main()

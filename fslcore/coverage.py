@@ -1,0 +1,177 @@
+"""Do the three intervals hold what they promise? Replicates on populations whose truth is known.
+
+A *world* is a set of classes, Gaussian clouds of features seen by two backbones that are equally good.
+From it test sets are drawn. With a world kept and its images drawn anew, one sees whether the interval
+for new images holds; with a new world for each test set, the interval for new classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.stats import binomtest
+
+from . import learners, stats
+from .bank import Bank
+from .evaluate import evaluate
+from .paths import DATA
+from .tasks import Tasks, sample_closed, sample_open
+
+__all__ = ["REGIMES", "Regime", "load", "replicates", "summary"]
+
+WAYS, DIMENSIONS, USUAL_TASKS = 5, 16, 600
+QUERIES = (1, 2, 3, 5, 8, 15)  # of the open intervals
+
+
+@dataclass(frozen=True)
+class Regime:
+    """One setting of the study.
+
+    Attributes
+    ----------
+    classes, images : int
+        C, and images of each class, n.
+    shots : int
+        S; tasks are 5-way with 15 queries a class.
+    spread : float
+        Standard deviation of the class means in each of 16 dimensions, in units of that of the images:
+        0.5 is hard, 0.8 easy.
+    """
+
+    classes: int
+    images: int
+    shots: int
+    spread: float
+
+    @property
+    def tasks(self) -> int:
+        """Closed tasks: enough for their own noise to matter little."""
+        return max(2000, self.classes * self.images // 3)
+
+
+REGIMES = tuple(Regime(*r) for r in [
+    (10, 20, 1, 0.5), (10, 20, 5, 0.8), (10, 60, 5, 0.5), (10, 200, 1, 0.8), (10, 200, 5, 0.5),
+    (20, 20, 5, 0.5), (20, 60, 1, 0.8), (20, 100, 5, 0.8),
+    (50, 20, 1, 0.8), (50, 20, 5, 0.5), (50, 60, 5, 0.8), (50, 200, 5, 0.5),
+    (100, 20, 5, 0.8), (100, 60, 1, 0.5), (100, 200, 5, 0.8),
+])
+
+
+def _world(regime: Regime, own: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Class means (2, C, D) of two backbones, a share ``own`` of their variance its own; scales (C, 1) of the classes."""
+    common, apart = rng.normal(size=(regime.classes, DIMENSIONS)), rng.normal(size=(2, regime.classes, DIMENSIONS))
+    means = regime.spread * (np.sqrt(1 - own) * common + np.sqrt(own) * apart)
+    return means, np.exp(0.2 * rng.normal(size=(regime.classes, 1)))
+
+
+def _test_set(means: np.ndarray, scale: np.ndarray, n: int, rng: np.random.Generator) -> tuple[list[Bank], np.ndarray]:
+    """A bank for each backbone, with features whose noise is half common to both."""
+    labels = np.arange(means.shape[1]).repeat(n)
+    common, apart = rng.normal(size=(len(labels), DIMENSIONS)), rng.normal(size=(2, len(labels), DIMENSIONS))
+    x = means[:, labels] + scale[labels] * np.sqrt(0.5) * (common + apart)
+    return [Bank(torch.from_numpy(f.astype(np.float32)), labels, "") for f in x], labels
+
+
+def _correct(bank: Bank, tasks: Tasks) -> np.ndarray:
+    return 100.0 * evaluate(learners.NearestCentroid(), bank, tasks).correct
+
+
+def replicates(regime: Regime, new: str, worlds: int, sets: int, *, seed: int = 0, first: int = 0) -> pd.DataFrame:
+    """Intervals of many test sets, in percent.
+
+    Parameters
+    ----------
+    new : str
+        'images': each world keeps its classes, the two backbones see the same class means and so are
+        equally good on them. 'classes': a world has one test set, and each backbone its own means.
+    worlds, sets : int
+        Worlds, and test sets of each (1 for 'classes').
+    seed, first : int
+        World w has the random stream (seed, first + w).
+
+    Returns
+    -------
+    DataFrame
+        One row a test set: the regime; of the first backbone the ``mean`` and the half-widths
+        ``closed_half``, ``images_half`` and ``classes_half``, for 600 closed tasks ``usual_half`` and
+        ``usual_gap``, their mean minus that of the other tasks, and for open tasks
+        ``open_mean_Q`` and ``open_half_Q``; the ``difference`` of the backbones with
+        ``paired_images_half`` and ``paired_classes_half``; and their difference over 600 tasks where a
+        coin a task says which is which, so that they are equal on these very images (``coin``, ``coin_half``).
+    """
+    rows = []
+    for world in range(first, first + worlds):
+        rng = np.random.default_rng([seed, world])
+        means, scale = _world(regime, 0.3 if new == "classes" else 0.0, rng)
+        for repeat in range(sets):
+            banks, labels = _test_set(means, scale, regime.images, rng)
+            shape = dict(ways=WAYS, shots=regime.shots, seed=int(rng.integers(2**31)))
+            tasks = sample_closed(labels, tasks=regime.tasks, queries=15, **shape)
+            a, b = (_correct(bank, tasks) for bank in banks)
+            single = stats.three_intervals(a, tasks.support, tasks.query, labels)
+            paired = stats.three_intervals(a - b, tasks.support, tasks.query, labels)
+            accuracy, usual = a.mean(axis=1), slice(USUAL_TASKS)
+            flipped = ((a - b).mean(axis=1) * rng.choice([-1, 1], len(a)))[usual]
+            coin = stats.paired_interval(flipped, np.zeros_like(flipped))
+            row = asdict(regime) | {
+                "new": new, "world": world, "set": repeat, "tasks": regime.tasks, "mean": single.closed.mean,
+                "closed_half": single.closed.half_width, "images_half": single.images.half_width,
+                "classes_half": single.classes.half_width,
+                "usual_half": stats.closed_interval(accuracy[usual]).half_width,
+                "usual_gap": accuracy[usual].mean() - accuracy[USUAL_TASKS:].mean(),
+                "difference": paired.closed.mean, "paired_images_half": paired.images.half_width,
+                "paired_classes_half": paired.classes.half_width, "coin": coin.mean, "coin_half": coin.half_width,
+            }
+            for q in (q for q in QUERIES if regime.shots + q <= regime.images):
+                opened = stats.open_interval(_correct(banks[0], sample_open(labels, queries=q, **shape)).mean(axis=1))
+                row |= {f"open_mean_{q}": opened.mean, f"open_half_{q}": opened.half_width}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def load() -> pd.DataFrame:
+    """The replicates that ship with the book (``data/coverage/build.py``)."""
+    return pd.read_parquet(DATA / "coverage" / "replicates.parquet")
+
+
+def summary(replicates: pd.DataFrame) -> pd.DataFrame:
+    """Coverage of each interval on each target, type-I errors and widths, by regime.
+
+    Returns
+    -------
+    DataFrame
+        One row a regime and statement: the regime, ``target`` ('these images', 'new images' or 'new
+        classes'), ``interval`` ('closed', 'open', 'images', 'classes', or 'paired' for the share of
+        intervals of a difference that leave out 0 though there is none), ``share`` in percent of ``n`` test
+        sets, ``low`` and ``high``, its 95 % interval (Clopper and Pearson), and ``half_width``, the mean one.
+        Open intervals are at ``queries``, the Q with the narrowest. Where the truth is a mean over the
+        replicates themselves, errors are scaled for that.
+    """
+    rows = []
+    for regime, part in replicates.groupby(["classes", "images", "shots", "spread"]):
+        halves = part[[f"open_half_{q}" for q in QUERIES]].mean()
+        best = int(halves.idxmin().rsplit("_", 1)[1])
+
+        def add(target, interval, error, half, inside=True):
+            hits = int(((error.abs() <= half) == inside).sum())
+            low, high = binomtest(hits, len(half)).proportion_ci()
+            rows.append((*regime, best, target, interval, 100 * hits / len(half), len(half), 100 * low, 100 * high,
+                         half.mean()))
+
+        left = 1 - USUAL_TASKS / part["tasks"]  # the other tasks are no truth but a mean as well
+        add("these images", "closed", part["usual_gap"] * np.sqrt(left), part["usual_half"])
+        add("these images", "paired", part["coin"], part["coin_half"], inside=False)
+        for new, sets in part.groupby("new"):
+            means = sets.groupby("world")["mean"] if new == "images" else sets["mean"].groupby(np.zeros(len(sets)))
+            truth, k = means.transform("mean"), means.transform("size")
+            error, own = sets["mean"] - truth, np.sqrt(k / (k - 1))
+            add(f"new {new}", "closed", error * own, sets["usual_half"])
+            add(f"new {new}", "open", sets[f"open_mean_{best}"] - truth, sets[f"open_half_{best}"])
+            add(f"new {new}", new, error * own, sets[f"{new}_half"])
+            add(f"new {new}", "paired", sets["difference"], sets[f"paired_{new}_half"], inside=False)
+    columns = ["classes", "images", "shots", "spread", "queries", "target", "interval", "share", "n", "low", "high",
+               "half_width"]
+    return pd.DataFrame(rows, columns=columns)

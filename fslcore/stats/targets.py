@@ -1,0 +1,219 @@
+"""Three intervals for the same mean accuracy: of these images, of new images, of new classes.
+
+All three come from one run on tasks drawn with reuse of images (`fslcore.tasks.sample_closed`).
+The mean over very many such tasks is a U-statistic of the images and of the classes. Its jackknife
+needs no second run: leaving an image out changes the mean by an amount that follows from the tasks
+in which the image took part. The noise of a finite number of tasks is subtracted without bias, by
+counting products of *different* tasks only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from ..errors import InputError
+from .intervals import Interval, closed_interval
+
+__all__ = ["ThreeIntervals", "three_intervals"]
+
+
+@dataclass(frozen=True)
+class ThreeIntervals:
+    """What `three_intervals` returns: one mean, three intervals.
+
+    Attributes
+    ----------
+    closed : Interval
+        Speaks of these images: where the mean would fall with other tasks drawn from them.
+    images : Interval
+        Speaks of new images of these classes.
+    classes : Interval
+        Speaks of new classes. Its half-width is infinite if each task holds every class.
+    sampling_variance, image_variance, class_variance : float
+        Variance of the mean, in squared units of the input: from the T tasks (it falls as 1/T),
+        from the images (about as 1/N) and from the classes with their images (about as
+        1/C). The last two are 0 where noise hides them.
+    """
+
+    closed: Interval
+    images: Interval
+    classes: Interval
+    sampling_variance: float
+    image_variance: float
+    class_variance: float
+
+    def __str__(self) -> str:
+        return f"{self.closed.mean:.2f} ± {self.closed.half_width:.2f} (these images), " \
+            f"± {self.images.half_width:.2f} (new images), ± {self.classes.half_width:.2f} (new classes)"
+
+
+def three_intervals(
+    values: ArrayLike, support: ArrayLike, query: ArrayLike, labels: ArrayLike, *,
+    groups: ArrayLike | None = None, level: float = 0.95,
+) -> ThreeIntervals:
+    """Intervals for the mean accuracy on these images, on new images and on new classes.
+
+    Parameters
+    ----------
+    values : (T, K·Q) array_like
+        One number a query: 1 where it was classified rightly, else 0 (or 100 for percent). For a
+        paired comparison the difference of two methods, query by query.
+    support : (T, K·S), query : (T, K·Q) integer array_like
+        Image of each place, from 0 to N - 1. Tasks drawn with reuse of images, each with K of the C
+        classes, S support and Q query images of each class, and without repetition inside a task.
+    labels : (N,) array_like
+        Class of each image. Images of a class that no task holds are left out.
+    groups : (N,) array_like, optional
+        Images with equal entries are not independent (fonts of one family, photos of one
+        scene): what is new then is groups of images. They may span classes.
+    level : float
+        Nominal coverage, between 0 and 1.
+
+    Returns
+    -------
+    ThreeIntervals
+
+    Raises
+    ------
+    InputError
+        Shapes that disagree, NaN, tasks that are padded or unbalanced, an image twice in a task,
+        a class with fewer than S + 2 images, a level outside (0, 1).
+
+    Notes
+    -----
+    For image i of a class with n images, leaving it out changes the mean over all tasks by
+
+    (S (u_i - u) + q_i - q) / (C (n - S - 1)) + S (K - 1) (w_i - w) / (C (n - S)),
+
+    with q_i the share of right answers where i is a query, u_i that of its own class where i is
+    in the support and w_i that of the other classes then; q, u = q and w are the means over the class.
+    This is exact for the mean over all tasks and estimated for T of them. Leaving out class c changes it by
+    K (A_c - A) / (C - K), with A_c the mean over the tasks that hold c. The jackknife variance
+    (Efron and Stein, 1981) is the sum over images, or over classes, of the squares of these
+    changes, times (n - 1)/n or (C - 1)/C. For tasks of few images it is a little too large rather than too
+    small. Quantiles are Student's, with the number of classes, or of images or groups, less
+    one as degrees of freedom. With ``groups`` that span classes, classes are not independent
+    either, and their variance is the two-way one: of classes, plus of groups, minus of images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.arange(8).repeat(12)
+    >>> images = np.array([[rng.permutation(12)[:4] + 12 * c for c in rng.permutation(8)[:5]] for _ in range(400)])
+    >>> right = rng.random((400, 15)) < 0.5 + 0.4 * (labels[images[..., 1:]].reshape(400, 15) > 3)
+    >>> print(three_intervals(100 * right, images[..., 0], images[..., 1:].reshape(400, 15), labels))
+    """
+    v, support, query, of_task, size, groups = _checked(values, support, query, labels, groups)
+    (tasks, ways, shots), classes = support.shape, len(size)
+    accuracy = v.mean(axis=(1, 2))
+    closed = closed_interval(accuracy, level)
+    sampling = accuracy.var(ddof=1) / tasks
+
+    # By how much the mean over all tasks changes without an image, as each of its uses tells it.
+    n = size[of_task]
+    own, others = v.mean(axis=2), (v.sum(axis=(1, 2))[:, None] - v.sum(axis=2)) / v[0, 1:].size
+    as_support = shots * (own / (n - shots - 1) + (ways - 1) * others / (n - shots))
+    as_support = np.repeat(as_support[..., None], shots, axis=2)
+    as_query = v / (n - shots - 1)[..., None]
+    holding = np.bincount(of_task.ravel())  # tasks that hold each class
+    parts = []
+    for change in (as_support, as_query):
+        mean = np.bincount(of_task.ravel(), change.mean(axis=2).ravel()) / holding
+        uses = holding * change.shape[2] / size  # of an image, on average
+        parts.append((change - mean[of_task][..., None]) / (classes * uses)[of_task][..., None])
+    change, used = np.concatenate(parts, axis=2), np.concatenate([support, query], axis=2)
+    # Measured from the average image, one that takes no part in a task has a part in its change too.
+    average = change.sum(axis=2) / n
+    absent = n * average**2
+
+    shrink = (1 - 1 / size)[of_task]
+    by_image = _products_of_different_tasks(change * np.sqrt(shrink)[..., None], used) + (absent * shrink).sum()
+    units, by_unit = len(np.unique(used)), by_image
+    if groups is not None:
+        units = len(np.unique(groups[used]))
+        by_unit = _products_of_different_tasks(change * shrink[..., None], groups[used]) + (absent * shrink**2).sum()
+        by_unit *= units / (units - 1)
+    image_variance = max(by_unit, 0.0)
+
+    class_variance = np.inf
+    if classes > ways:
+        gap = np.bincount(of_task.ravel(), np.repeat(accuracy - accuracy.mean(), ways)) / (tasks * ways / classes)
+        noise = sampling * classes * (classes - ways) / ways
+        by_class = (ways / (classes - ways)) ** 2 * (1 - 1 / classes) * ((gap**2).sum() - noise)
+        # Groups that span classes make classes depend on each other (two-way clustering).
+        class_variance = max(by_class + by_unit - by_image, image_variance)
+
+    def interval(kind: str, variance: float, df: int) -> Interval:
+        half = stats.t.ppf((1 + level) / 2, df) * np.sqrt(variance + sampling)
+        return Interval(closed.mean, float(half), level, tasks, kind)
+
+    return ThreeIntervals(
+        closed, interval("images", image_variance, units - 1), interval("classes", class_variance, classes - 1),
+        float(sampling), float(image_variance), float(class_variance),
+    )
+
+
+def _products_of_different_tasks(change: np.ndarray, unit: np.ndarray) -> float:
+    """Sum over units of the square of the sum of their changes (T, K, m), less what a task gives with itself."""
+    total = np.bincount(unit.ravel(), change.ravel())
+    flat = (np.arange(len(unit))[:, None, None] * len(total) + unit).ravel()
+    _, place = np.unique(flat, return_inverse=True)
+    within = np.bincount(place, change.ravel())
+    return float((total**2).sum() - (within**2).sum())
+
+
+def _checked(values, support, query, labels, groups):
+    """Values (T, K, Q), support (T, K, S) and query (T, K, Q) class by class, those classes (T, K), their sizes."""
+    values, labels = np.asarray(values, dtype=float), np.asarray(labels)
+    support, query = np.asarray(support), np.asarray(query)
+    if values.shape != query.shape or query.ndim != 2 or support.ndim != 2 or len(support) != len(query):
+        raise InputError(
+            f"values have shape {values.shape}, query {query.shape}, support {support.shape}; "
+            "(T, K·Q), the same and (T, K·S) are needed"
+        )
+    if not np.isfinite(values).all():
+        raise InputError(f"values: {(~np.isfinite(values)).sum()} are NaN or infinite")
+    both = np.concatenate([support, query], axis=1)
+    if both.dtype.kind not in "iu" or both.min() < 0 or both.max() >= len(labels):
+        raise InputError(
+            f"support and query hold {both.dtype} from {both.min()} to {both.max()}; "
+            f"images 0 to {len(labels) - 1} are allowed, without padding"
+        )
+    ordered = np.sort(both, axis=1)
+    if (ordered[:, 1:] == ordered[:, :-1]).any():
+        raise InputError("an image stands twice in a task; tasks without repetition are needed")
+    names, label, size = np.unique(labels, return_inverse=True, return_counts=True)
+    present = np.unique(label[both])  # classes that no task holds are left out
+    names, size, label = names[present], size[present], np.searchsorted(present, label)
+    support, of_task, _ = _by_class("support", support, label)
+    query, of_query, order = _by_class("query", query, label)
+    if of_task.shape != of_query.shape or (of_task != of_query).any():
+        raise InputError("support and query of a task hold different classes")
+    needed = support.shape[2] + 2
+    if size.min() < needed:
+        raise InputError(f"class {names[size.argmin()]} has {size.min()} images; {needed} are needed, to leave one out")
+    if groups is not None:
+        groups = np.asarray(groups)
+        if groups.shape != labels.shape:
+            raise InputError(f"groups have shape {groups.shape}, labels {labels.shape}; one an image is needed")
+        groups = np.unique(groups, return_inverse=True)[1]
+        if len(np.unique(groups[both])) < 2:
+            raise InputError("groups: all images are in one; at least 2 are needed")
+    return np.take_along_axis(values, order, axis=1).reshape(query.shape), support, query, of_task, size, groups
+
+
+def _by_class(what: str, images: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Images (T, K, m) in the order of their classes, the classes (T, K), and the order taken (T, K·m)."""
+    order = np.argsort(label[images], axis=1, kind="stable")
+    images, ways = np.take_along_axis(images, order, axis=1), len(np.unique(label[images[0]]))
+    if images.shape[1] % ways == 0:
+        images = images.reshape(len(images), ways, -1)
+        of_task = label[images]
+        if (of_task == of_task[..., :1]).all() and (np.diff(of_task[..., 0], axis=1) > 0).all():
+            return images, of_task[..., 0], order
+    raise InputError(f"{what}: {ways} classes with equal numbers of images in each task are needed")

@@ -20,7 +20,7 @@ from .evaluate import evaluate
 from .paths import DATA
 from .tasks import Tasks, sample_closed, sample_open
 
-__all__ = ["REGIMES", "Regime", "load", "replicates", "summary"]
+__all__ = ["REGIMES", "Regime", "correct", "draw", "load", "replicates", "summary", "world"]
 
 WAYS, DIMENSIONS, USUAL_TASKS = 5, 16, 600
 QUERIES = (1, 2, 3, 5, 8, 15)  # of the open intervals
@@ -60,14 +60,14 @@ REGIMES = tuple(Regime(*r) for r in [
 ])
 
 
-def _world(regime: Regime, own: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def world(regime: Regime, own: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Class means (2, C, D) of two backbones, a share ``own`` of their variance its own; scales (C, 1) of the classes."""
     common, apart = rng.normal(size=(regime.classes, DIMENSIONS)), rng.normal(size=(2, regime.classes, DIMENSIONS))
     means = regime.spread * (np.sqrt(1 - own) * common + np.sqrt(own) * apart)
     return means, np.exp(0.2 * rng.normal(size=(regime.classes, 1)))
 
 
-def _test_set(means: np.ndarray, scale: np.ndarray, n: int, rng: np.random.Generator) -> tuple[list[Bank], np.ndarray]:
+def draw(means: np.ndarray, scale: np.ndarray, n: int, rng: np.random.Generator) -> tuple[list[Bank], np.ndarray]:
     """A bank for each backbone, with features whose noise is half common to both."""
     labels = np.arange(means.shape[1]).repeat(n)
     common, apart = rng.normal(size=(len(labels), DIMENSIONS)), rng.normal(size=(2, len(labels), DIMENSIONS))
@@ -75,7 +75,7 @@ def _test_set(means: np.ndarray, scale: np.ndarray, n: int, rng: np.random.Gener
     return [Bank(torch.from_numpy(f.astype(np.float32)), labels, "") for f in x], labels
 
 
-def _correct(bank: Bank, tasks: Tasks) -> np.ndarray:
+def correct(bank: Bank, tasks: Tasks) -> np.ndarray:
     return 100.0 * evaluate(learners.NearestCentroid(), bank, tasks).correct
 
 
@@ -103,21 +103,21 @@ def replicates(regime: Regime, new: str, worlds: int, sets: int, *, seed: int = 
         coin a task says which is which, so that they are equal on these very images (``coin``, ``coin_half``).
     """
     rows = []
-    for world in range(first, first + worlds):
-        rng = np.random.default_rng([seed, world])
-        means, scale = _world(regime, 0.3 if new == "classes" else 0.0, rng)
+    for number in range(first, first + worlds):
+        rng = np.random.default_rng([seed, number])
+        means, scale = world(regime, 0.3 if new == "classes" else 0.0, rng)
         for repeat in range(sets):
-            banks, labels = _test_set(means, scale, regime.images, rng)
+            banks, labels = draw(means, scale, regime.images, rng)
             shape = dict(ways=WAYS, shots=regime.shots, seed=int(rng.integers(2**31)))
             tasks = sample_closed(labels, tasks=regime.tasks, queries=15, **shape)
-            a, b = (_correct(bank, tasks) for bank in banks)
+            a, b = (correct(bank, tasks) for bank in banks)
             single = stats.three_intervals(a, tasks.support, tasks.query, labels)
             paired = stats.three_intervals(a - b, tasks.support, tasks.query, labels)
             accuracy, usual = a.mean(axis=1), slice(USUAL_TASKS)
             flipped = ((a - b).mean(axis=1) * rng.choice([-1, 1], len(a)))[usual]
             coin = stats.paired_interval(flipped, np.zeros_like(flipped))
             row = asdict(regime) | {
-                "new": new, "world": world, "set": repeat, "tasks": regime.tasks, "mean": single.closed.mean,
+                "new": new, "world": number, "set": repeat, "tasks": regime.tasks, "mean": single.closed.mean,
                 "closed_half": single.closed.half_width, "images_half": single.images.half_width,
                 "classes_half": single.classes.half_width,
                 "usual_half": stats.closed_interval(accuracy[usual]).half_width,
@@ -126,7 +126,7 @@ def replicates(regime: Regime, new: str, worlds: int, sets: int, *, seed: int = 
                 "paired_classes_half": paired.classes.half_width, "coin": coin.mean, "coin_half": coin.half_width,
             }
             for q in (q for q in QUERIES if regime.shots + q <= regime.images):
-                opened = stats.open_interval(_correct(banks[0], sample_open(labels, queries=q, **shape)).mean(axis=1))
+                opened = stats.open_interval(correct(banks[0], sample_open(labels, queries=q, **shape)).mean(axis=1))
                 row |= {f"open_mean_{q}": opened.mean, f"open_half_{q}": opened.half_width}
             rows.append(row)
     return pd.DataFrame(rows)

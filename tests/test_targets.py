@@ -52,11 +52,11 @@ def run():
     """A test set, tasks on it, and which queries were right, in percent."""
     regime = coverage.Regime(10, 20, 5, 0.5)
     rng = np.random.default_rng(1)
-    (bank, _), labels = coverage._test_set(*coverage._world(regime, 0.0, rng), regime.images, rng)
+    (bank, _), labels = coverage.draw(*coverage.world(regime, 0.0, rng), regime.images, rng)
 
     def evaluated(tasks, seed=0):
         drawn = sample_closed(labels, tasks=tasks, seed=seed)
-        return coverage._correct(bank, drawn), drawn.support, drawn.query, labels
+        return coverage.correct(bank, drawn), drawn.support, drawn.query, labels
 
     return evaluated
 

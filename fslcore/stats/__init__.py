@@ -3,9 +3,10 @@
 from .compare import CONCLUSION, compare, conclusions
 from .intervals import Interval, closed_interval, open_interval, paired_interval
 
+from .planning import Plan, detectable, plan, power
 from .targets import ThreeIntervals, three_intervals
 
 __all__ = [
-    "CONCLUSION", "Interval", "ThreeIntervals", "closed_interval", "compare", "conclusions", "open_interval",
-    "paired_interval", "three_intervals",
+    "CONCLUSION", "Interval", "Plan", "ThreeIntervals", "closed_interval", "compare", "conclusions", "detectable",
+    "open_interval", "paired_interval", "plan", "power", "three_intervals",
 ]

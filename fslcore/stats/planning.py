@@ -1,0 +1,144 @@
+"""How much data a comparison needs: from the variances of a pilot to tasks, images and classes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize, stats
+
+from ..errors import InputError
+from .targets import ThreeIntervals
+
+__all__ = ["Plan", "detectable", "plan", "power"]
+
+
+def power(difference: float, standard_error: float, df: float = np.inf, level: float = 0.95) -> float:
+    """Chance that an interval of a difference leaves 0 out, where the true difference is this one.
+
+    Parameters
+    ----------
+    difference, standard_error : float
+        True difference, and standard deviation of the estimate, in one unit.
+    df : float
+        Degrees of freedom of the Student quantile; infinite for a normal one.
+    level : float
+        Of the interval.
+
+    Raises
+    ------
+    InputError
+        A standard error that is not over 0, a level outside (0, 1), fewer than 1 degrees of freedom.
+
+    Examples
+    --------
+    >>> round(power(1.0, 0.5), 3)
+    0.516
+    """
+    if not standard_error > 0:
+        raise InputError(f"standard_error = {standard_error}; a number over 0 is allowed")
+    if not 0 < level < 1:
+        raise InputError(f"level = {level}; a number between 0 and 1 is allowed")
+    if not df >= 1:
+        raise InputError(f"df = {df}; a number of at least 1 is allowed")
+    shift = abs(difference) / standard_error
+    if math.isinf(df):
+        limit, of = stats.norm.ppf((1 + level) / 2), stats.norm(shift)
+    else:
+        limit, of = stats.t.ppf((1 + level) / 2, df), stats.nct(df, shift)
+    # SciPy gives NaN for some lower tails that are too small to matter.
+    return float(of.sf(limit) + np.nan_to_num(of.cdf(-limit)))
+
+
+def detectable(standard_error: float, df: float = np.inf, *, chance: float = 0.8, level: float = 0.95) -> float:
+    """The true difference that an interval with this standard error tells from 0 with this chance (`power`).
+
+    Examples
+    --------
+    >>> round(detectable(0.5), 2)
+    1.4
+    """
+    _check_chance(chance, level)
+    # Every shift beyond both quantiles has the chance.
+    limit = stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(chance, df)
+    root = optimize.brentq(lambda x: power(x, 1.0, df, level) - chance, 1e-6, 2 * limit + 10)
+    return root * standard_error
+
+
+def _check_chance(chance: float, level: float) -> None:
+    if not (1 - level) < chance < 1:
+        raise InputError(f"chance = {chance}; a number between {1 - level:.3g} and 1 is allowed")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What it takes to tell a difference with the wanted chance, by target; see `plan`.
+
+    Attributes
+    ----------
+    tasks : int
+        Closed tasks, for the difference on these very images.
+    images : int or None
+        Images a class, for the difference on new images of these classes.
+    classes : int or None
+        Classes of as many images as the pilot's, for the difference on new classes. None where the
+        pilot's tasks held all classes, or fewer classes than ways would do.
+    """
+
+    tasks: int
+    images: int
+    classes: int | None
+
+
+def plan(
+    pilot: ThreeIntervals, *, images: float, classes: int, ways: int, difference: float, chance: float = 0.8,
+    level: float = 0.95,
+) -> Plan:
+    """Tasks, images a class or classes needed to tell a difference, from the paired intervals of a pilot.
+
+    The variance of the mean falls as 1/T with the tasks, about as 1/n with the images of a class and as
+    1/C with the classes. For new images and classes, enough tasks are taken for granted: they cost
+    computing only.
+
+    Parameters
+    ----------
+    pilot : ThreeIntervals
+        Of the difference of the two methods, from a first test set.
+    images : float
+        Images a class of the pilot; where classes differ, their harmonic mean.
+    classes, ways : int
+        C and K of the pilot.
+    difference : float
+        The true difference one wants to tell from 0, in the unit of the pilot.
+    chance : float
+        The wanted `power`.
+    level : float
+        Of the intervals.
+
+    Raises
+    ------
+    InputError
+        A difference of 0, a chance not between 1 - level and 1.
+    """
+    if not abs(difference) > 0:
+        raise InputError(f"difference = {difference}; a number other than 0 is allowed")
+    _check_chance(chance, level)
+
+    def enough(variance: float, least: int, df) -> int:
+        """The smallest size at which a variance of variance/size lets the difference be told."""
+        low, high = least - 1, least
+        while variance > 0 and power(difference, math.sqrt(variance / high), df(high), level) < chance:
+            low, high = high, 2 * high
+        while high - low > 1 and variance > 0:
+            middle = (low + high) // 2
+            told = power(difference, math.sqrt(variance / middle), df(middle), level) >= chance
+            low, high = (low, middle) if told else (middle, high)
+        return high
+
+    needed = enough(pilot.class_variance * classes, ways + 1, lambda c: c - 1) if pilot.class_variance < np.inf else None
+    return Plan(
+        enough(pilot.sampling_variance * pilot.closed.n_tasks, 2, lambda t: t - 1),
+        enough(pilot.image_variance * images, 2, lambda n: n * classes - 1),
+        needed,
+    )

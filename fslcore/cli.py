@@ -1,9 +1,10 @@
-"""The command line: ``fslcore list``, ``run``, ``evaluate`` and ``train``."""
+"""The command line: ``fslcore list``, ``run``, ``report``, ``evaluate`` and ``train``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
 
 import yaml
@@ -39,6 +40,14 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--profile", type=Path, default=PROFILES / "quick.yml", help="file of parameters (quick.yml)")
     add.add_argument("-o", "--output", type=Path, help="executed notebook (_build/runs/NOTEBOOK.ipynb)")
     add.set_defaults(command=_run)
+
+    add = commands.add_parser("report", help="say what per-task accuracies of your own methods show")
+    add.add_argument("results", type=Path, help=".csv or .parquet, a row a task; see \"The results table\" in the book")
+    add.add_argument("-o", "--output", type=Path, help="the report, one HTML file (RESULTS.html in this folder)")
+    add.add_argument("--sampling", choices=["open", "closed"], help="how the tasks were drawn, where the file does not say")
+    add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
+    add.add_argument("--level", type=float, default=0.95, help="nominal coverage (0.95)")
+    add.set_defaults(command=_report)
 
     add = commands.add_parser("evaluate", help="run learners on tasks and write the results table")
     add.add_argument("dataset", help="embedded name, folder:PATH or features:PATH")
@@ -82,6 +91,24 @@ def _run(options: argparse.Namespace) -> None:
             raise InputError(f"parameter {name} = {value}; not a YAML value") from None
     output = options.output or BUILD / "runs" / f"{options.notebook}.ipynb"
     print(notebooks.run(options.notebook, given, output))
+
+
+def _report(options: argparse.Namespace) -> None:
+    from . import results
+
+    output = options.output or Path(f"{options.results.stem}.html")
+    if output.suffix != ".html":
+        raise InputError(f"output = {output}; a name that ends in .html is allowed")
+    given = dict(results=str(options.results), common=options.common, level=options.level)
+    given["sampling"] = options.sampling or "unknown"
+    notebooks.check("your-results", given)
+    # Read here too: bad input is told before anything runs.
+    table, _ = results.read(options.results, given["sampling"], options.common)
+    pairs = results.comparisons(table, options.level)
+    with tempfile.TemporaryDirectory() as folder:
+        executed = notebooks.run("your-results", given, Path(folder) / "your-results.ipynb")
+        notebooks.page(executed, output, f"{options.results.name}: report")
+    print(*results.summary(table, pairs, options.level), output, sep="\n")
 
 
 def _evaluate(options: argparse.Namespace) -> None:

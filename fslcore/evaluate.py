@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +19,9 @@ from .errors import InputError
 from .paths import CACHE, DATA, replace_file
 from .tasks import Tasks, sample_closed, sample_open
 
-__all__ = ["COLUMNS", "Record", "evaluate", "read_table", "record", "run", "write_table"]
+__all__ = ["COLUMNS", "Record", "evaluate", "record", "run", "write_table"]
 
-# One row a task; the public bring-your-own format (book/results-format.md).
+# One row a task; `fslcore.results.read` reads it back (book/running.md, "The results table").
 COLUMNS = {
     "dataset": str, "backbone": str, "learner": str, "ways": int, "shots": int, "queries": int,
     "sampling": str, "seed": int, "task": int, "accuracy": float,
@@ -262,48 +262,6 @@ def _find(key: str) -> Record | None:
 @cache
 def _shipped() -> dict[str, Path]:
     return {Record.load(path)[1]["key"]: path for path in sorted((DATA / "results").glob("*.npz"))}
-
-
-def read_table(path: str | Path) -> pd.DataFrame:
-    """Read a results table from .parquet or .csv and check it (the bring-your-own format).
-
-    Raises
-    ------
-    InputError
-        No such file, another ending, a missing column, a value of the wrong type, an accuracy
-        that is missing or outside 0 … 100, or the same task twice.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"results: no file {path}")
-    # Every digit of an accuracy counts: two methods may differ by rounding only.
-    readers = {".parquet": pd.read_parquet, ".csv": partial(pd.read_csv, float_precision="round_trip")}
-    if path.suffix not in readers:
-        raise InputError(f"results: {path.name}; .parquet and .csv are allowed")
-    try:
-        table = readers[path.suffix](path).reset_index(drop=True)
-    except (ValueError, OSError) as error:
-        raise InputError(f"results: {path} cannot be read ({str(error).splitlines()[0]})") from None
-    missing = [c for c in COLUMNS if c not in table]
-    if missing:
-        raise InputError(f"results: {path.name} lacks {', '.join(missing)}; columns are {', '.join(COLUMNS)}")
-    for column, kind in COLUMNS.items():
-        try:
-            values = table[column].astype(kind)
-            if (kind is int and (values != table[column].astype(float)).any()) or (
-                kind is str and table[column].isna().any()
-            ):
-                raise ValueError
-        except (ValueError, TypeError):
-            raise InputError(f"results: column {column} of {path.name} must hold {kind.__name__} values") from None
-        table[column] = values
-    bad = ~table["accuracy"].between(0, 100)
-    if bad.any():
-        first = int(bad.idxmax())
-        raise InputError(f"results: accuracy in row {first} is {table['accuracy'][first]}; 0 to 100 is allowed")
-    if table.duplicated([c for c in COLUMNS if c != "accuracy"]).any():
-        raise InputError(f"results: {path.name} holds the same task twice")
-    return table[list(COLUMNS)]
 
 
 def check_ending(path: str | Path) -> Path:

@@ -3,7 +3,7 @@
 A notebook is a MyST Markdown file under ``notebooks/`` whose first code cell is tagged
 ``parameters``. Each line of that cell reads ``name: type = default  # allowed: meaning``, where
 *allowed* is a range (``2..50``, ``0..``), a choice (``closed|open``), or one of the words
-``dataset``, ``backbone`` and ``learner`` for names that fslcore knows.
+``dataset``, ``backbone`` and ``learner`` for names that fslcore knows, or ``file`` for a path that may be empty.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import yaml
 from .errors import InputError
 from .paths import NOTEBOOKS, replace_file
 
-__all__ = ["Parameter", "check", "names", "parameter_table", "parameters", "profile", "run", "title"]
+__all__ = ["Parameter", "check", "names", "page", "parameter_table", "parameters", "profile", "run", "title"]
 
 TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool}
 
@@ -130,6 +130,9 @@ def _check_allowed(p: Parameter, item) -> None:
 
         if item.partition(":")[0] not in backbones.available():
             raise InputError(f"parameter {p.name} = {item}; {', '.join(backbones.available())} are known")
+    elif p.allowed == "file":
+        if item and not Path(item).is_file():
+            raise InputError(f"parameter {p.name}: no file {item}")
     else:
         if p.allowed == "learner":
             from .learners import names as choices
@@ -191,3 +194,39 @@ def run(name: str, given: dict, output: str | Path) -> Path:
                 raise InputError(f"{name}: {error.evalue}") from None
             raise
     return output
+
+
+def page(executed: str | Path, output: str | Path, title: str) -> None:
+    """One HTML file of an executed notebook: what its cells gave, without code, and nothing to fetch.
+
+    Cells tagged ``book`` are for readers of the book and left out; so their markup may be Sphinx's,
+    that of the others is plain MyST.
+
+    Parameters
+    ----------
+    executed : path
+        An .ipynb that `run` wrote.
+    output : path
+        The .html file; pictures and style are inside it, formulas are MathML.
+    title : str
+        Of the browser's tab.
+    """
+    import nbformat
+    from docutils.core import publish_string
+    from myst_nb.docutils_ import Parser
+
+    notebook = nbformat.read(executed, as_version=4)
+    notebook.cells = [c for c in notebook.cells if "book" not in c.metadata.get("tags", [])]
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {
+            "title": title, "output_encoding": "unicode", "math_output": "mathml", "image_loading": "embed",
+            "stylesheet_path": ["minimal.css", str(NOTEBOOKS / "page.css")], "embed_stylesheet": True,
+            "report_level": 2, "halt_level": 2,  # a warning is an error, as on the site
+            "myst_enable_extensions": ["dollarmath"],
+            "nb_execution_mode": "off", "nb_remove_code_source": True, "nb_output_folder": folder,
+        }
+        html = publish_string(
+            nbformat.writes(notebook), source_path=str(executed), parser=Parser(), writer_name="html5",
+            settings_overrides=settings,
+        )
+    replace_file(Path(output), lambda part: part.write_text(html, "utf-8"))

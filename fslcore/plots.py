@@ -10,7 +10,7 @@ import seaborn as sns
 from .datasets import Images
 from .stats import Interval
 
-__all__ = ["crossover", "image_grid", "interval_stack", "paired_scatter", "style"]
+__all__ = ["crossover", "groups", "image_grid", "interval_stack", "paired_scatter", "style"]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
 COLOURS = sns.color_palette("colorblind")
@@ -95,4 +95,32 @@ def paired_scatter(a: np.ndarray, b: np.ndarray, names: tuple[str, str]) -> plt.
     ax.set(xlabel=f"{names[0]}: accuracy on a task (%)", ylabel=f"{names[1]}: accuracy on a task (%)",
            xlim=ends, ylim=ends, aspect="equal", title=f"correlation {np.corrcoef(a, b)[0, 1]:.2f} over {len(a)} tasks")
     ax.legend(loc="upper left")
+    return figure
+
+
+def groups(panels: dict[str, tuple[pd.Series, list[list[str]]]]) -> plt.Figure:
+    """Methods on an axis of mean accuracy; a bar joins those that are not told apart.
+
+    Parameters
+    ----------
+    panels : dict
+        Setting → mean accuracies (percent) by method, the best first, and groups of methods not
+        told apart (see `fslcore.results.groups`). A bar has a dot at each member and passes
+        by the others.
+    """
+    rows = [len(means) for means, _ in panels.values()]
+    figure, axes = plt.subplots(
+        len(panels), figsize=(6.6, 0.9 * len(panels) + 0.36 * sum(rows)), height_ratios=rows, squeeze=False
+    )
+    for ax, (setting, (means, found)) in zip(axes[:, 0], panels.items()):
+        at = {method: row for row, method in enumerate(means.index)}
+        ax.plot(means, list(at.values()), "o", color="black")
+        bars = [group for group in found if len(group) > 1]
+        for i, group in enumerate(bars):
+            own = [at[m] for m in group]
+            ax.plot([1.04 + 0.05 * i] * len(own), own, "o-", color=COLOURS[i % len(COLOURS)], linewidth=3,
+                    transform=ax.get_yaxis_transform(), clip_on=False)
+        ax.set(yticks=list(at.values()), yticklabels=list(at), ylim=(len(at) - 0.5, -0.5), xlabel="mean accuracy (%)")
+        if len(panels) > 1:
+            ax.set_title(setting)
     return figure

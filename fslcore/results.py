@@ -1,0 +1,585 @@
+"""Per-task accuracies of anybody's methods: read the table, check it, and say what can be concluded.
+
+One long table, a row a task of a method, is what everything here takes. `read` makes it from either
+format a user may bring and notes every choice it took, so that a report can state them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pandas as pd
+import scipy.stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestPower
+
+from . import stats
+from .errors import InputError
+
+__all__ = [
+    "changed", "comparisons", "group_letters", "groups", "intervals", "matrix", "needed", "normalise", "pair_list",
+    "read", "reading", "settings", "summary", "tasks_for_power", "tasks_for_width",
+]
+
+# What makes tasks the same for two methods; all may be left out.
+SHARED = {"dataset": str, "sampling": str, "ways": int, "shots": int, "queries": int, "seed": int}
+NAMES = ("method", "backbone", "learner")
+KNOWN = {*SHARED, *NAMES, "task", "accuracy"}
+DIGITS = 9  # of a percent; what differs by less differs by rounding
+MOST = 10**6  # tasks; beyond it a number of tasks is no advice
+
+READING = {
+    "open": "The tasks share no image (open), so intervals and conclusions speak of **new images** of these classes.",
+    "closed": "The tasks were drawn with reuse of images (closed), so intervals and conclusions speak of **these very "
+              "images** only. They would come out the same with other tasks from the same images; how the methods do "
+              "on new images cannot be told from this file.",
+    "unknown": "The file does not say how the tasks were drawn, so it cannot be told what a conclusion speaks of. "
+               "**If no two tasks share an image** (open), it speaks of new images of these classes. **If images are "
+               "used again** (closed, what most samplers do), it speaks of these very images only, and nothing is "
+               "known of new ones. `--sampling open` or `--sampling closed` settles it.",
+}
+
+
+def read(path: str | Path, sampling: str = "unknown", common: bool = False) -> tuple[pd.DataFrame, list[str]]:
+    """Read per-task accuracies from a .csv or .parquet file, in either of two formats.
+
+    *Long*: a row a task of a method, with columns ``accuracy``, ``task`` and ``method`` (or, in its
+    place, ``backbone``, ``learner`` or both). *Wide*: a row a task and a column a method; a column
+    ``task`` is optional. Both may have the columns ``dataset``, ``sampling``, ``ways``, ``shots``,
+    ``queries`` and ``seed``. A file with a column ``accuracy`` is long.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    sampling, common
+        As for `normalise`.
+
+    Returns
+    -------
+    table, notes
+        As for `normalise`.
+
+    Raises
+    ------
+    InputError
+        No such file, another ending, unreadable, two columns of one name; and as for `normalise`.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"results: no file {path}")
+    # Every digit of an accuracy counts: two methods may differ by rounding only.
+    readers = {".parquet": pd.read_parquet, ".csv": partial(pd.read_csv, float_precision="round_trip")}
+    if path.suffix not in readers:
+        raise InputError(f"results: {path.name}; .parquet and .csv are allowed")
+    try:
+        frame = readers[path.suffix](path)
+        header = frame.columns
+        if path.suffix == ".csv":  # pandas renames the second of two equal columns, and says nothing
+            header = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0].dropna()
+    except (ValueError, OSError) as error:
+        raise InputError(f"results: {path} cannot be read ({str(error).splitlines()[0]})") from None
+    twice = pd.Index(header)[pd.Index(header).duplicated()]
+    if len(twice):
+        raise InputError(f"results: {path.name} has two columns {twice[0]}; each name may stand once")
+    if path.suffix == ".csv" and not isinstance(frame.index, pd.RangeIndex):
+        raise InputError(f"results: rows of {path.name} have more cells than its header names columns")
+    frame = frame.reset_index(drop=frame.index.names == [None])
+    return normalise(frame, path.name, sampling, common)
+
+
+def normalise(
+    frame: pd.DataFrame, name: str, sampling: str = "unknown", common: bool = False
+) -> tuple[pd.DataFrame, list[str]]:
+    """Check a table of either format (see `read`) and lay it out as the one long table.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Accuracies as shares (no value above 1) or in percent.
+    name : str
+        What errors and notes call it; also the data set's name where none is given.
+    sampling : str
+        How the tasks were drawn, where no column says it: 'open', 'closed' or 'unknown'.
+    common : bool
+        Where methods have different tasks or empty cells, use the tasks that all share instead of
+        raising.
+
+    Returns
+    -------
+    table : DataFrame
+        setting (text; settings are compared each on its own), method, task, accuracy (percent),
+        dataset, sampling, and those of ways, shots, queries and seed that the input has.
+    notes : list of str
+        Every choice that was taken, a sentence each.
+
+    Raises
+    ------
+    InputError
+        A column missing; a value of the wrong type, missing, outside its range or in another unit
+        than the rest; a task given twice; methods with different tasks; fewer than 2 tasks. The
+        message names column and row (1 is the first below the header), or method and task.
+    """
+    frame = frame.rename(columns=_plain)
+    if frame.columns.duplicated().any():
+        raise InputError(f"results: {name} has two columns {frame.columns[frame.columns.duplicated()][0]}")
+    if frame.empty:
+        raise InputError(f"results: {name} has no rows")
+    frame = frame.reset_index(drop=True)
+    for column in SHARED.keys() & set(frame):
+        frame[column] = _typed(frame[column], column, name)
+    long, notes = (_long if "accuracy" in frame else _wide)(frame, name)
+    long["sampling"] = _sampling(long, sampling, name)
+    if "sampling" not in frame:
+        notes.append(f"No column sampling: the sampling is {sampling}{', as told' * (sampling != 'unknown')}.")
+    long["setting"] = _setting(long, name)
+    notes += _to_percent(long, name, common)
+    long = long.dropna(subset="accuracy")
+    if long["task"].dtype == object:
+        long["task"] = long["task"].astype(str)
+    twice = long.duplicated(["setting", "method", "task"], keep=False)
+    if twice.any():
+        first = long[twice].iloc[0]
+        same = long[(long[["setting", "method", "task"]] == first[["setting", "method", "task"]]).all(axis=1)]
+        rows = " and ".join(str(r) for r in same["row"].head(2))
+        raise InputError(f"results: {first['setting']}: method {first['method']} has task {first['task']} twice "
+                         f"(rows {rows})")
+    long, more = _aligned(long, common)
+    columns = ["setting", "method", "task", "accuracy", *[c for c in SHARED if c in long]]
+    return long[columns].reset_index(drop=True), notes + more
+
+
+def _plain(column) -> str:
+    """A column's name without blanks around it; known ones in lower case, or Task would be a method."""
+    text = str(column).strip()
+    return text.lower() if text.lower() in KNOWN else text
+
+
+def _typed(values: pd.Series, column: str, name: str) -> pd.Series:
+    kind = SHARED[column]
+    try:
+        typed = values.astype(kind)
+        if values.isna().any() or (kind is int and (typed != values.astype(float)).any()):
+            raise ValueError
+    except (ValueError, TypeError):
+        raise InputError(f"results: column {column} of {name} must hold {kind.__name__} values in every row") from None
+    return typed
+
+
+def _long(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
+    who = ["method"] if "method" in frame else [c for c in NAMES if c in frame]
+    missing = [c for c, there in (("method (or backbone, learner)", who), ("task", "task" in frame)) if not there]
+    if missing:
+        raise InputError(f"results: {name} has a column accuracy but lacks {' and '.join(missing)}; "
+                         "task, accuracy and method are needed")
+    for column in [*who, "task"]:
+        if frame[column].isna().any():
+            raise InputError(f"results: column {column} of {name} is empty in row {frame[column].isna().argmax() + 1}")
+    kept = [c for c in frame if c in SHARED or c in ("task", "accuracy")]
+    long = frame[kept].assign(method=frame[who].astype(str).agg(" ".join, axis=1), row=frame.index + 1)
+    notes = [f"{name} is read as a long table, a row a task of a method; a method is named by "
+             f"{' and '.join(who)}: {_listed(long['method'].unique())}."]
+    unread = [c for c in frame if c not in kept and c not in who]
+    return long.assign(cell="accuracy"), notes + [f"Not read: {_listed(unread)}."] * bool(unread)
+
+
+def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
+    who = [c for c in NAMES if c in frame]
+    if who:
+        raise InputError(f"results: {name} has a column {who[0]} but lacks accuracy; task, accuracy and method are needed")
+    shared = [c for c in SHARED if c in frame]
+    methods = [c for c in frame if c not in shared and c != "task"]
+    if not methods:
+        raise InputError(f"results: {name} has no column of accuracies; a column a method, or a column accuracy, is needed")
+    key = [frame[c] for c in shared] or [pd.Series(0, frame.index)]
+    for column in methods:  # a row number that was saved along would pass for a method
+        numbers = pd.to_numeric(frame[column], errors="coerce")
+        steps = numbers.groupby(key).diff().dropna()
+        if len(steps) > 1 and (steps == 1).all():
+            raise InputError(f"results: column {column} of {name} counts the rows; name it task, or leave it out")
+    task = frame["task"] if "task" in frame else frame.groupby(key).cumcount()
+    if task.isna().any():
+        raise InputError(f"results: column task of {name} is empty in row {task.isna().argmax() + 1}")
+    wide = frame.assign(task=task, row=frame.index + 1)
+    long = wide.melt([*shared, "task", "row"], methods, "method", "accuracy")
+    notes = [f"{name} is read as a wide table, a row a task and a column a method: {_listed(methods)}."]
+    if "task" not in frame:
+        notes.append("No column says which task a row is: the rows are taken as tasks in their order, the same for "
+                     "every method.")
+    return long.assign(cell=long["method"]), notes
+
+
+def _listed(names) -> str:
+    return ", ".join(map(str, names))
+
+
+def _sampling(long: pd.DataFrame, told: str, name: str) -> pd.Series:
+    if told not in READING:
+        raise InputError(f"sampling = {told}; open, closed and unknown are allowed")
+    if "sampling" not in long:
+        return pd.Series(told, long.index)
+    bad = ~long["sampling"].isin(["open", "closed"])
+    if bad.any():
+        first = long[bad].iloc[0]
+        raise InputError(f"results: sampling in row {first['row']} of {name} is {first['sampling']}; "
+                         "open and closed are allowed")
+    if told != "unknown" and (long["sampling"] != told).any():
+        first = long[long["sampling"] != told].iloc[0]
+        raise InputError(f"sampling = {told}; row {first['row']} of {name} says {first['sampling']}")
+    return long["sampling"]
+
+
+def _setting(long: pd.DataFrame, name: str) -> pd.Series:
+    """The data set, and whatever else tells the tasks of one row from those of another."""
+    if "dataset" not in long:
+        long["dataset"] = Path(name).stem
+    text = long["dataset"]
+    words = {"sampling": ", {}", "ways": ", {}-way", "shots": ", {}-shot", "queries": ", {} queries", "seed": ", seed {}"}
+    for column, word in words.items():
+        if column in long and long[column].nunique() > 1:
+            text = text + long[column].map(word.format)
+    return text
+
+
+def _to_percent(long: pd.DataFrame, name: str, common: bool) -> list[str]:
+    """Turn the accuracies into numbers in percent, in place; what was read, as notes."""
+    numbers = pd.to_numeric(long["accuracy"], errors="coerce").astype(float)
+
+    def refuse(bad: pd.Series, what: str) -> None:
+        if bad.any():
+            at = long[bad].iloc[0]
+            raise InputError(f"results: {at['cell']} in row {at['row']} of {name} {what.format(at['accuracy'])}")
+
+    refuse(long["accuracy"].map(lambda v: isinstance(v, (bool, np.bool_))), "is {}; a number is needed")
+    refuse(numbers.isna() & long["accuracy"].notna(), "is {}; a number is needed")
+    refuse(numbers.notna() & ~numbers.between(0, 100), "is {}; 0 to 1 (shares) or 0 to 100 (percent) is allowed")
+    if not common:
+        refuse(numbers.isna(), "is empty; fill it, or use the tasks that all methods share (--common)")
+    shares = not (numbers > 1).any()
+    if not shares:
+        top = long.loc[numbers.idxmax()]
+        refuse((numbers > 0) & (numbers <= 1),
+               f"is {{}}, a share, while {top['cell']} in row {top['row']} is {top['accuracy']}, a percentage; one "
+               "unit in a file is allowed (divide percentages by 100)")
+    long["accuracy"] = numbers * (100 if shares else 1)
+    notes = ["No accuracy is above 1: they are read as shares and shown in percent." if shares else
+             "Accuracies go beyond 1: they are read as percentages."]
+    empty = int(numbers.isna().sum())
+    return notes + [f"Empty cells left out: {empty}."] * bool(empty)
+
+
+def _aligned(long: pd.DataFrame, common: bool) -> tuple[pd.DataFrame, list[str]]:
+    """The table with the same tasks for every method of a setting."""
+    notes, parts = [], []
+    everybody = long["method"].unique()
+    for setting, part in long.groupby("setting"):
+        count = part.groupby("task")["method"].transform("size")
+        full = part[count == part["method"].nunique()]
+        tasks, kept = part["task"].nunique(), full["task"].nunique()
+        if kept < tasks and not common:
+            has = part.groupby("method")["task"].nunique()
+            worst = has.idxmin()
+            lost = set(part["task"]) - set(part.loc[part["method"] == worst, "task"])
+            first = part["task"][part["task"].isin(lost)].iloc[0]
+            raise InputError(f"results: {setting}: method {worst} lacks {len(lost)} of {tasks} tasks (the first: {first}); "
+                             "bring the same tasks for every method, or use those that all share (--common)")
+        if kept < 2:
+            raise InputError(f"results: {setting}: {kept} task{'s' * (kept != 1)} for every method; at least 2 are needed")
+        if kept < tasks:
+            notes.append(f"{setting}: {tasks - kept} of {tasks} tasks are left out, since not every method has them.")
+        absent = [m for m in everybody if m not in set(part["method"])]
+        if absent:
+            notes.append(f"{setting}: no results of {_listed(absent)}.")
+        if part["method"].nunique() == 1:
+            notes.append(f"{setting}: one method only, so no comparison is possible.")
+        parts.append(full)
+    if len(parts) > 1:
+        notes.append("Methods are compared where data set, sampling, ways, shots, queries and seed are the same: "
+                     f"{len(parts)} settings, each on its own.")
+    return pd.concat(parts), notes
+
+
+def reading(table: pd.DataFrame) -> list[str]:
+    """What intervals and conclusions speak of, for each way of sampling in the table."""
+    return [READING[s] for s in READING if (table["sampling"] == s).any()]
+
+
+def settings(table: pd.DataFrame) -> pd.DataFrame:
+    """A row a setting: how its tasks were drawn, their shape where it is known, their number, the methods'."""
+    groups = table.groupby("setting")
+    shape = groups[[c for c in SHARED if c in table]].first()
+    return shape.assign(tasks=groups["task"].nunique(), methods=groups["method"].nunique())
+
+
+def _grids(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Setting → accuracies, a row a task and a column a method, the best mean first."""
+    out = {}
+    for setting, part in table.groupby("setting"):
+        grid = part.pivot(index="task", columns="method", values="accuracy").round(DIGITS)
+        out[setting] = grid[sorted(grid, key=lambda m: (-round(grid[m].mean(), DIGITS), m))]
+    return out
+
+
+def intervals(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """Mean and intervals of every method in percent, the best first.
+
+    Returns
+    -------
+    DataFrame
+        By setting and method: mean, tasks, and the half-widths ``new_images`` (open interval; NaN
+        for closed tasks, which cannot give it) and ``these_images`` (closed interval; NaN for
+        open tasks). Where the sampling is unknown both stand there, and one of them holds.
+    """
+    sampling = table.groupby("setting")["sampling"].first()
+    rows = {}
+    for setting, grid in _grids(table).items():
+        for method, accuracies in grid.items():
+            opened, closed = stats.open_interval(accuracies, level), stats.closed_interval(accuracies, level)
+            rows[setting, method] = {
+                "mean": opened.mean,
+                "new_images": np.nan if sampling[setting] == "closed" else opened.half_width,
+                "these_images": np.nan if sampling[setting] == "open" else closed.half_width,
+                "tasks": opened.n_tasks,
+            }
+    out = pd.DataFrame.from_dict(rows, orient="index")
+    out.index.names = ["setting", "method"]
+    return out
+
+
+def comparisons(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """Every pair of methods of every setting, compared task by task.
+
+    Paired t-tests (OOPS, equation 5), corrected over all pairs of the table together: by Holm
+    (1979), which bounds the chance of even one false conclusion, and by Benjamini and Hochberg
+    (1995), which bounds the expected share of false ones among the conclusions.
+
+    Returns
+    -------
+    DataFrame
+        setting; a and b, a with the higher mean; tasks; difference a - b, its half_width and
+        standard deviation sd over tasks (points); p, p_holm, p_bh; and verdicts at ``level``, whether a
+        and b are told apart: ``paired`` (without correction), ``holm``, ``bh``, and ``unpaired``, the
+        usual way: their closed intervals do not meet.
+    """
+    rows = []
+    for setting, grid in _grids(table).items():
+        closed = {m: stats.closed_interval(grid[m], level) for m in grid}
+        for a, b in combinations(grid, 2):
+            d = (grid[a] - grid[b]).round(DIGITS).to_numpy()
+            r = stats.paired_interval(d, np.zeros_like(d), level)
+            p = scipy.stats.ttest_1samp(d, 0).pvalue if np.ptp(d) else float(d[0] == 0)
+            apart = stats.compare(closed[a], closed[b]) != 0
+            rows.append((setting, a, b, r.n_tasks, r.mean, r.half_width, d.std(ddof=1), p, apart))
+    columns = ["setting", "a", "b", "tasks", "difference", "half_width", "sd", "p", "unpaired"]
+    out = pd.DataFrame(rows, columns=columns)
+    for name, method in (("holm", "holm"), ("bh", "fdr_bh")):
+        out[f"p_{name}"] = multipletests(out["p"], method=method)[1] if len(out) else out["p"]
+        out[name] = out[f"p_{name}"] < 1 - level
+    return out.assign(paired=out["p"] < 1 - level)
+
+
+def groups(methods: list[str], apart: pd.DataFrame) -> list[list[str]]:
+    """Largest sets of methods of which no two are told apart.
+
+    Not being told apart does not carry over (a from b no, b from c no, yet a from c), so the sets
+    may overlap. They are the maximal cliques of the graph whose edges are the pairs not told apart.
+
+    Parameters
+    ----------
+    methods : list
+        Of one setting, in the order wanted.
+    apart : DataFrame
+        Pairs that are told apart, in columns a and b; all others are not.
+
+    Returns
+    -------
+    list of lists
+        Members and sets in the order of ``methods``; every method is in one set at least.
+    """
+    told = {frozenset(pair) for pair in zip(apart["a"], apart["b"])}
+    graph = networkx.Graph([pair for pair in combinations(methods, 2) if frozenset(pair) not in told])
+    graph.add_nodes_from(methods)
+    at = {m: i for i, m in enumerate(methods)}.get
+    return sorted((sorted(c, key=at) for c in networkx.find_cliques(graph)), key=lambda c: [at(m) for m in c])
+
+
+def _groups(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, list[list[str]]]:
+    apart = pairs[pairs["holm"]]
+    return {s: groups(list(grid), apart[apart["setting"] == s]) for s, grid in _grids(table).items()}
+
+
+def panels(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, tuple[pd.Series, list[list[str]]]]:
+    """Setting → mean accuracies (the best first) and groups after Holm's correction, for `plots.groups`."""
+    found = _groups(table, pairs)
+    return {setting: (grid.mean(), found[setting]) for setting, grid in _grids(table).items()}
+
+
+def group_letters(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
+    """By setting and method, the letters of its groups: methods that share one are not told apart."""
+    letters = {}
+    for setting, found in _groups(table, pairs).items():
+        for method in dict.fromkeys(m for group in found for m in group):
+            own = [i for i, group in enumerate(found) if method in group]
+            letters[setting, method] = " ".join(chr(97 + i) if i < 26 else f"g{i}" for i in own)
+    return pd.Series(letters, name="group")
+
+
+def matrix(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Row minus column in points, each cell with the mark of its verdict; best methods first.
+
+    ▲ ▼: the row is better, worse, after Holm's correction. △ ▽: after Benjamini and Hochberg's only.
+    ○: not told apart.
+    """
+    back = pairs.rename(columns={"a": "b", "b": "a"}).assign(difference=-pairs["difference"])
+    both = pd.concat([pairs, back])
+    up = both["difference"] > 0
+    mark = np.where(both["holm"], np.where(up, "▲", "▼"), np.where(both["bh"], np.where(up, "△", "▽"), "○"))
+    both["cell"] = mark + both["difference"].map(" {:+.2f}".format).str.replace("-", "−")
+    order = pd.concat({s: pd.Series(grid.columns, name="method") for s, grid in _grids(table).items()}, names=["setting"])
+    wide = both.pivot(index=["setting", "a"], columns="b", values="cell")
+    rows = pd.MultiIndex.from_arrays([order.index.get_level_values("setting"), order], names=["setting", "method"])
+    columns = pd.Index(order.unique(), name=None)
+    return _unnested(wide.reindex(index=rows, columns=columns).fillna("—"))
+
+
+def _unnested(frame: pd.DataFrame) -> pd.DataFrame:
+    """Without the level 'setting' of the rows where there is one setting only."""
+    return frame.droplevel("setting") if frame.index.get_level_values("setting").nunique() == 1 else frame
+
+
+def _verdict(pairs: pd.DataFrame) -> pd.Series:
+    """In words, as strict as it holds."""
+    says = np.select(
+        [pairs["holm"], pairs["bh"], pairs["paired"]],
+        ["higher (Holm)", "higher (BH only)", "higher if it were the only comparison"], "not told apart",
+    )
+    return pd.Series(says, pairs.index)
+
+
+def _named(pairs: pd.DataFrame) -> pd.DataFrame:
+    out = pairs.rename(columns={"a": "higher mean", "b": "lower mean"})
+    return _unnested(out.set_index(["setting", "higher mean"]))
+
+
+def _pm(pairs: pd.DataFrame) -> pd.Series:
+    return pairs["difference"].map("{:.2f} ± ".format) + pairs["half_width"].map("{:.2f}".format)
+
+
+def _p(value: float) -> str:
+    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def pair_list(pairs: pd.DataFrame) -> pd.DataFrame:
+    """`comparisons` for a reader: the difference with its paired interval, the three p-values, the verdict."""
+    out = pairs.assign(verdict=_verdict(pairs), shown=_pm(pairs), **{c: pairs[c].map(_p) for c in ("p", "p_holm", "p_bh")})
+    out = out.rename(columns={"shown": "difference (points)", "p_holm": "p, Holm", "p_bh": "p, BH"}, errors="raise")
+    return _named(out)[["lower mean", "difference (points)", "p", "p, Holm", "p, BH", "verdict"]]
+
+
+def changed(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Pairs on which the usual reading (closed intervals that do not meet) and the paired tests differ."""
+    out = pairs[pairs["unpaired"] != pairs["holm"]]
+    usual = np.where(out["unpaired"], "higher: intervals do not meet", "nothing: intervals meet")
+    out = out.assign(shown=_pm(out), usual=usual, paired=_verdict(out))
+    out = out.rename(columns={"shown": "difference (points)", "usual": "usual reading", "paired": "paired"})
+    return _named(out)[["lower mean", "difference (points)", "usual reading", "paired"]]
+
+
+def tasks_for_width(effect: float, level: float = 0.95) -> int | None:
+    """Smallest number of tasks at which a paired interval's half-width is below the difference.
+
+    Parameters
+    ----------
+    effect : float
+        Mean difference over its standard deviation over tasks; only its size counts.
+    level : float
+        Nominal coverage.
+
+    Returns
+    -------
+    int or None
+        None where it is beyond a million, as for an effect of 0.
+    """
+    return _smallest(lambda t: scipy.stats.t.ppf((1 + level) / 2, t - 1) / np.sqrt(t) < abs(effect))
+
+
+def tasks_for_power(effect: float, level: float = 0.95, power: float = 0.8) -> int | None:
+    """Smallest number of tasks at which a two-sided paired t-test finds a true difference in ``power`` of the cases.
+
+    Parameters and result as for `tasks_for_width`; the test is made at 1 - ``level``.
+    """
+    return _smallest(lambda t: TTestPower().power(abs(effect), t, 1 - level) >= power)
+
+
+def _smallest(enough: Callable[[int], bool]) -> int | None:
+    """Smallest T from 2 to `MOST` that is enough, where every larger one is too."""
+    high = 2
+    while not enough(high):
+        if high >= MOST:
+            return None
+        high = min(2 * high, MOST)
+    return bisect_left(range(high), True, lo=max(2, high // 2), key=enough)
+
+
+def needed(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """For each pair not told apart after Holm's correction, how many tasks would tell it apart.
+
+    All numbers take the observed difference for the true one.
+
+    Returns
+    -------
+    DataFrame
+        By pair: the difference, tasks now, tasks for a half-width below the difference, and tasks
+        for 80 % power, as the only comparison and among all pairs of the table (at (1 - level) / pairs,
+        which is enough for Holm's correction whatever the others give); for open tasks of known
+        shape also the images of that last number.
+    """
+    shape = settings(table)
+    sized = {"ways", "shots", "queries"} <= set(shape)
+    images = shape["ways"] * (shape["shots"] + shape["queries"]) if sized else pd.Series(np.nan, shape.index)
+    a_task = images.where(shape["sampling"] == "open")  # closed tasks use images again
+    out = pairs[~pairs["holm"]]
+    effect = (out["difference"] / out["sd"]).fillna(0)  # identical accuracies: 0 / 0
+    among = 1 - (1 - level) / max(len(pairs), 1)
+    count = effect.map(partial(tasks_for_power, level=among)).astype(float)
+    shown = {
+        "difference (points)": _pm(out),
+        "tasks now": out["tasks"].map("{:,}".format),
+        "± below the difference": effect.map(partial(tasks_for_width, level=level)).map(_count),
+        "80 % power, alone": effect.map(partial(tasks_for_power, level=level)).map(_count),
+        f"80 % power, one of {len(pairs)}": count.map(_count),
+    }
+    if a_task.notna().any():
+        of_pair = out["setting"].map(a_task)
+        shown["images for that"] = (count * of_pair).map(_count).where(of_pair.notna(), "—")
+    return _named(out.assign(**shown))[["lower mean", *shown]]
+
+
+def _count(value: float | None) -> str:
+    return f"over {MOST:,}" if pd.isna(value) else f"{int(value):,}"
+
+
+def summary(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> list[str]:
+    """A few lines for a terminal: each method's mean ±, its groups, and what can be concluded."""
+    found, letters = intervals(table, level), group_letters(table, pairs)
+    half = found["new_images"].fillna(found["these_images"])
+    wide = max(len(m) for m in table["method"])
+    lines = []
+    for setting, facts in settings(table).iterrows():
+        lines.append(f"{setting}: {facts['methods']} methods, {facts['tasks']} tasks, sampling {facts['sampling']}")
+        for method, row in found.loc[setting].iterrows():
+            key = (setting, method)
+            lines.append(f"  {method:<{wide}}  {row['mean']:6.2f} ± {half[key]:5.2f}  {letters[key]}".rstrip())
+    if len(pairs):
+        lines.append(f"{pairs['holm'].sum()} of {len(pairs)} pairs are told apart (paired t-tests, Holm's correction, "
+                     f"{level:.4g}); methods that share a letter are not.")
+        lines.append(f"The usual reading, unpaired intervals, would say otherwise of {len(changed(pairs))} pairs.")
+    else:
+        lines.append("One method a setting: no comparison is possible.")
+    return lines + [text.replace("**", "").replace("`", "") for text in reading(table)]

@@ -110,7 +110,7 @@ def groups(panels: dict[str, tuple[pd.Series, list[list[str]]]]) -> plt.Figure:
     """
     rows = [len(means) for means, _ in panels.values()]
     figure, axes = plt.subplots(
-        len(panels), figsize=(6.6, 0.9 * len(panels) + 0.36 * sum(rows)), height_ratios=rows, squeeze=False
+        len(panels), figsize=(6, 0.9 * len(panels) + 0.36 * sum(rows)), height_ratios=rows, squeeze=False
     )
     for ax, (setting, (means, found)) in zip(axes[:, 0], panels.items()):
         at = {method: row for row, method in enumerate(means.index)}

@@ -23,8 +23,8 @@ from . import stats
 from .errors import InputError
 
 __all__ = [
-    "changed", "comparisons", "group_letters", "groups", "intervals", "matrix", "needed", "normalise", "pair_list",
-    "read", "reading", "settings", "summary", "tasks_for_power", "tasks_for_width",
+    "changed", "comparisons", "group_letters", "groups", "interval_list", "intervals", "matrix", "needed", "normalise",
+    "pair_list", "panels", "read", "reading", "settings", "summary", "tasks_for_power", "tasks_for_width",
 ]
 
 # What makes tasks the same for two methods; all may be left out.
@@ -312,9 +312,9 @@ def reading(table: pd.DataFrame) -> list[str]:
 
 def settings(table: pd.DataFrame) -> pd.DataFrame:
     """A row a setting: how its tasks were drawn, their shape where it is known, their number, the methods'."""
-    groups = table.groupby("setting")
-    shape = groups[[c for c in SHARED if c in table]].first()
-    return shape.assign(tasks=groups["task"].nunique(), methods=groups["method"].nunique())
+    parts = table.groupby("setting")
+    shape = parts[[c for c in SHARED if c in table and c != "dataset"]].first()
+    return shape.assign(tasks=parts["task"].nunique(), methods=parts["method"].nunique())
 
 
 def _grids(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -430,6 +430,22 @@ def group_letters(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
     return pd.Series(letters, name="group")
 
 
+def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """`intervals` for a reader, with the letters of `group_letters`; only the columns that say something."""
+    found = intervals(table, level)
+    either = (table["sampling"] == "unknown").any()
+    names = {
+        "new_images": "if tasks share no image: on new images" if either else "on new images",
+        "these_images": "if they do: on these images" if either else "on these images",
+    }
+    shown = {
+        name: (found["mean"].map("{:.2f}".format) + found[c].map(" ± {:.2f}".format)).where(found[c].notna(), "—")
+        for c, name in names.items() if found[c].notna().any()
+    }
+    out = pd.DataFrame({**shown, "tasks": found["tasks"].astype(int), "group": group_letters(table, pairs)})
+    return _unnested(out.reindex(found.index))
+
+
 def matrix(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """Row minus column in points, each cell with the mark of its verdict; best methods first.
 
@@ -440,7 +456,7 @@ def matrix(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     both = pd.concat([pairs, back])
     up = both["difference"] > 0
     mark = np.where(both["holm"], np.where(up, "▲", "▼"), np.where(both["bh"], np.where(up, "△", "▽"), "○"))
-    both["cell"] = mark + both["difference"].map(" {:+.2f}".format).str.replace("-", "−")
+    both["cell"] = mark + both["difference"].map("\N{NO-BREAK SPACE}{:+.2f}".format).str.replace("-", "−")
     order = pd.concat({s: pd.Series(grid.columns, name="method") for s, grid in _grids(table).items()}, names=["setting"])
     wide = both.pivot(index=["setting", "a"], columns="b", values="cell")
     rows = pd.MultiIndex.from_arrays([order.index.get_level_values("setting"), order], names=["setting", "method"])
@@ -450,14 +466,17 @@ def matrix(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 def _unnested(frame: pd.DataFrame) -> pd.DataFrame:
     """Without the level 'setting' of the rows where there is one setting only."""
-    return frame.droplevel("setting") if frame.index.get_level_values("setting").nunique() == 1 else frame
+    if frame.index.get_level_values("setting").nunique() > 1:
+        return frame
+    frame = frame.droplevel("setting")
+    return frame.rename_axis(index=None, columns=frame.index.name)  # else the name takes a header row of its own
 
 
 def _verdict(pairs: pd.DataFrame) -> pd.Series:
     """In words, as strict as it holds."""
     says = np.select(
         [pairs["holm"], pairs["bh"], pairs["paired"]],
-        ["higher (Holm)", "higher (BH only)", "higher if it were the only comparison"], "not told apart",
+        ["higher (Holm)", "higher (BH only)", "higher, if compared alone"], "not told apart",
     )
     return pd.Series(says, pairs.index)
 
@@ -468,18 +487,19 @@ def _named(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _pm(pairs: pd.DataFrame) -> pd.Series:
-    return pairs["difference"].map("{:.2f} ± ".format) + pairs["half_width"].map("{:.2f}".format)
+    text = pairs["difference"].map("{:.2f} ± ".format) + pairs["half_width"].map("{:.2f}".format)
+    return text.str.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _p(value: float) -> str:
-    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+    return "<\N{NO-BREAK SPACE}0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
 def pair_list(pairs: pd.DataFrame) -> pd.DataFrame:
     """`comparisons` for a reader: the difference with its paired interval, the three p-values, the verdict."""
     out = pairs.assign(verdict=_verdict(pairs), shown=_pm(pairs), **{c: pairs[c].map(_p) for c in ("p", "p_holm", "p_bh")})
     out = out.rename(columns={"shown": "difference (points)", "p_holm": "p, Holm", "p_bh": "p, BH"}, errors="raise")
-    return _named(out)[["lower mean", "difference (points)", "p", "p, Holm", "p, BH", "verdict"]]
+    return _named(out)[["lower mean", "difference (points)", "verdict", "p", "p, Holm", "p, BH"]]
 
 
 def changed(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -551,9 +571,9 @@ def needed(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.
     shown = {
         "difference (points)": _pm(out),
         "tasks now": out["tasks"].map("{:,}".format),
-        "± below the difference": effect.map(partial(tasks_for_width, level=level)).map(_count),
-        "80 % power, alone": effect.map(partial(tasks_for_power, level=level)).map(_count),
-        f"80 % power, one of {len(pairs)}": count.map(_count),
+        "for ± below the difference": effect.map(partial(tasks_for_width, level=level)).map(_count),
+        "for 80 % power, alone": effect.map(partial(tasks_for_power, level=level)).map(_count),
+        f"for 80 % power, one of {len(pairs)}": count.map(_count),
     }
     if a_task.notna().any():
         of_pair = out["setting"].map(a_task)

@@ -101,50 +101,10 @@ def test_a_small_class_is_named():
         evaluate.run("clipart", "glyph-conv", "ncc", "closed", queries=50)
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_results_table_round_trip(features_file, tmp_path, ending):
-    table = evaluate.run(features_file, "none", "ncc", "closed", tasks=4)
-    evaluate.write_table(table, tmp_path / f"t.{ending}")
-    assert evaluate.read_table(tmp_path / f"t.{ending}").equals(table)
-
-
-def test_results_tables_keep_every_digit_and_may_have_an_index(tmp_path):
-    columns = {c: {str: "x", int: 1, float: 0.0}[kind] for c, kind in evaluate.COLUMNS.items()}
-    accuracy = 100 * np.random.default_rng(0).random(2000)
-    table = pd.DataFrame({**columns, "accuracy": accuracy, "task": range(2000)})
-    evaluate.write_table(table, tmp_path / "t.csv")
-    assert (evaluate.read_table(tmp_path / "t.csv")["accuracy"] == accuracy).all()
-    accuracy[1] = 101
-    table.assign(accuracy=accuracy).set_index(np.zeros(2000, int)).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="accuracy in row 1 is 101"):
-        evaluate.read_table(tmp_path / "t.parquet")
-
-
-@pytest.mark.parametrize("change, message", [
-    (lambda t: t.drop(columns="seed"), "lacks seed"),
-    (lambda t: t.assign(accuracy=[120.0, 1, 1]), "accuracy in row 0 is 120.0"),
-    (lambda t: t.assign(accuracy=[1.0, np.nan, 1]), "accuracy in row 1 is nan"),
-    (lambda t: t.assign(task=[0, 1, 1]), "the same task twice"),
-    (lambda t: t.assign(ways="five"), "column ways .* must hold int"),
-    (lambda t: t.assign(shots=[5, 5.5, 5]), "column shots .* must hold int"),
-    (lambda t: t.assign(learner=["ncc", None, "ncc"]), "column learner .* must hold str"),
-])
-def test_results_table_faults(features_file, tmp_path, change, message):
-    table = change(evaluate.run(features_file, "none", "ncc", "closed", tasks=3))
-    table.to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(InputError, match=message):
-        evaluate.read_table(tmp_path / "t.csv")
-
-
-def test_results_files_that_are_not_there_or_not_tables(tmp_path):
-    with pytest.raises(InputError, match="no file"):
-        evaluate.read_table(tmp_path / "t.csv")
-    (tmp_path / "t.xlsx").write_bytes(b"")
-    with pytest.raises(InputError, match=".parquet and .csv are allowed"):
-        evaluate.read_table(tmp_path / "t.xlsx")
+def test_results_files_are_csv_or_parquet(tmp_path):
     with pytest.raises(InputError, match=".parquet and .csv are allowed"):
         evaluate.write_table(pd.DataFrame(), tmp_path / "t.xlsx")
-    assert not list(tmp_path.glob("*.part"))
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)

@@ -24,7 +24,7 @@ rule all:
 
 rule evaluate:
     input:
-        sources=[s for s in SOURCES if Path(s).name not in {"plots.py", "report.py", "cli.py", "notebooks.py"}],
+        sources=[s for s in SOURCES if Path(s).name not in {"plots.py", "report.py", "results.py", "cli.py", "notebooks.py"}],
         data=[d for d in DATA if "/published/" not in d],
     output:
         "_build/results/{pair}.parquet",

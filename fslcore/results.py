@@ -206,7 +206,8 @@ def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     task = frame["task"] if "task" in frame else frame.groupby(key).cumcount()
     if task.isna().any():
         raise InputError(f"results: column task of {name} is empty in row {task.isna().argmax() + 1}")
-    wide = frame.assign(task=task, row=frame.index + 1)
+    flags = frame.select_dtypes(bool)  # melting would make numbers of them
+    wide = frame.assign(**flags.astype(object), task=task, row=frame.index + 1)
     long = wide.melt([*shared, "task", "row"], methods, "method", "accuracy")
     notes = [f"{name} is read as a wide table, a row a task and a column a method: {_listed(methods)}."]
     if "task" not in frame:
@@ -442,7 +443,7 @@ def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95)
         name: (found["mean"].map("{:.2f}".format) + found[c].map(" ± {:.2f}".format)).where(found[c].notna(), "—")
         for c, name in names.items() if found[c].notna().any()
     }
-    out = pd.DataFrame({**shown, "tasks": found["tasks"].astype(int), "group": group_letters(table, pairs)})
+    out = pd.DataFrame({**shown, "group": group_letters(table, pairs), "tasks": found["tasks"].astype(int)})
     return _unnested(out.reindex(found.index))
 
 

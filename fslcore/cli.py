@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     add = commands.add_parser("report", help="say what per-task accuracies of your own methods show")
     add.add_argument("results", type=Path, help=".csv or .parquet, a row a task; see \"The results table\" in the book")
     add.add_argument("-o", "--output", type=Path, help="the report, one HTML file (RESULTS.html in this folder)")
-    add.add_argument("--sampling", choices=["open", "closed"], help="how the tasks were drawn, where the file does not say")
+    add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
     add.add_argument("--level", type=float, default=0.95, help="nominal coverage (0.95)")
     add.set_defaults(command=_report)

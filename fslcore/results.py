@@ -35,10 +35,10 @@ DIGITS = 9  # of a percent; what differs by less differs by rounding
 MOST = 10**6  # tasks; beyond it a number of tasks is no advice
 
 READING = {
-    "open": "The tasks share no image (open), so intervals and conclusions speak of **new images** of these classes.",
-    "closed": "The tasks were drawn with reuse of images (closed), so intervals and conclusions speak of **these very "
-              "images** only. They would come out the same with other tasks from the same images; how the methods do "
-              "on new images cannot be told from this file.",
+    "open": "Open tasks share no image, so their intervals and conclusions speak of **new images** of these classes.",
+    "closed": "Closed tasks use images again, so their intervals and conclusions speak of **these very images** only. "
+              "They would come out much the same with other tasks from the same images; how the methods do on new "
+              "images cannot be told from this file.",
     "unknown": "The file does not say how the tasks were drawn, so it cannot be told what a conclusion speaks of. "
                "**If no two tasks share an image** (open), it speaks of new images of these classes. **If images are "
                "used again** (closed, what most samplers do), it speaks of these very images only, and nothing is "
@@ -192,11 +192,11 @@ def _long(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
 def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     who = [c for c in NAMES if c in frame]
     if who:
-        raise InputError(f"results: {name} has a column {who[0]} but lacks accuracy; task, accuracy and method are needed")
+        raise InputError(f"results: {name} has a column {who[0]} but lacks accuracy; it needs task, accuracy and method")
     shared = [c for c in SHARED if c in frame]
     methods = [c for c in frame if c not in shared and c != "task"]
     if not methods:
-        raise InputError(f"results: {name} has no column of accuracies; a column a method, or a column accuracy, is needed")
+        raise InputError(f"results: {name} has no column of accuracies; it needs one a method, or a column accuracy")
     key = [frame[c] for c in shared] or [pd.Series(0, frame.index)]
     for column in methods:  # a row number that was saved along would pass for a method
         numbers = pd.to_numeric(frame[column], errors="coerce")
@@ -241,10 +241,10 @@ def _setting(long: pd.DataFrame, name: str) -> pd.Series:
     if "dataset" not in long:
         long["dataset"] = Path(name).stem
     text = long["dataset"]
-    words = {"sampling": ", {}", "ways": ", {}-way", "shots": ", {}-shot", "queries": ", {} queries", "seed": ", seed {}"}
+    words = {"sampling": "{}", "ways": "{}-way", "shots": "{}-shot", "queries": "{} queries", "seed": "seed {}"}
     for column, word in words.items():
         if column in long and long[column].nunique() > 1:
-            text = text + long[column].map(word.format)
+            text = text + ", " + long[column].map(word.format)
     return text
 
 
@@ -288,10 +288,10 @@ def _aligned(long: pd.DataFrame, common: bool) -> tuple[pd.DataFrame, list[str]]
             worst = has.idxmin()
             lost = set(part["task"]) - set(part.loc[part["method"] == worst, "task"])
             first = part["task"][part["task"].isin(lost)].iloc[0]
-            raise InputError(f"results: {setting}: method {worst} lacks {len(lost)} of {tasks} tasks (the first: {first}); "
-                             "bring the same tasks for every method, or use those that all share (--common)")
+            raise InputError(f"results: {setting}: method {worst} lacks {len(lost)} of {tasks} tasks (the first: "
+                             f"{first}); bring the same tasks for every method, or use those that all share (--common)")
         if kept < 2:
-            raise InputError(f"results: {setting}: {kept} task{'s' * (kept != 1)} for every method; at least 2 are needed")
+            raise InputError(f"results: {setting}: {kept} task{'s' * (kept != 1)} for every method; it needs 2 or more")
         if kept < tasks:
             notes.append(f"{setting}: {tasks - kept} of {tasks} tasks are left out, since not every method has them.")
         absent = [m for m in everybody if m not in set(part["method"])]
@@ -444,7 +444,7 @@ def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95)
         for c, name in names.items() if found[c].notna().any()
     }
     out = pd.DataFrame({**shown, "group": group_letters(table, pairs), "tasks": found["tasks"].astype(int)})
-    return _unnested(out.reindex(found.index))
+    return _unnested(table, out.reindex(found.index))
 
 
 def matrix(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -458,16 +458,17 @@ def matrix(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     up = both["difference"] > 0
     mark = np.where(both["holm"], np.where(up, "▲", "▼"), np.where(both["bh"], np.where(up, "△", "▽"), "○"))
     both["cell"] = mark + both["difference"].map("\N{NO-BREAK SPACE}{:+.2f}".format).str.replace("-", "−")
-    order = pd.concat({s: pd.Series(grid.columns, name="method") for s, grid in _grids(table).items()}, names=["setting"])
+    ranked = {setting: pd.Series(grid.columns, name="method") for setting, grid in _grids(table).items()}
+    order = pd.concat(ranked, names=["setting"])
     wide = both.pivot(index=["setting", "a"], columns="b", values="cell")
     rows = pd.MultiIndex.from_arrays([order.index.get_level_values("setting"), order], names=["setting", "method"])
     columns = pd.Index(order.unique(), name=None)
-    return _unnested(wide.reindex(index=rows, columns=columns).fillna("—"))
+    return _unnested(table, wide.reindex(index=rows, columns=columns).fillna("—"))
 
 
-def _unnested(frame: pd.DataFrame) -> pd.DataFrame:
-    """Without the level 'setting' of the rows where there is one setting only."""
-    if frame.index.get_level_values("setting").nunique() > 1:
+def _unnested(table: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """Without the level 'setting' of the rows where the table has one setting only."""
+    if table["setting"].nunique() > 1:
         return frame
     frame = frame.droplevel("setting")
     return frame.rename_axis(index=None, columns=frame.index.name)  # else the name takes a header row of its own
@@ -482,9 +483,9 @@ def _verdict(pairs: pd.DataFrame) -> pd.Series:
     return pd.Series(says, pairs.index)
 
 
-def _named(pairs: pd.DataFrame) -> pd.DataFrame:
+def _named(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     out = pairs.rename(columns={"a": "higher mean", "b": "lower mean"})
-    return _unnested(out.set_index(["setting", "higher mean"]))
+    return _unnested(table, out.set_index(["setting", "higher mean"]))
 
 
 def _pm(pairs: pd.DataFrame) -> pd.Series:
@@ -496,20 +497,21 @@ def _p(value: float) -> str:
     return "<\N{NO-BREAK SPACE}0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
-def pair_list(pairs: pd.DataFrame) -> pd.DataFrame:
+def pair_list(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """`comparisons` for a reader: the difference with its paired interval, the three p-values, the verdict."""
-    out = pairs.assign(verdict=_verdict(pairs), shown=_pm(pairs), **{c: pairs[c].map(_p) for c in ("p", "p_holm", "p_bh")})
+    p = {column: pairs[column].map(_p) for column in ("p", "p_holm", "p_bh")}
+    out = pairs.assign(verdict=_verdict(pairs), shown=_pm(pairs), **p)
     out = out.rename(columns={"shown": "difference (points)", "p_holm": "p, Holm", "p_bh": "p, BH"}, errors="raise")
-    return _named(out)[["lower mean", "difference (points)", "verdict", "p", "p, Holm", "p, BH"]]
+    return _named(table, out)[["lower mean", "difference (points)", "verdict", "p", "p, Holm", "p, BH"]]
 
 
-def changed(pairs: pd.DataFrame) -> pd.DataFrame:
+def changed(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """Pairs on which the usual reading (closed intervals that do not meet) and the paired tests differ."""
     out = pairs[pairs["unpaired"] != pairs["holm"]]
     usual = np.where(out["unpaired"], "higher: intervals do not meet", "nothing: intervals meet")
     out = out.assign(shown=_pm(out), usual=usual, paired=_verdict(out))
     out = out.rename(columns={"shown": "difference (points)", "usual": "usual reading", "paired": "paired"})
-    return _named(out)[["lower mean", "difference (points)", "usual reading", "paired"]]
+    return _named(table, out)[["lower mean", "difference (points)", "usual reading", "paired"]]
 
 
 def tasks_for_width(effect: float, level: float = 0.95) -> int | None:
@@ -579,7 +581,7 @@ def needed(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.
     if a_task.notna().any():
         of_pair = out["setting"].map(a_task)
         shown["images for that"] = (count * of_pair).map(_count).where(of_pair.notna(), "—")
-    return _named(out.assign(**shown))[["lower mean", *shown]]
+    return _named(table, out.assign(**shown))[["lower mean", *shown]]
 
 
 def _count(value: float | None) -> str:
@@ -600,7 +602,7 @@ def summary(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> li
     if len(pairs):
         lines.append(f"{pairs['holm'].sum()} of {len(pairs)} pairs are told apart (paired t-tests, Holm's correction, "
                      f"{level:.4g}); methods that share a letter are not.")
-        lines.append(f"The usual reading, unpaired intervals, would say otherwise of {len(changed(pairs))} pairs.")
+        lines.append(f"Pairs on which unpaired closed intervals would say otherwise: {len(changed(table, pairs))}.")
     else:
         lines.append("One method a setting: no comparison is possible.")
     return lines + [text.replace("**", "").replace("`", "") for text in reading(table)]

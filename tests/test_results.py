@@ -129,7 +129,7 @@ FAULTS = [
     (lambda f: f.assign(ways="five"), "column ways of mine.csv must hold int"),
     (lambda f: f.assign(sampling="opened"), "sampling in row 1 of mine.csv is opened; open and closed"),
     (lambda f: f.assign(learner="ncc"), "column learner but lacks accuracy"),
-    (lambda f: f[:1], "mine: 1 task for every method; at least 2"),
+    (lambda f: f[:1], "mine: 1 task for every method; it needs 2"),
     (lambda f: f[:0], "mine.csv has no rows"),
     (lambda f: f[[]].assign(task=range(40)), "no column of accuracies"),
     (lambda f: long(f)[1:], r"mine: method m0 lacks 1 of 40 tasks \(the first: 0\)"),
@@ -194,7 +194,8 @@ def test_common_uses_the_shared_tasks_and_counts_the_rest():
     expected = verdicts(frame.drop([3, 7]))
     pd.testing.assert_frame_equal(results.comparisons(table), expected)
     ragged = long(frame)
-    table, _ = results.normalise(ragged[~((ragged["method"] == "m0") & (ragged["task"] >= 30))], "mine.csv", common=True)
+    shorter = ragged[~((ragged["method"] == "m0") & (ragged["task"] >= 30))]
+    table, _ = results.normalise(shorter, "mine.csv", common=True)
     pd.testing.assert_frame_equal(results.comparisons(table), verdicts(frame[:30]))
     with pytest.raises(InputError, match="mine: 1 task for every method"):
         results.normalise(ragged[(ragged["method"] != "m0") | (ragged["task"] == 0)], "mine.csv", common=True)
@@ -206,7 +207,7 @@ def test_one_method_and_methods_absent_from_a_data_set():
     pairs = results.comparisons(table)
     assert pairs.empty and notes[-1] == "mine: one method only, so no comparison is possible."
     assert results.summary(table, pairs)[-2] == "One method a setting: no comparison is possible."
-    for made in (results.pair_list(pairs), results.changed(pairs), results.needed(table, pairs)):
+    for made in (results.pair_list(table, pairs), results.changed(table, pairs), results.needed(table, pairs)):
         assert made.empty
     both = pd.concat([long(wide()).assign(dataset="d"), long(one).assign(dataset="e")])
     table, notes = results.normalise(both, "mine.csv")
@@ -226,7 +227,8 @@ def test_comparisons_against_scipy_and_statsmodels(seed, tasks, methods):
         test = scipy_stats.ttest_rel(frame[row.a], frame[row.b])
         ends = test.confidence_interval(0.95)
         assert row.p == pytest.approx(test.pvalue, rel=1e-6)
-        assert (row.difference - row.half_width, row.difference + row.half_width) == pytest.approx((ends.low, ends.high))
+        low, high = row.difference - row.half_width, row.difference + row.half_width
+        assert (low, high) == pytest.approx((ends.low, ends.high))
         assert row.paired == (ends.low > 0 or ends.high < 0) and row.difference >= 0
         p.append(test.pvalue)
     for name, method in (("holm", "holm"), ("bh", "fdr_bh")):
@@ -342,9 +344,12 @@ def test_the_tables_for_a_reader():
     cells = results.matrix(table, pairs)
     assert cells.loc["top", "low"].startswith("▲") and cells.loc["low", "top"].startswith("▼")
     assert (np.diag(cells) == "—").all() and list(cells) == list(cells.index) == ["top", "low", "far"]
-    other = results.changed(pairs)  # closed intervals of top and low meet
+    other = results.changed(table, pairs)  # closed intervals of top and low meet
     assert other.index.tolist() == ["top"] and other["lower mean"].tolist() == ["low"]
     assert results.interval_list(table, pairs)["group"].tolist() == ["a", "b", "c"]
+    two = pd.concat([frame.assign(dataset="d"), frame[["far"]].assign(dataset="e")])  # each row says its setting
+    table, _ = results.normalise(two, "mine.csv", common=True)
+    assert results.changed(table, results.comparisons(table)).index.tolist() == [("d", "top")]
 
 
 # ---------------------------------------------------------------- the command
@@ -359,7 +364,7 @@ def test_report_is_one_whole_page(tmp_path, monkeypatch, capsys):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.csv", "mine.html"]
     html = (tmp_path / "mine.html").read_text()
     table, notes = results.read(tmp_path / "mine.csv", "open")
-    for cell in results.pair_list(results.comparisons(table))["difference (points)"]:
+    for cell in results.pair_list(table, results.comparisons(table))["difference (points)"]:
         assert cell in html
     assert all(note.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") in html for note in notes)
     assert "<b>&m3" not in html and "▲" in html and "data:image/png;base64," in html

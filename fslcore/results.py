@@ -192,7 +192,7 @@ def _long(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
 def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     who = [c for c in NAMES if c in frame]
     if who:
-        raise InputError(f"results: {name} has a column {who[0]} but lacks accuracy; it needs task, accuracy and method")
+        raise InputError(f"results: {name} has a column {who[0]} but lacks accuracy; it needs task and accuracy too")
     shared = [c for c in SHARED if c in frame]
     methods = [c for c in frame if c not in shared and c != "task"]
     if not methods:

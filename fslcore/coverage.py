@@ -20,7 +20,7 @@ from .evaluate import evaluate
 from .paths import DATA
 from .tasks import Tasks, sample_closed, sample_open
 
-__all__ = ["REGIMES", "Regime", "correct", "draw", "load", "replicates", "summary", "world"]
+__all__ = ["REGIMES", "Regime", "check_plan", "correct", "draw", "load", "replicates", "summary", "width_ratios", "world"]
 
 WAYS, DIMENSIONS, USUAL_TASKS = 5, 16, 600
 QUERIES = (1, 2, 3, 5, 8, 15)  # of the open intervals
@@ -175,3 +175,40 @@ def summary(replicates: pd.DataFrame) -> pd.DataFrame:
     columns = ["classes", "images", "shots", "spread", "queries", "target", "interval", "share", "n", "low", "high",
                "half_width"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def width_ratios(summary: pd.DataFrame) -> pd.DataFrame:
+    """Mean half-width of the open interval at its best Q over that for new images: a row a regime, ``ratio``."""
+    regime = ["classes", "images", "shots", "spread", "queries"]
+    half = summary[summary["target"] == "new images"].pivot(index=regime, columns="interval", values="half_width")
+    return (half["open"] / half["images"]).rename("ratio").reset_index()
+
+
+def check_plan(test_sets: int, *, chance: float, level: float, seed: int) -> dict[str, float]:
+    """Plan from a pilot of 30 images a class how many tell two backbones apart, then draw test sets of that size.
+
+    Returns
+    -------
+    dict
+        The true ``difference`` (points, over ten large test sets), ``pilot_half_width``, the planned ``images``
+        a class, and the shares of test sets that tell the two apart: ``told`` of the planned size,
+        ``told_by_pilot`` of the pilot's.
+    """
+    pilot, rng = Regime(10, 30, 1, 0.6), np.random.default_rng(seed)
+    means, scale = world(pilot, 0.0, rng)
+    means[1] *= 1.05  # classes further apart are told apart more easily
+
+    def paired(images: int) -> stats.ThreeIntervals:
+        banks, labels = draw(means, scale, images, rng)
+        tasks = sample_closed(labels, tasks=2000, ways=WAYS, shots=1, queries=15, seed=int(rng.integers(2**31)))
+        a, b = (correct(bank, tasks) for bank in banks)
+        return stats.three_intervals(b - a, tasks.support, tasks.query, labels, level=level)
+
+    difference = float(np.mean([paired(150).closed.mean for _ in range(10)]))
+    first = paired(pilot.images)
+    images = stats.plan(
+        first, images=pilot.images, classes=pilot.classes, ways=WAYS, difference=difference, chance=chance, level=level
+    ).images
+    told = {n: np.mean([paired(n).images.conclusion == 1 for _ in range(test_sets)]) for n in (images, pilot.images)}
+    return {"difference": difference, "pilot_half_width": first.images.half_width, "images": images,
+            "told": told[images], "told_by_pilot": told[pilot.images]}

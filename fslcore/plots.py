@@ -8,9 +8,12 @@ import pandas as pd
 import seaborn as sns
 
 from .datasets import Images
-from .stats import Interval
+from .stats import Interval, power
 
-__all__ = ["crossover", "groups", "image_grid", "interval_stack", "paired_scatter", "style"]
+__all__ = [
+    "coverage", "crossover", "groups", "image_grid", "interval_stack", "paired_scatter", "power_curves", "ratio_bars", "style",
+    "three_stacks",
+]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
 COLOURS = sns.color_palette("colorblind")
@@ -123,4 +126,86 @@ def groups(panels: dict[str, tuple[pd.Series, list[list[str]]]]) -> plt.Figure:
         ax.set(yticks=list(at.values()), yticklabels=list(at), ylim=(len(at) - 0.5, -0.5), xlabel="mean accuracy (%)")
         if len(panels) > 1:
             ax.set_title(setting)
+    return figure
+
+
+def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
+    """Closed intervals, and those made for the question, of test sets with new images and with new classes.
+
+    Parameters
+    ----------
+    made : dict
+        'images' and 'classes': `fslcore.coverage.replicates` of one regime.
+    """
+    figure, axes = plt.subplots(2, 2, figsize=(6.8, 6.4), sharex="col", sharey=True)
+    for column, (new, sets) in zip(axes.T, made.items()):
+        truth = sets["mean"].mean()
+        rows = sets.head(40)
+        for ax, half, name in zip(column, ("usual_half", f"{new}_half"), ("closed", f"for new {new}")):
+            usual = rows["usual_gap"] * (1 - 600 / rows["tasks"])  # from the mean of all tasks to that of 600
+            mean = rows["mean"] + (usual if half == "usual_half" else 0)
+            stack = [Interval(m, h, 0.95, 0, name) for m, h in zip(mean, rows[half])]
+            interval_stack(stack, truth, name, ax)
+            ax.set(xlabel="", ylabel="test set", title=ax.get_title().replace(" hold the truth", " hold it"))
+        column[1].set_xlabel("mean accuracy (%)")
+    for ax, text in zip(axes[0], ("new images", "new classes")):
+        ax.set_title(f"Test sets with {text}\n{ax.get_title()}")
+    for ax in axes[:, 1]:
+        ax.set_ylabel("")
+    axes[1, 1].legend(loc="upper right", fontsize=9)
+    return figure
+
+
+def _regimes(table: pd.DataFrame) -> list[str]:
+    difficulty = table["spread"].map(lambda s: "hard" if s < 0.65 else "easy")
+    return [
+        f"C = {c}, n = {n}, {s}-shot, {d}"
+        for c, n, s, d in zip(table["classes"], table["images"], table["shots"], difficulty)
+    ]
+
+
+def coverage(summary: pd.DataFrame) -> plt.Figure:
+    """Share of intervals that hold the truth, by kind of world (`fslcore.coverage.summary`)."""
+    figure, axes = plt.subplots(1, 2, figsize=(6.8, 7.2), sharey=True)
+    marks = {"closed": (COLOURS[1], "x", "closed, 600 tasks"), "open": (COLOURS[2], "^", "open, best Q"),
+             "own": (COLOURS[0], "o", "this chapter's")}
+    for ax, target in zip(axes, ("new images", "new classes")):
+        ax.axvspan(93, 97, color="0.88", zorder=0)
+        for (kind, (colour, mark, name)), shift in zip(marks.items(), (0.22, 0, -0.22)):
+            part = summary[(summary["target"] == target)
+                           & (summary["interval"] == (target.removeprefix("new ") if kind == "own" else kind))]
+            error = np.abs(part[["low", "high"]].to_numpy().T - part["share"].to_numpy())
+            ax.errorbar(part["share"], np.arange(len(part)) + shift, xerr=error, fmt=mark, color=colour,
+                        markersize=5, label=name)
+        ax.set(title=f"target: {target}", xlabel="intervals that hold the truth (%)", xlim=(0, 102))
+    axes[0].set_yticks(np.arange(len(part)), _regimes(part), fontsize=9)
+    axes[0].invert_yaxis()
+    axes[0].legend(loc="lower left", fontsize=9)
+    return figure
+
+
+def ratio_bars(ratios: pd.DataFrame) -> plt.Figure:
+    """Open half-width over that for new images, by kind of world (`fslcore.coverage.width_ratios`)."""
+    figure, ax = plt.subplots(figsize=(6.4, 4.6))
+    rows = np.arange(len(ratios))
+    ax.barh(rows, ratios["ratio"], color=COLOURS[0])
+    ax.axvline(1, color="black", linewidth=1)
+    for row, (ratio, q) in enumerate(zip(ratios["ratio"], ratios["queries"])):
+        ax.annotate(f"{ratio:.1f}  (Q = {q})", (ratio + 0.05, row), va="center", fontsize=9)
+    ax.set_yticks(rows, _regimes(ratios), fontsize=9)
+    ax.invert_yaxis()
+    ax.set(xlabel="half-width, open / this chapter's (ratio)", xlim=(0, ratios["ratio"].max() + 1.2))
+    return figure
+
+
+def power_curves(degrees: list[float], level: float) -> plt.Figure:
+    """Chance that a paired interval leaves 0 out, against the true difference in standard errors."""
+    figure, ax = plt.subplots(figsize=(6.4, 4.2))
+    x = np.linspace(0, 6, 121)
+    for df, line in zip(degrees, ("--", "-", ":")):
+        name = "many degrees of freedom" if np.isinf(df) else f"{df:.0f} degrees of freedom"
+        ax.plot(x, [100 * power(d, 1.0, df, level) for d in x], line, linewidth=2, label=name)
+    ax.axhline(80, color="grey", linewidth=1)
+    ax.set(xlabel="true difference (standard errors)", ylabel="power (%)", ylim=(0, 101), xlim=(0, 6))
+    ax.legend(loc="lower right")
     return figure

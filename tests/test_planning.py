@@ -61,20 +61,10 @@ def test_what_is_planned_is_enough_and_no_more(by_image, by_class, difference, c
 
 def test_a_planned_number_of_images_gives_the_wanted_chance():
     """Two backbones, one a little better on these classes: plan from one test set, then draw many."""
-    regime, rng = coverage.Regime(10, 30, 1, 0.6), np.random.default_rng(3)
-    means, scale = coverage.world(regime, 0.0, rng)
-    means[1] *= 1.08
-
-    def paired(images, seed):
-        banks, labels = coverage.draw(means, scale, images, rng)
-        tasks = coverage.sample_closed(labels, tasks=2000, shots=1, queries=15, seed=seed)
-        a, b = (coverage.correct(bank, tasks) for bank in banks)
-        return coverage.stats.three_intervals(b - a, tasks.support, tasks.query, labels)
-
-    truth = np.mean([paired(120, seed).closed.mean for seed in range(8)])
-    wanted = plan(paired(30, 0), images=30, classes=10, ways=5, difference=truth).images
-    told = np.mean([paired(wanted, seed).images.conclusion == 1 for seed in range(40)])
-    assert 0.6 < told < 0.95
+    found = coverage.check_plan(40, chance=0.8, level=0.95, seed=3)
+    assert found["images"] > 30 and found["difference"] > 0
+    assert 0.6 < found["told"] < 0.95
+    assert found["told_by_pilot"] < found["told"]
 
 
 @pytest.mark.parametrize("call, message", [

@@ -32,7 +32,9 @@ class Interval:
     n_tasks : int
         T, the number of tasks behind it.
     kind : str
-        'closed', 'open' or 'paired'.
+        'closed', 'open' or 'paired'; of `fslcore.stats.three_intervals` also 'images' and 'classes'.
+    df : float
+        Degrees of freedom of the Student quantile in it; infinite for a normal one.
     """
 
     mean: float
@@ -40,6 +42,7 @@ class Interval:
     level: float
     n_tasks: int
     kind: str
+    df: float = np.inf
 
     @property
     def low(self) -> float:
@@ -50,6 +53,11 @@ class Interval:
     def high(self) -> float:
         """Upper end."""
         return self.mean + self.half_width
+
+    @property
+    def standard_error(self) -> float:
+        """Estimated standard deviation of the mean."""
+        return self.half_width / float(stats.t.ppf((1 + self.level) / 2, self.df))
 
     @property
     def conclusion(self) -> int:
@@ -97,7 +105,7 @@ def closed_interval(accuracies: ArrayLike, level: float = 0.95) -> Interval:
     >>> round(r.mean, 3), round(r.half_width, 4)
     (0.775, 0.0633)
     """
-    return _interval(accuracies, level, "closed", lambda q, t: stats.norm.ppf(q))
+    return _interval(accuracies, level, "closed", lambda t: np.inf)
 
 
 def open_interval(accuracies: ArrayLike, level: float = 0.95) -> Interval:
@@ -118,7 +126,7 @@ def open_interval(accuracies: ArrayLike, level: float = 0.95) -> Interval:
     >>> round(open_interval([0.7, 0.8, 0.75, 0.85]).half_width, 4)
     0.1027
     """
-    return _interval(accuracies, level, "open", lambda q, t: stats.t.ppf(q, t - 1))
+    return _interval(accuracies, level, "open", lambda t: t - 1)
 
 
 def paired_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
@@ -154,10 +162,10 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if a.shape != b.shape:
         raise InputError(f"a has shape {a.shape}, b has {b.shape}; paired methods share their tasks")
-    return _interval(a - b, level, "paired", lambda q, t: stats.t.ppf(q, t - 1))
+    return _interval(a - b, level, "paired", lambda t: t - 1)
 
 
-def _interval(values: ArrayLike, level: float, kind: str, quantile: Callable[[float, int], float]) -> Interval:
+def _interval(values: ArrayLike, level: float, kind: str, degrees: Callable[[int], float]) -> Interval:
     x = np.asarray(values, dtype=float)
     if x.ndim != 1 or x.size < 2:
         raise InputError(f"accuracies have shape {x.shape}; one a task for at least 2 tasks is needed")
@@ -165,5 +173,6 @@ def _interval(values: ArrayLike, level: float, kind: str, quantile: Callable[[fl
         raise InputError(f"accuracies: {(~np.isfinite(x)).sum()} are NaN or infinite")
     if not 0 < level < 1:
         raise InputError(f"level = {level}; a number between 0 and 1 is allowed")
-    half = quantile((1 + level) / 2, x.size) * x.std(ddof=1) / np.sqrt(x.size)
-    return Interval(float(x.mean()), float(half), level, x.size, kind)
+    df = degrees(x.size)
+    half = stats.t.ppf((1 + level) / 2, df) * x.std(ddof=1) / np.sqrt(x.size)
+    return Interval(float(x.mean()), float(half), level, x.size, kind, df)

@@ -151,7 +151,7 @@ def three_intervals(
 
     def interval(kind: str, variance: float, df: int) -> Interval:
         half = stats.t.ppf((1 + level) / 2, df) * np.sqrt(variance + sampling)
-        return Interval(closed.mean, float(half), level, tasks, kind)
+        return Interval(closed.mean, float(half), level, tasks, kind, df)
 
     return ThreeIntervals(
         closed, interval("images", image_variance, units - 1), interval("classes", class_variance, classes - 1),

@@ -1,4 +1,4 @@
-"""The command line: ``fslcore list``, ``run``, ``report``, ``evaluate`` and ``train``."""
+"""The command line: ``fslcore list``, ``run``, ``report``, ``evaluate``, ``fetch`` and ``train``."""
 
 from __future__ import annotations
 
@@ -60,6 +60,11 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--ft-tasks", type=int, help="closed tasks of fine-tuning, where fewer than the others")
     add.add_argument("--ft-open", type=int, help="at most so many open tasks of fine-tuning (all)")
     add.set_defaults(command=_evaluate)
+
+    add = commands.add_parser("fetch", help="download results that others have released, checked by SHA-256")
+    add.add_argument("what", choices=["oops-benchmark"])
+    add.add_argument("--folder", type=Path, help="where to (the cache, where chapters find them)")
+    add.set_defaults(command=_fetch)
 
     add = commands.add_parser("train", help="train a backbone on the base classes and write its checkpoint")
     add.add_argument("backbone", choices=["glyph-conv"])
@@ -133,6 +138,12 @@ def _evaluate(options: argparse.Namespace) -> None:
                   f"mean accuracy {table.accuracy.mean():.2f} %", flush=True)
             tables.append(table)
     evaluate.write_table(pd.concat(tables), options.output)
+
+
+def _fetch(options: argparse.Namespace) -> None:
+    from . import released
+
+    print(released.fetch(options.folder, progress=True))
 
 
 def _train(options: argparse.Namespace) -> None:

@@ -38,6 +38,32 @@ def test_paired_against_scipy(n, seed, level):
     assert r.conclusion == int(expected.low > 0) - int(expected.high < 0)
 
 
+@given(st.integers(2, 40), st.integers(0, 10_000), levels, st.floats(-2, 2))
+def test_p_value_against_scipy_and_the_interval(n, seed, level, shift):
+    a, b = np.random.default_rng(seed).normal(size=(2, n))
+    r = stats.paired_interval(a + shift, b, level)
+    assert r.p_value == pytest.approx(scipy_stats.ttest_rel(a + shift, b).pvalue, rel=1e-6)
+    assert (r.p_value < 1 - level) == (r.conclusion != 0)
+    assert stats.paired_interval(b, a + shift, level).p_value == r.p_value
+
+
+@given(st.lists(st.sampled_from([0.0, 20.0, 40.0]), min_size=2, max_size=5))
+def test_p_value_of_few_coarse_differences(d):
+    r = stats.paired_interval(np.array(d) + 40, np.full(len(d), 40.0))
+    assert 0 <= r.p_value <= 1
+    assert (r.p_value < 0.05) == (r.conclusion != 0)
+    if len(set(d)) == 1:  # no variance: nothing to scale the mean by
+        assert r.p_value == (d[0] == 0)
+    else:
+        assert r.p_value == pytest.approx(scipy_stats.ttest_1samp(d, 0).pvalue, rel=1e-6)
+
+
+def test_p_value_of_a_closed_interval_is_that_of_the_normal_distribution():
+    x = np.array([1.0, 2.0, 0.5, 0.1])
+    z = x.mean() / (x.std(ddof=1) / 2)
+    assert stats.closed_interval(x).p_value == pytest.approx(2 * scipy_stats.norm.sf(z))
+
+
 @pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])
 @given(accuracies, st.floats(-50, 50), st.floats(0.1, 100), st.randoms())
 def test_shift_scale_and_order(interval, x, shift, scale, random):

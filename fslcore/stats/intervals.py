@@ -67,6 +67,20 @@ class Interval:
         """
         return int(self.low > 0) - int(self.high < 0)
 
+    @property
+    def p_value(self) -> float:
+        """Two-sided p-value of the hypothesis that the mean is 0, for a paired interval.
+
+        It is below 1 - level exactly where ``conclusion`` is not 0, and equals the p-value of the
+        paired t-test (``scipy.stats.ttest_rel``). Without any variance it is 1 if the mean is 0
+        and else 0, where SciPy has no value or warns: on few tasks such a 0 says only that the
+        differences happen to be equal, as the interval of half-width 0 does.
+        """
+        if self.half_width == 0:
+            return float(self.mean == 0)
+        df = np.inf if self.kind == "closed" else self.n_tasks - 1
+        return float(2 * stats.t.sf(abs(self.mean) / self.half_width * stats.t.ppf((1 + self.level) / 2, df), df))
+
     def meets(self, other: Interval) -> bool:
         """Whether the two intervals have a point in common."""
         return self.low <= other.high and other.low <= self.high

@@ -128,7 +128,8 @@ _named_backbone = lru_cache(maxsize=8)(backbones.load)
 
 def run(
     dataset: str, backbone: str, learner: str, sampling: str, *, ways: int = 5, shots: int = 5,
-    queries: int = 15, tasks: int | None = 600, seed: int = 0, stored: bool = False, progress: bool = False,
+    queries: int = 15, tasks: int | None = 600, seed: int = 0, skip_small_classes: bool = False,
+    stored: bool = False, progress: bool = False,
 ) -> pd.DataFrame | None:
     """Results table of one setting, from the cache or from ``data/results`` where it is there.
 
@@ -146,8 +147,11 @@ def run(
         Of the tasks.
     tasks : int or None
         Number of closed tasks; upper bound on the number of open ones (None: no bound).
+    skip_small_classes : bool
+        Leave out classes with fewer than S + Q images instead of raising.
     stored : bool
-        Compute nothing: give None where no result is kept (fine-tuning takes hours on a CPU).
+        Compute nothing (fine-tuning takes hours on a CPU): as many of the first tasks as results
+        are kept of, or None.
     progress : bool
         Show progress bars.
 
@@ -176,16 +180,16 @@ def run(
     # The samplers are told the names of the classes, so that their errors can name one.
     labels = source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
     if sampling == "closed":
-        drawn = sample_closed(labels, tasks=tasks or 0, **shape)
+        drawn = sample_closed(labels, tasks=tasks or 0, skip_small_classes=skip_small_classes, **shape)
     else:
-        drawn = sample_open(labels, max_tasks=tasks, **shape)
+        drawn = sample_open(labels, max_tasks=tasks, skip_small_classes=skip_small_classes, **shape)
     method = {
         "ncc": learners.NearestCentroid, "lr": learners.LogisticRegression, "ft": lambda: learners.FineTune(model)
     }[learner]()
     kept, _ = record(source, model, method, drawn, stored=stored, progress=progress)
     if kept is None:
         return None
-    table = pd.DataFrame({"task": np.arange(len(drawn)), "accuracy": 100 * kept.accuracy()})
+    table = pd.DataFrame({"task": np.arange(len(kept.correct)), "accuracy": 100 * kept.accuracy()})
     ids = dict(dataset=dataset, backbone=backbone, learner=learner, sampling=sampling, **shape)
     return table.assign(**ids)[list(COLUMNS)]
 
@@ -209,13 +213,14 @@ def record(
     learner, tasks
         As for `evaluate`.
     stored : bool
-        Compute nothing; the record is None where none is kept.
+        Compute nothing: the record of the first tasks, as many as are kept, or None.
 
     Returns
     -------
     record : Record or None
     key : str
-        SHA-256 of the content of images or features, weights, tasks and the learner's settings.
+        SHA-256 of the content of images or features, weights, the tasks of the record and the
+        learner's settings.
     """
     trains = isinstance(learner, learners.FineTune)
     digest = source.digest if trains or isinstance(source, Bank) else backbones.feature_key(source, backbone)
@@ -232,13 +237,20 @@ def record(
     parts = [_find(key(block)) for block in blocks]
     if any(part is None for part in parts):
         if stored:
-            return None, key(tasks)
+            n = next(i for i, part in enumerate(parts) if part is None)
+            for whole in (tasks[: i * size] for i in range(len(blocks) - 1, n, -1)):
+                if (found := _find(key(whole))) is not None:
+                    return found, key(whole)
+            return (_joined(parts[:n]), key(tasks[: n * size])) if n else (None, key(tasks))
         bank = _bank(source, backbone, trains, digest, progress)
         for i in tqdm([i for i, part in enumerate(parts) if part is None], desc=learner.name, disable=not progress):
             parts[i] = evaluate(learner, bank, blocks[i], progress=progress and not trains)
             parts[i].save(CACHE / "records" / f"{key(blocks[i])}.npz", {"key": key(blocks[i])})
-    correct, label = (np.concatenate([getattr(p, name) for p in parts]) for name in ("correct", "query_label"))
-    return Record(correct, label), key(tasks)
+    return _joined(parts), key(tasks)
+
+
+def _joined(parts: list[Record]) -> Record:
+    return Record(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("correct", "query_label")))
 
 
 def _bank(source, backbone, trains: bool, digest: str, progress: bool) -> Bank:

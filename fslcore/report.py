@@ -2,46 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
+from statsmodels.stats.multitest import multipletests
 
 from . import evaluate, stats
+from .errors import InputError
 from .paths import DATA
 
 __all__ = [
-    "collect", "conclusive_counts", "correlations", "finetuning_table", "finetuning_verdicts", "grid_table",
-    "intervals", "label", "mean_gaps", "methods", "pair_table", "printed", "printed_pairs", "task_counts",
-    "wide", "width_ratios",
+    "against_printed", "collect", "conclusive_counts", "correlations", "corrected_counts", "difference_table",
+    "finetuning_pairs", "finetuning_table", "finetuning_verdicts", "grid_table", "intervals", "label", "mean_gaps",
+    "methods", "pair_table", "paired_differences", "printed", "printed_pairs", "task_counts", "verdict_counts", "wide",
+    "width_ratios",
 ]
 
-LEARNERS = {"ncc": "NCC", "lr": "LR", "ft": "FT"}
+LEARNERS = {"ncc": "NCC", "lr": "LR", "ft": "FT", "matchingnet": "MatchingNet"}
 
 
 def collect(
-    datasets: list[str], backbones: list[str], learners: list[str], *, tasks: int, ft_tasks: int, ft_open: int,
-    fine_tuning: str, **shape,
+    datasets: list[str], backbones: list[str], learners: list[str], *, ways: int = 5, shots: int | Sequence[int] = 5,
+    queries: int | Sequence[int] = 15, seed: int = 0, samplings: Sequence[str] = ("closed", "open"),
+    tasks: int = 600, max_tasks: int | None = None, ft_tasks: int = 100, ft_open: int | None = None,
+    fine_tuning: str = "stored", skip_small_classes: bool = False,
 ) -> pd.DataFrame:
-    """Results of every combination, closed and open, as one results table.
+    """Results of every combination as one results table.
 
     Parameters
     ----------
+    shots, queries : int or sequences of one length
+        S and Q; of sequences, the first S goes with the first Q and so on.
+    samplings : sequence of str
+        'closed', 'open' or both.
     tasks, ft_tasks : int
         Closed tasks of the learners and of fine-tuning.
-    ft_open : int
-        Fine-tuning stops after so many open tasks; the others go on until the data are used up.
+    max_tasks, ft_open : int, optional
+        The learners and fine-tuning stop after so many open tasks, or else when the data are used up.
     fine_tuning : str
         'stored': only results that are at hand; 'run': compute what is missing.
-    **shape
-        ways, shots, queries, seed.
+    ways, seed, skip_small_classes
+        As for `fslcore.evaluate.run`.
+
+    Raises
+    ------
+    InputError
+        As for `fslcore.evaluate.run`; shots and queries of different lengths.
     """
+    sizes = [np.atleast_1d(n).tolist() for n in (shots, queries)]
+    if len(sizes[0]) != len(sizes[1]):
+        raise InputError(f"shots = {shots}, queries = {queries}; as many of one as of the other are needed")
     tables = []
-    for dataset, backbone, learner, sampling in product(datasets, backbones, learners, ("closed", "open")):
+    for dataset, backbone, learner, sampling, (s, q) in product(datasets, backbones, learners, samplings, zip(*sizes)):
         ft = learner == "ft"
-        count = {"closed": ft_tasks if ft else tasks, "open": ft_open if ft else None}[sampling]
-        stored = ft and fine_tuning == "stored"
-        tables.append(evaluate.run(dataset, backbone, learner, sampling, tasks=count, stored=stored, **shape))
+        count = {"closed": ft_tasks if ft else tasks, "open": ft_open if ft else max_tasks}[sampling]
+        tables.append(evaluate.run(
+            dataset, backbone, learner, sampling, ways=ways, shots=s, queries=q, seed=seed, tasks=count,
+            skip_small_classes=skip_small_classes, stored=ft and fine_tuning == "stored",
+        ))
     return pd.concat([t for t in tables if t is not None], ignore_index=True)
 
 
@@ -133,24 +153,27 @@ def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """Every pair of methods on every data set, with its three conclusions.
 
     Closed conclusions come from the closed tasks; open and paired ones from the open tasks, paired
-    from those that both methods were run on.
+    from those that both methods were run on. ``results`` holds one number of shots and of queries;
+    without any closed tasks there is no column of closed conclusions.
 
     Returns
     -------
     DataFrame
-        dataset, a, b (each (backbone, learner)), closed, open, paired: +1 a is better, -1, 0.
+        dataset, a, b (each (backbone, learner)), closed, open, paired: +1 a is better, -1, 0; and
+        the p_value of the paired comparison.
     """
     rows = []
+    only_open = not (results["sampling"] == "closed").any()
     for dataset in results["dataset"].unique():
         closed, opened = (methods(results, dataset, s) for s in ("closed", "open"))
-        for a, b in combinations([m for m in opened if m in closed], 2):
-            rows.append((
-                dataset, a, b,
-                stats.compare(stats.closed_interval(closed[a], level), stats.closed_interval(closed[b], level)),
-                stats.compare(stats.open_interval(opened[a], level), stats.open_interval(opened[b], level)),
-                stats.paired_interval(*_common(opened[a], opened[b]), level).conclusion,
-            ))
-    return pd.DataFrame(rows, columns=["dataset", "a", "b", "closed", "open", "paired"])
+        for a, b in combinations([m for m in opened if only_open or m in closed], 2):
+            row = {"dataset": dataset, "a": a, "b": b}
+            if not only_open:
+                row["closed"] = stats.compare(*(stats.closed_interval(closed[m], level) for m in (a, b)))
+            row["open"] = stats.compare(*(stats.open_interval(opened[m], level) for m in (a, b)))
+            paired = stats.paired_interval(*_common(opened[a], opened[b]), level)
+            rows.append({**row, "paired": paired.conclusion, "p_value": paired.p_value})
+    return pd.DataFrame(rows)
 
 
 def printed_pairs(table: int) -> pd.DataFrame:
@@ -178,6 +201,98 @@ def conclusive_counts(pairs: pd.DataFrame) -> pd.Series:
         "closed conclusive, paired not": ((c != 0) & (p == 0)).sum(),
         "closed and paired conclusive, opposite": (c * p < 0).sum(),
     }, name="count")
+
+
+def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:
+    """How many pairs of `pair_table` are conclusive: open, paired, and paired with all pairs taken together.
+
+    Holm's method bounds the chance of any false conclusion by 1 - level, that of Benjamini and
+    Hochberg the expected share of false ones among the conclusions.
+    """
+    corrected = {
+        f"paired, {name}": multipletests(pairs["p_value"], 1 - level, method)[0].sum()
+        for name, method in (("Holm", "holm"), ("Benjamini–Hochberg", "fdr_bh"))
+    }
+    plain = {kind: (pairs[kind] != 0).sum() for kind in ("open", "paired")}
+    return pd.Series({"pairs": len(pairs), **plain, **corrected}, name="count")
+
+
+def finetuning_pairs(results: pd.DataFrame) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+    """(FT, other learner) on every backbone, as (backbone, learner) each."""
+    found = results[["backbone", "learner"]].drop_duplicates().itertuples(index=False, name=None)
+    return [((backbone, "ft"), (backbone, learner)) for backbone, learner in found if learner != "ft"]
+
+
+def paired_differences(results: pd.DataFrame, pairs: Iterable, level: float = 0.95) -> pd.DataFrame:
+    """Paired interval of a - b by data set and shots, on the open tasks that both were run on.
+
+    Parameters
+    ----------
+    pairs : iterable of (a, b)
+        Each (backbone, learner); a pair is left out where one of them has no results.
+
+    Returns
+    -------
+    DataFrame
+        The form in which Tables 4 to 6 are transcribed: dataset, shots, a_backbone, a_learner,
+        b_backbone, b_learner, mean, half_width (points); and n_tasks.
+    """
+    rows = []
+    pairs = list(pairs)
+    for (dataset, shots), part in results.groupby(["dataset", "shots"], sort=False):
+        per_task = methods(part, dataset, "open")
+        for a, b in ((a, b) for a, b in pairs if a in per_task and b in per_task):
+            r = stats.paired_interval(*_common(per_task[a], per_task[b]), level)
+            rows.append((dataset, shots, *a, *b, r.mean, r.half_width, r.n_tasks))
+    return pd.DataFrame(rows, columns=[*PAIR_KEYS, "mean", "half_width", "n_tasks"])
+
+
+PAIR_KEYS = ["dataset", "shots", "a_backbone", "a_learner", "b_backbone", "b_learner"]
+
+
+def against_printed(table: int, released: pd.DataFrame | None) -> pd.DataFrame:
+    """Table 4, 5 or 6 as printed, and what the released tasks give, at 95 %.
+
+    Returns
+    -------
+    DataFrame
+        The printed table with the columns ``recomputed_mean``, ``recomputed_half_width`` (NaN
+        where the tasks are not at hand) and ``same``: whether both agree in every printed digit;
+        None where one of them is missing, or the printed cell was not read from the paper.
+    """
+    shown = printed(table)
+    a, b = (zip(shown[f"{side}_backbone"], shown[f"{side}_learner"]) for side in "ab")
+    none = pd.DataFrame(columns=["dataset", "backbone", "learner", "shots", "sampling", "task", "accuracy"])
+    ours = paired_differences(none if released is None else released, dict.fromkeys(zip(a, b)))
+    values = {v: f"recomputed_{v}" for v in ("mean", "half_width")}
+    out = shown.merge(ours.drop(columns="n_tasks").rename(columns=values), on=PAIR_KEYS, how="left")
+    digits = [out[[v, w]].astype(float).map("{:.3f}".format) for v, w in values.items()]
+    same = np.logical_and.reduce([d.iloc[:, 0] == d.iloc[:, 1] for d in digits])
+    known = out["recomputed_mean"].notna() & (out["reading"] == "printed")
+    return out.assign(same=pd.Series(same, out.index, dtype=object).where(known, None))
+
+
+def difference_table(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
+    """Tables 4 to 6's layout: a row a data set and shots, a column a method b, cells 'mean ± half-width'.
+
+    An asterisk marks a conclusive difference, a dash one that is not at hand.
+    """
+    number = f"{{:.{digits}f}}".format
+    cell = table["mean"].map(number).str.replace("-", "−") + " ± " + table["half_width"].map(number)
+    cell += (table["mean"].abs() > table["half_width"]).map({True: " *", False: ""})
+    cell = cell.where(table["mean"].notna(), "—")
+    column = [label(b) for b in zip(table["b_backbone"], table["b_learner"])]
+    out = table.assign(cell=cell, column=column).pivot(index=["dataset", "shots"], columns="column", values="cell")
+    order = pd.MultiIndex.from_frame(table[["dataset", "shots"]].drop_duplicates())
+    return out.reindex(index=order, columns=pd.unique(np.array(column))).fillna("—").rename_axis(columns=None)
+
+
+def verdict_counts(table: pd.DataFrame, by: str = "shots") -> pd.DataFrame:
+    """Of differences as `paired_differences` gives them: how many are above, below and around 0."""
+    table = table.dropna(subset="mean")
+    sign = np.sign(table["mean"]).where(table["mean"].abs() > table["half_width"], 0)
+    names = {1: "FT better", 0: "inconclusive", -1: "FT worse"}
+    return pd.crosstab(table[by], sign.map(names)).reindex(columns=names.values(), fill_value=0).rename_axis(columns=None)
 
 
 def label(method: tuple[str, str]) -> str:

@@ -55,6 +55,16 @@ def test_stored_computes_nothing(features_file, monkeypatch):
     assert len(evaluate.run(features_file, "none", "lr", "closed", tasks=5, stored=True)) == 5
 
 
+def test_small_classes_can_be_skipped(tmp_path):
+    labels = np.repeat(np.arange(7), [60] * 6 + [5])
+    np.savez(tmp_path / "f.npz", features=np.random.default_rng(0).normal(size=(365, 4)), labels=labels)
+    for sampling in ("closed", "open"):
+        with pytest.raises(InputError, match="class 6 has 5 images"):
+            evaluate.run(f"features:{tmp_path}/f.npz", "none", "ncc", sampling, tasks=4)
+        table = evaluate.run(f"features:{tmp_path}/f.npz", "none", "ncc", sampling, tasks=4, skip_small_classes=True)
+        assert len(table) == (4 if sampling == "closed" else 3)
+
+
 def test_finetuning_goes_on_from_the_blocks_that_were_kept(monkeypatch):
     images = datasets.load("clipart")
     backbone = backbones.load("glyph-conv")
@@ -72,7 +82,14 @@ def test_finetuning_goes_on_from_the_blocks_that_were_kept(monkeypatch):
     monkeypatch.setattr(evaluate, "evaluate", stops_after_two)
     with pytest.raises(KeyboardInterrupt):
         evaluate.record(images, backbone, learner, tasks)
-    assert evaluate.record(images, backbone, learner, tasks[:4], stored=True)[0] is not None
+    whole, key = evaluate.record(images, backbone, learner, tasks[:4], stored=True)
+    part, same = evaluate.record(images, backbone, learner, tasks, stored=True)  # four of the six
+    assert (part.correct == whole.correct).all() and key == same
+    # … and where the four are kept in one piece
+    whole.save(evaluate.CACHE / "records" / f"{key}.npz", {"key": key})
+    with monkeypatch.context() as patch:
+        patch.setattr(evaluate, "_find", lambda k, find=evaluate._find: find(k) if k == key else None)
+        assert (evaluate.record(images, backbone, learner, tasks, stored=True)[0].correct == whole.correct).all()
     done.clear()
     record, _ = evaluate.record(images, backbone, learner, tasks)
     assert len(done) == 1  # one block was missing

@@ -48,6 +48,7 @@ def main() -> None:
         if record is None:
             print(f"{name}: not at hand")
             continue
+        tasks = tasks[: len(record.correct)]  # with --stored there may be fewer
         provenance = {
             "key": key, "command": "python data/results/build.py", "dataset": dataset, "backbone": backbone,
             "learner": "ft", "sampling": sampling, "tasks": len(tasks), **shape, "images": images.digest,

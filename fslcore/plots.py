@@ -11,8 +11,8 @@ from .datasets import Images
 from .stats import Interval, power
 
 __all__ = [
-    "coverage", "crossover", "groups", "image_grid", "interval_stack", "paired_scatter", "power_curves", "ratio_bars", "style",
-    "three_stacks",
+    "conclusive_bars", "coverage", "crossover", "groups", "image_grid", "interval_stack", "paired_scatter",
+    "power_curves", "ratio_bars", "style", "three_stacks",
 ]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
@@ -208,4 +208,25 @@ def power_curves(degrees: list[float], level: float) -> plt.Figure:
     ax.axhline(80, color="grey", linewidth=1)
     ax.set(xlabel="true difference (standard errors)", ylabel="power (%)", ylim=(0, 101), xlim=(0, 6))
     ax.legend(loc="lower right")
+
+
+def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
+    """Share of conclusive pairs of methods by rule (OOPS, Figure 6); ``bars`` as `fslcore.report.figure_6` gives them."""
+    rules = list(bars["rule"].unique())
+    y, share = bars["rule"].map(rules.index), 100 * bars["conclusive"] / bars["pairs"]
+    shots = [s for s in bars["shots"].unique() if s]
+    figure, ax = plt.subplots(figsize=(6.4, 0.85 * len(rules) + 1))
+    height = 0.8 / len(shots)
+    for i, (s, hatch) in enumerate(zip(shots, ["", "//", "..", "xx", "--"])):
+        mine = bars["shots"] == s
+        name = f"{s} shot" if s == 1 else f"{s} shots"
+        offset = (i - (len(shots) - 1) / 2) * height
+        drawn = ax.barh(y[mine] + offset, share[mine], height, color=COLOURS[i], hatch=hatch, edgecolor="white", label=name)
+        ax.bar_label(drawn, bars["conclusive"][mine].astype(str), padding=3, fontsize=9)
+    theirs = bars["shots"] == 0
+    ax.plot(share[theirs], y[theirs], "D", color="black", markersize=7, label="OOPS, printed")
+    ax.set(yticks=range(len(rules)), yticklabels=rules, xlim=(0, 100), xlabel="conclusive pairs of methods (%)")
+    ax.invert_yaxis()
+    ax.grid(axis="y", visible=False)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.35, 1), ncols=len(shots) + 1, fontsize=9, columnspacing=1, handlelength=1.5)
     return figure

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pooch
-import requests
 import torch
 from tqdm import tqdm
 
@@ -54,6 +52,9 @@ def fetch(folder: Path | None = None, *, url: str = URL, registry: Path = REGIST
         No connection, or a file whose digest is another; nothing is kept of that file, and what
         came before it stays.
     """
+    import pooch  # here, since it imports a notebook's progress bars, and they complain in one
+    import requests
+
     pooch.get_logger().setLevel("WARNING")
     store = pooch.create(folder or _cached(), url)
     store.load_registry(registry)

@@ -14,10 +14,10 @@ from .errors import InputError
 from .paths import DATA
 
 __all__ = [
-    "against_printed", "collect", "conclusive_counts", "correlations", "corrected_counts", "difference_table",
-    "finetuning_pairs", "finetuning_table", "finetuning_verdicts", "grid_table", "intervals", "label", "mean_gaps",
-    "methods", "pair_table", "paired_differences", "printed", "printed_pairs", "task_counts", "verdict_counts", "wide",
-    "width_ratios",
+    "against_printed", "claims", "collect", "conclusive_counts", "correlations", "corrected_counts", "counts_by_size",
+    "counts_table", "difference_table", "figure_6", "finetuning_pairs", "finetuning_table", "finetuning_verdicts",
+    "grid_table", "intervals", "label", "mean_gaps", "methods", "pair_table", "paired_differences", "papers_methods",
+    "printed", "printed_pairs", "side_by_side", "task_counts", "verdict_counts", "wide", "width_ratios",
 ]
 
 LEARNERS = {"ncc": "NCC", "lr": "LR", "ft": "FT", "matchingnet": "MatchingNet"}
@@ -62,7 +62,10 @@ def collect(
             dataset, backbone, learner, sampling, ways=ways, shots=s, queries=q, seed=seed, tasks=count,
             skip_small_classes=skip_small_classes, stored=ft and fine_tuning == "stored",
         ))
-    return pd.concat([t for t in tables if t is not None], ignore_index=True)
+    tables = [t for t in tables if t is not None]
+    if not tables:
+        raise InputError(f"learners = {learners}; no results of them are at hand, and fine_tuning = {fine_tuning}")
+    return pd.concat(tables, ignore_index=True)
 
 
 def intervals(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -217,6 +220,71 @@ def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:
     return pd.Series({"pairs": len(pairs), **plain, **corrected}, name="count")
 
 
+def counts_by_size(tables: Iterable[pd.DataFrame], level: float = 0.95) -> pd.DataFrame:
+    """`corrected_counts` of each number of shots S and queries Q in results tables, in rows (shots, Q)."""
+    rows = {}
+    for size, part in ((size, part) for t in tables for size, part in t.groupby(["shots", "queries"])):
+        rows[size] = corrected_counts(pair_table(part, level), level)
+    return pd.DataFrame(rows).T.rename_axis(["shots", "Q"]).sort_index(kind="stable")
+
+
+def papers_methods(released: pd.DataFrame) -> pd.DataFrame:
+    """Of the released results those of the paper's six methods: LR, NCC and FT on CLIP and DINO."""
+    return released[released["backbone"].isin(["clip", "dino"]) & released["learner"].isin(["lr", "ncc", "ft"])]
+
+
+def figure_6(counts: pd.DataFrame, usual: int) -> pd.DataFrame:
+    """The bars of Figure 6: share of conclusive pairs by rule, from `counts_by_size` and as printed.
+
+    Parameters
+    ----------
+    counts : DataFrame
+        For every number of shots two rows: the usual Q and the optimised one.
+    usual : int
+        The usual Q.
+
+    Returns
+    -------
+    DataFrame
+        rule, shots (0 for the paper's), conclusive, pairs.
+    """
+    is_usual = counts.index.get_level_values("Q") == usual
+    bars = {
+        f"open, Q = {usual}": (is_usual, "open", "open-conclusive"),
+        f"paired, Q = {usual}": (is_usual, "paired", "paired-conclusive"),
+        "paired, optimised Q": (~is_usual, "paired", "paired-optimised-conclusive"),
+        "… and Holm": (~is_usual, "paired, Holm", None),
+        "… and\nBenjamini–Hochberg": (~is_usual, "paired, Benjamini–Hochberg", None),
+    }
+    said = claims()["value"]
+    rows = []
+    for rule, (which, column, claim) in bars.items():
+        rows += [(rule, s, row[column], row["pairs"]) for (s, _), row in counts[which].iterrows()]
+        rows += [(rule, 0, int(said[claim]), int(said["n-comparisons"]))] if claim else []
+    return pd.DataFrame(rows, columns=["rule", "shots", "conclusive", "pairs"])
+
+
+def counts_table(live: pd.DataFrame, released: pd.DataFrame | None) -> pd.DataFrame:
+    """`counts_by_size` of the live results and of the released ones, beside what the paper prints."""
+    said = claims()["value"]
+    pairs = said["n-comparisons"]
+    parts = {
+        "this book": live.astype(str),
+        "OOPS, printed": pd.DataFrame(
+            [[pairs, said["open-conclusive"], said["paired-conclusive"]], [pairs, None, said["paired-optimised-conclusive"]]],
+            columns=["pairs", "open", "paired"], index=pd.MultiIndex.from_tuples([(5, 15), (5, 5)]),
+        ),
+    }
+    if released is not None:
+        parts["OOPS, released"] = counts_by_size([papers_methods(released)]).astype(str)
+    return pd.concat(parts, names=["", "shots", "Q"]).fillna("—")
+
+
+def claims() -> pd.DataFrame:
+    """What the OOPS paper says in its prose, by id: section, claim, value and unit, all as text."""
+    return pd.read_csv(DATA / "published" / "oops_claims.csv", dtype=str, keep_default_na=False).set_index("id")
+
+
 def finetuning_pairs(results: pd.DataFrame) -> list[tuple[tuple[str, str], tuple[str, str]]]:
     """(FT, other learner) on every backbone, as (backbone, learner) each."""
     found = results[["backbone", "learner"]].drop_duplicates().itertuples(index=False, name=None)
@@ -279,12 +347,28 @@ def difference_table(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
     """
     number = f"{{:.{digits}f}}".format
     cell = table["mean"].map(number).str.replace("-", "−") + " ± " + table["half_width"].map(number)
-    cell += (table["mean"].abs() > table["half_width"]).map({True: " *", False: ""})
+    cell += (table["mean"].abs() > table["half_width"]).map({True: "\u00a0*", False: "\u00a0\u2007"})  # of equal width
     cell = cell.where(table["mean"].notna(), "—")
     column = [label(b) for b in zip(table["b_backbone"], table["b_learner"])]
     out = table.assign(cell=cell, column=column).pivot(index=["dataset", "shots"], columns="column", values="cell")
     order = pd.MultiIndex.from_frame(table[["dataset", "shots"]].drop_duplicates())
     return out.reindex(index=order, columns=pd.unique(np.array(column))).fillna("—").rename_axis(columns=None)
+
+
+def side_by_side(compared: pd.DataFrame) -> pd.DataFrame:
+    """What `against_printed` gives, in the layout of the paper: the printed cell, and the recomputed one beside it.
+
+    Rows without any recomputed cell say 'printed only'; if all are such, only printed cells are shown.
+    """
+    theirs = difference_table(compared)
+    ours = compared[[*PAIR_KEYS, "recomputed_mean", "recomputed_half_width"]]
+    ours = difference_table(ours.rename(columns=lambda c: c.removeprefix("recomputed_")))
+    missing = (ours == "—").all(axis=1)
+    if missing.all():
+        return theirs
+    both = pd.concat({"printed": theirs, "recomputed": ours}, axis=1).swaplevel(axis=1)[list(theirs)]
+    rows = [(d, f"{s}, printed only" if gone else str(s)) for (d, s), gone in missing.items()]
+    return both.set_axis(pd.MultiIndex.from_tuples(rows, names=both.index.names))
 
 
 def verdict_counts(table: pd.DataFrame, by: str = "shots") -> pd.DataFrame:

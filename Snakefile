@@ -1,5 +1,6 @@
 # The build: results of every data set and backbone, then the notebooks, then the site.
 # `make book` calls it; `snakemake --help` tells how to run the same graph on a cluster.
+import os
 from itertools import product
 from pathlib import Path
 
@@ -16,6 +17,9 @@ SHARED = SETTINGS["closed-vs-open"]
 PAIRS = {f"{d}.{b}".replace("/", "-").replace(":", "-"): (d, b) for d, b in product(SHARED["datasets"], SHARED["backbones"])}
 RESULTS = expand("_build/results/{pair}.parquet", pair=PAIRS)
 
+# What `fslcore fetch` has put into the cache, if anything: a reason to run the chapters that read it.
+RELEASED = sorted(str(p) for p in Path(os.environ.get("FSLCORE_CACHE", "_build/cache"), "oops-benchmark").rglob("*.pt"))
+
 
 rule all:
     input:
@@ -25,6 +29,7 @@ rule all:
 rule evaluate:
     input:
         sources=[s for s in SOURCES if Path(s).name not in {"plots.py", "report.py", "results.py", "cli.py", "notebooks.py"}],
+        sources=[s for s in SOURCES if Path(s).name not in {"plots.py", "report.py", "released.py", "audit.py", "cli.py", "notebooks.py"}],
         data=[d for d in DATA if "/published/" not in d],
     output:
         "_build/results/{pair}.parquet",
@@ -41,6 +46,7 @@ rule notebook:
         notebook="notebooks/{name}.md",
         sources=SOURCES,
         data=DATA,
+        released=lambda wildcards: RELEASED if wildcards.name in {"benchmark", "oops-audit"} else [],
         results=lambda wildcards: RESULTS if "datasets" in SETTINGS.get(wildcards.name, {}) else [],
     output:
         "_build/notebooks/{name}.ipynb",

@@ -34,6 +34,7 @@ kind: str = "closed"  # closed|open: sampling
 sets: list[str] = ["clipart"]  # dataset: test sets
 folds: int = 5  # 2|5|10: a choice among numbers
 fast: bool = False  # True|False: a truth value
+where: str = ""  # folder: some files
 ```
 
 ```{code-cell} ipython3
@@ -65,7 +66,7 @@ def test_run_executes_with_the_given_parameters(small, tmp_path):
 
 
 @pytest.mark.parametrize("given, message", [
-    (["-p", "shot", "1"], "parameter shot: small takes shots, rate, kind, sets, folds, fast (did you mean shots?)"),
+    (["-p", "shot", "1"], "parameter shot: small takes shots, rate, kind, sets, folds, fast, where (did you mean shots?)"),
     (["-p", "shots", "many"], "parameter shots = 'many'; int is needed"),
     (["-p", "shots", "2.5"], "parameter shots = 2.5; int is needed"),
     (["-p", "shots", "true"], "parameter shots = True; int is needed"),
@@ -75,6 +76,7 @@ def test_run_executes_with_the_given_parameters(small, tmp_path):
     (["-p", "fast", "1"], "parameter fast = 1; bool is needed"),
     (["-p", "rate", ".nan"], "parameter rate = nan; 0..1 is allowed"),
     (["-p", "kind", "opened"], "parameter kind = opened; closed, open are allowed (did you mean open?)"),
+    (["-p", "where", "/none"], "parameter where = /none; there is no such folder"),
     (["-p", "sets", "clipart"], "parameter sets = 'clipart'; a list of str is allowed"),
     (["-p", "sets", "[clipard]"], "dataset = clipard; known are clipart"),
     (["-p", "sets", "['folder:/none']"], "no folder /none"),

@@ -4,6 +4,7 @@ The last tests recompute the 5-shot cells of Tables 4 to 6 from the authors' per
 accuracies.  Those files are not part of this project: the tests look for them beside the
 repository and are skipped where there are none.
 """
+import re
 from itertools import combinations, product
 from pathlib import Path
 
@@ -202,20 +203,17 @@ def claims():
 
 
 def test_claims_are_well_formed(claims):
-    assert claims.index.is_unique
-    assert set(claims.verdict) <= {"agrees", "disagrees", "partly", "not checkable"}
-    assert (claims[["section", "quantity", "value", "unit"]] != "").all().all()
-    for i in claims.index[claims.verdict == "disagrees"]:
-        assert claims.note[i]
+    assert claims.index.is_unique and list(claims) == ["section", "claim", "value", "unit"]
+    assert (claims != "").all().all()
     readme = (PUBLISHED / "README.md").read_text(encoding="utf-8")
-    assert f"| `oops_claims.csv` |" in readme and f"| {len(claims)} |" in readme
+    assert re.search(rf"\| `oops_claims.csv` \|.*\| {len(claims)} \|", readme)
 
 
-def test_width_ratio_is_the_other_way_round(claims):
+def test_width_ratio_is_the_other_way_round():
     t = read("table2").pivot_table(index=["dataset", "backbone", "learner"], columns="sampling", values="half_width")
     ratio = t.open / t.closed
     assert len(ratio) == 36
-    assert (1 / ratio).mean() == pytest.approx(float(claims.recomputed["width-ratio"]), abs=0.005)
+    assert (1 / ratio).mean() == pytest.approx(0.61, abs=0.005)
     assert ratio.mean() == pytest.approx(4.00, abs=0.005)
     assert ratio.median() == pytest.approx(2.07, abs=0.005)
     assert np.exp(np.log(ratio).mean()) == pytest.approx(2.59, abs=0.005)
@@ -349,7 +347,7 @@ def test_restored_cells_have_the_sign_of_the_released_tasks(released):
         assert r.paired == "-" and m + h < 0, r
 
 
-def test_conclusive_counts_of_the_released_tasks(released, claims):
+def test_conclusive_counts_of_the_released_tasks(released):
     stats = pytest.importorskip("scipy.stats")
     counts = {}
     for d in DATASETS:
@@ -365,7 +363,6 @@ def test_conclusive_counts_of_the_released_tasks(released, claims):
     total = sum(counts.values())
     assert total.tolist() == [135, 59, 96]
     assert (total - counts["omniglot"]).tolist() == [120, 51, 83]
-    assert int(claims.recomputed["paired-optimised-conclusive"]) == 96
 
 
 # ---- the ledger

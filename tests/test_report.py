@@ -1,11 +1,18 @@
 """The tables of the chapters, against the printed figures and small cases worked out by hand."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats as scipy_stats
 
-from fslcore import report, simulate
+from fslcore import plots, released, report, simulate
+from fslcore.errors import InputError
 from fslcore.tasks import sample_closed
+
+
+REAL = Path(__file__).parents[2] / "shared" / "oops-benchmark"
 
 
 def results_of(accuracies):
@@ -95,3 +102,154 @@ def test_open_intervals_cover_new_images_and_closed_ones_do_not():
     hit = {kind: np.mean([r.low <= truth <= r.high for r in made[kind]]) for kind in made}
     assert hit["open"] > 0.90  # nominal 0.95; standard error 0.015
     assert hit["closed"] < 0.60
+
+
+# ---- the benchmark's tables
+
+
+@pytest.fixture
+def features(tmp_path):
+    rng, labels = np.random.default_rng(0), np.repeat(np.arange(8), [40] * 6 + [12, 5])
+    np.savez(tmp_path / "f.npz", features=rng.normal(size=(len(labels), 6)) + 3 * np.eye(8, 6)[labels], labels=labels)
+    return f"features:{tmp_path}/f.npz"
+
+
+def test_collect_takes_several_sizes_and_open_tasks_alone(features):
+    table = report.collect(
+        [features], ["none"], ["ncc", "lr"], shots=[1, 5], queries=[2, 5], samplings=["open"], max_tasks=6,
+        skip_small_classes=True,
+    )
+    size = table.groupby(["shots", "queries", "learner"]).size()
+    assert set(size.index.droplevel("learner")) == {(1, 2), (5, 5)} and set(table["sampling"]) == {"open"}
+    assert size.max() == 6 and (table["ways"] == 5).all()
+    with pytest.raises(InputError, match="as many of one as of the other"):
+        report.collect([features], ["none"], ["ncc"], shots=[1, 5], queries=5)
+    with pytest.raises(InputError, match="class 7 has 5 images"):
+        report.collect([features], ["none"], ["ncc"], shots=5, queries=5, samplings=["open"])
+
+
+def test_without_results_at_hand_it_says_so():
+    with pytest.raises(InputError, match="no results of them are at hand"):
+        report.collect(["clipart"], ["glyph-conv"], ["ft"], shots=1, queries=1, seed=99, samplings=["open"], ft_open=2)
+
+
+def test_pair_table_of_open_tasks_alone():
+    rng = np.random.default_rng(1)
+    a = rng.normal(70, 10, 40)
+    results = results_of({("d", "x", "ncc", "open"): a, ("d", "x", "lr", "open"): a[:30] - rng.normal(1, 1, 30)})
+    pairs = report.pair_table(results)
+    assert "closed" not in pairs and len(pairs) == 1
+    lr = results.query("learner == 'lr'")["accuracy"]
+    assert pairs["p_value"][0] == pytest.approx(scipy_stats.ttest_rel(a[:30], lr).pvalue)
+
+
+def test_corrected_counts_by_hand():
+    p = [0.001, 0.012, 0.014, 0.04, 0.3]  # Holm: 0.05/5, 0.05/4, 0.05/3, 0.05/2; Benjamini-Hochberg: 0.05·i/5
+    pairs = pd.DataFrame({"open": [1, 0, 0, 0, 0], "paired": [1, -1, 1, 1, 0], "p_value": p})
+    assert report.corrected_counts(pairs).tolist() == [5, 1, 4, 3, 4]
+    pairs["p_value"] = [0.02, 0.02, 0.02, 0.02, 0.3]  # no first one below 0.05/5; four below 0.05·4/5
+    assert report.corrected_counts(pairs).tolist() == [5, 1, 4, 0, 4]
+
+
+def test_corrections_hold_their_errors_where_all_methods_are_equal():
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(150):
+        accuracy = rng.normal(70, 10, (4, 30))  # four equal methods, six pairs
+        results = results_of({("d", f"x{i}", "ncc", "open"): a for i, a in enumerate(accuracy)})
+        found.append(report.corrected_counts(report.pair_table(results)))
+    found = pd.DataFrame(found)
+    assert (found["paired"] > 0).mean() > 0.12  # without correction often some are false
+    for name in ("paired, Holm", "paired, Benjamini–Hochberg"):
+        assert (found[name] > 0).mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 150)
+
+
+def test_paired_differences_have_the_form_of_the_printed_tables():
+    results = results_of({
+        ("d", "x", "ft", "open"): [60.0, 80, 70], ("d", "x", "lr", "open"): [50.0, 60, 70, 10],
+        ("e", "x", "ft", "open"): [60.0, 80, 70],
+    }).assign(shots=5)
+    assert report.finetuning_pairs(results) == [(("x", "ft"), ("x", "lr"))]
+    table = report.paired_differences(results, report.finetuning_pairs(results))
+    assert set(table) - {"n_tasks"} == set(report.printed(4)) - {"reading", "note"}
+    assert len(table) == 1 and table.loc[0, ["mean", "n_tasks"]].tolist() == [10, 3]  # the tasks of both
+    assert report.difference_table(table, 1).loc[("d", 5), "x LR"].startswith("10.0 ± ")
+    assert report.verdict_counts(table).loc[5].to_dict() == {"FT better": 0, "inconclusive": 1, "FT worse": 0}
+
+
+def test_layout_of_table_4():
+    table = report.difference_table(report.printed(4))
+    assert table.shape == (27, 4) and list(table)[-1] == "dinov2 NCC"
+    assert table.loc[("aircraft", 1), "clip LR"] == "9.241 ± 4.274\u00a0*"
+    assert table.loc[("aircraft", 10), "clip LR"].strip() == "−0.816 ± 5.803"
+    assert table.loc[("aircraft", 1), "dinov2 LR"] == "—"
+    assert table.index.unique("shots").tolist() == [1, 5, 10]
+
+
+@pytest.mark.parametrize("n", (4, 5, 6))
+def test_without_released_tasks_there_is_the_printed_table_only(n):
+    compared = report.against_printed(n, None)
+    assert compared["same"].isna().all() and compared["recomputed_mean"].isna().all()
+    assert report.side_by_side(compared).equals(report.difference_table(report.printed(n)))
+
+
+def test_recomputed_cells_stand_beside_the_printed_ones():
+    a = np.array([80.0, 90, 100])
+    made = results_of({
+        ("cub", "clip", "ft", "open"): a, ("cub", "clip", "lr", "open"): a - [1, 2, 3],
+        ("cub", "clip", "ncc", "open"): a,
+    }).assign(shots=5)
+    compared = report.against_printed(6, made)
+    assert len(compared) == len(report.printed(6)) and compared["same"].notna().sum() == 2
+    assert not compared["same"].dropna().any()
+    shown = report.side_by_side(compared)
+    assert shown.loc[("cub", "5"), ("clip LR", "recomputed")].startswith("2.000 ± 2.484")
+    assert shown.loc[("cub", "5"), ("clip LR", "printed")].startswith("−0.364 ± 0.962")
+    assert shown.loc[("cub", "1, printed only"), ("clip LR", "recomputed")] == "—"
+    # one more digit than is printed does not count
+    exact = compared.assign(mean=2.0004, half_width=2.4841)
+    printed = exact[list(report.printed(6))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report, "printed", lambda n: printed)
+        assert report.against_printed(6, made).set_index(["dataset", "shots", "b_learner"])["same"]["cub", 5, "lr"]
+
+
+def test_figure_6_has_the_papers_counts_and_ours():
+    rng = np.random.default_rng(0)
+    tables = [
+        results_of({("d", b, "ncc", "open"): rng.normal(m, 5, 30).clip(0, 100) for b, m in (("x", 60), ("y", 70), ("z", 60))})
+        .assign(shots=s, queries=q) for s in (1, 5) for q in (15, s)
+    ]
+    counts = report.counts_by_size(tables)
+    assert counts.index.tolist() == [(1, 1), (1, 15), (5, 5), (5, 15)] and (counts["pairs"] == 3).all()
+    bars = report.figure_6(counts, 15)
+    assert len(bars) == 5 * 2 + 3 and bars["rule"].nunique() == 5
+    assert bars.query("shots == 0")[["conclusive", "pairs"]].values.tolist() == [[57, 135], [94, 135], [97, 135]]
+    assert bars.query("shots == 5 and rule == 'paired, optimised Q'")["conclusive"].item() == counts["paired"][5, 5]
+    ax = plots.conclusive_bars(bars).axes[0]
+    assert len(ax.patches) == 10 and [t.get_text() for t in ax.get_yticklabels()] == list(bars["rule"].unique())
+    table = report.counts_table(counts, None)
+    assert table.loc[("OOPS, printed", 5, 5)].tolist() == ["135", "—", "97", "—", "—"]
+    assert "OOPS, released" not in table.index
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    return released.read(str(REAL))
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the authors' released accuracies are not at ../shared/oops-benchmark")
+class TestReal:
+    def test_59_of_67_printed_five_shot_cells_agree_in_every_digit(self, tasks):
+        same = pd.concat([report.against_printed(n, tasks) for n in (4, 5, 6)])["same"].dropna()
+        assert (len(same), same.sum()) == (67, 59)
+
+    def test_lost_cells_come_back(self, tasks):
+        table = report.against_printed(4, tasks)
+        assert table.query("shots == 5")["recomputed_mean"].notna().all()
+        assert table.query("shots != 5")["recomputed_mean"].isna().all()
+
+    def test_counts(self, tasks):
+        counts = report.counts_by_size([report.papers_methods(tasks)])
+        assert counts.loc[(5, 5)].tolist() == [135, 59, 96, 76, 91]
+        assert report.counts_table(counts, tasks).loc[("OOPS, released", 5, 5)].tolist() == ["135", "59", "96", "76", "91"]

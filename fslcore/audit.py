@@ -181,7 +181,7 @@ def _width_ratio(said: str, e: Evidence):
     ratio = e.widths["closed"] / e.widths["open"]
     given = (
         f"Table 2: closed / open is {ratio.mean():.2f} on average; open / closed is {(1 / ratio).mean():.2f} "
-        f"(median {(1 / ratio).median():.2f}): the other way round"
+        f"(median {(1 / ratio).median():.2f})"
     )
     return given, round(ratio.mean(), 1) == float(said)
 

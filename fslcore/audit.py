@@ -68,7 +68,7 @@ class Evidence:
 
     @cached_property
     def direct(self) -> pd.DataFrame:
-        """Verdicts closed and open for every pair of methods in Table 2, from its intervals; and the open means' difference."""
+        """Verdicts closed and open for every pair of methods in Table 2, and the difference of the open means."""
         t = report.printed(2).set_index(["dataset", "backbone", "learner", "sampling"])
         rows = []
         for dataset in t.index.unique("dataset"):
@@ -348,8 +348,8 @@ def _flip_flop(said: str, e: Evidence):
     v = report.claims()["value"]
     opened, paired = int(v["open-conclusive"]), int(v["paired-conclusive"])
     given = (
-        f"{v['closed-conclusive']} − {said} − {v['not-confirmed']} = {_left_over()} pairs would be conclusive open, but "
-        f"{opened} are; {_left_over()} + {said} = {_left_over() + int(said)} paired, but {paired} are"
+        f"{v['closed-conclusive']} − {said} − {v['not-confirmed']} = {_left_over()} pairs would be conclusive open, "
+        f"but {opened} are; {_left_over()} + {said} = {_left_over() + int(said)} paired, but {paired} are"
     )
     return given, _left_over() <= opened and _left_over() + int(said) <= paired
 
@@ -461,7 +461,7 @@ def _alpha_positive(said: str, e: Evidence):
     expected = _simulated(1, np.random.default_rng(0)).mean(axis=0).var()
     alpha = [_alpha_beta(s)[0] for s in SHOTS]
     given = (
-        "α is the variance over supports of a task's expected accuracy, so it is never negative and nothing is assumed: "
+        "α is the variance over supports of a task's expected accuracy, so it is never negative, with nothing assumed: "
         f"on the Gaussian classes at 1 shot α is {alpha[0]:.4f}, and that variance, simulated, {expected:.4f}"
     )
     return given, not (min(alpha) > 0 and abs(expected / alpha[0] - 1) < 0.03)
@@ -480,8 +480,8 @@ def _beta_positive(said: str, e: Evidence):
 @_claim
 def _q_star_shots(said: str, e: Evidence):
     best = [_optimum(s) for s in SHOTS]
-    given = "√(β/α) on the Gaussian classes: " + ", ".join(f"{best[s - 1]:.1f} at {s}" for s in (1, 5, 10, 20)) + " shots"
-    return given, bool((np.diff(best) > 0).all())
+    some = ", ".join(f"{best[s - 1]:.1f} at {s}" for s in (1, 5, 10, 20))
+    return f"√(β/α) on the Gaussian classes: {some} shots", bool((np.diff(best) > 0).all())
 
 
 @_claim

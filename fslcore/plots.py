@@ -211,7 +211,7 @@ def power_curves(degrees: list[float], level: float) -> plt.Figure:
 
 
 def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
-    """Share of conclusive pairs of methods by rule (OOPS, Figure 6); ``bars`` as `fslcore.report.figure_6` gives them."""
+    """Share of conclusive pairs by rule (OOPS, Figure 6); ``bars`` as `fslcore.report.figure_6` gives them."""
     rules = list(bars["rule"].unique())
     y, share = bars["rule"].map(rules.index), 100 * bars["conclusive"] / bars["pairs"]
     shots = [s for s in bars["shots"].unique() if s]
@@ -221,12 +221,14 @@ def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
         mine = bars["shots"] == s
         name = f"{s} shot" if s == 1 else f"{s} shots"
         offset = (i - (len(shots) - 1) / 2) * height
-        drawn = ax.barh(y[mine] + offset, share[mine], height, color=COLOURS[i], hatch=hatch, edgecolor="white", label=name)
+        style = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=name)
+        drawn = ax.barh(y[mine] + offset, share[mine], height, **style)
         ax.bar_label(drawn, bars["conclusive"][mine].astype(str), padding=3, fontsize=9)
     theirs = bars["shots"] == 0
     ax.plot(share[theirs], y[theirs], "D", color="black", markersize=7, label="OOPS, printed")
     ax.set(yticks=range(len(rules)), yticklabels=rules, xlim=(0, 100), xlabel="conclusive pairs of methods (%)")
     ax.invert_yaxis()
     ax.grid(axis="y", visible=False)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.35, 1), ncols=len(shots) + 1, fontsize=9, columnspacing=1, handlelength=1.5)
+    above = dict(loc="lower center", bbox_to_anchor=(0.35, 1), ncols=len(shots) + 1)
+    ax.legend(**above, fontsize=9, columnspacing=1, handlelength=1.5)
     return figure

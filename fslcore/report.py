@@ -271,7 +271,10 @@ def counts_table(live: pd.DataFrame, released: pd.DataFrame | None) -> pd.DataFr
     parts = {
         "this book": live.astype(str),
         "OOPS, printed": pd.DataFrame(
-            [[pairs, said["open-conclusive"], said["paired-conclusive"]], [pairs, None, said["paired-optimised-conclusive"]]],
+            [
+                [pairs, said["open-conclusive"], said["paired-conclusive"]],
+                [pairs, None, said["paired-optimised-conclusive"]],
+            ],
             columns=["pairs", "open", "paired"], index=pd.MultiIndex.from_tuples([(5, 15), (5, 5)]),
         ),
     }
@@ -376,7 +379,8 @@ def verdict_counts(table: pd.DataFrame, by: str = "shots") -> pd.DataFrame:
     table = table.dropna(subset="mean")
     sign = np.sign(table["mean"]).where(table["mean"].abs() > table["half_width"], 0)
     names = {1: "FT better", 0: "inconclusive", -1: "FT worse"}
-    return pd.crosstab(table[by], sign.map(names)).reindex(columns=names.values(), fill_value=0).rename_axis(columns=None)
+    counts = pd.crosstab(table[by], sign.map(names)).rename_axis(columns=None)
+    return counts.reindex(columns=names.values(), fill_value=0)
 
 
 def label(method: tuple[str, str]) -> str:

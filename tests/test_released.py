@@ -15,7 +15,8 @@ from fslcore.errors import InputError
 from fslcore.evaluate import COLUMNS, read_table, write_table
 
 REAL = Path(__file__).parents[2] / "shared" / "oops-benchmark"
-NAMES = [f"{s}-shot/{b}/{m}/vgg_flower.pt" for s in (1, 5) for b in ("clip", "dino") for m in ("LR", "finetune", "matchingnet")]
+LEARNERS = ("LR", "finetune", "matchingnet")
+NAMES = [f"{s}-shot/{b}/{m}/vgg_flower.pt" for s in (1, 5) for b in ("clip", "dino") for m in LEARNERS]
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -81,7 +82,8 @@ def test_a_file_that_is_not_there(copy, server, tmp_path):
 
 
 def test_without_a_network_the_command_says_how_to_name_a_folder(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(released.fetch, "__kwdefaults__", {**released.fetch.__kwdefaults__, "url": "http://127.0.0.1:9/"})
+    nowhere = {**released.fetch.__kwdefaults__, "url": "http://127.0.0.1:9/"}
+    monkeypatch.setattr(released.fetch, "__kwdefaults__", nowhere)
     assert cli.main(["fetch", "oops-benchmark", "--folder", str(tmp_path / "to")]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("fslcore: oops-benchmark: ") and "-p released FOLDER" in error

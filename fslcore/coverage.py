@@ -39,12 +39,15 @@ class Regime:
     spread : float
         Standard deviation of the class means in each of 16 dimensions, in units of that of the images:
         0.5 is hard, 0.8 easy.
+    alike : float
+        Share of the images' noise that the two backbones have in common.
     """
 
     classes: int
     images: int
     shots: int
     spread: float
+    alike: float = 0.5
 
     @property
     def tasks(self) -> int:
@@ -53,10 +56,10 @@ class Regime:
 
 
 REGIMES = tuple(Regime(*r) for r in [
-    (10, 20, 1, 0.5), (10, 20, 5, 0.8), (10, 60, 5, 0.5), (10, 200, 1, 0.8), (10, 200, 5, 0.5),
-    (20, 20, 5, 0.5), (20, 60, 1, 0.8), (20, 100, 5, 0.8),
-    (50, 20, 1, 0.8), (50, 20, 5, 0.5), (50, 60, 5, 0.8), (50, 200, 5, 0.5),
-    (100, 20, 5, 0.8), (100, 60, 1, 0.5), (100, 200, 5, 0.8),
+    (10, 20, 1, 0.5, 0.5), (10, 20, 5, 0.8, 0.95), (10, 60, 5, 0.5, 0.5), (10, 200, 1, 0.8, 0.95), (10, 200, 5, 0.5, 0.5),
+    (20, 20, 5, 0.5, 0.95), (20, 60, 1, 0.8, 0.5), (20, 100, 5, 0.8, 0.95),
+    (50, 20, 1, 0.8, 0.5), (50, 20, 5, 0.5, 0.95), (50, 60, 5, 0.8, 0.5), (50, 200, 5, 0.5, 0.95),
+    (100, 20, 5, 0.8, 0.5), (100, 60, 1, 0.5, 0.95), (100, 200, 5, 0.8, 0.5),
 ])
 
 
@@ -67,11 +70,13 @@ def world(regime: Regime, own: float, rng: np.random.Generator) -> tuple[np.ndar
     return means, np.exp(0.2 * rng.normal(size=(regime.classes, 1)))
 
 
-def draw(means: np.ndarray, scale: np.ndarray, n: int, rng: np.random.Generator) -> tuple[list[Bank], np.ndarray]:
-    """A bank for each backbone, with features whose noise is half common to both."""
+def draw(
+    means: np.ndarray, scale: np.ndarray, n: int, alike: float, rng: np.random.Generator
+) -> tuple[list[Bank], np.ndarray]:
+    """A bank for each backbone, with features whose noise is common to both in a share ``alike``, and labels."""
     labels = np.arange(means.shape[1]).repeat(n)
     common, apart = rng.normal(size=(len(labels), DIMENSIONS)), rng.normal(size=(2, len(labels), DIMENSIONS))
-    x = means[:, labels] + scale[labels] * np.sqrt(0.5) * (common + apart)
+    x = means[:, labels] + scale[labels] * (np.sqrt(alike) * common + np.sqrt(1 - alike) * apart)
     return [Bank(torch.from_numpy(f.astype(np.float32)), labels, "") for f in x], labels
 
 
@@ -105,9 +110,9 @@ def replicates(regime: Regime, new: str, worlds: int, sets: int, *, seed: int = 
     rows = []
     for number in range(first, first + worlds):
         rng = np.random.default_rng([seed, number])
-        means, scale = world(regime, 0.3 if new == "classes" else 0.0, rng)
+        means, scale = world(regime, 0.6 * (1 - regime.alike) if new == "classes" else 0.0, rng)
         for repeat in range(sets):
-            banks, labels = draw(means, scale, regime.images, rng)
+            banks, labels = draw(means, scale, regime.images, regime.alike, rng)
             shape = dict(ways=WAYS, shots=regime.shots, seed=int(rng.integers(2**31)))
             tasks = sample_closed(labels, tasks=regime.tasks, queries=15, **shape)
             a, b = (correct(bank, tasks) for bank in banks)
@@ -151,7 +156,7 @@ def summary(replicates: pd.DataFrame) -> pd.DataFrame:
         replicates themselves, errors are scaled for that.
     """
     rows = []
-    for regime, part in replicates.groupby(["classes", "images", "shots", "spread"]):
+    for regime, part in replicates.groupby(["classes", "images", "shots", "spread", "alike"]):
         halves = part[[f"open_half_{q}" for q in QUERIES]].mean()
         best = int(halves.idxmin().rsplit("_", 1)[1])
 
@@ -172,7 +177,7 @@ def summary(replicates: pd.DataFrame) -> pd.DataFrame:
             add(f"new {new}", "open", sets[f"open_mean_{best}"] - truth, sets[f"open_half_{best}"])
             add(f"new {new}", new, error * own, sets[f"{new}_half"])
             add(f"new {new}", "paired", sets["difference"], sets[f"paired_{new}_half"], inside=False)
-    columns = ["classes", "images", "shots", "spread", "queries", "target", "interval", "share", "n", "low", "high",
+    columns = ["classes", "images", "shots", "spread", "alike", "queries", "target", "interval", "share", "n", "low", "high",
                "half_width"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -199,7 +204,7 @@ def check_plan(test_sets: int, *, chance: float, level: float, seed: int) -> dic
     means[1] *= 1.05  # classes further apart are told apart more easily
 
     def paired(images: int) -> stats.ThreeIntervals:
-        banks, labels = draw(means, scale, images, rng)
+        banks, labels = draw(means, scale, images, pilot.alike, rng)
         tasks = sample_closed(labels, tasks=2000, ways=WAYS, shots=1, queries=15, seed=int(rng.integers(2**31)))
         a, b = (correct(bank, tasks) for bank in banks)
         return stats.three_intervals(b - a, tasks.support, tasks.query, labels, level=level)
@@ -207,7 +212,8 @@ def check_plan(test_sets: int, *, chance: float, level: float, seed: int) -> dic
     difference = float(np.mean([paired(150).closed.mean for _ in range(10)]))
     first = paired(pilot.images)
     images = stats.plan(
-        first, images=pilot.images, classes=pilot.classes, ways=WAYS, difference=difference, chance=chance, level=level
+        first, images=pilot.images, classes=pilot.classes, ways=WAYS, shots=pilot.shots, difference=difference,
+        chance=chance, level=level,
     ).images
     told = {n: np.mean([paired(n).images.conclusion == 1 for _ in range(test_sets)]) for n in (images, pilot.images)}
     return {"difference": difference, "pilot_half_width": first.images.half_width, "images": images,

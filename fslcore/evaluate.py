@@ -19,7 +19,7 @@ from .errors import InputError
 from .paths import CACHE, DATA, replace_file
 from .tasks import Tasks, sample_closed, sample_open
 
-__all__ = ["COLUMNS", "Record", "evaluate", "record", "run", "write_table"]
+__all__ = ["COLUMNS", "Record", "evaluate", "load_source", "record", "run", "run_queries", "write_table"]
 
 # One row a task; `fslcore.results.read` reads it back (book/running.md, "The results table").
 COLUMNS = {
@@ -133,6 +133,33 @@ def run(
 ) -> pd.DataFrame | None:
     """Results table of one setting, from the cache or from ``data/results`` where it is there.
 
+    Parameters and errors: as for `run_queries`.
+
+    Returns
+    -------
+    DataFrame or None
+        One row a task, with the columns of `COLUMNS`; accuracy in percent.
+    """
+    shape = dict(ways=ways, shots=shots, queries=queries, seed=seed)
+    _, kept = run_queries(
+        dataset, backbone, learner, sampling, tasks=tasks, skip_small_classes=skip_small_classes, stored=stored,
+        progress=progress, **shape,
+    )
+    if kept is None:
+        return None
+    table = pd.DataFrame({"task": np.arange(len(kept.correct)), "accuracy": 100 * kept.accuracy()})
+    backbone = "none" if dataset.startswith("features:") else backbone
+    ids = dict(dataset=dataset, backbone=backbone, learner=learner, sampling=sampling, **shape)
+    return table.assign(**ids)[list(COLUMNS)]
+
+
+def run_queries(
+    dataset: str, backbone: str, learner: str, sampling: str, *, ways: int = 5, shots: int = 5,
+    queries: int = 15, tasks: int | None = 600, seed: int = 0, skip_small_classes: bool = False,
+    stored: bool = False, progress: bool = False,
+) -> tuple[Tasks, Record | None]:
+    """The tasks of one setting, and which queries were right.
+
     Parameters
     ----------
     dataset : str
@@ -157,8 +184,9 @@ def run(
 
     Returns
     -------
-    DataFrame or None
-        One row a task, with the columns of `COLUMNS`; accuracy in percent.
+    tasks : Tasks
+    record : Record or None
+        Of the first of these tasks, where fewer are kept.
 
     Raises
     ------
@@ -171,7 +199,7 @@ def run(
         raise InputError(f"sampling = {sampling}; closed and open are allowed")
     source = load_source(dataset)
     if isinstance(source, Bank):
-        model, backbone = None, "none"
+        model = None
         if learner == "ft":
             raise InputError("learner = ft; precomputed features allow ncc and lr (there is no network to train)")
     else:
@@ -186,12 +214,7 @@ def run(
     method = {
         "ncc": learners.NearestCentroid, "lr": learners.LogisticRegression, "ft": lambda: learners.FineTune(model)
     }[learner]()
-    kept, _ = record(source, model, method, drawn, stored=stored, progress=progress)
-    if kept is None:
-        return None
-    table = pd.DataFrame({"task": np.arange(len(kept.correct)), "accuracy": 100 * kept.accuracy()})
-    ids = dict(dataset=dataset, backbone=backbone, learner=learner, sampling=sampling, **shape)
-    return table.assign(**ids)[list(COLUMNS)]
+    return drawn, record(source, model, method, drawn, stored=stored, progress=progress)[0]
 
 
 BLOCK = 20  # tasks of fine-tuning that are kept together, so that a stopped run loses little

@@ -108,7 +108,7 @@ def verdicts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def needs(
-    found: dict[str, dict], table: pd.DataFrame, differences: list[float], *, ways: int, chance: float, level: float
+    found: dict[str, dict], table: pd.DataFrame, differences: list[float], *, ways: int, shots: int, chance: float, level: float
 ) -> pd.DataFrame:
     """What would tell a difference of d points between the two methods of each row of `pairs`; see `stats.plan`."""
     rows = []
@@ -116,7 +116,7 @@ def needs(
         labels = found[row.dataset]["places"]["labels"]
         size = np.unique(labels, return_counts=True)[1]
         plan = stats.plan(
-            row.result, images=len(size) / (1 / size).sum(), classes=len(size), ways=ways, difference=d,
+            row.result, images=len(size) / (1 / size).sum(), classes=len(size), ways=ways, shots=shots, difference=d,
             chance=chance, level=level,
         )
         rows.append((row.dataset, row.a, row.b, d, plan.tasks, plan.images, plan.classes))

@@ -8,7 +8,7 @@ from statsmodels.stats.power import NormalIndPower, TTestPower
 
 from fslcore import coverage
 from fslcore.errors import InputError
-from fslcore.stats import Plan, ThreeIntervals, closed_interval, detectable, plan, power
+from fslcore.stats import Interval, Plan, ThreeIntervals, closed_interval, detectable, plan, power
 
 
 @given(st.floats(0.05, 3), st.integers(3, 400), st.floats(0.8, 0.99))
@@ -33,12 +33,14 @@ def test_detectable_turns_power_around(standard_error, df, chance):
 def pilot(values, image_variance, class_variance):
     closed = closed_interval(values)
     sampling = float(np.var(values, ddof=1) / len(values))
-    return ThreeIntervals(closed, closed, closed, sampling, image_variance, class_variance)
+    half = 1.959963984540054 * np.sqrt(image_variance + sampling)
+    images = Interval(closed.mean, half, 0.95, len(values), "images")
+    return ThreeIntervals(closed, images, closed, sampling, image_variance, class_variance)
 
 
 def test_tasks_are_those_of_a_paired_t_test():
     values = np.random.default_rng(0).normal(0, 8, 300)
-    found = plan(pilot(values, 1.0, 2.0), images=50, classes=20, ways=5, difference=1.5)
+    found = plan(pilot(values, 1.0, 2.0), images=50, classes=20, ways=5, shots=1, difference=1.5)
     theirs = TTestPower().solve_power(1.5 / values.std(ddof=1), power=0.8, alpha=0.05)
     assert found.tasks == int(np.ceil(theirs))
 
@@ -47,7 +49,7 @@ def test_tasks_are_those_of_a_paired_t_test():
 @given(st.floats(0.001, 10), st.floats(0.001, 30), st.floats(0.2, 5), st.floats(0.5, 0.95))
 def test_what_is_planned_is_enough_and_no_more(by_image, by_class, difference, chance):
     made = pilot(np.linspace(-10, 10, 100), by_image, by_class)
-    found = plan(made, images=40, classes=12, ways=5, difference=difference, chance=chance)
+    found = plan(made, images=40, classes=12, ways=5, shots=1, difference=difference, chance=chance)
 
     def reached(images=None, classes=None):
         if images is not None:
@@ -55,7 +57,7 @@ def test_what_is_planned_is_enough_and_no_more(by_image, by_class, difference, c
         return power(difference, np.sqrt(by_class * 12 / classes), classes - 1)
 
     assert reached(images=found.images) >= chance - 1e-6 and reached(classes=found.classes) >= chance - 1e-6
-    assert found.images == 2 or reached(images=found.images - 1) < chance
+    assert found.images == 3 or reached(images=found.images - 1) < chance
     assert found.classes == 6 or reached(classes=found.classes - 1) < chance
 
 
@@ -72,7 +74,7 @@ def test_a_planned_number_of_images_gives_the_wanted_chance():
     (lambda: power(1, 1, 0.5), "df = 0.5"),
     (lambda: power(1, 1, level=2), "level = 2"),
     (lambda: detectable(1, chance=0.01), "chance = 0.01"),
-    (lambda: plan(pilot([1, 2], 1, 1), images=5, classes=8, ways=5, difference=0), "difference = 0"),
+    (lambda: plan(pilot([1, 2], 1, 1), images=5, classes=8, ways=5, shots=1, difference=0), "difference = 0"),
 ])
 def test_bad_input_is_told(call, message):
     with pytest.raises(InputError, match=message):
@@ -80,5 +82,5 @@ def test_bad_input_is_told(call, message):
 
 
 def test_no_plan_for_new_classes_where_the_pilot_tells_nothing_of_them():
-    found = plan(pilot([1, 2, 3], 1.0, np.inf), images=20, classes=5, ways=5, difference=1)
+    found = plan(pilot([1, 2, 3], 1.0, np.inf), images=20, classes=5, ways=5, shots=1, difference=1)
     assert isinstance(found, Plan) and found.classes is None

@@ -52,7 +52,7 @@ def run():
     """A test set, tasks on it, and which queries were right, in percent."""
     regime = coverage.Regime(10, 20, 5, 0.5)
     rng = np.random.default_rng(1)
-    (bank, _), labels = coverage.draw(*coverage.world(regime, 0.0, rng), regime.images, rng)
+    (bank, _), labels = coverage.draw(*coverage.world(regime, 0.0, rng), regime.images, regime.alike, rng)
 
     def evaluated(tasks, seed=0):
         drawn = sample_closed(labels, tasks=tasks, seed=seed)

@@ -17,7 +17,7 @@ from fslcore.paths import CACHE, replace_file
 
 HERE = Path(__file__).resolve().parent
 ROUNDS = 5
-SHAPE = {"images": (5, 24), "classes": (120, 1)}  # worlds and test sets of each, a round
+SHAPE = {"images": (5, 20), "classes": (100, 1)}  # worlds and test sets of each, a round
 
 
 def main() -> None:

@@ -78,8 +78,7 @@ class Interval:
         """
         if self.half_width == 0:
             return float(self.mean == 0)
-        df = np.inf if self.kind == "closed" else self.n_tasks - 1
-        return float(2 * stats.t.sf(abs(self.mean) / self.half_width * stats.t.ppf((1 + self.level) / 2, df), df))
+        return float(2 * stats.t.sf(abs(self.mean) / self.standard_error, self.df))
 
     def meets(self, other: Interval) -> bool:
         """Whether the two intervals have a point in common."""

@@ -92,14 +92,15 @@ class Plan:
 
 
 def plan(
-    pilot: ThreeIntervals, *, images: float, classes: int, ways: int, difference: float, chance: float = 0.8,
-    level: float = 0.95,
+    pilot: ThreeIntervals, *, images: float, classes: int, ways: int, shots: int, difference: float,
+    chance: float = 0.8, level: float = 0.95,
 ) -> Plan:
     """Tasks, images a class or classes needed to tell a difference, from the paired intervals of a pilot.
 
     The variance of the mean falls as 1/T with the tasks, about as 1/n with the images of a class and as
     1/C with the classes. For new images and classes, enough tasks are taken for granted: they cost
-    computing only.
+    computing only. Where the pilot's tasks were too few to tell the image variance well, the larger one
+    that its interval allows for is taken.
 
     Parameters
     ----------
@@ -107,8 +108,8 @@ def plan(
         Of the difference of the two methods, from a first test set.
     images : float
         Images a class of the pilot; where classes differ, their harmonic mean.
-    classes, ways : int
-        C and K of the pilot.
+    classes, ways, shots : int
+        C, K and S of the pilot.
     difference : float
         The true difference one wants to tell from 0, in the unit of the pilot.
     chance : float
@@ -137,8 +138,9 @@ def plan(
         return high
 
     needed = enough(pilot.class_variance * classes, ways + 1, lambda c: c - 1) if pilot.class_variance < np.inf else None
+    by_image = (pilot.images.half_width / stats.norm.ppf((1 + pilot.images.level) / 2)) ** 2 - pilot.sampling_variance
     return Plan(
         enough(pilot.sampling_variance * pilot.closed.n_tasks, 2, lambda t: t - 1),
-        enough(pilot.image_variance * images, 2, lambda n: n * classes - 1),
+        enough(max(by_image, 0.0) * images, shots + 2, lambda n: n * classes - 1),
         needed,
     )

@@ -9,7 +9,7 @@ counting products of *different* tasks only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,8 @@ from ..errors import InputError
 from .intervals import Interval, closed_interval
 
 __all__ = ["ThreeIntervals", "three_intervals"]
+
+PARTS = 10  # of the tasks, to see how noisy a variance is
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class ThreeIntervals:
     closed : Interval
         Speaks of these images: where the mean would fall with other tasks drawn from them.
     images : Interval
-        Speaks of new images of these classes.
+        Speaks of new images of these classes. Never wider than ``classes``, which holds for them too.
     classes : Interval
         Speaks of new classes. Its half-width is infinite if each task holds every class.
     sampling_variance, image_variance, class_variance : float
@@ -80,8 +82,8 @@ def three_intervals(
     Raises
     ------
     InputError
-        Shapes that disagree, NaN, tasks that are padded or unbalanced, an image twice in a task,
-        a class with fewer than S + 2 images, a level outside (0, 1).
+        Shapes that disagree, NaN, fewer than 20 tasks, tasks that are padded or unbalanced, an image twice
+        in a task, a class with fewer than S + 2 images, a level outside (0, 1).
 
     Notes
     -----
@@ -95,8 +97,9 @@ def three_intervals(
     K (A_c - A) / (C - K), with A_c the mean over the tasks that hold c. The jackknife variance
     (Efron and Stein, 1981) is the sum over images, or over classes, of the squares of these
     changes, times (n - 1)/n or (C - 1)/C. For tasks of few images it is a little too large rather than too
-    small. Quantiles are Student's, with the number of classes, or of images or groups, less
-    one as degrees of freedom. With ``groups`` that span classes, classes are not independent
+    small. Quantiles are Student's, with Satterthwaite's degrees of freedom: few where there are few
+    classes, images or groups, and where the noise of the tasks is not small against the variance. Then
+    more tasks narrow the interval a lot. With ``groups`` that span classes, classes are not independent
     either, and their variance is the two-way one: of classes, plus of groups, minus of images.
 
     Examples
@@ -107,69 +110,94 @@ def three_intervals(
     >>> images = np.array([[rng.permutation(12)[:4] + 12 * c for c in rng.permutation(8)[:5]] for _ in range(400)])
     >>> right = rng.random((400, 15)) < 0.5 + 0.4 * (labels[images[..., 1:]].reshape(400, 15) > 3)
     >>> print(three_intervals(100 * right, images[..., 0], images[..., 1:].reshape(400, 15), labels))
-    69.97 ± 1.19 (these images), ± 1.20 (new images), ± 17.88 (new classes)
+    69.97 ± 1.19 (these images), ± 1.97 (new images), ± 17.87 (new classes)
     """
-    v, support, query, of_task, size, groups = _checked(values, support, query, labels, groups)
-    (tasks, ways, shots), classes = support.shape, len(size)
-    accuracy = v.mean(axis=(1, 2))
+    run, size, groups, members = _checked(values, support, query, labels, groups)
+    accuracy = run[0].mean(axis=(1, 2))
+    (tasks, ways), classes = run[3].shape, len(size)
     closed = closed_interval(accuracy, level)
     sampling = accuracy.var(ddof=1) / tasks
+    found = np.array(_variances(*run, size, groups, members))
+    # Noise of the two variances: that between tenths of the tasks, which falls as 1/T.
+    parts = [_variances(*part, size, groups, members) for part in zip(*(np.array_split(a, PARTS) for a in run))]
+    noise = np.std(parts, axis=0, ddof=1) / PARTS
+    image_variance, class_variance = np.maximum(found, [0, max(found[0], 0)])
 
+    def interval(kind: str, variance: float, units: int, noise: float) -> Interval:
+        if not np.isfinite(variance):
+            return Interval(closed.mean, np.inf, level, tasks, kind, np.nan)
+        total = variance + sampling
+        # Satterthwaite: the variance is uncertain by the number of units and by the noise of the tasks.
+        spread = 2 * variance**2 / (units - 1) + noise**2
+        df = max(2 * total**2 / spread, 1.0) if spread > 0 else np.inf
+        half = stats.t.ppf((1 + level) / 2, df) * np.sqrt(total)
+        return Interval(closed.mean, float(half), level, tasks, kind, float(df))
+
+    class_variance = class_variance if classes > ways else np.inf
+    images = interval("images", image_variance, size.sum() if members is None else len(members), noise[0])
+    of_classes = interval("classes", class_variance, classes, noise[1])
+    if of_classes.half_width < images.half_width:  # new classes come with new images, so it holds for those too
+        images = replace(of_classes, kind="images")
+    return ThreeIntervals(
+        closed, images, of_classes, float(sampling), float(image_variance), float(class_variance)
+    )
+
+
+def _variances(v, support, query, of_task, size, groups, members) -> tuple[float, float]:
+    """Jackknife variances from images (or groups) and from classes, without bias; noise may make them negative."""
+    (tasks, ways, shots), classes = support.shape, len(size)
+    accuracy = v.mean(axis=(1, 2))
     # By how much the mean over all tasks changes without an image, as each of its uses tells it.
     n = size[of_task]
     own, others = v.mean(axis=2), (v.sum(axis=(1, 2))[:, None] - v.sum(axis=2)) / v[0, 1:].size
     as_support = shots * (own / (n - shots - 1) + (ways - 1) * others / (n - shots))
     as_support = np.repeat(as_support[..., None], shots, axis=2)
     as_query = v / (n - shots - 1)[..., None]
-    holding = np.bincount(of_task.ravel())  # tasks that hold each class
+    holding = np.bincount(of_task.ravel(), minlength=classes).clip(min=1)  # tasks that hold each class
     parts = []
     for change in (as_support, as_query):
-        mean = np.bincount(of_task.ravel(), change.mean(axis=2).ravel()) / holding
+        mean = np.bincount(of_task.ravel(), change.mean(axis=2).ravel(), classes) / holding
         uses = holding * change.shape[2] / size  # of an image, on average
         parts.append((change - mean[of_task][..., None]) / (classes * uses)[of_task][..., None])
     change, used = np.concatenate(parts, axis=2), np.concatenate([support, query], axis=2)
-    # Measured from the average image, one that takes no part in a task has a part in its change too.
+    # Counted from the average image of a class, those that a task leaves out change too: by minus this.
     average = change.sum(axis=2) / n
-    absent = n * average**2
 
     shrink = (1 - 1 / size)[of_task]
-    by_image = _products_of_different_tasks(change * np.sqrt(shrink)[..., None], used) + (absent * shrink).sum()
-    units, by_unit = len(np.unique(used)), by_image
-    if groups is not None:
-        units = len(np.unique(groups[used]))
-        by_unit = _products_of_different_tasks(change * shrink[..., None], groups[used]) + (absent * shrink**2).sum()
-        by_unit *= units / (units - 1)
-    image_variance = max(by_unit, 0.0)
-
-    class_variance = np.inf
-    if classes > ways:
-        gap = np.bincount(of_task.ravel(), np.repeat(accuracy - accuracy.mean(), ways)) / (tasks * ways / classes)
-        noise = sampling * classes * (classes - ways) / ways
-        by_class = (ways / (classes - ways)) ** 2 * (1 - 1 / classes) * ((gap**2).sum() - noise)
-        # Groups that span classes make classes depend on each other (two-way clustering).
-        class_variance = max(by_class + by_unit - by_image, image_variance)
-
-    def interval(kind: str, variance: float, df: int) -> Interval:
-        half = stats.t.ppf((1 + level) / 2, df) * np.sqrt(variance + sampling)
-        return Interval(closed.mean, float(half), level, tasks, kind, df)
-
-    return ThreeIntervals(
-        closed, interval("images", image_variance, units - 1), interval("classes", class_variance, classes - 1),
-        float(sampling), float(image_variance), float(class_variance),
-    )
+    scaled = change * np.sqrt(shrink)[..., None]
+    with_itself = (scaled**2).sum() - (n * shrink * average**2).sum()
+    by_image = by_unit = (np.bincount(used.ravel(), scaled.ravel()) ** 2).sum() - with_itself
+    if members is not None:
+        by_unit = _by_group(change * shrink[..., None], average * shrink, groups[used], of_task, members)
+    if classes == ways:
+        return by_unit, 0.0
+    gap = np.bincount(of_task.ravel(), np.repeat(accuracy - accuracy.mean(), ways), classes) / (tasks * ways / classes)
+    noise = accuracy.var(ddof=1) / tasks * classes * (classes - ways) / ways
+    by_class = (ways / (classes - ways)) ** 2 * (1 - 1 / classes) * ((gap**2).sum() - noise)
+    # Groups that span classes make classes depend on each other (two-way clustering).
+    return by_unit, by_class + max(by_unit - by_image, 0.0)
 
 
-def _products_of_different_tasks(change: np.ndarray, unit: np.ndarray) -> float:
-    """Sum over units of the square of the sum of their changes (T, K, m), less what a task gives with itself."""
-    total = np.bincount(unit.ravel(), change.ravel())
-    flat = (np.arange(len(unit))[:, None, None] * len(total) + unit).ravel()
-    _, place = np.unique(flat, return_inverse=True)
-    within = np.bincount(place, change.ravel())
-    return float((total**2).sum() - (within**2).sum())
+def _by_group(change, average, group, of_task, members) -> float:
+    """Variance from groups: squared sums of the changes of their images, without a task's product with itself.
+
+    From changes and groups of the images used (T, K, m), the average image's change (T, K), classes
+    (T, K), and how many images of each class a group has (G, C).
+    """
+    total = np.bincount(group.ravel(), change.ravel(), len(members))
+    tasks = np.arange(len(group))[:, None, None]
+    _, place = np.unique(tasks * len(members) + group, return_inverse=True)
+    # In a task a group changes by the images it has there, less those it has in the classes, times the average.
+    there = np.bincount(place.ravel(), change.ravel())
+    usual = (members[group[..., None], of_task[:, None, None]] * average[:, None, None]).sum(axis=3)
+    together = members.T @ members
+    both = (together[of_task[..., None], of_task[:, None]] * average[..., None] * average[:, None]).sum()
+    with_itself = (there**2).sum() - 2 * (change * usual).sum() + both
+    return len(members) / (len(members) - 1) * ((total**2).sum() - with_itself)
 
 
 def _checked(values, support, query, labels, groups):
-    """Values (T, K, Q), support (T, K, S) and query (T, K, Q) class by class, those classes (T, K), their sizes."""
+    """(values (T, K, Q), support (T, K, S), query (T, K, Q), classes (T, K)), class by class; sizes; groups; members."""
     values, labels = np.asarray(values, dtype=float), np.asarray(labels)
     support, query = np.asarray(support), np.asarray(query)
     if values.shape != query.shape or query.ndim != 2 or support.ndim != 2 or len(support) != len(query):
@@ -177,6 +205,8 @@ def _checked(values, support, query, labels, groups):
             f"values have shape {values.shape}, query {query.shape}, support {support.shape}; "
             "(T, K·Q), the same and (T, K·S) are needed"
         )
+    if len(values) < 2 * PARTS:
+        raise InputError(f"{len(values)} tasks; at least {2 * PARTS} are needed, and some thousand are better")
     if not np.isfinite(values).all():
         raise InputError(f"values: {(~np.isfinite(values)).sum()} are NaN or infinite")
     both = np.concatenate([support, query], axis=1)
@@ -190,7 +220,9 @@ def _checked(values, support, query, labels, groups):
         raise InputError("an image stands twice in a task; tasks without repetition are needed")
     names, label, size = np.unique(labels, return_inverse=True, return_counts=True)
     present = np.unique(label[both])  # classes that no task holds are left out
-    names, size, label = names[present], size[present], np.searchsorted(present, label)
+    place = np.full(len(names), -1)
+    place[present] = np.arange(len(present))
+    names, size, label = names[present], size[present], place[label]
     support, of_task, _ = _by_class("support", support, label)
     query, of_query, order = _by_class("query", query, label)
     if of_task.shape != of_query.shape or (of_task != of_query).any():
@@ -198,14 +230,21 @@ def _checked(values, support, query, labels, groups):
     needed = support.shape[2] + 2
     if size.min() < needed:
         raise InputError(f"class {names[size.argmin()]} has {size.min()} images; {needed} are needed, to leave one out")
+    members = None
     if groups is not None:
         groups = np.asarray(groups)
         if groups.shape != labels.shape:
             raise InputError(f"groups have shape {groups.shape}, labels {labels.shape}; one an image is needed")
+        of_present = label >= 0
         groups = np.unique(groups, return_inverse=True)[1]
-        if len(np.unique(groups[both])) < 2:
+        present_groups = np.unique(groups[of_present])
+        groups = np.searchsorted(present_groups, groups)
+        if len(present_groups) < 2:
             raise InputError("groups: all images are in one; at least 2 are needed")
-    return np.take_along_axis(values, order, axis=1).reshape(query.shape), support, query, of_task, size, groups
+        members = np.zeros((len(present_groups), len(size)))
+        np.add.at(members, (groups[of_present], label[of_present]), 1)
+    values = np.take_along_axis(values, order, axis=1).reshape(query.shape)
+    return (values, support, query, of_task), size, groups, members
 
 
 def _by_class(what: str, images: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

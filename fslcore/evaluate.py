@@ -54,6 +54,22 @@ class Record:
         with np.errstate(invalid="ignore"):
             return (self.correct[:, None] & of_class).sum(axis=2) / of_class.sum(axis=2)
 
+    def by_class(self) -> np.ndarray:
+        """(T, K, Q) 1 where a query was right and 0 where not, as `fslcore.stats.moments` takes them.
+
+        Raises
+        ------
+        InputError
+            Classes with different numbers of queries.
+        """
+        order = np.argsort(self.query_label, axis=1, kind="stable")
+        label = np.take_along_axis(self.query_label, order, axis=1)
+        ways = int(label.max()) + 1
+        queries, rest = divmod(label.shape[1], ways)
+        if rest or (label != np.repeat(np.arange(ways), queries)).any():
+            raise InputError("record: classes have different numbers of queries; equal numbers are needed")
+        return np.take_along_axis(self.correct, order, axis=1).reshape(-1, ways, queries).astype(np.int8)
+
     def worst_class(self) -> np.ndarray:
         """(T,) accuracy of each task's worst class."""
         return np.nanmin(self.class_accuracy(), axis=1)

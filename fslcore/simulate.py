@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+from scipy.stats import norm as normal
 
 from . import stats
 from .tasks import Tasks, sample_closed, sample_open
 
-__all__ = ["coverage", "gaussian_classes", "nearest_mean_accuracy"]
+__all__ = [
+    "PAPER", "centres", "coverage", "gaussian_classes", "gaussian_moments", "gaussian_tasks", "nearest_mean_accuracy",
+    "open_variances",
+]
+
+# The classes of the OOPS paper's synthetic study: one-dimensional, N(-1, 1) and N(1, 1).
+PAPER = np.array([[-1.0], [1.0]])
 
 
 def gaussian_classes(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -70,3 +78,93 @@ def coverage(
         made["closed"].append(stats.closed_interval(100 * nearest_mean_accuracy(x, closed), level))
         made["open"].append(stats.open_interval(100 * nearest_mean_accuracy(x, opened), level))
     return float(truth), made
+
+
+def centres(ways: int, separation: float) -> np.ndarray:
+    """(K, D) class means at equal distances ``separation``: on a line for two classes, else D = K."""
+    return separation / 2 * PAPER if ways == 2 else separation / np.sqrt(2) * np.eye(ways)
+
+
+def gaussian_tasks(
+    means: np.ndarray, tasks: int, shots: int, queries: int, rng: np.random.Generator
+) -> np.ndarray:
+    """(T, K, Q) whether each query is nearest to its own class's support mean, in fresh tasks.
+
+    Images are drawn from N(mean of the class, identity). Tasks that share no image, made of
+    independent images until none is left, are independent tasks: so these are also the open tasks
+    of a data set with K classes, or of many data sets one after the other.
+
+    Parameters
+    ----------
+    means : (K, D) floats
+        Of the classes.
+    tasks, shots, queries : int
+        T, S and Q.
+    """
+    ways, dimensions = means.shape
+    correct = np.empty((tasks, ways, queries), dtype=bool)
+    step = max(1, 2**20 // (ways * dimensions * (shots + queries)))
+    for at in range(0, tasks, step):
+        shape = (min(step, tasks - at), ways, shots + queries, dimensions)
+        x = rng.standard_normal(shape, dtype=np.float32) + means[:, None].astype(np.float32)
+        support = x[:, :, :shots].mean(axis=2)
+        distance = [((x[:, :, shots:] - support[:, k, None, None]) ** 2).sum(axis=-1) for k in range(ways)]
+        correct[at : at + step] = np.argmin(distance, axis=0) == np.arange(ways)[:, None]
+    return correct
+
+
+def gaussian_moments(shots: int, separation: float = 2.0) -> stats.Moments:
+    """Moments of the two Gaussian classes in one dimension, without sampling.
+
+    The midpoint of the two support means is N(0, 1/2S) and their difference N(separation, 2/S),
+    independent of it. Given both, a class's accuracy is a value of the normal distribution function;
+    where the difference is negative, right and wrong change places. The integral over the midpoint is by
+    Gauss-Hermite quadrature.
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(200)
+    weights = weights / weights.sum()
+    midpoint = nodes / np.sqrt(2 * shots)
+    left, right = normal.cdf(separation / 2 + midpoint), normal.cdf(separation / 2 - midpoint)
+    swapped = normal.cdf(-separation / np.sqrt(2 / shots))
+
+    def mean(of) -> float:
+        return float(weights @ ((1 - swapped) * of(left, right) + swapped * of(1 - left, 1 - right)))
+
+    m1 = mean(lambda a, b: (a + b) / 2)
+    m2, m3 = mean(lambda a, b: (a**2 + b**2) / 2), mean(lambda a, b: a * b / 2)
+    return stats.Moments(m1, m1, m2, m3, m1**2, 2)
+
+
+def open_variances(
+    n: int, shots: int, queries: list[int], repetitions: int, rng: np.random.Generator, means: np.ndarray = PAPER
+) -> pd.DataFrame:
+    """Variance, over fresh data sets, of the mean accuracy of open tasks until the images are used up.
+
+    Parameters
+    ----------
+    n : int
+        Images a class in each data set.
+    shots : int
+        S.
+    queries : list of int
+        Values of Q; those that leave no task are left out.
+    repetitions : int
+        Data sets for each Q.
+
+    Returns
+    -------
+    DataFrame
+        One row a Q: queries, tasks (T), variance of the mean share of right queries, and its standard
+        error, by the fourth moment.
+    """
+    rows = []
+    for q in queries:
+        tasks = n // (shots + q)
+        if not tasks:
+            continue
+        correct = gaussian_tasks(means, repetitions * tasks, shots, q, rng)
+        mean = correct.reshape(repetitions, -1).mean(axis=1)
+        variance = mean.var(ddof=1)
+        fourth = ((mean - mean.mean()) ** 4).mean()
+        rows.append((q, tasks, variance, np.sqrt((fourth - variance**2) / repetitions)))
+    return pd.DataFrame(rows, columns=["queries", "tasks", "variance", "error"])

@@ -2,11 +2,16 @@
 
 from .compare import CONCLUSION, compare, conclusions
 from .intervals import Interval, closed_interval, open_interval, paired_interval
-
+from .sizing import (
+    CommonOptimum, Moments, OptimumRatio, Pilot, VarianceFit, VarianceModel, best_queries, common_optimum,
+    compare_optima, fit_variance, moments, pilot, task_count,
+)
 from .planning import Plan, detectable, plan, power
 from .targets import ThreeIntervals, three_intervals
 
 __all__ = [
-    "CONCLUSION", "Interval", "Plan", "ThreeIntervals", "closed_interval", "compare", "conclusions", "detectable",
-    "open_interval", "paired_interval", "plan", "power", "three_intervals",
+    "CONCLUSION", "CommonOptimum", "Interval", "Moments", "OptimumRatio", "Pilot", "Plan", "ThreeIntervals",
+    "VarianceFit", "VarianceModel", "best_queries", "closed_interval", "common_optimum", "compare",
+    "compare_optima", "conclusions", "detectable", "fit_variance", "moments", "open_interval",
+    "paired_interval", "pilot", "plan", "power", "task_count", "three_intervals",
 ]

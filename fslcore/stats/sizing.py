@@ -1,0 +1,471 @@
+"""How many queries a task should have, when tasks share no image (OOPS, section 4 and appendix A).
+
+More queries a task make each task's accuracy more exact, and leave images for fewer tasks. The
+variance of the mean over all tasks has one minimum in Q, and one pilot run tells where it lies.
+
+A *value* is what a query contributes: 1 if it was classified rightly and 0 if not, or the
+difference of two methods on it, which is -1, 0 or 1. All functions treat both alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import optimize, stats
+
+from ..errors import InputError
+
+__all__ = [
+    "CommonOptimum", "Moments", "OptimumRatio", "Pilot", "VarianceFit", "VarianceModel", "best_queries",
+    "common_optimum", "compare_optima", "fit_variance", "moments", "pilot", "task_count",
+]
+
+
+@dataclass(frozen=True)
+class VarianceModel:
+    """Variance of the mean over T open tasks, as a function of Q (OOPS, equation 10).
+
+    Var(Ā) = (αQ + β/Q + γ) / ((S + Q) T). With T = NC / (K(S + Q)), tasks until the images are
+    used up, that is the paper's K/(NC) · (αQ + β/Q + γ).
+
+    Attributes
+    ----------
+    alpha : float
+        Variance over tasks of a task's expected value: what no number of queries can reduce.
+        The paper's m2/K + m3 - m1². As a variance it is never negative; an estimate of it may be.
+    beta : float
+        S times the variance that the draw of one query a class adds to a task's value.
+    gamma : float
+        Equal to β/S + Sα where the three come from moments; free in a fit.
+    shots : int
+        S, labelled images a class.
+    """
+
+    alpha: float
+    beta: float
+    gamma: float
+    shots: int
+
+    @property
+    def optimum(self) -> float:
+        """Q* = √(β/α), in queries a class.
+
+        Infinite where α ≤ 0: then a task's expected value does not vary, and each further query
+        helps. 0 where β ≤ 0 < α: one query tells all. NaN where nothing varies.
+        """
+        if self.alpha > 0:
+            return float(np.sqrt(max(self.beta, 0) / self.alpha))
+        return np.inf if self.beta > 0 else np.nan
+
+    def variance(self, queries: ArrayLike, tasks: ArrayLike) -> np.ndarray | float:
+        """Var(Ā), in the squared unit of a value, of ``tasks`` tasks with ``queries`` queries a class.
+
+        ``tasks`` may be a whole number of tasks, or equation 6 without its rounding (`task_count`).
+        """
+        q = np.asarray(queries, dtype=float)
+        return (self.alpha * q + self.beta / q + self.gamma) / ((self.shots + q) * np.asarray(tasks))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Moments of a query's value and of μ, its mean given the support (OOPS, appendix A).
+
+    Attributes
+    ----------
+    mean : float
+        m1, the mean value.
+    square : float
+        Mean of the squared value; equal to m1 where values are 0 and 1.
+    m2 : float
+        Mean over classes and tasks of μ².
+    m3 : float
+        Mean over tasks of Σ μ_c μ_c' over ordered pairs of different classes, divided by K².
+    squared_mean : float
+        Estimate of m1², from pairs of different tasks.
+    ways : int
+        K, classes a task.
+    """
+
+    mean: float
+    square: float
+    m2: float
+    m3: float
+    squared_mean: float
+    ways: int
+
+    def model(self, shots: int) -> VarianceModel:
+        """The variance model at S = ``shots``, the shots that the moments were measured at."""
+        alpha = self.m2 / self.ways + self.m3 - self.squared_mean
+        a_query = (self.square - self.m2) / self.ways
+        return VarianceModel(alpha, shots * a_query, a_query + shots * alpha, shots)
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """Q* from one run, with a confidence interval.
+
+    Attributes
+    ----------
+    moments : Moments
+        Unbiased estimates.
+    model : VarianceModel
+        What follows from them; ``model.optimum`` is Q*.
+    low, high : float
+        Interval for Q*; ``high`` is infinite where the run cannot tell α from 0.
+    level : float
+        Nominal coverage.
+    n_tasks : int
+        T of the run.
+    covariance : (2, 2) ndarray
+        Of the estimates of α and β, by a jackknife over tasks.
+    """
+
+    moments: Moments
+    model: VarianceModel
+    low: float
+    high: float
+    level: float
+    n_tasks: int
+    covariance: np.ndarray
+
+    @property
+    def optimum(self) -> float:
+        """Q*, in queries a class; infinite where the estimate of α is not positive."""
+        return self.model.optimum
+
+    def __str__(self) -> str:
+        q, low, high = ("∞" if np.isinf(x) else f"{x:.1f}" for x in (self.optimum, self.low, self.high))
+        return f"{q} ({low} to {high})"
+
+
+@dataclass(frozen=True)
+class OptimumRatio:
+    """Q* of one set of values over Q* of another, on the same tasks.
+
+    Attributes
+    ----------
+    ratio : float
+        First over second; NaN where an estimate of α is not positive.
+    z : float
+        Test statistic, standard normal where the two Q* are equal; positive where the first is larger.
+    p_value : float
+        Two-sided.
+    """
+
+    ratio: float
+    z: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class CommonOptimum:
+    """One Q* for several independent runs, and a test of whether they share it.
+
+    Attributes
+    ----------
+    optimum : float
+        The Q* that fits all runs best, in queries a class.
+    chi_square : float
+        How far the runs are from it together; chi-square with ``freedom`` degrees where they share a Q*.
+    freedom : int
+        Number of runs less one.
+    p_value : float
+    """
+
+    optimum: float
+    chi_square: float
+    freedom: int
+    p_value: float
+
+
+@dataclass(frozen=True)
+class VarianceFit:
+    """The model fitted to measured variances.
+
+    Attributes
+    ----------
+    model : VarianceModel
+        Fitted α, β and γ.
+    errors : (3,) tuple of float
+        Standard errors of α, β and γ.
+    r_squared : float
+        Share of the (weighted) variation of the measured variances that the model explains.
+    chi_square : float
+        Sum of squared residuals, each in units of its error.
+    p_value : float
+        Probability of a chi-square as large, were the model true and the errors normal.
+    """
+
+    model: VarianceModel
+    errors: tuple[float, float, float]
+    r_squared: float
+    chi_square: float
+    p_value: float
+
+
+def task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike) -> np.ndarray | float:
+    """T, the number of open tasks that balanced data hold (OOPS, equation 6, not rounded).
+
+    Parameters
+    ----------
+    images : array_like
+        NC, images in all classes.
+    ways, shots : int
+        K and S.
+    queries : array_like
+        Q; broadcasts with ``images``.
+    """
+    return np.asarray(images) / (ways * (shots + np.asarray(queries, dtype=float)))
+
+
+def moments(values: ArrayLike) -> Moments:
+    """Unbiased estimates of the moments from one run with Q ≥ 2.
+
+    Products of expectations are estimated from pairs that are independent given what they share:
+    m2 from pairs of queries of one class in one task, m3 from pairs of classes in one task, and
+    m1² from pairs of tasks. The estimate of α is then the variance over tasks of their mean values
+    less what the draw of queries adds to it, as in an analysis of variance with random effects.
+
+    Parameters
+    ----------
+    values : (T, K, Q) array_like
+        Value of each query, by task and class (`Record.by_class` of `fslcore.evaluate`; the
+        difference of two of them for a paired comparison). T ≥ 2, Q ≥ 2. The tasks must be
+        independent: open tasks, or closed ones of a large data set. Closed tasks of N images have
+        the data in common, which makes α too small by the variance over data sets of the closed mean.
+
+    Raises
+    ------
+    InputError
+        Another shape, fewer than 2 tasks or queries, NaN or infinity.
+
+    Examples
+    --------
+    >>> m = moments([[[1, 1], [1, 0]], [[0, 1], [1, 1]], [[0, 0], [0, 1]]])
+    >>> round(m.mean, 4), round(m.m2, 4), round(m.model(1).alpha, 4)
+    (0.5833, 0.3333, 0.0208)
+    """
+    x = _values(values, 2)
+    t, k, q = x.shape
+    total, of_class = x.sum(axis=(1, 2)), x.sum(axis=2)
+    return Moments(
+        mean=float(x.mean()),
+        square=float((x**2).mean()),
+        m2=float((of_class**2 - (x**2).sum(axis=2)).mean() / (q * (q - 1))),
+        m3=float((total**2 - (of_class**2).sum(axis=1)).mean() / (k * q) ** 2),
+        squared_mean=float((total.sum() ** 2 - (total**2).sum()) / (t * (t - 1)) / (k * q) ** 2),
+        ways=k,
+    )
+
+
+def pilot(values: ArrayLike, shots: int, level: float = 0.95) -> Pilot:
+    """Q* and an interval for it from one run with Q ≥ 2.
+
+    The interval holds each q for which α̂q² - β̂ is within normal bounds of 0, the covariance of α̂
+    and β̂ being estimated by leaving out one task at a time (Fieller's interval for a ratio, with a
+    jackknife). It needs no positive α̂: where α may be 0 its upper end is infinite.
+
+    Parameters
+    ----------
+    values : (T, K, Q) array_like
+        As for `moments`, with T ≥ 3.
+    shots : int
+        S of the run; Q* is that of tasks with as many shots.
+    level : float
+        Nominal coverage, between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        As for `moments`; a level outside (0, 1); fewer than 1 shot; values that do not vary within any
+        class and task, which leave nothing to size.
+    """
+    x = _values(values, 3)
+    if shots < 1:
+        raise InputError(f"shots = {shots}; at least 1 is needed")
+    if not 0 < level < 1:
+        raise InputError(f"level = {level}; a number between 0 and 1 is allowed")
+    found = moments(x)
+    model = found.model(shots)
+    if not x.var(axis=2).any():
+        raise InputError("values: they do not vary within any class of a task; there is no Q to choose")
+    covariance = _jackknife(_left_out(x, shots))
+    low, high = _fieller(model.alpha, model.beta, covariance, stats.norm.ppf((1 + level) / 2))
+    return Pilot(found, model, low, high, level, len(x), covariance)
+
+
+def compare_optima(a: ArrayLike, b: ArrayLike) -> OptimumRatio:
+    """Test whether two sets of values on the same tasks have the same Q*.
+
+    Q* is the same where α_b β_a - α_a β_b = 0. The test divides the estimate of that by its standard
+    error, from leaving out one task at a time for both. It pairs tasks, so that their common
+    difficulty cancels, and needs no positive estimate of α.
+
+    Parameters
+    ----------
+    a, b : (T, K, Q) array_like
+        Values of two methods on the same queries; or of a difference and of one of its methods. T ≥ 3.
+
+    Raises
+    ------
+    InputError
+        As for `moments`; different shapes.
+    """
+    a, b = _values(a, 3), _values(b, 3)
+    if a.shape != b.shape:
+        raise InputError(f"a has shape {a.shape}, b has {b.shape}; both are of the same tasks")
+    (alpha_a, beta_a), (alpha_b, beta_b) = ((m.alpha, m.beta) for m in (moments(x).model(1) for x in (a, b)))
+    left_a, left_b = _left_out(a, 1), _left_out(b, 1)
+    spread = _jackknife((left_b[:, 0] * left_a[:, 1] - left_a[:, 0] * left_b[:, 1])[:, None])[0, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = float((alpha_b * beta_a - alpha_a * beta_b) / np.sqrt(spread))
+        squared = np.divide(alpha_b * beta_a, alpha_a * beta_b) if alpha_a > 0 < alpha_b else np.nan
+    return OptimumRatio(float(np.sqrt(squared)), z, float(2 * stats.norm.sf(abs(z))))
+
+
+def common_optimum(pilots: Sequence[Pilot]) -> CommonOptimum:
+    """Fit one Q* to independent runs with equal shots, and test whether they share it.
+
+    The optimum is the q with the least sum of (β̂ - α̂q²)² / Var(β̂ - α̂q²) over the runs. As in `pilot`,
+    no estimate of α needs to be positive. Runs on the same tasks are not independent: see `compare_optima`.
+
+    Raises
+    ------
+    InputError
+        Fewer than 2 runs; runs with different shots.
+    """
+    if len(pilots) < 2 or len({p.model.shots for p in pilots}) > 1:
+        raise InputError(f"pilots: {len(pilots)} runs; at least 2 with equal shots are needed")
+    alpha, beta = (np.array([getattr(p.model, name) for p in pilots]) for name in ("alpha", "beta"))
+    covariance = np.array([p.covariance for p in pilots])
+
+    def distance(log_q: np.ndarray) -> np.ndarray:
+        square = np.exp(2 * np.atleast_1d(log_q))[:, None]
+        spread = covariance[:, 1, 1] - 2 * square * covariance[:, 0, 1] + square**2 * covariance[:, 0, 0]
+        return ((beta - alpha * square) ** 2 / spread).sum(axis=1)
+
+    grid = np.linspace(np.log(0.01), np.log(1e4), 500)  # there may be more than one local minimum
+    near = int(distance(grid).argmin())
+    ends = grid[max(near - 1, 0)], grid[min(near + 1, len(grid) - 1)]
+    found = optimize.minimize_scalar(lambda v: distance(v)[0], bounds=ends, method="bounded")
+    freedom = len(pilots) - 1
+    p_value = float(stats.chi2.sf(found.fun, freedom))
+    return CommonOptimum(float(np.exp(found.x)), float(found.fun), freedom, p_value)
+
+
+def fit_variance(
+    queries: ArrayLike, tasks: ArrayLike, variance: ArrayLike, error: ArrayLike, shots: int
+) -> VarianceFit:
+    """Fit α, β and γ to measured variances of Ā by weighted least squares.
+
+    Parameters
+    ----------
+    queries : (n,) array_like
+        Q of each measurement, at least 4 different ones.
+    tasks : (n,) array_like
+        T behind each: from `task_count` for the paper's smooth model, or the whole numbers of tasks.
+    variance, error : (n,) array_like
+        Measured Var(Ā) and its standard error.
+    shots : int
+        S.
+
+    Raises
+    ------
+    InputError
+        Different lengths, fewer than 4 values of Q, an error that is not positive.
+    """
+    q, t, v, e = (np.asarray(a, dtype=float) for a in (queries, tasks, variance, error))
+    if not (q.shape == t.shape == v.shape == e.shape and q.ndim == 1) or len(np.unique(q)) < 4:
+        raise InputError(
+            f"queries, tasks, variance and error have shapes {q.shape}, {t.shape}, {v.shape}, {e.shape}; "
+            "four arrays of one length, with at least 4 values of Q, are needed"
+        )
+    if not (np.isfinite(e) & (e > 0)).all():
+        raise InputError("error: some are not positive; the standard error of each variance is needed")
+    design = np.stack([q, 1 / q, np.ones_like(q)], axis=1) / ((shots + q) * t * e)[:, None]
+    target = v / e
+    solution = np.linalg.lstsq(design, target, rcond=None)[0]
+    chi_square = float(((target - design @ solution) ** 2).sum())
+    centred = target - (v / e**2).sum() / (1 / e**2).sum() / e
+    return VarianceFit(
+        VarianceModel(*map(float, solution), shots),
+        tuple(np.sqrt(np.diag(np.linalg.inv(design.T @ design))).tolist()),
+        1 - chi_square / float((centred**2).sum()),
+        chi_square,
+        float(stats.chi2.sf(chi_square, len(q) - 3)),
+    )
+
+
+def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: ArrayLike | None = None) -> int:
+    """The whole Q with the least predicted variance.
+
+    Parameters
+    ----------
+    model : VarianceModel
+    queries, tasks : (n,) array_like, optional
+        Values of Q to choose from, and how many whole tasks the data hold at each. Without them, Q* is
+        rounded to the better of its two neighbours, which supposes many tasks.
+
+    Raises
+    ------
+    InputError
+        No finite Q* and nothing to choose from; different lengths; a number of tasks below 2.
+    """
+    if queries is None and tasks is None:
+        if not np.isfinite(model.optimum):
+            raise InputError(f"Q* = {model.optimum}; give the queries to choose from and the tasks at each")
+        below = max(1, int(model.optimum))
+        queries = np.array([below, below + 1])
+        tasks = 1 / (model.shots + queries)
+    else:
+        queries, tasks = np.atleast_1d(queries), np.atleast_1d(tasks)
+        if queries.shape != tasks.shape or queries.ndim != 1:
+            raise InputError(f"queries has shape {queries.shape}, tasks {tasks.shape}; one length is needed")
+        if (tasks < 2).any():
+            raise InputError(f"tasks: the least is {tasks.min()}; at least 2 are needed for an interval")
+    return int(queries[np.argmin(model.variance(queries, tasks))])
+
+
+def _values(values: ArrayLike, least_tasks: int) -> np.ndarray:
+    x = np.asarray(values, dtype=float)
+    if x.ndim != 3 or len(x) < least_tasks or x.shape[1] < 1 or x.shape[2] < 2:
+        raise InputError(
+            f"values have shape {x.shape}; (tasks, ways, queries) with at least {least_tasks} tasks "
+            "and 2 queries is needed"
+        )
+    if not np.isfinite(x).all():
+        raise InputError(f"values: {(~np.isfinite(x)).sum()} are NaN or infinite")
+    return x
+
+
+def _left_out(x: np.ndarray, shots: int) -> np.ndarray:
+    """(T, 2) estimates of α and β, each without one task."""
+    t, k, q = x.shape
+    mean = x.mean(axis=(1, 2))
+    within = x.var(axis=2, ddof=1).mean(axis=1) / k
+    within = (within.sum() - within) / (t - 1)
+    deviation = (mean - mean.mean()) ** 2
+    between = (deviation.sum() - deviation * t / (t - 1)) / (t - 2)
+    return np.stack([between - within / q, shots * within], axis=1)
+
+
+def _jackknife(left_out: np.ndarray) -> np.ndarray:
+    """Covariance of estimates from their (T, p) values without one task each."""
+    deviation = left_out - left_out.mean(axis=0)
+    return (len(left_out) - 1) / len(left_out) * deviation.T @ deviation
+
+
+def _fieller(alpha: float, beta: float, covariance: np.ndarray, z: float) -> tuple[float, float]:
+    """The q with (β - αq²)² ≤ z² Var(β - αq²)."""
+    (aa, ab), (_, bb) = covariance * z**2
+    # In r = 1/q²: (α - rβ)² ≤ aa - 2r ab + r² bb, between two roots while β is clearly above 0.
+    square, linear, constant = beta**2 - bb, alpha * beta - ab, alpha**2 - aa
+    root = linear**2 - square * constant
+    if square <= 0 or root < 0:
+        return 0.0, np.inf
+    low, high = ((linear + sign * np.sqrt(root)) / square for sign in (-1, 1))
+    to_queries = lambda r: float(1 / np.sqrt(r)) if r > 0 else np.inf  # noqa: E731
+    return to_queries(high), to_queries(low)

@@ -10,8 +10,8 @@ from . import stats
 from .tasks import Tasks, sample_closed, sample_open
 
 __all__ = [
-    "PAPER", "centres", "coverage", "gaussian_classes", "gaussian_moments", "gaussian_tasks", "nearest_mean_accuracy",
-    "open_variances",
+    "PAPER", "centres", "coverage", "gaussian_classes", "gaussian_moments", "gaussian_pilot", "gaussian_tasks",
+    "nearest_mean", "nearest_mean_accuracy", "open_variances",
 ]
 
 # The classes of the OOPS paper's synthetic study: one-dimensional, N(-1, 1) and N(1, 1).
@@ -36,11 +36,22 @@ def gaussian_classes(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.n
 
 
 def nearest_mean_accuracy(x: np.ndarray, tasks: Tasks) -> np.ndarray:
-    """(T,) accuracy of the nearest class mean on one-dimensional data ``x`` (N,)."""
-    of_class = tasks.support_label[:, None] == np.arange(tasks.ways)[:, None]
-    means = (x[tasks.support][:, None] * of_class).sum(axis=2) / of_class.sum(axis=2)
-    nearest = np.abs(x[tasks.query][..., None] - means[:, None]).argmin(axis=2)
-    return (nearest == tasks.query_label).mean(axis=1)
+    """(T,) accuracy of the nearest class mean on one-dimensional data ``x`` (N,); classes of equal size."""
+    return nearest_mean(x[:, None], tasks).mean(axis=(1, 2))
+
+
+def nearest_mean(x: np.ndarray, tasks: Tasks) -> np.ndarray:
+    """(T, K, Q) whether the nearest class mean is right, on data ``x`` (N, D); classes of equal size."""
+    support, query = (x[index].reshape(len(tasks), tasks.ways, -1, x.shape[1]) for index in (tasks.support, tasks.query))
+    return _nearest(support, query)
+
+
+def _nearest(support: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """(T, K, Q) from supports (T, K, S, D) and queries (T, K, Q, D)."""
+    means = support.mean(axis=2)
+    ways = means.shape[1]
+    distance = [((query - means[:, k, None, None]) ** 2).sum(axis=-1) for k in range(ways)]
+    return np.argmin(distance, axis=0) == np.arange(ways)[:, None]
 
 
 def coverage(
@@ -86,7 +97,7 @@ def centres(ways: int, separation: float) -> np.ndarray:
 
 
 def gaussian_tasks(
-    means: np.ndarray, tasks: int, shots: int, queries: int, rng: np.random.Generator
+    means: np.ndarray, tasks: int, shots: int, queries: int, rng: np.random.Generator, noise: float = 0.0
 ) -> np.ndarray:
     """(T, K, Q) whether each query is nearest to its own class's support mean, in fresh tasks.
 
@@ -100,17 +111,33 @@ def gaussian_tasks(
         Of the classes.
     tasks, shots, queries : int
         T, S and Q.
+    noise : float
+        If positive, the values are the paired difference from a second method, which sees the same
+        images with normal noise of this standard deviation added.
     """
     ways, dimensions = means.shape
-    correct = np.empty((tasks, ways, queries), dtype=bool)
+    values = np.empty((tasks, ways, queries), dtype=np.int8)
     step = max(1, 2**20 // (ways * dimensions * (shots + queries)))
     for at in range(0, tasks, step):
         shape = (min(step, tasks - at), ways, shots + queries, dimensions)
         x = rng.standard_normal(shape, dtype=np.float32) + means[:, None].astype(np.float32)
-        support = x[:, :, :shots].mean(axis=2)
-        distance = [((x[:, :, shots:] - support[:, k, None, None]) ** 2).sum(axis=-1) for k in range(ways)]
-        correct[at : at + step] = np.argmin(distance, axis=0) == np.arange(ways)[:, None]
-    return correct
+        values[at : at + step] = _nearest(x[:, :, :shots], x[:, :, shots:])
+        if noise:
+            x += noise * rng.standard_normal(shape, dtype=np.float32)
+            values[at : at + step] -= _nearest(x[:, :, :shots], x[:, :, shots:])
+    return values
+
+
+def gaussian_pilot(
+    means: np.ndarray, n: int, tasks: int, shots: int, queries: int, seed: int, noise: float = 0.0
+) -> np.ndarray:
+    """(T, K, Q) values of closed tasks on one fresh data set of ``n`` images a class; else as `gaussian_tasks`."""
+    rng = np.random.default_rng(seed)
+    ways, dimensions = means.shape
+    x = rng.normal(np.repeat(means, n, axis=0))
+    drawn = sample_closed(np.repeat(np.arange(ways), n), tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed)
+    values = nearest_mean(x, drawn).astype(np.int8)
+    return values - nearest_mean(x + rng.normal(0, noise, x.shape), drawn) if noise else values
 
 
 def gaussian_moments(shots: int, separation: float = 2.0) -> stats.Moments:

@@ -1,0 +1,313 @@
+"""The experiments on the number of queries a task: real sweeps, pilots and what they cost.
+
+A *method* is (backbone, learner), as in `fslcore.report`. Its name, or 'A − B' for a paired
+difference, is in the column ``method`` of every table; variances are in squared points of accuracy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.multitest import multipletests
+
+from . import backbones, evaluate, learners, report, simulate, stats
+from .bank import Bank
+from .errors import InputError
+from .tasks import Tasks, sample_closed, sample_open
+
+__all__ = [
+    "QUERIES", "by_method", "by_size", "common_optima", "curve", "equal_optima", "gaussian_regrets", "minima",
+    "pilot_values", "recommended", "regret_table", "sweep",
+]
+
+QUERIES = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 60, 100]
+LEARNERS = {"ncc": learners.NearestCentroid, "lr": learners.LogisticRegression}
+Method = tuple[str, str]
+
+
+def sweep(
+    datasets: list[str], methods: list[Method], shots: list[int], queries: list[int] = QUERIES, *,
+    ways: int = 5, images: int = 60_000, seed: int = 0,
+) -> pd.DataFrame:
+    """Open intervals for each Q, over several trials: one row a trial and method, and one a pair of methods.
+
+    A trial draws tasks until the images are used up. Small data get more trials, about ``images`` images in
+    all for each Q and at least 2 trials, with seeds ``seed``, ``seed`` + 1, …; all methods see the same tasks.
+    A Q that some class cannot serve, or that leaves fewer than 2 tasks, is left out.
+
+    Returns
+    -------
+    DataFrame
+        dataset, method, shots, queries, trial, n_tasks, variance (s²/T, squared points), half_width
+        (points, 95 %).
+    """
+    rows = []
+    for dataset in datasets:
+        source = evaluate.load_source(dataset)
+        banks = _banks(source, methods)
+        room = np.bincount(source.labels).min()
+        for s, q in product(shots, queries):
+            if s + q > room or len(source.labels) < 4 * ways * (s + q):
+                continue
+            seeds = range(seed, seed + max(2, round(images / len(source.labels))))
+            trials = [sample_open(source.labels, ways=ways, shots=s, queries=q, seed=i) for i in seeds]
+            ends = np.cumsum([len(t) for t in trials])[:-1]
+            values = _values(banks, _joined(trials))
+            for method, v in _with_pairs(values).items():
+                accuracy = 100 * v.mean(axis=(1, 2))
+                for trial, part in enumerate(np.split(accuracy, ends)):
+                    r = stats.open_interval(part)
+                    rows.append((dataset, method, s, q, trial, r.n_tasks, part.var(ddof=1) / len(part), r.half_width))
+    columns = ["dataset", "method", "shots", "queries", "trial", "n_tasks", "variance", "half_width"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def curve(trials: pd.DataFrame) -> pd.DataFrame:
+    """Means over the trials of `sweep`, with the standard error ``error`` of the mean half-width."""
+    groups = trials.groupby(["dataset", "method", "shots", "queries"], sort=False)
+    out = groups[["n_tasks", "variance", "half_width"]].mean()
+    return out.assign(error=groups["half_width"].sem(), trials=groups.size()).reset_index()
+
+
+def minima(curves: pd.DataFrame, within: float = 1.05) -> pd.DataFrame:
+    """Where the mean half-width is least, and how flat it is there.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        From `curve`.
+
+    Returns
+    -------
+    DataFrame
+        dataset, method, shots; best (Q on the grid); low and high, the least and largest Q with at most
+        ``within`` times the least half-width; half_width (points); at_15, the half-width at 15 queries over
+        the least one (NaN where 15 is not on the grid).
+    """
+    rows = []
+    for key, part in curves.groupby(["dataset", "method", "shots"], sort=False):
+        width = part.set_index("queries")["half_width"]
+        good = width.index[width <= within * width.min()]
+        rows.append((*key, width.idxmin(), good.min(), good.max(), width.min(), width.get(15, np.nan) / width.min()))
+    columns = ["dataset", "method", "shots", "best", "low", "high", "half_width", "at_15"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def pilot_values(
+    datasets: list[str], methods: list[Method], shots: list[int], *, sampling: str = "closed", ways: int = 5,
+    queries: int = 15, tasks: int | None = 600, runs: int = 1, seed: int = 0,
+) -> dict[tuple[str, int, int], dict[str, np.ndarray]]:
+    """What `stats.pilot` takes: (dataset, shots, run) → method or pair of methods → (T, K, Q) values.
+
+    Run i draws its tasks with seed ``seed`` + i.
+    """
+    out = {}
+    for dataset in datasets:
+        source = evaluate.load_source(dataset)
+        banks = _banks(source, methods)
+        for s, run in product(shots, range(runs)):
+            shape = dict(ways=ways, shots=s, queries=queries, seed=seed + run)
+            if sampling == "closed":
+                drawn = sample_closed(source.labels, tasks=tasks, **shape)
+            else:
+                drawn = sample_open(source.labels, max_tasks=tasks, **shape)
+            out[dataset, s, run] = _with_pairs(_values(banks, drawn))
+    return out
+
+
+def by_method(values: dict[str, np.ndarray], shots: int) -> dict[str, stats.Pilot]:
+    """A pilot of each method and pair of methods."""
+    return {method: stats.pilot(v, shots) for method, v in values.items()}
+
+
+def recommended(curves: pd.DataFrame, runs: dict) -> pd.DataFrame:
+    """What each pilot run recommends and what that costs.
+
+    The recommendation is the Q of the grid with the least predicted variance, given the numbers of
+    tasks, which the sampler tells without any evaluation. Its *regret* is the measured variance
+    there over the least measured variance.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        From `curve`.
+    runs : dict
+        From `pilot_values`.
+
+    Returns
+    -------
+    DataFrame
+        dataset, method, shots, run, optimum (Q*), low, high, chosen (Q), regret.
+    """
+    grids = dict(list(curves.groupby(["dataset", "method", "shots"], sort=False)))
+    rows = []
+    for (dataset, shots, run), values in runs.items():
+        for method, p in by_method(values, shots).items():
+            grid = grids[dataset, method, shots]
+            chosen = stats.best_queries(p.model, grid["queries"], grid["n_tasks"])
+            regret = grid.loc[grid["queries"] == chosen, "variance"].item() / grid["variance"].min()
+            rows.append((dataset, method, shots, run, p.optimum, p.low, p.high, chosen, regret))
+    columns = ["dataset", "method", "shots", "run", "optimum", "low", "high", "chosen", "regret"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def regret_table(choices: pd.DataFrame, rows: list[str]) -> pd.DataFrame:
+    """Median Q* and choice of Q, median and 95 % quantile of the regret, by the columns ``rows``."""
+    groups = choices.groupby(rows, sort=False)
+    q95 = groups["regret"].quantile(0.95)
+    out = groups[["optimum", "chosen", "regret"]].median().rename(columns={"regret": "median regret"})
+    return out.assign(**{"95 % of runs below": q95, "runs": groups.size()}).rename(
+        columns={"optimum": "Q* (median)", "chosen": "Q chosen (median)"}
+    )
+
+
+def equal_optima(runs: dict, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
+    """Test for each pair of methods, data set and number of shots whether both have the same Q*.
+
+    Returns
+    -------
+    DataFrame
+        dataset, shots, first, second, ratio of Q*, z, p, and p after Holm's correction for all rows.
+    """
+    rows = []
+    for (dataset, shots, _), values in runs.items():
+        for first, second in pairs:
+            r = stats.compare_optima(values[first], values[second])
+            rows.append((dataset, shots, first, second, r.ratio, r.z, r.p_value))
+    table = pd.DataFrame(rows, columns=["dataset", "shots", "first", "second", "ratio", "z", "p"])
+    return table.assign(holm=multipletests(table["p"], method="holm")[1])
+
+
+def common_optima(runs: dict) -> pd.DataFrame:
+    """Test for each method and number of shots whether all data sets have the same Q*.
+
+    Returns
+    -------
+    DataFrame
+        method, shots, number of data sets, the common Q*, chi-square, p, and p after Holm's correction.
+    """
+    pilots: dict[tuple[str, int], list[stats.Pilot]] = {}
+    for (_, shots, _), values in runs.items():
+        for method, p in by_method(values, shots).items():
+            pilots.setdefault((method, shots), []).append(p)
+    rows = []
+    for (method, shots), group in pilots.items():
+        r = stats.common_optimum(group)
+        rows.append((method, shots, len(group), r.optimum, r.chi_square, r.p_value))
+    table = pd.DataFrame(rows, columns=["method", "shots", "data sets", "Q*", "chi_square", "p"])
+    return table.assign(holm=multipletests(table["p"], method="holm")[1])
+
+
+def by_size(
+    dataset: str, method: Method, shots: int, parts: int = 4, *, ways: int = 5, queries: int = 5, seed: int = 0
+) -> tuple[pd.DataFrame, stats.CommonOptimum]:
+    """Q* from disjoint parts of one data set, each half as large as the one before, and a test of equality.
+
+    Each part takes the same share of every class and gives one open run.
+
+    Raises
+    ------
+    InputError
+        The smallest part holds too few images for 3 tasks.
+    """
+    source = evaluate.load_source(dataset)
+    bank = _banks(source, [method])[report.label(method)][0]
+    rng = np.random.default_rng(seed)
+    # Position of an image in its shuffled class, from 0 to 1, decides its part: 1/2, 1/4, 1/8, …
+    rank = pd.Series(rng.random(len(source.labels))).groupby(source.labels).rank(pct=True).to_numpy()
+    part = np.minimum(np.ceil(-np.log2(np.clip(rank, 1e-9, 1))).astype(int).clip(1), parts)
+    rows, pilots = [], []
+    for size in range(1, parts + 1):
+        of_part = np.flatnonzero(part == size)
+        drawn = sample_open(source.labels[of_part], ways=ways, shots=shots, queries=queries, seed=seed)
+        if len(drawn) < 3:
+            raise InputError(f"parts = {parts}; part {size} holds {len(drawn)} tasks, at least 3 are needed")
+        there = Tasks(of_part[drawn.support], drawn.support_label, of_part[drawn.query], drawn.query_label, ways)
+        values = _values({report.label(method): (bank, method[1])}, there)[report.label(method)]
+        p = stats.pilot(values, shots)
+        pilots.append(p)
+        rows.append((len(of_part), len(there), p.optimum, p.low, p.high))
+    table = pd.DataFrame(rows, columns=["images", "tasks", "optimum", "low", "high"])
+    return table, stats.common_optimum(pilots)
+
+
+def gaussian_regrets(
+    regimes: list[tuple[int, float, int, int]], *, queries: int = 15, tasks: int = 600, runs: int = 50,
+    truth_tasks: int = 40_000, seed: int = 0,
+) -> pd.DataFrame:
+    """Regret of pilots on Gaussian classes, for one method and for the difference of two.
+
+    The method is the nearest mean; the second one, for the difference, sees the same images with
+    noise added. Variances are those of Q = 1, 2, … with whole numbers of tasks, from the moments of a
+    long run of fresh tasks: for these the variance of a task is exactly α + β/(SQ).
+
+    Parameters
+    ----------
+    regimes : list of (ways, separation, shots, n)
+        Classes, distance between their means, S, and images a class.
+    queries, tasks : int
+        Of a closed pilot; an open pilot has as many tasks as the images allow.
+    runs : int
+        Pilots of each kind, each on fresh images.
+    truth_tasks : int
+        Tasks of the long run.
+
+    Returns
+    -------
+    DataFrame
+        A row a run: ways, separation, shots, n, values ('one method', 'difference'), pilot ('closed',
+        'open'), truth (Q* of the long run), optimum, low, high, chosen (Q), regret.
+    """
+    rows = []
+    for (ways, separation, shots, n), (kind, noise) in product(regimes, [("one method", 0.0), ("difference", 0.5)]):
+        rng = np.random.default_rng([seed, ways, int(100 * separation), shots, n, int(noise > 0)])
+        means = simulate.centres(ways, separation)
+        truth = stats.moments(simulate.gaussian_tasks(means, truth_tasks, shots, 20, rng, noise)).model(shots)
+        grid = np.arange(1, n // 2 - shots + 1)
+        count = n // (shots + grid)
+        variance = truth.variance(grid, count)
+        for pilot, run in product(("closed", "open"), range(runs)):
+            if pilot == "closed":
+                values = simulate.gaussian_pilot(means, n, tasks, shots, queries, int(rng.integers(2**31)), noise)
+            else:
+                values = simulate.gaussian_tasks(means, n // (shots + queries), shots, queries, rng, noise)
+            p = stats.pilot(values, shots)
+            chosen = stats.best_queries(p.model, grid, count)
+            regret = variance[chosen - 1] / variance.min()
+            facts = (ways, separation, shots, n, kind, pilot, truth.optimum)
+            rows.append((*facts, p.optimum, p.low, p.high, chosen, regret))
+    columns = ["ways", "separation", "shots", "n", "values", "pilot", "truth", "optimum", "low", "high", "chosen", "regret"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _banks(source, methods: list[Method]) -> dict[str, tuple[Bank, str]]:
+    """Name of each method → its bank and the name of its learner."""
+    by_backbone = {}
+    for name, _ in methods:
+        if name not in by_backbone:
+            by_backbone[name] = source if isinstance(source, Bank) else backbones.features(source, backbones.load(name))
+    return {report.label((name, learner)): (by_backbone[name], learner) for name, learner in methods}
+
+
+def _values(banks: dict[str, tuple[Bank, str]], tasks: Tasks) -> dict[str, np.ndarray]:
+    """(T, K, Q) values of each method on the same tasks; records are kept in the cache."""
+    return {
+        name: evaluate.record(bank, None, LEARNERS[learner](), tasks)[0].by_class()
+        for name, (bank, learner) in banks.items()
+    }
+
+
+def _with_pairs(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The same, and the difference of each two methods."""
+    return values | {f"{a} − {b}": values[a] - values[b] for a, b in combinations(values, 2)}
+
+
+def _joined(trials: list[Tasks]) -> Tasks:
+    arrays = (
+        np.concatenate([getattr(t, name) for t in trials])
+        for name in ("support", "support_label", "query", "query_label")
+    )
+    return Tasks(*arrays, trials[0].ways)

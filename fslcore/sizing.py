@@ -41,8 +41,8 @@ def sweep(
     Returns
     -------
     DataFrame
-        dataset, method, shots, queries, trial, n_tasks, variance (s²/T, squared points), half_width
-        (points, 95 %).
+        dataset, method, shots, queries, trial, n_tasks, variance (s²/T, squared points), fourth (fourth
+        central moment over T²), half_width (points, 95 %).
     """
     rows = []
     for dataset in datasets:
@@ -60,16 +60,34 @@ def sweep(
                 accuracy = 100 * v.mean(axis=(1, 2))
                 for trial, part in enumerate(np.split(accuracy, ends)):
                     r = stats.open_interval(part)
-                    rows.append((dataset, method, s, q, trial, r.n_tasks, part.var(ddof=1) / len(part), r.half_width))
-    columns = ["dataset", "method", "shots", "queries", "trial", "n_tasks", "variance", "half_width"]
+                    t, square = r.n_tasks, part.var(ddof=1)
+                    fourth = ((part - r.mean) ** 4).mean() * (t / (t - 1)) ** 2
+                    rows.append((dataset, method, s, q, trial, t, square / t, fourth / t**2, r.half_width))
+    columns = ["dataset", "method", "shots", "queries", "trial", "n_tasks", "variance", "fourth", "half_width"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def curve(trials: pd.DataFrame) -> pd.DataFrame:
-    """Means over the trials of `sweep`, with the standard error ``error`` of the mean half-width."""
+    """Means over the trials of `sweep`, and the model fitted to them.
+
+    Returns
+    -------
+    DataFrame
+        dataset, method, shots, queries; n_tasks, variance, half_width; ``error`` of the variance, from the
+        fourth moment; ``fitted``, the variance by the model, fitted with whole numbers of tasks; p_value of the
+        fit's chi-square; trials.
+    """
     groups = trials.groupby(["dataset", "method", "shots", "queries"], sort=False)
-    out = groups[["n_tasks", "variance", "half_width"]].mean()
-    return out.assign(error=groups["half_width"].sem(), trials=groups.size()).reset_index()
+    out = groups[["n_tasks", "variance", "fourth", "half_width"]].mean().reset_index()
+    out["trials"] = groups.size().to_numpy()
+    tail = (out["fourth"] / out["variance"] ** 2 - 1).clip(lower=1)
+    out["error"] = out["variance"] * np.sqrt(tail / groups["n_tasks"].sum().to_numpy())
+    parts = []
+    for (_, _, shots), part in out.groupby(["dataset", "method", "shots"], sort=False):
+        q, t = part["queries"], part["n_tasks"]
+        fit = stats.fit_variance(q, t, part["variance"], part["error"], shots)
+        parts.append(part.assign(fitted=fit.model.variance(q, t), p_value=fit.p_value))
+    return pd.concat(parts, ignore_index=True).drop(columns="fourth")
 
 
 def minima(curves: pd.DataFrame, within: float = 1.05) -> pd.DataFrame:
@@ -126,9 +144,10 @@ def by_method(values: dict[str, np.ndarray], shots: int) -> dict[str, stats.Pilo
 def recommended(curves: pd.DataFrame, runs: dict) -> pd.DataFrame:
     """What each pilot run recommends and what that costs.
 
-    The recommendation is the Q of the grid with the least predicted variance, given the numbers of
-    tasks, which the sampler tells without any evaluation. Its *regret* is the measured variance
-    there over the least measured variance.
+    The recommendation is the Q of the grid with the least expected variance, given the numbers of
+    tasks, which the sampler tells without any evaluation. Its *regret* is the variance there over the
+    least variance of the sweep: of measured variances, whose errors make the least one look too small
+    and the regret too large, and of the curve fitted to them.
 
     Parameters
     ----------
@@ -140,28 +159,42 @@ def recommended(curves: pd.DataFrame, runs: dict) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        dataset, method, shots, run, optimum (Q*), low, high, chosen (Q), regret.
+        dataset, method, shots, run, optimum (Q*), low, high, chosen (Q), measured and regret (of the fitted
+        curve).
     """
     grids = dict(list(curves.groupby(["dataset", "method", "shots"], sort=False)))
     rows = []
     for (dataset, shots, run), values in runs.items():
         for method, p in by_method(values, shots).items():
             grid = grids[dataset, method, shots]
-            chosen = stats.best_queries(p.model, grid["queries"], grid["n_tasks"])
-            regret = grid.loc[grid["queries"] == chosen, "variance"].item() / grid["variance"].min()
-            rows.append((dataset, method, shots, run, p.optimum, p.low, p.high, chosen, regret))
-    columns = ["dataset", "method", "shots", "run", "optimum", "low", "high", "chosen", "regret"]
+            chosen = stats.best_queries(p.expected, grid["queries"], grid["n_tasks"])
+            there = grid[grid["queries"] == chosen].iloc[0]
+            regret = [there[name] / grid[name].min() for name in ("variance", "fitted")]
+            rows.append((dataset, method, shots, run, p.optimum, p.low, p.high, chosen, *regret))
+    columns = ["dataset", "method", "shots", "run", "optimum", "low", "high", "chosen", "measured", "regret"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def regret_table(choices: pd.DataFrame, rows: list[str]) -> pd.DataFrame:
-    """Median Q* and choice of Q, median and 95 % quantile of the regret, by the columns ``rows``."""
+def regret_table(choices: pd.DataFrame, rows: list[str], regrets: dict[str, str]) -> pd.DataFrame:
+    """Medians of Q* and of the chosen Q, and median and 90 % quantile of the regrets, by the columns ``rows``.
+
+    Parameters
+    ----------
+    choices : DataFrame
+        From `recommended` or `gaussian_regrets`.
+    rows : list of str
+        Columns that name a row.
+    regrets : dict
+        Column of ``choices`` → how the table calls it.
+    """
     groups = choices.groupby(rows, sort=False)
-    q95 = groups["regret"].quantile(0.95)
-    out = groups[["optimum", "chosen", "regret"]].median().rename(columns={"regret": "median regret"})
-    return out.assign(**{"95 % of runs below": q95, "runs": groups.size()}).rename(
-        columns={"optimum": "Q* (median)", "chosen": "Q chosen (median)"}
-    )
+    out = groups[["optimum", "chosen"]].median().round({"optimum": 1}).astype({"chosen": int})
+    out = out.rename(columns={"optimum": "Q*", "chosen": "Q chosen"})
+    out["Q*"] = out["Q*"].map(lambda q: "∞" if np.isinf(q) else f"{q:.1f}")
+    for column, name in regrets.items():
+        out[f"{name}, median"] = groups[column].median().map("{:.2f}".format)
+        out[f"{name}, 90 %"] = groups[column].quantile(0.9).map("{:.2f}".format)
+    return out.assign(runs=groups.size())
 
 
 def equal_optima(runs: dict, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
@@ -259,7 +292,8 @@ def gaussian_regrets(
     -------
     DataFrame
         A row a run: ways, separation, shots, n, values ('one method', 'difference'), pilot ('closed',
-        'open'), truth (Q* of the long run), optimum, low, high, chosen (Q), regret.
+        'open'), truth (Q* of the long run), optimum, low, high, chosen (Q), regret, plain (regret of the Q
+        chosen by the plain estimates in place of the expected model).
     """
     rows = []
     for (ways, separation, shots, n), (kind, noise) in product(regimes, [("one method", 0.0), ("difference", 0.5)]):
@@ -275,11 +309,14 @@ def gaussian_regrets(
             else:
                 values = simulate.gaussian_tasks(means, n // (shots + queries), shots, queries, rng, noise)
             p = stats.pilot(values, shots)
-            chosen = stats.best_queries(p.model, grid, count)
-            regret = variance[chosen - 1] / variance.min()
+            chosen, plain = (stats.best_queries(m, grid, count) for m in (p.expected, p.model))
+            regret = variance[[chosen - 1, plain - 1]] / variance.min()
             facts = (ways, separation, shots, n, kind, pilot, truth.optimum)
-            rows.append((*facts, p.optimum, p.low, p.high, chosen, regret))
-    columns = ["ways", "separation", "shots", "n", "values", "pilot", "truth", "optimum", "low", "high", "chosen", "regret"]
+            rows.append((*facts, p.optimum, p.low, p.high, chosen, *regret))
+    columns = [
+        "ways", "separation", "shots", "n", "values", "pilot", "truth", "optimum", "low", "high", "chosen", "regret",
+        "plain",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -136,6 +136,22 @@ class Pilot:
         """Q*, in queries a class; infinite where the estimate of α is not positive."""
         return self.model.optimum
 
+    @property
+    def expected(self) -> VarianceModel:
+        """The model to choose Q by: α̂ replaced by its mean given that α is not negative.
+
+        That is the mean of a normal distribution cut off at 0, α̂ + s φ(α̂/s)/Φ(α̂/s) with the
+        standard error s of α̂. Var(Ā) is linear in α, so the Q with the least variance in this model
+        has the least expected variance. A well-measured α̂ stays as it is; one that happens to be near
+        or below 0 does not send Q to infinity.
+        """
+        error = np.sqrt(self.covariance[0, 0])
+        z = self.model.alpha / error if error > 0 else np.inf
+        more = error * np.exp(stats.norm.logpdf(z) - stats.norm.logcdf(z)) if error > 0 else 0.0
+        alpha = float(self.model.alpha + more)
+        shots = self.model.shots
+        return VarianceModel(alpha, self.model.beta, self.model.beta / shots + shots * alpha, shots)
+
     def __str__(self) -> str:
         q, low, high = ("∞" if np.isinf(x) else f"{x:.1f}" for x in (self.optimum, self.low, self.high))
         return f"{q} ({low} to {high})"
@@ -266,7 +282,9 @@ def pilot(values: ArrayLike, shots: int, level: float = 0.95) -> Pilot:
 
     The interval holds each q for which α̂q² - β̂ is within normal bounds of 0, the covariance of α̂
     and β̂ being estimated by leaving out one task at a time (Fieller's interval for a ratio, with a
-    jackknife). It needs no positive α̂: where α may be 0 its upper end is infinite.
+    jackknife). It needs no positive α̂: where α may be 0 its upper end is infinite. In simulations with
+    600 tasks it covers at its level, unless α comes from rare tasks (one in a thousand, say) that the
+    run may not contain: then, and with few tasks, it lies too high.
 
     Parameters
     ----------
@@ -405,6 +423,7 @@ def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: 
     Parameters
     ----------
     model : VarianceModel
+        From a pilot, best its ``expected`` one.
     queries, tasks : (n,) array_like, optional
         Values of Q to choose from, and how many whole tasks the data hold at each. Without them, Q* is
         rounded to the better of its two neighbours, which supposes many tasks.

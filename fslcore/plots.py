@@ -6,17 +6,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from .datasets import Images
 from .stats import Interval, power
 
 __all__ = [
-    "conclusive_bars", "coverage", "crossover", "groups", "image_grid", "interval_stack", "paired_scatter",
-    "power_curves", "ratio_bars", "style", "three_stacks",
+    "conclusive_bars", "coverage", "crossover", "groups", "image_grid", "interval_stack", "optima",
+    "paired_scatter", "power_curves", "query_panels", "ratio_bars", "style", "three_stacks", "variance_curve",
+    "variance_panels",
 ]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
 COLOURS = sns.color_palette("colorblind")
+MARKERS = ["o", "s", "^", "D", "v", "P"]
 
 
 def style() -> None:
@@ -232,3 +235,116 @@ def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
     above = dict(loc="lower center", bbox_to_anchor=(0.35, 1), ncols=len(shots) + 1)
     ax.legend(**above, fontsize=9, columnspacing=1, handlelength=1.5)
     return figure
+
+
+def variance_curve(measured: pd.DataFrame, models: dict[str, np.ndarray]) -> plt.Figure:
+    """Variance of the mean accuracy against Q, measured and by models (OOPS, Figure 2).
+
+    Parameters
+    ----------
+    measured : DataFrame
+        Columns queries, variance and error, of shares; shown in squared points.
+    models : dict
+        Name → variances at the same Q. Up to three, drawn with different lines.
+    """
+    figure, ax = plt.subplots(figsize=(6.4, 4.6))
+    q = measured["queries"]
+    for i, (name, variance) in enumerate(models.items()):
+        ax.plot(q, 1e4 * variance, color=COLOURS[i + 1], linestyle=["-", "--", ":"][i], linewidth=2, label=name)
+    ax.errorbar(q, 1e4 * measured["variance"], 2e4 * measured["error"], fmt="o", markersize=4, color=COLOURS[0],
+                label="measured ± 2 standard errors")
+    _log_queries(ax)
+    ax.set(yscale="log", ylabel="variance of the mean accuracy (points²)")
+    _plain_ticks(ax.yaxis)
+    ax.legend(fontsize=10)
+    return figure
+
+
+def variance_panels(groups: dict[str, dict[str, pd.DataFrame]]) -> plt.Figure:
+    """Variance and number of tasks against Q, a row a group of settings (OOPS, Figure 3).
+
+    Parameters
+    ----------
+    groups : dict
+        Title of a row → name of a setting → columns queries, variance (of shares), error, tasks and predicted.
+    """
+    figure, axes = plt.subplots(len(groups), 2, figsize=(6.8, 3.6 * len(groups)), sharex=True, squeeze=False)
+    for (left, right), (title, settings) in zip(axes, groups.items()):
+        for i, (name, t) in enumerate(settings.items()):
+            look = dict(color=COLOURS[i], label=name)
+            left.plot(t["queries"], 1e4 * t["predicted"], color=COLOURS[i], linewidth=1)
+            left.errorbar(t["queries"], 1e4 * t["variance"], 2e4 * t["error"], fmt=MARKERS[i], markersize=4, **look)
+            right.plot(t["queries"], t["tasks"], marker=MARKERS[i], markersize=4, linewidth=1, **look)
+        left.set(yscale="log", ylabel="variance (points²)", title=title)
+        right.set(yscale="log", ylabel="tasks, T", title=title)
+        right.legend(fontsize=9)
+        for ax in (left, right):
+            _log_queries(ax)
+            _plain_ticks(ax.yaxis)
+    return figure
+
+
+def query_panels(curves: pd.DataFrame) -> plt.Figure:
+    """Open half-width and number of tasks against Q, a row a number of shots (OOPS, Figures 4 and 5).
+
+    Parameters
+    ----------
+    curves : DataFrame
+        Of one method: dataset, shots, queries, half_width (points), n_tasks. The least half-width is circled.
+    """
+    shots = curves["shots"].unique().tolist()
+    figure, axes = plt.subplots(len(shots), 2, figsize=(6.8, 3.0 * len(shots)), sharex=True, squeeze=False)
+    for (left, right), s in zip(axes, shots):
+        for i, (name, part) in enumerate(curves[curves["shots"] == s].groupby("dataset", sort=False)):
+            look = dict(color=COLOURS[i], marker=MARKERS[i], markersize=4, linewidth=1, label=name)
+            for ax, column in ((left, "half_width"), (right, "n_tasks")):
+                ax.plot(part["queries"], part[column], **look)
+            least = part.loc[part["half_width"].idxmin()]
+            left.plot(least["queries"], least["half_width"], "o", markersize=12, color=COLOURS[i], fillstyle="none")
+        left.set(yscale="log", ylabel="half-width (points)", title=f"{s} shot{'s' * (s > 1)}")
+        right.set(yscale="log", ylabel="tasks, T", title=f"{s} shot{'s' * (s > 1)}")
+        for ax in (left, right):
+            _log_queries(ax)
+            ax.label_outer()
+            _plain_ticks(ax.yaxis)
+            ax.set_xlabel("queries a class, Q" if s == shots[-1] else "")
+    axes[0, 1].legend(fontsize=9)
+    return figure
+
+
+def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
+    """Q* of pilots with their intervals, a panel a number of shots, a row a value of ``rows``, a mark a method.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns shots, method, ``rows``, optimum, low and high; an infinite end is drawn to the panel's edge.
+    """
+    shots, names, methods = (list(table[c].unique()) for c in ("shots", rows, "method"))
+    figure, axes = plt.subplots(len(shots), 1, figsize=(6.4, 1.3 + 1.9 * len(shots)), sharex=True, squeeze=False)
+    finite = table[["optimum", "low", "high"]].replace(np.inf, np.nan)
+    edge = 1.3 * np.nanmax(finite.to_numpy())
+    for ax, s in zip(axes[:, 0], shots):
+        for i, method in enumerate(methods):
+            part = table[(table["shots"] == s) & (table["method"] == method)]
+            y = np.array([names.index(n) for n in part[rows]]) + 0.22 * (i - (len(methods) - 1) / 2)
+            ax.hlines(y, part["low"], part["high"].clip(upper=edge), color=COLOURS[i], linewidth=2)
+            ax.plot(part["optimum"].where(part["optimum"] < np.inf), y, MARKERS[i], color=COLOURS[i], label=method)
+        _log_queries(ax)
+        ax.set(yticks=range(len(names)), yticklabels=names, title=f"{s} shot{'s' * (s > 1)}", xlabel="")
+        ax.invert_yaxis()
+    axes[-1, 0].set_xlabel("best number of queries a class, Q*")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", fontsize=9)
+    return figure
+
+
+def _log_queries(ax: plt.Axes) -> None:
+    ax.set(xscale="log", xlabel="queries a class, Q")
+    _plain_ticks(ax.xaxis)
+
+
+def _plain_ticks(axis) -> None:
+    """Ticks at 1, 2, 5, 10, … as plain numbers on a logarithmic axis."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    axis.set_minor_formatter(NullFormatter())

@@ -19,8 +19,8 @@ from .errors import InputError
 from .tasks import Tasks, sample_closed, sample_open
 
 __all__ = [
-    "QUERIES", "by_method", "by_size", "common_optima", "curve", "equal_optima", "gaussian_regrets", "minima",
-    "pilot_values", "recommended", "regret_table", "sweep",
+    "QUERIES", "by_method", "by_size", "common_optima", "curve", "equal_optima", "gaussian_curve", "gaussian_optima",
+    "gaussian_regrets", "minima", "pilot_values", "recommended", "regret_table", "sweep",
 ]
 
 QUERIES = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 60, 100]
@@ -317,6 +317,52 @@ def gaussian_regrets(
         "ways", "separation", "shots", "n", "values", "pilot", "truth", "optimum", "low", "high", "chosen", "regret",
         "plain",
     ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def gaussian_curve(images: int, shots: int, largest: int, repetitions: int, seed: int = 0) -> pd.DataFrame:
+    """Variance of the mean accuracy against Q on the OOPS paper's two Gaussian classes.
+
+    Parameters
+    ----------
+    images : int
+        N, in both classes together.
+    shots, largest : int
+        S, and the largest Q.
+    repetitions : int
+        Fresh data sets for each Q.
+
+    Returns
+    -------
+    DataFrame
+        As `simulate.open_variances`, with ``predicted``: the variance from the exact moments.
+    """
+    rng = np.random.default_rng([seed, images, shots])
+    queries = np.unique(np.geomspace(1, largest, 24).round().astype(int))
+    table = simulate.open_variances(images // 2, shots, queries.tolist(), repetitions, rng)
+    model = simulate.gaussian_moments(shots).model(shots)
+    return table.assign(predicted=model.variance(table["queries"], table["tasks"]))
+
+
+def gaussian_optima(settings: Iterable[tuple[int, int]]) -> pd.DataFrame:
+    """The best Q on the two Gaussian classes, from their exact moments, for settings (images, shots).
+
+    Returns
+    -------
+    DataFrame
+        images, shots, Q* (for any number of tasks), the best whole Q with whole numbers of tasks, tasks there;
+        cost_of_one_query and cost_of_one_task: the variance at Q = 1 and at T = 1 over the least.
+    """
+    rows = []
+    for images, shots in settings:
+        model = simulate.gaussian_moments(shots).model(shots)
+        queries = np.arange(1, images // 2 - shots + 1)
+        tasks = images // 2 // (shots + queries)
+        variance = model.variance(queries, tasks)
+        best = variance.argmin()
+        ends = variance[[0, -1]] / variance[best]
+        rows.append((images, shots, model.optimum, queries[best], tasks[best], *ends))
+    columns = ["images", "shots", "Q*", "best", "tasks", "cost_of_one_query", "cost_of_one_task"]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -146,9 +146,8 @@ class Pilot:
         or below 0 does not send Q to infinity.
         """
         error = np.sqrt(self.covariance[0, 0])
-        z = self.model.alpha / error if error > 0 else np.inf
-        more = error * np.exp(stats.norm.logpdf(z) - stats.norm.logcdf(z)) if error > 0 else 0.0
-        alpha = float(self.model.alpha + more)
+        z = max(self.model.alpha / error, -30.0) if error > 0 else np.inf  # below -30 the sum is 0 in effect
+        alpha = max(0.0, float(self.model.alpha + error * np.exp(stats.norm.logpdf(z) - stats.norm.logcdf(z))))
         shots = self.model.shots
         return VarianceModel(alpha, self.model.beta, self.model.beta / shots + shots * alpha, shots)
 

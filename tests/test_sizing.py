@@ -1,0 +1,300 @@
+"""Sizing of tasks: moments by enumeration, the model and the pilots against simulation, and the sweeps."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from fslcore import simulate, sizing, stats
+from fslcore.errors import InputError
+from fslcore.evaluate import Record
+from fslcore.tasks import sample_closed
+
+shapes = st.tuples(st.integers(3, 6), st.integers(1, 4), st.integers(2, 5))
+values = shapes.flatmap(lambda shape: arrays(int, shape, elements=st.integers(-1, 1)))
+
+
+def enumerated(x):
+    """Moments by going through all pairs, one by one."""
+    t, k, q = x.shape
+    queries = [x[i, c, a] * x[i, c, b] for i, c, a, b in product(*map(range, (t, k, q, q))) if a != b]
+    classes = [
+        x[i, c, a] * x[i, d, b]
+        for i, c, d, a, b in product(*map(range, (t, k, k, q, q))) if c != d
+    ]
+    tasks = [
+        x[i, c, a] * x[j, d, b]
+        for i, j, c, d, a, b in product(*map(range, (t, t, k, k, q, q))) if i != j
+    ]
+    m3 = (k - 1) / k * np.mean(classes) if k > 1 else 0
+    return x.mean(), (x**2).mean(), np.mean(queries), m3, np.mean(tasks)
+
+
+@given(values)
+def test_moments_by_enumeration(x):
+    m = stats.moments(x)
+    assert (m.mean, m.square, m.m2, m.m3, m.squared_mean) == pytest.approx(enumerated(x), abs=1e-12)
+    assert m.ways == x.shape[1]
+
+
+@given(values, st.integers(1, 20))
+def test_alpha_and_beta_are_an_analysis_of_variance(x, shots):
+    t, k, q = x.shape
+    within = x.var(axis=2, ddof=1).mean() / k
+    model = stats.moments(x).model(shots)
+    assert model.beta == pytest.approx(shots * within, abs=1e-12)
+    assert model.alpha == pytest.approx(x.mean(axis=(1, 2)).var(ddof=1) - within / q, abs=1e-12)
+    assert model.gamma == pytest.approx(model.beta / shots + shots * model.alpha, abs=1e-12)
+    # so at the pilot's own Q and T the model gives back s²/T
+    assert model.variance(q, t) == pytest.approx(x.mean(axis=(1, 2)).var(ddof=1) / t, abs=1e-12)
+
+
+@given(values, st.randoms())
+def test_order_sign_and_scale_do_not_matter(x, random):
+    m = stats.moments(x)
+    order = random.sample(range(len(x)), len(x))
+    moved = stats.moments(-x[order][:, ::-1, ::-1])
+    assert (moved.mean, moved.m2, moved.m3) == pytest.approx((-m.mean, m.m2, m.m3), abs=1e-12)
+    assert stats.moments(3 * x).model(2).alpha == pytest.approx(9 * m.model(2).alpha, abs=1e-12)
+
+
+@given(values)
+def test_jackknife_leaves_out_each_task_once(x):
+    if not x.var(axis=2).any():
+        with pytest.raises(InputError, match="do not vary"):
+            stats.pilot(x, 5)
+        return
+    by_hand = np.array([
+        (m.alpha, m.beta) for m in (stats.moments(np.delete(x, i, axis=0)).model(5) for i in range(len(x)))
+    ])
+    spread = (len(x) - 1) * np.cov(by_hand.T, ddof=0)
+    p = stats.pilot(x, 5)
+    assert p.covariance == pytest.approx(spread, abs=1e-12)
+    assert p.expected.alpha >= max(0, p.model.alpha)
+    # Fieller's bounds: at a finite end, β - αq² is exactly z standard errors from 0
+    for q in (p.low, p.high):
+        if 0 < q < np.inf:
+            weights = np.array([-(q**2), 1])
+            distance = (p.model.beta - p.model.alpha * q**2) ** 2
+            assert distance == pytest.approx(1.959964**2 * weights @ p.covariance @ weights, rel=1e-3, abs=1e-9)
+    assert p.low <= p.high and (p.low <= p.optimum <= p.high or p.low == np.inf)
+
+
+def test_moments_are_unbiased_for_accuracies_and_for_differences():
+    """Two-stage draws with known moments: each task's class means from a beta distribution shared in part."""
+    rng = np.random.default_rng(0)
+    runs, t, k, q = 3000, 4, 3, 2
+    hard = rng.beta(4, 2, (runs, t, 1))
+    mu_a = 0.5 * hard + 0.5 * rng.beta(2, 2, (runs, t, k))
+    mu_b = 0.7 * hard + 0.3 * rng.beta(2, 2, (runs, t, k))
+    a, b = (rng.random((runs, t, k, q)) < mu[..., None] for mu in (mu_a, mu_b))
+    var_hard, var_class = 8 / 6**2 / 7, 1 / 20
+    for x, mean, wide, own in (
+        (a.astype(int), 0.5 * 2 / 3 + 0.25, 0.25 * var_hard, 0.25 * var_class),
+        (a.astype(int) - b, -0.2 * 2 / 3 + 0.1, 0.04 * var_hard, (0.25 + 0.09) * var_class),
+    ):
+        truth = {"mean": mean, "m2": mean**2 + wide + own, "m3": (k - 1) / k * (mean**2 + wide), "squared_mean": mean**2}
+        found = [stats.moments(v) for v in x]
+        for name, expected in truth.items():
+            estimates = np.array([getattr(m, name) for m in found])
+            assert estimates.mean() == pytest.approx(expected, abs=4 * estimates.std() / np.sqrt(runs)), name
+        alpha = np.array([m.model(1).alpha for m in found])
+        assert alpha.mean() == pytest.approx(wide + own / k, abs=4 * alpha.std() / np.sqrt(runs))
+
+
+@pytest.mark.parametrize("shots, separation", [(1, 2.0), (5, 1.0)])
+def test_integrals_and_estimates_agree(shots, separation):
+    truth = simulate.gaussian_moments(shots, separation)
+    rng = np.random.default_rng(1)
+    x = simulate.gaussian_tasks(simulate.centres(2, separation), 40_000, shots, 3, rng)
+    p = stats.pilot(x, shots)
+    assert p.moments.mean == pytest.approx(truth.mean, abs=0.005)
+    assert p.low < truth.model(shots).optimum < p.high
+    assert p.optimum == pytest.approx(truth.model(shots).optimum, rel=0.1)
+
+
+def test_the_model_predicts_the_variance_over_data_sets():
+    table = sizing.gaussian_curve(400, 2, 60, 2000)
+    z = (table["variance"] - table["predicted"]) / table["error"]
+    assert (z**2).sum() < 2 * len(z)
+    fit = stats.fit_variance(table["queries"], table["tasks"], table["variance"], table["error"], 2)
+    assert fit.p_value > 0.001 and fit.r_squared > 0.95
+    truth = simulate.gaussian_moments(2).model(2)
+    for name, error in zip(("alpha", "beta", "gamma"), fit.errors):
+        assert getattr(fit.model, name) == pytest.approx(getattr(truth, name), abs=4 * error)
+
+
+def test_equation_10():
+    model = stats.VarianceModel(0.02, 0.5, 0.2, 5)
+    ways, images, q = 5, 2000, np.arange(1, 30)
+    tasks = stats.task_count(images, ways, 5, q)
+    assert model.variance(q, tasks) == pytest.approx(ways / images * (0.02 * q + 0.5 / q + 0.2))
+    assert model.optimum == 5
+    assert stats.best_queries(model) == 5
+    assert stats.best_queries(model, q, tasks) == 5
+    assert stats.task_count(1000, 2, 5, 20) == 20
+    exact = stats.fit_variance(q, tasks, model.variance(q, tasks), np.full(29, 1e-6), 5)
+    assert (exact.model.alpha, exact.model.beta, exact.model.gamma) == pytest.approx((0.02, 0.5, 0.2))
+    assert exact.r_squared == pytest.approx(1) and exact.p_value == pytest.approx(1)
+
+
+@pytest.mark.parametrize("alpha, beta, optimum", [(0.0, 1.0, np.inf), (-0.1, 1.0, np.inf), (0.1, 0.0, 0.0), (0.0, 0.0, np.nan)])
+def test_where_there_is_no_finite_optimum(alpha, beta, optimum):
+    model = stats.VarianceModel(alpha, beta, 0.1, 5)
+    assert model.optimum == pytest.approx(optimum, nan_ok=True)
+    if not np.isfinite(optimum):
+        with pytest.raises(InputError, match=r"Q\* = (inf|nan)"):
+            stats.best_queries(model)
+    assert stats.best_queries(stats.VarianceModel(0, 1, 0.2, 5), [1, 10, 50], [200, 90, 20]) == 50
+
+
+def test_the_interval_covers():
+    truth = simulate.gaussian_moments(5, 1.0).model(5).optimum
+    x = simulate.gaussian_tasks(simulate.centres(2, 1.0), 400 * 300, 5, 5, np.random.default_rng(2))
+    pilots = [stats.pilot(part, 5) for part in x.reshape(400, 300, 2, 5)]
+    hits = np.mean([p.low <= truth <= p.high for p in pilots])
+    assert hits == pytest.approx(0.95, abs=0.04)
+    assert any(np.isinf(p.high) for p in pilots)
+
+
+def test_equal_optima_are_rarely_rejected_and_different_ones_found():
+    rng = np.random.default_rng(3)
+    means = simulate.centres(2, 1.0)
+    z, apart = [], []
+    for _ in range(150):
+        a, b = (simulate.gaussian_tasks(means, 300, 5, 6, rng) for _ in range(2))
+        z.append(stats.compare_optima(a, b).z)
+        apart.append(stats.compare_optima(simulate.gaussian_tasks(means, 300, 1, 6, rng), b).z)
+    assert np.std(z) == pytest.approx(1, abs=0.25) and abs(np.mean(z)) < 0.35
+    assert np.mean(np.array(apart) < -1.96) > 0.9  # one shot has the smaller Q* per shot
+    back, there = stats.compare_optima(b, a), stats.compare_optima(a, b)
+    assert back.z == pytest.approx(-there.z) and back.ratio == pytest.approx(1 / there.ratio)
+    assert stats.compare_optima(a, 2 * a).ratio == pytest.approx(1)
+
+
+def test_common_optimum_of_independent_runs():
+    rng = np.random.default_rng(4)
+    draw = lambda separation, t: stats.pilot(  # noqa: E731
+        simulate.gaussian_tasks(simulate.centres(2, separation), t, 5, 8, rng), 5)
+    same = [stats.common_optimum([draw(1.0, 200) for _ in range(4)]) for _ in range(100)]
+    assert np.mean([r.p_value < 0.05 for r in same]) < 0.15
+    assert np.mean([r.chi_square for r in same]) == pytest.approx(3, abs=1)
+    truth = simulate.gaussian_moments(5, 1.0).model(5).optimum
+    assert np.median([r.optimum for r in same]) == pytest.approx(truth, rel=0.1)
+    assert stats.common_optimum([draw(1.0, 5000), draw(0.5, 5000)]).p_value < 0.01
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: stats.moments(np.ones((3, 2))), r"shape \(3, 2\)"),
+    (lambda: stats.moments(np.ones((1, 2, 3))), "at least 2 tasks"),
+    (lambda: stats.moments(np.ones((4, 2, 1))), "2 queries"),
+    (lambda: stats.pilot(np.full((4, 2, 3), np.nan), 5), "24 are NaN"),
+    (lambda: stats.pilot(np.eye(4)[:, :, None].repeat(2, 2), 5), "do not vary"),
+    (lambda: stats.pilot(np.arange(16).reshape(4, 2, 2), 0), "shots = 0"),
+    (lambda: stats.pilot(np.arange(16).reshape(4, 2, 2), 5, 95), "level = 95"),
+    (lambda: stats.pilot(np.arange(8).reshape(2, 2, 2), 5), "at least 3 tasks"),
+    (lambda: stats.compare_optima(np.ones((3, 2, 2)), np.ones((4, 2, 2))), "same tasks"),
+    (lambda: stats.common_optimum([]), "0 runs"),
+    (lambda: stats.fit_variance([1, 2, 3], [1, 1, 1], [1, 1, 1], [1, 1, 1], 5), "at least 4 values"),
+    (lambda: stats.fit_variance([1, 2, 3, 4], [1] * 4, [1] * 4, [1, 1, 0, 1], 5), "not positive"),
+    (lambda: stats.best_queries(stats.VarianceModel(1, 1, 1, 1), [1, 2], [9, 1]), "the least is 1"),
+    (lambda: stats.best_queries(stats.VarianceModel(1, 1, 1, 1), [1, 2], [9]), "one length"),
+])
+def test_bad_input(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_values_by_class():
+    label = np.array([[0, 1, 0, 1], [1, 1, 0, 0]])
+    right = np.array([[True, False, False, True], [False, True, True, True]])
+    assert Record(right, label).by_class().tolist() == [[[1, 0], [0, 1]], [[1, 1], [0, 1]]]
+    with pytest.raises(InputError, match="different numbers"):
+        Record(right, np.array([[0, 1, 0, -1], [1, 1, 0, 0]])).by_class()
+
+
+def test_closed_pilots_share_their_images():
+    """Closed tasks of a small data set make α too small, by the variance of the closed mean."""
+    n, runs, rng = 30, 400, np.random.default_rng(5)
+    means = simulate.centres(2, 1.0)
+    truth = simulate.gaussian_moments(2, 1.0).model(2).alpha
+    pilots = [simulate.gaussian_pilot(means, n, 200, 2, 5, int(rng.integers(2**31))) for _ in range(runs)]
+    alpha = np.array([stats.moments(v).model(2).alpha for v in pilots])
+    mean = np.array([v.mean() for v in pilots])
+    lost = truth - alpha.mean()
+    assert lost > 4 * alpha.std() / np.sqrt(runs)
+    assert lost == pytest.approx(mean.var(), rel=0.5)
+
+
+def test_gaussian_tasks_are_those_of_the_index_form():
+    rng = np.random.default_rng(6)
+    x, labels = simulate.gaussian_classes(5000, rng)
+    drawn = sample_closed(labels, tasks=3000, ways=2, shots=3, queries=4)
+    here = simulate.nearest_mean(x[:, None], drawn)
+    there = simulate.gaussian_tasks(simulate.PAPER, 3000, 3, 4, rng)
+    assert here.shape == there.shape == (3000, 2, 4)
+    assert here.mean() == pytest.approx(there.mean(), abs=0.02)
+    difference = simulate.gaussian_tasks(simulate.PAPER, 500, 3, 4, rng, noise=1.0)
+    assert set(np.unique(difference)) == {-1, 0, 1} and difference.mean() > 0
+
+
+@pytest.fixture
+def bank(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.arange(8).repeat(60)
+    features = rng.normal(size=(480, 6)) + 1.2 * np.eye(8, 6)[labels]
+    np.savez(tmp_path / "f.npz", features=features, labels=labels)
+    return f"features:{tmp_path}/f.npz"
+
+
+def test_sweep_and_what_is_made_of_it(bank):
+    methods = [("none", "ncc"), ("none", "lr")]
+    trials = sizing.sweep([bank], methods, [1, 5], [1, 2, 5, 10, 20, 70], images=5000)
+    assert set(trials["method"]) == {"none NCC", "none LR", "none NCC − none LR"}
+    assert trials["queries"].max() == 20 and (trials.groupby(["shots", "queries"])["trial"].nunique() == 10).all()
+    first = trials[(trials["shots"] == 5) & (trials["queries"] == 5) & (trials["method"] == "none NCC")]
+    assert first["n_tasks"].tolist() == [9] * 10 or first["n_tasks"].between(8, 9).all()
+    curves = sizing.curve(trials)
+    assert (curves["error"] > 0).all() and curves["p_value"].between(0, 1).all()
+    least = sizing.minima(curves)
+    assert ((least["low"] <= least["best"]) & (least["best"] <= least["high"])).all()
+    runs = sizing.pilot_values([bank], methods, [1, 5], tasks=200, queries=5, runs=2)
+    values = runs[bank, 5, 0]
+    assert (values["none NCC − none LR"] == values["none NCC"] - values["none LR"]).all()
+    choices = sizing.recommended(curves, runs)
+    assert len(choices) == 12 and (choices["regret"] >= 1).all() and (choices["measured"] >= 1).all()
+    assert choices["regret"].median() < 1.2
+    table = sizing.regret_table(choices, ["method"], {"regret": "regret"})
+    assert table["runs"].tolist() == [4, 4, 4]
+    once = {key: v for key, v in runs.items() if key[2] == 0}
+    equal = sizing.equal_optima(once, [("none NCC", "none LR")])
+    assert len(equal) == 2 and (equal["holm"] >= equal["p"]).all()
+    pd.testing.assert_frame_equal(sizing.sweep([bank], methods, [1, 5], [1, 2, 5, 10, 20, 70], images=5000), trials)
+
+
+def test_parts_of_a_data_set_share_no_image(bank):
+    table, common = sizing.by_size(bank, ("none", "ncc"), 1, 2, queries=3)
+    assert table["images"].sum() == 480 and table["images"][0] == pytest.approx(240, abs=8)
+    assert common.freedom == 1
+    with pytest.raises(InputError, match="part 4 holds 2 tasks|at least 2 are needed"):
+        sizing.by_size(bank, ("none", "ncc"), 1, 4, queries=3)
+
+
+def test_regret_of_pilots_is_small_and_the_expected_model_guards_against_bad_luck():
+    table = sizing.gaussian_regrets([(2, 1.0, 5, 300), (5, 3.0, 1, 100)], runs=20, truth_tasks=20_000)
+    assert (table["regret"] >= 1).all()
+    closed = table[table["pilot"] == "closed"]
+    assert (closed.groupby(["ways", "values"])["regret"].median() <= 1.1).all()
+    assert table["regret"].quantile(0.95) < table["plain"].quantile(0.95)
+
+
+def test_claims_on_the_two_gaussians():
+    at = sizing.gaussian_optima([(1000, 1), (1000, 5), (1000, 20), (100_000, 5), (100_000, 20)]).set_index(["images", "shots"])
+    assert at.loc[(1000, 1), "best"] == 2 and at.loc[(1000, 1), "cost_of_one_query"] < 1.05
+    assert at.loc[(1000, 5), "Q*"] == at.loc[(100_000, 5), "Q*"]
+    assert at.loc[(1000, 20), "tasks"] == 2 and at.loc[(1000, 20), "cost_of_one_task"] < 1.05
+    assert at.loc[(100_000, 20), "tasks"] > 100 and at.loc[(100_000, 20), "cost_of_one_task"] > 5

@@ -50,6 +50,8 @@ rule notebook:
         data=DATA,
         released=lambda wildcards: RELEASED if wildcards.name in {"benchmark", "oops-audit"} else [],
         results=lambda wildcards: RESULTS if "datasets" in SETTINGS.get(wildcards.name, {}) else [],
+        # the pilot chapter finds in the cache what the chapter before it has evaluated
+        before=lambda wildcards: "_build/notebooks/sizing-tasks.ipynb" if wildcards.name == "pilot" else [],
     output:
         "_build/notebooks/{name}.ipynb",
     params:

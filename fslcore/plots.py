@@ -320,8 +320,9 @@ def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
     table : DataFrame
         Columns shots, method, ``rows``, optimum, low and high; an infinite end is drawn to the panel's edge.
     """
-    shots, names, methods = (list(table[c].unique()) for c in ("shots", rows, "method"))
-    figure, axes = plt.subplots(len(shots), 1, figsize=(6.4, 1.3 + 1.9 * len(shots)), sharex=True, squeeze=False)
+    shots, names, methods = (table[c].unique().tolist() for c in ("shots", rows, "method"))
+    size = (6.4, 1.3 + 1.9 * len(shots))
+    figure, axes = plt.subplots(len(shots), 1, figsize=size, sharex=True, squeeze=False, layout="constrained")
     finite = table[["optimum", "low", "high"]].replace(np.inf, np.nan)
     edge = 1.3 * np.nanmax(finite.to_numpy())
     for ax, s in zip(axes[:, 0], shots):

@@ -20,7 +20,7 @@ from .tasks import Tasks, sample_closed, sample_open
 
 __all__ = [
     "QUERIES", "by_method", "by_size", "common_optima", "curve", "equal_optima", "gaussian_curve", "gaussian_optima",
-    "gaussian_regrets", "minima", "pilot_values", "recommended", "regret_table", "sweep",
+    "gaussian_regrets", "holm", "minima", "pilot_values", "ratio_table", "recommended", "regret_table", "sweep",
 ]
 
 QUERIES = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 60, 100]
@@ -176,25 +176,23 @@ def recommended(curves: pd.DataFrame, runs: dict) -> pd.DataFrame:
 
 
 def regret_table(choices: pd.DataFrame, rows: list[str], regrets: dict[str, str]) -> pd.DataFrame:
-    """Medians of Q* and of the chosen Q, and median and 90 % quantile of the regrets, by the columns ``rows``.
+    """Median and 90 % quantile of regrets, by the columns ``rows``, for closed and open pilots.
 
     Parameters
     ----------
     choices : DataFrame
-        From `recommended` or `gaussian_regrets`.
+        From `recommended` or `gaussian_regrets`, with a column ``pilot``.
     rows : list of str
         Columns that name a row.
     regrets : dict
         Column of ``choices`` → how the table calls it.
     """
-    groups = choices.groupby(rows, sort=False)
-    out = groups[["optimum", "chosen"]].median().round({"optimum": 1}).astype({"chosen": int})
-    out = out.rename(columns={"optimum": "Q*", "chosen": "Q chosen"})
-    out["Q*"] = out["Q*"].map(lambda q: "∞" if np.isinf(q) else f"{q:.1f}")
+    groups = choices.groupby([*rows, "pilot"])
+    out = {}
     for column, name in regrets.items():
-        out[f"{name}, median"] = groups[column].median().map("{:.2f}".format)
-        out[f"{name}, 90 %"] = groups[column].quantile(0.9).map("{:.2f}".format)
-    return out.assign(runs=groups.size())
+        middle, high = (groups[column].quantile(q).map("{:.2f}".format) for q in (0.5, 0.9))
+        out[f"{name}: median (90 %)"] = middle + " (" + high + ")"
+    return pd.DataFrame(out).unstack("pilot").reindex(choices.drop_duplicates(rows).set_index(rows).index)
 
 
 def equal_optima(runs: dict, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
@@ -203,15 +201,31 @@ def equal_optima(runs: dict, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        dataset, shots, first, second, ratio of Q*, z, p, and p after Holm's correction for all rows.
+        dataset, shots, first, second, ratio of Q*, z, p, and ``cost``: the variance of the first at the
+        Q* of the second over its least, by the expected model and for many tasks.
     """
     rows = []
     for (dataset, shots, _), values in runs.items():
         for first, second in pairs:
             r = stats.compare_optima(values[first], values[second])
-            rows.append((dataset, shots, first, second, r.ratio, r.z, r.p_value))
-    table = pd.DataFrame(rows, columns=["dataset", "shots", "first", "second", "ratio", "z", "p"])
-    return table.assign(holm=multipletests(table["p"], method="holm")[1])
+            model, other = (stats.pilot(values[name], shots).expected for name in (first, second))
+            at = np.array([other.optimum, model.optimum])
+            there, least = model.variance(at, 1 / (shots + at))
+            rows.append((dataset, shots, first, second, r.ratio, r.z, r.p_value, there / least))
+    return pd.DataFrame(rows, columns=["dataset", "shots", "first", "second", "ratio", "z", "p", "cost"])
+
+
+def ratio_table(tests: pd.DataFrame, rows: list[str], level: float = 0.95) -> pd.DataFrame:
+    """Ratios of Q* by ``rows`` and data set, '*' where different from 1 after Holm's correction for all tests."""
+    tests = tests.assign(star=np.where(holm(tests["p"]) < 1 - level, " *", ""))
+    tests["cell"] = tests["ratio"].map("{:.2f}".format) + tests["star"]
+    out = tests.pivot(index=rows, columns="dataset", values="cell")
+    return out.reindex(columns=tests["dataset"].unique(), index=tests.drop_duplicates(rows).set_index(rows).index)
+
+
+def holm(p: pd.Series) -> np.ndarray:
+    """p-values after Holm's correction for all of them together."""
+    return multipletests(p, method="holm")[1]
 
 
 def common_optima(runs: dict) -> pd.DataFrame:
@@ -220,7 +234,7 @@ def common_optima(runs: dict) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        method, shots, number of data sets, the common Q*, chi-square, p, and p after Holm's correction.
+        method, shots, number of data sets, the common Q*, chi_square and p.
     """
     pilots: dict[tuple[str, int], list[stats.Pilot]] = {}
     for (_, shots, _), values in runs.items():
@@ -230,8 +244,7 @@ def common_optima(runs: dict) -> pd.DataFrame:
     for (method, shots), group in pilots.items():
         r = stats.common_optimum(group)
         rows.append((method, shots, len(group), r.optimum, r.chi_square, r.p_value))
-    table = pd.DataFrame(rows, columns=["method", "shots", "data sets", "Q*", "chi_square", "p"])
-    return table.assign(holm=multipletests(table["p"], method="holm")[1])
+    return pd.DataFrame(rows, columns=["method", "shots", "data sets", "Q*", "chi_square", "p"])
 
 
 def by_size(
@@ -269,13 +282,13 @@ def by_size(
 
 def gaussian_regrets(
     regimes: list[tuple[int, float, int, int]], *, queries: int = 15, tasks: int = 600, runs: int = 50,
-    truth_tasks: int = 40_000, seed: int = 0,
+    truth_numbers: int = 10_000_000, seed: int = 0,
 ) -> pd.DataFrame:
     """Regret of pilots on Gaussian classes, for one method and for the difference of two.
 
     The method is the nearest mean; the second one, for the difference, sees the same images with
-    noise added. Variances are those of Q = 1, 2, … with whole numbers of tasks, from the moments of a
-    long run of fresh tasks: for these the variance of a task is exactly α + β/(SQ).
+    noise added. Variances are those of Q = 1, 2, … with whole numbers of tasks: for fresh tasks, the variance
+    of a task is exactly α + β/(SQ). α and β are integrals for one method on two classes, else from a long run.
 
     Parameters
     ----------
@@ -285,21 +298,25 @@ def gaussian_regrets(
         Of a closed pilot; an open pilot has as many tasks as the images allow.
     runs : int
         Pilots of each kind, each on fresh images.
-    truth_tasks : int
-        Tasks of the long run.
+    truth_numbers : int
+        Numbers drawn for the long run, which has 50 queries a class.
 
     Returns
     -------
     DataFrame
         A row a run: ways, separation, shots, n, values ('one method', 'difference'), pilot ('closed',
-        'open'), truth (Q* of the long run), optimum, low, high, chosen (Q), regret, plain (regret of the Q
+        'open'), truth (the true Q*), optimum, low, high, chosen (Q), regret, plain (regret of the Q
         chosen by the plain estimates in place of the expected model).
     """
     rows = []
     for (ways, separation, shots, n), (kind, noise) in product(regimes, [("one method", 0.0), ("difference", 0.5)]):
         rng = np.random.default_rng([seed, ways, int(100 * separation), shots, n, int(noise > 0)])
         means = simulate.centres(ways, separation)
-        truth = stats.moments(simulate.gaussian_tasks(means, truth_tasks, shots, 20, rng, noise)).model(shots)
+        if ways == 2 and not noise:
+            truth = simulate.gaussian_moments(shots, separation).model(shots)
+        else:
+            long = truth_numbers // (means.size * (shots + 50))
+            truth = stats.moments(simulate.gaussian_tasks(means, long, shots, 50, rng, noise)).model(shots)
         grid = np.arange(1, n // 2 - shots + 1)
         count = n // (shots + grid)
         variance = truth.variance(grid, count)

@@ -268,11 +268,13 @@ def test_sweep_and_what_is_made_of_it(bank):
     choices = sizing.recommended(curves, runs)
     assert len(choices) == 12 and (choices["regret"] >= 1).all() and (choices["measured"] >= 1).all()
     assert choices["regret"].median() < 1.2
-    table = sizing.regret_table(choices, ["method"], {"regret": "regret"})
-    assert table["runs"].tolist() == [4, 4, 4]
+    table = sizing.regret_table(choices.assign(pilot="closed"), ["method"], {"regret": "r"})
+    assert table.shape == (3, 1) and table.index[2] == "none NCC − none LR"
     once = {key: v for key, v in runs.items() if key[2] == 0}
     equal = sizing.equal_optima(once, [("none NCC", "none LR")])
-    assert len(equal) == 2 and (equal["holm"] >= equal["p"]).all()
+    assert len(equal) == 2 and (equal["cost"] >= 1 - 1e-12).all() and (sizing.holm(equal["p"]) >= equal["p"]).all()
+    stars = sizing.ratio_table(equal.assign(ratio=[1.5, 0.25], p=[0.01, 0.9]), ["shots"])
+    assert stars[bank].tolist() == ["1.50 *", "0.25"]
     pd.testing.assert_frame_equal(sizing.sweep([bank], methods, [1, 5], [1, 2, 5, 10, 20, 70], images=5000), trials)
 
 
@@ -285,7 +287,7 @@ def test_parts_of_a_data_set_share_no_image(bank):
 
 
 def test_regret_of_pilots_is_small_and_the_expected_model_guards_against_bad_luck():
-    table = sizing.gaussian_regrets([(2, 1.0, 5, 300), (5, 3.0, 1, 100)], runs=20, truth_tasks=20_000)
+    table = sizing.gaussian_regrets([(2, 1.0, 5, 300), (5, 3.0, 1, 100)], runs=20, truth_numbers=2_000_000)
     assert (table["regret"] >= 1).all()
     closed = table[table["pilot"] == "closed"]
     assert (closed.groupby(["ways", "values"])["regret"].median() <= 1.1).all()

@@ -255,7 +255,7 @@ def variance_curve(measured: pd.DataFrame, models: dict[str, np.ndarray]) -> plt
                 label="measured ± 2 standard errors")
     _log_queries(ax)
     ax.set(yscale="log", ylabel="variance of the mean accuracy (points²)")
-    _plain_ticks(ax.yaxis)
+    _plain_ticks(ax.yaxis, (1, 2, 3, 4, 5, 7))
     ax.legend(fontsize=10)
     return figure
 
@@ -281,6 +281,7 @@ def variance_panels(groups: dict[str, dict[str, pd.DataFrame]]) -> plt.Figure:
         for ax in (left, right):
             _log_queries(ax)
             _plain_ticks(ax.yaxis)
+            ax.set_xlabel("queries a class, Q" if left is axes[-1, 0] else "")
     return figure
 
 
@@ -305,10 +306,9 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
         right.set(yscale="log", ylabel="tasks, T", title=f"{s} shot{'s' * (s > 1)}")
         for ax in (left, right):
             _log_queries(ax)
-            ax.label_outer()
             _plain_ticks(ax.yaxis)
             ax.set_xlabel("queries a class, Q" if s == shots[-1] else "")
-    axes[0, 1].legend(fontsize=9)
+    axes[-1, 1].legend(fontsize=9, loc="lower left")
     return figure
 
 
@@ -344,8 +344,8 @@ def _log_queries(ax: plt.Axes) -> None:
     _plain_ticks(ax.xaxis)
 
 
-def _plain_ticks(axis) -> None:
-    """Ticks at 1, 2, 5, 10, … as plain numbers on a logarithmic axis."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+def _plain_ticks(axis, digits: tuple[int, ...] = (1, 2, 5)) -> None:
+    """Ticks at these digits times powers of ten, as plain numbers on a logarithmic axis."""
+    axis.set_major_locator(LogLocator(subs=digits))
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -294,7 +294,8 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
         Of one method: dataset, shots, queries, half_width (points), n_tasks. The least half-width is circled.
     """
     shots = curves["shots"].unique().tolist()
-    figure, axes = plt.subplots(len(shots), 2, figsize=(6.8, 3.0 * len(shots)), sharex=True, squeeze=False)
+    size = (6.8, 0.6 + 2.9 * len(shots))
+    figure, axes = plt.subplots(len(shots), 2, figsize=size, sharex=True, squeeze=False, layout="constrained")
     for (left, right), s in zip(axes, shots):
         for i, (name, part) in enumerate(curves[curves["shots"] == s].groupby("dataset", sort=False)):
             look = dict(color=COLOURS[i], marker=MARKERS[i], markersize=4, linewidth=1, label=name)
@@ -308,7 +309,7 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
             _log_queries(ax)
             _plain_ticks(ax.yaxis)
             ax.set_xlabel("queries a class, Q" if s == shots[-1] else "")
-    axes[-1, 1].legend(fontsize=9, loc="lower left")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=10)
     return figure
 
 

@@ -42,8 +42,8 @@ def nearest_mean_accuracy(x: np.ndarray, tasks: Tasks) -> np.ndarray:
 
 def nearest_mean(x: np.ndarray, tasks: Tasks) -> np.ndarray:
     """(T, K, Q) whether the nearest class mean is right, on data ``x`` (N, D); classes of equal size."""
-    support, query = (x[index].reshape(len(tasks), tasks.ways, -1, x.shape[1]) for index in (tasks.support, tasks.query))
-    return _nearest(support, query)
+    shape = (len(tasks), tasks.ways, -1, x.shape[1])
+    return _nearest(x[tasks.support].reshape(shape), x[tasks.query].reshape(shape))
 
 
 def _nearest(support: np.ndarray, query: np.ndarray) -> np.ndarray:
@@ -135,7 +135,8 @@ def gaussian_pilot(
     rng = np.random.default_rng(seed)
     ways, dimensions = means.shape
     x = rng.normal(np.repeat(means, n, axis=0))
-    drawn = sample_closed(np.repeat(np.arange(ways), n), tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed)
+    labels = np.repeat(np.arange(ways), n)
+    drawn = sample_closed(labels, tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed)
     values = nearest_mean(x, drawn).astype(np.int8)
     return values - nearest_mean(x + rng.normal(0, noise, x.shape), drawn) if noise else values
 

@@ -97,7 +97,8 @@ def test_moments_are_unbiased_for_accuracies_and_for_differences():
         (a.astype(int), 0.5 * 2 / 3 + 0.25, 0.25 * var_hard, 0.25 * var_class),
         (a.astype(int) - b, -0.2 * 2 / 3 + 0.1, 0.04 * var_hard, (0.25 + 0.09) * var_class),
     ):
-        truth = {"mean": mean, "m2": mean**2 + wide + own, "m3": (k - 1) / k * (mean**2 + wide), "squared_mean": mean**2}
+        m2, m3 = mean**2 + wide + own, (k - 1) / k * (mean**2 + wide)
+        truth = {"mean": mean, "m2": m2, "m3": m3, "squared_mean": mean**2}
         found = [stats.moments(v) for v in x]
         for name, expected in truth.items():
             estimates = np.array([getattr(m, name) for m in found])
@@ -142,7 +143,7 @@ def test_equation_10():
     assert exact.r_squared == pytest.approx(1) and exact.p_value == pytest.approx(1)
 
 
-@pytest.mark.parametrize("alpha, beta, optimum", [(0.0, 1.0, np.inf), (-0.1, 1.0, np.inf), (0.1, 0.0, 0.0), (0.0, 0.0, np.nan)])
+@pytest.mark.parametrize("alpha, beta, optimum", [(0, 1, np.inf), (-0.1, 1, np.inf), (0.1, 0, 0), (0, 0, np.nan)])
 def test_where_there_is_no_finite_optimum(alpha, beta, optimum):
     model = stats.VarianceModel(alpha, beta, 0.1, 5)
     assert model.optimum == pytest.approx(optimum, nan_ok=True)
@@ -295,7 +296,8 @@ def test_regret_of_pilots_is_small_and_the_expected_model_guards_against_bad_luc
 
 
 def test_claims_on_the_two_gaussians():
-    at = sizing.gaussian_optima([(1000, 1), (1000, 5), (1000, 20), (100_000, 5), (100_000, 20)]).set_index(["images", "shots"])
+    settings = [(1000, 1), (1000, 5), (1000, 20), (100_000, 5), (100_000, 20)]
+    at = sizing.gaussian_optima(settings).set_index(["images", "shots"])
     assert at.loc[(1000, 1), "best"] == 2 and at.loc[(1000, 1), "cost_of_one_query"] < 1.05
     assert at.loc[(1000, 5), "Q*"] == at.loc[(100_000, 5), "Q*"]
     assert at.loc[(1000, 20), "tasks"] == 2 and at.loc[(1000, 20), "cost_of_one_task"] < 1.05

@@ -1,4 +1,4 @@
-"""How fast: batched learners against one task at a time, and drawing tasks from millions of images.
+"""How fast: batched learners against one task at a time, drawing tasks from millions of images, resampling.
 
     python benchmarks/bench.py [--threads 2]
 
@@ -35,6 +35,7 @@ from fslcore.backbones import Backbone, GlyphConv  # noqa: E402
 from fslcore.bank import Bank  # noqa: E402
 from fslcore.evaluate import evaluate  # noqa: E402
 from fslcore.learners import FineTune, LogisticRegression, NearestCentroid  # noqa: E402
+from fslcore.stats import three_intervals  # noqa: E402
 from fslcore.tasks import sample_closed  # noqa: E402
 
 torch.set_num_threads(options.threads)
@@ -118,6 +119,30 @@ def compare(what: str, ours, ours_tasks, theirs, theirs_tasks, target: float | N
           f"{100 * (a[:n] == b[:n]).mean():>9.3f} %", flush=True)
 
 
+def resampling() -> None:
+    """Intervals for new images on 2,000 images: 10 groups left out in turn, 3,000 tasks each, or one run of as many."""
+    rng = np.random.default_rng(1)
+    x = np.maximum(rng.normal(0, 0.28, (20, 1, 512)) + rng.normal(size=(20, 100, 512)), 0).reshape(-1, 512)
+    bank = Bank(torch.from_numpy(x.astype(np.float32)), np.arange(20).repeat(100), "")
+    group = np.arange(2000) % 10
+    print(f"{'2,000 images, 30,000 tasks in all':<44}{'10 runs':>9}{'one run':>10}{'interval':>10}   seconds")
+    for learner in (NearestCentroid(), LogisticRegression()):
+        times = []
+        for _ in range(2):
+            start = time.perf_counter()
+            for g in range(10):
+                kept = np.flatnonzero(group != g)
+                tasks = sample_closed(bank.labels[kept], tasks=3000, seed=g)
+                evaluate(learner, Bank(bank.data[kept], bank.labels[kept], ""), tasks)
+            ten = time.perf_counter()
+            tasks = sample_closed(bank.labels, tasks=30_000)
+            record = evaluate(learner, bank, tasks)
+            one = time.perf_counter()
+            three_intervals(record.correct, tasks.support, tasks.query, bank.labels)
+            times.append((ten - start, one - ten, time.perf_counter() - one))
+        print(f"{learner.name:<44}{times[-1][0]:>9.1f}{times[-1][1]:>10.1f}{times[-1][2]:>10.1f}", flush=True)
+
+
 def main() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning)
     print(f"Python {platform.python_version()}, torch {torch.__version__}, {options.threads} threads, "
@@ -149,6 +174,7 @@ def main() -> None:
     n, seconds, megabytes = map(float, out.split())
     print(f"open tasks from 7.7 million labels: {n:,.0f} in {seconds:.2f} s ({n / seconds:,.0f}/s), "
           f"peak {megabytes:,.0f} MB")
+    resampling()
     if options.chunks:
         for learner in (LogisticRegression(), NearestCentroid()):
             for chunk in (16, 32, 64, 128, 256, 512):

@@ -20,6 +20,11 @@ ROUNDS = 5
 SHAPE = {"images": (5, 20), "classes": (100, 1)}  # worlds and test sets of each, a round
 
 
+def seed(number: int, new: str) -> int:
+    """Of the random streams of a regime."""
+    return 2 * number + (new == "classes")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--stored", action="store_true", help="gather what is at hand, compute nothing")
@@ -31,8 +36,9 @@ def main() -> None:
             for new, (worlds, sets) in SHAPE.items():
                 path = CACHE / "coverage" / f"{number}-{new}-{part}.parquet"
                 if not path.is_file() and not only_stored:
-                    seed = 2 * number + (new == "classes")
-                    table = coverage.replicates(regime, new, worlds, sets, seed=seed, first=part * worlds)
+                    table = coverage.replicates(
+                        regime, new, worlds, sets, seed=seed(number, new), first=part * worlds
+                    )
                     replace_file(path, table.to_parquet)
                     print(part, regime, new, flush=True)
                 if path.is_file():

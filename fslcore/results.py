@@ -6,8 +6,6 @@ format a user may bring and notes every choice it took, so that a report can sta
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -17,7 +15,6 @@ import numpy as np
 import pandas as pd
 import scipy.stats
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.power import TTestPower
 
 from . import stats
 from .errors import InputError
@@ -374,9 +371,8 @@ def comparisons(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         for a, b in combinations(grid, 2):
             d = (grid[a] - grid[b]).round(DIGITS).to_numpy()
             r = stats.paired_interval(d, np.zeros_like(d), level)
-            p = scipy.stats.ttest_1samp(d, 0).pvalue if np.ptp(d) else float(d[0] == 0)
             apart = stats.compare(closed[a], closed[b]) != 0
-            rows.append((setting, a, b, r.n_tasks, r.mean, r.half_width, d.std(ddof=1), p, apart))
+            rows.append((setting, a, b, r.n_tasks, r.mean, r.half_width, d.std(ddof=1), r.p_value, apart))
     columns = ["setting", "a", "b", "tasks", "difference", "half_width", "sd", "p", "unpaired"]
     out = pd.DataFrame(rows, columns=columns)
     for name, method in (("holm", "holm"), ("bh", "fdr_bh")):
@@ -529,7 +525,7 @@ def tasks_for_width(effect: float, level: float = 0.95) -> int | None:
     int or None
         None where it is beyond a million, as for an effect of 0.
     """
-    return _smallest(lambda t: scipy.stats.t.ppf((1 + level) / 2, t - 1) / np.sqrt(t) < abs(effect))
+    return stats.smallest(lambda t: scipy.stats.t.ppf((1 + level) / 2, t - 1) / np.sqrt(t) < abs(effect), 2, MOST)
 
 
 def tasks_for_power(effect: float, level: float = 0.95, power: float = 0.8) -> int | None:
@@ -537,17 +533,7 @@ def tasks_for_power(effect: float, level: float = 0.95, power: float = 0.8) -> i
 
     Parameters and result as for `tasks_for_width`; the test is made at 1 - ``level``.
     """
-    return _smallest(lambda t: TTestPower().power(abs(effect), t, 1 - level) >= power)
-
-
-def _smallest(enough: Callable[[int], bool]) -> int | None:
-    """Smallest T from 2 to `MOST` that is enough, where every larger one is too."""
-    high = 2
-    while not enough(high):
-        if high >= MOST:
-            return None
-        high = min(2 * high, MOST)
-    return bisect_left(range(high), True, lo=max(2, high // 2), key=enough)
+    return stats.smallest(lambda t: stats.power(effect, 1 / np.sqrt(t), t - 1, level) >= power, 2, MOST)
 
 
 def needed(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:

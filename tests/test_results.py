@@ -169,7 +169,7 @@ def test_files_that_are_no_tables(tmp_path, text, message):
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (["none.csv"], "no file"),
+    (["none.csv"], "no such file"),
     (["mine.xlsx"], ".parquet and .csv are allowed"),
     (["mine.csv", "-o", "out.pdf"], "output = out.pdf; a name that ends in .html"),
     (["mine.csv", "--level", "95"], "parameter level = 95.0; 0.5..0.999"),

@@ -6,12 +6,12 @@ from .sizing import (
     CommonOptimum, Moments, OptimumRatio, Pilot, VarianceFit, VarianceModel, best_queries, common_optimum,
     compare_optima, fit_variance, moments, pilot, task_count,
 )
-from .planning import Plan, detectable, plan, power
+from .planning import Plan, detectable, plan, power, smallest
 from .targets import ThreeIntervals, three_intervals
 
 __all__ = [
     "CONCLUSION", "CommonOptimum", "Interval", "Moments", "OptimumRatio", "Pilot", "Plan", "ThreeIntervals",
     "VarianceFit", "VarianceModel", "best_queries", "closed_interval", "common_optimum", "compare",
     "compare_optima", "conclusions", "detectable", "fit_variance", "moments", "open_interval",
-    "paired_interval", "pilot", "plan", "power", "task_count", "three_intervals",
+    "paired_interval", "pilot", "plan", "power", "smallest", "task_count", "three_intervals",
 ]

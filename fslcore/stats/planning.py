@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +13,7 @@ from scipy import optimize, stats
 from ..errors import InputError
 from .targets import ThreeIntervals
 
-__all__ = ["Plan", "detectable", "plan", "power"]
+__all__ = ["Plan", "detectable", "plan", "power", "smallest"]
 
 
 def power(difference: float, standard_error: float, df: float = np.inf, level: float = 0.95) -> float:
@@ -64,6 +66,16 @@ def detectable(standard_error: float, df: float = np.inf, *, chance: float = 0.8
     limit = stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(chance, df)
     root = optimize.brentq(lambda x: power(x, 1.0, df, level) - chance, 1e-6, 2 * limit + 10)
     return root * standard_error
+
+
+def smallest(enough: Callable[[int], bool], least: int, most: int | None = None) -> int | None:
+    """The smallest whole number from ``least`` on that is enough, where every larger one is too; None beyond ``most``."""
+    low, high = least, least
+    while not enough(high):
+        if most is not None and high >= most:
+            return None
+        low, high = high, 2 * high if most is None else min(2 * high, most)
+    return bisect_left(range(high), True, lo=low, key=enough)
 
 
 def _check_chance(chance: float, level: float) -> None:
@@ -126,21 +138,16 @@ def plan(
         raise InputError(f"difference = {difference}; a number other than 0 is allowed")
     _check_chance(chance, level)
 
-    def enough(variance: float, least: int, df) -> int:
+    def size(variance: float, least: int, df: Callable[[int], float]) -> int:
         """The smallest size at which a variance of variance/size lets the difference be told."""
-        low, high = least - 1, least
-        while variance > 0 and power(difference, math.sqrt(variance / high), df(high), level) < chance:
-            low, high = high, 2 * high
-        while high - low > 1 and variance > 0:
-            middle = (low + high) // 2
-            told = power(difference, math.sqrt(variance / middle), df(middle), level) >= chance
-            low, high = (low, middle) if told else (middle, high)
-        return high
+        return smallest(
+            lambda n: variance == 0 or power(difference, math.sqrt(variance / n), df(n), level) >= chance, least
+        )
 
-    needed = enough(pilot.class_variance * classes, ways + 1, lambda c: c - 1) if pilot.class_variance < np.inf else None
+    needed = size(pilot.class_variance * classes, ways + 1, lambda c: c - 1) if pilot.class_variance < np.inf else None
     by_image = (pilot.images.half_width / stats.norm.ppf((1 + pilot.images.level) / 2)) ** 2 - pilot.sampling_variance
     return Plan(
-        enough(pilot.sampling_variance * pilot.closed.n_tasks, 2, lambda t: t - 1),
-        enough(max(by_image, 0.0) * images, shots + 2, lambda n: n * classes - 1),
+        size(pilot.sampling_variance * pilot.closed.n_tasks, 2, lambda t: t - 1),
+        size(max(by_image, 0.0) * images, shots + 2, lambda n: n * classes - 1),
         needed,
     )

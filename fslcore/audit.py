@@ -13,12 +13,13 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import stats as scipy_stats
 
-from . import report, stats
+from . import report, simulate, stats
 from .plots import CAP
 
-__all__ = ["Evidence", "VERDICTS", "audit", "gaussian_moments"]
+__all__ = ["Evidence", "VERDICTS", "audit"]
 
 VERDICTS = {True: "holds", False: "differs", None: "cannot be checked here"}
 CHECKS: dict[str, Callable] = {}
@@ -387,47 +388,17 @@ def _inversions(said: str, e: Evidence):
 # ---- section 4: sizing tasks, on the paper's two Gaussian classes
 
 
-@cache
-def gaussian_moments(shots: int) -> tuple[float, float, float]:
-    """m1, m2 and m3 (OOPS, appendix A) of the nearest class mean on N(-1, 1) and N(1, 1), by quadrature.
-
-    The threshold between the two support means is N(0, 1/(2S)); the means are in the right order
-    with probability Φ(√(2S)), independently of it.
-
-    Parameters
-    ----------
-    shots : int
-        S, support points a class.
-    """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
-    t, w = nodes / np.sqrt(2 * shots), weights / weights.sum()
-    right = scipy_stats.norm.cdf(np.sqrt(2 * shots))
-    of_class = np.stack([scipy_stats.norm.cdf(1 + t), scipy_stats.norm.cdf(1 - t)])  # accuracy given the support
-    both_orders = [(right, of_class), (1 - right, 1 - of_class)]
-    m1 = sum(p * (mu.mean(axis=0) @ w) for p, mu in both_orders)
-    m2 = sum(p * ((mu**2).mean(axis=0) @ w) for p, mu in both_orders)
-    m3 = sum(p * ((mu[0] * mu[1] / 2) @ w) for p, mu in both_orders)
-    return float(m1), float(m2), float(m3)
-
-
 SHOTS = range(1, 51)
 
 
-def _alpha_beta(shots: int) -> tuple[float, float]:
-    m1, m2, m3 = gaussian_moments(shots)
-    return m2 / 2 + m3 - m1**2, shots * (m1 - m2) / 2
+@cache
+def _model(shots: int) -> stats.VarianceModel:
+    return simulate.gaussian_moments(shots).model(shots)
 
 
-def _optimum(shots: int) -> float:
-    """Q* = √(β/α)."""
-    alpha, beta = _alpha_beta(shots)
-    return float(np.sqrt(beta / alpha))
-
-
-def _variance(shots: int, queries: np.ndarray) -> np.ndarray:
+def _variance(shots: int, queries: ArrayLike) -> np.ndarray | float:
     """Variance over tasks of the accuracy on 2 × Q queries (OOPS, appendix A)."""
-    alpha, beta = _alpha_beta(shots)
-    return alpha + beta / shots / queries
+    return _model(shots).variance(queries, 1)
 
 
 def _best(shots: int, images: int) -> tuple[int, int]:
@@ -459,7 +430,7 @@ def _variance_formula(said: str, e: Evidence):
 @_claim
 def _alpha_positive(said: str, e: Evidence):
     expected = _simulated(1, np.random.default_rng(0)).mean(axis=0).var()
-    alpha = [_alpha_beta(s)[0] for s in SHOTS]
+    alpha = [_model(s).alpha for s in SHOTS]
     given = (
         "α is the variance over supports of a task's expected accuracy, so it is never negative, with nothing assumed: "
         f"on the Gaussian classes at 1 shot α is {alpha[0]:.4f}, and that variance, simulated, {expected:.4f}"
@@ -469,7 +440,7 @@ def _alpha_positive(said: str, e: Evidence):
 
 @_claim
 def _beta_positive(said: str, e: Evidence):
-    beta = [_alpha_beta(s)[1] for s in SHOTS]
+    beta = [_model(s).beta for s in SHOTS]
     given = (
         f"on the Gaussian classes β is {min(beta):.3f} or more for {SHOTS[0]} to {SHOTS[-1]} shots; "
         "m2 < m1 unless every support gives accuracy 0 or 1"
@@ -479,14 +450,14 @@ def _beta_positive(said: str, e: Evidence):
 
 @_claim
 def _q_star_shots(said: str, e: Evidence):
-    best = [_optimum(s) for s in SHOTS]
+    best = [_model(s).optimum for s in SHOTS]
     some = ", ".join(f"{best[s - 1]:.1f} at {s}" for s in (1, 5, 10, 20))
     return f"√(β/α) on the Gaussian classes: {some} shots", bool((np.diff(best) > 0).all())
 
 
 @_claim
 def _q_star_images(said: str, e: Evidence):
-    fixed, found, cost = round(_optimum(5)), [], []
+    fixed, found, cost = round(_model(5).optimum), [], []
     for images in (250, 500, 1000, 4000):
         queries, tasks = _best(5, images)
         found.append(f"{queries} of {images:,}")

@@ -82,16 +82,6 @@ def test_the_evidence_decides_and_not_the_claim(monkeypatch):
     assert (rows[[*widths, "dtd-closed-conclusive"]] == "differs").all()
 
 
-def test_gaussian_moments_are_those_of_simulated_tasks():
-    rng = np.random.default_rng(0)
-    for shots, queries in ((1, 2), (5, 4)):
-        x, labels = simulate.gaussian_classes(300_000, rng)
-        tasks = sample_open(labels, ways=2, shots=shots, queries=queries)
-        accuracy = simulate.nearest_mean_accuracy(x, tasks)
-        assert accuracy.mean() == pytest.approx(audit.gaussian_moments(shots)[0], abs=0.003)
-        assert accuracy.var() == pytest.approx(audit._variance(shots, queries), rel=0.03)
-
-
 def made_up(rng, equal):
     parts = []
     for dataset in sorted(report.printed(2)["dataset"].unique()):

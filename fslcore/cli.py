@@ -59,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         add.add_argument(f"--{name}", type=int, default=default, help=f"({default})")
     add.add_argument("--ft-tasks", type=int, help="closed tasks of fine-tuning, where fewer than the others")
     add.add_argument("--ft-open", type=int, help="at most so many open tasks of fine-tuning (all)")
+    add.add_argument("--intervals", action="store_true", help="print what the closed tasks say of these images, new images, new classes")
     add.set_defaults(command=_evaluate)
 
     add = commands.add_parser("fetch", help="download results that others have released, checked by SHA-256")
@@ -138,6 +139,13 @@ def _evaluate(options: argparse.Namespace) -> None:
                   f"mean accuracy {table.accuracy.mean():.2f} %", flush=True)
             tables.append(table)
     evaluate.write_table(pd.concat(tables), options.output)
+    if options.intervals:
+        from . import targets
+
+        found = targets.queries(
+            [options.dataset], [options.backbone], options.learners, tasks=options.tasks, groups=targets.GROUPS, **shape
+        )
+        print(targets.shown(targets.intervals(found)).to_string())
 
 
 def _fetch(options: argparse.Namespace) -> None:

@@ -13,6 +13,7 @@ from .report import label
 
 __all__ = ["coverage_table", "intervals", "needs", "pairs", "plan_table", "queries", "reach", "shown", "verdicts"]
 
+GROUPS = ["family", "author"]  # facts of the embedded images that make those alike in one dependent
 TARGETS = {"closed": "these images", "images": "new images", "classes": "new classes"}
 
 

@@ -113,6 +113,10 @@ def test_evaluate(tmp_path, capsys, arguments, message):
     assert message in capsys.readouterr().err and not (tmp_path / "t.csv").exists()
     assert cli.main([*command, "--tasks", "5"]) == 0
     assert len((tmp_path / "t.csv").read_text().splitlines()) == 1 + 2 * (5 + 4)
+    capsys.readouterr()
+    assert cli.main([*command, "--tasks", "40", "--intervals"]) == 0
+    out = capsys.readouterr().out
+    assert "± new images" in out and "± new classes" in out and "none LR" in out
 
 
 def test_list_names_everything(capsys):

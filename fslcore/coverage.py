@@ -20,7 +20,10 @@ from .evaluate import evaluate
 from .paths import DATA
 from .tasks import Tasks, sample_closed, sample_open
 
-__all__ = ["REGIMES", "Regime", "check_plan", "correct", "draw", "load", "replicates", "summary", "width_ratios", "world"]
+__all__ = [
+    "REGIMES", "Regime", "check_plan", "correct", "draw", "from_population", "load", "names",
+    "population_summary", "replicates", "summary", "width_ratios", "world",
+]
 
 WAYS, DIMENSIONS, USUAL_TASKS = 5, 16, 600
 QUERIES = (1, 2, 3, 5, 8, 15)  # of the open intervals
@@ -137,9 +140,81 @@ def replicates(regime: Regime, new: str, worlds: int, sets: int, *, seed: int = 
     return pd.DataFrame(rows)
 
 
-def load() -> pd.DataFrame:
-    """The replicates that ship with the book (``data/coverage/build.py``)."""
-    return pd.read_parquet(DATA / "coverage" / "replicates.parquet")
+def from_population(
+    population: Bank, new: str, worlds: int, sets: int, *, classes: int, images: int, shots: int, seed: int = 0
+) -> pd.DataFrame:
+    """The same on real images: test sets drawn from a large data set, over all of which the mean is the truth.
+
+    Parameters
+    ----------
+    population : Bank
+        Features of the large data set, for NCC.
+    new : str
+        'images': each world is a choice of classes, and its test sets differ in their images. 'classes': every
+        test set has its own classes.
+    worlds, sets : int
+        Worlds, and test sets of each (1 for 'classes').
+    classes, images, shots : int
+        C, images of each class and S of a test set.
+    seed : int
+        World w has the random stream (seed, w).
+
+    Returns
+    -------
+    DataFrame
+        One row a test set: world, ``truth`` and ``mean``, with half-widths ``images_half`` and
+        ``classes_half``, and ``usual_mean`` with ``usual_half`` over the first 600 tasks; percent.
+    """
+    rows, truth = [], None
+    for number in range(worlds):
+        rng = np.random.default_rng([seed, number])
+        for repeat in range(sets):
+            if repeat == 0:
+                chosen = rng.permutation(np.unique(population.labels))[:classes]
+            if truth is None or (new == "images" and repeat == 0):
+                all_of = np.isin(population.labels, chosen) if new == "images" else np.ones(len(population), bool)
+                truth = _mean(_part(population, np.flatnonzero(all_of)), shots, 20_000, seed).mean()
+            rows_of = [rng.permutation(np.flatnonzero(population.labels == c))[:images] for c in chosen]
+            bank = _part(population, np.concatenate(rows_of))
+            tasks = sample_closed(bank.labels, tasks=2000, ways=WAYS, shots=shots, seed=int(rng.integers(2**31)))
+            right = correct(bank, tasks)
+            r = stats.three_intervals(right, tasks.support, tasks.query, bank.labels)
+            usual = stats.closed_interval(right[:USUAL_TASKS].mean(axis=1))
+            rows.append({
+                "new": new, "world": number, "truth": truth, "mean": r.closed.mean, "images_half": r.images.half_width,
+                "classes_half": r.classes.half_width, "usual_mean": usual.mean, "usual_half": usual.half_width,
+            })
+    return pd.DataFrame(rows)
+
+
+def _part(bank: Bank, rows: np.ndarray) -> Bank:
+    return Bank(bank.data[rows], bank.labels[rows], "")
+
+
+def _mean(bank: Bank, shots: int, tasks: int, seed: int) -> np.ndarray:
+    return correct(bank, sample_closed(bank.labels, tasks=tasks, ways=WAYS, shots=shots, seed=seed))
+
+
+def names(table: pd.DataFrame) -> list[str]:
+    """A short name of the regime of each row."""
+    difficulty = table["spread"].map(lambda spread: "hard" if spread < 0.65 else "easy")
+    columns = table["classes"], table["images"], table["shots"], difficulty
+    return [f"C = {c:.0f}, n = {n:.0f}, {s:.0f}-shot, {d}" for c, n, s, d in zip(*columns)]
+
+
+def load(name: str = "replicates") -> pd.DataFrame:
+    """The 'replicates', or those from a 'population', that ship with the book (``data/coverage/build.py``)."""
+    return pd.read_parquet(DATA / "coverage" / f"{name}.parquet")
+
+
+def population_summary(made: pd.DataFrame) -> pd.DataFrame:
+    """Share (percent) of intervals of `from_population` that hold the truth, by setting and what was drawn anew."""
+    usual = (made["usual_mean"] - made["truth"]).abs() <= made["usual_half"]
+    own_half = made["images_half"].where(made["new"] == "images", made["classes_half"])
+    ours = (made["mean"] - made["truth"]).abs() <= own_half
+    keys = ["dataset", "backbone", "shots", "new"]
+    shares = pd.DataFrame({"closed": 100 * usual, "ours": 100 * ours}).groupby([made[k] for k in keys], sort=False)
+    return shares.mean().round(1).assign(**{"test sets": shares.size()}).reset_index()
 
 
 def summary(replicates: pd.DataFrame) -> pd.DataFrame:

@@ -181,13 +181,14 @@ def run(name: str, given: dict, output: str | Path) -> Path:
         ipynb = Path(folder) / f"{name}.ipynb"
         jupytext.write(jupytext.read(_path(name)), ipynb)
         # Talk to the kernel through files of our own: no open port, and none shared with a second run.
+        quiet = ["--IPKernelApp.log_level=50"]  # its own log, which tells of its end, is no output of ours
         sockets = {"transport": "ipc", "ip": str(Path(folder) / "kernel")}
         try:
             replace_file(
                 output,
                 lambda part: papermill.execute_notebook(
                     ipynb, part, given, kernel_name="python3", progress_bar=False,
-                    config=Config({"KernelManager": sockets}),
+                    config=Config({"KernelManager": sockets, "NotebookClient": {"extra_arguments": quiet}}),
                 ),
             )
         except papermill.PapermillExecutionError as error:

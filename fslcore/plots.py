@@ -8,6 +8,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from .coverage import names
 from .datasets import Images
 from .stats import Interval, power
 
@@ -149,7 +150,7 @@ def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
             mean = rows["mean"] + (usual if half == "usual_half" else 0)
             stack = [Interval(m, h, 0.95, 0, name) for m, h in zip(mean, rows[half])]
             interval_stack(stack, truth, name, ax)
-            ax.set(xlabel="", ylabel="test set", title=ax.get_title().replace(" hold the truth", " hold it"))
+            ax.set(xlabel="", ylabel="test set", title=ax.get_title().replace(" hold the truth", " hold it"), ylim=(-1, 47))
         column[1].set_xlabel("mean accuracy (%)")
     for ax, text in zip(axes[0], ("new images", "new classes")):
         ax.set_title(f"Test sets with {text}\n{ax.get_title()}")
@@ -157,14 +158,6 @@ def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
         ax.set_ylabel("")
     axes[1, 1].legend(loc="upper right", fontsize=9)
     return figure
-
-
-def _regimes(table: pd.DataFrame) -> list[str]:
-    difficulty = table["spread"].map(lambda s: "hard" if s < 0.65 else "easy")
-    return [
-        f"C = {c}, n = {n}, {s}-shot, {d}"
-        for c, n, s, d in zip(table["classes"], table["images"], table["shots"], difficulty)
-    ]
 
 
 def coverage(summary: pd.DataFrame) -> plt.Figure:
@@ -180,8 +173,8 @@ def coverage(summary: pd.DataFrame) -> plt.Figure:
             error = np.abs(part[["low", "high"]].to_numpy().T - part["share"].to_numpy())
             ax.errorbar(part["share"], np.arange(len(part)) + shift, xerr=error, fmt=mark, color=colour,
                         markersize=5, label=name)
-        ax.set(title=f"target: {target}", xlabel="intervals that hold the truth (%)", xlim=(0, 102))
-    axes[0].set_yticks(np.arange(len(part)), _regimes(part), fontsize=9)
+        ax.set(title=f"target: {target}", xlabel="hold the truth (%)", xlim=(0, 102))
+    axes[0].set_yticks(np.arange(len(part)), names(part), fontsize=9)
     axes[0].invert_yaxis()
     axes[0].legend(loc="lower left", fontsize=9)
     return figure
@@ -195,7 +188,7 @@ def ratio_bars(ratios: pd.DataFrame) -> plt.Figure:
     ax.axvline(1, color="black", linewidth=1)
     for row, (ratio, q) in enumerate(zip(ratios["ratio"], ratios["queries"])):
         ax.annotate(f"{ratio:.1f}  (Q = {q})", (ratio + 0.05, row), va="center", fontsize=9)
-    ax.set_yticks(rows, _regimes(ratios), fontsize=9)
+    ax.set_yticks(rows, names(ratios), fontsize=9)
     ax.invert_yaxis()
     ax.set(xlabel="half-width, open / this chapter's (ratio)", xlim=(0, ratios["ratio"].max() + 1.2))
     return figure

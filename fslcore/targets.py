@@ -7,7 +7,7 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 
-from . import evaluate, stats
+from . import coverage, evaluate, stats
 from .bank import Bank
 from .report import label
 
@@ -75,13 +75,21 @@ def _size(of: dict) -> tuple[int, int]:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """`intervals` or `pairs` for reading: the mean and a column ± a target."""
+    """`intervals` or `pairs` for reading: the mean and a column ± a target; what all rows share is left out."""
     halves = {
         f"± {target}": [_half(getattr(r, kind).half_width) for r in table["result"]] for kind, target in TARGETS.items()
     }
     means = [f"{r.closed.mean:.2f}" for r in table["result"]]
-    keys = [c for c in ("dataset", "n_images", "classes", "method", "a", "b") if c in table]
-    return pd.DataFrame({**table[keys], "mean": means, **halves}).set_index(keys)
+    named = table.assign(**{"mean": means, **halves})
+    if "classes" in table:
+        named["dataset"] += " (" + table["classes"].astype(str) + " classes)"
+    return _indexed(named, ["dataset", "method", "a", "b"], ["mean", *halves])
+
+
+def _indexed(table: pd.DataFrame, keys: list[str], columns: list[str]) -> pd.DataFrame:
+    """The columns by those keys that are there and vary; the first where none does."""
+    there = [k for k in keys if k in table]
+    return table.set_index([k for k in there if table[k].nunique() > 1] or there[:1])[columns]
 
 
 def _half(value: float) -> str:
@@ -126,32 +134,31 @@ def needs(
 
 def plan_table(needed: pd.DataFrame) -> pd.DataFrame:
     """`needs` for reading: a row a pair and difference."""
-    counts = {c: needed[c].map(lambda n: "—" if pd.isna(n) else f"{int(n):,}") for c in needed.columns[4:]}
-    pair = needed["a"] + " − " + needed["b"]
-    return needed.assign(pair=pair, **counts).set_index(["dataset", "pair", "difference"])[list(counts)]
+    sizes = ["tasks", "images a class", "classes"]
+    counts = {c: needed[c].map(lambda n: "—" if pd.isna(n) else f"{int(n):,}") for c in sizes}
+    return _indexed(needed.assign(**counts), ["dataset", "a", "b", "difference"], sizes)
 
 
 def reach(table: pd.DataFrame, *, chance: float, level: float) -> pd.DataFrame:
     """The difference (points) that each pair of `pairs` would have shown with this chance, by target."""
-    rows = {}
-    for row in table.itertuples():
-        made = {target: getattr(row.result, kind) for kind, target in TARGETS.items()}
-        rows[row.dataset, f"{row.a} − {row.b}"] = {
-            target: stats.detectable(r.standard_error, r.df, chance=chance, level=level)
-            for target, r in made.items() if np.isfinite(r.half_width)
-        }
-    out = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "pair"])
-    return out.map(_half)
+    found = {
+        target: [
+            _half(stats.detectable(r.standard_error, r.df, chance=chance, level=level)
+                  if np.isfinite(r.half_width) else np.inf)
+            for r in (getattr(result, kind) for result in table["result"])
+        ]
+        for kind, target in TARGETS.items()
+    }
+    return _indexed(table.assign(**found), ["dataset", "a", "b"], list(found))
 
 
 def coverage_table(summary: pd.DataFrame) -> pd.DataFrame:
-    """`fslcore.coverage.summary` by regime, in percent: each interval on the target it is meant for and on others."""
-    columns = {
-        ("these images", "closed"): "closed", ("new images", "closed"): "closed", ("new images", "open"): "open",
-        ("new images", "images"): "this chapter's", ("new classes", "closed"): "closed", ("new classes", "open"): "open",
-        ("new classes", "classes"): "this chapter's",
-    }
-    regime = ["classes", "images", "shots", "spread"]
-    wide = summary.pivot(index=regime, columns=["target", "interval"], values="share")[list(columns)]
-    wide.columns = pd.MultiIndex.from_tuples([(target, columns[target, kind]) for target, kind in wide.columns])
-    return wide.round(1)
+    """`fslcore.coverage.summary` by kind of world, in percent: three intervals on two targets."""
+    tables = {}
+    for target in ("new images", "new classes"):
+        part = summary[(summary["target"] == target) & (summary["interval"] != "paired")]
+        wide = part.assign(world=coverage.names(part)).pivot(index="world", columns="interval", values="share")
+        own = target.removeprefix("new ")
+        tables[target] = wide[["closed", "open", own]].rename(columns={own: "ours"})
+        order = part.assign(world=coverage.names(part))["world"].unique()
+    return pd.concat(tables, axis=1).loc[order].round(1).rename_axis(None)

@@ -52,3 +52,21 @@ def test_what_the_chapter_concludes(study):
         part = shares[target, "paired"]
         assert 4 <= np.average(part["share"], weights=part["n"]) <= 6, target
     assert coverage.width_ratios(summary)["ratio"].median() >= 1.7
+
+
+def test_on_real_images():
+    shares = coverage.population_summary(coverage.load("population"))
+    assert (shares["test sets"] >= 250).all() and len(shares) == 4
+    assert shares["ours"].between(91, 99).all()
+    assert (shares["closed"] < 75).all()
+
+
+def test_a_test_set_of_real_images_comes_out_again(script):
+    from fslcore import backbones, datasets
+
+    (dataset, backbone, classes, images, shots), stored = script.POPULATIONS[1], coverage.load("population")
+    bank = backbones.features(datasets.load(dataset), backbones.load(backbone))
+    again = coverage.from_population(bank, "classes", 1, 1, classes=classes, images=images, shots=shots)
+    stored = stored[(stored["backbone"] == backbone) & (stored["new"] == "classes")].head(1)
+    assert stored["images_half"].item() == pytest.approx(again["images_half"].item(), rel=1e-3)
+    assert stored["truth"].item() == pytest.approx(again["truth"].item(), rel=1e-4)

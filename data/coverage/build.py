@@ -3,7 +3,7 @@
     python data/coverage/build.py
 
 Every regime of fslcore.coverage in rounds; each round of a regime is kept, so it can be stopped and called
-again. At the end, and with --stored at once, what is at hand goes into replicates.parquet.
+again. At the end, and with --stored at once, what is at hand goes into replicates.parquet and population.parquet.
 """
 
 import argparse
@@ -12,12 +12,15 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from fslcore import coverage
+from fslcore import backbones, coverage, datasets
 from fslcore.paths import CACHE, replace_file
 
 HERE = Path(__file__).resolve().parent
 ROUNDS = 5
 SHAPE = {"images": (5, 20), "classes": (100, 1)}  # worlds and test sets of each, a round
+# Large data sets to draw test sets from: data set, backbone, classes, images of each, shots.
+POPULATIONS = (("glyphs/latin", "efficientnet-lite0", 20, 40, 5), ("glyphs/latin", "glyph-conv", 20, 40, 1))
+POPULATION_SHAPE = {"images": (10, 25), "classes": (250, 1)}
 
 
 def seed(number: int, new: str) -> int:
@@ -43,11 +46,29 @@ def main() -> None:
                     print(part, regime, new, flush=True)
                 if path.is_file():
                     parts.append(pd.read_parquet(path))
+    write(parts, "replicates.parquet")
+    parts = []
+    for dataset, backbone, classes, images, shots in POPULATIONS:
+        for new, (worlds, sets) in POPULATION_SHAPE.items():
+            path = CACHE / "coverage" / f"{dataset}-{backbone}-{shots}-{new}.parquet".replace("/", "-")
+            if not path.is_file() and not only_stored:
+                bank = backbones.features(datasets.load(dataset), backbones.load(backbone))
+                shape = dict(classes=classes, images=images, shots=shots)
+                table = coverage.from_population(bank, new, worlds, sets, **shape)
+                table = table.assign(dataset=dataset, backbone=backbone, **shape)
+                replace_file(path, table.to_parquet)
+                print(dataset, backbone, new, flush=True)
+            if path.is_file():
+                parts.append(pd.read_parquet(path))
+    write(parts, "population.parquet")
+
+
+def write(parts: list[pd.DataFrame], name: str) -> None:
     table = pd.concat(parts, ignore_index=True)
     floats = table.select_dtypes("float64").columns
     table[floats] = table[floats].astype("float32")
-    replace_file(HERE / "replicates.parquet", lambda path: table.to_parquet(path, index=False, compression="zstd"))
-    print(f"{len(table)} test sets")
+    replace_file(HERE / name, lambda path: table.to_parquet(path, index=False, compression="zstd"))
+    print(f"{name}: {len(table)} test sets")
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def groups(panels: dict[str, tuple[pd.Series, list[list[str]]]]) -> plt.Figure:
     """
     rows = [len(means) for means, _ in panels.values()]
     figure, axes = plt.subplots(
-        len(panels), figsize=(6, 0.9 * len(panels) + 0.36 * sum(rows)), height_ratios=rows, squeeze=False
+        len(panels), figsize=(5.2, 0.9 * len(panels) + 0.36 * sum(rows)), height_ratios=rows, squeeze=False
     )
     for ax, (setting, (means, found)) in zip(axes[:, 0], panels.items()):
         at = {method: row for row, method in enumerate(means.index)}
@@ -211,7 +211,7 @@ def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
     rules = list(bars["rule"].unique())
     y, share = bars["rule"].map(rules.index), 100 * bars["conclusive"] / bars["pairs"]
     shots = [s for s in bars["shots"].unique() if s]
-    figure, ax = plt.subplots(figsize=(6.4, 0.85 * len(rules) + 1))
+    figure, ax = plt.subplots(figsize=(5.4, 0.85 * len(rules) + 1))
     height = 0.8 / len(shots)
     for i, (s, hatch) in enumerate(zip(shots, ["", "//", "..", "xx", "--"])):
         mine = bars["shots"] == s
@@ -240,7 +240,7 @@ def variance_curve(measured: pd.DataFrame, models: dict[str, np.ndarray]) -> plt
     models : dict
         Name → variances at the same Q. Up to three, drawn with different lines.
     """
-    figure, ax = plt.subplots(figsize=(6.4, 4.6))
+    figure, ax = plt.subplots(figsize=(5.4, 4.2))
     q = measured["queries"]
     for i, (name, variance) in enumerate(models.items()):
         ax.plot(q, 1e4 * variance, color=COLOURS[i + 1], linestyle=["-", "--", ":"][i], linewidth=2, label=name)
@@ -249,7 +249,7 @@ def variance_curve(measured: pd.DataFrame, models: dict[str, np.ndarray]) -> plt
     _log_queries(ax)
     ax.set(yscale="log", ylabel="variance of the mean accuracy (points²)")
     _plain_ticks(ax.yaxis, (1, 2, 3, 4, 5, 7))
-    ax.legend(fontsize=10)
+    ax.legend(fontsize=10, loc="upper center")
     return figure
 
 
@@ -261,8 +261,9 @@ def variance_panels(groups: dict[str, dict[str, pd.DataFrame]]) -> plt.Figure:
     groups : dict
         Title of a row → name of a setting → columns queries, variance (of shares), error, tasks and predicted.
     """
-    figure, axes = plt.subplots(len(groups), 2, figsize=(6.8, 3.6 * len(groups)), sharex=True, squeeze=False)
-    for (left, right), (title, settings) in zip(axes, groups.items()):
+    figure = plt.figure(figsize=(5.6, 3.3 * len(groups)), layout="constrained")
+    for row, (title, settings) in zip(figure.subfigures(len(groups), 1, squeeze=False)[:, 0], groups.items()):
+        left, right = row.subplots(1, 2)
         for i, (name, t) in enumerate(settings.items()):
             look = dict(color=COLOURS[i], label=name)
             left.plot(t["queries"], 1e4 * t["predicted"], color=COLOURS[i], linewidth=1)
@@ -270,11 +271,10 @@ def variance_panels(groups: dict[str, dict[str, pd.DataFrame]]) -> plt.Figure:
             right.plot(t["queries"], t["tasks"], marker=MARKERS[i], markersize=4, linewidth=1, **look)
         left.set(yscale="log", ylabel="variance (points²)", title=title)
         right.set(yscale="log", ylabel="tasks, T", title=title)
-        right.legend(fontsize=9)
         for ax in (left, right):
-            _log_queries(ax)
+            _log_queries(ax, (1, 3))
             _plain_ticks(ax.yaxis)
-            ax.set_xlabel("queries a class, Q" if left is axes[-1, 0] else "")
+        row.legend(*right.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10)
     return figure
 
 
@@ -287,7 +287,7 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
         Of one method: dataset, shots, queries, half_width (points), n_tasks. The least half-width is circled.
     """
     shots = curves["shots"].unique().tolist()
-    size = (6.8, 0.6 + 2.9 * len(shots))
+    size = (5.6, 0.6 + 2.5 * len(shots))
     figure, axes = plt.subplots(len(shots), 2, figsize=size, sharex=True, squeeze=False, layout="constrained")
     for (left, right), s in zip(axes, shots):
         for i, (name, part) in enumerate(curves[curves["shots"] == s].groupby("dataset", sort=False)):
@@ -299,7 +299,7 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
         left.set(yscale="log", ylabel="half-width (points)", title=f"{s} shot{'s' * (s > 1)}")
         right.set(yscale="log", ylabel="tasks, T", title=f"{s} shot{'s' * (s > 1)}")
         for ax in (left, right):
-            _log_queries(ax)
+            _log_queries(ax, (1, 3))
             _plain_ticks(ax.yaxis)
             ax.set_xlabel("queries a class, Q" if s == shots[-1] else "")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=10)
@@ -315,7 +315,7 @@ def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
         Columns shots, method, ``rows``, optimum, low and high; an infinite end is drawn to the panel's edge.
     """
     shots, names, methods = (table[c].unique().tolist() for c in ("shots", rows, "method"))
-    size = (6.4, 1.3 + 1.9 * len(shots))
+    size = (5.4, 1.3 + 1.8 * len(shots))
     figure, axes = plt.subplots(len(shots), 1, figsize=size, sharex=True, squeeze=False, layout="constrained")
     finite = table[["optimum", "low", "high"]].replace(np.inf, np.nan)
     edge = 1.3 * np.nanmax(finite.to_numpy())
@@ -333,9 +333,9 @@ def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
     return figure
 
 
-def _log_queries(ax: plt.Axes) -> None:
+def _log_queries(ax: plt.Axes, digits: tuple[int, ...] = (1, 2, 5)) -> None:
     ax.set(xscale="log", xlabel="queries a class, Q")
-    _plain_ticks(ax.xaxis)
+    _plain_ticks(ax.xaxis, digits)
 
 
 def _plain_ticks(axis, digits: tuple[int, ...] = (1, 2, 5)) -> None:

@@ -65,7 +65,7 @@ def main() -> None:
 
 def write(parts: list[pd.DataFrame], name: str) -> None:
     table = pd.concat(parts, ignore_index=True)
-    floats = table.select_dtypes("float64").columns
+    floats = table.select_dtypes("float64").columns.difference(["spread", "alike"])  # those name the regime
     table[floats] = table[floats].astype("float32")
     replace_file(HERE / name, lambda path: table.to_parquet(path, index=False, compression="zstd"))
     print(f"{name}: {len(table)} test sets")

@@ -116,7 +116,7 @@ class Pilot:
     low, high : float
         Interval for Q*; ``high`` is infinite where the run cannot tell α from 0.
     level : float
-        Nominal coverage.
+        Nominal coverage; `pilot` says when the real one is less.
     n_tasks : int
         T of the run.
     covariance : (2, 2) ndarray

@@ -59,7 +59,8 @@ def _parser() -> argparse.ArgumentParser:
         add.add_argument(f"--{name}", type=int, default=default, help=f"({default})")
     add.add_argument("--ft-tasks", type=int, help="closed tasks of fine-tuning, where fewer than the others")
     add.add_argument("--ft-open", type=int, help="at most so many open tasks of fine-tuning (all)")
-    add.add_argument("--intervals", action="store_true", help="print what the closed tasks say of these images, new images, new classes")
+    intervals = "print what the closed tasks say of these images, new images and new classes"
+    add.add_argument("--intervals", action="store_true", help=intervals)
     add.set_defaults(command=_evaluate)
 
     add = commands.add_parser("fetch", help="download results that others have released, checked by SHA-256")

@@ -59,7 +59,8 @@ class Regime:
 
 
 REGIMES = tuple(Regime(*r) for r in [
-    (10, 20, 1, 0.5, 0.5), (10, 20, 5, 0.8, 0.95), (10, 60, 5, 0.5, 0.5), (10, 200, 1, 0.8, 0.95), (10, 200, 5, 0.5, 0.5),
+    (10, 20, 1, 0.5, 0.5), (10, 20, 5, 0.8, 0.95), (10, 60, 5, 0.5, 0.5),
+    (10, 200, 1, 0.8, 0.95), (10, 200, 5, 0.5, 0.5),
     (20, 20, 5, 0.5, 0.95), (20, 60, 1, 0.8, 0.5), (20, 100, 5, 0.8, 0.95),
     (50, 20, 1, 0.8, 0.5), (50, 20, 5, 0.5, 0.95), (50, 60, 5, 0.8, 0.5), (50, 200, 5, 0.5, 0.95),
     (100, 20, 5, 0.8, 0.5), (100, 60, 1, 0.5, 0.95), (100, 200, 5, 0.8, 0.5),
@@ -67,7 +68,7 @@ REGIMES = tuple(Regime(*r) for r in [
 
 
 def world(regime: Regime, own: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Class means (2, C, D) of two backbones, a share ``own`` of their variance its own; scales (C, 1) of the classes."""
+    """Class means (2, C, D) of two backbones, a share ``own`` of their variance its own; scales (C, 1) of classes."""
     common, apart = rng.normal(size=(regime.classes, DIMENSIONS)), rng.normal(size=(2, regime.classes, DIMENSIONS))
     means = regime.spread * (np.sqrt(1 - own) * common + np.sqrt(own) * apart)
     return means, np.exp(0.2 * rng.normal(size=(regime.classes, 1)))
@@ -84,6 +85,7 @@ def draw(
 
 
 def correct(bank: Bank, tasks: Tasks) -> np.ndarray:
+    """(T, n_query) 100 for a query that NCC gets right, else 0."""
     return 100.0 * evaluate(learners.NearestCentroid(), bank, tasks).correct
 
 
@@ -165,15 +167,17 @@ def from_population(
         One row a test set: world, ``truth`` and ``mean``, with half-widths ``images_half`` and
         ``classes_half``, and ``usual_mean`` with ``usual_half`` over the first 600 tasks; percent.
     """
-    rows, truth = [], None
+    def mean(bank: Bank) -> float:
+        return correct(bank, sample_closed(bank.labels, tasks=20_000, ways=WAYS, shots=shots, seed=seed)).mean()
+
+    rows = []
+    truth = mean(population) if new == "classes" else None
     for number in range(worlds):
         rng = np.random.default_rng([seed, number])
-        for repeat in range(sets):
-            if repeat == 0:
-                chosen = rng.permutation(np.unique(population.labels))[:classes]
-            if truth is None or (new == "images" and repeat == 0):
-                all_of = np.isin(population.labels, chosen) if new == "images" else np.ones(len(population), bool)
-                truth = _mean(_part(population, np.flatnonzero(all_of)), shots, 20_000, seed).mean()
+        chosen = rng.permutation(np.unique(population.labels))[:classes]
+        if new == "images":
+            truth = mean(_part(population, np.flatnonzero(np.isin(population.labels, chosen))))
+        for _ in range(sets):
             rows_of = [rng.permutation(np.flatnonzero(population.labels == c))[:images] for c in chosen]
             bank = _part(population, np.concatenate(rows_of))
             tasks = sample_closed(bank.labels, tasks=2000, ways=WAYS, shots=shots, seed=int(rng.integers(2**31)))
@@ -189,10 +193,6 @@ def from_population(
 
 def _part(bank: Bank, rows: np.ndarray) -> Bank:
     return Bank(bank.data[rows], bank.labels[rows], "")
-
-
-def _mean(bank: Bank, shots: int, tasks: int, seed: int) -> np.ndarray:
-    return correct(bank, sample_closed(bank.labels, tasks=tasks, ways=WAYS, shots=shots, seed=seed))
 
 
 def names(table: pd.DataFrame) -> list[str]:
@@ -252,8 +252,8 @@ def summary(replicates: pd.DataFrame) -> pd.DataFrame:
             add(f"new {new}", "open", sets[f"open_mean_{best}"] - truth, sets[f"open_half_{best}"])
             add(f"new {new}", new, error * own, sets[f"{new}_half"])
             add(f"new {new}", "paired", sets["difference"], sets[f"paired_{new}_half"], inside=False)
-    columns = ["classes", "images", "shots", "spread", "alike", "queries", "target", "interval", "share", "n", "low", "high",
-               "half_width"]
+    columns = ["classes", "images", "shots", "spread", "alike", "queries", "target", "interval", "share", "n", "low",
+               "high", "half_width"]
     return pd.DataFrame(rows, columns=columns)
 
 

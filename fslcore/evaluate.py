@@ -227,9 +227,7 @@ def run_queries(
         drawn = sample_closed(labels, tasks=tasks or 0, skip_small_classes=skip_small_classes, **shape)
     else:
         drawn = sample_open(labels, max_tasks=tasks, skip_small_classes=skip_small_classes, **shape)
-    method = {
-        "ncc": learners.NearestCentroid, "lr": learners.LogisticRegression, "ft": lambda: learners.FineTune(model)
-    }[learner]()
+    method = learners.of_features[learner]() if learner in learners.of_features else learners.FineTune(model)
     return drawn, record(source, model, method, drawn, stored=stored, progress=progress)[0]
 
 

@@ -24,7 +24,6 @@ __all__ = [
 ]
 
 QUERIES = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 60, 100]
-LEARNERS = {"ncc": learners.NearestCentroid, "lr": learners.LogisticRegression}
 Method = tuple[str, str]
 
 
@@ -395,7 +394,7 @@ def _banks(source, methods: list[Method]) -> dict[str, tuple[Bank, str]]:
 def _values(banks: dict[str, tuple[Bank, str]], tasks: Tasks) -> dict[str, np.ndarray]:
     """(T, K, Q) values of each method on the same tasks; records are kept in the cache."""
     return {
-        name: evaluate.record(bank, None, LEARNERS[learner](), tasks)[0].by_class()
+        name: evaluate.record(bank, None, learners.of_features[learner](), tasks)[0].by_class()
         for name, (bank, learner) in banks.items()
     }
 

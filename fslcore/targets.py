@@ -65,19 +65,17 @@ def intervals(found: dict[str, dict], level: float = 0.95) -> pd.DataFrame:
     rows = []
     for dataset, of in found.items():
         for method, right in of["right"].items():
-            rows.append((dataset, *_size(of), label(method), stats.three_intervals(right, **of["places"], level=level)))
+            labels = of["places"]["labels"]
+            result = stats.three_intervals(right, **of["places"], level=level)
+            rows.append((dataset, len(labels), len(np.unique(labels)), label(method), result))
     return pd.DataFrame(rows, columns=["dataset", "n_images", "classes", "method", "result"])
-
-
-def _size(of: dict) -> tuple[int, int]:
-    labels = of["places"]["labels"]
-    return len(labels), len(np.unique(labels))
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
     """`intervals` or `pairs` for reading: the mean and a column ± a target; what all rows share is left out."""
     halves = {
-        f"± {target}": [_half(getattr(r, kind).half_width) for r in table["result"]] for kind, target in TARGETS.items()
+        f"± {target}": [_half(getattr(r, kind).half_width) for r in table["result"]]
+        for kind, target in TARGETS.items()
     }
     means = [f"{r.closed.mean:.2f}" for r in table["result"]]
     named = table.assign(**{"mean": means, **halves})
@@ -117,7 +115,8 @@ def verdicts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def needs(
-    found: dict[str, dict], table: pd.DataFrame, differences: list[float], *, ways: int, shots: int, chance: float, level: float
+    found: dict[str, dict], table: pd.DataFrame, differences: list[float], *, ways: int, shots: int, chance: float,
+    level: float,
 ) -> pd.DataFrame:
     """What would tell a difference of d points between the two methods of each row of `pairs`; see `stats.plan`."""
     rows = []

@@ -9,6 +9,7 @@ from .centroid import NearestCentroid
 from .finetune import FineTune
 from .logistic import LogisticRegression
 
-__all__ = ["FineTune", "LogisticRegression", "NearestCentroid", "names"]
+__all__ = ["FineTune", "LogisticRegression", "NearestCentroid", "names", "of_features"]
 
-names = ("ncc", "lr", "ft")
+of_features = {learner.name: learner for learner in (NearestCentroid, LogisticRegression)}  # the others train on images
+names = (*of_features, FineTune.name)

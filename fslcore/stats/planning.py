@@ -69,7 +69,7 @@ def detectable(standard_error: float, df: float = np.inf, *, chance: float = 0.8
 
 
 def smallest(enough: Callable[[int], bool], least: int, most: int | None = None) -> int | None:
-    """The smallest whole number from ``least`` on that is enough, where every larger one is too; None beyond ``most``."""
+    """The smallest whole number from ``least`` to ``most`` that is enough, where every larger one is too; else None."""
     low, high = least, least
     while not enough(high):
         if most is not None and high >= most:

@@ -197,7 +197,7 @@ def _by_group(change, average, group, of_task, members) -> float:
 
 
 def _checked(values, support, query, labels, groups):
-    """(values (T, K, Q), support (T, K, S), query (T, K, Q), classes (T, K)), class by class; sizes; groups; members."""
+    """(values (T, K, Q), support (T, K, S), query (T, K, Q), classes (T, K)) by class; sizes; groups; members."""
     values, labels = np.asarray(values, dtype=float), np.asarray(labels)
     support, query = np.asarray(support), np.asarray(query)
     if values.shape != query.shape or query.ndim != 2 or support.ndim != 2 or len(support) != len(query):

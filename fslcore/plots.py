@@ -150,7 +150,7 @@ def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
             mean = rows["mean"] + (usual if half == "usual_half" else 0)
             stack = [Interval(m, h, 0.95, 0, name) for m, h in zip(mean, rows[half])]
             interval_stack(stack, truth, name, ax)
-            ax.set(xlabel="", ylabel="test set", title=ax.get_title().replace(" hold the truth", " hold it"), ylim=(-1, 47))
+            ax.set(xlabel="", ylabel="test set", title=ax.get_title().replace(" hold the truth", " hold it"), ylim=(-1, 52))
         column[1].set_xlabel("mean accuracy (%)")
     for ax, text in zip(axes[0], ("new images", "new classes")):
         ax.set_title(f"Test sets with {text}\n{ax.get_title()}")

@@ -21,12 +21,13 @@ from .errors import InputError
 from .tasks import PAD, Tasks
 
 __all__ = [
-    "ESTIMATORS", "ORACLE", "Resplit", "bootstrap", "estimate", "hold_out", "k_fold", "leave_one_out", "resplit", "run",
+    "ESTIMATORS", "ORACLE", "REFILLED", "Resplit", "bootstrap", "estimate", "hold_out", "k_fold", "leave_one_out",
+    "resplit", "run",
 ]
 
 ORACLE = "oracle"
 ESTIMATORS = ("hold-out", "5-fold", "leave-one-out", "bootstrap")
-REFILLED = "leave-one-out, refilled"
+REFILLED = "leave-one-out, refilled"  # not in the paper
 DRAWS = 2_000  # after so many, bootstrap gives up on a support
 
 
@@ -253,7 +254,10 @@ def run(
     """
     columns = {}
     for name in names:
-        split = Resplit(tasks, np.arange(len(tasks))) if name == ORACLE else resplit(tasks, name, rounds=rounds, seed=seed)
+        if name == ORACLE:
+            split = Resplit(tasks, np.arange(len(tasks)))
+        else:
+            split = resplit(tasks, name, rounds=rounds, seed=seed)
         kept, _ = evaluate.record(source, backbone, learner, split.tasks, stored=stored, progress=progress)
         if kept is None or len(kept.correct) < len(split.tasks):
             return None

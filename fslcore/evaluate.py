@@ -19,7 +19,9 @@ from .errors import InputError
 from .paths import CACHE, DATA, replace_file
 from .tasks import Tasks, sample_closed, sample_open
 
-__all__ = ["COLUMNS", "Record", "evaluate", "load_backbone", "load_source", "record", "run", "run_queries", "write_table"]
+__all__ = [
+    "COLUMNS", "Record", "evaluate", "load_backbone", "load_source", "record", "run", "run_queries", "write_table",
+]
 
 # One row a task; `fslcore.results.read` reads it back (book/running.md, "The results table").
 COLUMNS = {

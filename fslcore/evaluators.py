@@ -23,8 +23,8 @@ from .paths import DATA
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "FRESH", "against", "biases", "by_folds", "by_shots", "by_ways", "collect", "curve", "errors", "far", "maes", "means",
-    "method", "parts", "printed", "title", "wide",
+    "FRESH", "against", "biases", "by_folds", "by_shots", "by_ways", "collect", "curve", "differences", "errors", "far",
+    "maes", "means", "method", "parts", "printed", "title", "wide",
 ]
 
 FRESH = "fresh"
@@ -110,10 +110,10 @@ def collect(
             found = estimators.run(source, model, run, asked[few], [ORACLE, *names], **options)
             other = estimators.run(source, model, run, fresh[few], [ORACLE], **options)
             if found is not None and other is not None:
-                found = 100 * found.assign(**{FRESH: other[ORACLE]})
+                found = (100 * found.assign(**{FRESH: other[ORACLE]})).reset_index()
                 found.insert(0, "dataset", dataset)
                 found.insert(1, "method", title(name))
-                tables.append(found.reset_index())
+                tables.append(found)
     if not tables:
         raise InputError(f"methods = {methods}; no results of them are at hand")
     return pd.concat(tables, ignore_index=True)
@@ -124,10 +124,8 @@ def _cut(tasks: Tasks, queries: np.ndarray) -> tuple[Tasks, Tasks]:
     label = tasks.query_label[0]  # alike in all tasks, class by class
     number = np.arange(len(label)) - np.searchsorted(label, label)
     first = number < queries[label]
-    return tuple(
-        Tasks(tasks.support, tasks.support_label, tasks.query[:, part], tasks.query_label[:, part], tasks.ways, tasks.sampler)
-        for part in (first, ~first)
-    )
+    both = ((tasks.query[:, part], tasks.query_label[:, part]) for part in (first, ~first))
+    return tuple(Tasks(tasks.support, tasks.support_label, *query, tasks.ways, tasks.sampler) for query in both)
 
 
 def by_shots(dataset: str, methods: Sequence[str], shots: Sequence[int], **options) -> pd.DataFrame:
@@ -159,10 +157,11 @@ def by_ways(dataset: str, methods: Sequence[str], ways: Sequence[int], size: int
     if odd:
         raise InputError(f"ways = {odd[0]}; it must divide the {size} support images")
     names = ["leave-one-out", estimators.REFILLED]
-    return pd.concat([
-        collect([dataset], methods, ways=k, shots=size // k, names=names if size > k else names[:1], **options).assign(ways=k)
-        for k in ways
-    ], ignore_index=True)
+    tables = []
+    for k in ways:
+        there = names if size > k else names[:1]  # one image a class has no other to take its place
+        tables.append(collect([dataset], methods, ways=k, shots=size // k, names=there, **options).assign(ways=k))
+    return pd.concat(tables, ignore_index=True)
 
 
 def errors(table: pd.DataFrame) -> pd.DataFrame:
@@ -237,6 +236,13 @@ def _paired(table: pd.DataFrame, names: Sequence[str], pair, level: float) -> pd
     return out.assign(verdict=np.where(sure, np.sign(out["mean"]), 0).astype(int))
 
 
+def differences(table: pd.DataFrame) -> pd.DataFrame:
+    """`biases` or `against` as a page shows them: 'mean ± half-width', a column an estimator, an asterisk by verdict."""
+    mark = np.where(table["verdict"] != 0, "\u00a0*", "\u00a0\u2007")  # of equal width
+    number = table["mean"].map("{:+.1f}".format).str.replace("-", "−")
+    return _laid_out(table, number + " ± " + table["half_width"].map("{:.1f}".format) + mark)
+
+
 def parts(table: pd.DataFrame, support: int, query: int, names: Sequence[str] = ESTIMATORS) -> pd.DataFrame:
     """What the mean squared error of estimators is made of, in squared points; mean over the settings.
 
@@ -265,7 +271,8 @@ def parts(table: pd.DataFrame, support: int, query: int, names: Sequence[str] = 
         for name in names:
             error = t[name] - t[ORACLE]
             bias = error.mean() ** 2 - error.var() / len(error)  # the square of a mean is too large by its variance
-            made = {"oracle's images": oracle, "few test images": few * (5 if name == "hold-out" else 1), "bias²": bias}
+            tested = few * (5 if name == "hold-out" else 1)
+            made = {"oracle's images": oracle, "few test images": tested, "bias²": bias}
             total = (error**2).mean()
             rows.append({"estimator": name, "mean squared error": total, **made, "rest": total - sum(made.values())})
     return pd.DataFrame(rows).groupby("estimator", sort=False).mean()
@@ -299,8 +306,12 @@ def wide(*tables: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
     table = pd.concat(tables, ignore_index=True)
     value = table["mean"] if "mean" in table else table["mae"]
     number = f"{{:.{digits}f}}".format
-    cell = value.map(number) + table["half_width"].map(lambda h: "" if np.isnan(h) else f" ± {number(h)}")
+    half = table["half_width"].map(lambda h: "" if np.isnan(h) else f" ± {number(h)}")
+    return _laid_out(table, value.map(number) + half)
+
+
+def _laid_out(table: pd.DataFrame, cell: pd.Series) -> pd.DataFrame:
+    """Cells by dataset and method, and by estimator, in order of appearance; a dash where there is none."""
     rows = pd.MultiIndex.from_frame(table[KEYS].drop_duplicates())
-    columns = table["estimator"].unique()
     out = table.assign(cell=cell).pivot(index=KEYS, columns="estimator", values="cell")
-    return out.reindex(index=rows, columns=columns).fillna("—").rename_axis(columns=None)
+    return out.reindex(index=rows, columns=table["estimator"].unique()).fillna("—").rename_axis(columns=None)

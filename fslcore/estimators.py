@@ -27,6 +27,7 @@ __all__ = [
 
 ORACLE = "oracle"
 ESTIMATORS = ("hold-out", "5-fold", "leave-one-out", "bootstrap")
+COLUMNS = (ORACLE, *ESTIMATORS)
 REFILLED = "leave-one-out, refilled"  # not in the paper
 DRAWS = 2_000  # after so many, bootstrap gives up on a support
 
@@ -231,7 +232,7 @@ def estimate(record: evaluate.Record, owner: np.ndarray, n: int) -> np.ndarray:
 
 
 def run(
-    source, backbone, learner, tasks: Tasks, names: Sequence[str] = (ORACLE, *ESTIMATORS), *, rounds: int = 30,
+    source, backbone, learner, tasks: Tasks, names: Sequence[str] = COLUMNS, *, rounds: int = 30,
     seed: int = 0, stored: bool = False, progress: bool = False,
 ) -> pd.DataFrame | None:
     """Accuracy of a learner on tasks, by the oracle and as estimated from the support alone.

@@ -24,7 +24,7 @@ from .tasks import Tasks, sample_closed
 
 __all__ = [
     "FRESH", "against", "biases", "by_folds", "by_shots", "by_ways", "collect", "curve", "differences", "errors", "far",
-    "maes", "means", "method", "parts", "printed", "title", "wide",
+    "findings", "maes", "means", "method", "parts", "printed", "title", "wide",
 ]
 
 FRESH = "fresh"
@@ -241,6 +241,44 @@ def differences(table: pd.DataFrame) -> pd.DataFrame:
     mark = np.where(table["verdict"] != 0, "\u00a0*", "\u00a0\u2007")  # of equal width
     number = table["mean"].map("{:+.1f}".format).str.replace("-", "−")
     return _laid_out(table, number + " ± " + table["half_width"].map("{:.1f}".format) + mark)
+
+
+def findings(table: pd.DataFrame, points: float = 10, level: float = 0.95) -> pd.DataFrame:
+    """What the paper finds, and in how many settings (data set and method) it holds, there and here.
+
+    Printed numbers are compared as they stand; here verdicts are paired and Holm-corrected.
+    """
+    other, bias, size = against(table, level=level), biases(table, level=level), maes(table, level)
+    far_off = far(table, points, level).set_index("estimator")
+    settings = len(table[KEYS].drop_duplicates())
+
+    def lowest(t):
+        t = t[t["estimator"] != FRESH]
+        return (t.loc[t.groupby(KEYS)["mae"].idxmin(), "estimator"] == "5-fold").sum()
+
+    means_printed = printed(1).pivot(index=KEYS, columns="estimator", values="mean")
+    worse, better = (other["verdict"] == 1).sum(), (other["verdict"] == -1).sum()
+    rows = {
+        "5-fold has the lowest mean absolute error": (
+            f"{lowest(printed(2))} of {len(means_printed)}",
+            f"{lowest(size)} of {settings}; of {len(other)} paired comparisons {worse} for it, {better} against it",
+        ),
+        **{
+            f"{name} underestimates": (
+                f"{(means_printed[name] < means_printed[ORACLE]).sum()} of {len(means_printed)}",
+                f"{(bias.loc[bias['estimator'] == name, 'verdict'] == -1).sum()} of {settings}",
+            )
+            for name in ("leave-one-out", "bootstrap")
+        },
+    }
+    for name in ("5-fold", FRESH):
+        t = far_off.loc[[name]]
+        least, most = t["mean"].min(), t["mean"].max()
+        rows[f"{name} is off by more than {points:g} points in most tasks"] = (
+            "yes, miniImageNet" if name != FRESH else "—",
+            f"{(t['mean'] - t['half_width'] > 50).sum()} of {settings}; {least:.0f} to {most:.0f} % of tasks",
+        )
+    return pd.DataFrame(rows, index=["printed", "here"]).T.rename_axis("finding")
 
 
 def parts(table: pd.DataFrame, support: int, query: int, names: Sequence[str] = ESTIMATORS) -> pd.DataFrame:

@@ -275,7 +275,7 @@ def findings(table: pd.DataFrame, points: float = 10, level: float = 0.95) -> pd
         t = far_off.loc[[name]]
         least, most = t["mean"].min(), t["mean"].max()
         rows[f"{name} is off by more than {points:g} points in most tasks"] = (
-            "yes, miniImageNet" if name != FRESH else "—",
+            "yes, says the prose" if name != FRESH else "—",
             f"{(t['mean'] - t['half_width'] > 50).sum()} of {settings}; {least:.0f} to {most:.0f} % of tasks",
         )
     return pd.DataFrame(rows, index=["printed", "here"]).T.rename_axis("finding")

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from .coverage import names
 from .datasets import Images
@@ -389,7 +389,7 @@ def error_boxes(errors: pd.DataFrame, rows: str = "method") -> plt.Figure:
     return figure
 
 
-def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: bool = False) -> plt.Figure:
+def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str = "") -> plt.Figure:
     """Mean absolute error ± its standard error, a line an estimator (evaluators paper, Figures 3 and 7).
 
     Parameters
@@ -398,8 +398,8 @@ def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: bool
         As `fslcore.evaluators.curve` gives it; where ``by`` has no value, the error is drawn as a level.
     by, panels : str
         Columns: of the horizontal axis, and whose values have a panel each.
-    log : bool
-        A logarithmic horizontal axis.
+    log : str
+        The axes that are logarithmic: '', 'x' or 'xy'.
     """
     titles = curve[panels].unique()
     rows = -(-len(titles) // 2)
@@ -413,11 +413,16 @@ def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: bool
                 ax.axhline(part["mae"].iloc[0], color=look["color"], linestyle=look["linestyle"], label=estimator)
             else:
                 ax.errorbar(part[by], part["mae"], part["error"], markersize=4, linewidth=1.2, label=estimator, **look)
-        ax.set(title=name, ylim=(0, None))
-        if log:
-            ax.set_xscale("log")
-            _plain_ticks(ax.xaxis)
-    for ax in axes.flat[len(titles):]:
+        ax.set_title(name)
+        for letter, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
+            if letter in log:
+                ax.set(**{f"{letter}scale": "log"})
+                _plain_ticks(axis, (1, 2, 3, 5))
+        if "y" not in log:
+            ax.set_ylim(0, None)
+        if "x" not in log:
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    for ax in axes.flat[len(titles) :]:
         ax.set_visible(False)
     figure.supxlabel(by, fontsize=12)
     figure.supylabel("mean absolute error (points)", fontsize=12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import InputError
+from .coloured import load_coloured
 from .embedded import cards, load_embedded
 from .folder import load_folder
 from .images import Images
@@ -15,8 +16,9 @@ __all__ = ["check", "load", "names"]
 def names(split: str = "novel") -> list[str]:
     """Names of the embedded data sets and, where there are several domains, NAME/DOMAIN."""
     found = []
-    for name, card in cards().items():
-        domains = card["splits"].get(split, {})
+    splits = {name: card["splits"] for name, card in cards().items()}
+    splits["coloured"] = splits["glyphs"]
+    for name, domains in ((name, of.get(split, {})) for name, of in sorted(splits.items())):
         if domains:
             found.append(name)
         if len(domains) > 1:
@@ -45,4 +47,6 @@ def load(spec: str, split: str = "novel") -> Images:
     if spec.startswith("folder:"):
         return load_folder(spec.removeprefix("folder:"))
     name, _, domain = spec.partition("/")
+    if name == "coloured":
+        return load_coloured(domain or None, split=split)
     return load_embedded(name, split=split, domain=domain or None)

@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     add.set_defaults(command=_report)
 
     add = commands.add_parser("evaluate", help="run learners on tasks and write the results table")
-    add.add_argument("dataset", help="embedded name, folder:PATH or features:PATH")
+    add.add_argument("dataset", help="a name that fslcore list gives, folder:PATH or features:PATH")
     add.add_argument("backbone")
     add.add_argument("-o", "--output", type=Path, required=True, help=".parquet or .csv")
     add.add_argument("--learners", nargs="+", default=["ncc", "lr"])
@@ -86,7 +86,7 @@ def _list(_: argparse.Namespace) -> None:
         print(f"{name}: {notebooks.title(name)}")
         for p in notebooks.parameters(name):
             print(f"  {p.name} = {p.default!r}  ({p.type}; {p.allowed})  {p.meaning}")
-    print("datasets:", ", ".join(datasets.names()), "folder:PATH, features:PATH", sep=" ")
+    print("datasets:", ", ".join([*datasets.names(), *datasets.forms(), "features:PATH"]))
     print("backbones:", ", ".join(backbones.available()))
     print("learners:", ", ".join(learners.names))
 

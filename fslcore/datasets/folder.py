@@ -30,7 +30,8 @@ def _centre_square(file: Path, size: int) -> np.ndarray:
 
 
 def from_files(
-    name: str, files: list[Path], labels: np.ndarray, class_names: list[str], size: int, facts: pd.DataFrame | None = None
+    name: str, files: list[Path], labels: np.ndarray, class_names: list[str], size: int,
+    facts: pd.DataFrame | None = None,
 ) -> Images:
     """Image files with their labels, as `Images`.
 

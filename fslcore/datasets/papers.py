@@ -66,7 +66,9 @@ def _in_one_split(classes: dict[str, set[str]], where: Path) -> None:
                 raise InputError(f"dataset: class {name} is in two splits of {where}, {seen[name]} and {split}")
 
 
-def _categories(name: str, files: list[Path], classes: pd.Series, size: int, facts: pd.DataFrame | None = None) -> Images:
+def _categories(
+    name: str, files: list[Path], classes: pd.Series, size: int, facts: pd.DataFrame | None = None
+) -> Images:
     kinds = pd.Categorical(classes)
     return from_files(name, files, kinds.codes, list(kinds.categories), size, facts)
 

@@ -343,7 +343,7 @@ def implied_correlations(cells: pd.DataFrame) -> plt.Figure:
     """
     t = cells["correlation"].dropna()
     sets, learners, estimators = (list(t.index.unique(level)) for level in ("dataset", "learner", "estimator"))
-    figure, axes = plt.subplots(len(sets), 1, figsize=(6.4, 2.2 * len(sets) + 0.8), sharex=True)
+    figure, axes = plt.subplots(len(sets), 1, figsize=(6.4, 2.2 * len(sets) + 0.9), sharex=True, layout="constrained")
     for ax, name in zip(axes, sets):
         ax.axvline(0, color="black", linewidth=1)
         ax.axvspan(1, t.max() + 0.1, color="grey", alpha=0.25, label="impossible")

@@ -143,6 +143,15 @@ def test_hold_out_of_three_images_is_noticed(monkeypatch):
     assert (evaluators.Evidence().held_out < 4).sum() == 3
 
 
+def test_averages_of_four_episodes(monkeypatch):
+    rng, tables, printed = np.random.default_rng(2), simulated(np.random.default_rng(2), True), report.printed
+    p = np.clip(0.55 + rng.normal(0, 0.12, 200_000), 0.05, 0.95)
+    error = 100 * (rng.binomial(25, p) / 25 - rng.binomial(75, p) / 75)
+    monkeypatch.setattr(report, "printed", lambda n, paper: tables.get(n, printed(n, paper)))
+    found = evaluators.Evidence(EPISODES).averaged(("cifar-fs", "baseline"), ("cifar-fs", "protonet"), 4)
+    assert found["5-fold"] == pytest.approx(np.abs(error.reshape(-1, 4).mean(axis=1)).mean(), rel=0.1)
+
+
 def test_figure_has_a_mark_for_each_cell():
     cells = evaluators.Evidence().cells
     figure = plots.implied_correlations(cells)

@@ -54,7 +54,7 @@ def error_sd(mae: float, bias: float) -> float:
     Returns
     -------
     float
-        In that unit; NaN where ``mae`` is not above |``bias``|, which leaves no room for a spread.
+        In that unit; NaN where ``mae`` is not above the absolute ``bias``, which leaves no room for a spread.
     """
     bias = abs(bias)
     if not mae > bias:
@@ -138,20 +138,42 @@ class Evidence:
     def cells(self) -> pd.DataFrame:
         """A row a cell of Table 2, by data set, learner and estimator, in percentage points.
 
-        Columns mae; bias; correlation of estimate and oracle over episodes, if errors are normal (above 1 where
-        they cannot be); unrelated and standard_error, the mean absolute error that normal estimates of other
-        episodes would have, and how far it varies by chance; beyond, the chance of an error beyond 10 points,
-        if errors are normal.
+        Columns mae; bias; correlation of estimate and oracle over episodes, if errors are normal (above 1
+        where they cannot be, NaN where the error hardly exceeds the bias); unrelated and standard_error, the
+        mean absolute error that normal estimates of other episodes would have, and how far it varies by
+        chance; beyond, the chance of an error beyond 10 points, if errors are normal.
         """
-        t = pd.DataFrame({"mae": self.mae.stack(), "bias": self.bias.stack(), "sd": self.spreads[ESTIMATORS].stack()})
+        tables = {"mae": self.mae, "bias": self.bias, "sd": self.spreads[ESTIMATORS]}
+        t = pd.DataFrame({name: table.stack() for name, table in tables.items()})
         t["oracle"] = self.spreads["oracle"].reindex(t.index.droplevel("estimator")).to_numpy()
         error = np.array([error_sd(m, b) for m, b in zip(t["mae"], t["bias"])])
         total = t["sd"] ** 2 + t["oracle"] ** 2
-        t["correlation"] = (total - error**2) / (2 * t["sd"] * t["oracle"])
+        told = t["mae"] - t["bias"].abs() > 0.1  # else what the spread adds is of the order of rounding
+        t["correlation"] = ((total - error**2) / (2 * t["sd"] * t["oracle"])).where(told)
         t["unrelated"] = [_mean_absolute(b, s) for b, s in zip(t["bias"], np.sqrt(total))]
         t["standard_error"] = np.sqrt((total + t["bias"] ** 2 - t["unrelated"] ** 2) / self.episodes)
         t["beyond"] = [beyond(10, m, b) for m, b in zip(t["mae"], t["bias"])]
         return t[["mae", "bias", "correlation", "unrelated", "standard_error", "beyond"]]
+
+    def averaged(self, row: tuple[str, str], like: tuple[str, str], size: int) -> pd.Series:
+        """Mean absolute errors of a row of Table 2, had accuracies been averaged over ``size`` episodes at a time.
+
+        Parameters
+        ----------
+        row, like : (data set, learner)
+            Estimate and oracle of ``row`` are taken to correlate as Tables 1 and 2 imply for ``like``.
+        size : int
+            Episodes averaged before the difference is taken.
+
+        Returns
+        -------
+        Series
+            By estimator, if errors are normal; NaN where the correlation is.
+        """
+        s, y = self.spreads.loc[row, ESTIMATORS], self.spreads.loc[row, "oracle"]
+        r = self.cells["correlation"].loc[like]
+        sd = np.sqrt((s**2 + y**2 - 2 * r * s * y) / size)
+        return pd.Series({k: _mean_absolute(self.bias.loc[row, k], sd[k]) for k in ESTIMATORS})
 
     @cached_property
     def held_out(self) -> pd.Series:
@@ -185,7 +207,8 @@ class Evidence:
             )
             for (d, e), r in self.chosen.items() if e != "oracle"
         }
-        return pd.DataFrame(rows, index=["always", "any", "oracle", "verdict"]).T
+        table = pd.DataFrame(rows, index=["always", "any", "oracle", "verdict"]).T
+        return table.rename_axis(["dataset", "estimator"])
 
     @cached_property
     def tuned(self) -> pd.DataFrame:

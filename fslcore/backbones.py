@@ -196,7 +196,7 @@ REGISTRY: dict[str, _Entry] = {
     **{
         f"{network}-{learner}": _trained_here(learner, network, sha256)
         for network, of in {
-            "conv4": {"baseline": None, "baseline++": None, "protonet": None, "r2d2": None, "maml": None},
+            "conv4": {"baseline": "bbade8dbc4c5ce18e02590ddeb87235261f29aa931494fe74bca43adbc6c5505", "baseline++": None, "protonet": "456dc35c2d1de6bab22852d35815f34a1312ac33aa50b3c44f3e08eda4d7b8ed", "r2d2": None, "maml": None},
             "resnet18": dict.fromkeys(("baseline", "baseline++", "protonet", "r2d2", "maml")),  # no file ships
         }.items()
         for learner, sha256 in of.items()

@@ -23,11 +23,12 @@ from .paths import DATA
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "FRESH", "against", "biases", "by_folds", "by_shots", "by_ways", "collect", "curve", "differences", "errors", "far",
-    "findings", "maes", "means", "method", "parts", "printed", "title", "wide",
+    "FRESH", "HALVES", "against", "biases", "by_folds", "by_shots", "by_ways", "collect", "curve", "differences",
+    "errors", "far", "findings", "maes", "means", "method", "paired", "parts", "printed", "title", "wide",
 ]
 
 FRESH = "fresh"
+HALVES = ("even queries", "odd queries")  # of each class, so that both are balanced
 KEYS = ["dataset", "method"]
 PAPER = {"baseline": "Baseline", "baseline++": "Baseline++", "protonet": "ProtoNet", "r2d2": "R2D2", "maml": "MAML"}
 PAPERS_SETS = {"cifar-fs": "CIFAR-FS", "miniimagenet": "miniImageNet", "meta-album": "Meta-Album"}
@@ -60,7 +61,7 @@ def title(text: str) -> str:
 def collect(
     sets: Sequence[str], methods: Sequence[str], *, ways: int = 5, shots: int | Sequence[int] = 5,
     queries: int | Sequence[int] = 15, tasks: int = 600, image_tasks: int = 100, seed: int = 0, rounds: int = 30,
-    names: Sequence[str] = ESTIMATORS, stored: bool = False,
+    names: Sequence[str] = ESTIMATORS, stored: bool = False, settings: dict | None = None, halves: bool = False,
 ) -> pd.DataFrame:
     """Accuracy of each task by the oracle, by estimators, and on a fresh test set of the support's size.
 
@@ -80,7 +81,11 @@ def collect(
     names : sequence of str
         Estimators, as for `fslcore.estimators.resplit`.
     stored : bool
-        Leave out methods of which no results are kept, computing nothing.
+        Compute nothing for learners that read images: leave them out where no results are kept.
+    settings : dict, optional
+        Arguments of the learners, {'C': 10} say.
+    halves : bool
+        Add the accuracy on each `HALVES` of the query.
 
     Returns
     -------
@@ -104,13 +109,19 @@ def collect(
         for name in methods:
             backbone, learner = method(name)
             model = None if isinstance(source, Bank) else evaluate.load_backbone(backbone)
-            run = learners.make(learner, model)
-            few = slice(image_tasks if run.reads == "images" else tasks)
-            options = dict(rounds=rounds, seed=seed, stored=stored)
+            run = learners.make(learner, model, **(settings or {}))
+            slow = run.reads == "images"
+            few = slice(image_tasks if slow else tasks)
+            options = dict(rounds=rounds, seed=seed, stored=stored and slow)
             found = estimators.run(source, model, run, asked[few], [ORACLE, *names], **options)
             other = estimators.run(source, model, run, fresh[few], [ORACLE], **options)
             if found is not None and other is not None:
-                found = (100 * found.assign(**{FRESH: other[ORACLE]})).reset_index()
+                found[FRESH] = other[ORACLE]
+                if halves:
+                    kept, _ = evaluate.record(source, model, run, asked[few], stored=True)
+                    for i, half in enumerate(HALVES):
+                        found[half] = kept.by_class()[..., i::2].mean(axis=(1, 2))
+                found = (100 * found).reset_index()
                 found.insert(0, "dataset", dataset)
                 found.insert(1, "method", title(name))
                 tables.append(found)
@@ -207,7 +218,7 @@ def biases(table: pd.DataFrame, names: Sequence[str] = ESTIMATORS, level: float 
         dataset, method, estimator, mean, half_width (points), p_value and ``verdict``: -1, 0 or +1 by Holm's
         correction over all rows at once.
     """
-    return _paired(table, names, lambda t, name: (t[name], t[ORACLE]), level)
+    return paired(table, names, lambda t, name: (t[name], t[ORACLE]), level)
 
 
 def against(
@@ -223,10 +234,21 @@ def against(
     def pair(t, name):
         return (t[name] - t[ORACLE]).abs(), (t[best] - t[ORACLE]).abs()
 
-    return _paired(table, [n for n in names if n != best], pair, level)
+    return paired(table, [n for n in names if n != best], pair, level)
 
 
-def _paired(table: pd.DataFrame, names: Sequence[str], pair, level: float) -> pd.DataFrame:
+def paired(table: pd.DataFrame, names: Sequence[str], pair, level: float = 0.95) -> pd.DataFrame:
+    """Paired differences over tasks, in the form of `biases`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        dataset, method, task and columns to compare.
+    names : sequence of str
+        What goes to the column ``estimator``.
+    pair : callable
+        From a table of one dataset and method, and a name, to the two columns whose difference it is.
+    """
     rows = []
     for (key, part), name in product(table.groupby(KEYS, sort=False), names):
         r = stats.paired_interval(*pair(part, name), level)

@@ -143,7 +143,10 @@ def test_titles():
     (lambda: evaluators.method("glyph-conv"), "method = glyph-conv; a backbone"),
     (lambda: evaluators.method("glyph-conv svm"), "method = glyph-conv svm; a backbone"),
     (lambda: evaluators.by_ways("clipart", METHODS, [2, 4], 30), "ways = 4; it must divide the 30 support images"),
-    (lambda: evaluators.collect(["clipart"], METHODS, tasks=3, stored=True), "no results of them are at hand"),
+    (
+        lambda: evaluators.collect(["clipart"], ["glyph-conv ft"], tasks=3, image_tasks=3, seed=9, stored=True),
+        "no results of them are at hand",
+    ),
 ])
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):

@@ -30,6 +30,7 @@ __all__ = [
 FRESH = "fresh"
 KEYS = ["dataset", "method"]
 PAPER = {"baseline": "Baseline", "baseline++": "Baseline++", "protonet": "ProtoNet", "r2d2": "R2D2", "maml": "MAML"}
+LEARNER = {"baseline": "lr", "baseline++": "cosine"}  # the others go by the name of their training
 PAPERS_SETS = {"cifar-fs": "CIFAR-FS", "miniimagenet": "miniImageNet", "meta-album": "Meta-Album"}
 
 
@@ -53,8 +54,9 @@ def method(text: str) -> tuple[str, str]:
 def title(text: str) -> str:
     """'ProtoNet' for 'conv4-protonet protonet'; the learner with its backbone where these were not trained together."""
     backbone, learner = method(text)
-    trained = backbone.partition("-")[2]
-    return PAPER[trained] if trained in PAPER else report.label((backbone, learner))
+    trained = backbone.partition(":")[0].partition("-")[2]
+    as_trained = trained in PAPER and learner == LEARNER.get(trained, trained)
+    return PAPER[trained] if as_trained else report.label((backbone, learner))
 
 
 def collect(

@@ -136,7 +136,9 @@ def test_the_paper_is_read_in_the_same_form():
 def test_titles():
     assert evaluators.method("glyph-conv ncc") == ("glyph-conv", "ncc")
     assert evaluators.method("clip:/my weights/x.safetensors lr") == ("clip:/my weights/x.safetensors", "lr")
-    assert evaluators.title("glyph-conv ncc") == "glyph-conv NCC"
+    titles = {"glyph-conv ncc": "glyph-conv NCC", "conv4-baseline lr": "Baseline", "conv4-baseline++ cosine": "Baseline++",
+              "conv4-protonet protonet": "ProtoNet", "conv4-protonet lr": "conv4-protonet LR"}
+    assert {m: evaluators.title(m) for m in titles} == titles
 
 
 @pytest.mark.parametrize("call, message", [

@@ -196,7 +196,13 @@ REGISTRY: dict[str, _Entry] = {
     **{
         f"{network}-{learner}": _trained_here(learner, network, sha256)
         for network, of in {
-            "conv4": {"baseline": "bbade8dbc4c5ce18e02590ddeb87235261f29aa931494fe74bca43adbc6c5505", "baseline++": None, "protonet": "456dc35c2d1de6bab22852d35815f34a1312ac33aa50b3c44f3e08eda4d7b8ed", "r2d2": None, "maml": None},
+            "conv4": {
+                "baseline": "bbade8dbc4c5ce18e02590ddeb87235261f29aa931494fe74bca43adbc6c5505",
+                "baseline++": "f089e5088f634ad6dd025c148ed6ae61fd22f1dd81ff8f0fff0dac958e5fa7c8",
+                "protonet": "456dc35c2d1de6bab22852d35815f34a1312ac33aa50b3c44f3e08eda4d7b8ed",
+                "r2d2": "d44c552d8edcf117fd8738f138ba622334cb5eff4c032a28f1c618b0dd531446",
+                "maml": None,
+            },
             "resnet18": dict.fromkeys(("baseline", "baseline++", "protonet", "r2d2", "maml")),  # no file ships
         }.items()
         for learner, sha256 in of.items()

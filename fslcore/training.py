@@ -63,6 +63,8 @@ class Recipe:
         Of the training tasks.
     lr, weight_decay : float
         AdamW with a one-cycle learning rate of at most ``lr``.
+    jitter : bool
+        Turn, scale and shift each image a little; for data that are not drawn so.
     options : dict
         Of the learner.
     """
@@ -79,11 +81,12 @@ class Recipe:
     queries: int = 15
     lr: float = 0.004
     weight_decay: float = 0.05
+    jitter: bool = False
     options: dict = field(default_factory=dict)
 
 
 RECIPES = {
-    "glyph-conv": Recipe("ncc", "classes", network="glyph-conv", dataset="glyphs", size=256),
+    "glyph-conv": Recipe("ncc", "classes", network="glyph-conv", dataset="glyphs", size=256, jitter=True),
     "baseline": Recipe("lr", "classes", epochs=12),
     "baseline++": Recipe("cosine", "classes", epochs=12),
     "protonet": Recipe("protonet", "tasks", steps=250, size=1, lr=0.002, epochs=15),
@@ -232,6 +235,8 @@ class _Run:
 
     def _prepared(self, rows: torch.Tensor) -> torch.Tensor:
         x = self.backbone.preprocess(self.images[rows])
+        if self.recipe.jitter:
+            x = _jitter(x)
         return x.contiguous(memory_format=torch.channels_last)
 
     def _validate(self) -> float:

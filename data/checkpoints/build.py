@@ -52,7 +52,7 @@ def main() -> None:
     table = pd.DataFrame(rows)
     text = (HERE / "card.tmpl").read_text()
     shown = table.drop(columns="SHA-256").to_markdown(index=False)
-    digests = "\n".join(f"    {r['SHA-256'].strip('`')}  {r['checkpoint'].strip('`')}" for r in rows)
+    digests = "\n    ".join(f"{r['SHA-256'].strip('`')}  {r['checkpoint'].strip('`')}" for r in rows)
     (HERE / "README.md").write_text(text.format(table=shown, digests=digests, maml=MAML_TASKS))
     print(shown, digests, sep="\n")
 

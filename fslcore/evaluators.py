@@ -62,7 +62,7 @@ def title(text: str) -> str:
 def collect(
     sets: Sequence[str], methods: Sequence[str], *, ways: int = 5, shots: int | Sequence[int] = 5,
     queries: int | Sequence[int] = 15, tasks: int = 600, image_tasks: int = 100, seed: int = 0, rounds: int = 30,
-    names: Sequence[str] = ESTIMATORS, stored: bool = False,
+    names: Sequence[str] = ESTIMATORS, stored: bool = True,
 ) -> pd.DataFrame:
     """Accuracy of each task by the oracle, by estimators, and on a fresh test set of the support's size.
 
@@ -82,7 +82,7 @@ def collect(
     names : sequence of str
         Estimators, as for `fslcore.estimators.resplit`.
     stored : bool
-        Leave out methods of which no results are kept, computing nothing.
+        Compute nothing for learners that read images, and leave out those of which no results are kept.
 
     Returns
     -------
@@ -107,8 +107,9 @@ def collect(
             backbone, learner = method(name)
             model = None if isinstance(source, Bank) else evaluate.load_backbone(backbone)
             run = learners.make(learner, model)
-            few = slice(image_tasks if run.reads == "images" else tasks)
-            options = dict(rounds=rounds, seed=seed, stored=stored)
+            slow = run.reads == "images"
+            few = slice(image_tasks if slow else tasks)
+            options = dict(rounds=rounds, seed=seed, stored=stored and slow)
             found = estimators.run(source, model, run, asked[few], [ORACLE, *names], **options)
             other = estimators.run(source, model, run, fresh[few], [ORACLE], **options)
             if found is not None and other is not None:

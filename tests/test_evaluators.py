@@ -100,8 +100,8 @@ def test_collected_tasks_are_the_samplers_and_fresh_images_are_new():
         assert not set(asked.query[t]) & set(fresh.query[t])
     table = evaluators.collect(["glyphs/hebrew"], METHODS[:1], rounds=3, **shape)
     assert list(table) == ["dataset", "method", "task", "oracle", *ESTIMATORS, FRESH] and len(table) == 6
-    again = evaluators.collect(["glyphs/hebrew"], METHODS[:1], rounds=3, stored=True, **shape)
-    assert again.equals(table)
+    again = evaluators.collect(["glyphs/hebrew"], [METHODS[0], "glyph-conv ft"], rounds=3, **shape)
+    assert again.equals(table)  # nothing is kept of fine-tuning
 
 
 def test_sweeps_have_what_exists_and_no_more():
@@ -145,7 +145,7 @@ def test_titles():
     (lambda: evaluators.method("glyph-conv"), "method = glyph-conv; a backbone"),
     (lambda: evaluators.method("glyph-conv svm"), "method = glyph-conv svm; a backbone"),
     (lambda: evaluators.by_ways("clipart", METHODS, [2, 4], 30), "ways = 4; it must divide the 30 support images"),
-    (lambda: evaluators.collect(["clipart"], METHODS, tasks=3, stored=True), "no results of them are at hand"),
+    (lambda: evaluators.collect(["clipart"], ["glyph-conv ft"], tasks=3), "no results of them are at hand"),
 ])
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):

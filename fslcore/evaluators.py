@@ -23,8 +23,8 @@ from .paths import DATA
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "FRESH", "against", "biases", "by_folds", "by_shots", "by_ways", "collect", "curve", "differences", "errors", "far",
-    "findings", "maes", "means", "method", "parts", "printed", "title", "wide",
+    "FRESH", "against", "biases", "by_folds", "by_shots", "by_ways", "collect", "curve", "differences", "draw",
+    "errors", "far", "findings", "maes", "means", "method", "parts", "printed", "title", "wide",
 ]
 
 FRESH = "fresh"
@@ -94,15 +94,10 @@ def collect(
     InputError
         What `method`, the loaders, samplers and estimators raise.
     """
-    shots, queries = (np.broadcast_to(n, ways) for n in (shots, queries))
     tables = []
     for dataset in sets:
         source = evaluate.load_source(dataset)
-        labels = source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
-        drawn = sample_closed(
-            labels, tasks=tasks, ways=ways, shots=shots, queries=queries + shots, seed=seed, skip_small_classes=True
-        )
-        asked, fresh = _cut(drawn, queries)
+        asked, fresh = draw(source, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
         for name in methods:
             backbone, learner = method(name)
             model = None if isinstance(source, Bank) else evaluate.load_backbone(backbone)
@@ -122,13 +117,21 @@ def collect(
     return pd.concat(tables, ignore_index=True)
 
 
-def _cut(tasks: Tasks, queries: np.ndarray) -> tuple[Tasks, Tasks]:
-    """The same tasks with the first Q queries of each class, and with the others."""
-    label = tasks.query_label[0]  # alike in all tasks, class by class
+def draw(
+    source: datasets.Images | Bank, *, ways: int, shots: int | Sequence[int], queries: int | Sequence[int], tasks: int,
+    seed: int,
+) -> tuple[Tasks, Tasks]:
+    """The tasks of `collect`: with the queries of the oracle, and the same with the fresh test set."""
+    shots, queries = (np.broadcast_to(n, ways) for n in (shots, queries))
+    labels = source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
+    drawn = sample_closed(
+        labels, tasks=tasks, ways=ways, shots=shots, queries=queries + shots, seed=seed, skip_small_classes=True
+    )
+    label = drawn.query_label[0]  # alike in all tasks, class by class
     number = np.arange(len(label)) - np.searchsorted(label, label)
     first = number < queries[label]
-    both = ((tasks.query[:, part], tasks.query_label[:, part]) for part in (first, ~first))
-    return tuple(Tasks(tasks.support, tasks.support_label, *query, tasks.ways, tasks.sampler) for query in both)
+    both = ((drawn.query[:, part], drawn.query_label[:, part]) for part in (first, ~first))
+    return tuple(Tasks(drawn.support, drawn.support_label, *query, ways, drawn.sampler) for query in both)
 
 
 def by_shots(dataset: str, methods: Sequence[str], shots: Sequence[int], **options) -> pd.DataFrame:

@@ -93,9 +93,11 @@ def test_curves_are_means_with_standard_errors():
 
 def test_collected_tasks_are_the_samplers_and_fresh_images_are_new():
     shape = dict(tasks=6, shots=(4, 4, 5, 6, 6), queries=(8, 8, 10, 12, 12))
-    labels = datasets.load("glyphs/hebrew").labels
-    drawn = sample_closed(labels, tasks=6, shots=shape["shots"], queries=(12, 12, 15, 18, 18))
-    asked, fresh = evaluators._cut(drawn, np.array(shape["queries"]))
+    images = datasets.load("glyphs/hebrew")
+    names = np.array(images.class_names)[images.labels]
+    drawn = sample_closed(names, tasks=6, shots=shape["shots"], queries=(12, 12, 15, 18, 18))
+    asked, fresh = evaluators.draw(images, ways=5, seed=0, **shape)
+    assert (asked.support == drawn.support).all()
     assert np.bincount(asked.query_label[0]).tolist() == list(shape["queries"])
     assert np.bincount(fresh.query_label[0]).tolist() == list(shape["shots"])
     for t in range(6):

@@ -23,8 +23,8 @@ from .paths import DATA
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "FRESH", "against", "biases", "by_folds", "by_shots", "by_ways", "collect", "curve", "differences", "draw", "errors", "far",
-    "findings", "maes", "means", "method", "parts", "printed", "title", "wide",
+    "FRESH", "against", "biases", "by_folds", "by_shots", "by_ways", "collect", "curve", "differences", "draw",
+    "errors", "far", "findings", "maes", "means", "method", "parts", "printed", "title", "wide",
 ]
 
 FRESH = "fresh"
@@ -243,7 +243,7 @@ def _paired(table: pd.DataFrame, names: Sequence[str], pair, level: float) -> pd
 
 
 def differences(table: pd.DataFrame) -> pd.DataFrame:
-    """`biases` or `against` as a page shows them: 'mean ± half-width', a column an estimator, an asterisk by verdict."""
+    """`biases` or `against` as a page shows them: 'mean ± half-width', a column an estimator; * by verdict."""
     mark = np.where(table["verdict"] != 0, "\u00a0*", "\u00a0\u2007")  # of equal width
     number = table["mean"].map("{:+.1f}".format).str.replace("-", "−")
     return _laid_out(table, number + " ± " + table["half_width"].map("{:.1f}".format) + mark)

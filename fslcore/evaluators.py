@@ -23,7 +23,7 @@ from .paths import DATA
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "FRESH", "HALVES", "against", "biases", "by_folds", "by_shots", "by_ways", "collect", "curve", "differences",
+    "FRESH", "HALVES", "against", "biases", "by_folds", "by_shots", "by_ways", "collect", "curve", "differences", "draw",
     "errors", "far", "findings", "maes", "means", "method", "paired", "parts", "printed", "title", "wide",
 ]
 
@@ -31,6 +31,7 @@ FRESH = "fresh"
 HALVES = ("even queries", "odd queries")  # of each class, so that both are balanced
 KEYS = ["dataset", "method"]
 PAPER = {"baseline": "Baseline", "baseline++": "Baseline++", "protonet": "ProtoNet", "r2d2": "R2D2", "maml": "MAML"}
+LEARNER = {"baseline": "lr", "baseline++": "cosine"}  # the others go by the name of their training
 PAPERS_SETS = {"cifar-fs": "CIFAR-FS", "miniimagenet": "miniImageNet", "meta-album": "Meta-Album"}
 
 
@@ -54,14 +55,15 @@ def method(text: str) -> tuple[str, str]:
 def title(text: str) -> str:
     """'ProtoNet' for 'conv4-protonet protonet'; the learner with its backbone where these were not trained together."""
     backbone, learner = method(text)
-    trained = backbone.partition("-")[2]
-    return PAPER[trained] if trained in PAPER else report.label((backbone, learner))
+    trained = backbone.partition(":")[0].partition("-")[2]
+    as_trained = trained in PAPER and learner == LEARNER.get(trained, trained)
+    return PAPER[trained] if as_trained else report.label((backbone, learner))
 
 
 def collect(
     sets: Sequence[str], methods: Sequence[str], *, ways: int = 5, shots: int | Sequence[int] = 5,
     queries: int | Sequence[int] = 15, tasks: int = 600, image_tasks: int = 100, seed: int = 0, rounds: int = 30,
-    names: Sequence[str] = ESTIMATORS, stored: bool = False, settings: dict | None = None, halves: bool = False,
+    names: Sequence[str] = ESTIMATORS, stored: bool = True, settings: dict | None = None, halves: bool = False,
 ) -> pd.DataFrame:
     """Accuracy of each task by the oracle, by estimators, and on a fresh test set of the support's size.
 
@@ -81,11 +83,11 @@ def collect(
     names : sequence of str
         Estimators, as for `fslcore.estimators.resplit`.
     stored : bool
-        Compute nothing for learners that read images: leave them out where no results are kept.
+        Compute nothing for learners that read images, and leave out those of which no results are kept.
     settings : dict, optional
         Arguments of the learners, {'C': 10} say.
     halves : bool
-        Add the accuracy on each `HALVES` of the query.
+        Add the accuracy on each of the `HALVES` of the query.
 
     Returns
     -------
@@ -97,15 +99,10 @@ def collect(
     InputError
         What `method`, the loaders, samplers and estimators raise.
     """
-    shots, queries = (np.broadcast_to(n, ways) for n in (shots, queries))
     tables = []
     for dataset in sets:
         source = evaluate.load_source(dataset)
-        labels = source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
-        drawn = sample_closed(
-            labels, tasks=tasks, ways=ways, shots=shots, queries=queries + shots, seed=seed, skip_small_classes=True
-        )
-        asked, fresh = _cut(drawn, queries)
+        asked, fresh = draw(source, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
         for name in methods:
             backbone, learner = method(name)
             model = None if isinstance(source, Bank) else evaluate.load_backbone(backbone)
@@ -130,13 +127,21 @@ def collect(
     return pd.concat(tables, ignore_index=True)
 
 
-def _cut(tasks: Tasks, queries: np.ndarray) -> tuple[Tasks, Tasks]:
-    """The same tasks with the first Q queries of each class, and with the others."""
-    label = tasks.query_label[0]  # alike in all tasks, class by class
+def draw(
+    source: datasets.Images | Bank, *, ways: int, shots: int | Sequence[int], queries: int | Sequence[int], tasks: int,
+    seed: int,
+) -> tuple[Tasks, Tasks]:
+    """The tasks of `collect`: with the queries of the oracle, and the same with the fresh test set."""
+    shots, queries = (np.broadcast_to(n, ways) for n in (shots, queries))
+    labels = source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
+    drawn = sample_closed(
+        labels, tasks=tasks, ways=ways, shots=shots, queries=queries + shots, seed=seed, skip_small_classes=True
+    )
+    label = drawn.query_label[0]  # alike in all tasks, class by class
     number = np.arange(len(label)) - np.searchsorted(label, label)
     first = number < queries[label]
-    both = ((tasks.query[:, part], tasks.query_label[:, part]) for part in (first, ~first))
-    return tuple(Tasks(tasks.support, tasks.support_label, *query, tasks.ways, tasks.sampler) for query in both)
+    both = ((drawn.query[:, part], drawn.query_label[:, part]) for part in (first, ~first))
+    return tuple(Tasks(drawn.support, drawn.support_label, *query, ways, drawn.sampler) for query in both)
 
 
 def by_shots(dataset: str, methods: Sequence[str], shots: Sequence[int], **options) -> pd.DataFrame:
@@ -259,7 +264,7 @@ def paired(table: pd.DataFrame, names: Sequence[str], pair, level: float = 0.95)
 
 
 def differences(table: pd.DataFrame) -> pd.DataFrame:
-    """`biases` or `against` as a page shows them: 'mean ± half-width', a column an estimator, an asterisk by verdict."""
+    """`biases` or `against` as a page shows them: 'mean ± half-width', a column an estimator; * by verdict."""
     mark = np.where(table["verdict"] != 0, "\u00a0*", "\u00a0\u2007")  # of equal width
     number = table["mean"].map("{:+.1f}".format).str.replace("-", "−")
     return _laid_out(table, number + " ± " + table["half_width"].map("{:.1f}".format) + mark)

@@ -412,16 +412,17 @@ def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str 
             if part[by].isna().all():
                 ax.axhline(part["mae"].iloc[0], color=look["color"], linestyle=look["linestyle"], label=estimator)
             else:
+                part = part.sort_values(by)
                 ax.errorbar(part[by], part["mae"], part["error"], markersize=4, linewidth=1.2, label=estimator, **look)
         ax.set_title(name)
         for letter, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
             if letter in log:
                 ax.set(**{f"{letter}scale": "log"})
                 _plain_ticks(axis, (1, 2, 3, 5))
-        if "y" not in log:
-            ax.set_ylim(0, None)
         if "x" not in log:
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if "y" not in log:
+        axes[0, 0].set_ylim(0, 1.05 * (curve["mae"] + curve["error"]).max())
     for ax in axes.flat[len(titles) :]:
         ax.set_visible(False)
     figure.supxlabel(by, fontsize=12)

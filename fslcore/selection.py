@@ -22,8 +22,8 @@ from .paths import DATA
 from .tasks import sample_all
 
 __all__ = [
-    "ALWAYS", "ANY", "DEFAULT", "EVEN", "TUNED", "against", "all_classes", "by_shots", "curves", "even_folds", "exponents",
-    "findings", "grid", "optimism", "picks", "printed", "ranks", "tally", "undefined",
+    "ALWAYS", "ANY", "DEFAULT", "EVEN", "TUNED", "against", "all_classes", "by_shots", "curves", "even_folds",
+    "exponents", "findings", "grid", "optimism", "picks", "printed", "ranks", "tally", "undefined",
 ]
 
 ALWAYS = "best on average"
@@ -194,11 +194,14 @@ def against(picked: pd.DataFrame, base: str, names: Sequence[str], level: float 
 def even_folds(shots: int) -> str:
     """The estimator '4-fold' for 8 shots: the most folds, up to five, that hold equally many images of each class.
 
-    A prime number of shots above five has that many folds; one shot cannot be divided, and has 5-fold.
+    A prime number of shots above five has that many folds. One shot cannot be divided, and has two folds, which tell nothing.
     """
-    if shots == 1:
-        return TUNED
-    return f"{max((k for k in range(2, 6) if shots % k == 0), default=shots)}-fold"
+    return f"{max((k for k in range(2, 6) if shots % k == 0), default=max(shots, 2))}-fold"
+
+
+def _five(images: int) -> str:
+    """5-fold, or as many folds as there are images."""
+    return f"{min(5, images)}-fold"
 
 
 def by_shots(
@@ -224,17 +227,18 @@ def by_shots(
     Returns
     -------
     DataFrame
-        dataset, ways, shots, task, and in percent the accuracy at the ``default``, tuned by `TUNED` and by `EVEN`.
+        dataset, ways, shots, task, and in percent the accuracy at the ``default``, tuned by `TUNED` (with as many folds
+        as images, where these are fewer than five) and by `EVEN`.
     """
     tables = []
     most = 2 * max(shots) + queries
     for k in ways:
         for s in shots:
-            even = even_folds(s)
-            names = list(dict.fromkeys([TUNED, even]))
+            five, even = _five(k * s), even_folds(s)
+            names = list(dict.fromkeys([five, even]))
             found = grid(sets, method, setting, values, ways=k, shots=s, queries=most - 2 * s, names=names, **options)
             found = picks(found, names, default=default)
-            found[EVEN] = found[even]
+            found[EVEN], found[TUNED] = found[even], found[five]
             tables.append(found.assign(ways=k, shots=s)[["dataset", "ways", "shots", "task", DEFAULT, TUNED, EVEN]])
     return pd.concat(tables, ignore_index=True)
 
@@ -270,10 +274,12 @@ def all_classes(
         run = learners.make(learner, model)
         for s in shots:
             drawn = sample_all(source.labels, shots=s, tasks=tasks, seed=seed)
-            left_out = {"bootstrap": s == 1, "leave-one-out": drawn.support.shape[1] > most}
-            names = list(dict.fromkeys([ORACLE, *(n for n in ESTIMATORS if not left_out.get(n)), even_folds(s)]))
+            images = drawn.support.shape[1]
+            left_out = {TUNED: True, "bootstrap": s == 1, "leave-one-out": images > most}
+            rest = [n for n in ESTIMATORS if not left_out.get(n)]
+            names = list(dict.fromkeys([ORACLE, *rest, _five(images), even_folds(s)]))
             found = 100 * estimators.run(source, model, run, drawn, names, rounds=rounds, seed=seed)
-            found[EVEN] = found[even_folds(s)]
+            found[EVEN], found[TUNED] = found[even_folds(s)], found[_five(images)]
             ids = dict(dataset=dataset, ways=drawn.ways, shots=s)
             tables.append(found.reset_index().assign(**ids).reindex(columns=[*ids, "task", ORACLE, *ESTIMATORS, EVEN]))
     return pd.concat(tables, ignore_index=True)

@@ -31,7 +31,7 @@ def rank_correlation(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     InputError
         Other or different shapes, NaN or infinity.
     """
-    ranks = [rankdata(x, axis=1) for x in _grids(a, b)]
+    ranks = [rankdata(np.round(x, DIGITS), axis=1) for x in _grids(a, b)]
     x, y = (r - r.mean(axis=1, keepdims=True) for r in ranks)
     with np.errstate(invalid="ignore"):
         return (x * y).sum(axis=1) / np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
@@ -62,6 +62,7 @@ def picked(estimate: ArrayLike, value: ArrayLike, default: int | None = None) ->
         As for `rank_correlation`; ``default`` is no candidate.
     """
     estimate, value = _grids(estimate, value)
+    estimate = np.round(estimate, DIGITS)
     first = estimate == estimate.max(axis=1, keepdims=True)
     if default is not None:
         if not 0 <= default < first.shape[1]:
@@ -72,9 +73,11 @@ def picked(estimate: ArrayLike, value: ArrayLike, default: int | None = None) ->
 
 
 def _grids(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    a, b = (np.round(np.asarray(x, dtype=float), DIGITS) for x in (a, b))
+    a, b = (np.asarray(x, dtype=float) for x in (a, b))
     if a.ndim != 2 or a.shape != b.shape or a.shape[1] < 2:
-        raise InputError(f"shapes {a.shape} and {b.shape}; both (tasks, candidates) with 2 candidates or more are needed")
+        raise InputError(
+            f"shapes {a.shape} and {b.shape}; both (tasks, candidates) with 2 candidates or more are needed"
+        )
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise InputError("estimates or values are NaN or infinite; every candidate needs one on every task")
     return a, b

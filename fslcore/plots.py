@@ -334,7 +334,9 @@ def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
 
 
 # One colour, mark and line an estimator in all figures of errors.
-ESTIMATORS = ["hold-out", "5-fold", "K-fold", "leave-one-out", "leave-one-out, refilled", "bootstrap", "even folds", "fresh"]
+ESTIMATORS = [
+    "hold-out", "5-fold", "K-fold", "leave-one-out", "leave-one-out, refilled", "bootstrap", "even folds", "fresh",
+]
 _LOOK = {
     name: dict(color=colour, marker=mark, linestyle=line)
     for name, colour, mark, line in zip(

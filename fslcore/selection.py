@@ -1,4 +1,4 @@
-"""Choosing for each task which learner or setting to use: Figures 4, 5 and 8, Tables 4 and 5 of Shimabucoro et al. (2024).
+"""Choosing a learner or a setting for each task: Figures 4, 5 and 8, Tables 4 and 5 of Shimabucoro et al. (2024).
 
 All start from the table of `fslcore.evaluators.collect`, in which every candidate ran on the same tasks. A
 candidate is a method, or one method with another setting (`grid`). An estimator sees a task's support and
@@ -30,6 +30,8 @@ ALWAYS = "best on average"
 ANY = "at random"
 DEFAULT = "default"
 TUNED = "5-fold"
+LEARNERS = "5 learners"  # the paper's
+DIGITS = 6  # printed means have two decimals
 EVEN = "even folds"  # with equally many images of each class; not in the paper
 
 
@@ -97,17 +99,18 @@ def ranks(
     tables = []
     for dataset, tasks, by in _grids(table, [ORACLE, *names]):
         found = {name: np.nan_to_num(stats.rank_correlation(by[name], by[ORACLE]), nan=empty) for name in names}
-        tables.append(pd.DataFrame({"dataset": dataset, "method": f"{by[ORACLE].shape[1]} {of}", "task": tasks, **found}))
+        ids = {"dataset": dataset, "method": f"{by[ORACLE].shape[1]} {of}", "task": tasks}
+        tables.append(pd.DataFrame({**ids, **found}))
     return pd.concat(tables, ignore_index=True)
 
 
 def undefined(table: pd.DataFrame, names: Sequence[str] = (*ESTIMATORS, FRESH)) -> pd.DataFrame:
-    """How many tasks (percent) have no rank correlation, and its mean over the others: columns by dataset and estimator."""
+    """How many tasks (percent) have no rank correlation, and its mean over the others, by dataset and estimator."""
     found = ranks(table, names, empty=np.nan).set_index("dataset")[list(names)]
     found.columns.name = "estimator"
     by = found.groupby("dataset", sort=False)
-    share = by.agg(lambda c: 100 * c.isna().mean())
-    return pd.concat({"undefined (%)": share, "mean of the others": by.mean()}, axis=1).stack("estimator", future_stack=True)
+    columns = {"undefined (%)": by.agg(lambda c: 100 * c.isna().mean()), "mean of the others": by.mean()}
+    return pd.concat(columns, axis=1).stack("estimator", future_stack=True)
 
 
 def picks(
@@ -187,14 +190,14 @@ def optimism(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
 
 def against(picked: pd.DataFrame, base: str, names: Sequence[str], level: float = 0.95) -> pd.DataFrame:
-    """Paired differences of rules, each less ``base``, in the form of `fslcore.evaluators.biases` (Holm over all rows)."""
+    """Paired differences, rules less ``base``, in the form of `fslcore.evaluators.biases` (Holm over all rows)."""
     return evaluators.paired(picked, names, lambda t, name: (t[name], t[base]), level)
 
 
 def even_folds(shots: int) -> str:
     """The estimator '4-fold' for 8 shots: the most folds, up to five, that hold equally many images of each class.
 
-    A prime number of shots above five has that many folds. One shot cannot be divided, and has two folds, which tell nothing.
+    A prime number of shots above five has that many folds. One shot cannot be divided; its two folds tell nothing.
     """
     return f"{max((k for k in range(2, 6) if shots % k == 0), default=max(shots, 2))}-fold"
 
@@ -359,20 +362,20 @@ def printed(table: int) -> pd.DataFrame:
             estimator=read["tuned"].map({"no": DEFAULT, "yes": TUNED}), method=read["learner"].map(evaluators.PAPER)
         )
     else:
-        read["method"] = "5 learners"
+        read["method"] = LEARNERS
     read["dataset"] = read["dataset"].map(evaluators.PAPERS_SETS) + ", printed"
     read = read[[*KEYS, "estimator", "mean", "half_width"]]
     if table == 5:
         alone = evaluators.printed(1).query("estimator == @ORACLE").groupby("dataset", sort=False)
         best = alone.apply(lambda t: t.loc[t["mean"].idxmax(), ["mean", "half_width"]], include_groups=False)
         mean = alone["mean"].mean().to_frame()
-        more = [t.assign(method="5 learners", estimator=name).reset_index() for name, t in ((ALWAYS, best), (ANY, mean))]
+        more = [t.assign(method=LEARNERS, estimator=name).reset_index() for name, t in ((ALWAYS, best), (ANY, mean))]
         read = pd.concat([read, *more], ignore_index=True)
     return read.astype({"mean": float, "half_width": float})
 
 
 def tally(differences: pd.DataFrame) -> str:
-    """'2 of 9 better, 1 worse; −0.3 to +1.2 points' from paired differences; of printed means those that are higher."""
+    """'2 of 9 better, 1 worse; −0.3 to +1.2 points', from the form of `against`."""
     up, down = ((differences["verdict"] == sign).sum() for sign in (1, -1))
     ends = (f"{differences['mean'].agg(f):+.1f}".replace("-", "−") for f in ("min", "max"))
     return f"{up} of {len(differences)} better, {down} worse; " + " to ".join(ends) + " points"
@@ -381,8 +384,8 @@ def tally(differences: pd.DataFrame) -> str:
 def findings(picked: pd.DataFrame, tuned: dict[str, pd.DataFrame], level: float = 0.95) -> pd.DataFrame:
     """What the paper finds of choosing, in how many comparisons (of data sets, estimators) it holds, there and here.
 
-    Printed means are compared as they stand. Here differences are paired, and corrected by Holm's method over the comparisons of
-    a row.
+    Printed means are compared as they stand. Here differences are paired, and corrected by Holm's method over
+    the comparisons of a row.
 
     Parameters
     ----------
@@ -408,10 +411,8 @@ def findings(picked: pd.DataFrame, tuned: dict[str, pd.DataFrame], level: float 
         "Choosing beats the learner that is best on average": row(picked, table_5, ESTIMATORS, ALWAYS),
         "Choosing beats a learner at random": row(picked, table_5, ESTIMATORS, ANY),
     }
-    for name, what in (("Baseline", "Tuning the regularisation by 5-fold helps"), ("MAML", "Tuning MAML's steps by 5-fold helps")):
+    for name, what in (("Baseline", "the regularisation"), ("MAML", "MAML's steps")):
         if name in tuned:
-            rows[what] = row(tuned[name], table_4[table_4["method"] == name], [TUNED], DEFAULT)
+            theirs = table_4[table_4["method"] == name]
+            rows[f"Tuning {what} by 5-fold helps"] = row(tuned[name], theirs, [TUNED], DEFAULT)
     return pd.DataFrame(rows, index=["printed", "here"]).T.rename_axis("finding")
-
-
-DIGITS = 6  # printed means have two decimals

@@ -231,9 +231,9 @@ def by_shots(
     -------
     DataFrame
         dataset, ways, shots, task, and in percent the accuracy at the ``default``, tuned by `TUNED` (with as many folds
-        as images, where these are fewer than five) and by `EVEN`.
+        as images, where these are fewer than five) and by `EVEN`, and with the value that is best on average.
     """
-    tables = []
+    tables, rules = [], [DEFAULT, TUNED, EVEN, ALWAYS]
     most = 2 * max(shots) + queries
     for k in ways:
         for s in shots:
@@ -242,7 +242,7 @@ def by_shots(
             found = grid(sets, method, setting, values, ways=k, shots=s, queries=most - 2 * s, names=names, **options)
             found = picks(found, names, default=default)
             found[EVEN], found[TUNED] = found[even], found[five]
-            tables.append(found.assign(ways=k, shots=s)[["dataset", "ways", "shots", "task", DEFAULT, TUNED, EVEN]])
+            tables.append(found.assign(ways=k, shots=s)[["dataset", "ways", "shots", "task", *rules]])
     return pd.concat(tables, ignore_index=True)
 
 

@@ -19,11 +19,12 @@ from . import estimators, evaluate, stats
 from .bank import Bank
 from .errors import InputError
 from .learners.common import fetch
-from .tasks import Tasks
+from .tasks import Tasks, sample_closed
 
-__all__ = ["BARE", "FOLDS", "SIGNALS", "Informed", "episodes", "signals"]
+__all__ = ["BARE", "FOLDS", "SIGNALS", "Informed", "episodes", "mixed_shapes", "signals"]
 
 FOLDS = 25  # leave-one-out of a larger support holds out one of so many parts instead, to bound the time
+SHOTS = (1, 2, 3, 4, 5, 7, 10, 15, 20)  # of tasks of mixed shapes
 SHAPE = ("ways", "shots", "fewest")
 SEPARATION = ("between", "nearest", "within", "ratio", "silhouette")
 RESAMPLED = tuple(
@@ -164,3 +165,40 @@ def _separation(bank: Bank, tasks: Tasks) -> pd.DataFrame:
         "silhouette": silhouette.sum(1) / real.sum(1).clamp(min=1),
     }
     return pd.DataFrame({name: value.cpu().numpy() for name, value in columns.items()})
+
+
+def mixed_shapes(labels: np.ndarray, blocks: int, *, tasks: int = 10, queries: int = 15, seed: int = 0) -> list[Tasks]:
+    """Blocks of closed tasks, each block of a shape of its own: 2 to 10 ways and 1 to 20 shots.
+
+    In every second block the classes have numbers of support images of their own, uniform between two
+    bounds. A shape that the data have too few images for is drawn again.
+
+    Parameters
+    ----------
+    labels : (N,) integers
+        The class of each image.
+    blocks, tasks : int
+        Number of blocks and of tasks in each.
+    queries : int
+        A class.
+    seed : int
+        Same seed, same tasks.
+
+    Raises
+    ------
+    InputError
+        No class has ``queries`` + 20 images, so that shapes are not of one kind over data sets.
+    """
+    sizes = np.sort(np.bincount(labels))[::-1]
+    if (sizes >= queries + max(SHOTS)).sum() < 2:
+        raise InputError(f"queries = {queries}; two classes of {queries + max(SHOTS)} images or more are needed")
+    rng = np.random.default_rng(seed)
+    out = []
+    while len(out) < blocks:
+        ways = int(rng.integers(2, 11))
+        low, high = np.sort(rng.choice(SHOTS, 2))
+        shots = rng.integers(low, high + 1, ways) if len(out) % 2 else np.full(ways, low)
+        if (sizes >= queries + shots.max()).sum() >= ways:
+            made = dict(ways=ways, shots=shots.tolist(), queries=queries, seed=seed + len(out))
+            out.append(sample_closed(labels, tasks=tasks, skip_small_classes=True, **made))
+    return out

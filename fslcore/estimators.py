@@ -132,14 +132,14 @@ def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
             f"bootstrap: task {int(single.argmax())} has one support image a class, so a draw of all classes leaves "
             "none to test on; a class with 2 images is needed"
         )
-    rng = np.random.default_rng(seed)
     owner = np.repeat(np.arange(len(n)), rounds)
     drawn = np.zeros((len(owner), label.shape[1]), dtype=np.int64)
     times = np.zeros_like(drawn)
     real = label[owner] >= 0
     left = np.arange(len(owner))
-    for _ in range(DRAWS):
-        # Every re-split is drawn anew, and those in need take theirs: so none depends on another.
+    for attempt in range(DRAWS):
+        # All are drawn anew, and those in need take theirs: so no task depends on the ones beside it.
+        rng = np.random.default_rng([seed, attempt])
         drawn[left] = rng.integers(n[owner][:, None], size=drawn.shape)[left]
         times[left] = _counts(drawn[left], real[left])
         holds = (label[owner[left], :, None] == np.arange(tasks.ways)) & (times[left] > 0)[..., None]
@@ -250,8 +250,8 @@ def _folds(tasks: Tasks, k: int | None, only_first: bool = False) -> Resplit:
     wrong = (k < 2) | (k > n)
     if wrong.any():
         worst = int(wrong.argmax())
-        allowed = f"2 to {n[worst]} folds are allowed" if n[worst] > 1 else "at least 2 are needed"
-        raise InputError(f"k = {k[worst]}; task {worst} has {n[worst]} support image{'s' * (n[worst] != 1)}: {allowed}")
+        allowed = f"2 to {n[worst]} folds are allowed" if n[worst] > 1 else "at least 2 images are needed"
+        raise InputError(f"k = {k[worst]}; task {worst} has a support of {n[worst]}: {allowed}")
     # One image of each class in turn: in order of how many of its class come before it, then of the class.
     members = label[..., None] == np.arange(tasks.ways)
     before = np.where(members, members.cumsum(axis=1) - 1, 0).sum(axis=2)

@@ -365,6 +365,58 @@ def test_conclusive_counts_of_the_released_tasks(released):
     assert (total - counts["omniglot"]).tolist() == [120, 51, 83]
 
 
+# ---- the evaluators paper
+
+ESTIMATORS = ["hold-out", "5-fold", "leave-one-out", "bootstrap"]
+LEARNERS = ["baseline", "baseline++", "protonet", "maml", "r2d2"]
+SETS = ["cifar-fs", "miniimagenet", "meta-album"]
+
+
+def evaluators(n):
+    return pd.read_csv(PUBLISHED / f"evaluators_table{n}.csv", dtype={"tuned": str}, keep_default_na=False)
+
+
+@pytest.mark.parametrize("n, keys", [
+    (1, [SETS, LEARNERS, ["oracle", *ESTIMATORS]]), (2, [SETS, LEARNERS, ESTIMATORS]), (3, [SETS, ["baseline"], ESTIMATORS]),
+    (4, [SETS, ["baseline", "maml"], ["no", "yes"]]), (5, [SETS, ["oracle", *ESTIMATORS]]),
+])
+def test_evaluators_cells(n, keys):
+    t = evaluators(n)
+    assert sorted(map(tuple, t.iloc[:, : len(keys)].to_numpy())) == sorted(product(*keys))
+    values = t["mae"] if n in (2, 3) else t["mean"]
+    assert values.between(4, 90).all() and set(t["reading"]) == {"printed"}
+    if n in (1, 4, 5):
+        assert t["half_width"].between(0.3, 2.7).all()
+    readme = (PUBLISHED / "README.md").read_text(encoding="utf-8")
+    assert re.search(rf"\| `evaluators_table{n}.csv` \|.*\| {len(t)} \|", readme)
+
+
+def test_evaluators_untuned_rows_repeat_the_oracle():
+    keys = ["dataset", "learner"]
+    untuned = evaluators(4).query("tuned == 'no'").set_index(keys)[["mean", "half_width"]]
+    oracle = evaluators(1).query("estimator == 'oracle'").set_index(keys)[["mean", "half_width"]]
+    pd.testing.assert_frame_equal(untuned, oracle.loc[untuned.index])
+
+
+def test_evaluators_errors_are_bounded_by_the_means():
+    """|E(estimate − oracle)| is at most E|estimate − oracle|, but for rounding; two cells break it."""
+    means = evaluators(1).pivot(index=["dataset", "learner"], columns="estimator", values="mean")
+    mae = evaluators(2).pivot(index=["dataset", "learner"], columns="estimator", values="mae")
+    short = (means[ESTIMATORS].sub(means["oracle"], axis=0).abs() - mae[ESTIMATORS]).stack()
+    broken = short[short > 0.015]
+    assert broken.round(2).to_dict() == {
+        ("miniimagenet", "protonet", "bootstrap"): 1.99, ("meta-album", "maml", "bootstrap"): 0.75,
+    }
+    marked = evaluators(2).query("note.str.startswith('below the difference')")
+    assert set(marked.set_index(["dataset", "learner", "estimator"]).index) == set(broken.index)
+
+
+def test_evaluators_choosing_by_the_oracle_beats_every_choice():
+    t = evaluators(5).pivot(index="dataset", columns="estimator", values="mean")
+    best = evaluators(1).query("estimator == 'oracle'").groupby("dataset")["mean"].max()
+    assert (t["oracle"] > t[ESTIMATORS].max(axis=1)).all() and (t["oracle"] > best).all()
+
+
 # ---- the ledger
 
 

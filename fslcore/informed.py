@@ -9,19 +9,31 @@ split conformal prediction.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import torch
 from scipy.special import ndtr
+from scipy.stats import binomtest, rankdata
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import LinearRegression, RidgeCV
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from . import estimators, evaluate, stats
 from .bank import Bank
 from .errors import InputError
 from .learners.common import fetch
+from .paths import DATA
 from .tasks import Tasks, sample_closed
 
-__all__ = ["BARE", "FOLDS", "SIGNALS", "Informed", "episodes", "mixed_shapes", "signals"]
+__all__ = [
+    "BARE", "COLUMNS", "REGRESSORS", "SIGNALS", "Informed", "by_method", "cross_scores", "episodes", "errors",
+    "estimates", "interval_kinds",    "mixed_shapes", "noise_floor", "of_dataset", "selection", "signals", "stored", "validate",
+]
 
 FOLDS = 25  # leave-one-out of a larger support holds out one of so many parts instead, to bound the time
 SHOTS = (1, 2, 3, 4, 5, 7, 10, 15, 20)  # of tasks of mixed shapes
@@ -32,8 +44,18 @@ RESAMPLED = tuple(
     for name in ("5-fold", "leave-one-out", "bootstrap")
     for of in ("", " margin", " spread", " smooth", " low", " worst")
 )
-SIGNALS = (*SHAPE, *SEPARATION, "hold-out", *RESAMPLED)
+COLUMNS = (*SHAPE, *SEPARATION, "hold-out", *RESAMPLED)
+# What the estimator reads: distances as such differ from data set to data set, their ratios less.
+SIGNALS = tuple(name for name in COLUMNS if name not in ("between", "nearest", "within"))
 BARE = (*SHAPE, "between", "nearest")  # what a class with a single image leaves
+REGRESSORS = {
+    "ridge": partial(RidgeCV, np.logspace(-1, 4, 11)),
+    "forest": partial(RandomForestRegressor, 100, min_samples_leaf=5, max_features=0.4, random_state=0),
+    "boosting": partial(
+        GradientBoostingRegressor, n_estimators=150, max_depth=3, learning_rate=0.05, subsample=0.5, max_features=0.5,
+        random_state=0,
+    ),
+}
 
 
 def signals(bank: Bank, learner, tasks: Tasks, *, rounds: int = 20, seed: int = 0) -> pd.DataFrame:
@@ -56,7 +78,7 @@ def signals(bank: Bank, learner, tasks: Tasks, *, rounds: int = 20, seed: int = 
     Returns
     -------
     DataFrame
-        A row a task, columns `SIGNALS`. ``ways``; ``shots``, mean images a class; ``fewest``, images of the smallest
+        A row a task, columns `COLUMNS`. ``ways``; ``shots``, mean images a class; ``fewest``, images of the smallest
         class. Of cosine distances between support images: ``within`` (mean over pairs of one class),
         ``between`` (mean over pairs of classes), ``nearest`` (of the closest two classes),
         ``ratio`` (between / within) and ``silhouette`` (mean; Rousseeuw, 1987). Of the held-out images of
@@ -67,10 +89,10 @@ def signals(bank: Bank, learner, tasks: Tasks, *, rounds: int = 20, seed: int = 
     """
     out = _separation(bank, tasks)
     whole = out["fewest"].to_numpy() > 1
-    table = pd.DataFrame(np.nan, index=range(len(tasks)), columns=list(SIGNALS)).rename_axis("task")
+    table = pd.DataFrame(np.nan, index=range(len(tasks)), columns=list(COLUMNS)).rename_axis("task")
     table.loc[:, out.columns] = out
     if not whole.all():
-        table.loc[~whole, list(set(SIGNALS) - set(BARE))] = np.nan
+        table.loc[~whole, list(set(COLUMNS) - set(BARE))] = np.nan
     if not whole.any():
         return table
     part = tasks[np.flatnonzero(whole)]
@@ -202,3 +224,314 @@ def mixed_shapes(labels: np.ndarray, blocks: int, *, tasks: int = 10, queries: i
             made = dict(ways=ways, shots=shots.tolist(), queries=queries, seed=seed + len(out))
             out.append(sample_closed(labels, tasks=tasks, skip_small_classes=True, **made))
     return out
+
+
+class Informed:
+    """Accuracy of a task predicted from what its support shows.
+
+    Fitted at once, from the episodes given: nothing is stored but those. Episodes are weighted so that
+    every level of accuracy counts alike: what to expect of an accuracy before any image is seen changes from
+    data set to data set, and is not to be learned. The spread of its error is
+    modelled as the square root of a sum of three variances with weights of at least 0: the noise of the
+    query, p (1 - p) / queries, that of the support, p (1 - p) / images, and a constant, fitted to
+    squared errors of 5-fold cross-validation over the episodes.
+
+    Parameters
+    ----------
+    fitting : DataFrame
+        `episodes`: a row a task.
+    columns : sequence of str
+        Which columns to predict from; any that are not numbers (the method, say) become
+        indicators. Rows with missing values are left out.
+    regressor : str
+        A name of `REGRESSORS`.
+    flat : bool
+        Weight the episodes so.
+
+    Raises
+    ------
+    InputError
+        Unknown regressor; fewer than 50 complete episodes.
+    """
+
+    def __init__(self, fitting: pd.DataFrame, columns: Sequence[str] = SIGNALS, regressor: str = "ridge", flat: bool = True):
+        if regressor not in REGRESSORS:
+            raise InputError(f"regressor = {regressor}; {', '.join(REGRESSORS)} are allowed")
+        self.columns = list(columns)
+        fitting = fitting.dropna(subset=self.columns)
+        if len(fitting) < 50:
+            raise InputError(f"{len(fitting)} complete episodes to fit on; at least 50 are needed")
+        names = fitting[self.columns].select_dtypes(exclude="number").columns
+        self._model = make_pipeline(
+            make_column_transformer((OneHotEncoder(), list(names)), remainder=StandardScaler()), REGRESSORS[regressor]()
+        )
+        x, y = fitting[self.columns], fitting["accuracy"].to_numpy(dtype=float)
+        weight = {f"{self._model.steps[-1][0]}__sample_weight": _level_weights(y) if flat else np.ones_like(y)}
+        folds = KFold(5, shuffle=True, random_state=0)
+        error = y - cross_val_predict(self._model, x, y, cv=folds, params=weight).clip(0, 1)
+        self._model.fit(x, y, **weight)
+        self._spread = LinearRegression(positive=True, fit_intercept=False)
+        self._spread.fit(_variances(y - error, fitting), error**2)
+
+    def predict(self, table: pd.DataFrame) -> np.ndarray:
+        """(T,) estimated accuracies, 0 to 1."""
+        return self._model.predict(table[self.columns]).clip(0, 1)
+
+    def spread(self, table: pd.DataFrame) -> np.ndarray:
+        """(T,) root mean square of the error to expect, against the accuracy on ``queries`` queries."""
+        variance = self._spread.predict(_variances(self.predict(table), table))
+        return np.sqrt(variance.clip(min=1e-4))  # a point at least
+
+    def scores(self, table: pd.DataFrame) -> np.ndarray:
+        """(T,) size of the error on episodes, in units of the spread: what `intervals` is calibrated with."""
+        return np.abs(table["accuracy"].to_numpy(dtype=float) - self.predict(table)) / self.spread(table)
+
+    def intervals(self, table: pd.DataFrame, scores: np.ndarray, level: float = 0.9) -> pd.DataFrame:
+        """Estimate with an interval for the accuracy on ``queries`` queries of each task.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Signals and ``queries``, a row a task.
+        scores : (n,) array
+            `scores` of episodes that the estimator was not fitted on, exchangeable with the tasks.
+        level : float
+            Nominal coverage.
+
+        Returns
+        -------
+        DataFrame
+            low, estimate, high; shares, 0 to 1, with the index of ``table``.
+        """
+        estimate = self.predict(table)
+        half = stats.conformal_quantile(scores, level) * self.spread(table)
+        columns = {"low": estimate - half, "estimate": estimate, "high": estimate + half}
+        return pd.DataFrame(columns, index=table.index).clip(0, 1)
+
+
+def cross_scores(table: pd.DataFrame, groups: np.ndarray, **options) -> np.ndarray:
+    """`Informed.scores` of every episode by an estimator fitted on the other groups only.
+
+    With data sets as groups, these are the errors to expect on a data set that no episode came from.
+
+    Parameters
+    ----------
+    table : DataFrame
+        `episodes`.
+    groups : (T,) array
+        The group of each episode, of two or more.
+    options
+        Of `Informed`.
+    """
+    groups = np.asarray(groups)
+    out = np.empty(len(table))
+    for group in np.unique(groups):
+        mine = groups == group
+        out[mine] = Informed(table[~mine], **options).scores(table[mine])
+    return out
+
+
+def stored() -> pd.DataFrame:
+    """The episodes that ship with the book (``data/episodes``; its README tells the columns).
+
+    ``classes`` is added: data set and split, as no two of them share a class.
+    """
+    table = pd.read_parquet(DATA / "episodes" / "episodes.parquet")
+    return table.assign(classes=table["dataset"].astype(str) + " " + table["split"].astype(str))
+
+
+def of_dataset(name: str, plain: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Stored episodes of a data set to learn from (base and validation classes) and to test on (novel classes).
+
+    Parameters
+    ----------
+    name : str
+        A data set, of all domains.
+    plain : bool
+        Test on episodes of 5 ways and 5 shots only; else on those of mixed shapes.
+
+    Raises
+    ------
+    InputError
+        No such episodes: says of which data sets there are.
+    """
+    table = stored().dropna(subset=list(SIGNALS))
+    domain = table["dataset"].astype(str).str.partition("/")[0]
+    known = [d for d in domain.unique() if table.loc[domain == d, "split"].nunique() > 1]
+    if name not in known:
+        raise InputError(f"dataset = {name}; there are episodes to learn from and to test on of {', '.join(known)}")
+    table = table[domain == name]
+    novel = table["split"] == "novel"
+    return table[~novel].reset_index(drop=True), table[novel & ((table["block"] < 0) == plain)].reset_index(drop=True)
+
+
+def by_method(table: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
+    """(backbone, learner) → its episodes, in order of task, so that methods meet on the same tasks."""
+    groups = table.groupby(["backbone", "learner"], observed=True, sort=False)
+    return {method: part.sort_values(["block", "task"], ignore_index=True) for method, part in groups}
+
+
+def noise_floor(accuracy: np.ndarray, queries: np.ndarray) -> float:
+    """Mean absolute error that knowing the true accuracy would still have against the accuracy on so many queries.
+
+    That of a binomial share around its mean, √(2 p (1 - p) / (π q)) (normal approximation, a percent off
+    at q = 75), with the observed accuracy for p; queries of a task are taken for independent.
+    """
+    return float(np.sqrt(2 * accuracy * (1 - accuracy) / (np.pi * queries)).mean())
+
+
+def errors(truth: np.ndarray, estimates: dict[str, np.ndarray], reference: str = "5-fold") -> pd.DataFrame:
+    """Mean absolute error of each estimator and by how much it is below the reference's, paired by task.
+
+    Returns
+    -------
+    DataFrame
+        A row an estimator: error and bias (points), less (reference minus this error, points), half_width
+        (of its 95 % paired interval) and share (of the reference's error that is saved, percent).
+    """
+    size = {name: 100 * np.abs(e - truth) for name, e in estimates.items()}
+    rows = {}
+    for name, mine in size.items():
+        saved = stats.paired_interval(size[reference], mine)
+        rows[name] = {
+            "error": mine.mean(), "bias": 100 * (estimates[name] - truth).mean(), "less": saved.mean,
+            "half_width": saved.half_width, "share": 100 * saved.mean / size[reference].mean(),
+        }
+    return pd.DataFrame(rows).T
+
+
+def selection(truth: np.ndarray, estimates: dict[str, np.ndarray]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """How well estimators rank M methods on each task.
+
+    Parameters
+    ----------
+    truth : (T, M) accuracies on queries
+    estimates : name → (T, M) estimates
+
+    Returns
+    -------
+    correlation, accuracy : (T, names) DataFrames
+        Spearman's rank correlation of estimates and truth over the methods (0 where either ranks all
+        equal), and the accuracy of the method with the largest estimate (mean of those that tie).
+    """
+    def ranks(x: np.ndarray) -> np.ndarray:
+        r = rankdata(x, axis=1)
+        return r - r.mean(axis=1, keepdims=True)
+
+    right, correlation, accuracy = ranks(truth), {}, {}
+    for name, values in estimates.items():
+        mine = ranks(values)
+        scale = np.sqrt((mine**2).sum(axis=1) * (right**2).sum(axis=1))
+        correlation[name] = (mine * right).sum(axis=1) / np.where(scale > 0, scale, 1)
+        best = values == values.max(axis=1, keepdims=True)
+        accuracy[name] = (truth * best).sum(axis=1) / best.sum(axis=1)
+    return pd.DataFrame(correlation), pd.DataFrame(accuracy)
+
+
+def validate(learning: pd.DataFrame, choices: dict[str, dict]) -> pd.DataFrame:
+    """Choose options of `Informed` without the novel classes: fit on some classes, test on the others.
+
+    Parameters
+    ----------
+    learning : DataFrame
+        Episodes to learn from, of two or more sets of ``classes``.
+    choices : dict
+        Name → options.
+
+    Returns
+    -------
+    DataFrame
+        A row a choice, a column a method: mean absolute error (points) on episodes of 5 ways and 5 shots, mean
+        over the sets of classes, each left out in turn.
+    """
+    rows = {}
+    for name, options in choices.items():
+        for method, table in by_method(learning).items():
+            found = []
+            for classes in table["classes"].unique():
+                new = table[(table["classes"] == classes) & (table["block"] < 0)]
+                model = Informed(table[table["classes"] != classes], **options)
+                found.append(np.abs(model.predict(new) - new["accuracy"]).mean())
+            rows.setdefault(name, {})[" ".join(method)] = 100 * np.mean(found)
+    return pd.DataFrame(rows).T.rename_axis("estimator")
+
+
+def estimates(learning: pd.DataFrame, test: pd.DataFrame, **options) -> dict[tuple[str, str], pd.DataFrame]:
+    """Every estimate of every test episode: method → DataFrame with the classical ones, ``informed`` and ``pooled``.
+
+    ``informed`` is fitted on the method's own episodes, ``pooled`` on those of all methods, whose names it
+    is told. The rows are those of `by_method`.
+    """
+    own = by_method(learning)
+    pooled = Informed(learning, (*options.pop("columns", SIGNALS), "backbone", "learner"), **options)
+    return {
+        method: new[list(estimators.ESTIMATORS)].assign(
+            informed=Informed(own[method], **options).predict(new), pooled=pooled.predict(new)
+        )
+        for method, new in by_method(test).items()
+    }
+
+
+def interval_kinds(learning: pd.DataFrame, test: pd.DataFrame, level: float = 0.9) -> pd.DataFrame:
+    """Coverage and width of intervals for one task's accuracy, by how they are made.
+
+    Returns
+    -------
+    DataFrame
+        A row a method and kind: backbone, learner, kind, coverage with low and high (95 % Wilson interval,
+        for independent episodes) and mean width; percent. Kinds: ``leave-one-out, exact``
+        (Clopper and Pearson, 1934: the images held out taken for independent trials), ``5-fold, conformal``
+        (equal width), ``informed, equal width``, ``informed`` (width by the predicted spread), and
+        ``informed, same classes``, calibrated on other episodes of the classes it was fitted on.
+    """
+    rows = []
+    own = by_method(learning)
+    for method, new in by_method(test).items():
+        mine, truth = own[method], new["accuracy"].to_numpy(float)
+        plain = mine[mine["block"] < 0]
+        images = (new["ways"] * new["shots"]).round().to_numpy(int)
+        right = (new["leave-one-out"] * images).round().to_numpy(int)
+        exact = [binomtest(k, n).proportion_ci(level) for k, n in zip(right, images)]
+        model = Informed(mine)
+        made = {"leave-one-out, exact": np.array([(e.low, e.high) for e in exact]).T}
+        fixed = stats.conformal_quantile(np.abs(plain["5-fold"] - plain["accuracy"]), level)
+        made["5-fold, conformal"] = new["5-fold"].to_numpy(float) + np.array([[-fixed], [fixed]])
+        classes = [part for _, part in mine.groupby("classes")]
+        scores, sizes = [], []
+        for part in classes:
+            other = Informed(mine[~mine.index.isin(part.index)])
+            part = part[part["block"] < 0]
+            scores.append(other.scores(part))
+            sizes.append(np.abs(other.predict(part) - part["accuracy"]))
+        equal = stats.conformal_quantile(np.concatenate(sizes), level)
+        made["informed, equal width"] = model.predict(new) + np.array([[-equal], [equal]])
+        made["informed"] = _ends(model.intervals(new, np.concatenate(scores), level))
+        half = np.arange(len(mine)) % 2 == 0
+        seen = Informed(mine[half])
+        kept = mine[~half & (mine["block"] < 0)]
+        made["informed, same classes"] = _ends(seen.intervals(new, seen.scores(kept), level))
+        for kind, (low, high) in made.items():
+            low, high = low.clip(0, 1), high.clip(0, 1)
+            inside = (low <= truth) & (truth <= high)
+            wilson = binomtest(int(inside.sum()), len(inside)).proportion_ci(0.95, "wilson")
+            rows.append((*method, kind, *(100 * v for v in (inside.mean(), wilson.low, wilson.high, (high - low).mean()))))
+    return pd.DataFrame(rows, columns=["backbone", "learner", "kind", "coverage", "low", "high", "width"])
+
+
+def _ends(found: pd.DataFrame) -> np.ndarray:
+    return found[["low", "high"]].to_numpy().T
+
+
+def _level_weights(accuracy: np.ndarray) -> np.ndarray:
+    """(T,) weights, mean 1, that give each twentieth of the scale the same total, within bounds for the rare."""
+    level = np.minimum((20 * accuracy).astype(int), 19)
+    weight = 1 / np.bincount(level)[level].clip(min=0.02 * len(level))
+    return weight / weight.mean()
+
+
+def _variances(estimate: np.ndarray, table: pd.DataFrame) -> np.ndarray:
+    """(T, 3) what the variance of an error is made of."""
+    p = np.clip(estimate, 0.03, 0.97)
+    images = (table["ways"] * table["shots"]).to_numpy(dtype=float)
+    binomial = p * (1 - p)
+    return np.column_stack([binomial / table["queries"].to_numpy(dtype=float), binomial / images, np.ones_like(p)])

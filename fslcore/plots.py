@@ -13,7 +13,7 @@ from .datasets import Images
 from .stats import Interval, power
 
 __all__ = [
-    "conclusive_bars", "coverage", "crossover", "groups", "image_grid", "interval_stack", "optima",
+    "assessment", "conclusive_bars", "coverage", "crossover", "groups", "image_grid", "interval_stack", "optima",
     "paired_scatter", "power_curves", "query_panels", "ratio_bars", "style", "three_stacks", "variance_curve",
     "variance_panels",
 ]
@@ -204,6 +204,20 @@ def power_curves(degrees: list[float], level: float) -> plt.Figure:
     ax.axhline(80, color="grey", linewidth=1)
     ax.set(xlabel="true difference (standard errors)", ylabel="power (%)", ylim=(0, 101), xlim=(0, 6))
     ax.legend(loc="lower right")
+
+
+def assessment(table: pd.DataFrame) -> plt.Figure:
+    """Estimated accuracy of each method with its interval, and the 5-fold estimate (`fslcore.assess.assess`)."""
+    figure, ax = plt.subplots(figsize=(6.4, 1.4 + 0.5 * len(table)))
+    at = np.arange(len(table))
+    ax.hlines(at, 100 * table["low"], 100 * table["high"], color=COLOURS[0], linewidth=3, label="interval")
+    ax.plot(100 * table["estimate"], at, "o", color=COLOURS[0], markersize=8, label="informed estimate")
+    ax.plot(100 * table["5-fold"], at, "x", color="black", markersize=8, mew=2, label="5-fold")
+    ax.set_yticks(at, table["backbone"] + "\n" + table["learner"], fontsize=10)
+    ax.set(xlim=(0, 100), ylim=(len(table) - 0.5, -0.5), xlabel="accuracy (%)")
+    ax.grid(axis="y", visible=False)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncols=3, fontsize=10, columnspacing=1)
+    return figure
 
 
 def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:

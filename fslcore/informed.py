@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -31,8 +32,9 @@ from .paths import DATA
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "BARE", "COLUMNS", "REGRESSORS", "SIGNALS", "Informed", "by_method", "cross_scores", "episodes", "errors",
-    "estimates", "interval_kinds",    "mixed_shapes", "noise_floor", "of_dataset", "selection", "signals", "stored", "validate",
+    "BARE", "COLUMNS", "REGRESSORS", "SIGNALS", "Informed", "by_method", "coverage", "cross_scores", "episodes", "errors",
+    "estimates", "interval_kinds", "mixed_shapes", "noise_floor", "of_dataset", "pooled", "saved", "selection", "signals",
+    "stored", "transfer", "validate",
 ]
 
 FOLDS = 25  # leave-one-out of a larger support holds out one of so many parts instead, to bound the time
@@ -50,9 +52,9 @@ SIGNALS = tuple(name for name in COLUMNS if name not in ("between", "nearest", "
 BARE = (*SHAPE, "between", "nearest")  # what a class with a single image leaves
 REGRESSORS = {
     "ridge": partial(RidgeCV, np.logspace(-1, 4, 11)),
-    "forest": partial(RandomForestRegressor, 100, min_samples_leaf=5, max_features=0.4, random_state=0),
+    "forest": partial(RandomForestRegressor, 40, min_samples_leaf=5, max_features=0.2, max_samples=0.5, random_state=0),
     "boosting": partial(
-        GradientBoostingRegressor, n_estimators=150, max_depth=3, learning_rate=0.05, subsample=0.5, max_features=0.5,
+        GradientBoostingRegressor, n_estimators=80, max_depth=3, learning_rate=0.08, subsample=0.5, max_features=0.3,
         random_state=0,
     ),
 }
@@ -340,15 +342,15 @@ def stored() -> pd.DataFrame:
     return table.assign(classes=table["dataset"].astype(str) + " " + table["split"].astype(str))
 
 
-def of_dataset(name: str, plain: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Stored episodes of a data set to learn from (base and validation classes) and to test on (novel classes).
+def of_dataset(name: str, mixed: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Stored episodes of a data set: those to learn from (base and validation classes) and those to test on (novel).
 
     Parameters
     ----------
     name : str
-        A data set, of all domains.
-    plain : bool
-        Test on episodes of 5 ways and 5 shots only; else on those of mixed shapes.
+        A data set, of all domains; the first part may be empty (fashion has novel classes only).
+    mixed : bool
+        Those of mixed shapes, in place of those of 5 ways and 5 shots.
 
     Raises
     ------
@@ -357,12 +359,11 @@ def of_dataset(name: str, plain: bool = True) -> tuple[pd.DataFrame, pd.DataFram
     """
     table = stored().dropna(subset=list(SIGNALS))
     domain = table["dataset"].astype(str).str.partition("/")[0]
-    known = [d for d in domain.unique() if table.loc[domain == d, "split"].nunique() > 1]
-    if name not in known:
-        raise InputError(f"dataset = {name}; there are episodes to learn from and to test on of {', '.join(known)}")
-    table = table[domain == name]
+    if name not in set(domain):
+        raise InputError(f"dataset = {name}; there are episodes of {', '.join(domain.unique())}")
+    table = table[(domain == name) & ((table["block"] >= 0) == mixed)]
     novel = table["split"] == "novel"
-    return table[~novel].reset_index(drop=True), table[novel & ((table["block"] < 0) == plain)].reset_index(drop=True)
+    return table[~novel].reset_index(drop=True), table[novel].reset_index(drop=True)
 
 
 def by_method(table: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
@@ -428,98 +429,136 @@ def selection(truth: np.ndarray, estimates: dict[str, np.ndarray]) -> tuple[pd.D
     return pd.DataFrame(correlation), pd.DataFrame(accuracy)
 
 
-def validate(learning: pd.DataFrame, choices: dict[str, dict]) -> pd.DataFrame:
-    """Choose options of `Informed` without the novel classes: fit on some classes, test on the others.
+def pooled(columns: Sequence[str] = SIGNALS) -> tuple[str, ...]:
+    """These columns and the method, for an estimator that learns from the episodes of all methods."""
+    return (*columns, "backbone", "learner")
 
-    Parameters
-    ----------
-    learning : DataFrame
-        Episodes to learn from, of two or more sets of ``classes``.
-    choices : dict
-        Name → options.
+
+def saved(model: Informed, test: pd.DataFrame) -> float:
+    """By what part its mean absolute error is below that of 5-fold (percent)."""
+    mine, fold = (np.abs(e - test["accuracy"]).mean() for e in (model.predict(test), test["5-fold"]))
+    return float(100 * (1 - mine / fold))
+
+
+def validate(fitting: pd.DataFrame, test: pd.DataFrame, regressors: Sequence[str] = tuple(REGRESSORS)) -> pd.DataFrame:
+    """What part of 5-fold's error each choice saves (percent), to choose by before novel classes are looked at.
 
     Returns
     -------
     DataFrame
-        A row a choice, a column a method: mean absolute error (points) on episodes of 5 ways and 5 shots, mean
-        over the sets of classes, each left out in turn.
+        A row a regressor, fitted to each method by itself or to all together (``episodes of``), with or without
+        ``flat`` weights; a column a method, and ``least``, the least of them.
     """
     rows = {}
-    for name, options in choices.items():
-        for method, table in by_method(learning).items():
-            found = []
-            for classes in table["classes"].unique():
-                new = table[(table["classes"] == classes) & (table["block"] < 0)]
-                model = Informed(table[table["classes"] != classes], **options)
-                found.append(np.abs(model.predict(new) - new["accuracy"]).mean())
-            rows.setdefault(name, {})[" ".join(method)] = 100 * np.mean(found)
-    return pd.DataFrame(rows).T.rename_axis("estimator")
+    own = by_method(fitting)
+    for regressor, together, flat in product(regressors, (False, True), (False, True)):
+        options = dict(regressor=regressor, flat=flat)
+        every = Informed(fitting, pooled(), **options) if together else None
+        of = "all methods" if together else "the method"
+        rows[regressor, of, "level" if flat else "as drawn"] = {
+            " ".join(method): saved(every or Informed(own[method], **options), new)
+            for method, new in by_method(test).items()
+        }
+    table = pd.DataFrame(rows).T.rename_axis(["regressor", "episodes of", "weights"])
+    return table.assign(least=table.min(axis=1))
 
 
-def estimates(learning: pd.DataFrame, test: pd.DataFrame, **options) -> dict[tuple[str, str], pd.DataFrame]:
-    """Every estimate of every test episode: method → DataFrame with the classical ones, ``informed`` and ``pooled``.
+def estimates(learning: pd.DataFrame, test: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
+    """Every estimate of every test episode, by method; rows are those of `by_method`.
 
-    ``informed`` is fitted on the method's own episodes, ``pooled`` on those of all methods, whose names it
-    is told. The rows are those of `by_method`.
+    Columns: the classical ones; ``informed``, from the episodes of all methods; ``of the method``, from its
+    own; ``constant``, the mean accuracy of its episodes, for comparison.
     """
     own = by_method(learning)
-    pooled = Informed(learning, (*options.pop("columns", SIGNALS), "backbone", "learner"), **options)
+    every = Informed(learning, pooled())
     return {
-        method: new[list(estimators.ESTIMATORS)].assign(
-            informed=Informed(own[method], **options).predict(new), pooled=pooled.predict(new)
-        )
+        method: new[list(estimators.ESTIMATORS)].assign(**{
+            "informed": every.predict(new), "of the method": Informed(own[method]).predict(new),
+            "constant": own[method]["accuracy"].mean(),
+        })
         for method, new in by_method(test).items()
     }
 
 
-def interval_kinds(learning: pd.DataFrame, test: pd.DataFrame, level: float = 0.9) -> pd.DataFrame:
-    """Coverage and width of intervals for one task's accuracy, by how they are made.
+def interval_kinds(
+    fitting: pd.DataFrame, calibration: pd.DataFrame, test: pd.DataFrame, level: float = 0.9
+) -> dict[str, pd.DataFrame]:
+    """Intervals for the accuracy of each test episode, made in several ways.
+
+    Each method is calibrated by itself, on its own episodes.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        Kind → low, high (shares), truth, backbone, learner. ``leave-one-out, exact`` is Clopper and Pearson's
+        (1934), the held-out images taken for independent trials; ``5-fold, conformal`` has one width for all;
+        so has ``informed, one width``; that of ``informed`` follows the predicted spread. ``informed, same
+        classes`` is fitted and calibrated on halves of the episodes of all classes but the novel ones.
+    """
+    model, learning = Informed(fitting, pooled()), pd.concat([fitting, calibration], ignore_index=True)
+    half = np.arange(len(learning)) % 2 == 0
+    seen = Informed(learning[half], pooled())
+    spare, kept = by_method(learning[~half]), by_method(calibration)
+    out: dict[str, list[pd.DataFrame]] = {}
+    for method, new in by_method(test).items():
+        images = (new["ways"] * new["shots"]).round().astype(int)
+        right = (new["leave-one-out"] * images).round().astype(int)
+        exact = [binomtest(k, n).proportion_ci(level) for k, n in zip(right, images)]
+        mine = kept[method]
+        fold, equal = (
+            stats.conformal_quantile(np.abs(e - mine["accuracy"]), level) for e in (mine["5-fold"], model.predict(mine))
+        )
+        middle = model.predict(new)
+        made = {
+            "leave-one-out, exact": pd.DataFrame(exact, columns=["low", "high"]),
+            "5-fold, conformal": pd.DataFrame({"low": new["5-fold"] - fold, "high": new["5-fold"] + fold}),
+            "informed, one width": pd.DataFrame({"low": middle - equal, "high": middle + equal}),
+            "informed": model.intervals(new, model.scores(mine), level),
+            "informed, same classes": seen.intervals(new, seen.scores(spare[method]), level),
+        }
+        for kind, ends in made.items():
+            ends = ends[["low", "high"]].clip(0, 1).assign(truth=new["accuracy"], backbone=method[0], learner=method[1])
+            out.setdefault(kind, []).append(ends)
+    return {kind: pd.concat(parts, ignore_index=True) for kind, parts in out.items()}
+
+
+def coverage(intervals: pd.DataFrame) -> dict[str, float]:
+    """Share that hold, with the ends of its 95 % Wilson interval (for independent episodes), and mean width; percent."""
+    inside = (intervals["low"] <= intervals["truth"]) & (intervals["truth"] <= intervals["high"])
+    wilson = binomtest(int(inside.sum()), len(inside)).proportion_ci(0.95, "wilson")
+    width = (intervals["high"] - intervals["low"]).mean()
+    values = dict(coverage=inside.mean(), low=wilson.low, high=wilson.high, width=width)
+    return {name: 100 * float(value) for name, value in values.items()}
+
+
+def transfer(learned: dict[str, tuple[pd.DataFrame, pd.DataFrame]], used: dict[str, pd.DataFrame], level: float = 0.9):
+    """What is left of the estimator and its interval where other episodes than it learned from are used.
+
+    Parameters
+    ----------
+    learned : dict
+        Name → episodes to fit on and to calibrate on.
+    used : dict
+        Name → test episodes.
 
     Returns
     -------
     DataFrame
-        A row a method and kind: backbone, learner, kind, coverage with low and high (95 % Wilson interval,
-        for independent episodes) and mean width; percent. Kinds: ``leave-one-out, exact``
-        (Clopper and Pearson, 1934: the images held out taken for independent trials), ``5-fold, conformal``
-        (equal width), ``informed, equal width``, ``informed`` (width by the predicted spread), and
-        ``informed, same classes``, calibrated on other episodes of the classes it was fitted on.
+        A row a pair of names: learned, used, saved (part of 5-fold's error, percent), bias (points), coverage and
+        width (percent), over all methods that both have.
     """
     rows = []
-    own = by_method(learning)
-    for method, new in by_method(test).items():
-        mine, truth = own[method], new["accuracy"].to_numpy(float)
-        plain = mine[mine["block"] < 0]
-        images = (new["ways"] * new["shots"]).round().to_numpy(int)
-        right = (new["leave-one-out"] * images).round().to_numpy(int)
-        exact = [binomtest(k, n).proportion_ci(level) for k, n in zip(right, images)]
-        model = Informed(mine)
-        made = {"leave-one-out, exact": np.array([(e.low, e.high) for e in exact]).T}
-        fixed = stats.conformal_quantile(np.abs(plain["5-fold"] - plain["accuracy"]), level)
-        made["5-fold, conformal"] = new["5-fold"].to_numpy(float) + np.array([[-fixed], [fixed]])
-        classes = [part for _, part in mine.groupby("classes")]
-        scores, sizes = [], []
-        for part in classes:
-            other = Informed(mine[~mine.index.isin(part.index)])
-            part = part[part["block"] < 0]
-            scores.append(other.scores(part))
-            sizes.append(np.abs(other.predict(part) - part["accuracy"]))
-        equal = stats.conformal_quantile(np.concatenate(sizes), level)
-        made["informed, equal width"] = model.predict(new) + np.array([[-equal], [equal]])
-        made["informed"] = _ends(model.intervals(new, np.concatenate(scores), level))
-        half = np.arange(len(mine)) % 2 == 0
-        seen = Informed(mine[half])
-        kept = mine[~half & (mine["block"] < 0)]
-        made["informed, same classes"] = _ends(seen.intervals(new, seen.scores(kept), level))
-        for kind, (low, high) in made.items():
-            low, high = low.clip(0, 1), high.clip(0, 1)
-            inside = (low <= truth) & (truth <= high)
-            wilson = binomtest(int(inside.sum()), len(inside)).proportion_ci(0.95, "wilson")
-            rows.append((*method, kind, *(100 * v for v in (inside.mean(), wilson.low, wilson.high, (high - low).mean()))))
-    return pd.DataFrame(rows, columns=["backbone", "learner", "kind", "coverage", "low", "high", "width"])
-
-
-def _ends(found: pd.DataFrame) -> np.ndarray:
-    return found[["low", "high"]].to_numpy().T
+    for (source, (fitting, calibration)), (target, test) in product(learned.items(), used.items()):
+        model = Informed(fitting, pooled())
+        kept = by_method(calibration)
+        parts = [
+            model.intervals(new, model.scores(kept[method]), level).assign(truth=new["accuracy"])
+            for method, new in by_method(test).items() if method in kept
+        ]
+        bias = 100 * float((model.predict(test) - test["accuracy"]).mean())
+        found = coverage(pd.concat(parts))
+        rows.append((source, target, saved(model, test), bias, found["coverage"], found["width"]))
+    return pd.DataFrame(rows, columns=["learned", "used", "saved", "bias", "coverage", "width"])
 
 
 def _level_weights(accuracy: np.ndarray) -> np.ndarray:

@@ -2,10 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.stats import spearmanr
 from sklearn.metrics import silhouette_score
 
-from fslcore import estimators, informed, learners
+from fslcore import backbones, datasets, estimators, informed, learners, stats
 from fslcore.bank import Bank
+from fslcore.errors import InputError
 from fslcore.tasks import Tasks, sample_closed
 
 
@@ -97,3 +99,131 @@ def test_mixed_shapes_repeat_and_hold_what_they_promise():
     counts = [np.bincount(b.support_label[0]) for b in blocks]
     assert all(c.min() >= 1 and c.max() <= 20 for c in counts)
     assert all(c.min() == c.max() for c in counts[::2]) and any(c.min() < c.max() for c in counts[1::2])
+
+
+def fake_episodes(count: int, seed: int, shift: float = 0.0) -> pd.DataFrame:
+    """Episodes whose accuracy is a known line in one signal, plus binomial noise of the query."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({name: rng.normal(size=count) for name in informed.SIGNALS})
+    truth = (0.6 + 0.1 * table["silhouette"] + shift).clip(0.05, 0.95)
+    table["accuracy"] = rng.binomial(75, truth) / 75
+    return table.assign(ways=5.0, shots=5.0, fewest=5.0, queries=75, truth=truth, backbone="b", learner="l", classes="c", block=-1)
+
+
+@pytest.mark.parametrize("regressor", informed.REGRESSORS)
+def test_learns_a_known_relation(regressor):
+    model = informed.Informed(fake_episodes(800, 0), regressor=regressor)
+    new = fake_episodes(300, 1)
+    assert np.abs(model.predict(new) - new["truth"]).mean() < 0.5 * np.abs(new["truth"] - 0.6).mean()
+
+
+def test_same_episodes_same_estimates():
+    new = fake_episodes(50, 1)
+    for regressor in informed.REGRESSORS:
+        a, b = (informed.Informed(fake_episodes(300, 0), regressor=regressor).predict(new) for _ in range(2))
+        np.testing.assert_array_equal(a, b)
+
+
+def test_the_error_of_a_perfect_estimator_is_the_floor():
+    table = fake_episodes(20_000, 2)
+    error = np.abs(table["truth"] - table["accuracy"]).mean()
+    assert informed.noise_floor(table["truth"], table["queries"]) == pytest.approx(error, rel=0.02)
+
+
+def test_intervals_cover_exchangeable_episodes_and_no_others():
+    model = informed.Informed(fake_episodes(300, 0))
+    inside, away = [], []
+    for seed in range(40):
+        scores = model.scores(fake_episodes(200, 100 + seed))
+        for shift, into in ((0.0, inside), (-0.15, away)):
+            new = fake_episodes(200, 1000 + seed, shift)
+            found = model.intervals(new, scores)
+            into.append(((found["low"] <= new["accuracy"]) & (new["accuracy"] <= found["high"])).mean())
+    # Errors of one calibration move together: judge by the spread over calibrations.
+    assert abs(np.mean(inside) - 0.9) < 4 * np.std(inside) / np.sqrt(len(inside)) + 1 / 201
+    assert np.mean(away) < 0.6
+
+
+def test_level_weights_keep_the_usual_accuracy_out():
+    rng = np.random.default_rng(0)
+    table = fake_episodes(4000, 0)
+    noisy = table.assign(silhouette=table["silhouette"] + rng.normal(size=len(table)))
+    low = table["truth"] < 0.45
+    bias = {
+        flat: np.mean(informed.Informed(noisy, ("silhouette",), flat=flat).predict(noisy[low]) - table["truth"][low])
+        for flat in (True, False)
+    }
+    assert 0 < bias[True] < bias[False]
+
+
+def test_selection_by_plain_loops():
+    rng = np.random.default_rng(0)
+    truth, guess = rng.integers(0, 5, (2, 40, 4)) / 4
+    correlation, accuracy = informed.selection(truth, {"guess": guess, "oracle": truth})
+    for t in range(40):
+        if np.ptp(truth[t]) and np.ptp(guess[t]):
+            assert correlation["guess"][t] == pytest.approx(spearmanr(truth[t], guess[t]).statistic)
+        else:
+            assert correlation["guess"][t] == 0
+        assert accuracy["guess"][t] == pytest.approx(truth[t][guess[t] == guess[t].max()].mean())
+    np.testing.assert_allclose(accuracy["oracle"], truth.max(axis=1))
+
+
+def test_errors_are_paired_with_the_reference():
+    table = fake_episodes(200, 3)
+    guess = {"5-fold": table["accuracy"] + 0.1, "informed": table["accuracy"] - 0.07}
+    found = informed.errors(table["accuracy"].to_numpy(), guess)
+    assert found.loc["informed", "share"] == pytest.approx(30) and found.loc["informed", "half_width"] == pytest.approx(0, abs=1e-9)
+    assert found.loc["informed", "bias"] == pytest.approx(-7)
+
+
+@pytest.mark.parametrize(
+    "make, says",
+    [
+        (lambda: informed.Informed(fake_episodes(300, 0), regressor="oracle"), "regressor = oracle; ridge"),
+        (lambda: informed.Informed(fake_episodes(20, 0)), "20 complete episodes"),
+        (lambda: informed.of_dataset("photos"), "dataset = photos; there are episodes of clipart"),
+    ],
+)
+def test_bad_input_is_told(make, says):
+    with pytest.raises(InputError, match=says):
+        make()
+
+
+def test_stored_episodes_come_out_again():
+    stored, images = informed.stored(), datasets.load("clipart", "validation")
+    bank = backbones.features(images, backbones.load("glyph-conv"))
+    mine = stored[(stored["classes"] == "clipart validation") & (stored["backbone"] == "glyph-conv")]
+    for learner in ("ncc", "lr"):
+        rows = mine[mine["learner"] == learner]
+        drawn = {
+            -1: sample_closed(images.labels, tasks=4, skip_small_classes=True, seed=2),
+            1: informed.mixed_shapes(images.labels, 2, seed=2000)[1][:4],
+        }
+        for block, tasks in drawn.items():
+            again = informed.episodes(bank, learners.of_features[learner](), tasks, seed=2)
+            kept = rows[rows["block"] == block].head(4)
+            np.testing.assert_allclose(again, kept[again.columns].astype(float), rtol=2e-3, atol=2e-3)
+
+
+def test_what_the_chapter_says_of_novel_classes():
+    """A claim a line; the chapter shows the numbers."""
+    learning, test = informed.of_dataset("clipart")
+    fitting, calibration = (learning[learning["split"] == s].reset_index(drop=True) for s in ("base", "validation"))
+    own, found = informed.by_method(test), informed.estimates(learning, test)
+    for method, table in found.items():
+        saved = informed.errors(own[method]["accuracy"].to_numpy(), table.to_dict("series")).loc["informed"]
+        assert saved["share"] >= 30 and saved["less"] > saved["half_width"]
+    truth = np.column_stack([t["accuracy"] for t in own.values()])
+    by = {n: np.column_stack([e[n] for e in found.values()]) for n in (*estimators.ESTIMATORS, "informed")}
+    correlation, accuracy = informed.selection(truth, by)
+    for table in (correlation, accuracy):
+        best = table[list(estimators.ESTIMATORS)].mean().idxmax()
+        assert stats.paired_interval(table["informed"], table[best]).conclusion == 1
+    kinds = informed.interval_kinds(fitting, calibration, test)
+    for _, part in kinds["informed"].groupby(["backbone", "learner"], observed=True):
+        assert 88 <= informed.coverage(part)["coverage"] <= 92
+    assert informed.coverage(kinds["informed"])["width"] < 0.8 * informed.coverage(kinds["5-fold, conformal"])["width"]
+    glyphs = informed.of_dataset("glyphs")[0]
+    learned = {"glyphs": (glyphs[::2].reset_index(drop=True), glyphs[1::2].reset_index(drop=True))}
+    assert informed.transfer(learned, {"clipart": test})["coverage"][0] < 85

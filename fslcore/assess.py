@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from . import backbones, datasets, evaluate, informed, learners
+from . import backbones, datasets, evaluate, informed, learners, stats
 from .datasets import Images
 from .errors import InputError
 from .tasks import Tasks, sample_closed
@@ -143,35 +143,39 @@ def _errors(backbone: str, learner: str, columns: tuple[str, ...]) -> tuple[pd.D
 
 
 
-@cache
-def record(level: float = 0.9) -> pd.DataFrame:
+def record(chosen: Sequence[tuple[str, str]], level: float = 0.9) -> pd.DataFrame:
     """What the page's promise is worth: every data set of the episodes in turn plays the unknown folder.
+
+    Parameters
+    ----------
+    chosen : sequence of (backbone, learner)
+        From `methods`.
+    level : float
+        Nominal coverage.
 
     Returns
     -------
     DataFrame
         A row a method and data set left out: backbone, learner, domain, episodes, coverage (share of
-        intervals that hold), width, error and 5-fold (mean absolute errors); in percent.
+        intervals that hold, percent), mean width, error and 5-fold (mean absolute errors; points).
     """
     rows = []
-    for backbone, learner in calibrated():
+    for backbone, learner in chosen:
         table = _of_method(backbone, learner, informed.SIGNALS)
         for domain in table["domain"].unique():
-            rest, new = (table[table["domain"] == domain if mine else table["domain"] != domain] for mine in (False, True))
-            rest, new = rest.reset_index(drop=True), new.reset_index(drop=True)
+            mine = table["domain"] == domain
+            rest, new = (table[part].reset_index(drop=True) for part in (~mine, mine))
             model, scores = informed.Informed(rest), informed.cross_scores(rest, rest["domain"])
-            found = pd.concat([
-                model.intervals(part, scores[nearest(rest, part.iloc[0])], level) for _, part in new.groupby(list(informed.SHAPE))
-            ]).sort_index()
-            truth = new["accuracy"]
-            rows.append({
-                "backbone": backbone, "learner": learner, "domain": domain, "episodes": len(new),
-                "coverage": 100 * ((found["low"] <= truth) & (truth <= found["high"])).mean(),
-                "width": 100 * (found["high"] - found["low"]).mean(),
-                "error": 100 * (found["estimate"] - truth).abs().mean(),
-                "5-fold": 100 * (new["5-fold"] - truth).abs().mean(),
-            })
-    return pd.DataFrame(rows)
+            factor = np.empty(len(new))
+            for same in new.groupby(list(informed.SHAPE)).indices.values():
+                factor[same] = stats.conformal_quantile(scores[nearest(rest, new.iloc[same[0]])], level)
+            estimate, half = model.predict(new), factor * model.spread(new)
+            low, high = (estimate - half).clip(0, 1), (estimate + half).clip(0, 1)
+            truth = new["accuracy"].to_numpy(float)
+            errors = (np.abs(e - truth).mean() for e in (estimate, new["5-fold"]))
+            figures = (((low <= truth) & (truth <= high)).mean(), (high - low).mean(), *errors)
+            rows.append((backbone, learner, domain, len(new), *(100 * float(f) for f in figures)))
+    return pd.DataFrame(rows, columns=[*METHOD, "domain", "episodes", "coverage", "width", "error", "5-fold"])
 
 
 def summary(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[str]:

@@ -15,7 +15,9 @@ from .datasets import Images
 from .errors import InputError
 from .tasks import Tasks, sample_closed
 
-__all__ = ["assess", "calibrated", "cautions", "episodes", "example", "load", "methods", "nearest", "record", "summary", "truth"]
+__all__ = [
+    "assess", "calibrated", "cautions", "episodes", "example", "load", "methods", "nearest", "record", "summary", "truth",
+]
 
 QUERIES = 15  # a class, of the episodes
 MOST = 20  # images a class; from there on a test set of one's own is the better answer
@@ -49,7 +51,8 @@ def methods(backbones: Sequence[str] | None = None, learners: Sequence[str] | No
     for what, names, have in zip(METHOD, (backbones, learners), zip(*known)):
         for name in names or ():
             if name not in have:
-                raise InputError(f"{what} = {name}; there are episodes to learn from of {', '.join(dict.fromkeys(have))}")
+                have = ", ".join(dict.fromkeys(have))
+                raise InputError(f"{what} = {name}; there are episodes to learn from of {have}")
     return [(b, l) for b, l in known if b in (backbones or [b]) and l in (learners or [l])]
 
 
@@ -67,8 +70,8 @@ def load(folder: str | Path) -> Images:
         raise InputError(f"{folder}: one class folder, {counts.index[0]}; at least 2 classes are needed")
     if counts.max() > MOST:
         raise InputError(
-            f"{folder}: class {counts.idxmax()} has {counts.max()} images; up to {MOST} are assessed here. With more, put "
-            "some aside and test on them"
+            f"{folder}: class {counts.idxmax()} has {counts.max()} images; up to {MOST} are assessed here. With "
+            "more, put some aside and test on them"
         )
     return images
 
@@ -208,7 +211,9 @@ def cautions(images: Images, level: float = 0.9) -> list[str]:
         )
     ways = table["ways"].max()
     if len(counts) > ways:
-        lines.append(f"There are {len(counts)} classes; the tasks had up to {ways:.0f}, so the interval reaches beyond them.")
+        lines.append(
+            f"There are {len(counts)} classes; the tasks had up to {ways:.0f}, so the interval reaches beyond them."
+        )
     return lines
 
 
@@ -230,7 +235,8 @@ def example(dataset: str, ways: int = 5, shots: int = 5, seed: int = 0) -> tuple
 
 def truth(support: Images, rest: Images, chosen: Sequence[tuple[str, str]]) -> pd.DataFrame:
     """backbone, learner and truth: accuracy on all the other images, the mean over classes; shares, 0 to 1."""
-    both = Images("both", np.concatenate([support.images[:], rest.images[:]]), np.r_[support.labels, rest.labels], support.class_names)
+    pixels = np.concatenate([support.images[:], rest.images[:]])
+    both = Images("both", pixels, np.r_[support.labels, rest.labels], support.class_names)
     n, m = len(support), len(rest)
     task = Tasks(
         np.arange(n)[None], support.labels[None], np.arange(n, n + m)[None], rest.labels[None], len(support.class_names)

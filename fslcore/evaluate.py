@@ -116,8 +116,8 @@ def evaluate(learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, pro
     InputError
         A task names an image that the bank lacks.
     """
-    predicted = [part.argmax(dim=-1).cpu().numpy() for part in scores(learner, bank, tasks, chunk=chunk, progress=progress)]
-    correct = (np.concatenate(predicted) == tasks.query_label) & (tasks.query_label >= 0)
+    chunks = scores(learner, bank, tasks, chunk=chunk, progress=progress)
+    correct = (np.concatenate([part.argmax(dim=-1).cpu().numpy() for part in chunks]) == tasks.query_label) & (tasks.query_label >= 0)
     return Record(correct, np.asarray(tasks.query_label))
 
 

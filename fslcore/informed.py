@@ -32,9 +32,9 @@ from .paths import DATA
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "BARE", "COLUMNS", "REGRESSORS", "SIGNALS", "Informed", "by_method", "coverage", "cross_scores", "episodes", "errors",
-    "estimates", "interval_kinds", "mixed_shapes", "noise_floor", "of_dataset", "pooled", "saved", "selection", "signals",
-    "stored", "transfer", "validate",
+    "BARE", "COLUMNS", "REGRESSORS", "SIGNALS", "Informed", "by_method", "coverage", "cross_scores", "episodes",
+    "errors", "estimates", "interval_kinds", "mixed_shapes", "noise_floor", "of_dataset", "pooled", "saved", "selection",
+    "signals", "stored", "transfer", "validate",
 ]
 
 FOLDS = 25  # leave-one-out of a larger support holds out one of so many parts instead, to bound the time
@@ -256,7 +256,9 @@ class Informed:
         Unknown regressor; fewer than 50 complete episodes.
     """
 
-    def __init__(self, fitting: pd.DataFrame, columns: Sequence[str] = SIGNALS, regressor: str = "ridge", flat: bool = True):
+    def __init__(
+        self, fitting: pd.DataFrame, columns: Sequence[str] = SIGNALS, regressor: str = "ridge", flat: bool = True
+    ):
         if regressor not in REGRESSORS:
             raise InputError(f"regressor = {regressor}; {', '.join(REGRESSORS)} are allowed")
         self.columns = list(columns)
@@ -523,7 +525,7 @@ def interval_kinds(
 
 
 def coverage(intervals: pd.DataFrame) -> dict[str, float]:
-    """Share that hold, with the ends of its 95 % Wilson interval (for independent episodes), and mean width; percent."""
+    """Share that hold, ends of its 95 % Wilson interval (for independent episodes), and mean width; percent."""
     inside = (intervals["low"] <= intervals["truth"]) & (intervals["truth"] <= intervals["high"])
     wilson = binomtest(int(inside.sum()), len(inside)).proportion_ci(0.95, "wilson")
     width = (intervals["high"] - intervals["low"]).mean()

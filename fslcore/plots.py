@@ -13,9 +13,9 @@ from .datasets import Images
 from .stats import Interval, power
 
 __all__ = [
-    "assessment", "conclusive_bars", "coverage", "crossover", "estimate_scatter", "groups", "image_grid", "interval_stack", "optima",
-    "paired_scatter", "power_curves", "query_panels", "ratio_bars", "style", "task_intervals", "three_stacks", "variance_curve",
-    "variance_panels",
+    "assessment", "conclusive_bars", "coverage", "crossover", "estimate_scatter", "groups", "image_grid",
+    "interval_stack", "optima", "paired_scatter", "power_curves", "query_panels", "ratio_bars", "style",
+    "task_intervals", "three_stacks", "variance_curve", "variance_panels",
 ]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
@@ -234,9 +234,11 @@ def estimate_scatter(table: pd.DataFrame, estimators: list[str]) -> plt.Figure:
     truth = 100 * table["accuracy"] + 0.6 * noise[0]
     for ax, name in zip(axes, estimators):
         error = 100 * (table[name] - table["accuracy"]).abs().mean()
-        ax.scatter(100 * table[name] + 1.5 * noise[1] * (name in ("5-fold", "hold-out")), truth, s=5, alpha=0.25, color=COLOURS[0])
+        guess = 100 * table[name] + 1.5 * noise[1] * (name in ("5-fold", "hold-out"))
+        ax.scatter(guess, truth, s=5, alpha=0.25, color=COLOURS[0])
         ax.plot([0, 100], [0, 100], color="black", linewidth=1)
-        ax.set(title=f"{name}: off by {error:.1f} points", xlabel="estimate (%)", xlim=(0, 102), ylim=(0, 102), aspect="equal")
+        ax.set(title=f"{name}: off by {error:.1f} points", xlabel="estimate (%)")
+        ax.set(xlim=(0, 102), ylim=(0, 102), aspect="equal")
     axes[0].set_ylabel("accuracy on the query (%)")
     return figure
 
@@ -252,10 +254,12 @@ def task_intervals(table: pd.DataFrame) -> plt.Figure:
     table = table.assign(middle=(table["low"] + table["high"]) / 2).sort_values("middle", ignore_index=True)
     inside = (table["low"] <= table["truth"]) & (table["truth"] <= table["high"])
     figure, ax = plt.subplots(figsize=(6.8, 3.8))
-    ax.vlines(table.index, 100 * table["low"], 100 * table["high"], color=COLOURS[0], alpha=0.5, linewidth=3, label="interval")
-    for mine, mark, colour, name in ((inside, "o", "black", "accuracy"), (~inside, "X", COLOURS[3], "outside")):
-        ax.plot(table.index[mine], 100 * table["truth"][mine], mark, color=colour, markersize=5 if mark == "o" else 8, label=name)
-    ax.set(xlabel="task, by estimate", ylabel="accuracy (%)", ylim=(0, 102), title=f"{inside.sum()} of {len(table)} inside")
+    ends = 100 * table["low"], 100 * table["high"]
+    ax.vlines(table.index, *ends, color=COLOURS[0], alpha=0.5, linewidth=3, label="interval")
+    for mine, mark, size, colour, name in ((inside, "o", 5, "black", "accuracy"), (~inside, "X", 8, COLOURS[3], "outside")):
+        ax.plot(table.index[mine], 100 * table["truth"][mine], mark, color=colour, markersize=size, label=name)
+    ax.set(xlabel="task, by estimate", ylabel="accuracy (%)", ylim=(0, 102))
+    ax.set_title(f"{inside.sum()} of {len(table)} inside")
     ax.legend(loc="lower right", ncols=3, fontsize=10)
     return figure
 

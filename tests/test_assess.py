@@ -49,7 +49,8 @@ def test_nearest_shapes_come_first():
 
 
 @pytest.mark.parametrize(
-    "counts, says", [([5], "at least 2 classes"), ([21, 5], "class class0 has 21 images; up to 20"), ([], "no class folders")]
+    "counts, says",
+    [([5], "at least 2 classes"), ([21, 5], "class class0 has 21 images; up to 20"), ([], "no class folders")],
 )
 def test_bad_folders_are_told(tmp_path, counts, says, capsys):
     (tmp_path / "mine").mkdir()

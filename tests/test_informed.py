@@ -107,7 +107,8 @@ def fake_episodes(count: int, seed: int, shift: float = 0.0) -> pd.DataFrame:
     table = pd.DataFrame({name: rng.normal(size=count) for name in informed.SIGNALS})
     truth = (0.6 + 0.1 * table["silhouette"] + shift).clip(0.05, 0.95)
     table["accuracy"] = rng.binomial(75, truth) / 75
-    return table.assign(ways=5.0, shots=5.0, fewest=5.0, queries=75, truth=truth, backbone="b", learner="l", classes="c", block=-1)
+    ids = dict(backbone="b", learner="l", classes="c", block=-1)
+    return table.assign(ways=5.0, shots=5.0, fewest=5.0, queries=75, truth=truth, **ids)
 
 
 @pytest.mark.parametrize("regressor", informed.REGRESSORS)
@@ -173,7 +174,8 @@ def test_errors_are_paired_with_the_reference():
     table = fake_episodes(200, 3)
     guess = {"5-fold": table["accuracy"] + 0.1, "informed": table["accuracy"] - 0.07}
     found = informed.errors(table["accuracy"].to_numpy(), guess)
-    assert found.loc["informed", "share"] == pytest.approx(30) and found.loc["informed", "half_width"] == pytest.approx(0, abs=1e-9)
+    assert found.loc["informed", "share"] == pytest.approx(30)
+    assert found.loc["informed", "half_width"] == pytest.approx(0, abs=1e-9)
     assert found.loc["informed", "bias"] == pytest.approx(-7)
 
 

@@ -24,7 +24,7 @@ def conformal_quantile(scores: ArrayLike, level: float = 0.9) -> float:
     Parameters
     ----------
     scores : (n,) array_like
-        How far off the predictor was on each calibration case: |truth - prediction| for intervals of equal width, the
+        How far off the predictor was on each calibration case: ``|truth - prediction|`` for intervals of equal width, the
         same divided by a predicted spread for intervals whose width follows the case. The predictor and the
         spread must not have seen these cases.
     level : float

@@ -109,7 +109,7 @@ def assess(images: Images, chosen: Sequence[tuple[str, str]], level: float = 0.9
     rows = []
     banks = {name: backbones.features(images, backbones.load(name)) for name in dict.fromkeys(b for b, _ in chosen)}
     for backbone, learner in chosen:
-        own = informed.signals(banks[backbone], learners.of_features[learner](), task)
+        own = informed.signals(banks[backbone], learners.make(learner), task)
         own = own.assign(queries=QUERIES * task.ways)
         columns = informed.SIGNALS if own[list(informed.SIGNALS)].notna().all(axis=None) else informed.BARE
         table, scores = _errors(backbone, learner, columns)
@@ -244,7 +244,7 @@ def truth(support: Images, rest: Images, chosen: Sequence[tuple[str, str]]) -> p
     rows = []
     for backbone, learner in chosen:
         bank = backbones.features(both, backbones.load(backbone))
-        record = evaluate.evaluate(learners.of_features[learner](), bank, task)
+        record = evaluate.evaluate(learners.make(learner), bank, task)
         rows.append((backbone, learner, record.class_accuracy().mean()))
     return pd.DataFrame(rows, columns=[*METHOD, "truth"])
 

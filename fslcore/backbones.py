@@ -10,11 +10,9 @@ import hashlib
 import json
 import math
 import pickle
-import sys
 import time
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,9 +28,10 @@ from tqdm import tqdm
 from .bank import Bank
 from .datasets import Images
 from .errors import InputError
+from .networks import Conv4, GlyphConv, import_torchvision, resnet18
 from .paths import CACHE, DATA, replace_file
 
-__all__ = ["Backbone", "GlyphConv", "available", "device", "feature_key", "features", "load", "speed"]
+__all__ = ["Backbone", "available", "device", "feature_key", "features", "load", "speed"]
 
 BATCH = 64  # fixed, so that a feature does not depend on the memory at hand
 
@@ -62,6 +61,8 @@ class Backbone:
         How images are resized: 'bilinear' or 'bicubic', with antialiasing.
     weights : str
         SHA-256 of the weights file.
+    head : dict of str to tensors
+        What a learner trained beside the network (see `fslcore.learners.make`).
     """
 
     name: str
@@ -74,6 +75,7 @@ class Backbone:
     resolution: int | None
     interpolation: str
     weights: str
+    head: dict[str, torch.Tensor] = field(default_factory=dict, repr=False)
 
     @property
     def digest(self) -> str:
@@ -100,50 +102,8 @@ class Backbone:
         return (x - mean) / std
 
 
-class GlyphConv(nn.Module):
-    """Four 3×3 convolutions with stride 2, batch norm and ReLU; the last map, 2×2×128, is the feature.
-
-    Small enough to be trained and fine-tuned on a CPU. It reads the mean over colour channels.
-    """
-
-    widths = (64, 64, 128, 128)
-    dim = 512
-
-    def __init__(self):
-        super().__init__()
-        layers, last = [], 1
-        for width in self.widths:
-            layers += [nn.Conv2d(last, width, 3, 2, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
-            last = width
-        self.layers = nn.Sequential(*layers)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.layers(x.mean(dim=1, keepdim=True)).flatten(1)
-
-
-def _import_torchvision() -> None:
-    """Let torchvision import beside a torch of another build (a CPU torch, say).
-
-    timm and open_clip import torchvision, whose import names two compiled operators; where they
-    are missing their schemas are declared first. They are never called here.
-    """
-    global _schemas
-    warnings.filterwarnings("ignore", message="IProgress not found")  # of a library that timm imports
-    try:
-        import torchvision  # noqa: F401
-    except RuntimeError:  # operator torchvision::nms does not exist
-        for name in [m for m in sys.modules if m.split(".")[0] == "torchvision"]:
-            del sys.modules[name]
-        _schemas = torch.library.Library("torchvision", "FRAGMENT")
-        _schemas.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        _schemas.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-
-
-_schemas: torch.library.Library | None = None  # the declarations last as long as this object
-
-
 def _timm(model: str, state: dict, **options) -> nn.Module:
-    _import_torchvision()
+    import_torchvision()
     import timm
 
     network = timm.create_model(model, pretrained=False, num_classes=0, **options)
@@ -161,7 +121,7 @@ def _timm(model: str, state: dict, **options) -> nn.Module:
 
 
 def _clip(state: dict) -> nn.Module:
-    _import_torchvision()
+    import_torchvision()
     import open_clip
 
     network = open_clip.create_model("ViT-B-16-quickgelu", pretrained=None).visual
@@ -170,10 +130,20 @@ def _clip(state: dict) -> nn.Module:
     return network
 
 
-def _glyph_conv(state: dict) -> nn.Module:
-    network = GlyphConv()
-    network.load_state_dict(state)
+def _trained(build: Callable[[], nn.Module], state: dict) -> nn.Module:
+    network = build()
+    network.load_state_dict({name.removeprefix("network."): w for name, w in state.items() if "head." not in name})
     return network
+
+
+def _trained_here(learner: str, network: str, sha256: str | None = None) -> _Entry:
+    width = 32 if learner == "maml" else 64
+    build, dim = {"conv4": (partial(Conv4, width), 4 * width), "resnet18": (resnet18, 512)}[network]
+    return _Entry(
+        partial(_trained, build), dim, f"trained here on the base classes of coloured glyphs (fslcore train {learner})",
+        "MIT", (0.5,) * 3, (0.5,) * 3, 32, "bilinear",
+        local=DATA / "checkpoints" / f"{network}-{learner}.safetensors", sha256=sha256,
+    )
 
 
 @dataclass(frozen=True)
@@ -218,11 +188,25 @@ REGISTRY: dict[str, _Entry] = {
         2, "efficientnet-lite2-9656183e.pth", "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
     ),
     "glyph-conv": _Entry(
-        _glyph_conv, GlyphConv.dim, "trained here on the base classes of glyphs (fslcore train)", "MIT",
+        partial(_trained, GlyphConv), GlyphConv.dim, "trained here on the base classes of glyphs (fslcore train)", "MIT",
         (0.5,) * 3, (0.5,) * 3, 28, "bilinear",
         local=DATA / "checkpoints" / "glyph-conv.safetensors",
         sha256="02d67aa2906ac1c0a808cda462c88656887fb040fd78281b5be15c5943c0ab06",
     ),
+    **{
+        f"{network}-{learner}": _trained_here(learner, network, sha256)
+        for network, of in {
+            "conv4": {
+                "baseline": "bbade8dbc4c5ce18e02590ddeb87235261f29aa931494fe74bca43adbc6c5505",
+                "baseline++": "f089e5088f634ad6dd025c148ed6ae61fd22f1dd81ff8f0fff0dac958e5fa7c8",
+                "protonet": "456dc35c2d1de6bab22852d35815f34a1312ac33aa50b3c44f3e08eda4d7b8ed",
+                "r2d2": "d44c552d8edcf117fd8738f138ba622334cb5eff4c032a28f1c618b0dd531446",
+                "maml": None,
+            },
+            "resnet18": dict.fromkeys(("baseline", "baseline++", "protonet", "r2d2", "maml")),  # no file ships
+        }.items()
+        for learner, sha256 in of.items()
+    },
     "clip": _vit(
         _clip, 512, "CLIP ViT-B/16, OpenAI (open_clip)", "MIT", _CLIP,
         "timm/vit_base_patch16_clip_224.openai", "open_clip_model.safetensors",
@@ -266,13 +250,15 @@ def load(name: str) -> Backbone:
     if pinned and digest != pinned:
         raise InputError(f"backbone {name}: {path} has SHA-256 {digest}, pinned is {pinned}")
     try:
-        network = entry.build(_read_state(path)).eval()
+        state = _read_state(path)
+        network = entry.build(state).eval()
     except (RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
         reason = (str(error).splitlines() or ["the file is empty or cut off"])[0]
         raise InputError(f"backbone {name}: {path} is not a checkpoint of this network ({reason})") from None
     return Backbone(
         name, entry.source, entry.licence, entry.dim, network, entry.mean, entry.std,
         entry.resolution, entry.interpolation, digest,
+        {key.removeprefix("head."): w for key, w in state.items() if key.startswith("head.")},
     )
 
 
@@ -287,7 +273,7 @@ def _weights(name: str, entry: _Entry, own: str) -> Path:
         path = Path(spec.origin).parent / entry.local[1] if spec and spec.origin else None
         origin = f"the Python package {entry.local[0]} (file {entry.local[1]})"
     elif entry.local:
-        path, origin = entry.local, f"{entry.local} (ships with the repository; fslcore train {name} makes another)"
+        path, origin = entry.local, f"{entry.local} (fslcore train makes such files)"
     else:
         path, origin = _from_hub(*entry.hub), f"{entry.hub[1]} of {entry.hub[0]} on the model hub"
     if path is None or not path.is_file():
@@ -351,22 +337,23 @@ def features(images: Images, backbone: Backbone, *, progress: bool = False) -> B
     key = feature_key(images, backbone)
     path = CACHE / "features" / f"{key}.safetensors"
     if not path.is_file():
-        replace_file(path, partial(save_file, {"features": _compute(images, backbone, progress)}))
+        replace_file(path, partial(save_file, {"features": compute(images, backbone, progress)}))
     return Bank(load_file(path)["features"].float(), images.labels, key)
 
 
 @torch.inference_mode()
-def _compute(images: Images, backbone: Backbone, progress: bool) -> torch.Tensor:
+def compute(images: Images, backbone: Backbone, progress: bool = False) -> torch.Tensor:
+    """(N, D) 16-bit features of all images, computed."""
     where = device()
     network = backbone.network.to(where, memory_format=torch.channels_last)
-    out = torch.empty(len(images), backbone.dim, dtype=torch.float16)
+    out = []
     bar = tqdm(total=len(images), desc=f"{backbone.name} on {images.name}", unit="image", disable=not progress)
     for at in range(0, len(images), BATCH):
         x = torch.from_numpy(np.ascontiguousarray(images.images[at : at + BATCH])).to(where)
-        out[at : at + BATCH] = network(backbone.preprocess(x)).half().cpu()
+        out.append(network(backbone.preprocess(x)).half().cpu())
         bar.update(len(x))
     bar.close()
-    return out
+    return torch.cat(out)
 
 
 @torch.inference_mode()

@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     add.set_defaults(command=_assess)
 
     add = commands.add_parser("evaluate", help="run learners on tasks and write the results table")
-    add.add_argument("dataset", help="embedded name, folder:PATH or features:PATH")
+    add.add_argument("dataset", help="a name that fslcore list gives, folder:PATH or features:PATH")
     add.add_argument("backbone")
     add.add_argument("-o", "--output", type=Path, required=True, help=".parquet or .csv")
     add.add_argument("--learners", nargs="+", default=["ncc", "lr"])
@@ -76,10 +76,12 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--folder", type=Path, help="where to (the cache, where chapters find them)")
     add.set_defaults(command=_fetch)
 
-    add = commands.add_parser("train", help="train a backbone on the base classes and write its checkpoint")
-    add.add_argument("backbone", choices=["glyph-conv"])
-    add.add_argument("-o", "--output", type=Path, help="checkpoint (_build/BACKBONE.safetensors)")
-    add.add_argument("--epochs", type=int, default=20, help="(20)")
+    add = commands.add_parser("train", help="train a learner on base classes and write its checkpoint")
+    add.add_argument("learner")
+    add.add_argument("-o", "--output", type=Path, help="checkpoint (_build/NETWORK-LEARNER.safetensors)")
+    add.add_argument("--network", help="conv4 or resnet18 (the learner's own)")
+    add.add_argument("--dataset", help="its base classes train, its validation classes select (the learner's own)")
+    add.add_argument("--epochs", type=int, help="(the learner's own)")
     add.add_argument("--seed", type=int, default=0, help="(0)")
     add.set_defaults(command=_train)
     return parser
@@ -92,7 +94,7 @@ def _list(_: argparse.Namespace) -> None:
         print(f"{name}: {notebooks.title(name)}")
         for p in notebooks.parameters(name):
             print(f"  {p.name} = {p.default!r}  ({p.type}; {p.allowed})  {p.meaning}")
-    print("datasets:", ", ".join(datasets.names()), "folder:PATH, features:PATH", sep=" ")
+    print("datasets:", ", ".join([*datasets.names(), *datasets.forms(), "features:PATH"]))
     print("backbones:", ", ".join(backbones.available()))
     print("learners:", ", ".join(learners.names))
 
@@ -184,7 +186,8 @@ def _fetch(options: argparse.Namespace) -> None:
 def _train(options: argparse.Namespace) -> None:
     from . import training
 
-    print(training.train_glyph_conv(options.output, epochs=options.epochs, seed=options.seed))
+    changes = {name: getattr(options, name) for name in ("network", "dataset", "epochs")}
+    print(training.train(options.learner, options.output, seed=options.seed, **changes))
 
 
 if __name__ == "__main__":

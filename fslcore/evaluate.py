@@ -117,7 +117,8 @@ def evaluate(learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, pro
         A task names an image that the bank lacks.
     """
     chunks = scores(learner, bank, tasks, chunk=chunk, progress=progress)
-    correct = (np.concatenate([part.argmax(dim=-1).cpu().numpy() for part in chunks]) == tasks.query_label) & (tasks.query_label >= 0)
+    predicted = np.concatenate([part.argmax(dim=-1).cpu().numpy() for part in chunks])
+    correct = (predicted == tasks.query_label) & (tasks.query_label >= 0)
     return Record(correct, np.asarray(tasks.query_label))
 
 
@@ -130,7 +131,7 @@ def scores(
     """
     tasks.check_bank(len(bank))
     if chunk is None:
-        if isinstance(learner, learners.FineTune):
+        if learner.reads == "images":
             chunk = 1 if bank.data.device.type == "cpu" else 16
         else:
             chunk = max(1, min(256, 2**23 // tasks.support.shape[1] ** 2))  # Gram matrices of n × n
@@ -192,7 +193,7 @@ def run_queries(
     backbone : str
         As for `fslcore.backbones.load`; ignored for precomputed features.
     learner : str
-        'ncc', 'lr' or 'ft'.
+        A name of `fslcore.learners.names`.
     sampling : str
         'closed' (with reuse of images) or 'open' (without, until the data are used up).
     ways, shots, queries, seed : int
@@ -218,17 +219,14 @@ def run_queries(
     InputError
         What the loaders and samplers raise; an unknown learner or sampling.
     """
-    if learner not in learners.names:
-        raise InputError(f"learner = {learner}; {', '.join(learners.names)} are allowed")
     if sampling not in ("closed", "open"):
         raise InputError(f"sampling = {sampling}; closed and open are allowed")
     source = load_source(dataset)
     if isinstance(source, Bank):
         model = None
-        if learner == "ft":
-            raise InputError("learner = ft; precomputed features allow ncc and lr (there is no network to train)")
     else:
         model = backbones.load(backbone) if ":" in backbone else _named_backbone(backbone)
+    method = learners.make(learner, model)
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed)
     # The samplers are told the names of the classes, so that their errors can name one.
     labels = source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
@@ -236,7 +234,6 @@ def run_queries(
         drawn = sample_closed(labels, tasks=tasks or 0, skip_small_classes=skip_small_classes, **shape)
     else:
         drawn = sample_open(labels, max_tasks=tasks, skip_small_classes=skip_small_classes, **shape)
-    method = learners.of_features[learner]() if learner in learners.of_features else learners.FineTune(model)
     return drawn, record(source, model, method, drawn, stored=stored, progress=progress)[0]
 
 
@@ -252,7 +249,7 @@ def record(
     Parameters
     ----------
     source : Images or Bank
-        Images, whose features are taken from ``backbone`` (`FineTune` reads the images); or a
+        Images, whose features are taken from ``backbone`` (some learners read the images); or a
         bank of features.
     backbone : Backbone or None
         None for a bank.
@@ -268,7 +265,7 @@ def record(
         SHA-256 of the content of images or features, weights, the tasks of the record and the
         learner's settings.
     """
-    trains = isinstance(learner, learners.FineTune)
+    trains = learner.reads == "images"
     digest = source.digest if trains or isinstance(source, Bank) else backbones.feature_key(source, backbone)
 
     def key(part: Tasks) -> str:

@@ -60,7 +60,9 @@ REGRESSORS = {
 }
 
 
-def signals(bank: Bank, learner, tasks: Tasks, *, rounds: int = 20, seed: int = 0) -> pd.DataFrame:
+def signals(
+    bank: Bank, learner, tasks: Tasks, *, features: Bank | None = None, rounds: int = 20, seed: int = 0
+) -> pd.DataFrame:
     """What the support of each task shows; its query is never looked at.
 
     Of the held-out images of each re-split: the *margin*, score of the true class minus the best other, in units
@@ -69,11 +71,13 @@ def signals(bank: Bank, learner, tasks: Tasks, *, rounds: int = 20, seed: int = 
     Parameters
     ----------
     bank : Bank
-        Features.
+        What the learner reads.
     learner
-        Of features, as for `fslcore.evaluate.evaluate`.
+        As for `fslcore.evaluate.evaluate`.
     tasks : Tasks
-        T tasks.
+        T tasks, of about as many support images each.
+    features : Bank, optional
+        Features to take distances of, where the learner reads images.
     rounds, seed : int
         Of the bootstrap.
 
@@ -89,7 +93,7 @@ def signals(bank: Bank, learner, tasks: Tasks, *, rounds: int = 20, seed: int = 
         (the 10 % quantile of the margins) and ``worst`` (lowest accuracy of a class). ``hold-out`` is
         the first of the 5 folds. Where a class has a single image, no column besides those of `BARE` has a value.
     """
-    out = _separation(bank, tasks)
+    out = _separation(features or bank, tasks)
     whole = out["fewest"].to_numpy() > 1
     table = pd.DataFrame(np.nan, index=range(len(tasks)), columns=list(COLUMNS)).rename_axis("task")
     table.loc[:, out.columns] = out
@@ -115,13 +119,13 @@ def signals(bank: Bank, learner, tasks: Tasks, *, rounds: int = 20, seed: int = 
     return table
 
 
-def episodes(bank: Bank, learner, tasks: Tasks, *, rounds: int = 20, seed: int = 0) -> pd.DataFrame:
+def episodes(bank: Bank, learner, tasks: Tasks, **options) -> pd.DataFrame:
     """`signals` of each task and its true outcome: ``accuracy`` on its query (0 to 1) and their number, ``queries``.
 
     Parameters: as for `signals`.
     """
     record = evaluate.evaluate(learner, bank, tasks)
-    table = signals(bank, learner, tasks, rounds=rounds, seed=seed)
+    table = signals(bank, learner, tasks, **options)
     return table.assign(queries=(tasks.query_label >= 0).sum(axis=1), accuracy=record.accuracy())
 
 

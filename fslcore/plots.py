@@ -14,8 +14,8 @@ from .stats import Interval, power
 
 __all__ = [
     "assessment", "conclusive_bars", "coverage", "crossover", "estimate_scatter", "groups", "image_grid",
-    "interval_stack", "optima", "paired_scatter", "power_curves", "query_panels", "ratio_bars", "style",
-    "task_intervals", "three_stacks", "variance_curve", "variance_panels",
+    "implied_correlations", "interval_stack", "optima", "paired_scatter", "power_curves", "query_panels",
+    "ratio_bars", "style", "task_intervals", "three_stacks", "variance_curve", "variance_panels",
 ]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
@@ -388,6 +388,31 @@ def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
         ax.invert_yaxis()
     axes[-1, 0].set_xlabel("best number of queries a class, Q*")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", fontsize=9)
+    return figure
+
+
+def implied_correlations(cells: pd.DataFrame) -> plt.Figure:
+    """Correlation of estimate and oracle that printed tables imply, a panel a data set.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Column correlation by dataset, learner and estimator, as `fslcore.audit.evaluators.Evidence.cells`.
+    """
+    t = cells["correlation"].dropna()
+    sets, learners, estimators = (list(t.index.unique(level)) for level in ("dataset", "learner", "estimator"))
+    figure, axes = plt.subplots(len(sets), 1, figsize=(6.4, 2.2 * len(sets) + 0.9), sharex=True, layout="constrained")
+    for ax, name in zip(axes, sets):
+        ax.axvline(0, color="black", linewidth=1)
+        ax.axvspan(1, t.max() + 0.1, color="grey", alpha=0.25, label="impossible")
+        for k, estimator in enumerate(estimators):
+            of = t.xs((name, estimator), level=("dataset", "estimator"))
+            rows = np.array([learners.index(m) for m in of.index]) + 0.16 * (k - 1.5)
+            ax.scatter(of, rows, marker=MARKERS[k], color=COLOURS[k], s=36, label=estimator)
+        ax.set(title=name, yticks=range(len(learners)), yticklabels=learners, ylim=(len(learners) - 0.5, -0.5))
+    axes[-1].set(xlabel="implied correlation of estimate and oracle over episodes", xlim=(t.min() - 0.1, t.max() + 0.1))
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
     return figure
 
 

@@ -82,9 +82,9 @@ def intervals(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     return table.sort_values("n_images", kind="stable", ignore_index=True)
 
 
-def printed(table: int) -> pd.DataFrame:
-    """A table of the OOPS paper, as transcribed in ``data/published``; symbols as text."""
-    path = DATA / "published" / f"oops_table{table}.csv"
+def printed(table: int, paper: str = "oops") -> pd.DataFrame:
+    """A table of a paper (``oops``, ``evaluators``), as transcribed in ``data/published``; symbols as text."""
+    path = DATA / "published" / f"{paper}_table{table}.csv"
     return pd.read_csv(path, dtype={"closed": str, "open": str, "paired": str})
 
 
@@ -283,9 +283,9 @@ def counts_table(live: pd.DataFrame, released: pd.DataFrame | None) -> pd.DataFr
     return pd.concat(parts, names=["", "shots", "Q"]).fillna("—")
 
 
-def claims() -> pd.DataFrame:
-    """What the OOPS paper says in its prose, by id: section, claim, value and unit, all as text."""
-    return pd.read_csv(DATA / "published" / "oops_claims.csv", dtype=str, keep_default_na=False).set_index("id")
+def claims(paper: str = "oops") -> pd.DataFrame:
+    """What a paper (``oops``, ``evaluators``) says in its prose, by id: section, claim, value and unit, all as text."""
+    return pd.read_csv(DATA / "published" / f"{paper}_claims.csv", dtype=str, keep_default_na=False).set_index("id")
 
 
 def finetuning_pairs(results: pd.DataFrame) -> list[tuple[tuple[str, str], tuple[str, str]]]:

@@ -1,79 +1,292 @@
-"""Train the book's own small backbone on the base classes of glyphs."""
+"""Train the learners of the book on base classes: one loop, a recipe a learner.
+
+A recipe says which network and which learner, and whether a batch is images of all base classes or
+few-shot tasks. After each epoch the learner is tested on tasks of validation classes; the weights of the
+best epoch are kept. A run that was stopped goes on from its last epoch, to the same weights.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
 from safetensors.torch import save_file
 from torch import nn
 from torch.nn import functional as F
-from tqdm import trange
+from tqdm import tqdm
 
-from . import datasets
-from .backbones import GlyphConv, device
+from . import backbones, datasets, learners
+from .backbones import Backbone
+from .bank import Bank
 from .errors import InputError
+from .evaluate import evaluate
+from .learners.maml import with_task_norm
+from .networks import Conv4, GlyphConv, resnet18
 from .paths import BUILD, replace_file
+from .tasks import sample_closed
 
-__all__ = ["train_glyph_conv"]
+__all__ = ["RECIPES", "Recipe", "train"]
 
-BATCH = 256
+NETWORKS: dict[str, Callable[[], nn.Module]] = {
+    "conv4": Conv4, "conv4-32": partial(Conv4, 32), "glyph-conv": GlyphConv, "resnet18": resnet18,
+}
+SIDES = {"glyph-conv": 28}  # pixels; the others read 32
 
 
-def train_glyph_conv(output: str | Path | None = None, *, epochs: int = 20, seed: int = 0) -> Path:
-    """Train `GlyphConv` to tell the base classes of glyphs apart, and write its checkpoint.
+@dataclass(frozen=True)
+class Recipe:
+    """How a learner is trained.
 
-    Cross-entropy of a linear head, AdamW (weight decay 0.05) with a one-cycle learning rate of at
-    most 0.004, batches of 256, each image turned, scaled and shifted a little at random. The head
-    is thrown away. Same seed and machine, same weights.
+    Attributes
+    ----------
+    learner : str
+        A name of `fslcore.learners.names`: tested on the validation tasks, and trained where ``batch``
+        is 'tasks'.
+    batch : str
+        'classes': batches of images, cross-entropy over all base classes, with a head that is thrown
+        away; 'tasks': few-shot tasks, cross-entropy of the learner's scores on their queries.
+    network : str
+        A name of `NETWORKS`.
+    dataset : str
+        Its base classes are trained on, its validation classes select (as for `fslcore.datasets.load`).
+    epochs, steps : int
+        Steps of the optimiser an epoch; 0 steps: as many as the images fill.
+    size : int
+        Images a batch, or tasks a batch.
+    ways, shots, queries : int
+        Of the training tasks.
+    lr, weight_decay : float
+        AdamW with a one-cycle learning rate of at most ``lr``.
+    jitter : bool
+        Turn, scale and shift each image a little; for data that are not drawn so.
+    options : dict
+        Of the learner.
+    """
+
+    learner: str
+    batch: str
+    network: str = "conv4"
+    dataset: str = "coloured"
+    epochs: int = 20
+    steps: int = 0
+    size: int = 128
+    ways: int = 5
+    shots: int = 5
+    queries: int = 15
+    lr: float = 0.004
+    weight_decay: float = 0.05
+    jitter: bool = False
+    options: dict = field(default_factory=dict)
+
+
+RECIPES = {
+    "glyph-conv": Recipe("ncc", "classes", network="glyph-conv", dataset="glyphs", size=256, jitter=True),
+    "baseline": Recipe("lr", "classes", epochs=12),
+    "baseline++": Recipe("cosine", "classes", epochs=12),
+    "protonet": Recipe("protonet", "tasks", steps=250, size=1, lr=0.002, epochs=15),
+    "r2d2": Recipe("r2d2", "tasks", steps=250, size=1, lr=0.002, epochs=15),
+    "maml": Recipe(
+        "maml", "tasks", network="conv4-32", steps=60, size=4, lr=0.002, epochs=15, options={"first_order": True}
+    ),
+}
+
+
+def train(name: str, output: str | Path | None = None, *, seed: int = 0, progress: bool = True, **changes) -> Path:
+    """Train by a recipe and write the checkpoint, with its training curve beside it (.csv).
 
     Parameters
     ----------
+    name : str
+        Of `RECIPES`.
     output : path, optional
-        By default ``_build/glyph-conv.safetensors``; use it as ``glyph-conv:PATH``. The
-        checkpoint that ships in ``data/checkpoints`` is pinned by its digest.
-    epochs, seed : int
+        By default ``_build/NETWORK-NAME.safetensors``; use it as ``NETWORK-NAME:PATH``.
+    seed : int
+        Same seed and machine, same weights.
+    progress : bool
+        Show progress bars.
+    **changes
+        Fields of `Recipe` that differ, ``epochs`` say.
 
     Returns
     -------
     Path
-        The checkpoint, in safetensors format.
+        The checkpoint, in safetensors format: the network, the learner's own weights, and as
+        metadata the recipe.
+
+    Raises
+    ------
+    InputError
+        Unknown name or network, epochs below 1.
     """
-    if epochs < 1:
-        raise InputError(f"epochs = {epochs}; at least 1 is needed")
-    base = datasets.load("glyphs", split="base")
-    torch.manual_seed(seed)
-    where = device()
-    images = torch.from_numpy(base.images[:]).permute(0, 3, 1, 2).to(where)
-    labels = torch.from_numpy(base.labels).to(where)
-    network = GlyphConv().to(where)
-    head = nn.Linear(GlyphConv.dim, len(base.class_names)).to(where)
-    weights = [*network.parameters(), *head.parameters()]
-    optimiser = torch.optim.AdamW(weights, lr=0.004, weight_decay=0.05)
-    steps = len(labels) // BATCH
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 0.004, total_steps=epochs * steps)
-    order = np.random.default_rng(seed)
-    for epoch in (bar := trange(epochs, desc="glyph-conv", unit="epoch")):
-        network.train()
-        for rows in order.permutation(len(labels))[: steps * BATCH].reshape(steps, BATCH):
-            rows = torch.from_numpy(rows).to(where)
-            x = (_jitter(images[rows].float() / 255) - 0.5) / 0.5
-            loss = F.cross_entropy(head(network(x)), labels[rows])
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            schedule.step()
-        bar.set_postfix(loss=f"{loss.item():.3f}")
-    path = Path(output) if output else BUILD / "glyph-conv.safetensors"
-    state = {name: t.cpu().contiguous() for name, t in network.state_dict().items()}
-    replace_file(path, partial(save_file, state))
+    if name not in RECIPES:
+        raise InputError(f"learner = {name}; {', '.join(RECIPES)} can be trained")
+    recipe = replace(RECIPES[name], **{k: v for k, v in changes.items() if v is not None})
+    if recipe.epochs < 1:
+        raise InputError(f"epochs = {recipe.epochs}; at least 1 is needed")
+    if recipe.network not in NETWORKS:
+        raise InputError(f"network = {recipe.network}; {', '.join(NETWORKS)} are allowed")
+    public = recipe.network.removesuffix("-32")
+    path = Path(output) if output else BUILD / f"{public if public == name else f'{public}-{name}'}.safetensors"
+    run = _Run(path.stem, recipe, seed)
+    kept = path.with_name(f".{path.stem}.training")
+    run.resume(kept)
+    while run.epoch < recipe.epochs:
+        run.train_epoch(progress)
+        run.save(kept)
+    tensors, curve = run.checkpoint()
+    replace_file(path.with_suffix(".csv"), partial(curve.to_csv, index=False))
+    replace_file(path, partial(save_file, tensors, metadata={"training": run.settings}))
+    kept.unlink()
     return path
 
 
+class _Run:
+    """Network, learner, head and optimiser between two epochs."""
+
+    def __init__(self, name: str, recipe: Recipe, seed: int):
+        self.name, self.recipe, self.seed, self.epoch = name, recipe, seed, 0
+        self.settings = json.dumps({"recipe": asdict(recipe), "seed": seed}, sort_keys=True)
+        self.where = backbones.device()
+        base = datasets.load(recipe.dataset, split="base")
+        self.images = torch.from_numpy(np.ascontiguousarray(base.images[:])).to(self.where)
+        self.labels, self.classes = base.labels, len(base.class_names)
+        validation = datasets.load(recipe.dataset, split="validation")
+        self.validation = replace(validation, images=np.ascontiguousarray(validation.images[:]))  # read once
+        torch.manual_seed(seed)
+        network = NETWORKS[recipe.network]()
+        if recipe.learner in learners.of_images:
+            network = with_task_norm(network)
+            self.learner = learners.of_images[recipe.learner](**recipe.options)
+        else:
+            self.learner = learners.of_features[recipe.learner](**recipe.options)
+        self.network = network.to(self.where, memory_format=torch.channels_last)
+        self.backbone = Backbone(
+            name, "", "", 0, self.network, (0.5,) * 3, (0.5,) * 3, SIDES.get(recipe.network, 32), "bilinear", ""
+        )
+        self.head = None
+        if recipe.batch == "classes":
+            with torch.no_grad():
+                dim = self.network.eval()(self.backbone.preprocess(self.images[:2])).shape[1]
+            self.head = nn.Linear(dim, self.classes, bias=recipe.learner != "cosine").to(self.where)
+        parts = [self.network, *(m for m in (self.head, self.learner) if isinstance(m, nn.Module))]
+        self.parts = nn.ModuleList(parts)
+        self.steps = recipe.steps or len(self.labels) // recipe.size
+        self.optimiser = torch.optim.AdamW(self.parts.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay)
+        self.schedule = torch.optim.lr_scheduler.OneCycleLR(
+            self.optimiser, recipe.lr, total_steps=recipe.epochs * self.steps
+        )
+        self.curve: list[dict] = []
+        self.kept: dict[str, torch.Tensor] = {}
+
+    def train_epoch(self, progress: bool) -> None:
+        """One epoch and its test on validation tasks; all that is random depends on seed and epoch alone."""
+        torch.manual_seed(1000 * self.seed + self.epoch)
+        self.parts.train()
+        total = 0.0
+        batches = self._class_batches if self.head else self._task_batches
+        bar = tqdm(batches(), desc=f"{self.name} {self.epoch + 1}/{self.recipe.epochs}", total=self.steps, disable=not progress)
+        for loss in bar:
+            self.optimiser.zero_grad()
+            loss.backward()
+            self.optimiser.step()
+            self.schedule.step()
+            total += loss.item()
+        accuracy = self._validate()
+        self.epoch += 1
+        if 100 * accuracy > max((row["validation"] for row in self.curve), default=-1):
+            self.kept = {k: v.detach().cpu().clone() for k, v in self._tensors().items()}
+        self.curve.append({"epoch": self.epoch, "loss": total / self.steps, "validation": 100 * accuracy})
+        if progress:
+            tqdm.write(f"{self.name} epoch {self.epoch}: loss {total / self.steps:.3f}, validation {100 * accuracy:.2f} %")
+
+    def _class_batches(self):
+        order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self.labels))
+        labels = torch.from_numpy(self.labels).to(self.where)
+        for rows in np.resize(order, (self.steps, self.recipe.size)):
+            rows = torch.from_numpy(rows).to(self.where)
+            x = self.network(self._prepared(rows))
+            if self.recipe.learner == "cosine":
+                x, weight = (F.normalize(v, dim=1) for v in (x, self.head.weight))
+                logits = self.learner.scale * x @ weight.T
+            else:
+                logits = self.head(x)
+            yield F.cross_entropy(logits, labels[rows])
+
+    def _task_batches(self):
+        r = self.recipe
+        count = max(2, self.steps * r.size)
+        tasks = sample_closed(
+            self.labels, tasks=count, ways=r.ways, shots=r.shots, queries=r.queries,
+            seed=1 + self.seed * r.epochs + self.epoch, skip_small_classes=True,
+        )
+        support, query = (torch.from_numpy(a.astype(np.int64)).to(self.where) for a in (tasks.support, tasks.query))
+        members = F.one_hot(torch.from_numpy(tasks.support_label[0].copy()), r.ways).float().to(self.where)
+        target = torch.from_numpy(tasks.query_label[0].copy()).to(self.where)
+        for at in range(0, self.steps * r.size, r.size):
+            x, z = (self._prepared(i[at : at + r.size].flatten()).unflatten(0, (r.size, -1)) for i in (support, query))
+            scores = self.learner.on_images(self.network, x, members.expand(r.size, -1, -1), z)
+            yield F.cross_entropy(scores.flatten(0, 1), target.repeat(r.size))
+
+    def _prepared(self, rows: torch.Tensor) -> torch.Tensor:
+        x = self.backbone.preprocess(self.images[rows])
+        if self.recipe.jitter:
+            x = _jitter(x)
+        return x.contiguous(memory_format=torch.channels_last)
+
+    def _validate(self) -> float:
+        """Mean accuracy on 5-way 5-shot tasks of validation classes, the same in every epoch."""
+        self.parts.eval()
+        images = self.validation
+        on_images = self.learner.reads == "images"
+        tasks = sample_closed(
+            images.labels, tasks=150 if on_images else 1000, queries=15, seed=0, skip_small_classes=True
+        )
+        if on_images:
+            self.learner.backbone, self.learner.network = self.backbone, self.network
+            bank = Bank(torch.from_numpy(images.images).to(self.where), images.labels, "")
+        else:
+            bank = Bank(backbones.compute(images, self.backbone).float().to(self.where), images.labels, "")
+        return float(evaluate(self.learner, bank, tasks).accuracy().mean())
+
+    def _tensors(self) -> dict[str, torch.Tensor]:
+        """What the checkpoint holds."""
+        own = self.learner.state_dict() if isinstance(self.learner, nn.Module) else {}
+        parts = {"network": self.network.state_dict(), "head": own}
+        return {f"{part}.{name}": w.detach().cpu().contiguous() for part, of in parts.items() for name, w in of.items()}
+
+    def checkpoint(self) -> tuple[dict[str, torch.Tensor], pd.DataFrame]:
+        """The tensors of the best epoch, and the training curve: epoch, loss, validation accuracy in percent."""
+        return self.kept, pd.DataFrame(self.curve)
+
+    def save(self, path: Path) -> None:
+        """Write all that the next epoch depends on."""
+        state = {
+            "settings": self.settings, "epoch": self.epoch, "curve": self.curve, "kept": self.kept,
+            "parts": self.parts.state_dict(), "optimiser": self.optimiser.state_dict(),
+            "schedule": self.schedule.state_dict(),
+        }
+        replace_file(path, partial(torch.save, state))
+
+    def resume(self, path: Path) -> None:
+        """Go on from what `save` wrote, if it is there and of the same settings."""
+        if not path.is_file():
+            return
+        state = torch.load(path, map_location=self.where, weights_only=True)
+        if state["settings"] != self.settings:
+            return
+        self.epoch, self.curve, self.kept = state["epoch"], state["curve"], state["kept"]
+        for part in ("parts", "optimiser", "schedule"):
+            getattr(self, part).load_state_dict(state[part])
+
+
 def _jitter(x: torch.Tensor) -> torch.Tensor:
-    """(B, 1, H, W) images turned by up to 10°, scaled by up to 15 % and shifted by up to 2 pixels."""
+    """(B, 3, H, W) images turned by up to 10°, scaled by up to 15 % and shifted by up to 2 pixels."""
     uniform = torch.rand(len(x), 4, device=x.device) * 2 - 1
     angle, scale = uniform[:, 0] * torch.pi / 18, 1 + 0.15 * uniform[:, 1]
     shift = uniform[:, 2:] * 2 * 2 / x.shape[-1]

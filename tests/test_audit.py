@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fslcore import audit, released, report, simulate
+from fslcore import released, report, simulate
+from fslcore.audit import VERDICTS, oops as audit
 from fslcore.tasks import sample_open
 
 REAL = Path(__file__).parents[2] / "shared" / "oops-benchmark"
@@ -18,9 +19,9 @@ def rows():
 
 
 def test_every_claim_has_a_check_and_every_check_a_claim(rows):
-    assert set(rows.index) == set(audit.CHECKS) and rows.index.is_unique
+    assert set(rows.index) == set(audit.CHECKS.of) and rows.index.is_unique
     assert len(rows) >= 40
-    assert (rows["gives"] != "").all() and set(rows["verdict"]) == set(audit.VERDICTS.values())
+    assert (rows["gives"] != "").all() and set(rows["verdict"]) == set(VERDICTS.values())
 
 
 def test_verdicts_without_the_released_tasks(rows):
@@ -65,7 +66,7 @@ def test_what_the_tables_give(rows, claim, gives):
     ("dtd-open-inconclusive", "1", "differs"),
 ])
 def test_another_figure_gets_another_verdict(claim, value, verdict):
-    assert audit.VERDICTS[audit.CHECKS[claim](value, audit.Evidence())[1]] == verdict
+    assert VERDICTS[audit.CHECKS.of[claim](value, audit.Evidence())[1]] == verdict
 
 
 def test_the_evidence_decides_and_not_the_claim(monkeypatch):

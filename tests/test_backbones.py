@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from fslcore import backbones, datasets
+from fslcore import backbones, datasets, networks
 from fslcore.errors import InputError
 
 
@@ -34,7 +34,7 @@ def test_missing_weights_say_which_file_and_from_where(name, monkeypatch):
 
 @pytest.mark.parametrize("name, dim", [("clip", 512), ("dino", 768), ("dinov2", 768)])
 def test_vision_transformers_load_from_a_local_file(name, dim, tmp_path):
-    backbones._import_torchvision()
+    networks.import_torchvision()
     if name == "clip":
         import open_clip
 
@@ -55,10 +55,10 @@ def test_weights_from_the_hub_are_pinned_at_first_use(tmp_path, monkeypatch):
     monkeypatch.setitem(backbones.REGISTRY, "glyph-conv", entry)
     path = tmp_path / "w.safetensors"
     monkeypatch.setattr(backbones, "_from_hub", lambda *_: path)
-    save_file(backbones.GlyphConv().state_dict(), path)
+    save_file(networks.GlyphConv().state_dict(), path)
     first = backbones.load("glyph-conv")
     assert backbones.load("glyph-conv").weights == first.weights
-    save_file(backbones.GlyphConv().state_dict(), path)
+    save_file(networks.GlyphConv().state_dict(), path)
     with pytest.raises(InputError, match=f"pinned is {first.weights}"):
         backbones.load("glyph-conv")
 
@@ -90,8 +90,8 @@ def test_wrong_checkpoints_are_refused_and_not_executed(tmp_path):
 
 def test_features_are_cached_by_content(monkeypatch):
     backbone, computed = backbones.load("glyph-conv"), []
-    compute = backbones._compute
-    monkeypatch.setattr(backbones, "_compute", lambda *a: computed.append(1) or compute(*a))
+    compute = backbones.compute
+    monkeypatch.setattr(backbones, "compute", lambda *a: computed.append(1) or compute(*a))
     first = backbones.features(pictures(), backbone)
     again = backbones.features(pictures(), backbone)
     assert len(computed) == 1 and torch.equal(first.data, again.data) and first.digest == again.digest
@@ -110,7 +110,7 @@ def test_features_do_not_depend_on_threads():
         out = []
         for count in (1, 2):
             torch.set_num_threads(count)
-            out.append(backbones._compute(images, backbone, False).float())
+            out.append(backbones.compute(images, backbone, False).float())
     finally:
         torch.set_num_threads(threads)
     assert out[0] == pytest.approx(out[1], abs=2e-3)

@@ -11,6 +11,7 @@ from safetensors.numpy import save_file
 
 from fslcore import datasets
 from fslcore.bank import Bank, load_features
+from fslcore.datasets import coloured
 from fslcore.errors import InputError
 from fslcore.paths import DATA
 
@@ -145,7 +146,7 @@ def test_sizes_span_the_crossover():
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: datasets.load("clipartt"), "known are clipart, fashion"),
+    (lambda: datasets.load("clipartt"), "known are clipart, coloured"),
     (lambda: datasets.load("glyphs/klingon"), "glyphs/latin"),
     (lambda: datasets.load_embedded("fashion", split="base"), "fashion has novel"),
     (lambda: datasets.load_embedded("glyphs", domain="thai"), r"glyphs \(novel\) has"),
@@ -162,3 +163,39 @@ def test_bank_and_images_refuse_lengths_that_differ():
         Bank(torch.zeros(4, 2), np.zeros(3, int), "")
     with pytest.raises(InputError, match="2 captions for 3 images"):
         datasets.Images("x", np.zeros((3, 2, 2, 1), np.uint8), np.zeros(3, int), ["a"], captions=["", ""])
+
+
+# ------------------------------------------------------------ coloured glyphs
+
+
+def test_coloured_glyphs_are_drawn_as_they_say():
+    images = datasets.load("coloured/hebrew")
+    assert images.images.shape == (len(images), 32, 32, 3) and images.counts.max() <= 60
+    again = datasets.load_coloured("hebrew")
+    assert (again.images[40:43] == images.images[:60][40:43]).all()  # whatever is sliced
+    other = datasets.load_coloured("hebrew", seed=1)
+    assert images.digest == again.digest != other.digest
+    facts = images.facts
+    assert (facts["ink"] != facts["ground"]).all()
+    row = facts.iloc[7]
+    assert images.captions[7].endswith(f"in {row['ink']} ink on a {row['texture']} {row['ground']} ground")
+    # The colour that the caption names is the one that is seen: on plain grounds, at the edges.
+    plain = np.flatnonzero(facts["texture"] == "plain")[:100]
+    edge = images.images[plain][:, [0, -1]].reshape(len(plain), -1, 3).mean(axis=1)
+    colours = np.array(list(coloured.COLOURS.values()))
+    tints = 0.9 * (255 - 0.5 * (255 - colours))
+    nearest = np.array(list(coloured.COLOURS))[((edge[:, None] - tints) ** 2).sum(axis=2).argmin(axis=1)]
+    assert (nearest == facts["ground"].to_numpy()[plain]).mean() > 0.8
+
+
+def test_the_tie_of_ink_and_class_can_be_dialled():
+    for bias, low, high in ((0, 0.0, 0.25), (0.5, 0.45, 0.7), (1, 1, 1)):
+        images = datasets.load_coloured("hebrew", bias=bias)
+        most = images.facts.groupby(images.labels)["ink"].agg(lambda ink: ink.value_counts().iloc[0] / len(ink))
+        assert low <= most.mean() <= high
+
+
+def test_bad_settings_of_coloured_glyphs():
+    for given, message in ((dict(bias=1.5), "bias = 1.5"), (dict(per_class=0), "per_class = 0"), (dict(split="x"), "split = x")):
+        with pytest.raises(InputError, match=message):
+            datasets.load_coloured("hebrew", **given)

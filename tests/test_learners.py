@@ -1,20 +1,24 @@
 """Learners against scikit-learn and plain loops; batching, padding and repetition change nothing."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression as SklearnLR
+from sklearn.linear_model import Ridge
 from torch.nn import functional as F
 
-from fslcore import backbones, datasets
-from fslcore.backbones import Backbone, GlyphConv
+from fslcore import backbones, datasets, learners
+from fslcore.backbones import Backbone
 from fslcore.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluate import evaluate
-from fslcore.learners import FineTune, LogisticRegression, NearestCentroid
+from fslcore.learners import MAML, R2D2, CosineClassifier, FineTune, LogisticRegression, NearestCentroid, ProtoNet
 from fslcore.learners.finetune import _with_fast_convolutions
+from fslcore.learners.maml import with_task_norm
+from fslcore.networks import Conv4, GlyphConv
 from fslcore.tasks import Tasks, sample_closed
 
 
@@ -30,6 +34,7 @@ def unit(x):
     return x / np.linalg.norm(x, axis=-1, keepdims=True)
 
 
+OF_FEATURES = [NearestCentroid(), LogisticRegression(), CosineClassifier(), ProtoNet(), R2D2()]
 SHAPES = [dict(), dict(shots=1), dict(ways=15, queries=5), dict(ways=2, shots=10), dict(shots=(4, 4, 5, 6, 6))]
 
 
@@ -88,6 +93,45 @@ def test_ncc_against_a_loop():
         assert scores[t] == pytest.approx(x[tasks.query[t]] @ centroid.T, abs=1e-5)
 
 
+def test_protonet_against_a_loop():
+    bank = features(spread=0.1)
+    tasks = sample_closed(bank.labels, tasks=20, shots=(4, 4, 5, 6, 6))
+    scores = ProtoNet().scores(bank, tasks).numpy()
+    x = bank.data.numpy()
+    for t in range(len(tasks)):
+        prototypes = np.stack([x[tasks.support[t][tasks.support_label[t] == k]].mean(0) for k in range(5)])
+        distance = ((x[tasks.query[t]][:, None] - prototypes) ** 2).sum(-1)
+        assert scores[t] == pytest.approx(-distance, rel=1e-4)
+
+
+def test_r2d2_is_scikit_learns_ridge_regression():
+    bank = features(dim=64)
+    tasks = sample_closed(bank.labels, tasks=5)
+    learner = R2D2()
+    learner.load_state_dict({"log_lambda": torch.tensor(1.3), "scale": torch.tensor(2.0), "bias": torch.tensor(0.5)})
+    scores = learner.scores(bank, tasks).numpy()
+    x = bank.data.double().numpy()
+    for t in range(len(tasks)):
+        model = Ridge(alpha=np.exp(1.3), fit_intercept=False).fit(x[tasks.support[t]], np.eye(5)[tasks.support_label[t]])
+        assert scores[t] == pytest.approx(2 * model.predict(x[tasks.query[t]]) + 0.5, abs=1e-3)
+
+
+def test_cosine_classifier_is_gradient_descent_on_the_weights():
+    bank = features(dim=64)
+    tasks = sample_closed(bank.labels, tasks=3, shots=(4, 4, 5, 6, 6))
+    learner = CosineClassifier(steps=20)
+    scores = learner.scores(bank, tasks)
+    for t in range(len(tasks)):
+        x, z = (F.normalize(bank.data[i], dim=1) for i in (tasks.support[t], tasks.query[t]))
+        y = torch.as_tensor(tasks.support_label[t].copy())
+        w = torch.stack([x[y == k].sum(0) for k in range(5)])
+        for _ in range(learner.steps):
+            w = F.normalize(w, dim=1).requires_grad_()
+            (slope,) = torch.autograd.grad(F.cross_entropy(learner.scale * x @ F.normalize(w, dim=1).T, y), w)
+            w = (w - learner.lr * slope).detach()
+        assert scores[t] == pytest.approx(learner.scale * z @ F.normalize(w, dim=1).T, abs=1e-3)
+
+
 def padded(tasks):
     """The same tasks with two columns of padding on each side."""
     pad = np.full((len(tasks), 2), -1)
@@ -95,7 +139,7 @@ def padded(tasks):
         tasks.support, tasks.support_label, tasks.query, tasks.query_label)), tasks.ways)
 
 
-@pytest.mark.parametrize("learner", [NearestCentroid(), LogisticRegression()])
+@pytest.mark.parametrize("learner", OF_FEATURES, ids=lambda learner: learner.name)
 def test_padding_chunks_and_threads_change_nothing(learner):
     bank = features(spread=0.12)
     tasks = sample_closed(bank.labels, tasks=60)
@@ -112,7 +156,7 @@ def test_padding_chunks_and_threads_change_nothing(learner):
         torch.set_num_threads(threads)
 
 
-@pytest.mark.parametrize("learner", [NearestCentroid(), LogisticRegression()])
+@pytest.mark.parametrize("learner", OF_FEATURES, ids=lambda learner: learner.name)
 def test_a_class_without_support_is_never_predicted(learner):
     bank = features(spread=0.12)
     tasks = sample_closed(bank.labels, tasks=5)
@@ -231,7 +275,114 @@ def test_fast_convolutions_have_the_same_outputs_and_gradients(side):
         assert off <= 1e-3 * p.grad.abs().max() + 1e-6, name
 
 
+# ------------------------------------------------------------ MAML
+
+
+@pytest.fixture(scope="module")
+def meta_trained():
+    torch.manual_seed(0)
+    return Backbone("conv4-maml", "", "", 32, Conv4(8).eval(), (0.5,) * 3, (0.5,) * 3, 32, "bilinear", "0")
+
+
+def plain_maml(backbone, x, y, z, steps, lr, transductive):
+    """One task as one would write it: a network in training mode, and plain SGD."""
+    network = copy.deepcopy(backbone.network).train()
+    head = torch.nn.Linear(network(x).shape[1], 5)
+    torch.nn.init.zeros_(head.weight)
+    torch.nn.init.zeros_(head.bias)
+    optimiser = torch.optim.SGD([*network.parameters(), *head.parameters()], lr)
+    for _ in range(steps):
+        optimiser.zero_grad()
+        F.cross_entropy(head(network(x)), y).backward()
+        optimiser.step()
+    with torch.no_grad():
+        if transductive:
+            return head(network(z))
+        out = x  # the support goes along, for its statistics
+        for block in network:
+            if not isinstance(block, torch.nn.Sequential):
+                out, z = block(out), block(z)
+                continue
+            convolution, norm, relu, pool = block
+            out, z = convolution(out), convolution(z)
+            var, mean = torch.var_mean(out, (0, 2, 3), correction=0)
+            out, z = (F.batch_norm(v, mean, var, norm.weight, norm.bias, eps=norm.eps) for v in (out, z))
+            out, z = pool(relu(out)), pool(relu(z))
+        return head(z)
+
+
+@pytest.mark.parametrize("transductive", [False, True])
+def test_maml_is_a_few_steps_of_sgd(pictures, meta_trained, transductive):
+    tasks = sample_closed(pictures.labels, tasks=3, shots=(2, 3, 3, 4, 2), queries=4)
+    learner = MAML(meta_trained, steps=3, transductive=transductive)
+    scores = learner.scores(pictures, tasks)
+    assert learner.scores(pictures, padded(tasks))[:, 2:-2] == pytest.approx(scores, abs=1e-4)
+    for t in range(3):
+        x, z = (meta_trained.preprocess(pictures.data[i]) for i in (tasks.support[t], tasks.query[t]))
+        y = torch.as_tensor(tasks.support_label[t].copy())
+        plain = plain_maml(meta_trained, x, y, z, 3, learner.lr, transductive)
+        assert scores[t] == pytest.approx(plain, abs=1e-3)
+    gone = tasks.support_label == 1
+    holed = Tasks(
+        np.where(gone, -1, tasks.support), np.where(gone, -1, tasks.support_label), tasks.query, tasks.query_label, 5
+    )
+    scores = learner.scores(pictures, holed)
+    assert torch.isneginf(scores[..., 1]).all() and torch.isfinite(scores[..., [0, 2, 3, 4]]).all()
+
+
+def test_a_query_of_maml_does_not_see_the_others(pictures, meta_trained):
+    tasks = sample_closed(pictures.labels, tasks=2, shots=2, queries=4)
+    alone = Tasks(tasks.support, tasks.support_label, tasks.query[:, :1], tasks.query_label[:, :1], 5)
+    learner, released = MAML(meta_trained), MAML(meta_trained, transductive=True)
+    assert learner.scores(pictures, alone)[:, 0] == pytest.approx(learner.scores(pictures, tasks)[:, 0], abs=1e-4)
+    both = released.scores(pictures, alone)[:, 0], released.scores(pictures, tasks)[:, 0]
+    assert (both[0] - both[1]).abs().max() > 1e-2
+
+
+def test_the_gradient_through_mamls_steps_is_that_of_finite_differences(pictures, meta_trained):
+    network = with_task_norm(copy.deepcopy(meta_trained.network)).double()
+    x = meta_trained.preprocess(pictures.data[:10]).double()[None]
+    y = F.one_hot(torch.arange(10) // 2, 5).double()[None]
+    z, target = meta_trained.preprocess(pictures.data[50:55]).double()[None], torch.arange(5)
+    learner = MAML(steps=3)
+    w = network[0][1].weight  # of the first normalisation
+
+    def loss():
+        return F.cross_entropy(learner.on_images(network, x, y, z)[0], target)
+
+    (slope,) = torch.autograd.grad(loss(), w)
+    for i in range(0, 8, 3):
+        with torch.no_grad():
+            w[i] += 1e-5
+        up = loss().item()
+        with torch.no_grad():
+            w[i] -= 2e-5
+        down = loss().item()
+        with torch.no_grad():
+            w[i] += 1e-5
+        assert slope[i].item() == pytest.approx((up - down) / 2e-5, rel=1e-3, abs=1e-7)
+
+
+def test_maml_wants_its_own_backbone():
+    with pytest.raises(InputError, match="test was not trained for it"):
+        MAML(glyph_like())
+
+
+def test_learners_by_name(meta_trained):
+    assert learners.make("maml", meta_trained).name == "maml"
+    trained = {"log_lambda": torch.tensor(-1.0), "scale": torch.tensor(3.0), "bias": torch.tensor(0.0)}
+    backbone = replace(meta_trained, name="conv4-r2d2", head=trained)
+    assert learners.make("r2d2", backbone).log_lambda == -1
+    assert learners.make("r2d2", meta_trained).log_lambda == 0  # trained for another learner
+    with pytest.raises(InputError, match="learner = ft; precomputed features allow ncc"):
+        learners.make("ft")
+    with pytest.raises(InputError, match="learner = knn; ncc, lr"):
+        learners.make("knn")
+
+
 def test_bad_settings():
+    with pytest.raises(InputError, match="steps = 0"):
+        MAML(steps=0)
     with pytest.raises(InputError, match="C = 0"):
         LogisticRegression(C=0)
     with pytest.raises(InputError, match="epochs = 0"):

@@ -19,6 +19,7 @@ from fslcore.tasks import sample_closed
 
 HERE = Path(__file__).resolve().parent
 SEEDS = {"base": 1, "validation": 2, "novel": 3}
+TRAINED = (("conv4-baseline", "lr"), ("conv4-baseline++", "cosine"), ("conv4-protonet", "protonet"), ("conv4-r2d2", "r2d2"))
 GENERAL = tuple(product(("efficientnet-lite0", "glyph-conv"), ("ncc", "lr")))
 # Data set, split, methods, and how many episodes of 5 ways and 5 shots, and blocks of ten of mixed shapes.
 PIECES = (
@@ -28,19 +29,23 @@ PIECES = (
     ("fashion", "novel", GENERAL, 600, 30),
     ("glyphs/thai", "validation", GENERAL, 600, 30),
     ("glyphs/hebrew", "novel", GENERAL, 600, 30),
+    *((f"coloured/{script}", "validation", TRAINED, 500, 0) for script in ("armenian", "cherokee", "thai")),
+    *((f"coloured/{script}", "novel", TRAINED, 300, 0) for script in ("cyrillic", "hebrew", "latin")),
 )
 
 
 def episodes(dataset: str, split: str, backbone: str, learner: str, count: int, blocks: int) -> pd.DataFrame:
     """The episodes of one piece; ``block`` is -1 for those of 5 ways and 5 shots."""
     images = datasets.load(dataset, split)
-    bank = backbones.features(images, backbones.load(backbone))
-    method = learners.of_features[learner]()
+    model = backbones.load(backbone)
+    bank, method = backbones.features(images, model), learners.make(learner, model)
     seed = SEEDS[split]
     parts = {-1: sample_closed(images.labels, tasks=count, skip_small_classes=True, seed=seed)}
-    parts |= dict(enumerate(informed.mixed_shapes(images.labels, blocks, seed=1000 * seed)))
+    if blocks:
+        parts |= dict(enumerate(informed.mixed_shapes(images.labels, blocks, seed=1000 * seed)))
     table = pd.concat([
-        informed.episodes(bank, method, tasks, seed=seed).assign(block=block).reset_index() for block, tasks in parts.items()
+        informed.episodes(bank, method, tasks, seed=seed).assign(block=block).reset_index()
+        for block, tasks in parts.items()
     ])
     return table.assign(dataset=dataset, split=split, backbone=backbone, learner=learner)
 

@@ -1,8 +1,9 @@
 """Images with labels: the embedded data sets, and folders of the user's own."""
 
+from .coloured import load_coloured
 from .embedded import cards, load_embedded
 from .folder import load_folder
 from .images import Images
-from .load import check, load, names
+from .load import check, forms, load, names
 
-__all__ = ["Images", "cards", "check", "load", "load_embedded", "load_folder", "names"]
+__all__ = ["Images", "cards", "check", "forms", "load", "load_coloured", "load_embedded", "load_folder", "names"]

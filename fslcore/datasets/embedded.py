@@ -28,6 +28,21 @@ def cards() -> dict[str, dict]:
     return found
 
 
+def embedded_table(name: str, split: str, domain: str | None) -> tuple[pd.DataFrame, dict]:
+    """Rows of an embedded data set (encoded images and facts) and its card; errors as for `load_embedded`."""
+    if name not in cards():
+        raise InputError(f"dataset = {name}; embedded are {', '.join(cards())}")
+    card = cards()[name]
+    if split not in card["splits"]:
+        raise InputError(f"split = {split}; {name} has {', '.join(card['splits'])}")
+    domains = card["splits"][split]
+    if domain is not None and domain not in domains:
+        raise InputError(f"domain = {domain}; {name} ({split}) has {', '.join(domains)}")
+    chosen = [("split", "==", split)] + ([("domain", "==", domain)] if domain else [])
+    table = pq.read_table(DATA / name / "images.parquet", filters=chosen).to_pandas()
+    return table, card
+
+
 def load_embedded(name: str, *, split: str = "novel", domain: str | None = None) -> Images:
     """An embedded data set, or one domain of it.
 
@@ -45,16 +60,7 @@ def load_embedded(name: str, *, split: str = "novel", domain: str | None = None)
     InputError
         Unknown name, split or domain: says which exist.
     """
-    if name not in cards():
-        raise InputError(f"dataset = {name}; embedded are {', '.join(cards())}")
-    card = cards()[name]
-    if split not in card["splits"]:
-        raise InputError(f"split = {split}; {name} has {', '.join(card['splits'])}")
-    domains = card["splits"][split]
-    if domain is not None and domain not in domains:
-        raise InputError(f"domain = {domain}; {name} ({split}) has {', '.join(domains)}")
-    chosen = [("split", "==", split)] + ([("domain", "==", domain)] if domain else [])
-    table = pq.read_table(DATA / name / "images.parquet", filters=chosen).to_pandas()
+    table, card = embedded_table(name, split, domain)
     size = tuple(card["image"][side] for side in ("height", "width", "channels"))
     encoded, mode = table["image"].tolist(), "L" if size[2] == 1 else "RGB"
 

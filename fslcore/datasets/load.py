@@ -5,18 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import InputError
+from .coloured import load_coloured
 from .embedded import cards, load_embedded
 from .folder import load_folder
 from .images import Images
+from .papers import PAPERS
 
-__all__ = ["check", "load", "names"]
+__all__ = ["check", "forms", "load", "names"]
 
 
 def names(split: str = "novel") -> list[str]:
     """Names of the embedded data sets and, where there are several domains, NAME/DOMAIN."""
     found = []
-    for name, card in cards().items():
-        domains = card["splits"].get(split, {})
+    splits = {name: card["splits"] for name, card in cards().items()}
+    splits["coloured"] = splits["glyphs"]
+    for name, domains in ((name, of.get(split, {})) for name, of in sorted(splits.items())):
         if domains:
             found.append(name)
         if len(domains) > 1:
@@ -24,25 +27,42 @@ def names(split: str = "novel") -> list[str]:
     return found
 
 
+def forms() -> list[str]:
+    """What names a folder of the user's: ``folder:PATH`` and one form for each of the papers' data sets."""
+    return [f"{kind}:PATH" for kind in ("folder", *PAPERS)]
+
+
 def check(spec: str, split: str = "novel") -> None:
     """Raise `InputError` if `load` would not know the name; reads no image."""
-    if spec.startswith("folder:"):
-        if not Path(spec.removeprefix("folder:")).expanduser().is_dir():
-            raise InputError(f"dataset: no folder {spec.removeprefix('folder:')}")
+    kind, colon, path = spec.partition(":")
+    if colon and f"{kind}:PATH" in forms():
+        if not Path(path).expanduser().is_dir():
+            raise InputError(f"dataset: no folder {path}")
     elif spec not in names(split):
-        raise InputError(f"dataset = {spec}; known are {', '.join(names(split))}, folder:PATH")
+        raise InputError(f"dataset = {spec}; known are {', '.join([*names(split), *forms()])}")
 
 
 def load(spec: str, split: str = "novel") -> Images:
-    """``clipart``, ``glyphs/latin`` …, or ``folder:PATH`` for a folder of class folders.
+    """``clipart``, ``glyphs/latin`` …, ``folder:PATH`` for a folder of class folders, ``cub:PATH`` and the like.
+
+    Parameters
+    ----------
+    spec : str
+        One of `names` or of `forms`.
+    split : str
+        ``novel``, ``validation`` or ``base``; a folder of class folders has no splits, and is
+        taken whole.
 
     Raises
     ------
     InputError
-        Unknown name (says which are known) or missing folder.
+        Unknown name (says which are known) or missing folder, and as for the reader.
     """
     check(spec, split)
-    if spec.startswith("folder:"):
-        return load_folder(spec.removeprefix("folder:"))
+    kind, colon, path = spec.partition(":")
+    if colon:
+        return load_folder(path) if kind == "folder" else PAPERS[kind](path, split)
     name, _, domain = spec.partition("/")
+    if name == "coloured":
+        return load_coloured(domain or None, split=split)
     return load_embedded(name, split=split, domain=domain or None)

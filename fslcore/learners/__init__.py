@@ -1,15 +1,47 @@
 """Learners: from a task's support to scores for its queries.
 
-A learner has a ``name``, ``config()`` (all that decides its scores, as JSON values) and
-``scores(bank, tasks) -> (T, n_query, K)``, batched over tasks on the bank's device. The class with
-the largest score is the prediction.
+A learner has a ``name``, ``config()`` (all that decides its scores, as JSON values), ``reads``
+('features' or 'images') and ``scores(bank, tasks) -> (T, n_query, K)``, batched over tasks on the
+bank's device. The class with the largest score is the prediction.
 """
 
+from ..backbones import Backbone
+from ..errors import InputError
 from .centroid import NearestCentroid
+from .cosine import CosineClassifier
 from .finetune import FineTune
 from .logistic import LogisticRegression
+from .maml import MAML
+from .protonet import ProtoNet
+from .r2d2 import R2D2
 
-__all__ = ["FineTune", "LogisticRegression", "NearestCentroid", "names", "of_features"]
+__all__ = [
+    "CosineClassifier", "FineTune", "LogisticRegression", "MAML", "NearestCentroid", "ProtoNet", "R2D2", "make",
+    "names", "of_features", "of_images",
+]
 
-of_features = {learner.name: learner for learner in (NearestCentroid, LogisticRegression)}  # the others train on images
-names = (*of_features, FineTune.name)
+of_features = {
+    learner.name: learner for learner in (NearestCentroid, LogisticRegression, CosineClassifier, ProtoNet, R2D2)
+}
+of_images = {learner.name: learner for learner in (FineTune, MAML)}  # they train the backbone on each task
+names = (*of_features, *of_images)
+
+
+def make(name: str, backbone: Backbone | None = None):
+    """A learner by name, with what was trained with the backbone beside its network (the λ of R2D2, say).
+
+    Raises
+    ------
+    InputError
+        Unknown name; a learner that reads images without a backbone, or with one it cannot use.
+    """
+    if name in of_images:
+        if backbone is None:
+            raise InputError(f"learner = {name}; precomputed features allow {', '.join(of_features)}")
+        return of_images[name](backbone)
+    if name not in of_features:
+        raise InputError(f"learner = {name}; {', '.join(names)} are allowed")
+    learner = of_features[name]()
+    if backbone is not None and backbone.name.endswith(f"-{name}") and backbone.head:
+        learner.load_state_dict(backbone.head)
+    return learner

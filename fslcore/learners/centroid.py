@@ -16,6 +16,7 @@ class NearestCentroid:
     """Cosine to the mean of each class's L2-normalised support features (NCC in OOPS, section 2.2)."""
 
     name = "ncc"
+    reads = "features"
 
     def config(self) -> dict:
         """What decides the scores, for cache keys."""

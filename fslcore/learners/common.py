@@ -3,11 +3,42 @@
 from __future__ import annotations
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from ..bank import Bank
 from ..errors import InputError
 from ..tasks import Tasks
+
+
+class OnFeatures(nn.Module):
+    """A learner that reads features and is written once, for a batch of tasks, to train and to evaluate.
+
+    A subclass has a ``name`` and a differentiable ``forward(support, members, query)``: support
+    features (T, n, D), one-hot labels (T, n, K), query features (T, q, D) to scores (T, q, K). Rows of
+    ``members`` without a class are padding.
+    """
+
+    name: str
+    reads = "features"
+
+    def config(self) -> dict:
+        """What decides the scores, for cache keys."""
+        return {"learner": self.name, "version": 1, **{k: v.tolist() for k, v in self.state_dict().items()}}
+
+    @torch.no_grad()
+    def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
+        """Scores (T, n_query, K) from a bank of features; -inf for a class without support."""
+        check_features(bank)
+        support, label, query = indices(tasks, bank.data.device)
+        members = one_hot(label, tasks.ways).to(bank.data.dtype)
+        found = self(F.embedding(support, bank.data), members, F.embedding(query, bank.data))
+        return without_empty(found, members)
+
+    def on_images(self, network: nn.Module, support, members, query) -> torch.Tensor:
+        """As ``forward``, from normalised images: (T, n, 3, H, W), (T, n, K) and (T, q, 3, H, W)."""
+        features = network(torch.cat([support, query], dim=1).flatten(0, 1)).unflatten(0, (len(support), -1))
+        return self(features[:, : support.shape[1]], members, features[:, support.shape[1] :])
 
 
 def indices(tasks: Tasks, where: torch.device) -> tuple[torch.Tensor, ...]:
@@ -19,14 +50,19 @@ def indices(tasks: Tasks, where: torch.device) -> tuple[torch.Tensor, ...]:
     return support.clamp(min=0), label, query.clamp(min=0)
 
 
+def check_features(bank: Bank) -> None:
+    """Raise `InputError` unless the bank holds features."""
+    if bank.data.ndim != 2 or not bank.data.is_floating_point():
+        raise InputError(f"bank: {bank.data.dtype} of shape {tuple(bank.data.shape)}; (N, D) features are needed")
+
+
 def fetch(bank: Bank, tasks: Tasks) -> tuple[torch.Tensor, ...]:
     """Support features x (T, n, D), one-hot labels (T, n, K), scale (T, n, 1), query indices (T, q).
 
     ``scale * x`` are the unit features, zeros for padding. It goes into the products with x, which
     are far fewer numbers than x itself.
     """
-    if bank.data.ndim != 2 or not bank.data.is_floating_point():
-        raise InputError(f"bank: {bank.data.dtype} of shape {tuple(bank.data.shape)}; (N, D) features are needed")
+    check_features(bank)
     support, label, query = indices(tasks, bank.data.device)
     members = one_hot(label, tasks.ways).to(bank.data.dtype)
     x = F.embedding(support, bank.data)

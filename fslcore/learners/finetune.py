@@ -39,6 +39,7 @@ class FineTune:
     """
 
     name = "ft"
+    reads = "images"
 
     def __init__(self, backbone: Backbone, epochs: int = 30, lr: float = 1e-4, head_lr: float = 0.1):
         if epochs < 1:

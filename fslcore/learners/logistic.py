@@ -36,6 +36,7 @@ class LogisticRegression:
     """
 
     name = "lr"
+    reads = "features"
 
     def __init__(self, C: float = 1.0, tol: float = 1e-6, max_iter: int = 1000):
         if not C > 0:

@@ -1,13 +1,7 @@
-"""Statements in the prose of the OOPS paper, each checked against its own tables and released data.
-
-A check is a function on the `Evidence`; it is named after the claim's id in
-``data/published/oops_claims.csv`` and returns what the evidence gives, in words, and whether the
-claim holds: True, False, or None where the evidence at hand cannot tell.
-"""
+"""Statements in the prose of the OOPS paper, each checked against its own tables and released data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache, cached_property
 from itertools import combinations
 
@@ -16,13 +10,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats as scipy_stats
 
-from . import report, simulate, stats
-from .plots import CAP
+from .. import report, simulate, stats
+from ..plots import CAP
+from .engine import Checks, count, share
 
-__all__ = ["Evidence", "VERDICTS", "audit"]
+__all__ = ["Evidence", "audit"]
 
-VERDICTS = {True: "holds", False: "differs", None: "cannot be checked here"}
-CHECKS: dict[str, Callable] = {}
+CHECKS = Checks("oops")
 NOT_RELEASED = "needs the released tasks, which are not at hand"
 FLIP = {"+": "-", "-": "+", "0": "0"}
 
@@ -38,12 +32,9 @@ def audit(released: pd.DataFrame | None = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By id, in the paper's order: section, claim, value and unit as the paper has them; gives,
-        what the evidence gives; verdict, one of `VERDICTS`.
+        As `fslcore.audit.engine.Checks.run` gives it.
     """
-    claims, evidence = report.claims(), Evidence(released)
-    found = [CHECKS[name](value, evidence) for name, value in claims["value"].items()]
-    return claims.assign(gives=[g for g, _ in found], verdict=[VERDICTS[holds] for _, holds in found])
+    return CHECKS.run(Evidence(released))
 
 
 class Evidence:
@@ -127,24 +118,10 @@ class Evidence:
         return pairs.join(pd.DataFrame(rows, columns=["correlation", "half_width", "half_width_a", "half_width_b"]))
 
 
-def _claim(check: Callable) -> Callable:
-    CHECKS[check.__name__.strip("_").replace("_", "-")] = check
-    return check
-
-
-def _share(truths: pd.Series, what: str = "") -> tuple[str, bool]:
-    """'8 of 8 cells', and whether it is all of them."""
-    return f"{int(truths.sum())} of {len(truths)} {what}".strip(), bool(truths.all())
-
-
-def _count(number: int, said: str) -> tuple[str, bool]:
-    return str(int(number)), int(number) == int(said)
-
-
 # ---- section 2: closed and open intervals
 
 
-@_claim
+@CHECKS
 def _sizes(said: str, e: Evidence):
     sizes = report.printed(2).drop_duplicates("dataset").set_index("dataset")["n_images"]
     sizes = [int(sizes[d]) for d in ("aircraft", "dtd", "mscoco", "quickdraw")]
@@ -152,32 +129,32 @@ def _sizes(said: str, e: Evidence):
     return "Table 2: " + ", ".join(f"{n:,}" for n in sizes), all(rounded)
 
 
-@_claim
+@CHECKS
 def _closed_alike(said: str, e: Evidence):
     spread = {kind: e.widths[kind].max() / e.widths[kind].min() for kind in ("closed", "open")}
     given = f"Table 2: widest over narrowest half-width is {spread['closed']:.1f} closed, {spread['open']:.1f} open"
     return given, spread["closed"] < spread["open"]
 
 
-@_claim
+@CHECKS
 def _small_closed_narrower(said: str, e: Evidence):
     w = e.widths.loc[["aircraft", "dtd"]]
-    return _share(w["closed"] < w["open"], "cells of Table 2")
+    return share(w["closed"] < w["open"], "cells of Table 2")
 
 
-@_claim
+@CHECKS
 def _large_closed_wider(said: str, e: Evidence):
     w = e.widths.loc["quickdraw"]
-    return _share(w["closed"] > w["open"], "cells of Table 2")
+    return share(w["closed"] > w["open"], "cells of Table 2")
 
 
-@_claim
+@CHECKS
 def _limits_large_wider(said: str, e: Evidence):
     w = e.widths.loc[["mscoco", "quickdraw"]]
-    return _share(w["closed"] > w["open"], "cells of Table 2")
+    return share(w["closed"] > w["open"], "cells of Table 2")
 
 
-@_claim
+@CHECKS
 def _width_ratio(said: str, e: Evidence):
     ratio = e.widths["closed"] / e.widths["open"]
     given = (
@@ -187,7 +164,7 @@ def _width_ratio(said: str, e: Evidence):
     return given, round(ratio.mean(), 1) == float(said)
 
 
-@_claim
+@CHECKS
 def _until_exhausted(said: str, e: Evidence):
     w = e.widths.loc["quickdraw"]
     implied = 600 * (w["closed"] / w["open"]).median() ** 2  # equal standard deviations, T = 600 closed
@@ -199,13 +176,13 @@ def _until_exhausted(said: str, e: Evidence):
     return given, implied > 0.5 * images / 100
 
 
-@_claim
+@CHECKS
 def _saturation_cub(said: str, e: Evidence):
     w = e.widths.loc["cub"]
-    return _share((w.loc["clip"] < w.loc["dino"]).stack(), "cells of Table 2")
+    return share((w.loc["clip"] < w.loc["dino"]).stack(), "cells of Table 2")
 
 
-@_claim
+@CHECKS
 def _joint_coverage(said: str, e: Evidence):
     z = scipy_stats.norm.ppf(0.975)
     bound, error = (1 - 0.025) ** 2, 2 * scipy_stats.norm.sf(z * np.sqrt(2))
@@ -217,32 +194,32 @@ def _joint_coverage(said: str, e: Evidence):
     return given, bound >= float(said)
 
 
-@_claim
+@CHECKS
 def _dtd_closed_conclusive(said: str, e: Evidence):
-    given, holds = _share(e.direct.query("dataset == 'dtd'")["closed"] != 0, "pairs of Table 2 (LR, FT)")
-    other, _ = _share(e.table_1.query("dataset == 'dtd'")["closed"] != 0, "of Table 1 (NCC, FT)")
+    given, holds = share(e.direct.query("dataset == 'dtd'")["closed"] != 0, "pairs of Table 2 (LR, FT)")
+    other, _ = share(e.table_1.query("dataset == 'dtd'")["closed"] != 0, "of Table 1 (NCC, FT)")
     return f"{given}; {other}", holds
 
 
-@_claim
+@CHECKS
 def _dtd_open_inconclusive(said: str, e: Evidence):
     conclusive = e.direct.query("dataset == 'dtd'")["open"] != 0
-    return _share(conclusive, "pairs of Table 2")[0], int(conclusive.sum()) == int(said)
+    return share(conclusive, "pairs of Table 2")[0], int(conclusive.sum()) == int(said)
 
 
 # ---- section 3: paired tests
 
 
-@_claim
+@CHECKS
 def _hard_for_all(said: str, e: Evidence):
     if e.tasks is None:
         return NOT_RELEASED, None
     r = e.task_pairs["correlation"]
-    given = f"correlation above 0 in {_share(r > 0)[0]} pairs (released 5-shot tasks, Q = 5), median {r.median():.2f}"
+    given = f"correlation above 0 in {share(r > 0)[0]} pairs (released 5-shot tasks, Q = 5), median {r.median():.2f}"
     return given, (r > 0).mean() > 0.5
 
 
-@_claim
+@CHECKS
 def _figure1_correlation(said: str, e: Evidence):
     why = "the two methods are not named"
     if e.tasks is None:
@@ -253,54 +230,54 @@ def _figure1_correlation(said: str, e: Evidence):
     return f"{why}; released tasks, at Q = 5, give {low} across backbones and {high} within one", None
 
 
-@_claim
+@CHECKS
 def _paired_narrower(said: str, e: Evidence):
     if e.tasks is None:
         return NOT_RELEASED, None
     t = e.task_pairs
     narrower = t["half_width"] < t[["half_width_a", "half_width_b"]].min(axis=1)
-    return _share(narrower, "paired intervals are narrower than both open ones (released 5-shot tasks)")
+    return share(narrower, "paired intervals are narrower than both open ones (released 5-shot tasks)")
 
 
-@_claim
+@CHECKS
 def _no_contradiction(said: str, e: Evidence):
     t = e.table_3
     against = (t["open"] != 0) & (t["open"] != t["paired"])
-    return _share(against, "pairs of Table 3")[0], int(against.sum()) == int(said)
+    return share(against, "pairs of Table 3")[0], int(against.sum()) == int(said)
 
 
-@_claim
+@CHECKS
 def _mean_of_differences(said: str, e: Evidence):
     both = e.table_3[e.table_3["paired"] != 0].merge(e.direct_either_way, on=["dataset", "a", "b"])
-    return _share(np.sign(both["difference"]) == both["paired"], "pairs that Tables 2 and 3 share")
+    return share(np.sign(both["difference"]) == both["paired"], "pairs that Tables 2 and 3 share")
 
 
-@_claim
+@CHECKS
 def _table3_opposites(said: str, e: Evidence):
     t = report.printed(3)
     t = t[t["b_learner"] == "ft"].set_index(["dataset", "a_backbone"])[["open", "paired"]]
     clip, dino = (t.xs(backbone, level="a_backbone") for backbone in ("clip", "dino"))
-    return _share((clip == dino.map(FLIP.get).loc[clip.index]).all(axis=1), "data sets of Table 3")
+    return share((clip == dino.map(FLIP.get).loc[clip.index]).all(axis=1), "data sets of Table 3")
 
 
-@_claim
+@CHECKS
 def _ft_cases(said: str, e: Evidence):
-    return _count(len(e.own_backbone), said)
+    return count(len(e.own_backbone), said)
 
 
-@_claim
+@CHECKS
 def _ft_better(said: str, e: Evidence):
-    given, holds = _count((e.own_backbone["paired"] == 1).sum(), said)
+    given, holds = count((e.own_backbone["paired"] == 1).sum(), said)
     return f"{given} by the paired symbol of Table 3, {(e.own_backbone['open'] == 1).sum()} by the open one", holds
 
 
-@_claim
+@CHECKS
 def _ft_worse(said: str, e: Evidence):
-    given, holds = _count((e.own_backbone["paired"] == -1).sum(), said)
+    given, holds = count((e.own_backbone["paired"] == -1).sum(), said)
     return f"{given} by the paired symbol of Table 3, {(e.own_backbone['open'] == -1).sum()} by the open one", holds
 
 
-@_claim
+@CHECKS
 def _n_comparisons(said: str, e: Evidence):
     sets = report.printed(2)["dataset"].nunique()
     pairs = sum(1 for _ in combinations(range(6), 2))
@@ -317,17 +294,17 @@ def _conclusive(kind: str, said: str, e: Evidence):
     return given, None if known <= int(said) <= known + all_pairs - shown else False
 
 
-@_claim
+@CHECKS
 def _open_conclusive(said: str, e: Evidence):
     return _conclusive("open", said, e)
 
 
-@_claim
+@CHECKS
 def _paired_conclusive(said: str, e: Evidence):
     return _conclusive("paired", said, e)
 
 
-@_claim
+@CHECKS
 def _closed_conclusive(said: str, e: Evidence):
     all_pairs = int(report.claims()["value"]["n-comparisons"])
     shown = pd.concat([e.direct["closed"], e.table_1_with_ncc["closed"]])
@@ -345,7 +322,7 @@ def _left_over() -> int:
     return v["closed-conclusive"] - v["flip-flop"] - v["not-confirmed"]
 
 
-@_claim
+@CHECKS
 def _flip_flop(said: str, e: Evidence):
     v = report.claims()["value"]
     opened, paired = int(v["open-conclusive"]), int(v["paired-conclusive"])
@@ -356,7 +333,7 @@ def _flip_flop(said: str, e: Evidence):
     return given, _left_over() <= opened and _left_over() + int(said) <= paired
 
 
-@_claim
+@CHECKS
 def _not_confirmed(said: str, e: Evidence):
     return _flip_flop(report.claims()["value"]["flip-flop"], e)
 
@@ -367,17 +344,17 @@ def _percent(count: str, said: str):
     return f"{v[count]} of {v['closed-conclusive']} is {share:.1f} %", round(share) == int(said)
 
 
-@_claim
+@CHECKS
 def _flip_flop_percent(said: str, e: Evidence):
     return _percent("flip-flop", said)
 
 
-@_claim
+@CHECKS
 def _not_confirmed_percent(said: str, e: Evidence):
     return _percent("not-confirmed", said)
 
 
-@_claim
+@CHECKS
 def _inversions(said: str, e: Evidence):
     both = e.table_3[["dataset", "a", "b", "paired"]].merge(e.direct_either_way, on=["dataset", "a", "b"])
     known = pd.concat([both, e.table_1_with_ncc])
@@ -418,7 +395,7 @@ def _simulated(shots: int, rng: np.random.Generator) -> np.ndarray:
     return np.where(a < b, mu, 1 - mu)
 
 
-@_claim
+@CHECKS
 def _variance_formula(said: str, e: Evidence):
     rng, off = np.random.default_rng(0), []
     for shots, queries in ((1, 1), (5, 5), (5, 50)):
@@ -428,7 +405,7 @@ def _variance_formula(said: str, e: Evidence):
     return f"simulated on the Gaussian classes, {len(off)} settings: off by at most {worst:.1%}", worst < 0.03
 
 
-@_claim
+@CHECKS
 def _alpha_positive(said: str, e: Evidence):
     expected = _simulated(1, np.random.default_rng(0)).mean(axis=0).var()
     alpha = [_model(s).alpha for s in SHOTS]
@@ -439,7 +416,7 @@ def _alpha_positive(said: str, e: Evidence):
     return given, not (min(alpha) > 0 and abs(expected / alpha[0] - 1) < 0.03)
 
 
-@_claim
+@CHECKS
 def _beta_positive(said: str, e: Evidence):
     beta = [_model(s).beta for s in SHOTS]
     given = (
@@ -449,14 +426,14 @@ def _beta_positive(said: str, e: Evidence):
     return given, min(beta) > 0
 
 
-@_claim
+@CHECKS
 def _q_star_shots(said: str, e: Evidence):
     best = [_model(s).optimum for s in SHOTS]
     some = ", ".join(f"{best[s - 1]:.1f} at {s}" for s in (1, 5, 10, 20))
     return f"√(β/α) on the Gaussian classes: {some} shots", bool((np.diff(best) > 0).all())
 
 
-@_claim
+@CHECKS
 def _q_star_images(said: str, e: Evidence):
     fixed, found, cost = round(_model(5).optimum), [], []
     for images in (250, 500, 1000, 4000):
@@ -471,14 +448,14 @@ def _q_star_images(said: str, e: Evidence):
     return given, max(cost) < 0.05
 
 
-@_claim
+@CHECKS
 def _q_star_synthetic(said: str, e: Evidence):
     queries, tasks = _best(1, 500)
     wider = np.sqrt(_variance(1, int(said)) / (500 // (1 + int(said))) / (_variance(1, queries) / tasks)) - 1
     return f"{queries}, by equation 7 with whole tasks; at {said} intervals are {wider:.1%} wider", queries == int(said)
 
 
-@_claim
+@CHECKS
 def _one_task(said: str, e: Evidence):
     found = {s: _best(s, 500) for s in (20, 30, 50)}
     given = "; ".join(f"{s} shots: Q = {q}, {n} task{'s' * (n > 1)}" for s, (q, n) in found.items())
@@ -490,17 +467,17 @@ def _q_star(said: str, e: Evidence):
 
 
 for _name in ("q-star-1", "q-star-5", "q-star-10"):
-    CHECKS[_name] = _q_star
+    CHECKS.of[_name] = _q_star
 
 
 # ---- section 5 and appendices: the benchmark
 
 
-@_claim
+@CHECKS
 def _paired_optimised_conclusive(said: str, e: Evidence):
     if e.tasks is None:
         return NOT_RELEASED, None
-    return _count((e.task_pairs["paired"] != 0).sum(), said)
+    return count((e.task_pairs["paired"] != 0).sum(), said)
 
 
 def _better_worse(differences: pd.DataFrame, by: str, name: str) -> tuple[str, bool]:
@@ -512,40 +489,40 @@ def _better_worse(differences: pd.DataFrame, by: str, name: str) -> tuple[str, b
     return "; ".join(given), bool((counts["FT worse"] > counts["FT better"]).all())
 
 
-@_claim
+@CHECKS
 def _ft_less_effective(said: str, e: Evidence):
     own = e.differences[e.differences["a_backbone"] == e.differences["b_backbone"]]
     return _better_worse(own, "shots", "S = {}")
 
 
-@_claim
+@CHECKS
 def _ft_appendix(said: str, e: Evidence):
     return _better_worse(e.differences[e.differences["table"] > 4], "table", "Table {}")
 
 
-@_claim
+@CHECKS
 def _dinov2_advantage(said: str, e: Evidence):
     other = e.differences[e.differences["a_backbone"] != e.differences["b_backbone"]]
     counts = report.verdict_counts(other, "dataset")
     ahead = counts["FT better"] > counts["FT worse"]
-    given, _ = _share(ahead, "data sets of Table 4")
+    given, _ = share(ahead, "data sets of Table 4")
     behind = ", ".join(counts.index[~ahead])
     return f"{given} (not {behind}); but it is FT on DINOv2 against LR on the others", ahead.mean() > 0.5
 
 
-@_claim
+@CHECKS
 def _dinov2_table_number(said: str, e: Evidence):
     number = e.differences.query("a_backbone == 'dinov2'")["table"].unique()
     baseline = e.differences.query(f"table == {said}")["a_backbone"].unique()
     return f"Table {number[0]}; Table {said} has {baseline[0].upper()}", list(number) == [int(said)]
 
 
-@_claim
+@CHECKS
 def _open_far_wider(said: str, e: Evidence):
-    return _share(e.widths["open"] > e.widths["closed"], "cells of Table 2")
+    return share(e.widths["open"] > e.widths["closed"], "cells of Table 2")
 
 
-@_claim
+@CHECKS
 def _omniglot_removed(said: str, e: Evidence):
     v = report.claims()["value"]
     all_pairs, sets = int(v["n-comparisons"]), report.printed(2)["dataset"].nunique()

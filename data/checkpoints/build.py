@@ -1,0 +1,61 @@
+"""Train the learners that ship with the book, and write their card.
+
+    python data/checkpoints/build.py            # train what is missing (hours on a CPU), then the card
+    python data/checkpoints/build.py --card     # the card only
+
+A stopped training goes on from its last epoch.
+"""
+
+import argparse
+import hashlib
+import json
+from pathlib import Path
+
+import pandas as pd
+from safetensors import safe_open
+
+from fslcore import backbones, evaluate, training
+from fslcore.stats import closed_interval
+
+HERE = Path(__file__).resolve().parent
+LEARNERS = ("baseline", "baseline++", "protonet", "r2d2", "maml")
+DATASETS = {"coloured": 600, "fashion": 600, "clipart": 600}  # closed tasks on novel classes
+MAML_TASKS = 200
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--card", action="store_true", help="train nothing")
+    only_card = parser.parse_args().card
+    rows = []
+    for name in LEARNERS:
+        path = HERE / f"conv4-{name}.safetensors"
+        if not path.is_file() and not only_card:
+            training.train(name, path)
+        with safe_open(path, "pt") as file:
+            made = json.loads(file.metadata()["training"])
+        curve = pd.read_csv(path.with_suffix(".csv"))
+        best = curve.loc[curve["validation"].idxmax()]
+        recipe = made["recipe"]
+        what = f"{recipe['size']} {'images' if recipe['batch'] == 'classes' else 'tasks'} a step"
+        row = {
+            "checkpoint": f"`{path.name}`", "learner": f"`{recipe['learner']}`", "batch": what,
+            "best epoch": f"{best['epoch']:.0f} of {recipe['epochs']}", "validation": f"{best['validation']:.1f}",
+        }
+        backbone = f"conv4-{name}:{path}"
+        for dataset, tasks in DATASETS.items():
+            count = MAML_TASKS if name == "maml" else tasks
+            table = evaluate.run(dataset, backbone, recipe["learner"], "closed", tasks=count, progress=True)
+            found = closed_interval(table["accuracy"])
+            row[dataset] = f"{found.mean:.1f} ± {found.half_width:.1f}"
+        rows.append({**row, "SHA-256": f"`{hashlib.sha256(path.read_bytes()).hexdigest()}`"})
+    table = pd.DataFrame(rows)
+    text = (HERE / "card.tmpl").read_text()
+    shown = table.drop(columns="SHA-256").to_markdown(index=False)
+    digests = "\n    ".join(f"{r['SHA-256'].strip('`')}  {r['checkpoint'].strip('`')}" for r in rows)
+    (HERE / "README.md").write_text(text.format(table=shown, digests=digests, maml=MAML_TASKS))
+    print(shown, digests, sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""The papers' own data sets, read from a folder in which the user has them, in the form they were released.
+
+============== ====== ==================================================================================
+name           pixels what PATH holds
+============== ====== ==================================================================================
+cifar-fs       32     ``data/CLASS/IMAGE`` and ``splits/bertinetto/{train,val,test}.txt``, a class a line
+                      (or a folder ``cifar100`` that holds them)
+miniimagenet   84     ``images/`` and ``{train,val,test}.csv`` with columns filename and label
+tieredimagenet 84     ``{train,val,test}/CLASS/IMAGE``, or as miniimagenet
+meta-album     128    one of its data sets: ``images/`` and ``labels.csv`` with columns FILE_NAME, CATEGORY
+                      and, where there is one, SUPER_CATEGORY
+cub            84     ``images.txt``, ``image_class_labels.txt``, ``classes.txt`` and ``images/``
+============== ====== ==================================================================================
+
+The split novel is the release's test, validation its val, base its train. Nothing is unpickled: of
+the many forms in which miniImageNet is passed round, the one with images is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError
+from .folder import from_class_folders, from_files
+from .images import Images
+
+__all__ = ["PAPERS", "load_cifar_fs", "load_cub", "load_image_net", "load_meta_album"]
+
+RELEASED = {"base": "train", "validation": "val", "novel": "test"}
+
+
+def _released(split: str) -> str:
+    if split not in RELEASED:
+        raise InputError(f"split = {split}; {', '.join(RELEASED)} are allowed")
+    return RELEASED[split]
+
+
+def _table(path: Path, columns: list[str] | None = None, **options) -> pd.DataFrame:
+    """A text table, everything in it as text."""
+    if not path.is_file():
+        raise InputError(f"dataset: no file {path}")
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, **options)
+    except (ValueError, OSError) as error:  # pandas' own parser errors are ValueErrors
+        raise InputError(f"dataset: {path} is not a readable table ({str(error).splitlines()[0]})") from None
+    lacking = [c for c in columns or [] if c not in table]
+    if lacking:
+        raise InputError(f"dataset: {path} lacks the column {lacking[0]}; it has {', '.join(map(str, table.columns))}")
+    if table.empty:
+        raise InputError(f"dataset: {path} is empty")
+    return table
+
+
+def _in_one_split(classes: dict[str, set[str]], where: Path) -> None:
+    """Raise `InputError` if a class is in two splits."""
+    seen: dict[str, str] = {}
+    for split, names in classes.items():
+        for name in sorted(names):
+            if seen.setdefault(name, split) != split:
+                raise InputError(f"dataset: class {name} is in two splits of {where}, {seen[name]} and {split}")
+
+
+def _categories(
+    name: str, files: list[Path], classes: pd.Series, size: int, facts: pd.DataFrame | None = None
+) -> Images:
+    kinds = pd.Categorical(classes)
+    return from_files(name, files, kinds.codes, list(kinds.categories), size, facts)
+
+
+def load_cifar_fs(path: str | Path, split: str = "novel", *, size: int = 32) -> Images:
+    """CIFAR-FS as released by Bertinetto et al. (ICLR 2019).
+
+    Parameters
+    ----------
+    path : path
+    split : str
+        ``novel`` (20 classes), ``validation`` (16) or ``base`` (64).
+    size : int
+        Pixels.
+
+    Raises
+    ------
+    InputError
+        No split file, a class in two splits, a class without folder or images; and as for `from_files`.
+    """
+    part, root = _released(split), Path(path).expanduser()
+    root = root / "cifar100" if (root / "cifar100").is_dir() else root
+    lists = root / "splits" / "bertinetto"
+    classes = {s: set(_table(lists / f"{s}.txt", header=None, sep="\t")[0].str.strip()) for s in RELEASED.values()}
+    _in_one_split(classes, lists)
+    names = sorted(classes[part])
+    files, labels = from_class_folders([root / "data" / name for name in names])
+    return from_files(f"cifar-fs:{path}", files, labels, names, size)
+
+
+def load_image_net(path: str | Path, split: str = "novel", *, name: str = "miniimagenet", size: int = 84) -> Images:
+    """miniImageNet with the splits of Ravi and Larochelle (ICLR 2017), or tieredImageNet (Ren et al., ICLR 2018).
+
+    Images of any size are read, from their middle square.
+
+    Parameters
+    ----------
+    path : path
+    split : str
+        ``novel``, ``validation`` or ``base``.
+    name : str
+        ``miniimagenet`` or ``tieredimagenet``, of which only the second may come as folders of class folders.
+    size : int
+        Pixels.
+
+    Raises
+    ------
+    InputError
+        No split file or folder, a column missing, a class in two splits, a class without
+        images; and as for `from_files`.
+    """
+    part, root = _released(split), Path(path).expanduser()
+    if name == "tieredimagenet" and not (root / f"{part}.csv").is_file():
+        folders = {}
+        for s in RELEASED.values():
+            if not (root / s).is_dir():
+                raise InputError(f"dataset: {root} has neither {part}.csv nor a folder {s} of class folders")
+            folders[s] = sorted(d for d in (root / s).iterdir() if d.is_dir() and not d.name.startswith("."))
+        _in_one_split({s: {d.name for d in found} for s, found in folders.items()}, root)
+        files, labels = from_class_folders(folders[part])
+        return from_files(f"{name}:{path}", files, labels, [d.name for d in folders[part]], size)
+    tables = {s: _table(root / f"{s}.csv", ["filename", "label"]) for s in RELEASED.values()}
+    _in_one_split({s: set(t["label"]) for s, t in tables.items()}, root)
+    files = [root / "images" / f for f in tables[part]["filename"]]
+    return _categories(f"{name}:{path}", files, tables[part]["label"], size)
+
+
+def load_meta_album(path: str | Path, split: str = "novel", *, size: int = 128) -> Images:
+    """One data set of Meta-Album (Ullah et al., NeurIPS 2022).
+
+    Meta-Album is split by data set: of its three data sets a domain, one at a time is tested on.
+    So all classes of the data set at ``path`` are novel; name others to train on.
+
+    Parameters
+    ----------
+    path : path
+    split : str
+        ``novel``.
+    size : int
+        Pixels.
+
+    Raises
+    ------
+    InputError
+        Another split, no ``labels.csv``, a column missing; and as for `from_files`.
+    """
+    if split != "novel":
+        raise InputError(f"split = {split}; a data set of Meta-Album has novel only (its splits are whole data sets)")
+    root = Path(path).expanduser()
+    table = _table(root / "labels.csv", ["FILE_NAME", "CATEGORY"])
+    files = [root / "images" / f for f in table["FILE_NAME"]]
+    facts = table.drop(columns=["FILE_NAME", "CATEGORY"]).rename(columns=str.lower)
+    return _categories(f"meta-album:{path}", files, table["CATEGORY"], size, facts)
+
+
+def load_cub(path: str | Path, split: str = "novel", *, size: int = 84) -> Images:
+    """CUB-200-2011 (Wah et al., 2011), all images of the classes of a split.
+
+    The release has no few-shot split. Files ``{base,val,novel}.json`` as Chen et al. (ICLR 2019)
+    write them, or ``{train,val,test}.csv`` with a column label, decide where they are there.
+    Otherwise the rule of Chen et al. does: of the classes, numbered from 0 in the order of
+    ``classes.txt``, every even one is base (100), of the others those with remainder 1 by 4 are
+    validation (50) and those with remainder 3 are novel (50).
+
+    Parameters
+    ----------
+    path : path
+    split : str
+        ``novel``, ``validation`` or ``base``.
+    size : int
+        Pixels.
+
+    Raises
+    ------
+    InputError
+        A list that is missing or unreadable, some but not all split files, a class in two
+        splits or unknown to ``classes.txt``; and as for `from_files`.
+    """
+    part, root = _released(split), Path(path).expanduser()
+    images, labels, classes = (
+        _table(root / f"{stem}.txt", header=None, sep=" ", names=["id", column]).set_index("id")[column]
+        for stem, column in (("images", "file"), ("image_class_labels", "class"), ("classes", "name"))
+    )
+    chosen = _cub_split(root, list(classes))
+    _in_one_split(chosen, root)
+    of = labels.map(classes).reindex(images.index)
+    unknown = sorted(chosen[part] - set(of))
+    if unknown or of.isna().any():
+        what = f"class {unknown[0]}" if unknown else f"the class of image {images[of.isna()].iloc[0]}"
+        raise InputError(f"dataset: {what} is not in the lists of {root}")
+    rows = of.isin(chosen[part])
+    return _categories(f"cub:{path}", [root / "images" / f for f in images[rows]], of[rows], size)
+
+
+def _cub_split(root: Path, classes: list[str]) -> dict[str, set[str]]:
+    if (root / "novel.json").is_file():
+        return {part: _listed(root / f"{stem}.json") for part, stem in zip(RELEASED.values(), ("base", "val", "novel"))}
+    if (root / "test.csv").is_file():
+        return {part: set(_table(root / f"{part}.csv", ["label"])["label"]) for part in RELEASED.values()}
+    return {"train": set(classes[::2]), "val": set(classes[1::4]), "test": set(classes[3::4])}
+
+
+def _listed(path: Path) -> set[str]:
+    """Class folders of the images that such a split file lists."""
+    try:
+        return {Path(name).parent.name for name in json.loads(path.read_text("utf-8"))["image_names"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"dataset: {path} is not a split file with image_names ({error})") from None
+
+
+#: Readers by the name before the colon; each takes a path and a split.
+PAPERS: dict[str, Callable[[str, str], Images]] = {
+    "cifar-fs": load_cifar_fs,
+    "miniimagenet": load_image_net,
+    "tieredimagenet": partial(load_image_net, name="tieredimagenet"),
+    "meta-album": load_meta_album,
+    "cub": load_cub,
+}

@@ -1,0 +1,53 @@
+"""The cosine classifier of Baseline++ (Chen et al., 2019)."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional as F
+
+from .common import OnFeatures
+
+__all__ = ["CosineClassifier"]
+
+
+class CosineClassifier(OnFeatures):
+    """Softmax over scaled cosines to one weight vector a class, fitted to the support by gradient descent.
+
+    The weights start at the class means of the unit features, so that nothing is left to chance
+    (the paper starts them at random), and stay combinations of the support: W = AX, so a step of
+    full-batch gradient descent is a product with the n × n Gram matrix of the unit features.
+
+    Parameters
+    ----------
+    scale : float
+        Of the cosines; the network is trained with the same.
+    steps : int
+        Of gradient descent.
+    lr : float
+        Learning rate, for unit weight vectors.
+    """
+
+    name = "cosine"
+
+    def __init__(self, scale: float = 10.0, steps: int = 100, lr: float = 0.1):
+        super().__init__()
+        self.scale, self.steps, self.lr = scale, steps, lr
+
+    def config(self) -> dict:
+        return {**super().config(), "scale": self.scale, "steps": self.steps, "lr": self.lr}
+
+    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+        mask = members.sum(dim=-1, keepdim=True)
+        x = F.normalize(support, dim=-1) * mask
+        gram = x @ x.mT
+        absent = torch.zeros_like(members[:, :1]).masked_fill(members.sum(dim=1, keepdim=True) == 0, -torch.inf)
+        a = members.mT  # (T, K, n)
+        for _ in range(self.steps):
+            a = a / (a @ gram * a).sum(dim=-1, keepdim=True).clamp(min=1e-12).sqrt()
+            cosine = (a @ gram).mT  # (T, n, K)
+            p = torch.softmax(self.scale * cosine + absent, dim=-1)
+            error = self.scale * (p - members) * mask / mask.sum(dim=1, keepdim=True)
+            # The derivative of a cosine by a unit weight vector w is x - cos·w.
+            a = a - self.lr * (error.mT - (error * cosine).sum(dim=1)[..., None] * a)
+        weights = F.normalize(a @ x, dim=-1)
+        return self.scale * (F.normalize(query, dim=-1) @ weights.mT)

@@ -1,0 +1,158 @@
+"""Model-agnostic meta-learning (Finn et al., 2017)."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import nn
+from torch.func import functional_call
+from torch.nn import functional as F
+
+from ..backbones import Backbone
+from ..bank import Bank
+from ..errors import InputError
+from ..tasks import Tasks
+from .common import indices, one_hot, without_empty
+
+__all__ = ["MAML"]
+
+
+class MAML:
+    """A few steps of gradient descent on the support, from weights that were trained to start there.
+
+    The linear head starts at zero, so a task may have any number of classes and their order does not
+    matter. Batch normalisation uses the statistics of the support, so that a query's score does not
+    depend on the other queries; ``transductive`` uses those of the support in the steps and those of the
+    queries at the end, as released code does.
+
+    Parameters
+    ----------
+    backbone : Backbone, optional
+        Trained by MAML; needed for `scores`.
+    steps : int
+        Of gradient descent on the support.
+    lr : float
+        Their learning rate, for the network and the head.
+    transductive : bool
+        Normalise the queries with their own statistics.
+    first_order : bool
+        Train without second derivatives, which takes a quarter of the time.
+
+    Raises
+    ------
+    InputError
+        A backbone that was not trained by MAML; steps below 1.
+    """
+
+    name = "maml"
+    reads = "images"
+
+    def __init__(
+        self, backbone: Backbone | None = None, *, steps: int = 5, lr: float = 0.05, transductive: bool = False,
+        first_order: bool = False,
+    ):
+        if steps < 1:
+            raise InputError(f"steps = {steps}; at least 1 is needed")
+        if backbone is not None and not backbone.name.endswith("-maml"):
+            raise InputError(f"learner = maml; {backbone.name} was not trained for it, conv4-maml was")
+        self.backbone, self.steps, self.lr = backbone, steps, lr
+        self.transductive, self.first_order = transductive, first_order
+        if backbone is not None:
+            self.network = with_task_norm(copy.deepcopy(backbone.network)).eval().to(memory_format=torch.channels_last)
+
+    def config(self) -> dict:
+        """What decides the scores, for cache keys."""
+        return {
+            "learner": self.name, "version": 1, "backbone": self.backbone.digest, "steps": self.steps,
+            "lr": self.lr, "transductive": self.transductive,
+        }
+
+    def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
+        """Logits (T, n_query, K) from a bank of (N, H, W, C) uint8 images; -inf for a class without support."""
+        where = bank.data.device
+        network = self.network.to(where)
+        support, label, query = indices(tasks, where)
+        members = one_hot(label, tasks.ways).float()
+        out = members.new_full((*query.shape, tasks.ways), -torch.inf)
+        for t in range(len(tasks)):
+            mine, asked = label[t] >= 0, torch.as_tensor(tasks.query[t] >= 0, device=where)
+            x, z = (self.backbone.preprocess(bank.data[i]) for i in (support[t, mine], query[t, asked]))
+            weights = {name: w.detach().requires_grad_() for name, w in network.named_parameters()}
+            with torch.enable_grad():
+                adapted = self._adapt(network, weights, x, members[t, mine], create_graph=False)
+            with torch.no_grad():
+                out[t, asked] = self._answer(network, *adapted, x, z)
+        return without_empty(out, members)
+
+    def on_images(self, network: nn.Module, support, members, query) -> torch.Tensor:
+        """Scores (T, q, K) from normalised images (T, n, 3, H, W), one-hot labels and (T, q, 3, H, W).
+
+        ``network`` must have come through `with_task_norm`. Differentiable, with ``first_order`` only
+        through the weights that the steps end at.
+        """
+        out = []
+        for x, y, z in zip(support, members, query):
+            weights = dict(network.named_parameters())
+            adapted = self._adapt(network, weights, x, y, create_graph=not self.first_order)
+            out.append(self._answer(network, *adapted, x, z))
+        return torch.stack(out)
+
+    def _adapt(self, network, weights: dict, x, y, create_graph: bool) -> tuple[dict, torch.Tensor, torch.Tensor]:
+        """Weights, head (K, D) and bias after the steps on support x (n, 3, H, W) with one-hot labels y (n, K)."""
+        target = y.argmax(dim=1)
+        absent = torch.zeros_like(y[0]).masked_fill(y.sum(dim=0) == 0, -torch.inf)  # out of the softmax
+        x = x.contiguous(memory_format=torch.channels_last)
+        features = self._features(network, weights, x, len(x))
+        head = x.new_zeros(y.shape[1], features.shape[1], requires_grad=True)
+        bias = x.new_zeros(y.shape[1], requires_grad=True)
+        for step in range(self.steps):
+            loss = F.cross_entropy(features @ head.T + bias + absent, target)
+            # A head of zeros passes no gradient on: the first step moves the head alone.
+            moving = [head, bias, *(weights.values() if step else ())]
+            slopes = torch.autograd.grad(loss, moving, create_graph=create_graph)
+            head, bias, *moved = (w - self.lr * g for w, g in zip(moving, slopes))
+            if step:
+                weights = dict(zip(weights, moved))
+            if step + 1 < self.steps:
+                features = self._features(network, weights, x, len(x))
+        return weights, head, bias
+
+    def _answer(self, network, weights: dict, head, bias, x, z) -> torch.Tensor:
+        """Scores (q, K) of queries z by what was adapted to support x."""
+        if self.transductive:
+            return self._features(network, weights, z, len(z)) @ head.T + bias
+        return self._features(network, weights, torch.cat([x, z]), len(x))[len(x) :] @ head.T + bias
+
+    def _features(self, network, weights: dict, x, rows: int) -> torch.Tensor:
+        for norm in network.modules():
+            if isinstance(norm, TaskNorm):
+                norm.rows = rows
+        return functional_call(network, weights, (x,))
+
+
+class TaskNorm(nn.BatchNorm2d):
+    """Batch normalisation with the statistics of the first ``rows`` images, those of the task's support."""
+
+    rows: int | None = None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.rows == len(x):
+            # In training the running statistics follow, so that the network serves other learners too.
+            running = (self.running_mean, self.running_var) if self.training else (None, None)
+            return F.batch_norm(x, *running, self.weight, self.bias, True, self.momentum, self.eps)
+        variance, mean = torch.var_mean(x[: self.rows], dim=(0, 2, 3), correction=0, keepdim=True)
+        scale = self.weight[:, None, None] * torch.rsqrt(variance + self.eps)
+        return torch.addcmul(self.bias[:, None, None] - mean * scale, x, scale)
+
+
+def with_task_norm(module: nn.Module) -> nn.Module:
+    """Replace every batch normalisation by `TaskNorm`, in place; same parameters."""
+    for name, child in module.named_children():
+        if isinstance(child, nn.BatchNorm2d):
+            norm = TaskNorm(child.num_features, child.eps)
+            norm.load_state_dict(child.state_dict())
+            setattr(module, name, norm)
+        else:
+            with_task_norm(child)
+    return module

@@ -1,0 +1,20 @@
+"""Prototypical networks (Snell et al., 2017)."""
+
+from __future__ import annotations
+
+import torch
+
+from .common import OnFeatures
+
+__all__ = ["ProtoNet"]
+
+
+class ProtoNet(OnFeatures):
+    """Negative squared Euclidean distance to each class's prototype, the mean of its support features."""
+
+    name = "protonet"
+
+    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+        size = members.sum(dim=1).clamp(min=1)[..., None]
+        prototypes = members.mT @ support / size
+        return -torch.cdist(query, prototypes, compute_mode="donot_use_mm_for_euclid_dist").square()

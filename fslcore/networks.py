@@ -1,0 +1,80 @@
+"""Networks that are trained here, from scratch: images in, one flat feature vector an image out."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import torch
+from torch import nn
+
+__all__ = ["Conv4", "GlyphConv", "import_torchvision", "resnet18"]
+
+
+class Conv4(nn.Sequential):
+    """Four blocks of 3×3 convolution, batch norm, ReLU and 2×2 max pooling (Vinyals et al., 2016).
+
+    Parameters
+    ----------
+    width : int
+        Channels of every block: 64, or 32 as MAML has it (Finn et al., 2017).
+    """
+
+    def __init__(self, width: int = 64):
+        def block(channels: int) -> nn.Sequential:
+            convolution = nn.Conv2d(channels, width, 3, padding=1, bias=False)
+            return nn.Sequential(convolution, nn.BatchNorm2d(width), nn.ReLU(), nn.MaxPool2d(2))
+
+        super().__init__(block(3), block(width), block(width), block(width), nn.Flatten())
+
+
+class GlyphConv(nn.Module):
+    """Four 3×3 convolutions with stride 2, batch norm and ReLU; the last map, 2×2×128, is the feature.
+
+    Small enough to be trained and fine-tuned on a CPU. It reads the mean over colour channels.
+    """
+
+    widths = (64, 64, 128, 128)
+    dim = 512
+
+    def __init__(self):
+        super().__init__()
+        layers, last = [], 1
+        for width in self.widths:
+            layers += [nn.Conv2d(last, width, 3, 2, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
+            last = width
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x.mean(dim=1, keepdim=True)).flatten(1)
+
+
+def resnet18() -> nn.Module:
+    """ResNet-18 without its classifier, 512 features (He et al., 2016)."""
+    import_torchvision()
+    from torchvision import models
+
+    network = models.resnet18()
+    network.fc = nn.Identity()
+    return network
+
+
+def import_torchvision() -> None:
+    """Let torchvision import beside a torch of another build (a CPU torch, say).
+
+    timm and open_clip import torchvision, whose import names two compiled operators; where they
+    are missing their schemas are declared first. They are never called here.
+    """
+    global _schemas
+    warnings.filterwarnings("ignore", message="IProgress not found")  # of a library that timm imports
+    try:
+        import torchvision  # noqa: F401
+    except RuntimeError:  # operator torchvision::nms does not exist
+        for name in [m for m in sys.modules if m.split(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        _schemas = torch.library.Library("torchvision", "FRAGMENT")
+        _schemas.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        _schemas.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+
+
+_schemas: torch.library.Library | None = None  # the declarations last as long as this object

@@ -1,0 +1,159 @@
+"""The audit of the evaluators paper: its arithmetic against simulation, its verdicts against other tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from fslcore import plots, report
+from fslcore.audit import VERDICTS, evaluators
+
+EPISODES = 600
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return evaluators.audit()
+
+
+def test_every_claim_has_a_check_and_every_check_a_claim(rows):
+    assert set(rows.index) == set(evaluators.CHECKS.of) and rows.index.is_unique
+    assert 25 <= len(rows) <= 40 and (rows["gives"] != "").all()
+
+
+def test_verdicts(rows):
+    by = rows.groupby("verdict").groups
+    assert set(by["differs"]) == {
+        "many-folds-select", "enough-to-select", "high-bias", "not-co-linear", "hold-out-size", "same-episodes",
+        "less-training", "error-definition", "half-off-by-ten", "bernoulli", "best-selectors", "oracle-episodes",
+    }
+    assert set(by["cannot be checked here"]) == {
+        "three-runs", "shots-help", "clip-milder", "imbalance-half", "five-folds-ideal", "ways-matter",
+        "best-correlation", "many-rounds-rank", "tuning-few-ways", "best-within-ten",
+    }
+
+
+@pytest.mark.parametrize("claim, gives", [
+    ("five-fold-lowest", "15 of 15 rows"), ("under-estimate", "56 of 60"), ("pessimists", "30 of 30"),
+    ("error-definition", "miniimagenet protonet bootstrap: 26.46 against 28.45"),
+    ("error-definition", "meta-album maml bootstrap: 17.67 against 18.42"),
+    ("same-episodes", "12 of 30 errors"), ("same-episodes", "baseline, baseline++, maml on cifar-fs, miniimagenet"),
+    ("hold-out-size", "3.0 to 3.4 images in 6 of 15 rows and 4.7 to 6.2"),
+    ("half-off-by-ten", "4.70 (cifar-fs r2d2 5-fold) is beyond 10 points in at most 47%"),
+    ("enough-to-select", "12 of 12 cells"), ("enough-to-select", "in 3 of 12; by closed intervals 0 better, 5 worse"),
+    ("ridge-tuning", "cifar-fs +1.72, miniimagenet +2.75, meta-album -0.90; by closed intervals 2 better, 0 worse"),
+    ("maml-tuning", "1 better, 2 worse, 0 open"), ("maml-tuning", "on cifar-fs by 31 points"),
+    ("best-selectors", "against 5-fold 0 better, 0 worse, 6 open, and against hold-out 5 better"),
+    ("imbalance-unchanged", "3 of 3 data sets; 9 of 12"), ("stable-protonet", "4 of 6 columns"),
+    ("oracle-episodes", "80.1 ± 0.49 against 82.1 ± 0.50"), ("less-training", "15 of 15"),
+])
+def test_what_the_tables_give(rows, claim, gives):
+    assert gives in rows.loc[claim, "gives"]
+
+
+def test_another_figure_gets_another_verdict():
+    """At 5 points in place of 10, Markov's inequality no longer rules the claim out."""
+    assert VERDICTS[evaluators.CHECKS.of["half-off-by-ten"]("40", evaluators.Evidence())[1]] == "holds"
+
+
+# ---- arithmetic
+
+
+@given(bias=st.floats(-30, 30), sd=st.floats(0.5, 40))
+def test_error_sd_undoes_the_mean_absolute_value(bias, sd):
+    mae = scipy_stats.foldnorm.mean(abs(bias) / sd, scale=sd)
+    if mae > abs(bias) * (1 + 1e-6):  # else the spread leaves no trace in the mean
+        assert evaluators.error_sd(mae, bias) == pytest.approx(sd, rel=1e-3)
+        chance = scipy_stats.norm.sf(10, bias, sd) + scipy_stats.norm.cdf(-10, bias, sd)
+        assert evaluators.beyond(10, mae, bias) == pytest.approx(chance, abs=1e-3)
+
+
+def test_no_spread_is_left_where_the_error_is_the_bias():
+    assert np.isnan(evaluators.error_sd(16.94, -16.94)) and np.isnan(evaluators.beyond(10, 4, 5))
+
+
+@pytest.mark.parametrize("n", [3, 5, 25])
+def test_held_out_recovers_the_number_of_images(n):
+    rng = np.random.default_rng(n)
+    p = rng.beta(20, 8, 400_000)
+    seen = 100 * rng.binomial(n, p) / n
+    assert evaluators.held_out(seen.mean(), seen.std(), 100 * p.std()) == pytest.approx(n, rel=0.03)
+
+
+def test_largest_against_simulation_and_the_known_case():
+    mean, sd = evaluators.largest(np.zeros(2), np.ones(2))
+    assert (mean, sd) == pytest.approx((1 / np.sqrt(np.pi), np.sqrt(1 - 1 / np.pi)), abs=1e-5)
+    m, s = np.array([71.0, 60, 65]), np.array([9.0, 3, 20])
+    drawn = np.random.default_rng(0).normal(m, s, (400_000, 3)).max(axis=1)
+    assert evaluators.largest(m, s) == pytest.approx((drawn.mean(), drawn.std()), rel=0.005)
+
+
+# ---- the evidence decides
+
+
+def simulated(rng, related: bool, n: int = 5):
+    """Tables 1, 2 and 5 of a made-up study: 5-way tasks, hold-out of n images, 75 queries."""
+    one, two, five = [], [], []
+    width = lambda x: 1.96 * x.std(ddof=1) / np.sqrt(len(x))  # noqa: E731
+    for d in ("cifar-fs", "meta-album", "miniimagenet"):
+        hard, scores = rng.normal(0, 0.12, EPISODES), {}
+        for i, m in enumerate(("baseline", "baseline++", "maml", "protonet", "r2d2")):
+            p = np.clip(0.55 + 0.02 * i + hard, 0.05, 0.95)
+            oracle = 100 * rng.binomial(75, p) / 75
+            scores[m] = oracle
+            one.append((d, m, "oracle", oracle.mean(), width(oracle)))
+            for e, images in (("hold-out", n), ("5-fold", 25), ("leave-one-out", 25), ("bootstrap", 25)):
+                q = p if related else rng.permutation(p)
+                estimate = 100 * rng.binomial(images, q) / images
+                one.append((d, m, e, estimate.mean(), width(estimate)))
+                two.append((d, m, e, np.abs(estimate - oracle).mean()))
+        best = np.max(list(scores.values()), axis=0)
+        if not related:
+            best = np.max([rng.permutation(x) for x in scores.values()], axis=0)
+        picked = {"oracle": best} | dict.fromkeys(evaluators.ESTIMATORS, scores["r2d2"])
+        picked = {"oracle": best} | dict.fromkeys(evaluators.ESTIMATORS, scores["r2d2"])
+        five += [(d, e, x.mean(), width(x)) for e, x in picked.items()]
+    names = ["dataset", "learner", "estimator", "mean", "half_width"]
+    return {
+        1: pd.DataFrame(one, columns=names), 2: pd.DataFrame(two, columns=[*names[:3], "mae"]),
+        5: pd.DataFrame(five, columns=[names[0], *names[2:]]),
+    }
+
+
+@pytest.mark.parametrize("related", [True, False])
+def test_related_and_unrelated_episodes_are_told_apart(monkeypatch, related):
+    tables, printed = simulated(np.random.default_rng(0), related), report.printed
+    monkeypatch.setattr(report, "printed", lambda n, paper: tables.get(n, printed(n, paper)))
+    found = evaluators.audit(EPISODES)
+    verdict = "holds" if related else "differs"
+    assert found["verdict"][["same-episodes", "oracle-episodes"]].tolist() == [verdict] * 2
+    assert found["verdict"][["hold-out-size", "error-definition"]].tolist() == ["holds"] * 2
+    implied = evaluators.Evidence().cells["correlation"].xs("5-fold", level="estimator")
+    assert (implied > 0.4).all() if related else implied.abs().max() < 0.15
+
+
+def test_hold_out_of_three_images_is_noticed(monkeypatch):
+    three, five = (simulated(np.random.default_rng(1), True, n)[1] for n in (3, 5))
+    mixed = pd.concat([three[three["learner"] == "maml"], five[five["learner"] != "maml"]])
+    printed = report.printed
+    monkeypatch.setattr(report, "printed", lambda n, paper: mixed if n == 1 else printed(n, paper))
+    assert evaluators.audit()["verdict"]["hold-out-size"] == "differs"
+    assert (evaluators.Evidence().held_out < 4).sum() == 3
+
+
+def test_averages_of_four_episodes(monkeypatch):
+    rng, tables, printed = np.random.default_rng(2), simulated(np.random.default_rng(2), True), report.printed
+    p = np.clip(0.55 + rng.normal(0, 0.12, 200_000), 0.05, 0.95)
+    error = 100 * (rng.binomial(25, p) / 25 - rng.binomial(75, p) / 75)
+    monkeypatch.setattr(report, "printed", lambda n, paper: tables.get(n, printed(n, paper)))
+    found = evaluators.Evidence(EPISODES).averaged(("cifar-fs", "baseline"), ("cifar-fs", "protonet"), 4)
+    assert found["5-fold"] == pytest.approx(np.abs(error.reshape(-1, 4).mean(axis=1)).mean(), rel=0.1)
+
+
+def test_figure_has_a_mark_for_each_cell():
+    cells = evaluators.Evidence().cells
+    figure = plots.implied_correlations(cells)
+    marks = sum(len(c.get_offsets()) for ax in figure.axes for c in ax.collections if len(c.get_offsets()))
+    assert marks == cells["correlation"].notna().sum()

@@ -1,0 +1,195 @@
+"""The papers' data sets, read from small folders made in the forms in which they were released."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from fslcore import cli, datasets
+from fslcore.datasets.papers import PAPERS
+from fslcore.errors import InputError
+
+SPLITS = {"base": "train", "validation": "val", "novel": "test"}
+CLASSES = {"train": ["apple", "bear"], "val": ["cup"], "test": ["dog", "elm"]}
+SIZES = {"cifar-fs": 32, "miniimagenet": 84, "tieredimagenet": 84, "meta-album": 128, "cub": 84}
+IMAGES = 3  # a class
+
+
+def picture(path, seed):
+    """A made-up image of 40 × 30 pixels, its middle told apart by the seed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pixels = np.full((30, 40, 3), seed, np.uint8)
+    Image.fromarray(pixels).save(path)
+
+
+def shade(name, i):
+    return 40 * (ord(name[0]) - ord("a")) + 10 * i
+
+
+def cifar_fs(root, inside=""):
+    root = root / inside
+    (root / "splits" / "bertinetto").mkdir(parents=True)
+    for part, names in CLASSES.items():
+        (root / "splits" / "bertinetto" / f"{part}.txt").write_text("\n".join(reversed(names)) + "\n")
+        for name in names:
+            for i in range(IMAGES):
+                picture(root / "data" / name / f"{name}_{i}.png", shade(name, i))
+
+
+def csv_splits(root):
+    for part, names in CLASSES.items():
+        rows = [(f"{name}{i:08d}.png", name) for i in range(IMAGES) for name in names]  # not sorted by class
+        pd.DataFrame(rows, columns=["filename", "label"]).to_csv(root / f"{part}.csv", index=False)
+        for file, name in rows:
+            picture(root / "images" / file, shade(name, int(file[len(name):-4])))
+
+
+def folders(root):
+    for part, names in CLASSES.items():
+        for name in names:
+            for i in range(IMAGES):
+                picture(root / part / name / f"{i}.png", shade(name, i))
+
+
+def meta_album(root):
+    names = CLASSES["test"]
+    rows = [(f"{name}_{i}.png", name, "plant" if name == "elm" else "animal") for i in range(IMAGES) for name in names]
+    pd.DataFrame(rows, columns=["FILE_NAME", "CATEGORY", "SUPER_CATEGORY"]).to_csv(root / "labels.csv", index=False)
+    for file, name, _ in rows:
+        picture(root / "images" / file, shade(name, int(file[-5])))
+
+
+def cub(root, classes=8):
+    names = [f"{c + 1:03d}.{name}" for c, name in enumerate("abcdefghijklmnopqrstuvwxyz"[:classes])]
+    files = [(c, f"{name}/{name[4:]}_{i}.png") for c, name in enumerate(names) for i in range(IMAGES)]
+    (root / "classes.txt").write_text("".join(f"{c + 1} {name}\n" for c, name in enumerate(names)))
+    (root / "images.txt").write_text("".join(f"{n + 1} {file}\n" for n, (_, file) in enumerate(files)))
+    (root / "image_class_labels.txt").write_text("".join(f"{n + 1} {c + 1}\n" for n, (c, _) in enumerate(files)))
+    for c, file in files:
+        picture(root / "images" / file, 15 * c + int(file[-5]))
+    return names
+
+
+@pytest.mark.parametrize("name, make", [
+    ("cifar-fs", cifar_fs), ("cifar-fs", lambda root: cifar_fs(root, "cifar100")), ("miniimagenet", csv_splits),
+    ("tieredimagenet", csv_splits), ("tieredimagenet", folders), ("meta-album", meta_album),
+])
+def test_each_form_is_read(tmp_path, name, make):
+    make(tmp_path)
+    for split, part in SPLITS.items():
+        if name == "meta-album" and split != "novel":
+            continue
+        images = datasets.load(f"{name}:{tmp_path}", split)
+        assert images.name == f"{name}:{tmp_path}" and images.class_names == CLASSES[part]
+        assert images.counts.tolist() == [IMAGES] * len(CLASSES[part])
+        assert images.images.shape == (len(images), SIZES[name], SIZES[name], 3)
+        middle = np.asarray(images.images)[:, SIZES[name] // 2, SIZES[name] // 2, 0].astype(int)
+        for label, of in enumerate(CLASSES[part]):  # each image under the label of its class
+            assert sorted(middle[images.labels == label]) == [shade(of, i) for i in range(IMAGES)]
+
+
+def test_meta_album_keeps_its_super_categories(tmp_path):
+    meta_album(tmp_path)
+    images = datasets.load(f"meta-album:{tmp_path}")
+    assert set(images.facts["super_category"][images.labels == 1]) == {"plant"}
+    with pytest.raises(InputError, match="split = base; a data set of Meta-Album has novel only"):
+        datasets.load(f"meta-album:{tmp_path}", "base")
+
+
+def test_cub_is_split_by_rule_or_by_the_users_files(tmp_path):
+    names = cub(tmp_path, classes=16)
+    found = {split: datasets.load(f"cub:{tmp_path}", split).class_names for split in SPLITS}
+    assert found == {"base": names[::2], "validation": names[1::4], "novel": names[3::4]}
+    assert [len(c) / 16 for c in found.values()] == [0.5, 0.25, 0.25]  # of 200 classes 100, 50, 50
+    novel = datasets.load(f"cub:{tmp_path}")
+    assert sorted(np.asarray(novel.images)[novel.labels == 1, 0, 0, 0]) == [105, 106, 107]  # class 7
+
+    parts = {"train": names[:8], "val": names[8:12], "test": names[12:]}
+    for part, chosen in parts.items():
+        pd.DataFrame({"filename": "x.jpg", "label": chosen}).to_csv(tmp_path / f"{part}.csv", index=False)
+    assert datasets.load(f"cub:{tmp_path}").class_names == names[12:]
+    for stem, chosen in zip(("base", "val", "novel"), (names[4:], names[:2], names[2:4])):
+        listed = {"image_names": [f"/somewhere/images/{name}/1.jpg" for name in chosen]}
+        (tmp_path / f"{stem}.json").write_text(json.dumps(listed))
+    assert datasets.load(f"cub:{tmp_path}").class_names == names[2:4]
+    (tmp_path / "val.json").write_text("[]")
+    with pytest.raises(InputError, match="val.json is not a split file"):
+        datasets.load(f"cub:{tmp_path}")
+    (tmp_path / "val.json").write_text(json.dumps({"image_names": [f"{names[2]}/1.jpg"]}))
+    with pytest.raises(InputError, match=f"class {names[2]} is in two splits"):
+        datasets.load(f"cub:{tmp_path}")
+    (tmp_path / "val.json").write_text(json.dumps({"image_names": []}))
+    (tmp_path / "novel.json").write_text(json.dumps({"image_names": ["images/201.Dodo/1.jpg"]}))
+    with pytest.raises(InputError, match="class 201.Dodo is not in the lists"):
+        datasets.load(f"cub:{tmp_path}")
+
+
+def drop(path):
+    return lambda root: (root / path).unlink()
+
+
+def write(path, text):
+    return lambda root: (root / path).write_text(text)
+
+
+LISTS = "splits/bertinetto"
+
+
+@pytest.mark.parametrize("name, make, fault, message", [
+    ("cifar-fs", cifar_fs, drop(f"{LISTS}/val.txt"), r"no file .*val\.txt"),
+    ("cifar-fs", cifar_fs, write(f"{LISTS}/val.txt", "elm\ncup\n"), "class elm is in two splits of .*, val and test"),
+    ("cifar-fs", cifar_fs, write(f"{LISTS}/test.txt", "dog\nunicorn\n"), "no class folder .*data/unicorn"),
+    ("cifar-fs", cifar_fs, write(f"{LISTS}/test.txt", ""), r"test\.txt is not a readable table"),
+    ("miniimagenet", csv_splits, drop("test.csv"), r"no file .*test\.csv"),
+    ("miniimagenet", folders, lambda root: None, r"no file .*train\.csv"),
+    ("miniimagenet", csv_splits, write("val.csv", "filename,label\n"), r"val\.csv is empty"),
+    ("miniimagenet", csv_splits, write("test.csv", "file,label\na,b\n"), r"test\.csv lacks the column filename; it has file, label"),
+    ("miniimagenet", csv_splits, write("val.csv", "filename,label\nx.png,dog\n"), "class dog is in two splits of .*, val and test"),
+    ("miniimagenet", csv_splits, drop("images/elm00000001.png"), r"images/elm00000001\.png \(no such file; 1 of 6 are missing\)"),
+    ("miniimagenet", csv_splits, write("test.csv", 'filename,label\n"a,b\n'), r"test\.csv is not a readable table"),
+    ("tieredimagenet", meta_album, lambda root: None, r"has neither test\.csv nor a folder train"),
+    ("tieredimagenet", folders, lambda root: (root / "val" / "dog").mkdir(), "class dog is in two splits of .*, val and test"),
+    ("meta-album", meta_album, drop("labels.csv"), r"no file .*labels\.csv"),
+    ("meta-album", meta_album, write("labels.csv", "FILE_NAME\na\n"), "lacks the column CATEGORY"),
+    ("cub", cub, drop("classes.txt"), r"no file .*classes\.txt"),
+    ("cub", cub, write("classes.txt", "1 001.a\n2 002.b\n3 003.c\n4 004.d\n"), "the class of image 005.e/e_0.png is not in the lists"),
+    ("cub", cub, drop("images/004.d/d_0.png"), r"d_0\.png \(no such file; 1 of 6 are missing\)"),
+])
+def test_faults_are_told_in_one_line(tmp_path, name, make, fault, message):
+    make(tmp_path)
+    fault(tmp_path)
+    with pytest.raises(InputError, match=message) as error:
+        datasets.load(f"{name}:{tmp_path}")
+    assert "\n" not in str(error.value)
+
+
+def test_an_unreadable_image_is_named_when_it_is_read(tmp_path):
+    csv_splits(tmp_path)
+    (tmp_path / "images" / "dog00000000.png").write_bytes(b"not an image")
+    images = datasets.load(f"miniimagenet:{tmp_path}")
+    assert len(images) == 6
+    with pytest.raises(InputError, match="unreadable image .*dog00000000.png"):
+        images.images[:]
+
+
+def test_names_are_known_to_the_command_line_and_to_notebooks(tmp_path, capsys):
+    assert [f"{name}:PATH" for name in PAPERS] == datasets.forms()[1:]
+    assert cli.main(["list"]) == 0
+    assert "cifar-fs:PATH, miniimagenet:PATH" in capsys.readouterr().out
+    folders(tmp_path)
+    datasets.check(f"tieredimagenet:{tmp_path}")  # what the notebooks' parameters go through
+    for spec, message in (("cub:/none", "no folder /none"), ("cup:/none", "known are .*, cub:PATH")):
+        with pytest.raises(InputError, match=message):
+            datasets.check(spec)
+    with pytest.raises(InputError, match="split = train; base, validation, novel are allowed"):
+        datasets.load(f"tieredimagenet:{tmp_path}", "train")
+
+
+def test_evaluate_runs_on_them(tmp_path):
+    folders(tmp_path)
+    table = tmp_path / "table.csv"
+    shape = ["--ways", "2", "--shots", "1", "--queries", "2", "--tasks", "3", "--learners", "ncc", "--samplings", "closed"]
+    assert cli.main(["evaluate", f"tieredimagenet:{tmp_path}", "glyph-conv", "-o", str(table), *shape]) == 0
+    assert len(pd.read_csv(table)) == 3

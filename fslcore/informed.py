@@ -375,7 +375,7 @@ def of_dataset(name: str, mixed: bool = False) -> tuple[pd.DataFrame, pd.DataFra
 def by_method(table: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
     """(backbone, learner) → its episodes, in order of task, so that methods meet on the same tasks."""
     groups = table.groupby(["backbone", "learner"], observed=True, sort=False)
-    return {method: part.sort_values(["block", "task"], ignore_index=True) for method, part in groups}
+    return {method: part.sort_values(["classes", "block", "task"], ignore_index=True) for method, part in groups}
 
 
 def noise_floor(accuracy: np.ndarray, queries: np.ndarray) -> float:

@@ -51,8 +51,9 @@ def _parser() -> argparse.ArgumentParser:
 
     add = commands.add_parser("assess", help="say what a support set of your own promises, before there is a test set")
     add.add_argument("folder", type=Path, help="one folder a class, 1 to 20 images in each")
-    add.add_argument("--backbone", nargs="+", dest="backbones", help="(all that episodes ship of)")
-    add.add_argument("--learner", nargs="+", dest="learners", help="(all that episodes ship of)")
+    add.add_argument("--backbone", nargs="+", dest="backbones", help="(efficientnet-lite0 glyph-conv)",
+                     default=["efficientnet-lite0", "glyph-conv"])
+    add.add_argument("--learner", nargs="+", dest="learners", default=["ncc", "lr"], help="(ncc lr)")
     add.add_argument("--level", type=float, default=0.9, help="nominal coverage (0.9)")
     add.add_argument("-o", "--output", type=Path, help="the page, one HTML file (FOLDER.html in this folder)")
     add.set_defaults(command=_assess)
@@ -135,7 +136,7 @@ def _assess(options: argparse.Namespace) -> None:
     if output.suffix != ".html":
         raise InputError(f"output = {output}; a name that ends in .html is allowed")
     given = dict(folder=str(options.folder), level=options.level)
-    given |= {name: getattr(options, name) for name in ("backbones", "learners") if getattr(options, name)}
+    given |= dict(backbones=options.backbones, learners=options.learners)
     notebooks.check("your-support-set", given)
     # Assessed here too: bad input is told before anything runs, and the notebook finds the features in the cache.
     images = assess.load(options.folder)

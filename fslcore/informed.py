@@ -9,7 +9,7 @@ split conformal prediction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 
 import numpy as np
@@ -32,7 +32,7 @@ from .paths import DATA
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "BARE", "COLUMNS", "REGRESSORS", "SIGNALS", "Informed", "by_method", "coverage", "cross_scores", "episodes",
+    "BARE", "COLUMNS", "REGRESSORS", "SIGNALS", "Informed", "apart", "by_method", "choose", "coverage", "cross_scores", "episodes",
     "errors", "estimates", "interval_kinds", "mixed_shapes", "noise_floor", "of_dataset", "pooled", "saved", "selection",
     "signals", "stored", "transfer", "validate",
 ]
@@ -251,18 +251,20 @@ class Informed:
         indicators. Rows with missing values are left out.
     regressor : str
         A name of `REGRESSORS`.
-    flat : bool
-        Weight the episodes so.
+    level : float
+        How far the weights go, from 0 (as drawn) to 1 (all the way).
 
     Raises
     ------
     InputError
-        Unknown regressor; fewer than 50 complete episodes.
+        Unknown regressor; level outside 0 to 1; fewer than 50 complete episodes.
     """
 
     def __init__(
-        self, fitting: pd.DataFrame, columns: Sequence[str] = SIGNALS, regressor: str = "ridge", flat: bool = True
+        self, fitting: pd.DataFrame, columns: Sequence[str] = SIGNALS, regressor: str = "ridge", level: float = 1.0
     ):
+        if not 0 <= level <= 1:
+            raise InputError(f"level = {level}; 0 to 1 is allowed")
         if regressor not in REGRESSORS:
             raise InputError(f"regressor = {regressor}; {', '.join(REGRESSORS)} are allowed")
         self.columns = list(columns)
@@ -271,15 +273,21 @@ class Informed:
             raise InputError(f"{len(fitting)} complete episodes to fit on; at least 50 are needed")
         names = fitting[self.columns].select_dtypes(exclude="number").columns
         self._model = make_pipeline(
-            make_column_transformer((OneHotEncoder(), list(names)), remainder=StandardScaler()), REGRESSORS[regressor]()
+            make_column_transformer((OneHotEncoder(handle_unknown="ignore"), list(names)), remainder=StandardScaler()), REGRESSORS[regressor]()
         )
         x, y = fitting[self.columns], fitting["accuracy"].to_numpy(dtype=float)
-        weight = {f"{self._model.steps[-1][0]}__sample_weight": _level_weights(y) if flat else np.ones_like(y)}
-        folds = KFold(5, shuffle=True, random_state=0)
-        error = y - cross_val_predict(self._model, x, y, cv=folds, params=weight).clip(0, 1)
+        weight = {f"{self._model.steps[-1][0]}__sample_weight": _level_weights(y) ** level}
         self._model.fit(x, y, **weight)
-        self._spread = LinearRegression(positive=True, fit_intercept=False)
-        self._spread.fit(_variances(y - error, fitting), error**2)
+        self._fitting, self._weight = fitting, weight
+
+    @cached_property
+    def _spread(self) -> LinearRegression:
+        """From the variances' parts to the variance of the error; only intervals need it."""
+        x, y = self._fitting[self.columns], self._fitting["accuracy"].to_numpy(dtype=float)
+        folds = KFold(5, shuffle=True, random_state=0)
+        found = cross_val_predict(self._model, x, y, cv=folds, params=self._weight).clip(0, 1)
+        spread = LinearRegression(positive=True, fit_intercept=False)
+        return spread.fit(_variances(found, self._fitting), (y - found) ** 2)
 
     def predict(self, table: pd.DataFrame) -> np.ndarray:
         """(T,) estimated accuracies, 0 to 1."""
@@ -348,13 +356,16 @@ def stored() -> pd.DataFrame:
     return table.assign(classes=table["dataset"].astype(str) + " " + table["split"].astype(str))
 
 
-def of_dataset(name: str, mixed: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
+def of_dataset(
+    name: str, backbones: Sequence[str], mixed: bool = False
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Stored episodes of a data set: those to learn from (base and validation classes) and those to test on (novel).
 
     Parameters
     ----------
     name : str
         A data set, of all domains; the first part may be empty (fashion has novel classes only).
+    backbones : sequence of str
     mixed : bool
         Those of mixed shapes, in place of those of 5 ways and 5 shots.
 
@@ -365,11 +376,19 @@ def of_dataset(name: str, mixed: bool = False) -> tuple[pd.DataFrame, pd.DataFra
     """
     table = stored().dropna(subset=list(SIGNALS))
     domain = table["dataset"].astype(str).str.partition("/")[0]
-    if name not in set(domain):
-        raise InputError(f"dataset = {name}; there are episodes of {', '.join(domain.unique())}")
-    table = table[(domain == name) & ((table["block"] >= 0) == mixed)]
+    for what, given, known in (("dataset", [name], domain), ("backbone", backbones, table["backbone"])):
+        for one in given:
+            if one not in set(known):
+                raise InputError(f"{what} = {one}; there are episodes of {', '.join(known.unique())}")
+    table = table[(domain == name) & table["backbone"].isin(backbones) & ((table["block"] >= 0) == mixed)]
     novel = table["split"] == "novel"
     return table[~novel].reset_index(drop=True), table[novel].reset_index(drop=True)
+
+
+def apart(learning: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Episodes to fit on and to calibrate on: the last set of ``classes`` is for calibration, the others for fitting."""
+    last = learning["classes"] == learning["classes"].iloc[-1]
+    return learning[~last].reset_index(drop=True), learning[last].reset_index(drop=True)
 
 
 def by_method(table: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
@@ -446,40 +465,52 @@ def saved(model: Informed, test: pd.DataFrame) -> float:
     return float(100 * (1 - mine / fold))
 
 
-def validate(fitting: pd.DataFrame, test: pd.DataFrame, regressors: Sequence[str] = tuple(REGRESSORS)) -> pd.DataFrame:
+def validate(learning: pd.DataFrame) -> pd.DataFrame:
     """What part of 5-fold's error each choice saves (percent), to choose by before novel classes are looked at.
+
+    Each set of ``classes`` is left out in turn, and tested on.
 
     Returns
     -------
     DataFrame
-        A row a regressor, fitted to each method by itself or to all together (``episodes of``), with or without
-        ``flat`` weights; a column a method, and ``least``, the least of them.
+        A row a regressor, fitted to each method by itself or to all together (``episodes of``), with weights by
+        ``level`` (0.5 only for those slower than ridge); a column a method, and their ``mean``. Means over the sets of classes.
     """
     rows = {}
-    own = by_method(fitting)
-    for regressor, together, flat in product(regressors, (False, True), (False, True)):
-        options = dict(regressor=regressor, flat=flat)
-        every = Informed(fitting, pooled(), **options) if together else None
+    for regressor, together, level in product(REGRESSORS, (False, True), (0.0, 0.5, 1.0)):
+        if regressor != "ridge" and level != 0.5:
+            continue  # the slow ones
+        options, found = dict(regressor=regressor, level=level), {}
+        for classes in learning["classes"].unique():
+            out = learning["classes"] == classes
+            fitting, own = learning[~out], by_method(learning[~out])
+            every = Informed(fitting, pooled(), **options) if together else None
+            for method, new in by_method(learning[out]).items():
+                model = every or Informed(own[method], **options)
+                found.setdefault(" ".join(method), []).append(saved(model, new))
         of = "all methods" if together else "the method"
-        rows[regressor, of, "level" if flat else "as drawn"] = {
-            " ".join(method): saved(every or Informed(own[method], **options), new)
-            for method, new in by_method(test).items()
-        }
-    table = pd.DataFrame(rows).T.rename_axis(["regressor", "episodes of", "weights"])
-    return table.assign(least=table.min(axis=1))
+        rows[regressor, of, level] = {method: np.mean(values) for method, values in found.items()}
+    table = pd.DataFrame(rows).T.rename_axis(["regressor", "episodes of", "level"])
+    return table.assign(mean=table.mean(axis=1))
 
 
-def estimates(learning: pd.DataFrame, test: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
+def choose(validated: pd.DataFrame) -> dict:
+    """Options of `Informed` that `validate` finds best on average, for the episodes of all methods together."""
+    regressor, level = validated.xs("all methods", level="episodes of")["mean"].idxmax()
+    return dict(regressor=regressor, level=float(level))
+
+
+def estimates(learning: pd.DataFrame, test: pd.DataFrame, **options) -> dict[tuple[str, str], pd.DataFrame]:
     """Every estimate of every test episode, by method; rows are those of `by_method`.
 
     Columns: the classical ones; ``informed``, from the episodes of all methods; ``of the method``, from its
-    own; ``constant``, the mean accuracy of its episodes, for comparison.
+    own; ``constant``, the mean accuracy of its episodes, for comparison. ``options`` are those of `Informed`.
     """
     own = by_method(learning)
-    every = Informed(learning, pooled())
+    every = Informed(learning, pooled(), **options)
     return {
         method: new[list(estimators.ESTIMATORS)].assign(**{
-            "informed": every.predict(new), "of the method": Informed(own[method]).predict(new),
+            "informed": every.predict(new), "of the method": Informed(own[method], **options).predict(new),
             "constant": own[method]["accuracy"].mean(),
         })
         for method, new in by_method(test).items()
@@ -487,11 +518,12 @@ def estimates(learning: pd.DataFrame, test: pd.DataFrame) -> dict[tuple[str, str
 
 
 def interval_kinds(
-    fitting: pd.DataFrame, calibration: pd.DataFrame, test: pd.DataFrame, level: float = 0.9
+    fitting: pd.DataFrame, calibration: pd.DataFrame, test: pd.DataFrame, nominal: float = 0.9, **options
 ) -> dict[str, pd.DataFrame]:
     """Intervals for the accuracy of each test episode, made in several ways.
 
-    Each method is calibrated by itself, on its own episodes.
+    Each method is calibrated by itself, on its own episodes, for the ``nominal`` coverage. ``options`` are those of
+    `Informed`.
 
     Returns
     -------
@@ -501,26 +533,27 @@ def interval_kinds(
         so has ``informed, one width``; that of ``informed`` follows the predicted spread. ``informed, same
         classes`` is fitted and calibrated on halves of the episodes of all classes but the novel ones.
     """
-    model, learning = Informed(fitting, pooled()), pd.concat([fitting, calibration], ignore_index=True)
+    model, learning = Informed(fitting, pooled(), **options), pd.concat([fitting, calibration], ignore_index=True)
     half = np.arange(len(learning)) % 2 == 0
-    seen = Informed(learning[half], pooled())
+    seen = Informed(learning[half], pooled(), **options)
     spare, kept = by_method(learning[~half]), by_method(calibration)
     out: dict[str, list[pd.DataFrame]] = {}
     for method, new in by_method(test).items():
         images = (new["ways"] * new["shots"]).round().astype(int)
         right = (new["leave-one-out"] * images).round().astype(int)
-        exact = [binomtest(k, n).proportion_ci(level) for k, n in zip(right, images)]
+        exact = [binomtest(k, n).proportion_ci(nominal) for k, n in zip(right, images)]
         mine = kept[method]
         fold, equal = (
-            stats.conformal_quantile(np.abs(e - mine["accuracy"]), level) for e in (mine["5-fold"], model.predict(mine))
+            stats.conformal_quantile(np.abs(e - mine["accuracy"]), nominal)
+            for e in (mine["5-fold"], model.predict(mine))
         )
         middle = model.predict(new)
         made = {
             "leave-one-out, exact": pd.DataFrame(exact, columns=["low", "high"]),
             "5-fold, conformal": pd.DataFrame({"low": new["5-fold"] - fold, "high": new["5-fold"] + fold}),
             "informed, one width": pd.DataFrame({"low": middle - equal, "high": middle + equal}),
-            "informed": model.intervals(new, model.scores(mine), level),
-            "informed, same classes": seen.intervals(new, seen.scores(spare[method]), level),
+            "informed": model.intervals(new, model.scores(mine), nominal),
+            "informed, same classes": seen.intervals(new, seen.scores(spare[method]), nominal),
         }
         for kind, ends in made.items():
             ends = ends[["low", "high"]].clip(0, 1).assign(truth=new["accuracy"], backbone=method[0], learner=method[1])
@@ -537,7 +570,9 @@ def coverage(intervals: pd.DataFrame) -> dict[str, float]:
     return {name: 100 * float(value) for name, value in values.items()}
 
 
-def transfer(learned: dict[str, tuple[pd.DataFrame, pd.DataFrame]], used: dict[str, pd.DataFrame], level: float = 0.9):
+def transfer(
+    learned: dict[str, tuple[pd.DataFrame, pd.DataFrame]], used: dict[str, pd.DataFrame], nominal: float = 0.9, **options
+) -> pd.DataFrame:
     """What is left of the estimator and its interval where other episodes than it learned from are used.
 
     Parameters
@@ -555,10 +590,10 @@ def transfer(learned: dict[str, tuple[pd.DataFrame, pd.DataFrame]], used: dict[s
     """
     rows = []
     for (source, (fitting, calibration)), (target, test) in product(learned.items(), used.items()):
-        model = Informed(fitting, pooled())
+        model = Informed(fitting, pooled(), **options)
         kept = by_method(calibration)
         parts = [
-            model.intervals(new, model.scores(kept[method]), level).assign(truth=new["accuracy"])
+            model.intervals(new, model.scores(kept[method]), nominal).assign(truth=new["accuracy"])
             for method, new in by_method(test).items() if method in kept
         ]
         bias = 100 * float((model.predict(test) - test["accuracy"]).mean())

@@ -151,10 +151,10 @@ def test_level_weights_keep_the_usual_accuracy_out():
     noisy = table.assign(silhouette=table["silhouette"] + rng.normal(size=len(table)))
     low = table["truth"] < 0.45
     bias = {
-        flat: np.mean(informed.Informed(noisy, ("silhouette",), flat=flat).predict(noisy[low]) - table["truth"][low])
-        for flat in (True, False)
+        level: np.mean(informed.Informed(noisy, ("silhouette",), level=level).predict(noisy[low]) - table["truth"][low])
+        for level in (0, 1)
     }
-    assert 0 < bias[True] < bias[False]
+    assert 0 < bias[1] < bias[0]
 
 
 def test_selection_by_plain_loops():
@@ -184,7 +184,7 @@ def test_errors_are_paired_with_the_reference():
     [
         (lambda: informed.Informed(fake_episodes(300, 0), regressor="oracle"), "regressor = oracle; ridge"),
         (lambda: informed.Informed(fake_episodes(20, 0)), "20 complete episodes"),
-        (lambda: informed.of_dataset("photos"), "dataset = photos; there are episodes of clipart"),
+        (lambda: informed.of_dataset("photos", ["dino"]), "dataset = photos; there are episodes of clipart"),
     ],
 )
 def test_bad_input_is_told(make, says):
@@ -208,24 +208,39 @@ def test_stored_episodes_come_out_again():
             np.testing.assert_allclose(again, kept[again.columns].astype(float), rtol=2e-3, atol=2e-3)
 
 
-def test_what_the_chapter_says_of_novel_classes():
+@pytest.mark.parametrize(
+    "dataset, chosen, least, mean",
+    [
+        ("coloured", ["conv4-baseline", "conv4-baseline++", "conv4-protonet", "conv4-r2d2"], 25, 29),
+        ("clipart", ["efficientnet-lite0", "glyph-conv"], 30, 30),
+    ],
+)
+def test_what_the_chapter_says_of_novel_classes(dataset, chosen, least, mean):
     """A claim a line; the chapter shows the numbers."""
-    learning, test = informed.of_dataset("clipart")
-    fitting, calibration = (learning[learning["split"] == s].reset_index(drop=True) for s in ("base", "validation"))
-    own, found = informed.by_method(test), informed.estimates(learning, test)
+    learning, test = informed.of_dataset(dataset, chosen)
+    fitting, calibration = informed.apart(learning)
+    options = dict(level=0.5 if dataset == "coloured" else 1.0)  # what the chapter chooses by validation
+    own, found = informed.by_method(test), informed.estimates(learning, test, **options)
+    shares = []
     for method, table in found.items():
         saved = informed.errors(own[method]["accuracy"].to_numpy(), table.to_dict("series")).loc["informed"]
-        assert saved["share"] >= 30 and saved["less"] > saved["half_width"]
+        assert saved["less"] > saved["half_width"]
+        shares.append(saved["share"])
+    assert min(shares) >= least and np.mean(shares) >= mean
     truth = np.column_stack([t["accuracy"] for t in own.values()])
     by = {n: np.column_stack([e[n] for e in found.values()]) for n in (*estimators.ESTIMATORS, "informed")}
-    correlation, accuracy = informed.selection(truth, by)
-    for table in (correlation, accuracy):
+    for table in informed.selection(truth, by):
         best = table[list(estimators.ESTIMATORS)].mean().idxmax()
         assert stats.paired_interval(table["informed"], table[best]).conclusion == 1
-    kinds = informed.interval_kinds(fitting, calibration, test)
+    kinds = informed.interval_kinds(fitting, calibration, test, **options)
+    assert 88 <= informed.coverage(kinds["informed"])["coverage"] <= 92
     for _, part in kinds["informed"].groupby(["backbone", "learner"], observed=True):
-        assert 88 <= informed.coverage(part)["coverage"] <= 92
+        assert 87 <= informed.coverage(part)["coverage"] <= 93
     assert informed.coverage(kinds["informed"])["width"] < 0.8 * informed.coverage(kinds["5-fold, conformal"])["width"]
-    glyphs = informed.of_dataset("glyphs")[0]
-    learned = {"glyphs": (glyphs[::2].reset_index(drop=True), glyphs[1::2].reset_index(drop=True))}
-    assert informed.transfer(learned, {"clipart": test})["coverage"][0] < 85
+
+
+def test_it_fails_on_another_data_set():
+    chosen = ["efficientnet-lite0", "glyph-conv"]
+    learned, test = informed.of_dataset("clipart", chosen)[0], informed.of_dataset("glyphs", chosen)[1]
+    found = informed.transfer({"clipart": informed.apart(learned)}, {"glyphs": test})
+    assert found["coverage"][0] < 85 and found["saved"][0] < 0

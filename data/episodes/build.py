@@ -31,6 +31,9 @@ PIECES = (
     ("glyphs/hebrew", "novel", GENERAL, 600, 30),
     *((f"coloured/{script}", "validation", TRAINED, 500, 0) for script in ("armenian", "cherokee", "thai")),
     *((f"coloured/{script}", "novel", TRAINED, 300, 0) for script in ("cyrillic", "hebrew", "latin")),
+    *((f"coloured/{script}", "novel", TRAINED, 0, 20) for script in ("hebrew", "latin")),
+    *(("clipart", split, TRAINED, 300, 0) for split in SEEDS),
+    ("fashion", "novel", TRAINED, 300, 0),
 )
 
 
@@ -40,7 +43,9 @@ def episodes(dataset: str, split: str, backbone: str, learner: str, count: int, 
     model = backbones.load(backbone)
     bank, method = backbones.features(images, model), learners.make(learner, model)
     seed = SEEDS[split]
-    parts = {-1: sample_closed(images.labels, tasks=count, skip_small_classes=True, seed=seed)}
+    parts = {}
+    if count:
+        parts[-1] = sample_closed(images.labels, tasks=count, skip_small_classes=True, seed=seed)
     if blocks:
         parts |= dict(enumerate(informed.mixed_shapes(images.labels, blocks, seed=1000 * seed)))
     table = pd.concat([

@@ -21,11 +21,14 @@ from .errors import InputError
 from .tasks import PAD, Tasks
 
 __all__ = [
-    "ESTIMATORS", "ORACLE", "Resplit", "bootstrap", "estimate", "hold_out", "k_fold", "leave_one_out", "resplit", "run",
+    "ESTIMATORS", "ORACLE", "REFILLED", "Resplit", "bootstrap", "estimate", "hold_out", "k_fold", "leave_one_out",
+    "resplit", "run",
 ]
 
 ORACLE = "oracle"
 ESTIMATORS = ("hold-out", "5-fold", "leave-one-out", "bootstrap")
+COLUMNS = (ORACLE, *ESTIMATORS)
+REFILLED = "leave-one-out, refilled"  # not in the paper
 DRAWS = 2_000  # after so many, bootstrap gives up on a support
 
 
@@ -82,15 +85,37 @@ def hold_out(tasks: Tasks, k: int = 5) -> Resplit:
     return _folds(tasks, k, only_first=True)
 
 
-def leave_one_out(tasks: Tasks) -> Resplit:
+def leave_one_out(tasks: Tasks, refill: bool = False) -> Resplit:
     """Cross-validation with as many folds as there are support images: each is held out by itself.
+
+    Parameters
+    ----------
+    tasks : Tasks
+        T tasks.
+    refill : bool
+        Put a copy of another image of the class, the next one, in the place of the image held out. So
+        the class counts of the support stay as they are; not in the paper.
 
     Raises
     ------
     InputError
-        A support of one image.
+        A support of one image; to refill, a class with one.
     """
-    return _folds(tasks, None)
+    split = _folds(tasks, None)
+    if not refill:
+        return split
+    support, label, _ = _packed(tasks)
+    held = split.tasks.query
+    mates = (label[split.owner] == split.tasks.query_label) & (support[split.owner] != held)
+    if not mates.any(axis=1).all():
+        worst = split.owner[mates.any(axis=1).argmin()]
+        raise InputError(f"leave-one-out, refilled: task {worst} has a class with one image; at least 2 are needed")
+    width = label.shape[1]
+    at = (support[split.owner] == held).argmax(axis=1)[:, None]
+    follows = np.where(mates, (np.arange(width) - at) % width, width)  # how far behind the image held out
+    chosen = np.where(label >= 0, np.arange(width), PAD)[split.owner]
+    np.put_along_axis(chosen, at, follows.argmin(axis=1)[:, None], axis=1)
+    return _assembled(tasks, split.owner, chosen, at, {"estimator": REFILLED})
 
 
 def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
@@ -164,7 +189,7 @@ def resplit(tasks: Tasks, name: str, *, rounds: int = 30, seed: int = 0) -> Resp
     ----------
     tasks : Tasks
     name : str
-        'hold-out', 'leave-one-out', 'bootstrap', or 'K-fold' with a number K.
+        'hold-out', 'leave-one-out', 'leave-one-out, refilled', 'bootstrap', or 'K-fold' with a number K.
     rounds, seed : int
         Of the bootstrap.
 
@@ -175,8 +200,10 @@ def resplit(tasks: Tasks, name: str, *, rounds: int = 30, seed: int = 0) -> Resp
     """
     if name == "bootstrap":
         return bootstrap(tasks, rounds, seed)
-    if name in ("hold-out", "leave-one-out"):
-        return {"hold-out": hold_out, "leave-one-out": leave_one_out}[name](tasks)
+    if name == "hold-out":
+        return hold_out(tasks)
+    if name in ("leave-one-out", REFILLED):
+        return leave_one_out(tasks, refill=name == REFILLED)
     k = re.fullmatch(r"(\d+)-fold", name)
     if k is None:
         raise InputError(f"estimator = {name}; hold-out, leave-one-out, bootstrap and K-fold are allowed")
@@ -205,7 +232,7 @@ def estimate(record: evaluate.Record, owner: np.ndarray, n: int) -> np.ndarray:
 
 
 def run(
-    source, backbone, learner, tasks: Tasks, names: Sequence[str] = (ORACLE, *ESTIMATORS), *, rounds: int = 30,
+    source, backbone, learner, tasks: Tasks, names: Sequence[str] = COLUMNS, *, rounds: int = 30,
     seed: int = 0, stored: bool = False, progress: bool = False,
 ) -> pd.DataFrame | None:
     """Accuracy of a learner on tasks, by the oracle and as estimated from the support alone.
@@ -228,7 +255,10 @@ def run(
     """
     columns = {}
     for name in names:
-        split = Resplit(tasks, np.arange(len(tasks))) if name == ORACLE else resplit(tasks, name, rounds=rounds, seed=seed)
+        if name == ORACLE:
+            split = Resplit(tasks, np.arange(len(tasks)))
+        else:
+            split = resplit(tasks, name, rounds=rounds, seed=seed)
         kept, _ = evaluate.record(source, backbone, learner, split.tasks, stored=stored, progress=progress)
         if kept is None or len(kept.correct) < len(split.tasks):
             return None

@@ -20,7 +20,10 @@ from .errors import InputError
 from .paths import CACHE, DATA, replace_file
 from .tasks import Tasks, sample_closed, sample_open
 
-__all__ = ["COLUMNS", "Record", "evaluate", "load_source", "record", "run", "run_queries", "scores", "write_table"]
+__all__ = [
+    "COLUMNS", "Record", "evaluate", "load_backbone", "load_source", "record", "run", "run_queries", "scores",
+    "write_table",
+]
 
 # One row a task; `fslcore.results.read` reads it back (book/running.md, "The results table").
 COLUMNS = {
@@ -147,6 +150,11 @@ def load_source(dataset: str) -> datasets.Images | Bank:
     return datasets.load(dataset) if ":" in dataset else _shipped_images(dataset)
 
 
+def load_backbone(name: str) -> backbones.Backbone:
+    """The backbone of this name (see `fslcore.backbones.load`)."""
+    return backbones.load(name) if ":" in name else _named_backbone(name)
+
+
 # What ships with the book does not change while a process runs, and a chapter asks for it many times.
 _shipped_images = lru_cache(maxsize=8)(datasets.load)
 _named_backbone = lru_cache(maxsize=8)(backbones.load)
@@ -225,7 +233,7 @@ def run_queries(
     if isinstance(source, Bank):
         model = None
     else:
-        model = backbones.load(backbone) if ":" in backbone else _named_backbone(backbone)
+        model = load_backbone(backbone)
     method = learners.make(learner, model)
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed)
     # The samplers are told the names of the classes, so that their errors can name one.

@@ -6,16 +6,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from .coverage import names
 from .datasets import Images
 from .stats import Interval, power
 
 __all__ = [
-    "assessment", "conclusive_bars", "coverage", "crossover", "estimate_scatter", "groups", "image_grid",
-    "implied_correlations", "interval_stack", "optima", "paired_scatter", "power_curves", "query_panels",
-    "ratio_bars", "style", "task_intervals", "three_stacks", "variance_curve", "variance_panels",
+    "assessment", "conclusive_bars", "coverage", "crossover", "error_boxes", "error_curves", "estimate_scatter",
+    "estimates", "groups", "image_grid", "implied_correlations", "interval_stack", "optima", "paired_scatter",
+    "power_curves", "query_panels", "ratio_bars", "style", "task_intervals", "three_stacks", "variance_curve",
+    "variance_panels",
 ]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
@@ -388,6 +389,104 @@ def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
         ax.invert_yaxis()
     axes[-1, 0].set_xlabel("best number of queries a class, Q*")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", fontsize=9)
+    return figure
+
+
+# One colour, mark and line an estimator in all figures of errors.
+ESTIMATORS = ["hold-out", "5-fold", "K-fold", "leave-one-out", "leave-one-out, refilled", "bootstrap", "fresh"]
+_LOOK = {
+    name: dict(color=colour, marker=mark, linestyle=line)
+    for name, colour, mark, line in zip(
+        ESTIMATORS, [*(COLOURS[i] for i in (1, 0, 0, 3, 4, 2)), "black"], ["v", "o", "o", "s", "D", "^", "x"],
+        ["-.", "-", "-", "--", "-.", ":", (0, (1, 1))],
+    )
+}
+
+
+def estimates(table: pd.DataFrame, names: list[str]) -> plt.Figure:
+    """Estimated accuracy against the oracle's, a panel an estimator, a dot a task (evaluators paper, Figure 1).
+
+    ``table`` as `fslcore.evaluators.collect` gives it, of one data set and method.
+    """
+    figure, axes = plt.subplots(2, 2, figsize=(6.2, 6.2), sharex=True, sharey=True)
+    noise = np.random.default_rng(0).uniform(-1.5, 1.5, (2, len(table)))  # accuracies take few values
+    for ax, name in zip(axes.flat, names):
+        ax.plot([0, 100], [0, 100], color="black", linewidth=1)
+        ax.scatter(table["oracle"] + noise[0], table[name] + noise[1], s=10, alpha=0.4, color=_LOOK[name]["color"])
+        ax.set(title=f"{name}: correlation {table['oracle'].corr(table[name]):.2f}", aspect="equal")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("estimate (%)")
+    for ax in axes[1]:
+        ax.set_xlabel("oracle (%)")
+    return figure
+
+
+def error_boxes(errors: pd.DataFrame, rows: str = "method") -> plt.Figure:
+    """Distribution of the absolute error over tasks (evaluators paper, Figures 2 and 6).
+
+    Parameters
+    ----------
+    errors : DataFrame
+        As `fslcore.evaluators.errors` gives it.
+    rows : str
+        Column whose values are the groups of boxes.
+    """
+    names = [n for n in ESTIMATORS if n in set(errors["estimator"])]
+    groups = errors[rows].nunique()
+    figure, ax = plt.subplots(figsize=(5.8, 1.2 + 0.24 * groups * len(names)))
+    sns.boxplot(
+        errors.assign(size=errors["error"].abs()), x="size", y=rows, hue="estimator", hue_order=names, ax=ax,
+        palette=[_LOOK[n]["color"] if n != "fresh" else "0.75" for n in names], fliersize=1.5, linewidth=0.9, gap=0.15,
+    )
+    boxes = [p for p in ax.patches if p.get_path().vertices.shape[0] > 4]
+    for i, box in enumerate(boxes):
+        box.set_hatch(["", "//", "..", "xx", "--"][i // groups % 5])
+    ax.axvline(10, color="black", linewidth=1)
+    ax.set(xlabel="absolute error (points)", ylabel="")
+    handles, labels = ax.get_legend_handles_labels()
+    ax.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.35, 1), ncols=3, fontsize=9)
+    return figure
+
+
+def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str = "") -> plt.Figure:
+    """Mean absolute error ± its standard error, a line an estimator (evaluators paper, Figures 3 and 7).
+
+    Parameters
+    ----------
+    curve : DataFrame
+        As `fslcore.evaluators.curve` gives it; where ``by`` has no value, the error is drawn as a level.
+    by, panels : str
+        Columns: of the horizontal axis, and whose values have a panel each.
+    log : str
+        The axes that are logarithmic: '', 'x' or 'xy'.
+    """
+    titles = curve[panels].unique()
+    rows = -(-len(titles) // 2)
+    figure, axes = plt.subplots(
+        rows, 2, figsize=(6.4, 0.7 + 2.7 * rows), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    for ax, name in zip(axes.flat, titles):
+        for estimator, part in curve[curve[panels] == name].groupby("estimator", sort=False):
+            look = _LOOK[estimator]
+            if part[by].isna().all():
+                ax.axhline(part["mae"].iloc[0], color=look["color"], linestyle=look["linestyle"], label=estimator)
+            else:
+                part = part.sort_values(by)
+                ax.errorbar(part[by], part["mae"], part["error"], markersize=4, linewidth=1.2, label=estimator, **look)
+        ax.set_title(name)
+        for letter, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
+            if letter in log:
+                ax.set(**{f"{letter}scale": "log"})
+                _plain_ticks(axis, (1, 2, 3, 5))
+        if "x" not in log:
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if "y" not in log:
+        axes[0, 0].set_ylim(0, 1.05 * (curve["mae"] + curve["error"]).max())
+    for ax in axes.flat[len(titles) :]:
+        ax.set_visible(False)
+    figure.supxlabel(by, fontsize=12)
+    figure.supylabel("mean absolute error (points)", fontsize=12)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9)
     return figure
 
 

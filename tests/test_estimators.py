@@ -157,6 +157,18 @@ def test_linear_imbalance_is_spread_over_the_folds():
     assert np.sort(split.tasks.query_label[:5]).tolist() == [[0, 1, 2, 3, 4]] * 4 + [[2, 3, 3, 4, 4]]
 
 
+@given(supports(least=2))
+def test_a_refilled_leave_one_out_keeps_the_class_counts(tasks):
+    for support, splits in parts(leave_one_out(tasks, refill=True), tasks):
+        counts = Counter(c for _, c in support.elements())
+        assert sum((test for _, test in splits), Counter()) == support
+        for train, test in splits:
+            (held,) = test
+            assert held not in train and Counter(c for _, c in train.elements()) == counts
+            (copied,) = (x for x, n in train.items() if n == 2)
+            assert copied[1] == held[1] and set(train) == set(support) - {held}
+
+
 def by_hand(bank, tasks, name, learner):
     """One fit a re-split, on unit features, with the re-splits written as plain loops."""
     x = bank.data.double().numpy()
@@ -181,7 +193,8 @@ def test_estimates_are_those_of_a_loop_over_scikit_learn(name, shots):
     features = bank()
     tasks = sample_closed(features.labels, tasks=6, shots=shots, queries=1)
     ours = estimators.run(features, None, LogisticRegression(tol=1e-9), tasks, [name])[name]
-    assert ours.to_numpy() == pytest.approx(by_hand(features, tasks, name, SklearnLR(tol=1e-9, max_iter=5000)), abs=1e-12)
+    theirs = by_hand(features, tasks, name, SklearnLR(tol=1e-9, max_iter=5000))
+    assert ours.to_numpy() == pytest.approx(theirs, abs=1e-12)
 
 
 def test_bootstrap_estimates_are_those_of_a_loop_over_scikit_learn():
@@ -243,7 +256,9 @@ def test_supports_too_small_to_be_split():
     one = Tasks(*(np.array([[i]]) for i in (3, 0, 4, 0)), ways=2)
     with pytest.raises(InputError, match="k = 1; task 0 has a support of 1: at least 2 images are needed"):
         leave_one_out(one)
+    with pytest.raises(InputError, match="refilled: task 0 has a class with one image; at least 2"):
+        leave_one_out(sample_closed(np.arange(6).repeat(10), tasks=2, ways=2, shots=(1, 3), queries=1), refill=True)
     with pytest.raises(InputError, match="task 0 has one support image a class"):
         bootstrap(sample_closed(np.arange(6).repeat(10), tasks=2, shots=1, queries=1))
     with pytest.raises(InputError, match="none of 2000 draws of 81 support images held all 80 classes"):
-        bootstrap(sample_closed(np.arange(80).repeat(9), tasks=2, ways=80, shots=[2] + 79 * [1], queries=1))
+        bootstrap(sample_closed(np.arange(80).repeat(9), tasks=2, ways=80, shots=[2] + 79 * [1], queries=1), rounds=1)

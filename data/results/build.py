@@ -59,6 +59,11 @@ def main() -> None:
         for name, tasks in splits.items():
             facts = dict(sampling="closed", estimator=name, **shape)
             keep(f"{dataset}.{backbone}.{name}", images, model, learners.make(learner, model), tasks, only_stored, facts)
+        if learner == "maml" and dataset == given["sweep_dataset"]:
+            for name in (estimators.ORACLE, "leave-one-out"):
+                facts = dict(sampling="closed", estimator=name, transductive=True, **shape)
+                released = learners.MAML(model, transductive=True)
+                keep(f"{dataset}.{backbone}.transductive.{name}", images, model, released, splits[name], only_stored, facts)
 
 
 def keep(name: str, images, model, learner, tasks, only_stored: bool, facts: dict) -> None:

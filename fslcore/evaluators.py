@@ -23,8 +23,9 @@ from .paths import DATA
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "FRESH", "HALVES", "against", "biases", "by_folds", "by_shots", "by_ways", "collect", "curve", "differences", "draw",
-    "errors", "far", "findings", "maes", "means", "method", "paired", "parts", "printed", "title", "wide",
+    "FRESH", "HALVES", "against", "biases", "by_folds", "by_normalisation", "by_shots", "by_ways", "collect", "curve",
+    "differences", "draw", "errors", "far", "findings", "maes", "means", "method", "paired", "parts", "printed",
+    "title", "wide",
 ]
 
 FRESH = "fresh"
@@ -142,6 +143,30 @@ def draw(
     first = number < queries[label]
     both = ((drawn.query[:, part], drawn.query_label[:, part]) for part in (first, ~first))
     return tuple(Tasks(drawn.support, drawn.support_label, *query, ways, drawn.sampler) for query in both)
+
+
+def by_normalisation(
+    dataset: str, backbone: str, *, ways: int = 5, shots: int = 5, queries: int = 15, tasks: int = 600,
+    image_tasks: int = 100, seed: int = 0, stored: bool = False, level: float = 0.95,
+) -> pd.DataFrame | None:
+    """MAML with the batch statistics of the support, and of the queries as released code has it.
+
+    Returns
+    -------
+    DataFrame or None
+        By statistics: mean accuracy by the oracle and by leave-one-out, with closed intervals, as text. None if results
+        are not kept and ``stored``.
+    """
+    source, model = evaluate.load_source(dataset), evaluate.load_backbone(backbone)
+    asked, _ = draw(source, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
+    rows = {}
+    for name, transductive in (("the support", False), ("the queries", True)):
+        learner = learners.MAML(model, transductive=transductive)
+        found = estimators.run(source, model, learner, asked[:image_tasks], [ORACLE, "leave-one-out"], stored=stored)
+        if found is None:
+            return None
+        rows[name] = {column: str(stats.closed_interval(100 * found[column], level)) for column in found}
+    return pd.DataFrame(rows).T.rename_axis("statistics of")
 
 
 def by_shots(dataset: str, methods: Sequence[str], shots: Sequence[int], **options) -> pd.DataFrame:

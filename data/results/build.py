@@ -61,13 +61,17 @@ def main() -> None:
             keep(f"{dataset}.{backbone}.{name}", images, model, learners.make(learner, model), tasks, only_stored, facts)
         if learner != "maml":
             continue
-        # The chapter on selection: with other numbers of steps, on the same tasks.
-        usual = learners.make(learner, model).config()
+        if dataset == given["sweep_dataset"]:
+            for name in (estimators.ORACLE, "leave-one-out"):
+                facts = dict(sampling="closed", estimator=name, transductive=True, **shape)
+                released = learners.MAML(model, transductive=True)
+                keep(f"{dataset}.{backbone}.transductive.{name}", images, model, released, splits[name], only_stored, facts)
+        # The chapter on selection: other numbers of steps, on the same tasks.
         for steps, name in product(parameters("selection", profile)["steps"], (estimators.ORACLE, evaluators.FRESH, "5-fold")):
-            run = learners.make(learner, model, steps=steps)
-            if run.config() != usual:
-                facts = dict(sampling="closed", estimator=name, settings={"steps": steps}, **shape)
-                keep(f"{dataset}.{backbone}.{name}.{steps}-steps", images, model, run, splits[name], only_stored, facts)
+            run = learners.MAML(model, steps=steps)
+            if steps != learners.MAML(model).steps:
+                facts = dict(sampling="closed", estimator=name, steps=steps, **shape)
+                keep(f"{dataset}.{backbone}.{steps}-steps.{name}", images, model, run, splits[name], only_stored, facts)
 
 
 def parameters(chapter: str, profile: dict) -> dict:

@@ -387,13 +387,12 @@ def curve(table: pd.DataFrame, by: str) -> pd.DataFrame:
 def printed(table: int) -> pd.DataFrame:
     """Table 1, 2 or 3 of the paper in the form of `means` and `maes`; half_width is NaN where none is printed."""
     read = pd.read_csv(DATA / "published" / f"evaluators_table{table}.csv")
-    read = read.assign(dataset=read["dataset"].map(PAPERS_SETS) + ", printed", method=read["learner"].map(PAPER))
+    read = read.assign(dataset=read["dataset"].map(PAPERS_SETS), method=read["learner"].map(PAPER))
     return read.reindex(columns=[*KEYS, "estimator", "mean" if table == 1 else "mae", "half_width"])
 
 
-def wide(*tables: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
-    """Tables of `means`, `maes` or `printed` below each other, a column an estimator; a dash where there is none."""
-    table = pd.concat(tables, ignore_index=True)
+def wide(table: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
+    """A table of `means`, `maes` or `printed` with a column an estimator; a dash where there is none."""
     value = table["mean"] if "mean" in table else table["mae"]
     number = f"{{:.{digits}f}}".format
     half = table["half_width"].map(lambda h: "" if np.isnan(h) else f" ± {number(h)}")

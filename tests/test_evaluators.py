@@ -79,9 +79,9 @@ def test_means_maes_and_far_of_a_table_by_hand():
     assert evaluators.far(table).set_index("estimator")["mean"].to_dict() == {"5-fold": 50, FRESH: 0}  # 10 is not more
     half = evaluators.maes(table).set_index("estimator")["half_width"]["5-fold"]
     assert half == pytest.approx(1.96 * np.std([4, 12], ddof=1) / np.sqrt(2), rel=1e-3)
-    shown = evaluators.wide(evaluators.maes(table), evaluators.printed(2))
-    assert shown.loc[("d", "m"), "5-fold"] == "8.0 ± 7.8" and shown.loc[("d", "m"), "bootstrap"] == "—"
-    assert shown.loc[("CIFAR-FS, printed", "ProtoNet"), "5-fold"] == "8.7"
+    shown = evaluators.wide(evaluators.maes(table))
+    assert shown.loc[("d", "m"), "5-fold"] == "8.0 ± 7.8" and "bootstrap" not in shown
+    assert evaluators.wide(evaluators.printed(2)).loc[("CIFAR-FS", "ProtoNet"), "5-fold"] == "8.7"
 
 
 def test_curves_are_means_with_standard_errors():

@@ -391,8 +391,9 @@ def printed(table: int) -> pd.DataFrame:
     return read.reindex(columns=[*KEYS, "estimator", "mean" if table == 1 else "mae", "half_width"])
 
 
-def wide(table: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
-    """A table of `means`, `maes` or `printed` with a column an estimator; a dash where there is none."""
+def wide(*tables: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
+    """Tables of `means`, `maes` or `printed` below each other, a column an estimator; a dash where there is none."""
+    table = pd.concat(tables, ignore_index=True)
     value = table["mean"] if "mean" in table else table["mae"]
     number = f"{{:.{digits}f}}".format
     half = table["half_width"].map(lambda h: "" if np.isnan(h) else f" ± {number(h)}")

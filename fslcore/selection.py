@@ -364,7 +364,7 @@ def printed(table: int) -> pd.DataFrame:
         )
     else:
         read["method"] = LEARNERS
-    read["dataset"] = read["dataset"].map(evaluators.PAPERS_SETS) + ", printed"
+    read["dataset"] = read["dataset"].map(evaluators.PAPERS_SETS)
     read = read[[*KEYS, "estimator", "mean", "half_width"]]
     if table == 5:
         alone = evaluators.printed(1).query("estimator == @ORACLE").groupby("dataset", sort=False)

@@ -67,7 +67,8 @@ def main() -> None:
                 released = learners.MAML(model, transductive=True)
                 keep(f"{dataset}.{backbone}.transductive.{name}", images, model, released, splits[name], only_stored, facts)
         # The chapter on selection: other numbers of steps, on the same tasks.
-        for steps, name in product(parameters("selection", profile)["steps"], (estimators.ORACLE, evaluators.FRESH, "5-fold")):
+        grid = parameters("selection", profile)["steps"]
+        for steps, name in product(grid, (estimators.ORACLE, evaluators.FRESH, "5-fold")):
             run = learners.MAML(model, steps=steps)
             if steps != learners.MAML(model).steps:
                 facts = dict(sampling="closed", estimator=name, steps=steps, **shape)

@@ -23,11 +23,13 @@ from .paths import DATA
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "FRESH", "against", "biases", "by_folds", "by_shots", "by_ways", "collect", "curve", "differences", "draw",
-    "errors", "far", "findings", "maes", "means", "method", "parts", "printed", "title", "wide",
+    "FRESH", "HALVES", "against", "biases", "by_folds", "by_normalisation", "by_shots", "by_ways", "collect", "curve",
+    "differences", "draw", "errors", "far", "findings", "maes", "means", "method", "paired", "parts", "printed",
+    "title", "wide",
 ]
 
 FRESH = "fresh"
+HALVES = ("even queries", "odd queries")  # of each class, so that both are balanced
 KEYS = ["dataset", "method"]
 PAPER = {"baseline": "Baseline", "baseline++": "Baseline++", "protonet": "ProtoNet", "r2d2": "R2D2", "maml": "MAML"}
 LEARNER = {"baseline": "lr", "baseline++": "cosine"}  # the others go by the name of their training
@@ -62,7 +64,7 @@ def title(text: str) -> str:
 def collect(
     sets: Sequence[str], methods: Sequence[str], *, ways: int = 5, shots: int | Sequence[int] = 5,
     queries: int | Sequence[int] = 15, tasks: int = 600, image_tasks: int = 100, seed: int = 0, rounds: int = 30,
-    names: Sequence[str] = ESTIMATORS, stored: bool = True,
+    names: Sequence[str] = ESTIMATORS, stored: bool = True, settings: dict | None = None, halves: bool = False,
 ) -> pd.DataFrame:
     """Accuracy of each task by the oracle, by estimators, and on a fresh test set of the support's size.
 
@@ -83,6 +85,10 @@ def collect(
         Estimators, as for `fslcore.estimators.resplit`.
     stored : bool
         Compute nothing for learners that read images, and leave out those of which no results are kept.
+    settings : dict, optional
+        Arguments of the learners, {'C': 10} say.
+    halves : bool
+        Add the accuracy on each of the `HALVES` of the query.
 
     Returns
     -------
@@ -101,14 +107,19 @@ def collect(
         for name in methods:
             backbone, learner = method(name)
             model = None if isinstance(source, Bank) else evaluate.load_backbone(backbone)
-            run = learners.make(learner, model)
+            run = learners.make(learner, model, **(settings or {}))
             slow = run.reads == "images"
             few = slice(image_tasks if slow else tasks)
             options = dict(rounds=rounds, seed=seed, stored=stored and slow)
             found = estimators.run(source, model, run, asked[few], [ORACLE, *names], **options)
             other = estimators.run(source, model, run, fresh[few], [ORACLE], **options)
             if found is not None and other is not None:
-                found = (100 * found.assign(**{FRESH: other[ORACLE]})).reset_index()
+                found[FRESH] = other[ORACLE]
+                if halves:
+                    kept, _ = evaluate.record(source, model, run, asked[few], stored=True)
+                    for i, half in enumerate(HALVES):
+                        found[half] = kept.by_class()[..., i::2].mean(axis=(1, 2))
+                found = (100 * found).reset_index()
                 found.insert(0, "dataset", dataset)
                 found.insert(1, "method", title(name))
                 tables.append(found)
@@ -132,6 +143,30 @@ def draw(
     first = number < queries[label]
     both = ((drawn.query[:, part], drawn.query_label[:, part]) for part in (first, ~first))
     return tuple(Tasks(drawn.support, drawn.support_label, *query, ways, drawn.sampler) for query in both)
+
+
+def by_normalisation(
+    dataset: str, backbone: str, *, ways: int = 5, shots: int = 5, queries: int = 15, tasks: int = 600,
+    image_tasks: int = 100, seed: int = 0, stored: bool = False, level: float = 0.95,
+) -> pd.DataFrame | None:
+    """MAML with the batch statistics of the support, and of the queries as released code has it.
+
+    Returns
+    -------
+    DataFrame or None
+        By statistics: mean accuracy by the oracle and by leave-one-out, with closed intervals, as text. None if results
+        are not kept and ``stored``.
+    """
+    source, model = evaluate.load_source(dataset), evaluate.load_backbone(backbone)
+    asked, _ = draw(source, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
+    rows = {}
+    for name, transductive in (("the support", False), ("the queries", True)):
+        learner = learners.MAML(model, transductive=transductive)
+        found = estimators.run(source, model, learner, asked[:image_tasks], [ORACLE, "leave-one-out"], stored=stored)
+        if found is None:
+            return None
+        rows[name] = {column: str(stats.closed_interval(100 * found[column], level)) for column in found}
+    return pd.DataFrame(rows).T.rename_axis("statistics of")
 
 
 def by_shots(dataset: str, methods: Sequence[str], shots: Sequence[int], **options) -> pd.DataFrame:
@@ -213,7 +248,7 @@ def biases(table: pd.DataFrame, names: Sequence[str] = ESTIMATORS, level: float 
         dataset, method, estimator, mean, half_width (points), p_value and ``verdict``: -1, 0 or +1 by Holm's
         correction over all rows at once.
     """
-    return _paired(table, names, lambda t, name: (t[name], t[ORACLE]), level)
+    return paired(table, names, lambda t, name: (t[name], t[ORACLE]), level)
 
 
 def against(
@@ -229,10 +264,21 @@ def against(
     def pair(t, name):
         return (t[name] - t[ORACLE]).abs(), (t[best] - t[ORACLE]).abs()
 
-    return _paired(table, [n for n in names if n != best], pair, level)
+    return paired(table, [n for n in names if n != best], pair, level)
 
 
-def _paired(table: pd.DataFrame, names: Sequence[str], pair, level: float) -> pd.DataFrame:
+def paired(table: pd.DataFrame, names: Sequence[str], pair, level: float = 0.95) -> pd.DataFrame:
+    """Paired differences over tasks, in the form of `biases`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        dataset, method, task and columns to compare.
+    names : sequence of str
+        What goes to the column ``estimator``.
+    pair : callable
+        From a table of one dataset and method, and a name, to the two columns whose difference it is.
+    """
     rows = []
     for (key, part), name in product(table.groupby(KEYS, sort=False), names):
         r = stats.paired_interval(*pair(part, name), level)
@@ -341,7 +387,7 @@ def curve(table: pd.DataFrame, by: str) -> pd.DataFrame:
 def printed(table: int) -> pd.DataFrame:
     """Table 1, 2 or 3 of the paper in the form of `means` and `maes`; half_width is NaN where none is printed."""
     read = pd.read_csv(DATA / "published" / f"evaluators_table{table}.csv")
-    read = read.assign(dataset=read["dataset"].map(PAPERS_SETS) + ", printed", method=read["learner"].map(PAPER))
+    read = read.assign(dataset=read["dataset"].map(PAPERS_SETS), method=read["learner"].map(PAPER))
     return read.reindex(columns=[*KEYS, "estimator", "mean" if table == 1 else "mae", "half_width"])
 
 

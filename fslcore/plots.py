@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from .coverage import names
 from .datasets import Images
@@ -15,8 +15,8 @@ from .stats import Interval, power
 __all__ = [
     "assessment", "conclusive_bars", "coverage", "crossover", "error_boxes", "error_curves", "estimate_scatter",
     "estimates", "groups", "image_grid", "implied_correlations", "interval_stack", "optima", "paired_scatter",
-    "power_curves", "query_panels", "ratio_bars", "style", "task_intervals", "three_stacks", "variance_curve",
-    "variance_panels",
+    "power_curves", "query_panels", "rank_points", "ratio_bars", "shot_panels", "style", "task_intervals",
+    "three_stacks", "variance_curve", "variance_panels",
 ]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
@@ -393,12 +393,14 @@ def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
 
 
 # One colour, mark and line an estimator in all figures of errors.
-ESTIMATORS = ["hold-out", "5-fold", "K-fold", "leave-one-out", "leave-one-out, refilled", "bootstrap", "fresh"]
+ESTIMATORS = [
+    "hold-out", "5-fold", "K-fold", "leave-one-out", "leave-one-out, refilled", "bootstrap", "even folds", "fresh",
+]
 _LOOK = {
     name: dict(color=colour, marker=mark, linestyle=line)
     for name, colour, mark, line in zip(
-        ESTIMATORS, [*(COLOURS[i] for i in (1, 0, 0, 3, 4, 2)), "black"], ["v", "o", "o", "s", "D", "^", "x"],
-        ["-.", "-", "-", "--", "-.", ":", (0, (1, 1))],
+        ESTIMATORS, [*(COLOURS[i] for i in (1, 0, 0, 3, 4, 2, 5)), "black"], ["v", "o", "o", "s", "D", "^", "P", "x"],
+        ["-.", "-", "-", "--", "-.", ":", "-", (0, (1, 1))],
     )
 }
 
@@ -487,6 +489,64 @@ def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str 
     figure.supxlabel(by, fontsize=12)
     figure.supylabel("mean absolute error (points)", fontsize=12)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9)
+    return figure
+
+
+def rank_points(means: pd.DataFrame, printed: float) -> plt.Figure:
+    """Mean rank correlation with its interval by estimator, a mark a data set (evaluators paper, Figure 4).
+
+    Parameters
+    ----------
+    means : DataFrame
+        dataset, estimator, mean, half_width.
+    printed : float
+        The largest that the paper names, drawn as a line.
+    """
+    names, sets = (list(means[c].unique()) for c in ("estimator", "dataset"))
+    figure, ax = plt.subplots(figsize=(5.6, 1.4 + 0.5 * len(names)))
+    for i, (dataset, part) in enumerate(means.groupby("dataset", sort=False)):
+        y = part["estimator"].map(names.index) + 0.18 * (i - (len(sets) - 1) / 2)
+        look = dict(color=COLOURS[i], marker=MARKERS[i], markersize=5, linestyle="none")
+        ax.errorbar(part["mean"], y, xerr=part["half_width"], label=dataset, **look)
+    ax.axvline(0, color="black", linewidth=1)
+    ax.axvline(printed, color="grey", linestyle="--", linewidth=1.2, label="largest in the paper")
+    ax.set(yticks=range(len(names)), yticklabels=names, xlabel="rank correlation with the oracle, mean over tasks")
+    ax.invert_yaxis()
+    ax.grid(axis="y", visible=False)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncols=2, fontsize=10)
+    return figure
+
+
+def shot_panels(curves: pd.DataFrame) -> plt.Figure:
+    """Means ± one standard error against shots, a row a data set (evaluators paper, Figures 5 and 8).
+
+    Parameters
+    ----------
+    curves : DataFrame
+        As `fslcore.selection.curves` gives it. With several numbers of ways these have the colours and rules the marks
+        and lines; else rules have the looks of all figures of errors.
+    """
+    sets, panels, ways, rules = (list(curves[c].unique()) for c in ("dataset", "panel", "ways", "rule"))
+    several = curves.groupby("dataset")["ways"].nunique().max() > 1
+    size = (6.4, 0.9 + 2.4 * len(sets))
+    figure, axes = plt.subplots(len(sets), len(panels), figsize=size, sharex=True, squeeze=False, layout="constrained")
+    shown = {}
+    for (dataset, panel, k, rule), part in curves.groupby(["dataset", "panel", "ways", "rule"], sort=False):
+        i = rules.index(rule)
+        if several:
+            look = dict(color=COLOURS[ways.index(k)], marker=["o", "x", "+"][i], linestyle=["-", "--", ":"][i])
+        else:
+            look = _LOOK.get(rule, dict(color="black", marker="o", linestyle="-"))
+        name = f"{k} ways, {rule}" if several else rule
+        ax = axes[sets.index(dataset), panels.index(panel)]
+        shown[name] = ax.errorbar(part["shots"], part["mean"], part["error"], markersize=5, linewidth=1.2, **look)
+        ax.set(xscale="log", ylabel=panel, title=dataset)
+        ax.xaxis.set_major_locator(FixedLocator(sorted(curves["shots"].unique())))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.tick_params(labelbottom=True)
+    figure.supxlabel("shots", fontsize=12)
+    figure.legend(shown.values(), shown, loc="outside upper center", ncols=2 if several else 3, fontsize=9)
     return figure
 
 

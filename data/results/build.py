@@ -46,7 +46,7 @@ def main() -> None:
         keep(name, images, model, learners.FineTune(model), tasks, only_stored, dict(sampling=sampling, **shape))
 
     # The chapter on estimators: MAML by the oracle, on fresh images, and on the re-splits of every estimator.
-    given = {p.name: p.default for p in notebooks.parameters("estimators")} | profile["estimators"]
+    given = parameters("estimators", profile)
     shape = {name: given[name] for name in ("ways", "shots", "queries", "seed")}
     methods = [evaluators.method(m) for m in given["methods"]]
     for (backbone, learner), dataset in product([m for m in methods if m[1] in learners.of_images], given["datasets"]):
@@ -59,6 +59,24 @@ def main() -> None:
         for name, tasks in splits.items():
             facts = dict(sampling="closed", estimator=name, **shape)
             keep(f"{dataset}.{backbone}.{name}", images, model, learners.make(learner, model), tasks, only_stored, facts)
+        if learner != "maml":
+            continue
+        if dataset == given["sweep_dataset"]:
+            for name in (estimators.ORACLE, "leave-one-out"):
+                facts = dict(sampling="closed", estimator=name, transductive=True, **shape)
+                released = learners.MAML(model, transductive=True)
+                keep(f"{dataset}.{backbone}.transductive.{name}", images, model, released, splits[name], only_stored, facts)
+        # The chapter on selection: other numbers of steps, on the same tasks.
+        for steps, name in product(parameters("selection", profile)["steps"], (estimators.ORACLE, evaluators.FRESH, "5-fold")):
+            run = learners.MAML(model, steps=steps)
+            if steps != learners.MAML(model).steps:
+                facts = dict(sampling="closed", estimator=name, steps=steps, **shape)
+                keep(f"{dataset}.{backbone}.{steps}-steps.{name}", images, model, run, splits[name], only_stored, facts)
+
+
+def parameters(chapter: str, profile: dict) -> dict:
+    """What the default build gives a chapter."""
+    return {p.name: p.default for p in notebooks.parameters(chapter)} | profile[chapter]
 
 
 def keep(name: str, images, model, learner, tasks, only_stored: bool, facts: dict) -> None:

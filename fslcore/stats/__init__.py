@@ -8,11 +8,13 @@ from .sizing import (
     compare_optima, fit_variance, moments, pilot, task_count,
 )
 from .planning import Plan, detectable, plan, power, smallest
+from .ranks import picked, rank_correlation
 from .targets import ThreeIntervals, three_intervals
 
 __all__ = [
     "CONCLUSION", "CommonOptimum", "Interval", "Moments", "OptimumRatio", "Pilot", "Plan", "ThreeIntervals",
     "VarianceFit", "VarianceModel", "best_queries", "closed_interval", "common_optimum", "compare",
     "compare_optima", "conclusions", "conformal_quantile", "detectable", "fit_variance", "moments", "open_interval",
-    "paired_interval", "pilot", "plan", "power", "smallest", "task_count", "three_intervals",
+    "paired_interval", "picked", "pilot", "plan", "power", "rank_correlation", "smallest", "task_count",
+    "three_intervals",
 ]

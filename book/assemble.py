@@ -179,7 +179,7 @@ def gather(root, build, site):
         shutil.copy(page, site / page.name)
     shutil.copy(root / "book" / "references.bib", site)
     shutil.copytree(root / "book" / "_static", site / "_static")
-    for notebook in sorted((build / "notebooks").glob("*.ipynb")):
+    for notebook in sorted((build / "notebooks").glob("[!.]*.ipynb")):
         if (site / f"{notebook.stem}.md").exists():
             raise SiteError(f"{notebook.stem} is both a prose page and a notebook; rename one")
         clean_notebook(notebook, site / notebook.name)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import torch
 from scipy.special import ndtr
-from scipy.stats import binomtest, rankdata
+from scipy.stats import binomtest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, RidgeCV
@@ -440,17 +440,8 @@ def selection(truth: np.ndarray, estimates: dict[str, np.ndarray]) -> tuple[pd.D
         Spearman's rank correlation of estimates and truth over the methods (0 where either ranks all
         equal), and the accuracy of the method with the largest estimate (mean of those that tie).
     """
-    def ranks(x: np.ndarray) -> np.ndarray:
-        r = rankdata(x, axis=1)
-        return r - r.mean(axis=1, keepdims=True)
-
-    right, correlation, accuracy = ranks(truth), {}, {}
-    for name, values in estimates.items():
-        mine = ranks(values)
-        scale = np.sqrt((mine**2).sum(axis=1) * (right**2).sum(axis=1))
-        correlation[name] = (mine * right).sum(axis=1) / np.where(scale > 0, scale, 1)
-        best = values == values.max(axis=1, keepdims=True)
-        accuracy[name] = (truth * best).sum(axis=1) / best.sum(axis=1)
+    correlation = {n: np.nan_to_num(stats.rank_correlation(e, truth)) for n, e in estimates.items()}
+    accuracy = {n: stats.picked(e, truth) for n, e in estimates.items()}
     return pd.DataFrame(correlation), pd.DataFrame(accuracy)
 
 

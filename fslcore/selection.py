@@ -30,8 +30,8 @@ ALWAYS = "best on average"
 ANY = "at random"
 DEFAULT = "default"
 TUNED = "5-fold"
-RANKED = (*ESTIMATORS, FRESH)
 LEARNERS = "5 learners"  # the paper's
+JUDGES = (*ESTIMATORS, FRESH)
 DIGITS = 6  # printed means have two decimals
 EVEN = "even folds"  # with equally many images of each class; not in the paper
 
@@ -76,7 +76,7 @@ def _grids(table: pd.DataFrame, names: Sequence[str]):
 
 
 def ranks(
-    table: pd.DataFrame, names: Sequence[str] = RANKED, of: str = "learners", empty: float = 0.0,
+    table: pd.DataFrame, names: Sequence[str] = JUDGES, of: str = "learners", empty: float = 0.0,
 ) -> pd.DataFrame:
     """Figure 4: Spearman's rank correlation of each estimator with the oracle over the candidates, task by task.
 
@@ -105,7 +105,7 @@ def ranks(
     return pd.concat(tables, ignore_index=True)
 
 
-def undefined(table: pd.DataFrame, names: Sequence[str] = RANKED) -> pd.DataFrame:
+def undefined(table: pd.DataFrame, names: Sequence[str] = JUDGES) -> pd.DataFrame:
     """How many tasks (percent) have no rank correlation, and its mean over the others, by dataset and estimator."""
     found = ranks(table, names, empty=np.nan).set_index("dataset")[list(names)]
     found.columns.name = "estimator"

@@ -98,7 +98,7 @@ def test_finetuning_goes_on_from_the_blocks_that_were_kept(monkeypatch):
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (("clipart", "glyph-conv", "svm", "closed"), "learner = svm; ncc, lr, ft"),
+    (("clipart", "glyph-conv", "svm", "closed"), "learner = svm; ncc, lr, cosine"),
     (("clipart", "glyph-conv", "ncc", "opened"), "sampling = opened; closed and open"),
     (("clipart", "none", "ncc", "closed"), "backbone = none"),
     (("photos", "glyph-conv", "ncc", "closed"), "dataset = photos"),

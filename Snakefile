@@ -23,6 +23,8 @@ RESULTS = expand("_build/results/{pair}.parquet", pair=PAIRS)
 # What `fslcore fetch` has put into the cache, if anything: a reason to run the chapters that read it.
 RELEASED = sorted(str(p) for p in Path(os.environ.get("FSLCORE_CACHE", "_build/cache"), "oops-benchmark").rglob("*.pt"))
 
+BEFORE = {"pilot": "sizing-tasks", "selection": "estimators"}
+
 
 rule all:
     input:
@@ -50,8 +52,8 @@ rule notebook:
         data=DATA,
         released=lambda wildcards: RELEASED if wildcards.name in {"benchmark", "oops-audit"} else [],
         results=lambda wildcards: RESULTS if "datasets" in SETTINGS.get(wildcards.name, {}) else [],
-        # the pilot chapter finds in the cache what the chapter before it has evaluated
-        before=lambda wildcards: "_build/notebooks/sizing-tasks.ipynb" if wildcards.name == "pilot" else [],
+        # these chapters find in the cache what the chapter before them has evaluated
+        before=lambda wildcards: [f"_build/notebooks/{BEFORE[wildcards.name]}.ipynb"] if wildcards.name in BEFORE else [],
     output:
         "_build/notebooks/{name}.ipynb",
     params:

@@ -412,7 +412,7 @@ def _average_drops(said: str, e: Evidence):
 @CHECKS
 def _rho_bounds(said: str, e: Evidence):
     reverse = scipy_stats.spearmanr([1, 2, 3], [3, 2, 1]).statistic
-    return f"{reverse:.0f} for opposite orders", reverse >= float(said)
+    return f"−{-reverse:.0f} for opposite orders", reverse >= float(said)
 
 
 @CHECKS

@@ -23,8 +23,8 @@ from .paths import DATA
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "FRESH", "against", "biases", "by_folds", "by_shots", "by_ways", "collect", "curve", "differences", "errors", "far",
-    "findings", "maes", "means", "method", "parts", "printed", "title", "wide",
+    "FRESH", "against", "biases", "by_folds", "by_normalisation", "by_shots", "by_ways", "collect", "curve", "differences", "draw",
+    "errors", "far", "findings", "maes", "means", "method", "parts", "printed", "title", "wide",
 ]
 
 FRESH = "fresh"
@@ -94,15 +94,10 @@ def collect(
     InputError
         What `method`, the loaders, samplers and estimators raise.
     """
-    shots, queries = (np.broadcast_to(n, ways) for n in (shots, queries))
     tables = []
     for dataset in sets:
         source = evaluate.load_source(dataset)
-        labels = source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
-        drawn = sample_closed(
-            labels, tasks=tasks, ways=ways, shots=shots, queries=queries + shots, seed=seed, skip_small_classes=True
-        )
-        asked, fresh = _cut(drawn, queries)
+        asked, fresh = draw(source, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
         for name in methods:
             backbone, learner = method(name)
             model = None if isinstance(source, Bank) else evaluate.load_backbone(backbone)
@@ -122,13 +117,45 @@ def collect(
     return pd.concat(tables, ignore_index=True)
 
 
-def _cut(tasks: Tasks, queries: np.ndarray) -> tuple[Tasks, Tasks]:
-    """The same tasks with the first Q queries of each class, and with the others."""
-    label = tasks.query_label[0]  # alike in all tasks, class by class
+def draw(
+    source: datasets.Images | Bank, *, ways: int, shots: int | Sequence[int], queries: int | Sequence[int], tasks: int,
+    seed: int,
+) -> tuple[Tasks, Tasks]:
+    """The tasks of `collect`: with the queries of the oracle, and the same with the fresh test set."""
+    shots, queries = (np.broadcast_to(n, ways) for n in (shots, queries))
+    labels = source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
+    drawn = sample_closed(
+        labels, tasks=tasks, ways=ways, shots=shots, queries=queries + shots, seed=seed, skip_small_classes=True
+    )
+    label = drawn.query_label[0]  # alike in all tasks, class by class
     number = np.arange(len(label)) - np.searchsorted(label, label)
     first = number < queries[label]
-    both = ((tasks.query[:, part], tasks.query_label[:, part]) for part in (first, ~first))
-    return tuple(Tasks(tasks.support, tasks.support_label, *query, tasks.ways, tasks.sampler) for query in both)
+    both = ((drawn.query[:, part], drawn.query_label[:, part]) for part in (first, ~first))
+    return tuple(Tasks(drawn.support, drawn.support_label, *query, ways, drawn.sampler) for query in both)
+
+
+def by_normalisation(
+    dataset: str, backbone: str, *, ways: int = 5, shots: int = 5, queries: int = 15, tasks: int = 600,
+    image_tasks: int = 100, seed: int = 0, stored: bool = False, level: float = 0.95,
+) -> pd.DataFrame | None:
+    """MAML with the batch statistics of the support, and of the queries as released code has it.
+
+    Returns
+    -------
+    DataFrame or None
+        By statistics: mean accuracy by the oracle and by leave-one-out, with closed intervals, as text. None if results
+        are not kept and ``stored``.
+    """
+    source, model = evaluate.load_source(dataset), evaluate.load_backbone(backbone)
+    asked, _ = draw(source, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
+    rows = {}
+    for name, transductive in (("the support", False), ("the queries", True)):
+        learner = learners.MAML(model, transductive=transductive)
+        found = estimators.run(source, model, learner, asked[:image_tasks], [ORACLE, "leave-one-out"], stored=stored)
+        if found is None:
+            return None
+        rows[name] = {column: str(stats.closed_interval(100 * found[column], level)) for column in found}
+    return pd.DataFrame(rows).T.rename_axis("statistics of")
 
 
 def by_shots(dataset: str, methods: Sequence[str], shots: Sequence[int], **options) -> pd.DataFrame:
@@ -240,7 +267,7 @@ def _paired(table: pd.DataFrame, names: Sequence[str], pair, level: float) -> pd
 
 
 def differences(table: pd.DataFrame) -> pd.DataFrame:
-    """`biases` or `against` as a page shows them: 'mean ± half-width', a column an estimator, an asterisk by verdict."""
+    """`biases` or `against` as a page shows them: 'mean ± half-width', a column an estimator; * by verdict."""
     mark = np.where(table["verdict"] != 0, "\u00a0*", "\u00a0\u2007")  # of equal width
     number = table["mean"].map("{:+.1f}".format).str.replace("-", "−")
     return _laid_out(table, number + " ± " + table["half_width"].map("{:.1f}".format) + mark)

@@ -15,10 +15,10 @@ from .datasets import Images
 from .stats import Interval, power
 
 __all__ = [
-    "accuracy_panels", "conclusive_bars", "coverage", "crossover", "error_boxes", "error_curves", "estimates",
-    "gap_bars", "groups", "image_grid", "implied_correlations", "interval_stack", "optima", "paired_scatter",
-    "power_curves", "query_panels", "ratio_bars", "spread_ratios", "style", "three_stacks", "variance_curve",
-    "variance_panels",
+    "accuracy_panels", "assessment", "conclusive_bars", "coverage", "crossover", "error_boxes", "error_curves",
+    "estimate_scatter", "estimates", "gap_bars", "groups", "image_grid", "implied_correlations", "interval_stack",
+    "optima", "paired_scatter", "power_curves", "query_panels", "ratio_bars", "spread_ratios", "style",
+    "task_intervals", "three_stacks", "variance_curve", "variance_panels",
 ]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
@@ -207,6 +207,64 @@ def power_curves(degrees: list[float], level: float) -> plt.Figure:
     ax.axhline(80, color="grey", linewidth=1)
     ax.set(xlabel="true difference (standard errors)", ylabel="power (%)", ylim=(0, 101), xlim=(0, 6))
     ax.legend(loc="lower right")
+
+
+def assessment(table: pd.DataFrame) -> plt.Figure:
+    """Estimated accuracy of each method with its interval, and the 5-fold estimate (`fslcore.assess.assess`)."""
+    figure, ax = plt.subplots(figsize=(6.4, 1.4 + 0.5 * len(table)))
+    at = np.arange(len(table))
+    ax.hlines(at, 100 * table["low"], 100 * table["high"], color=COLOURS[0], linewidth=3, label="interval")
+    ax.plot(100 * table["estimate"], at, "o", color=COLOURS[0], markersize=8, label="informed estimate")
+    ax.plot(100 * table["5-fold"], at, "x", color="black", markersize=8, mew=2, label="5-fold")
+    ax.set_yticks(at, table["backbone"] + "\n" + table["learner"], fontsize=10)
+    ax.set(xlim=(0, 100), ylim=(len(table) - 0.5, -0.5), xlabel="accuracy (%)")
+    ax.grid(axis="y", visible=False)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncols=3, fontsize=10, columnspacing=1)
+    return figure
+
+
+def estimate_scatter(table: pd.DataFrame, estimators: list[str]) -> plt.Figure:
+    """Accuracy on the query against its estimates, a panel an estimator.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A row a task: accuracy and a column an estimator, shares.
+    """
+    figure, axes = plt.subplots(1, len(estimators), figsize=(6.8, 3.8), sharex=True, sharey=True)
+    # 5-fold gives multiples of 1/25 and the query of 1/75: jitter, or points hide each other.
+    noise = np.random.default_rng(0).uniform(-1, 1, (2, len(table)))
+    truth = 100 * table["accuracy"] + 0.6 * noise[0]
+    for ax, name in zip(axes, estimators):
+        error = 100 * (table[name] - table["accuracy"]).abs().mean()
+        guess = 100 * table[name] + 1.5 * noise[1] * (name in ("5-fold", "hold-out"))
+        ax.scatter(guess, truth, s=5, alpha=0.25, color=COLOURS[0])
+        ax.plot([0, 100], [0, 100], color="black", linewidth=1)
+        ax.set(title=f"{name}: off by {error:.1f} points", xlabel="estimate (%)")
+        ax.set(xlim=(0, 102), ylim=(0, 102), aspect="equal")
+    axes[0].set_ylabel("accuracy on the query (%)")
+    return figure
+
+
+def task_intervals(table: pd.DataFrame) -> plt.Figure:
+    """Intervals of single tasks in order of their middle, with the accuracy on the query.
+
+    Parameters
+    ----------
+    table : DataFrame
+        low, high and truth, a row a task, shares.
+    """
+    table = table.assign(middle=(table["low"] + table["high"]) / 2).sort_values("middle", ignore_index=True)
+    inside = (table["low"] <= table["truth"]) & (table["truth"] <= table["high"])
+    figure, ax = plt.subplots(figsize=(6.8, 3.8))
+    ends = 100 * table["low"], 100 * table["high"]
+    ax.vlines(table.index, *ends, color=COLOURS[0], alpha=0.5, linewidth=3, label="interval")
+    for mine, mark, size, colour, name in ((inside, "o", 5, "black", "accuracy"), (~inside, "X", 8, COLOURS[3], "outside")):
+        ax.plot(table.index[mine], 100 * table["truth"][mine], mark, color=colour, markersize=size, label=name)
+    ax.set(xlabel="task, by estimate", ylabel="accuracy (%)", ylim=(0, 102))
+    ax.set_title(f"{inside.sum()} of {len(table)} inside")
+    ax.legend(loc="lower right", ncols=3, fontsize=10)
+    return figure
 
 
 def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
@@ -415,16 +473,17 @@ def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str 
             if part[by].isna().all():
                 ax.axhline(part["mae"].iloc[0], color=look["color"], linestyle=look["linestyle"], label=estimator)
             else:
+                part = part.sort_values(by)
                 ax.errorbar(part[by], part["mae"], part["error"], markersize=4, linewidth=1.2, label=estimator, **look)
         ax.set_title(name)
         for letter, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
             if letter in log:
                 ax.set(**{f"{letter}scale": "log"})
                 _plain_ticks(axis, (1, 2, 3, 5))
-        if "y" not in log:
-            ax.set_ylim(0, None)
         if "x" not in log:
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if "y" not in log:
+        axes[0, 0].set_ylim(0, 1.05 * (curve["mae"] + curve["error"]).max())
     for ax in axes.flat[len(titles) :]:
         ax.set_visible(False)
     figure.supxlabel(by, fontsize=12)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -13,15 +15,16 @@ from .datasets import Images
 from .stats import Interval, power
 
 __all__ = [
-    "assessment", "conclusive_bars", "coverage", "crossover", "error_boxes", "error_curves", "estimate_scatter",
-    "estimates", "groups", "image_grid", "implied_correlations", "interval_stack", "optima", "paired_scatter",
-    "power_curves", "query_panels", "rank_points", "ratio_bars", "shot_panels", "style", "task_intervals",
-    "three_stacks", "variance_curve", "variance_panels",
+    "accuracy_panels", "assessment", "conclusive_bars", "coverage", "crossover", "error_boxes",
+    "error_curves", "estimate_scatter", "estimates", "gap_bars", "groups", "image_grid",
+    "implied_correlations", "interval_stack", "optima", "paired_scatter", "power_curves", "query_panels",
+    "rank_points", "ratio_bars", "shot_panels", "spread_ratios", "style", "task_intervals", "three_stacks",
+    "variance_curve", "variance_panels",
 ]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
 COLOURS = sns.color_palette("colorblind")
-MARKERS = ["o", "s", "^", "D", "v", "P"]
+MARKERS = ["o", "s", "^", "D", "v", "P", "X", "<", ">", "*"]
 
 
 def style() -> None:
@@ -572,6 +575,74 @@ def implied_correlations(cells: pd.DataFrame) -> plt.Figure:
     axes[-1].set(xlabel="implied correlation of estimate and oracle over episodes", xlim=(t.min() - 0.1, t.max() + 0.1))
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    return figure
+
+
+def gap_bars(gaps: pd.Series, xlabel: str = "gap, wAcc-R less wAcc-A (points)") -> plt.Figure:
+    """Gap of each learner by number of shots, a panel a data set (FewSTAB, Figure 4).
+
+    Parameters
+    ----------
+    gaps : Series
+        By dataset, shots and learner.
+    """
+    sets, shots, learners = (list(gaps.index.unique(level)) for level in ("dataset", "shots", "learner"))
+    size = (5.6, (0.3 * len(learners) + 0.6) * len(sets) + 0.8)
+    figure, axes = plt.subplots(len(sets), 1, figsize=size, sharex=True, squeeze=False, layout="constrained")
+    height = 0.8 / len(shots)
+    for ax, name in zip(axes[:, 0], sets):
+        for i, (s, hatch) in enumerate(zip(shots, ["", "//", ".."])):
+            rows = np.arange(len(learners)) + height * (i - (len(shots) - 1) / 2)
+            style = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=f"{s} shot{'s' * (s > 1)}")
+            ax.barh(rows, gaps.xs((name, s), level=["dataset", "shots"]).reindex(learners), height, **style)
+        ax.set(title=name, yticks=range(len(learners)), yticklabels=learners, ylim=(len(learners) - 0.5, -0.5))
+        ax.grid(axis="y", visible=False)
+    axes[-1, 0].set_xlabel(xlabel)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(shots))
+    return figure
+
+
+def accuracy_panels(table: pd.DataFrame) -> plt.Figure:
+    """wAcc-A against Acc, a mark a learner, a panel a data set and number of shots (FewSTAB, Figures 5 and S1).
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns acc and wacc-a by dataset, shots and learner, in percent. Up to ten learners.
+    """
+    sets, shots, learners = (list(table.index.unique(level)) for level in ("dataset", "shots", "learner"))
+    size = (3.1 * len(shots) + 0.2, 2.6 * len(sets) + 1.1)
+    figure, axes = plt.subplots(len(sets), len(shots), figsize=size, squeeze=False, layout="constrained")
+    for (i, name), (j, s) in product(enumerate(sets), enumerate(shots)):
+        ax = axes[i, j]
+        for learner, colour, marker in zip(learners, COLOURS, MARKERS):
+            at = table.loc[(name, s, learner), ["acc", "wacc-a"]]
+            ax.scatter(*at, color=colour, marker=marker, s=55, label=learner)
+        ax.set_title(f"{name}, {s} shot{'s' * (s > 1)}", fontsize=11)
+        ax.set(xlabel="Acc (%)" if i == len(sets) - 1 else "", ylabel="wAcc-A (%)" if j == 0 else "")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
+    return figure
+
+
+def spread_ratios(spread: pd.DataFrame) -> plt.Figure:
+    """Spread of the worst-class accuracy, in units of what chance alone leaves, by learner.
+
+    Parameters
+    ----------
+    spread : DataFrame
+        Column ratio by dataset, shots, learner and metric, as `fslcore.audit.fewstab.Evidence.spread`.
+    """
+    sets, learners = (list(spread.index.unique(level)) for level in ("dataset", "learner"))
+    figure, ax = plt.subplots(figsize=(5.8, 0.42 * len(learners) + 1.5), layout="constrained")
+    ax.axvline(1, color="black", linewidth=1)
+    for k, name in enumerate(sets):
+        of = spread["ratio"].xs(name, level="dataset")
+        at = np.array([learners.index(m) for m in of.index.get_level_values("learner")])
+        rows = at + 0.2 * (k - (len(sets) - 1) / 2)
+        ax.scatter(of, rows, marker=MARKERS[k], color=COLOURS[k], s=30, alpha=0.8, label=name)
+    ax.set(yticks=range(len(learners)), yticklabels=learners, ylim=(len(learners) - 0.5, -0.5),
+           xlabel="spread over tasks / spread with equal classes (ratio)", xlim=(0, None))
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=len(sets))
     return figure
 
 

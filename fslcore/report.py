@@ -17,12 +17,14 @@ __all__ = [
     "against_printed", "claims", "collect", "conclusive_counts", "correlations", "corrected_counts", "counts_by_size",
     "counts_table", "difference_table", "figure_6", "finetuning_pairs", "finetuning_table", "finetuning_verdicts",
     "grid_table", "intervals", "label", "mean_gaps", "methods", "pair_table", "paired_differences", "papers_methods",
-    "printed", "printed_pairs", "side_by_side", "task_counts", "verdict_counts", "wide", "width_ratios",
+    "printed", "printed_pairs", "rank_correlations", "side_by_side", "task_counts", "verdict_counts", "wide",
+    "width_ratios",
 ]
 
 LEARNERS = {
     "ncc": "NCC", "lr": "LR", "ft": "FT", "matchingnet": "MatchingNet", "cosine": "cosine", "protonet": "ProtoNet",
-    "r2d2": "R2D2", "maml": "MAML",
+    "r2d2": "R2D2", "maml": "MAML", "anil": "ANIL", "leo": "LEO", "boil": "BOIL", "dn4": "DN4", "can": "CAN",
+    "renet": "RENet", "baseline++": "Baseline++", "rfs": "RFS",
 }
 
 
@@ -85,8 +87,14 @@ def intervals(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     return table.sort_values("n_images", kind="stable", ignore_index=True)
 
 
-def printed(table: int, paper: str = "oops") -> pd.DataFrame:
-    """A table of a paper (``oops``, ``evaluators``), as transcribed in ``data/published``; symbols as text."""
+def printed(table: int | str, paper: str = "oops") -> pd.DataFrame:
+    """A table of a paper (``oops``, ``evaluators``, ``fewstab``) as transcribed in ``data/published``; symbols as text.
+
+    Parameters
+    ----------
+    table : int or str
+        3 or 'S7', say.
+    """
     path = DATA / "published" / f"{paper}_table{table}.csv"
     return pd.read_csv(path, dtype={"closed": str, "open": str, "paired": str})
 
@@ -287,8 +295,22 @@ def counts_table(live: pd.DataFrame, released: pd.DataFrame | None) -> pd.DataFr
 
 
 def claims(paper: str = "oops") -> pd.DataFrame:
-    """What a paper (``oops``, ``evaluators``) says in its prose, by id: section, claim, value and unit, all as text."""
+    """What a paper (as for `printed`) says in its prose, by id: section, claim, value and unit, all as text."""
     return pd.read_csv(DATA / "published" / f"{paper}_claims.csv", dtype=str, keep_default_na=False).set_index("id")
+
+
+def rank_correlations(table: pd.DataFrame, a: str, b: str) -> pd.Series:
+    """Spearman's rank correlation over learners of two columns, in each setting.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A row a learner, indexed by the setting's levels and, the last, learner.
+    a, b : str
+        Columns.
+    """
+    settings = table.groupby(level=table.index.names[:-1])
+    return settings.apply(lambda t: t[a].corr(t[b], method="spearman")).rename("correlation")
 
 
 def finetuning_pairs(results: pd.DataFrame) -> list[tuple[tuple[str, str], tuple[str, str]]]:

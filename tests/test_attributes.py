@@ -248,6 +248,9 @@ def test_attributes_of_a_data_set(tmp_path, monkeypatch):
     assert {"bird", "animal"} <= set(attributes.of(few).names)
     seen = attributes.of(few, "pixels")
     assert {"ground: white", "colour: black"} <= set(seen.names) and len(seen) == 40
+    table = attributes.describe_table([few])
+    assert table.index.tolist() == [("few", "captions"), ("few", "pixels")] and (table["images"] == 40).all()
+    assert table.loc[("few", "pixels"), "attributes"] == len(seen.names)
     monkeypatch.setattr(pixels, "look", None)
     assert (attributes.of(few, "pixels").has == seen.has).all()  # from the cache
     with pytest.raises(InputError, match="source = blip; captions, pixels and a .csv"):

@@ -145,7 +145,7 @@ def from_facts(facts: pd.DataFrame) -> Attributes:
     ----------
     facts : DataFrame
         A row an image, such as ``images.facts[["ink", "ground"]]``. A cell may hold several values,
-        separated by ``; `` (as the keywords of clipart are); an empty one gives no attribute.
+        separated by "; " (as the keywords of clipart are); an empty one gives no attribute.
     """
     return from_words(
         [f"{column}: {value}" for column, cell in zip(facts, row) for value in str(cell).split("; ") if value]

@@ -66,7 +66,7 @@ def look(images: np.ndarray) -> pd.DataFrame:
     -------
     DataFrame
         A row an image, all of it text. ``light``: bright, dark or empty, of the object; ``form``: solid
-        or hollow; ``colour``: of the object, one to three `COLOURS` separated by ``; ``, the most frequent
+        or hollow; ``colour``: of the object, one to three `COLOURS` separated by "; ", the most frequent
         first; ``texture``: plain or textured, and ``ground``: one of `COLOURS`, of the ground. The first
         three are empty where no object was found.
     """

@@ -19,7 +19,7 @@ import numpy as np
 from .errors import InputError
 from .paths import replace_file
 
-__all__ = ["Tasks", "sample_closed", "sample_open"]
+__all__ = ["Tasks", "sample_all", "sample_closed", "sample_open"]
 
 PAD = -1
 
@@ -233,6 +233,42 @@ def sample_open(
     first = start[rows[..., 0]] + rows[..., 1]
     picks = [order[first[:, k, None] + np.arange(need[k])] for k in range(ways)]
     return _assemble(picks, shots, queries, _description("open", ways, shots, queries, seed, max_tasks=max_tasks))
+
+
+def sample_all(labels: np.ndarray, *, shots: int, tasks: int, seed: int = 0) -> Tasks:
+    """Tasks of all classes, tested on all images that are not in the support (as CLIP was on few shots).
+
+    Parameters
+    ----------
+    labels : (N,) integers or strings
+        The class of each image; each class needs S + 1.
+    shots : int
+        Images a class in the support, S. Task t with fewer shots has part of the same support.
+    tasks : int
+        T, at least 1. The first t are the same whatever T is.
+    seed : int
+        Same seed, same tasks.
+
+    Raises
+    ------
+    InputError
+        Fewer than 2 classes, a class with S images or fewer, fewer than 1 task.
+    """
+    if tasks < 1:
+        raise InputError(f"tasks = {tasks}; at least 1 is needed")
+    ways = len(np.unique(labels))
+    take = _per_class("shots", shots, ways)
+    order, start, size = _by_class(labels, ways, take, np.ones_like(take), skip_small_classes=False)
+    (rng,) = _streams(seed, 1)
+    label = np.repeat(np.arange(ways), size)
+    first = np.arange(len(order)) - start[label] < take[label]
+    shuffled = []
+    for _ in range(tasks):
+        within = np.lexsort((rng.random(len(order)), label))  # class by class, in random order
+        shuffled.append(order[within])
+    images, label = np.array(shuffled), np.tile(label, (tasks, 1))
+    made = {"sampling": "all classes", "ways": ways, "shots": int(take[0]), "seed": seed, "tasks": tasks}
+    return Tasks(images[:, first], label[:, first], images[:, ~first], label[:, ~first], ways, made)
 
 
 def _streams(seed: int, n: int) -> list[np.random.Generator]:

@@ -11,7 +11,7 @@ from fslcore.errors import InputError
 from fslcore.paths import DATA
 from fslcore.tasks import sample_closed, sample_open
 
-SHIPPED = sorted((DATA / "results").glob("*.npz"))
+SHIPPED = sorted((DATA / "results").glob("*.ft.*.npz"))
 
 
 @pytest.fixture

@@ -27,8 +27,10 @@ of_images = {learner.name: learner for learner in (FineTune, MAML)}  # they trai
 names = (*of_features, *of_images)
 
 
-def make(name: str, backbone: Backbone | None = None):
+def make(name: str, backbone: Backbone | None = None, **settings):
     """A learner by name, with what was trained with the backbone beside its network (the λ of R2D2, say).
+
+    ``settings`` are arguments of its class, such as ``C`` of `LogisticRegression`.
 
     Raises
     ------
@@ -38,10 +40,10 @@ def make(name: str, backbone: Backbone | None = None):
     if name in of_images:
         if backbone is None:
             raise InputError(f"learner = {name}; precomputed features allow {', '.join(of_features)}")
-        return of_images[name](backbone)
+        return of_images[name](backbone, **settings)
     if name not in of_features:
         raise InputError(f"learner = {name}; {', '.join(names)} are allowed")
-    learner = of_features[name]()
+    learner = of_features[name](**settings)
     if backbone is not None and backbone.name.endswith(f"-{name}") and backbone.head:
         learner.load_state_dict(backbone.head)
     return learner

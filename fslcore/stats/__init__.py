@@ -1,17 +1,20 @@
 """Statistics of few-shot accuracy: arrays in, result objects out. Needs NumPy and SciPy only."""
 
 from .compare import CONCLUSION, compare, conclusions
+from .conformal import conformal_quantile
 from .intervals import Interval, closed_interval, open_interval, paired_interval
 from .sizing import (
     CommonOptimum, Moments, OptimumRatio, Pilot, VarianceFit, VarianceModel, best_queries, common_optimum,
     compare_optima, fit_variance, moments, pilot, task_count,
 )
 from .planning import Plan, detectable, plan, power, smallest
+from .ranks import picked, rank_correlation
 from .targets import ThreeIntervals, three_intervals
 
 __all__ = [
     "CONCLUSION", "CommonOptimum", "Interval", "Moments", "OptimumRatio", "Pilot", "Plan", "ThreeIntervals",
     "VarianceFit", "VarianceModel", "best_queries", "closed_interval", "common_optimum", "compare",
-    "compare_optima", "conclusions", "detectable", "fit_variance", "moments", "open_interval",
-    "paired_interval", "pilot", "plan", "power", "smallest", "task_count", "three_intervals",
+    "compare_optima", "conclusions", "conformal_quantile", "detectable", "fit_variance", "moments", "open_interval",
+    "paired_interval", "picked", "pilot", "plan", "power", "rank_correlation", "smallest", "task_count",
+    "three_intervals",
 ]

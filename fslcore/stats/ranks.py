@@ -1,0 +1,83 @@
+"""How well estimates rank M candidates, and what the one they put first is worth, task by task."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import rankdata
+
+from ..errors import InputError
+
+__all__ = ["picked", "rank_correlation"]
+
+DIGITS = 9  # values that differ by less are equal: sums of shares are rounded
+
+
+def rank_correlation(a: ArrayLike, b: ArrayLike) -> np.ndarray:
+    """Spearman's rank correlation of every row of a with that row of b; ties share their mean rank.
+
+    Parameters
+    ----------
+    a, b : (T, M) array_like
+        Two values of each of M candidates on each of T tasks, in any unit.
+
+    Returns
+    -------
+    (T,) array
+        -1 to 1; NaN where a row of a or b is constant, as nothing is ranked there.
+
+    Raises
+    ------
+    InputError
+        Other or different shapes, NaN or infinity.
+    """
+    ranks = [rankdata(np.round(x, DIGITS), axis=1) for x in _grids(a, b)]
+    x, y = (r - r.mean(axis=1, keepdims=True) for r in ranks)
+    with np.errstate(invalid="ignore"):
+        return (x * y).sum(axis=1) / np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
+
+
+def picked(estimate: ArrayLike, value: ArrayLike, default: int | None = None) -> np.ndarray:
+    """The value of the candidate with the largest estimate, row by row.
+
+    Candidates that tie for the first place are taken in equal shares, which is the expectation of a
+    draw among them; so nothing is random.
+
+    Parameters
+    ----------
+    estimate, value : (T, M) array_like
+        What one chooses by, and what the choice is worth.
+    default : int, optional
+        A candidate that is taken alone wherever it ties for the first place: one does not leave it
+        without a reason.
+
+    Returns
+    -------
+    (T,) array
+        In the unit of ``value``.
+
+    Raises
+    ------
+    InputError
+        As for `rank_correlation`; ``default`` is no candidate.
+    """
+    estimate, value = _grids(estimate, value)
+    estimate = np.round(estimate, DIGITS)
+    first = estimate == estimate.max(axis=1, keepdims=True)
+    if default is not None:
+        if not 0 <= default < first.shape[1]:
+            raise InputError(f"default = {default}; a candidate, 0 to {first.shape[1] - 1}, is allowed")
+        stays = first[:, default]
+        first[stays] = np.arange(first.shape[1]) == default
+    return (first * value).sum(axis=1) / first.sum(axis=1)
+
+
+def _grids(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    a, b = (np.asarray(x, dtype=float) for x in (a, b))
+    if a.ndim != 2 or a.shape != b.shape or a.shape[1] < 2:
+        raise InputError(
+            f"shapes {a.shape} and {b.shape}; both (tasks, candidates) with 2 candidates or more are needed"
+        )
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise InputError("estimates or values are NaN or infinite; every candidate needs one on every task")
+    return a, b

@@ -1,0 +1,244 @@
+"""Choosing by estimates: ranks and picks against loops and SciPy, tables against worlds of known best choice."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import spearmanr
+
+from fslcore import datasets, evaluators, plots, selection, stats
+from fslcore.errors import InputError
+from fslcore.estimators import ESTIMATORS
+from fslcore.evaluators import FRESH, HALVES
+from fslcore.selection import ALWAYS, ANY, DEFAULT, EVEN, TUNED
+from fslcore.tasks import sample_all, sample_closed
+
+few_values = st.integers(1, 6).flatmap(
+    lambda t: st.integers(2, 5).flatmap(
+        lambda m: st.tuples(*(arrays(float, (t, m), elements=st.sampled_from([0, 0.2, 0.4, 1.0])) for _ in range(2)))
+    )
+)
+
+
+@given(few_values)
+def test_rank_correlation_is_scipys(both):
+    a, b = both
+    found = stats.rank_correlation(a, b)
+    for x, y, r in zip(a, b, found):
+        if len(set(x)) == 1 or len(set(y)) == 1:
+            assert np.isnan(r)
+        else:
+            assert r == pytest.approx(spearmanr(x, y).statistic)
+
+
+@given(few_values)
+def test_picked_is_the_mean_over_those_that_tie(both):
+    estimate, value = both
+    found = stats.picked(estimate, value)
+    for x, y, z in zip(estimate, value, found):
+        assert z == pytest.approx(np.mean([v for e, v in zip(x, y) if e == max(x)]))
+    kept = stats.picked(estimate, value, default=0)
+    first = estimate[:, 0] == estimate.max(axis=1)
+    assert (kept[first] == value[first, 0]).all() and kept[~first] == pytest.approx(found[~first])
+    assert stats.picked(value, value) == pytest.approx(value.max(axis=1))
+
+
+def test_sums_that_differ_by_rounding_tie():
+    a = np.array([[0.1 + 0.2, 0.3, 0.1]])
+    assert a[0, 0] != a[0, 1]
+    assert stats.picked(a, [[1.0, 2.0, 9.0]]) == 1.5
+    assert stats.rank_correlation(a, [[1.0, 1.0, 0.0]]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: stats.picked([[1, 2]], [[1, 2, 3]]), r"shapes \(1, 2\) and \(1, 3\); both \(tasks, candidates\)"),
+    (lambda: stats.rank_correlation([[1.0], [2.0]], [[1.0], [2.0]]), "with 2 candidates or more"),
+    (lambda: stats.picked([[1.0, np.nan]], [[1.0, 2.0]]), "NaN or infinite"),
+    (lambda: stats.picked([[1.0, 2.0]], [[1.0, 2.0]], default=2), "default = 2; a candidate, 0 to 1"),
+    (lambda: sample_all([0, 0, 1], shots=1, tasks=1), "class 1 has 1 images"),
+    (lambda: sample_all([0, 0, 1, 1], shots=1, tasks=0), "tasks = 0; at least 1"),
+    (lambda: selection.ranks(world(candidates=1)), "d: m0 alone; at least 2 candidates"),
+    (lambda: selection.picks(world(), default="C = 9"), "default = C = 9; m0, m1, m2, m3 are the candidates"),
+])
+def test_bad_input(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def world(tasks=2000, candidates=4, lead=0.0, spread=0.0, seed=0, dataset="d"):
+    """Candidates near 70 %; the first is ``lead`` points better, tasks move each by ``spread`` points."""
+    rng = np.random.default_rng(seed)
+    truth = 0.7 + rng.normal(size=(tasks, candidates)) * spread / 100
+    truth[:, 0] += lead / 100
+    truth = truth.clip(0, 1)
+    tables = []
+    for m in range(candidates):
+        half = [rng.binomial(n, truth[:, m]) for n in (40, 35)]
+        made = {name: rng.binomial(n, truth[:, m]) / n for name, n in zip([*ESTIMATORS, FRESH], (5, 25, 25, 200, 25))}
+        made |= {name: h / n for name, h, n in zip(HALVES, half, (40, 35))}
+        made = {"oracle": sum(half) / 75, **made}
+        table = pd.DataFrame({name: 100 * column for name, column in made.items()})
+        table.insert(0, "dataset", dataset)
+        table.insert(1, "method", f"m{m}")
+        tables.append(table.rename_axis("task").reset_index())
+    return pd.concat(tables, ignore_index=True)
+
+
+def test_where_all_are_equal_the_oracles_lead_is_luck_and_no_rule_wins():
+    table = world()
+    found = selection.optimism(table).loc["d"]
+    assert found["same half"] > 75 and found["other half"] == pytest.approx(70, abs=0.5)
+    assert abs(found["rank correlation"]) < 0.05 < found["difference"]
+    picked = selection.picks(table)
+    assert (selection.against(picked, ALWAYS, [*ESTIMATORS, ANY, FRESH])["verdict"] == 0).all()
+    assert selection.against(picked, ALWAYS, ["oracle"])["verdict"].tolist() == [1]
+    mean = evaluators.means(selection.ranks(table)).set_index("estimator")["mean"]
+    assert (mean.abs() < 0.05).all()
+
+
+def test_a_leader_is_found_on_the_other_tasks_without_hindsight():
+    table = world(lead=6)
+    picked = selection.picks(table)
+    leader = table.query("method == 'm0'")["oracle"].to_numpy()
+    assert (picked[ALWAYS].to_numpy() == leader).all()
+    assert picked[ANY].mean() == pytest.approx(table["oracle"].mean())
+    found = selection.against(picked, ALWAYS, ["hold-out", "5-fold", FRESH]).set_index("estimator")
+    assert (found["verdict"] == -1).all() and found.loc["hold-out", "mean"] < found.loc["5-fold", "mean"]
+
+
+def test_best_on_average_does_not_look_at_its_own_half():
+    table = world(tasks=2, candidates=2).assign(oracle=[0.0, 100.0, 100.0, 0.0])  # m0 wins the odd task
+    assert selection.picks(table)[ALWAYS].tolist() == [0, 0]
+
+
+def test_where_tasks_differ_better_estimates_rank_and_choose_better():
+    table = world(spread=8)
+    mean = evaluators.means(selection.ranks(table)).set_index("estimator")["mean"]
+    assert mean["hold-out"] < mean["5-fold"] < mean["bootstrap"]  # of 5, 25 and 200 images
+    assert mean["5-fold"] == pytest.approx(mean[FRESH], abs=0.03)
+    found = selection.against(selection.picks(table), ALWAYS, ESTIMATORS).set_index("estimator")
+    assert (found["verdict"] == 1).all() and found["mean"].idxmax() == "bootstrap"
+
+
+def test_only_the_tasks_that_all_candidates_ran_on_are_used():
+    table = world(tasks=10)
+    table = table[(table["method"] != "m3") | (table["task"] < 4)]
+    assert len(selection.picks(table)) == 4 == len(selection.ranks(table))
+
+
+def test_ranks_without_an_order_count_as_told():
+    table = world(tasks=3).assign(**{"5-fold": 50.0})
+    assert (selection.ranks(table)["5-fold"] == 0).all()
+    share = selection.undefined(table).loc[("d", "5-fold")]
+    assert share["undefined (%)"] == 100 and np.isnan(share["mean of the others"])
+
+
+def test_a_default_is_kept_unless_something_is_above_it():
+    table = world(tasks=2, candidates=2).assign(oracle=[60.0, 60.0, 80.0, 80.0], **{"5-fold": [50.0, 50.0, 50.0, 51.0]})
+    picked = selection.picks(table, [TUNED], default="m0")
+    assert picked[DEFAULT].tolist() == [60, 60] and picked[TUNED].tolist() == [60, 80]
+    assert selection.picks(table, [TUNED])[TUNED].tolist() == [70, 80]
+
+
+def test_grid_runs_every_setting_on_the_same_tasks():
+    found = selection.grid(["glyphs/hebrew"], "glyph-conv lr", "C", [0.01, 1, 100], tasks=6, names=[TUNED])
+    assert found.groupby("method", sort=False).size().to_dict() == {"C = 0.01": 6, "C = 1": 6, "C = 100": 6}
+    usual = evaluators.collect(["glyphs/hebrew"], ["glyph-conv lr"], tasks=6, names=[TUNED])
+    columns = ["task", "oracle", TUNED, FRESH]
+    assert found.loc[found["method"] == "C = 1", columns].reset_index(drop=True).equals(usual[columns])
+    assert len(selection.picks(found, [TUNED], default="C = 1")) == 6
+
+
+def test_halves_share_the_query_between_them():
+    table = evaluators.collect(["glyphs/hebrew"], ["glyph-conv ncc"], tasks=5, names=[], halves=True, queries=7)
+    joined = (4 * table[HALVES[0]] + 3 * table[HALVES[1]]) / 7
+    assert joined.to_numpy() == pytest.approx(table["oracle"].to_numpy()) and table[HALVES[0]].nunique() > 1
+
+
+def test_even_folds_divide_the_shots():
+    folds = {s: int(selection.even_folds(s).removesuffix("-fold")) for s in range(2, 40)}
+    assert all(s % k == 0 for s, k in folds.items())
+    assert [folds[s] for s in (2, 4, 5, 6, 7, 16)] == [2, 4, 5, 3, 7, 4] and selection.even_folds(1) == "2-fold"
+
+
+def test_at_one_shot_nothing_is_tuned():
+    found = selection.by_shots(
+        ["clipart"], "glyph-conv lr", "C", [0.01, 1, 100], "C = 1", ways=[2], shots=[1, 4], queries=5, tasks=8
+    )
+    one, four = (found[found["shots"] == s] for s in (1, 4))
+    assert len(one) == len(four) == 8
+    assert (one[TUNED] == one[DEFAULT]).all() and (one[EVEN] == one[DEFAULT]).all()
+    assert (four[EVEN] != four[DEFAULT]).any()
+
+
+def test_fewer_shots_have_part_of_the_same_support():
+    labels = datasets.load("glyphs/hebrew").labels
+    few, many = (sample_closed(labels, tasks=3, shots=s, queries=20 - s) for s in (1, 4))
+    assert all(set(a) <= set(b) for a, b in zip(few.support, many.support))
+
+
+def test_tasks_of_all_classes_test_on_all_the_rest():
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.repeat(["a", "b", "c"], [4, 6, 9]))
+    few, many = (sample_all(labels, shots=s, tasks=3, seed=1) for s in (1, 3))
+    for t in range(3):
+        assert sorted([*many.support[t], *many.query[t]]) == list(range(19))
+        assert (labels[many.support[t]] == np.array(list("abc"))[many.support_label[t]]).all()
+        assert (labels[many.query[t]] == np.array(list("abc"))[many.query_label[t]]).all()
+        assert set(few.support[t]) < set(many.support[t])
+    assert np.bincount(many.support_label[0]).tolist() == [3, 3, 3]
+    assert sample_all(labels, shots=3, tasks=2, seed=1).digest == many[:2].digest
+    first = sample_all(np.repeat([0, 1], 10), shots=1, tasks=3000).support[:, 0]
+    assert np.abs(np.bincount(first, minlength=10) - 300).max() < 4.5 * np.sqrt(270)
+
+
+def test_all_classes_has_what_exists_and_no_more():
+    found = selection.all_classes(["glyphs/hebrew"], "glyph-conv lr", [1, 2], tasks=2, rounds=2, most=40)
+    one, two = (found[found["shots"] == s] for s in (1, 2))
+    assert one["bootstrap"].isna().all() and two["bootstrap"].notna().all()
+    assert one["leave-one-out"].notna().all() and two["leave-one-out"].isna().all()
+    assert (two[EVEN] > two[TUNED]).all()  # 60 images in 5 folds: most lose one of two images of a class
+    assert set(found["ways"]) == {30}
+    made = selection.curves(found, {"error": found[[TUNED, EVEN]], "accuracy (%)": found[["oracle"]]})
+    assert made.query("panel == 'error'")["rule"].unique().tolist() == [TUNED, EVEN]
+    mean = found.groupby("shots")["oracle"].mean()
+    assert made.query("panel == 'accuracy (%)'").set_index("shots")["mean"].to_dict() == pytest.approx(mean.to_dict())
+    figure = plots.shot_panels(made)
+    assert [ax.get_ylabel() for ax in figure.axes] == ["error", "accuracy (%)"]
+
+
+def test_exponents_of_pure_chance_are_found():
+    rng = np.random.default_rng(0)
+    tables = []
+    for i, p in enumerate((0.2, 0.4, 0.7, 0.9, 0.97)):
+        for shots in (2, 4, 8, 16):
+            n = 10 * shots
+            estimate = 100 * rng.binomial(n, p, 400) / n
+            ids = dict(dataset=f"d{i}", ways=10, shots=shots, task=np.arange(400), oracle=100 * p)
+            tables.append(pd.DataFrame({**ids, EVEN: estimate}))
+    found = selection.exponents(pd.concat(tables))
+    assert found["exponent"].to_numpy() == pytest.approx(found["chance"].to_numpy(), abs=0.05)
+    assert (found["alone"] < 0.95).all()
+
+
+def test_findings_state_both_sides():
+    settings = world(lead=-6, dataset="d").replace({"method": {"m0": "C = 1", "m1": "C = 10"}})
+    tuned = {"Baseline": selection.picks(settings, [TUNED], default="C = 1")}
+    found = selection.findings(selection.picks(world(spread=8)), tuned)
+    assert found.loc["Resampling chooses better than hold-out", "printed"].startswith("9 of 9 better, 0 worse")
+    assert found.loc["Estimators come up to the oracle", "here"].startswith("0 of 4 better, 4 worse")
+    assert found.loc["Choosing beats the learner that is best on average", "here"].startswith("4 of 4 better")
+    printed, here = found.loc["Tuning the regularisation by 5-fold helps"]
+    assert printed.startswith("2 of 3 better, 1 worse; −0.9 to +2.8") and here.startswith("1 of 1 better")
+    assert "Tuning MAML's steps by 5-fold helps" not in found.index
+
+
+def test_the_paper_is_read_in_the_same_form():
+    five, four = selection.printed(5), selection.printed(4)
+    assert not five.drop(columns="half_width").isna().any(axis=None) and not four.isna().any(axis=None)
+    mean = five.set_index(["dataset", "estimator"])["mean"]
+    assert mean["miniImageNet, printed", ALWAYS] == 66.12 and mean["CIFAR-FS, printed", "oracle"] == 80.11
+    assert mean["CIFAR-FS, printed", ANY] == pytest.approx(np.mean([71.17, 71.38, 71.65, 69.51, 72.06]))
+    assert four.set_index(["dataset", "method", "estimator"])["mean"]["CIFAR-FS, printed", "MAML", TUNED] == 40.24

@@ -1,4 +1,4 @@
-"""The command line: ``fslcore list``, ``run``, ``report``, ``assess``, ``evaluate``, ``fetch`` and ``train``."""
+"""The command line: one function a command, ``fslcore COMMAND``."""
 
 from __future__ import annotations
 
@@ -85,6 +85,13 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--epochs", type=int, help="(the learner's own)")
     add.add_argument("--seed", type=int, default=0, help="(0)")
     add.set_defaults(command=_train)
+
+    add = commands.add_parser("caption", help="describe every image of a data set in a sentence")
+    add.add_argument("dataset", help="a name that fslcore list gives, folder:PATH and the like")
+    add.add_argument("--captioner", default="pixels", help="pixels, vit-gpt2, blip, or KIND:FOLDER (pixels)")
+    add.add_argument("--split", default="novel", choices=["novel", "validation", "base"], help="(novel)")
+    add.add_argument("-o", "--output", type=Path, required=True, help=".csv; where one was begun, it is gone on with")
+    add.set_defaults(command=_caption)
     return parser
 
 
@@ -189,6 +196,13 @@ def _train(options: argparse.Namespace) -> None:
 
     changes = {name: getattr(options, name) for name in ("network", "dataset", "epochs")}
     print(training.train(options.learner, options.output, seed=options.seed, **changes))
+
+
+def _caption(options: argparse.Namespace) -> None:
+    from . import captions, datasets
+
+    images = datasets.load(options.dataset, options.split)
+    print(captions.write(images, options.captioner, options.output, progress=True))
 
 
 if __name__ == "__main__":

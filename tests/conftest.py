@@ -3,7 +3,7 @@
 import hypothesis
 import pytest
 
-from fslcore import backbones, evaluate, released
+from fslcore import attributes, backbones, evaluate, released
 
 # No time limit an example (machines stall), and the same examples every time.
 hypothesis.settings.register_profile("project", deadline=None, derandomize=True)
@@ -12,5 +12,5 @@ hypothesis.settings.load_profile("project")
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
-    for module in (backbones, evaluate, released):
+    for module in (attributes, backbones, evaluate, released):
         monkeypatch.setattr(module, "CACHE", tmp_path / "cache")

@@ -178,7 +178,7 @@ def test_coloured_glyphs_are_drawn_as_they_say():
     facts = images.facts
     assert (facts["ink"] != facts["ground"]).all()
     row = facts.iloc[7]
-    assert images.captions[7].endswith(f"in {row['ink']} ink on a {row['texture']} {row['ground']} ground")
+    assert images.captions[7].endswith(f"in {row['ink']} ink on a {row['texture']} and {row['ground']} ground")
     # The colour that the caption names is the one that is seen: on plain grounds, at the edges.
     plain = np.flatnonzero(facts["texture"] == "plain")[:100]
     edge = images.images[plain][:, [0, -1]].reshape(len(plain), -1, 3).mean(axis=1)

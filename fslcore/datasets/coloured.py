@@ -90,8 +90,8 @@ def load_coloured(
     facts = table.drop(columns=["image", "caption"]).assign(
         ink=np.array(list(COLOURS))[ink], ground=np.array(list(COLOURS))[ground], texture=np.array(TEXTURES)[texture]
     )
-    captions = [
-        f"{what} in {f.ink} ink on a {f.texture} {f.ground} ground"
+    captions = [  # "and", since a parser takes "plain" for an adverb and "checked" for a verb without it
+        f"{what} in {f.ink} ink on a {f.texture} and {f.ground} ground"
         for what, f in zip(table["caption"], facts.itertuples())
     ]
     content = hashlib.sha256(b"".join(encoded))

@@ -47,7 +47,7 @@ def from_files(
     size : int
         Pixels.
     facts : DataFrame, optional
-        One row an image.
+        One row an image. The last two parts of its path are added, as the column ``file``.
 
     Raises
     ------
@@ -64,6 +64,9 @@ def from_files(
             content.update(hashlib.sha256(file.read_bytes()).digest())
         except OSError as error:
             raise InputError(f"unreadable image {file} ({error.strerror})") from None
+    facts = (pd.DataFrame(index=range(len(files))) if facts is None else facts).assign(
+        file=["/".join(file.parts[-2:]) for file in files]
+    )
     images = OnDemand(lambda i: _centre_square(files[i], size), len(files), (size, size, 3))
     return Images(name, images, np.asarray(labels, np.int64), class_names, facts=facts, content=content.hexdigest())
 

@@ -41,19 +41,19 @@ def _released(split: str) -> str:
     return RELEASED[split]
 
 
-def _table(path: Path, columns: list[str] | None = None, **options) -> pd.DataFrame:
-    """A text table, everything in it as text."""
+def text_table(path: Path, columns: list[str] | None = None, *, what: str = "dataset", **options) -> pd.DataFrame:
+    """A text table, everything in it as text; errors begin with ``what``."""
     if not path.is_file():
-        raise InputError(f"dataset: no file {path}")
+        raise InputError(f"{what}: no file {path}")
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, **options)
     except (ValueError, OSError) as error:  # pandas' own parser errors are ValueErrors
-        raise InputError(f"dataset: {path} is not a readable table ({str(error).splitlines()[0]})") from None
+        raise InputError(f"{what}: {path} is not a readable table ({str(error).splitlines()[0]})") from None
     lacking = [c for c in columns or [] if c not in table]
     if lacking:
-        raise InputError(f"dataset: {path} lacks the column {lacking[0]}; it has {', '.join(map(str, table.columns))}")
+        raise InputError(f"{what}: {path} lacks the column {lacking[0]}; it has {', '.join(map(str, table.columns))}")
     if table.empty:
-        raise InputError(f"dataset: {path} is empty")
+        raise InputError(f"{what}: {path} is empty")
     return table
 
 
@@ -92,7 +92,7 @@ def load_cifar_fs(path: str | Path, split: str = "novel", *, size: int = 32) -> 
     part, root = _released(split), Path(path).expanduser()
     root = root / "cifar100" if (root / "cifar100").is_dir() else root
     lists = root / "splits" / "bertinetto"
-    classes = {s: set(_table(lists / f"{s}.txt", header=None, sep="\t")[0].str.strip()) for s in RELEASED.values()}
+    classes = {s: set(text_table(lists / f"{s}.txt", header=None, sep="\t")[0].str.strip()) for s in RELEASED.values()}
     _in_one_split(classes, lists)
     names = sorted(classes[part])
     files, labels = from_class_folders([root / "data" / name for name in names])
@@ -130,7 +130,7 @@ def load_image_net(path: str | Path, split: str = "novel", *, name: str = "minii
         _in_one_split({s: {d.name for d in found} for s, found in folders.items()}, root)
         files, labels = from_class_folders(folders[part])
         return from_files(f"{name}:{path}", files, labels, [d.name for d in folders[part]], size)
-    tables = {s: _table(root / f"{s}.csv", ["filename", "label"]) for s in RELEASED.values()}
+    tables = {s: text_table(root / f"{s}.csv", ["filename", "label"]) for s in RELEASED.values()}
     _in_one_split({s: set(t["label"]) for s, t in tables.items()}, root)
     files = [root / "images" / f for f in tables[part]["filename"]]
     return _categories(f"{name}:{path}", files, tables[part]["label"], size)
@@ -158,7 +158,7 @@ def load_meta_album(path: str | Path, split: str = "novel", *, size: int = 128) 
     if split != "novel":
         raise InputError(f"split = {split}; a data set of Meta-Album has novel only (its splits are whole data sets)")
     root = Path(path).expanduser()
-    table = _table(root / "labels.csv", ["FILE_NAME", "CATEGORY"])
+    table = text_table(root / "labels.csv", ["FILE_NAME", "CATEGORY"])
     files = [root / "images" / f for f in table["FILE_NAME"]]
     facts = table.drop(columns=["FILE_NAME", "CATEGORY"]).rename(columns=str.lower)
     return _categories(f"meta-album:{path}", files, table["CATEGORY"], size, facts)
@@ -189,7 +189,7 @@ def load_cub(path: str | Path, split: str = "novel", *, size: int = 84) -> Image
     """
     part, root = _released(split), Path(path).expanduser()
     images, labels, classes = (
-        _table(root / f"{stem}.txt", header=None, sep=" ", names=["id", column]).set_index("id")[column]
+        text_table(root / f"{stem}.txt", header=None, sep=" ", names=["id", column]).set_index("id")[column]
         for stem, column in (("images", "file"), ("image_class_labels", "class"), ("classes", "name"))
     )
     chosen = _cub_split(root, list(classes))
@@ -207,7 +207,7 @@ def _cub_split(root: Path, classes: list[str]) -> dict[str, set[str]]:
     if (root / "novel.json").is_file():
         return {part: _listed(root / f"{stem}.json") for part, stem in zip(RELEASED.values(), ("base", "val", "novel"))}
     if (root / "test.csv").is_file():
-        return {part: set(_table(root / f"{part}.csv", ["label"])["label"]) for part in RELEASED.values()}
+        return {part: set(text_table(root / f"{part}.csv", ["label"])["label"]) for part in RELEASED.values()}
     return {"train": set(classes[::2]), "val": set(classes[1::4]), "test": set(classes[3::4])}
 
 

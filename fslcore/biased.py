@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["gaps", "sample_biased", "sample_matched"]
 
 TRIES = 20_000  # for one task, before the samplers give up
-SUPPORT, QUERY, VARIANTS = ("SC1", "SC2", "SC3"), ("QC1", "QC2", "QC3"), ("paper", "released")
+METHODS = {"support": ("SC1", "SC2", "SC3"), "query": ("QC1", "QC2", "QC3"), "variant": ("paper", "released")}
 
 
 def sample_biased(
@@ -98,7 +98,7 @@ def sample_biased(
     image has and log(1e-10) over those it lacks, which ranks first by how many it has. That code can start
     again for ever; this one stops after 20,000 tries for a task and says what failed.
     """
-    for name, value, allowed in (("support", support, SUPPORT), ("query", query, QUERY), ("variant", variant, VARIANTS)):
+    for name, value, allowed in zip(METHODS, (support, query, variant), METHODS.values()):
         if value not in allowed:
             raise InputError(f"{name} = {value}; {', '.join(allowed)} are allowed")
     if variant == "released" and (support, query) != ("SC3", "QC3"):
@@ -110,6 +110,8 @@ def sample_biased(
         raise InputError(f"shots, queries = {shots}, {queries}; biased tasks have equal numbers a class")
     shots, queries = (int(c[0]) for c in counts)
     data = _Data(labels, has)
+    if ways > len(data.names):
+        raise InputError(f"ways = {ways}; the data have {len(data.names)} classes")
     choice_rng, image_rng = streams(seed, 2)
 
     if variant == "released":
@@ -122,10 +124,9 @@ def sample_biased(
         attribute[t] = choice.attributes
         for k, c in enumerate(choice.classes):
             own, others = data.marks(c, choice.attributes, k)
-            if support == "SC1":
-                fits = np.ones_like(own)
-            else:
-                fits = own & (others <= choice.tolerated[k]) if support == "SC3" else own
+            fits = own if support == "SC2" else np.ones_like(own)
+            if support == "SC3":
+                fits = own & (others <= choice.tolerated[k])
             taken = image_rng.choice(np.flatnonzero(fits), shots, replace=False)
             fits = ~own
             fits[taken] = False
@@ -277,7 +278,9 @@ class _Data:
         return weight[lists].sum(axis=1)
 
 
-def _paper(data: _Data, ways: int, shots: int, queries: int, support: str, rng: np.random.Generator) -> Iterator[_Choice]:
+def _paper(
+    data: _Data, ways: int, shots: int, queries: int, support: str, rng: np.random.Generator
+) -> Iterator[_Choice]:
     """Choices as the paper's, which starts again from scratch, for ever (see `sample_biased`)."""
     spurious = (data.count > 0) & (data.count < data.size)
     lacking = queries + shots * (support == "SC1")
@@ -293,7 +296,9 @@ def _paper(data: _Data, ways: int, shots: int, queries: int, support: str, rng: 
         )
     different = fits.any(axis=0).sum()
     if different < ways:
-        raise InputError(f"ways = {ways}; there are {different} attributes that, in a class, {needs}; {ways} are needed")
+        raise InputError(
+            f"ways = {ways}; attributes that, in a class, {needs}: {different}; at least {ways} are needed"
+        )
     tree = _Tree(data, fits, 1 / spurious.sum(axis=1).clip(min=1), ways, shots, support == "SC3")
     plain = [0] * ways, [False] * ways
     while True:
@@ -394,8 +399,8 @@ class _Tree:
         condition = f"support = SC3 with {self.shots} shots" if self.exclusive else "different attributes"
         if able.sum() < self.ways:
             return (
-                f"{condition}: no task of {self.ways} ways; too few other classes go with {_listed(self.data.names[~able])} "
-                "(lower ways or shots)"
+                f"{condition}: no task of {self.ways} ways; too few other classes go with "
+                f"{_listed(self.data.names[~able])} (lower ways or shots)"
             )
         proven = "no" if not self.root.any() else f"in {TRIES:,} tries no"
         return (
@@ -410,7 +415,8 @@ def _released(data: _Data, ways: int, shots: int, queries: int, rng: np.random.G
     pool = np.flatnonzero(fits.any(axis=0))
     if len(pool) < ways:
         raise InputError(
-            f"ways = {ways}; there are {len(pool)} attributes that, in a class, {shots} images have and {queries} lack"
+            f"ways = {ways}; attributes that, in a class, {shots} images have and {queries} lack: {len(pool)}; "
+            f"at least {ways} are needed"
         )
     while True:
         failed = {"class": 0, "support": 0, "query": 0}

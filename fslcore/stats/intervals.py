@@ -203,7 +203,7 @@ def independent_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Int
     --------
     >>> r = independent_interval([0.7, 0.8, 0.75, 0.85], [0.5, 0.6, 0.4])
     >>> round(r.mean, 3), round(r.half_width, 3), r.conclusion
-    (0.275, 0.2, 1)
+    (0.275, 0.202, 1)
     """
     one, other = open_interval(a, level), open_interval(b, level)
     variances = np.array([one.standard_error, other.standard_error]) ** 2

@@ -12,7 +12,7 @@ SETTINGS = yaml.safe_load(Path(PROFILE).read_text())
 NOTEBOOKS = sorted(p.stem for p in Path("notebooks").glob("*.md"))
 SOURCES = sorted(str(p) for p in Path("fslcore").rglob("*.py"))
 # What a result depends on; tables, plots and statistics come after.
-EVALUATION = [s for s in SOURCES if re.match(r"fslcore/(datasets/|learners/|(backbones|bank|evaluate|tasks)\.py)", s)]
+EVALUATION = [s for s in SOURCES if re.match(r"fslcore/(datasets/|learners/|(backbones|bank|evaluate|networks|tasks)\.py)", s)]
 DATA = sorted(str(p) for p in Path("data").glob("*/*") if p.suffix in {".parquet", ".csv", ".yml", ".npz", ".safetensors"})
 
 # The evaluations the two chapters on intervals share. A notebook that asks for others computes them itself.

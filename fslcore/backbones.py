@@ -201,7 +201,7 @@ REGISTRY: dict[str, _Entry] = {
                 "baseline++": "f089e5088f634ad6dd025c148ed6ae61fd22f1dd81ff8f0fff0dac958e5fa7c8",
                 "protonet": "456dc35c2d1de6bab22852d35815f34a1312ac33aa50b3c44f3e08eda4d7b8ed",
                 "r2d2": "d44c552d8edcf117fd8738f138ba622334cb5eff4c032a28f1c618b0dd531446",
-                "maml": None,
+                "maml": "3aa79fce1669e95866d9eee702b49d40878c5b4b049d75d52335378a9ce2f8e3",
             },
             "resnet18": dict.fromkeys(("baseline", "baseline++", "protonet", "r2d2", "maml")),  # no file ships
         }.items()

@@ -1,4 +1,4 @@
-"""The command line: ``fslcore list``, ``run``, ``report``, ``evaluate``, ``fetch`` and ``train``."""
+"""The command line: ``fslcore list``, ``run``, ``report``, ``assess``, ``evaluate``, ``fetch`` and ``train``."""
 
 from __future__ import annotations
 
@@ -48,6 +48,15 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
     add.add_argument("--level", type=float, default=0.95, help="nominal coverage (0.95)")
     add.set_defaults(command=_report)
+
+    add = commands.add_parser("assess", help="say what a support set of your own promises, before there is a test set")
+    add.add_argument("folder", type=Path, help="one folder a class, 1 to 20 images in each")
+    add.add_argument("--backbone", nargs="+", dest="backbones", help="(efficientnet-lite0 glyph-conv)",
+                     default=["efficientnet-lite0", "glyph-conv"])
+    add.add_argument("--learner", nargs="+", dest="learners", default=["ncc", "lr"], help="(ncc lr)")
+    add.add_argument("--level", type=float, default=0.9, help="nominal coverage (0.9)")
+    add.add_argument("-o", "--output", type=Path, help="the page, one HTML file (FOLDER.html in this folder)")
+    add.set_defaults(command=_assess)
 
     add = commands.add_parser("evaluate", help="run learners on tasks and write the results table")
     add.add_argument("dataset", help="a name that fslcore list gives, folder:PATH or features:PATH")
@@ -118,6 +127,24 @@ def _report(options: argparse.Namespace) -> None:
         executed = notebooks.run("your-results", given, Path(folder) / "your-results.ipynb")
         notebooks.page(executed, output, f"{options.results.name}: report")
     print(*results.summary(table, pairs, options.level), output, sep="\n")
+
+
+def _assess(options: argparse.Namespace) -> None:
+    from . import assess
+
+    output = options.output or Path(f"{options.folder.resolve().name}.html")
+    if output.suffix != ".html":
+        raise InputError(f"output = {output}; a name that ends in .html is allowed")
+    given = dict(folder=str(options.folder), level=options.level)
+    given |= dict(backbones=options.backbones, learners=options.learners)
+    notebooks.check("your-support-set", given)
+    # Assessed here too: bad input is told before anything runs, and the notebook finds the features in the cache.
+    images = assess.load(options.folder)
+    table = assess.assess(images, assess.methods(options.backbones, options.learners), options.level)
+    with tempfile.TemporaryDirectory() as folder:
+        executed = notebooks.run("your-support-set", given, Path(folder) / "your-support-set.ipynb")
+        notebooks.page(executed, output, f"{images.name}: assessment")
+    print(*assess.summary(images, table, options.level), output, sep="\n")
 
 
 def _evaluate(options: argparse.Namespace) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -19,7 +20,10 @@ from .errors import InputError
 from .paths import CACHE, DATA, replace_file
 from .tasks import Tasks, sample_closed, sample_open
 
-__all__ = ["COLUMNS", "Record", "evaluate", "load_source", "record", "run", "run_queries", "write_table"]
+__all__ = [
+    "COLUMNS", "Record", "evaluate", "load_backbone", "load_source", "record", "run", "run_queries", "scores",
+    "write_table",
+]
 
 # One row a task; `fslcore.results.read` reads it back (book/running.md, "The results table").
 COLUMNS = {
@@ -115,19 +119,28 @@ def evaluate(learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, pro
     InputError
         A task names an image that the bank lacks.
     """
+    chunks = scores(learner, bank, tasks, chunk=chunk, progress=progress)
+    predicted = np.concatenate([part.argmax(dim=-1).cpu().numpy() for part in chunks])
+    correct = (predicted == tasks.query_label) & (tasks.query_label >= 0)
+    return Record(correct, np.asarray(tasks.query_label))
+
+
+def scores(
+    learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False
+) -> Iterator[torch.Tensor]:
+    """The learner's scores for every query, (t, n_query, K) for a chunk of t tasks after another.
+
+    Parameters and errors: as for `evaluate`.
+    """
     tasks.check_bank(len(bank))
     if chunk is None:
         if learner.reads == "images":
             chunk = 1 if bank.data.device.type == "cpu" else 16
         else:
             chunk = max(1, min(256, 2**23 // tasks.support.shape[1] ** 2))  # Gram matrices of n × n
-    correct = np.zeros(tasks.query.shape, dtype=bool)
     starts = range(0, len(tasks), chunk)
     for at in tqdm(starts, desc=learner.name, unit_scale=chunk, unit="task", disable=not progress):
-        part = tasks[at : at + chunk]
-        predicted = learner.scores(bank, part).argmax(dim=-1).cpu().numpy()
-        correct[at : at + chunk] = (predicted == part.query_label) & (part.query_label >= 0)
-    return Record(correct, np.asarray(tasks.query_label))
+        yield learner.scores(bank, tasks[at : at + chunk])
 
 
 def load_source(dataset: str) -> datasets.Images | Bank:
@@ -135,6 +148,11 @@ def load_source(dataset: str) -> datasets.Images | Bank:
     if dataset.startswith("features:"):
         return load_features(dataset.removeprefix("features:"))
     return datasets.load(dataset) if ":" in dataset else _shipped_images(dataset)
+
+
+def load_backbone(name: str) -> backbones.Backbone:
+    """The backbone of this name (see `fslcore.backbones.load`)."""
+    return backbones.load(name) if ":" in name else _named_backbone(name)
 
 
 # What ships with the book does not change while a process runs, and a chapter asks for it many times.
@@ -215,7 +233,7 @@ def run_queries(
     if isinstance(source, Bank):
         model = None
     else:
-        model = backbones.load(backbone) if ":" in backbone else _named_backbone(backbone)
+        model = load_backbone(backbone)
     method = learners.make(learner, model)
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed)
     # The samplers are told the names of the classes, so that their errors can name one.

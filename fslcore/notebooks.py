@@ -3,8 +3,8 @@
 A notebook is a MyST Markdown file under ``notebooks/`` whose first code cell is tagged
 ``parameters``. Each line of that cell reads ``name: type = default  # allowed: meaning``, where
 *allowed* is a range (``2..50``, ``0..``), a choice (``closed|open``), or one of the words
-``dataset``, ``backbone`` and ``learner`` for names that fslcore knows, ``file`` and ``folder`` for a path
-that is there or an empty text.
+``dataset``, ``backbone``, ``learner`` and ``method`` (a backbone, a space, a learner) for names that fslcore
+knows, ``file`` and ``folder`` for a path that is there or an empty text.
 """
 
 from __future__ import annotations
@@ -131,6 +131,10 @@ def _check_allowed(p: Parameter, item) -> None:
 
         if item.partition(":")[0] not in backbones.available():
             raise InputError(f"parameter {p.name} = {item}; {', '.join(backbones.available())} are known")
+    elif p.allowed == "method":
+        from . import evaluators
+
+        evaluators.method(item)
     elif p.allowed in ("file", "folder"):
         if item and not (Path(item).is_file() if p.allowed == "file" else Path(item).is_dir()):
             raise InputError(f"parameter {p.name} = {item}; there is no such {p.allowed}")

@@ -6,16 +6,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from .coverage import names
 from .datasets import Images
 from .stats import Interval, power
 
 __all__ = [
-    "conclusive_bars", "coverage", "crossover", "groups", "image_grid", "implied_correlations", "interval_stack",
-    "optima", "paired_scatter", "power_curves", "query_panels", "ratio_bars", "style", "three_stacks",
-    "variance_curve", "variance_panels",
+    "assessment", "conclusive_bars", "coverage", "crossover", "error_boxes", "error_curves", "estimate_scatter",
+    "estimates", "groups", "image_grid", "implied_correlations", "interval_stack", "optima", "paired_scatter",
+    "power_curves", "query_panels", "ratio_bars", "style", "task_intervals", "three_stacks", "variance_curve",
+    "variance_panels",
 ]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
@@ -206,6 +207,64 @@ def power_curves(degrees: list[float], level: float) -> plt.Figure:
     ax.legend(loc="lower right")
 
 
+def assessment(table: pd.DataFrame) -> plt.Figure:
+    """Estimated accuracy of each method with its interval, and the 5-fold estimate (`fslcore.assess.assess`)."""
+    figure, ax = plt.subplots(figsize=(6.4, 1.4 + 0.5 * len(table)))
+    at = np.arange(len(table))
+    ax.hlines(at, 100 * table["low"], 100 * table["high"], color=COLOURS[0], linewidth=3, label="interval")
+    ax.plot(100 * table["estimate"], at, "o", color=COLOURS[0], markersize=8, label="informed estimate")
+    ax.plot(100 * table["5-fold"], at, "x", color="black", markersize=8, mew=2, label="5-fold")
+    ax.set_yticks(at, table["backbone"] + "\n" + table["learner"], fontsize=10)
+    ax.set(xlim=(0, 100), ylim=(len(table) - 0.5, -0.5), xlabel="accuracy (%)")
+    ax.grid(axis="y", visible=False)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncols=3, fontsize=10, columnspacing=1)
+    return figure
+
+
+def estimate_scatter(table: pd.DataFrame, estimators: list[str]) -> plt.Figure:
+    """Accuracy on the query against its estimates, a panel an estimator.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A row a task: accuracy and a column an estimator, shares.
+    """
+    figure, axes = plt.subplots(1, len(estimators), figsize=(6.8, 3.8), sharex=True, sharey=True)
+    # 5-fold gives multiples of 1/25 and the query of 1/75: jitter, or points hide each other.
+    noise = np.random.default_rng(0).uniform(-1, 1, (2, len(table)))
+    truth = 100 * table["accuracy"] + 0.6 * noise[0]
+    for ax, name in zip(axes, estimators):
+        error = 100 * (table[name] - table["accuracy"]).abs().mean()
+        guess = 100 * table[name] + 1.5 * noise[1] * (name in ("5-fold", "hold-out"))
+        ax.scatter(guess, truth, s=5, alpha=0.25, color=COLOURS[0])
+        ax.plot([0, 100], [0, 100], color="black", linewidth=1)
+        ax.set(title=f"{name}: off by {error:.1f} points", xlabel="estimate (%)")
+        ax.set(xlim=(0, 102), ylim=(0, 102), aspect="equal")
+    axes[0].set_ylabel("accuracy on the query (%)")
+    return figure
+
+
+def task_intervals(table: pd.DataFrame) -> plt.Figure:
+    """Intervals of single tasks in order of their middle, with the accuracy on the query.
+
+    Parameters
+    ----------
+    table : DataFrame
+        low, high and truth, a row a task, shares.
+    """
+    table = table.assign(middle=(table["low"] + table["high"]) / 2).sort_values("middle", ignore_index=True)
+    inside = (table["low"] <= table["truth"]) & (table["truth"] <= table["high"])
+    figure, ax = plt.subplots(figsize=(6.8, 3.8))
+    ends = 100 * table["low"], 100 * table["high"]
+    ax.vlines(table.index, *ends, color=COLOURS[0], alpha=0.5, linewidth=3, label="interval")
+    for mine, mark, size, colour, name in ((inside, "o", 5, "black", "accuracy"), (~inside, "X", 8, COLOURS[3], "outside")):
+        ax.plot(table.index[mine], 100 * table["truth"][mine], mark, color=colour, markersize=size, label=name)
+    ax.set(xlabel="task, by estimate", ylabel="accuracy (%)", ylim=(0, 102))
+    ax.set_title(f"{inside.sum()} of {len(table)} inside")
+    ax.legend(loc="lower right", ncols=3, fontsize=10)
+    return figure
+
+
 def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
     """Share of conclusive pairs by rule (OOPS, Figure 6); ``bars`` as `fslcore.report.figure_6` gives them."""
     rules = list(bars["rule"].unique())
@@ -330,6 +389,104 @@ def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
         ax.invert_yaxis()
     axes[-1, 0].set_xlabel("best number of queries a class, Q*")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", fontsize=9)
+    return figure
+
+
+# One colour, mark and line an estimator in all figures of errors.
+ESTIMATORS = ["hold-out", "5-fold", "K-fold", "leave-one-out", "leave-one-out, refilled", "bootstrap", "fresh"]
+_LOOK = {
+    name: dict(color=colour, marker=mark, linestyle=line)
+    for name, colour, mark, line in zip(
+        ESTIMATORS, [*(COLOURS[i] for i in (1, 0, 0, 3, 4, 2)), "black"], ["v", "o", "o", "s", "D", "^", "x"],
+        ["-.", "-", "-", "--", "-.", ":", (0, (1, 1))],
+    )
+}
+
+
+def estimates(table: pd.DataFrame, names: list[str]) -> plt.Figure:
+    """Estimated accuracy against the oracle's, a panel an estimator, a dot a task (evaluators paper, Figure 1).
+
+    ``table`` as `fslcore.evaluators.collect` gives it, of one data set and method.
+    """
+    figure, axes = plt.subplots(2, 2, figsize=(6.2, 6.2), sharex=True, sharey=True)
+    noise = np.random.default_rng(0).uniform(-1.5, 1.5, (2, len(table)))  # accuracies take few values
+    for ax, name in zip(axes.flat, names):
+        ax.plot([0, 100], [0, 100], color="black", linewidth=1)
+        ax.scatter(table["oracle"] + noise[0], table[name] + noise[1], s=10, alpha=0.4, color=_LOOK[name]["color"])
+        ax.set(title=f"{name}: correlation {table['oracle'].corr(table[name]):.2f}", aspect="equal")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("estimate (%)")
+    for ax in axes[1]:
+        ax.set_xlabel("oracle (%)")
+    return figure
+
+
+def error_boxes(errors: pd.DataFrame, rows: str = "method") -> plt.Figure:
+    """Distribution of the absolute error over tasks (evaluators paper, Figures 2 and 6).
+
+    Parameters
+    ----------
+    errors : DataFrame
+        As `fslcore.evaluators.errors` gives it.
+    rows : str
+        Column whose values are the groups of boxes.
+    """
+    names = [n for n in ESTIMATORS if n in set(errors["estimator"])]
+    groups = errors[rows].nunique()
+    figure, ax = plt.subplots(figsize=(5.8, 1.2 + 0.24 * groups * len(names)))
+    sns.boxplot(
+        errors.assign(size=errors["error"].abs()), x="size", y=rows, hue="estimator", hue_order=names, ax=ax,
+        palette=[_LOOK[n]["color"] if n != "fresh" else "0.75" for n in names], fliersize=1.5, linewidth=0.9, gap=0.15,
+    )
+    boxes = [p for p in ax.patches if p.get_path().vertices.shape[0] > 4]
+    for i, box in enumerate(boxes):
+        box.set_hatch(["", "//", "..", "xx", "--"][i // groups % 5])
+    ax.axvline(10, color="black", linewidth=1)
+    ax.set(xlabel="absolute error (points)", ylabel="")
+    handles, labels = ax.get_legend_handles_labels()
+    ax.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.35, 1), ncols=3, fontsize=9)
+    return figure
+
+
+def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str = "") -> plt.Figure:
+    """Mean absolute error ± its standard error, a line an estimator (evaluators paper, Figures 3 and 7).
+
+    Parameters
+    ----------
+    curve : DataFrame
+        As `fslcore.evaluators.curve` gives it; where ``by`` has no value, the error is drawn as a level.
+    by, panels : str
+        Columns: of the horizontal axis, and whose values have a panel each.
+    log : str
+        The axes that are logarithmic: '', 'x' or 'xy'.
+    """
+    titles = curve[panels].unique()
+    rows = -(-len(titles) // 2)
+    figure, axes = plt.subplots(
+        rows, 2, figsize=(6.4, 0.7 + 2.7 * rows), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    for ax, name in zip(axes.flat, titles):
+        for estimator, part in curve[curve[panels] == name].groupby("estimator", sort=False):
+            look = _LOOK[estimator]
+            if part[by].isna().all():
+                ax.axhline(part["mae"].iloc[0], color=look["color"], linestyle=look["linestyle"], label=estimator)
+            else:
+                part = part.sort_values(by)
+                ax.errorbar(part[by], part["mae"], part["error"], markersize=4, linewidth=1.2, label=estimator, **look)
+        ax.set_title(name)
+        for letter, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
+            if letter in log:
+                ax.set(**{f"{letter}scale": "log"})
+                _plain_ticks(axis, (1, 2, 3, 5))
+        if "x" not in log:
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if "y" not in log:
+        axes[0, 0].set_ylim(0, 1.05 * (curve["mae"] + curve["error"]).max())
+    for ax in axes.flat[len(titles) :]:
+        ax.set_visible(False)
+    figure.supxlabel(by, fontsize=12)
+    figure.supylabel("mean absolute error (points)", fontsize=12)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9)
     return figure
 
 

@@ -20,7 +20,10 @@ __all__ = [
     "printed", "printed_pairs", "side_by_side", "task_counts", "verdict_counts", "wide", "width_ratios",
 ]
 
-LEARNERS = {"ncc": "NCC", "lr": "LR", "ft": "FT", "matchingnet": "MatchingNet"}
+LEARNERS = {
+    "ncc": "NCC", "lr": "LR", "ft": "FT", "matchingnet": "MatchingNet", "cosine": "cosine", "protonet": "ProtoNet",
+    "r2d2": "R2D2", "maml": "MAML",
+}
 
 
 def collect(

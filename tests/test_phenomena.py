@@ -1,9 +1,12 @@
 """What the chapters say must hold on the book's own data, whatever the digits."""
 
+import re
+
 import numpy as np
 import pytest
 
 from fslcore import backbones, evaluate, report, stats
+from fslcore.paths import DATA
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +48,21 @@ def test_pairing_narrows_the_interval_of_every_pair_of_learners(results):
 def test_finetuning_is_never_better_than_the_cheap_learners(results):
     for table in results.values():
         assert report.finetuning_verdicts(report.pair_table(table))["fine-tuning better"] == 0
+
+
+# ------------------------------------------------------------ the trained learners
+
+
+@pytest.mark.parametrize("name, learner", [
+    ("baseline", "lr"), ("baseline++", "cosine"), ("protonet", "protonet"), ("r2d2", "r2d2"), ("maml", "maml"),
+])
+def test_trained_learners_are_as_good_as_their_card_says(name, learner):
+    card = (DATA / "checkpoints" / "README.md").read_text()
+    header, row = (re.search(rf"\| {start}.*", card)[0].split("|") for start in ("checkpoint", f"`conv4-{re.escape(name)}.s"))
+    stated = dict(zip((h.strip() for h in header), row))
+    slow = learner == "maml"  # a few tasks have to do
+    table = evaluate.run("clipart", f"conv4-{name}", learner, "closed", tasks=20 if slow else 600)
+    mean, half_width = map(float, stated["clipart"].split("±"))
+    assert table["accuracy"].mean() == pytest.approx(mean, abs=3 * half_width if slow else 0.1)
+    found = evaluate.run("coloured/hebrew", f"conv4-{name}", learner, "closed", tasks=20 if slow else 200)
+    assert found["accuracy"].mean() > (55 if slow else 70)  # chance is 20

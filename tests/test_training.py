@@ -44,6 +44,14 @@ def test_every_learner_learns_and_loads(small, tmp_path, name):
         assert f'"learner": "{learner.name}"' in file.metadata()["training"]
 
 
+def test_resnet18_by_name(small, tmp_path):
+    path = training.train("protonet", tmp_path / "r.safetensors", network="resnet18", epochs=1, steps=2, progress=False)
+    backbone = backbones.load(f"resnet18-protonet:{path}")
+    assert backbones.compute(small("", "base"), backbone).shape == (180, 512) and backbone.dim == 512
+    with pytest.raises(InputError, match="resnet18-protonet: no weights; bring .*fslcore train"):
+        backbones.load("resnet18-protonet")
+
+
 def test_same_seed_same_weights_and_a_stopped_run_goes_on_to_them(small, tmp_path, monkeypatch):
     def made(file, seed=0):
         return training.train("r2d2", tmp_path / file, seed=seed, progress=False, **SHORT).read_bytes()

@@ -14,13 +14,13 @@ from pathlib import Path
 import pandas as pd
 from safetensors import safe_open
 
-from fslcore import backbones, evaluate, training
+from fslcore import evaluate, learners, training
 from fslcore.stats import closed_interval
 
 HERE = Path(__file__).resolve().parent
 LEARNERS = ("baseline", "baseline++", "protonet", "r2d2", "maml")
 DATASETS = {"coloured": 600, "fashion": 600, "clipart": 600}  # closed tasks on novel classes
-MAML_TASKS = 200
+MAML_TASKS = 100
 
 
 def main() -> None:
@@ -37,14 +37,14 @@ def main() -> None:
         curve = pd.read_csv(path.with_suffix(".csv"))
         best = curve.loc[curve["validation"].idxmax()]
         recipe = made["recipe"]
-        what = f"{recipe['size']} {'images' if recipe['batch'] == 'classes' else 'tasks'} a step"
+        what = f"{recipe['size']} {'images' if recipe['batch'] == 'classes' else 'task' + 's' * (recipe['size'] > 1)} a step"
         row = {
             "checkpoint": f"`{path.name}`", "learner": f"`{recipe['learner']}`", "batch": what,
             "best epoch": f"{best['epoch']:.0f} of {recipe['epochs']}", "validation": f"{best['validation']:.1f}",
         }
         backbone = f"conv4-{name}:{path}"
         for dataset, tasks in DATASETS.items():
-            count = MAML_TASKS if name == "maml" else tasks
+            count = MAML_TASKS if recipe["learner"] in learners.of_images else tasks
             table = evaluate.run(dataset, backbone, recipe["learner"], "closed", tasks=count, progress=True)
             found = closed_interval(table["accuracy"])
             row[dataset] = f"{found.mean:.1f} ± {found.half_width:.1f}"

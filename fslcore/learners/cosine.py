@@ -40,14 +40,16 @@ class CosineClassifier(OnFeatures):
         mask = members.sum(dim=-1, keepdim=True)
         x = F.normalize(support, dim=-1) * mask
         gram = x @ x.mT
-        absent = torch.zeros_like(members[:, :1]).masked_fill(members.sum(dim=1, keepdim=True) == 0, -torch.inf)
-        a = members.mT  # (T, K, n)
+        y = members.mT.contiguous()  # (T, K, n)
+        absent = torch.zeros_like(y[..., :1]).masked_fill(y.sum(dim=-1, keepdim=True) == 0, -torch.inf)
+        pull = self.scale * mask.mT / mask.sum(dim=1, keepdim=True)
+        a = y
         for _ in range(self.steps):
-            a = a / (a @ gram * a).sum(dim=-1, keepdim=True).clamp(min=1e-12).sqrt()
-            cosine = (a @ gram).mT  # (T, n, K)
-            p = torch.softmax(self.scale * cosine + absent, dim=-1)
-            error = self.scale * (p - members) * mask / mask.sum(dim=1, keepdim=True)
+            products = a @ gram
+            norm = (products * a).sum(dim=-1, keepdim=True).clamp(min=1e-12).rsqrt()
+            a, cosine = a * norm, products * norm
+            error = (torch.softmax(self.scale * cosine + absent, dim=1) - y) * pull
             # The derivative of a cosine by a unit weight vector w is x - cos·w.
-            a = a - self.lr * (error.mT - (error * cosine).sum(dim=1)[..., None] * a)
+            a = a - self.lr * (error - (error * cosine).sum(dim=-1, keepdim=True) * a)
         weights = F.normalize(a @ x, dim=-1)
         return self.scale * (F.normalize(query, dim=-1) @ weights.mT)

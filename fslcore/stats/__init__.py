@@ -1,6 +1,7 @@
 """Statistics of few-shot accuracy: arrays in, result objects out. Needs NumPy and SciPy only."""
 
 from .compare import CONCLUSION, compare, conclusions
+from .conformal import conformal_quantile
 from .intervals import Interval, closed_interval, independent_interval, open_interval, paired_interval
 from .sizing import (
     CommonOptimum, Moments, OptimumRatio, Pilot, VarianceFit, VarianceModel, best_queries, common_optimum,
@@ -12,6 +13,7 @@ from .targets import ThreeIntervals, three_intervals
 __all__ = [
     "CONCLUSION", "CommonOptimum", "Interval", "Moments", "OptimumRatio", "Pilot", "Plan", "ThreeIntervals",
     "VarianceFit", "VarianceModel", "best_queries", "closed_interval", "common_optimum", "compare",
-    "compare_optima", "conclusions", "detectable", "fit_variance", "independent_interval", "moments",
-    "open_interval", "paired_interval", "pilot", "plan", "power", "smallest", "task_count", "three_intervals",
+    "compare_optima", "conclusions", "conformal_quantile", "detectable", "fit_variance", "independent_interval",
+    "moments", "open_interval", "paired_interval", "pilot", "plan", "power", "smallest", "task_count",
+    "three_intervals",
 ]

@@ -1,0 +1,83 @@
+"""Signals and outcomes of the episodes that the informed estimator learns from (about an hour on one core).
+
+    python data/episodes/build.py
+
+Each piece, one method on one set of classes, is kept, so it can be stopped and called again. At the end, and
+with --stored at once, what is at hand goes into episodes.parquet.
+"""
+
+import argparse
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+from fslcore import backbones, datasets, informed, learners
+from fslcore.paths import CACHE, replace_file
+from fslcore.tasks import sample_closed
+
+HERE = Path(__file__).resolve().parent
+SEEDS = {"base": 1, "validation": 2, "novel": 3}
+TRAINED = (("conv4-baseline", "lr"), ("conv4-baseline++", "cosine"), ("conv4-protonet", "protonet"), ("conv4-r2d2", "r2d2"))
+GENERAL = tuple(product(("efficientnet-lite0", "glyph-conv"), ("ncc", "lr")))
+# Data set, split, methods, and how many episodes of 5 ways and 5 shots, and blocks of ten of mixed shapes.
+PIECES = (
+    ("clipart", "base", GENERAL, 600, 30),
+    ("clipart", "validation", GENERAL, 600, 30),
+    ("clipart", "novel", GENERAL, 600, 30),
+    ("fashion", "novel", GENERAL, 600, 30),
+    ("glyphs/thai", "validation", GENERAL, 600, 30),
+    ("glyphs/hebrew", "novel", GENERAL, 600, 30),
+    *((f"coloured/{script}", "validation", TRAINED, 500, 0) for script in ("armenian", "cherokee", "thai")),
+    *((f"coloured/{script}", "novel", TRAINED, 300, 0) for script in ("cyrillic", "hebrew", "latin")),
+    *((f"coloured/{script}", "novel", TRAINED, 0, 20) for script in ("hebrew", "latin")),
+    *(("clipart", split, TRAINED, 300, 0) for split in SEEDS),
+    ("fashion", "novel", TRAINED, 300, 0),
+)
+
+
+def episodes(dataset: str, split: str, backbone: str, learner: str, count: int, blocks: int) -> pd.DataFrame:
+    """The episodes of one piece; ``block`` is -1 for those of 5 ways and 5 shots."""
+    images = datasets.load(dataset, split)
+    model = backbones.load(backbone)
+    bank, method = backbones.features(images, model), learners.make(learner, model)
+    seed = SEEDS[split]
+    parts = {}
+    if count:
+        parts[-1] = sample_closed(images.labels, tasks=count, skip_small_classes=True, seed=seed)
+    if blocks:
+        parts |= dict(enumerate(informed.mixed_shapes(images.labels, blocks, seed=1000 * seed)))
+    table = pd.concat([
+        informed.episodes(bank, method, tasks, seed=seed).assign(block=block).reset_index()
+        for block, tasks in parts.items()
+    ])
+    return table.assign(dataset=dataset, split=split, backbone=backbone, learner=learner)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--stored", action="store_true", help="gather what is at hand, compute nothing")
+    only_stored = parser.parse_args().stored
+    torch.set_num_threads(1)
+    parts = []
+    for dataset, split, methods, count, blocks in PIECES:
+        for backbone, learner in methods:
+            name = f"{dataset}-{split}-{backbone}-{learner}-{count}-{blocks}".replace("/", "-")
+            path = CACHE / "episodes" / f"{name}.parquet"
+            if not path.is_file() and not only_stored:
+                replace_file(path, episodes(dataset, split, backbone, learner, count, blocks).to_parquet)
+                print(name, flush=True)
+            if path.is_file():
+                parts.append(pd.read_parquet(path))
+    table = pd.concat(parts, ignore_index=True)
+    floats = table.select_dtypes("float64").columns
+    table[floats] = table[floats].astype("float32")
+    ids = ["dataset", "split", "backbone", "learner"]
+    table[ids] = table[ids].astype("category")
+    replace_file(HERE / "episodes.parquet", lambda part: table.to_parquet(part, index=False, compression="zstd"))
+    print(f"episodes.parquet: {len(table)} episodes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,617 @@
+"""An estimator of a task's accuracy that has seen other tasks, and an interval for one task.
+
+Hold-out, cross-validation and the bootstrap know one support and nothing else. Who has many tasks of
+known outcome, *episodes*, can learn how what a support shows (its *signals*) goes with the accuracy on
+queries, and predict for a new support. The errors on episodes kept apart then give an interval:
+split conformal prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, partial
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.special import ndtr
+from scipy.stats import binomtest, rankdata
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import LinearRegression, RidgeCV
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from . import estimators, evaluate, stats
+from .bank import Bank
+from .errors import InputError
+from .learners.common import fetch
+from .paths import DATA
+from .tasks import Tasks, sample_closed
+
+__all__ = [
+    "BARE", "COLUMNS", "REGRESSORS", "SIGNALS", "Informed", "apart", "by_method", "choose", "coverage", "cross_scores", "episodes",
+    "errors", "estimates", "interval_kinds", "mixed_shapes", "noise_floor", "of_dataset", "pooled", "saved", "selection",
+    "signals", "stored", "transfer", "validate",
+]
+
+FOLDS = 25  # leave-one-out of a larger support holds out one of so many parts instead, to bound the time
+SHOTS = (1, 2, 3, 4, 5, 7, 10, 15, 20)  # of tasks of mixed shapes
+SHAPE = ("ways", "shots", "fewest")
+SEPARATION = ("between", "nearest", "within", "ratio", "silhouette")
+RESAMPLED = tuple(
+    f"{name}{of}"
+    for name in ("5-fold", "leave-one-out", "bootstrap")
+    for of in ("", " margin", " spread", " smooth", " low", " worst")
+)
+COLUMNS = (*SHAPE, *SEPARATION, "hold-out", *RESAMPLED)
+# What the estimator reads: distances as such differ from data set to data set, their ratios less.
+SIGNALS = tuple(name for name in COLUMNS if name not in ("between", "nearest", "within"))
+BARE = (*SHAPE, "between", "nearest")  # what a class with a single image leaves
+REGRESSORS = {
+    "ridge": partial(RidgeCV, np.logspace(-1, 4, 11)),
+    "forest": partial(RandomForestRegressor, 40, min_samples_leaf=5, max_features=0.2, max_samples=0.5, random_state=0),
+    "boosting": partial(
+        GradientBoostingRegressor, n_estimators=80, max_depth=3, learning_rate=0.08, subsample=0.5, max_features=0.3,
+        random_state=0,
+    ),
+}
+
+
+def signals(
+    bank: Bank, learner, tasks: Tasks, *, features: Bank | None = None, rounds: int = 20, seed: int = 0
+) -> pd.DataFrame:
+    """What the support of each task shows; its query is never looked at.
+
+    Of the held-out images of each re-split: the *margin*, score of the true class minus the best other, in units
+    of the mean standard deviation of an image's scores, so that learners with other scales compare.
+
+    Parameters
+    ----------
+    bank : Bank
+        What the learner reads.
+    learner
+        As for `fslcore.evaluate.evaluate`.
+    tasks : Tasks
+        T tasks, of about as many support images each.
+    features : Bank, optional
+        Features to take distances of, where the learner reads images.
+    rounds, seed : int
+        Of the bootstrap.
+
+    Returns
+    -------
+    DataFrame
+        A row a task, columns `COLUMNS`. ``ways``; ``shots``, mean images a class; ``fewest``, images of the smallest
+        class. Of cosine distances between support images: ``within`` (mean over pairs of one class),
+        ``between`` (mean over pairs of classes), ``nearest`` (of the closest two classes),
+        ``ratio`` (between / within) and ``silhouette`` (mean; Rousseeuw, 1987). Of the held-out images of
+        5-fold, leave-one-out (above 25 images: 25-fold) and bootstrap: the estimated accuracy, mean
+        ``margin`` and its ``spread`` (standard deviation), ``smooth`` = Φ(margin / spread), ``low``
+        (the 10 % quantile of the margins) and ``worst`` (lowest accuracy of a class). ``hold-out`` is
+        the first of the 5 folds. Where a class has a single image, no column besides those of `BARE` has a value.
+    """
+    out = _separation(features or bank, tasks)
+    whole = out["fewest"].to_numpy() > 1
+    table = pd.DataFrame(np.nan, index=range(len(tasks)), columns=list(COLUMNS)).rename_axis("task")
+    table.loc[:, out.columns] = out
+    if not whole.all():
+        table.loc[~whole, list(set(COLUMNS) - set(BARE))] = np.nan
+    if not whole.any():
+        return table
+    part = tasks[np.flatnonzero(whole)]
+    size = (part.support_label >= 0).sum(axis=1)
+    names = {
+        "5-fold": f"{min(5, size.min())}-fold",
+        "leave-one-out": "leave-one-out" if size.max() <= FOLDS else f"{min(FOLDS, size.min())}-fold",
+        "bootstrap": "bootstrap",
+    }
+    for name, made in names.items():
+        split = estimators.resplit(part, made, rounds=rounds, seed=seed)
+        held = _held_out(bank, learner, split)
+        found = _summary(held, name)
+        if name == "5-fold":
+            first = held[held["split"].isin(np.unique(split.owner, return_index=True)[1])]
+            found["hold-out"] = first.groupby("task")["right"].mean()
+        table.loc[whole, found.columns] = found.to_numpy()
+    return table
+
+
+def episodes(bank: Bank, learner, tasks: Tasks, **options) -> pd.DataFrame:
+    """`signals` of each task and its true outcome: ``accuracy`` on its query (0 to 1) and their number, ``queries``.
+
+    Parameters: as for `signals`.
+    """
+    record = evaluate.evaluate(learner, bank, tasks)
+    table = signals(bank, learner, tasks, **options)
+    return table.assign(queries=(tasks.query_label >= 0).sum(axis=1), accuracy=record.accuracy())
+
+
+def _held_out(bank: Bank, learner, split: estimators.Resplit) -> pd.DataFrame:
+    """A row a held-out image: task, split, label, right (was it classified so), margin, scale."""
+    label = split.tasks.query_label
+    scores = np.concatenate([s.double().cpu().numpy() for s in evaluate.scores(learner, bank, split.tasks)])
+    row, image = np.nonzero(label >= 0)
+    scores, label = scores[row, image], label[row, image]
+    at = np.arange(len(label))
+    true = scores[at, label]
+    others = scores.copy()
+    others[at, label] = -np.inf
+    margin = true - others.max(axis=1)
+    present = np.isfinite(scores)
+    mean = np.where(present, scores, 0).sum(axis=1) / present.sum(axis=1)
+    square = np.where(present, scores - mean[:, None], 0) ** 2
+    return pd.DataFrame({
+        "task": split.owner[row], "split": row, "label": label, "right": scores.argmax(axis=1) == label,
+        # An image whose class went with it has no margin, but counts as an error.
+        "margin": np.where(np.isfinite(margin), margin, np.nan),
+        "scale": np.sqrt(square.sum(axis=1) / present.sum(axis=1)),
+    })
+
+
+def _summary(held: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Signals of the held-out images, a row a task."""
+    held = held.assign(margin=held["margin"] / held.groupby("task")["scale"].transform("mean").clip(lower=1e-12))
+    by_split = held.groupby(["task", "split"])["right"].mean()
+    margins = held.groupby("task")["margin"]
+    mean, spread = margins.mean(), margins.std(ddof=0)
+    return pd.DataFrame({
+        name: by_split.groupby("task").mean(), f"{name} margin": mean, f"{name} spread": spread,
+        f"{name} smooth": ndtr(mean / spread.clip(lower=1e-6)), f"{name} low": margins.quantile(0.1),
+        f"{name} worst": held.groupby(["task", "label"])["right"].mean().groupby("task").min(),
+    })
+
+
+def _separation(bank: Bank, tasks: Tasks) -> pd.DataFrame:
+    """Shape of each task and distances between its support images."""
+    x, members, scale, _ = fetch(bank, tasks)
+    members = members.double()
+    distance = (1 - (x @ x.mT) * scale * scale.mT).double().clamp(min=0)
+    distance.diagonal(dim1=1, dim2=2).zero_()
+    size = members.sum(dim=1)  # (T, K)
+    to_class = distance @ members  # (T, n, K) sum of distances from an image to those of a class
+    pairs = members.mT @ to_class  # (T, K, K)
+    classes = (size > 0).double()
+    apart = classes[:, :, None] * classes[:, None] * (1 - torch.eye(tasks.ways, dtype=torch.float64, device=x.device))
+    mean = pairs / (size[:, :, None] * size[:, None]).clamp(min=1)
+    own_pairs = (size * (size - 1)).sum(dim=1)
+    within = pairs.diagonal(dim1=1, dim2=2).sum(dim=1) / own_pairs.clamp(min=1)
+    between = (mean * apart).sum((1, 2)) / apart.sum((1, 2))
+    nearest = mean.masked_fill(apart == 0, np.inf).amin((1, 2))
+    # Silhouette: an image's distance to its own class, without itself, against the nearest other class.
+    own_size = (members * size[:, None]).sum(dim=-1)
+    own = (to_class * members).sum(dim=-1) / (own_size - 1).clamp(min=1)
+    other = (to_class / size[:, None].clamp(min=1)).masked_fill((members > 0) | (size[:, None] == 0), np.inf).amin(-1)
+    real = own_size > 1
+    silhouette = ((other - own) / other.maximum(own).clamp(min=1e-12)).masked_fill(~real, 0)
+    counts = size.masked_fill(size == 0, np.inf)
+    columns = {
+        "ways": classes.sum(1), "shots": size.sum(1) / classes.sum(1), "fewest": counts.amin(1),
+        "between": between, "nearest": nearest, "within": within, "ratio": between / within.clamp(min=1e-12),
+        "silhouette": silhouette.sum(1) / real.sum(1).clamp(min=1),
+    }
+    return pd.DataFrame({name: value.cpu().numpy() for name, value in columns.items()})
+
+
+def mixed_shapes(labels: np.ndarray, blocks: int, *, tasks: int = 10, queries: int = 15, seed: int = 0) -> list[Tasks]:
+    """Blocks of closed tasks, each block of a shape of its own: 2 to 10 ways and 1 to 20 shots.
+
+    In every second block the classes have numbers of support images of their own, uniform between two
+    bounds. A shape that the data have too few images for is drawn again.
+
+    Parameters
+    ----------
+    labels : (N,) integers
+        The class of each image.
+    blocks, tasks : int
+        Number of blocks and of tasks in each.
+    queries : int
+        A class.
+    seed : int
+        Same seed, same tasks.
+
+    Raises
+    ------
+    InputError
+        No class has ``queries`` + 20 images, so that shapes are not of one kind over data sets.
+    """
+    sizes = np.sort(np.bincount(labels))[::-1]
+    if (sizes >= queries + max(SHOTS)).sum() < 2:
+        raise InputError(f"queries = {queries}; two classes of {queries + max(SHOTS)} images or more are needed")
+    rng = np.random.default_rng(seed)
+    out = []
+    while len(out) < blocks:
+        ways = int(rng.integers(2, 11))
+        low, high = np.sort(rng.choice(SHOTS, 2))
+        shots = rng.integers(low, high + 1, ways) if len(out) % 2 else np.full(ways, low)
+        if (sizes >= queries + shots.max()).sum() >= ways:
+            made = dict(ways=ways, shots=shots.tolist(), queries=queries, seed=seed + len(out))
+            out.append(sample_closed(labels, tasks=tasks, skip_small_classes=True, **made))
+    return out
+
+
+class Informed:
+    """Accuracy of a task predicted from what its support shows.
+
+    Fitted at once, from the episodes given: nothing is stored but those. Episodes are weighted so that
+    every level of accuracy counts alike: what to expect of an accuracy before any image is seen changes from
+    data set to data set, and is not to be learned. The spread of its error is
+    modelled as the square root of a sum of three variances with weights of at least 0: the noise of the
+    query, p (1 - p) / queries, that of the support, p (1 - p) / images, and a constant, fitted to
+    squared errors of 5-fold cross-validation over the episodes.
+
+    Parameters
+    ----------
+    fitting : DataFrame
+        `episodes`: a row a task.
+    columns : sequence of str
+        Which columns to predict from; any that are not numbers (the method, say) become
+        indicators. Rows with missing values are left out.
+    regressor : str
+        A name of `REGRESSORS`.
+    level : float
+        How far the weights go, from 0 (as drawn) to 1 (all the way).
+
+    Raises
+    ------
+    InputError
+        Unknown regressor; level outside 0 to 1; fewer than 50 complete episodes.
+    """
+
+    def __init__(
+        self, fitting: pd.DataFrame, columns: Sequence[str] = SIGNALS, regressor: str = "ridge", level: float = 1.0
+    ):
+        if not 0 <= level <= 1:
+            raise InputError(f"level = {level}; 0 to 1 is allowed")
+        if regressor not in REGRESSORS:
+            raise InputError(f"regressor = {regressor}; {', '.join(REGRESSORS)} are allowed")
+        self.columns = list(columns)
+        fitting = fitting.dropna(subset=self.columns)
+        if len(fitting) < 50:
+            raise InputError(f"{len(fitting)} complete episodes to fit on; at least 50 are needed")
+        names = fitting[self.columns].select_dtypes(exclude="number").columns
+        self._model = make_pipeline(
+            make_column_transformer((OneHotEncoder(handle_unknown="ignore"), list(names)), remainder=StandardScaler()), REGRESSORS[regressor]()
+        )
+        x, y = fitting[self.columns], fitting["accuracy"].to_numpy(dtype=float)
+        weight = {f"{self._model.steps[-1][0]}__sample_weight": _level_weights(y) ** level}
+        self._model.fit(x, y, **weight)
+        self._fitting, self._weight = fitting, weight
+
+    @cached_property
+    def _spread(self) -> LinearRegression:
+        """From the variances' parts to the variance of the error; only intervals need it."""
+        x, y = self._fitting[self.columns], self._fitting["accuracy"].to_numpy(dtype=float)
+        folds = KFold(5, shuffle=True, random_state=0)
+        found = cross_val_predict(self._model, x, y, cv=folds, params=self._weight).clip(0, 1)
+        spread = LinearRegression(positive=True, fit_intercept=False)
+        return spread.fit(_variances(found, self._fitting), (y - found) ** 2)
+
+    def predict(self, table: pd.DataFrame) -> np.ndarray:
+        """(T,) estimated accuracies, 0 to 1."""
+        return self._model.predict(table[self.columns]).clip(0, 1)
+
+    def spread(self, table: pd.DataFrame) -> np.ndarray:
+        """(T,) root mean square of the error to expect, against the accuracy on ``queries`` queries."""
+        variance = self._spread.predict(_variances(self.predict(table), table))
+        return np.sqrt(variance.clip(min=1e-4))  # a point at least
+
+    def scores(self, table: pd.DataFrame) -> np.ndarray:
+        """(T,) size of the error on episodes, in units of the spread: what `intervals` is calibrated with."""
+        return np.abs(table["accuracy"].to_numpy(dtype=float) - self.predict(table)) / self.spread(table)
+
+    def intervals(self, table: pd.DataFrame, scores: np.ndarray, level: float = 0.9) -> pd.DataFrame:
+        """Estimate with an interval for the accuracy on ``queries`` queries of each task.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Signals and ``queries``, a row a task.
+        scores : (n,) array
+            `scores` of episodes that the estimator was not fitted on, exchangeable with the tasks.
+        level : float
+            Nominal coverage.
+
+        Returns
+        -------
+        DataFrame
+            low, estimate, high; shares, 0 to 1, with the index of ``table``.
+        """
+        estimate = self.predict(table)
+        half = stats.conformal_quantile(scores, level) * self.spread(table)
+        columns = {"low": estimate - half, "estimate": estimate, "high": estimate + half}
+        return pd.DataFrame(columns, index=table.index).clip(0, 1)
+
+
+def cross_scores(table: pd.DataFrame, groups: np.ndarray, **options) -> np.ndarray:
+    """`Informed.scores` of every episode by an estimator fitted on the other groups only.
+
+    With data sets as groups, these are the errors to expect on a data set that no episode came from.
+
+    Parameters
+    ----------
+    table : DataFrame
+        `episodes`.
+    groups : (T,) array
+        The group of each episode, of two or more.
+    options
+        Of `Informed`.
+    """
+    groups = np.asarray(groups)
+    out = np.empty(len(table))
+    for group in np.unique(groups):
+        mine = groups == group
+        out[mine] = Informed(table[~mine], **options).scores(table[mine])
+    return out
+
+
+def stored() -> pd.DataFrame:
+    """The episodes that ship with the book (``data/episodes``; its README tells the columns).
+
+    ``classes`` is added: data set and split, as no two of them share a class.
+    """
+    table = pd.read_parquet(DATA / "episodes" / "episodes.parquet")
+    return table.assign(classes=table["dataset"].astype(str) + " " + table["split"].astype(str))
+
+
+def of_dataset(
+    name: str, backbones: Sequence[str], mixed: bool = False
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Stored episodes of a data set: those to learn from (base and validation classes) and those to test on (novel).
+
+    Parameters
+    ----------
+    name : str
+        A data set, of all domains; the first part may be empty (fashion has novel classes only).
+    backbones : sequence of str
+    mixed : bool
+        Those of mixed shapes, in place of those of 5 ways and 5 shots.
+
+    Raises
+    ------
+    InputError
+        No such episodes: says of which data sets there are.
+    """
+    table = stored().dropna(subset=list(SIGNALS))
+    domain = table["dataset"].astype(str).str.partition("/")[0]
+    for what, given, known in (("dataset", [name], domain), ("backbone", backbones, table["backbone"])):
+        for one in given:
+            if one not in set(known):
+                raise InputError(f"{what} = {one}; there are episodes of {', '.join(known.unique())}")
+    table = table[(domain == name) & table["backbone"].isin(backbones) & ((table["block"] >= 0) == mixed)]
+    novel = table["split"] == "novel"
+    return table[~novel].reset_index(drop=True), table[novel].reset_index(drop=True)
+
+
+def apart(learning: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Episodes to fit on and to calibrate on: the last set of ``classes`` is for calibration, the others for fitting."""
+    last = learning["classes"] == learning["classes"].iloc[-1]
+    return learning[~last].reset_index(drop=True), learning[last].reset_index(drop=True)
+
+
+def by_method(table: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
+    """(backbone, learner) → its episodes, in order of task, so that methods meet on the same tasks."""
+    groups = table.groupby(["backbone", "learner"], observed=True, sort=False)
+    return {method: part.sort_values(["classes", "block", "task"], ignore_index=True) for method, part in groups}
+
+
+def noise_floor(accuracy: np.ndarray, queries: np.ndarray) -> float:
+    """Mean absolute error that knowing the true accuracy would still have against the accuracy on so many queries.
+
+    That of a binomial share around its mean, √(2 p (1 - p) / (π q)) (normal approximation, a percent off
+    at q = 75), with the observed accuracy for p; queries of a task are taken for independent.
+    """
+    return float(np.sqrt(2 * accuracy * (1 - accuracy) / (np.pi * queries)).mean())
+
+
+def errors(truth: np.ndarray, estimates: dict[str, np.ndarray], reference: str = "5-fold") -> pd.DataFrame:
+    """Mean absolute error of each estimator and by how much it is below the reference's, paired by task.
+
+    Returns
+    -------
+    DataFrame
+        A row an estimator: error and bias (points), less (reference minus this error, points), half_width
+        (of its 95 % paired interval) and share (of the reference's error that is saved, percent).
+    """
+    size = {name: 100 * np.abs(e - truth) for name, e in estimates.items()}
+    rows = {}
+    for name, mine in size.items():
+        saved = stats.paired_interval(size[reference], mine)
+        rows[name] = {
+            "error": mine.mean(), "bias": 100 * (estimates[name] - truth).mean(), "less": saved.mean,
+            "half_width": saved.half_width, "share": 100 * saved.mean / size[reference].mean(),
+        }
+    return pd.DataFrame(rows).T
+
+
+def selection(truth: np.ndarray, estimates: dict[str, np.ndarray]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """How well estimators rank M methods on each task.
+
+    Parameters
+    ----------
+    truth : (T, M) accuracies on queries
+    estimates : name → (T, M) estimates
+
+    Returns
+    -------
+    correlation, accuracy : (T, names) DataFrames
+        Spearman's rank correlation of estimates and truth over the methods (0 where either ranks all
+        equal), and the accuracy of the method with the largest estimate (mean of those that tie).
+    """
+    def ranks(x: np.ndarray) -> np.ndarray:
+        r = rankdata(x, axis=1)
+        return r - r.mean(axis=1, keepdims=True)
+
+    right, correlation, accuracy = ranks(truth), {}, {}
+    for name, values in estimates.items():
+        mine = ranks(values)
+        scale = np.sqrt((mine**2).sum(axis=1) * (right**2).sum(axis=1))
+        correlation[name] = (mine * right).sum(axis=1) / np.where(scale > 0, scale, 1)
+        best = values == values.max(axis=1, keepdims=True)
+        accuracy[name] = (truth * best).sum(axis=1) / best.sum(axis=1)
+    return pd.DataFrame(correlation), pd.DataFrame(accuracy)
+
+
+def pooled(columns: Sequence[str] = SIGNALS) -> tuple[str, ...]:
+    """These columns and the method, for an estimator that learns from the episodes of all methods."""
+    return (*columns, "backbone", "learner")
+
+
+def saved(model: Informed, test: pd.DataFrame) -> float:
+    """By what part its mean absolute error is below that of 5-fold (percent)."""
+    mine, fold = (np.abs(e - test["accuracy"]).mean() for e in (model.predict(test), test["5-fold"]))
+    return float(100 * (1 - mine / fold))
+
+
+def validate(learning: pd.DataFrame) -> pd.DataFrame:
+    """What part of 5-fold's error each choice saves (percent), to choose by before novel classes are looked at.
+
+    Each set of ``classes`` is left out in turn, and tested on.
+
+    Returns
+    -------
+    DataFrame
+        A row a regressor, fitted to each method by itself or to all together (``episodes of``), with weights by
+        ``level`` (0.5 only for those slower than ridge); a column a method, and their ``mean``. Means over the sets of classes.
+    """
+    rows = {}
+    for regressor, together, level in product(REGRESSORS, (False, True), (0.0, 0.5, 1.0)):
+        if regressor != "ridge" and level != 0.5:
+            continue  # the slow ones
+        options, found = dict(regressor=regressor, level=level), {}
+        for classes in learning["classes"].unique():
+            out = learning["classes"] == classes
+            fitting, own = learning[~out], by_method(learning[~out])
+            every = Informed(fitting, pooled(), **options) if together else None
+            for method, new in by_method(learning[out]).items():
+                model = every or Informed(own[method], **options)
+                found.setdefault(" ".join(method), []).append(saved(model, new))
+        of = "all methods" if together else "the method"
+        rows[regressor, of, level] = {method: np.mean(values) for method, values in found.items()}
+    table = pd.DataFrame(rows).T.rename_axis(["regressor", "episodes of", "level"])
+    return table.assign(mean=table.mean(axis=1))
+
+
+def choose(validated: pd.DataFrame) -> dict:
+    """Options of `Informed` that `validate` finds best on average, for the episodes of all methods together."""
+    regressor, level = validated.xs("all methods", level="episodes of")["mean"].idxmax()
+    return dict(regressor=regressor, level=float(level))
+
+
+def estimates(learning: pd.DataFrame, test: pd.DataFrame, **options) -> dict[tuple[str, str], pd.DataFrame]:
+    """Every estimate of every test episode, by method; rows are those of `by_method`.
+
+    Columns: the classical ones; ``informed``, from the episodes of all methods; ``of the method``, from its
+    own; ``constant``, the mean accuracy of its episodes, for comparison. ``options`` are those of `Informed`.
+    """
+    own = by_method(learning)
+    every = Informed(learning, pooled(), **options)
+    return {
+        method: new[list(estimators.ESTIMATORS)].assign(**{
+            "informed": every.predict(new), "of the method": Informed(own[method], **options).predict(new),
+            "constant": own[method]["accuracy"].mean(),
+        })
+        for method, new in by_method(test).items()
+    }
+
+
+def interval_kinds(
+    fitting: pd.DataFrame, calibration: pd.DataFrame, test: pd.DataFrame, nominal: float = 0.9, **options
+) -> dict[str, pd.DataFrame]:
+    """Intervals for the accuracy of each test episode, made in several ways.
+
+    Each method is calibrated by itself, on its own episodes, for the ``nominal`` coverage. ``options`` are those of
+    `Informed`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        Kind → low, high (shares), truth, backbone, learner. ``leave-one-out, exact`` is Clopper and Pearson's
+        (1934), the held-out images taken for independent trials; ``5-fold, conformal`` has one width for all;
+        so has ``informed, one width``; that of ``informed`` follows the predicted spread. ``informed, same
+        classes`` is fitted and calibrated on halves of the episodes of all classes but the novel ones.
+    """
+    model, learning = Informed(fitting, pooled(), **options), pd.concat([fitting, calibration], ignore_index=True)
+    half = np.arange(len(learning)) % 2 == 0
+    seen = Informed(learning[half], pooled(), **options)
+    spare, kept = by_method(learning[~half]), by_method(calibration)
+    out: dict[str, list[pd.DataFrame]] = {}
+    for method, new in by_method(test).items():
+        images = (new["ways"] * new["shots"]).round().astype(int)
+        right = (new["leave-one-out"] * images).round().astype(int)
+        exact = [binomtest(k, n).proportion_ci(nominal) for k, n in zip(right, images)]
+        mine = kept[method]
+        fold, equal = (
+            stats.conformal_quantile(np.abs(e - mine["accuracy"]), nominal)
+            for e in (mine["5-fold"], model.predict(mine))
+        )
+        middle = model.predict(new)
+        made = {
+            "leave-one-out, exact": pd.DataFrame(exact, columns=["low", "high"]),
+            "5-fold, conformal": pd.DataFrame({"low": new["5-fold"] - fold, "high": new["5-fold"] + fold}),
+            "informed, one width": pd.DataFrame({"low": middle - equal, "high": middle + equal}),
+            "informed": model.intervals(new, model.scores(mine), nominal),
+            "informed, same classes": seen.intervals(new, seen.scores(spare[method]), nominal),
+        }
+        for kind, ends in made.items():
+            ends = ends[["low", "high"]].clip(0, 1).assign(truth=new["accuracy"], backbone=method[0], learner=method[1])
+            out.setdefault(kind, []).append(ends)
+    return {kind: pd.concat(parts, ignore_index=True) for kind, parts in out.items()}
+
+
+def coverage(intervals: pd.DataFrame) -> dict[str, float]:
+    """Share that hold, ends of its 95 % Wilson interval (for independent episodes), and mean width; percent."""
+    inside = (intervals["low"] <= intervals["truth"]) & (intervals["truth"] <= intervals["high"])
+    wilson = binomtest(int(inside.sum()), len(inside)).proportion_ci(0.95, "wilson")
+    width = (intervals["high"] - intervals["low"]).mean()
+    values = dict(coverage=inside.mean(), low=wilson.low, high=wilson.high, width=width)
+    return {name: 100 * float(value) for name, value in values.items()}
+
+
+def transfer(
+    learned: dict[str, tuple[pd.DataFrame, pd.DataFrame]], used: dict[str, pd.DataFrame], nominal: float = 0.9, **options
+) -> pd.DataFrame:
+    """What is left of the estimator and its interval where other episodes than it learned from are used.
+
+    Parameters
+    ----------
+    learned : dict
+        Name → episodes to fit on and to calibrate on.
+    used : dict
+        Name → test episodes.
+
+    Returns
+    -------
+    DataFrame
+        A row a pair of names: learned, used, saved (part of 5-fold's error, percent), bias (points), coverage and
+        width (percent), over all methods that both have.
+    """
+    rows = []
+    for (source, (fitting, calibration)), (target, test) in product(learned.items(), used.items()):
+        model = Informed(fitting, pooled(), **options)
+        kept = by_method(calibration)
+        parts = [
+            model.intervals(new, model.scores(kept[method]), nominal).assign(truth=new["accuracy"])
+            for method, new in by_method(test).items() if method in kept
+        ]
+        bias = 100 * float((model.predict(test) - test["accuracy"]).mean())
+        found = coverage(pd.concat(parts))
+        rows.append((source, target, saved(model, test), bias, found["coverage"], found["width"]))
+    return pd.DataFrame(rows, columns=["learned", "used", "saved", "bias", "coverage", "width"])
+
+
+def _level_weights(accuracy: np.ndarray) -> np.ndarray:
+    """(T,) weights, mean 1, that give each twentieth of the scale the same total, within bounds for the rare."""
+    level = np.minimum((20 * accuracy).astype(int), 19)
+    weight = 1 / np.bincount(level)[level].clip(min=0.02 * len(level))
+    return weight / weight.mean()
+
+
+def _variances(estimate: np.ndarray, table: pd.DataFrame) -> np.ndarray:
+    """(T, 3) what the variance of an error is made of."""
+    p = np.clip(estimate, 0.03, 0.97)
+    images = (table["ways"] * table["shots"]).to_numpy(dtype=float)
+    binomial = p * (1 - p)
+    return np.column_stack([binomial / table["queries"].to_numpy(dtype=float), binomial / images, np.ones_like(p)])

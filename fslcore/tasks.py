@@ -151,21 +151,13 @@ def sample_closed(
     """
     if tasks < 2:
         raise InputError(f"tasks = {tasks}; at least 2 are needed")
-    shots, queries = _per_class("shots", shots, ways), _per_class("queries", queries, ways)
+    shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
     order, start, size = _by_class(labels, ways, shots, queries, skip_small_classes)
-    class_rng, image_rng, order_rng = _streams(seed, 3)
+    class_rng, image_rng, order_rng = streams(seed, 3)
 
     chosen = class_rng.random((tasks, len(size))).argsort(axis=1)[:, :ways]
-    m = int((shots + queries).max())
-    uniform = image_rng.random((tasks, ways, m))
-    shuffle = order_rng.random((tasks, ways, m))
-    picks = []
-    for k in range(ways):
-        take = shots[k] + queries[k]
-        within = _distinct(uniform[:, k, :take], size[chosen[:, k]])
-        within = np.take_along_axis(within, shuffle[:, k, :take].argsort(axis=1), axis=1)
-        picks.append(order[start[chosen[:, k], None] + within])
-    return _assemble(picks, shots, queries, _description("closed", ways, shots, queries, seed, tasks=tasks))
+    picks = fill(chosen, order, start, size, shots, queries, image_rng, order_rng)
+    return assemble(picks, shots, queries, describe("closed", ways, shots, queries, seed, tasks=tasks))
 
 
 def sample_open(
@@ -193,9 +185,9 @@ def sample_open(
     """
     if max_tasks is not None and max_tasks < 2:
         raise InputError(f"max_tasks = {max_tasks}; at least 2 are needed")
-    shots, queries = _per_class("shots", shots, ways), _per_class("queries", queries, ways)
+    shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
     order, start, size = _by_class(labels, ways, shots, queries, skip_small_classes)
-    image_rng, class_rng = _streams(seed, 2)
+    image_rng, class_rng = streams(seed, 2)
     # One shuffle a class; drawing the next images of a shuffled class is drawing at random.
     for first, n in zip(start, size):
         image_rng.shuffle(order[first : first + n])
@@ -232,7 +224,7 @@ def sample_open(
     rows = np.array(rows).reshape(tasks, ways, 2)
     first = start[rows[..., 0]] + rows[..., 1]
     picks = [order[first[:, k, None] + np.arange(need[k])] for k in range(ways)]
-    return _assemble(picks, shots, queries, _description("open", ways, shots, queries, seed, max_tasks=max_tasks))
+    return assemble(picks, shots, queries, describe("open", ways, shots, queries, seed, max_tasks=max_tasks))
 
 
 def sample_all(labels: np.ndarray, *, shots: int, tasks: int, seed: int = 0) -> Tasks:
@@ -257,9 +249,9 @@ def sample_all(labels: np.ndarray, *, shots: int, tasks: int, seed: int = 0) -> 
     if tasks < 1:
         raise InputError(f"tasks = {tasks}; at least 1 is needed")
     ways = len(np.unique(labels))
-    take = _per_class("shots", shots, ways)
+    take = per_class("shots", shots, ways)
     order, start, size = _by_class(labels, ways, take, np.ones_like(take), skip_small_classes=False)
-    (rng,) = _streams(seed, 1)
+    (rng,) = streams(seed, 1)
     label = np.repeat(np.arange(ways), size)
     first = np.arange(len(order)) - start[label] < take[label]
     shuffled = []
@@ -271,13 +263,13 @@ def sample_all(labels: np.ndarray, *, shots: int, tasks: int, seed: int = 0) -> 
     return Tasks(images[:, first], label[:, first], images[:, ~first], label[:, ~first], ways, made)
 
 
-def _streams(seed: int, n: int) -> list[np.random.Generator]:
+def streams(seed: int, n: int) -> list[np.random.Generator]:
     if seed < 0:
         raise InputError(f"seed = {seed}; a whole number of at least 0 is allowed")
     return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(n)]
 
 
-def _per_class(name: str, count: int | Sequence[int], ways: int) -> np.ndarray:
+def per_class(name: str, count: int | Sequence[int], ways: int) -> np.ndarray:
     counts = np.atleast_1d(np.asarray(count))
     if ways < 2:
         raise InputError(f"ways = {ways}; at least 2 are needed")
@@ -311,6 +303,24 @@ def _by_class(labels, ways, shots, queries, skip_small_classes):
     return order, start[~small], size[~small]
 
 
+def fill(chosen: np.ndarray, order, start, size, shots, queries, image_rng, order_rng) -> list[np.ndarray]:
+    """Random images, without repetition in a task, for the classes (T, K) of tasks: for `assemble`.
+
+    ``order`` holds the images by class; class c has the ``size[c]`` from ``start[c]`` on.
+    """
+    tasks, ways = chosen.shape
+    m = int((shots + queries).max())
+    uniform = image_rng.random((tasks, ways, m))
+    shuffle = order_rng.random((tasks, ways, m))
+    picks = []
+    for k in range(ways):
+        take = shots[k] + queries[k]
+        within = _distinct(uniform[:, k, :take], size[chosen[:, k]])
+        within = np.take_along_axis(within, shuffle[:, k, :take].argsort(axis=1), axis=1)
+        picks.append(order[start[chosen[:, k], None] + within])
+    return picks
+
+
 def _distinct(uniform: np.ndarray, n: np.ndarray) -> np.ndarray:
     """Rows of distinct integers in [0, n), each set equally likely (Floyd 1987), from uniforms."""
     rows, m = uniform.shape
@@ -323,7 +333,7 @@ def _distinct(uniform: np.ndarray, n: np.ndarray) -> np.ndarray:
     return out
 
 
-def _assemble(picks: list[np.ndarray], shots, queries, sampler: dict) -> Tasks:
+def assemble(picks: list[np.ndarray], shots, queries, sampler: dict) -> Tasks:
     """Tasks from one (T, S_k + Q_k) index array a class: shots first, then queries."""
     tasks, ways = len(picks[0]), len(picks)
     label = [np.repeat(np.arange(ways), n) for n in (shots, queries)]
@@ -333,6 +343,6 @@ def _assemble(picks: list[np.ndarray], shots, queries, sampler: dict) -> Tasks:
     return Tasks(support, label[0], query, label[1], ways, sampler)
 
 
-def _description(name: str, ways: int, shots, queries, seed: int, **more) -> dict:
+def describe(name: str, ways: int, shots, queries, seed: int, **more) -> dict:
     plain = [int(x[0]) if (x == x[0]).all() else [int(v) for v in x] for x in (shots, queries)]
     return {"sampling": name, "ways": ways, "shots": plain[0], "queries": plain[1], "seed": seed, **more}

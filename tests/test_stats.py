@@ -38,6 +38,26 @@ def test_paired_against_scipy(n, seed, level):
     assert r.conclusion == int(expected.low > 0) - int(expected.high < 0)
 
 
+@given(st.integers(2, 40), st.integers(2, 40), st.integers(0, 10_000), levels)
+def test_independent_against_scipy(n, m, seed, level):
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=n), rng.normal(0.5, 3, m)
+    reference = scipy_stats.ttest_ind(a, b, equal_var=False)
+    expected = reference.confidence_interval(level)
+    r = stats.independent_interval(a, b, level)
+    assert (r.low, r.high) == pytest.approx((expected.low, expected.high))
+    assert (r.df, r.p_value, r.n_tasks) == pytest.approx((reference.df, reference.pvalue, n + m))
+    back = stats.independent_interval(b, a, level)
+    assert (back.mean, back.half_width) == pytest.approx((-r.mean, r.half_width))
+
+
+def test_independent_without_any_variance():
+    r = stats.independent_interval([1, 1], [3, 3, 3])
+    assert (r.mean, r.half_width, r.conclusion) == (-2, 0, -1)
+    with pytest.raises(InputError, match="at least 2 tasks"):
+        stats.independent_interval([1, 2], [3])
+
+
 @given(st.integers(2, 40), st.integers(0, 10_000), levels, st.floats(-2, 2))
 def test_p_value_against_scipy_and_the_interval(n, seed, level, shift):
     a, b = np.random.default_rng(seed).normal(size=(2, n))

@@ -2,7 +2,7 @@
 
 from .compare import CONCLUSION, compare, conclusions
 from .conformal import conformal_quantile
-from .intervals import Interval, closed_interval, open_interval, paired_interval
+from .intervals import Interval, closed_interval, independent_interval, open_interval, paired_interval
 from .sizing import (
     CommonOptimum, Moments, OptimumRatio, Pilot, VarianceFit, VarianceModel, best_queries, common_optimum,
     compare_optima, fit_variance, moments, pilot, task_count,
@@ -14,7 +14,8 @@ from .targets import ThreeIntervals, three_intervals
 __all__ = [
     "CONCLUSION", "CommonOptimum", "Interval", "Moments", "OptimumRatio", "Pilot", "Plan", "ThreeIntervals",
     "VarianceFit", "VarianceModel", "best_queries", "closed_interval", "common_optimum", "compare",
-    "compare_optima", "conclusions", "conformal_quantile", "detectable", "fit_variance", "moments", "open_interval",
-    "paired_interval", "picked", "pilot", "plan", "power", "rank_correlation", "smallest", "task_count",
+    "compare_optima", "conclusions", "conformal_quantile", "detectable", "fit_variance", "independent_interval",
+    "moments", "open_interval", "paired_interval", "picked", "pilot", "plan", "power", "rank_correlation", "smallest",
+    "task_count",
     "three_intervals",
 ]

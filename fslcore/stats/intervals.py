@@ -16,7 +16,7 @@ from scipy import stats
 
 from ..errors import InputError
 
-__all__ = ["Interval", "closed_interval", "open_interval", "paired_interval"]
+__all__ = ["Interval", "closed_interval", "independent_interval", "open_interval", "paired_interval"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Interval:
     n_tasks : int
         T, the number of tasks behind it.
     kind : str
-        'closed', 'open' or 'paired'; of `fslcore.stats.three_intervals` also 'images' and 'classes'.
+        'closed', 'open', 'paired' or 'independent'; of `fslcore.stats.three_intervals` also 'images' and 'classes'.
     df : float
         Degrees of freedom of the Student quantile in it; infinite for a normal one.
     """
@@ -176,6 +176,42 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval
     if a.shape != b.shape:
         raise InputError(f"a has shape {a.shape}, b has {b.shape}; paired methods share their tasks")
     return _interval(a - b, level, "paired", lambda t: t - 1)
+
+
+def independent_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
+    """Interval for the difference of the mean accuracies on two sets of tasks that were drawn independently.
+
+    Parameters
+    ----------
+    a, b : (T,) and (U,) array_like
+        Accuracies of each task of the two sets, at least 2 of each.
+    level : float
+        Nominal coverage, between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        Of mean(a) - mean(b), with ``n_tasks`` = T + U and Student's quantile with the degrees of
+        freedom of Welch (1947): the two variances may differ.
+
+    Raises
+    ------
+    InputError
+        As for `closed_interval`.
+
+    Examples
+    --------
+    >>> r = independent_interval([0.7, 0.8, 0.75, 0.85], [0.5, 0.6, 0.4])
+    >>> round(r.mean, 3), round(r.half_width, 3), r.conclusion
+    (0.275, 0.202, 1)
+    """
+    one, other = open_interval(a, level), open_interval(b, level)
+    variances = np.array([one.standard_error, other.standard_error]) ** 2
+    total = variances.sum()
+    counts = np.array([one.n_tasks, other.n_tasks])
+    df = float(total**2 / (variances**2 / (counts - 1)).sum()) if total > 0 else np.inf
+    half = float(stats.t.ppf((1 + level) / 2, df) * np.sqrt(total))
+    return Interval(one.mean - other.mean, half, level, int(counts.sum()), "independent", df)
 
 
 def _interval(values: ArrayLike, level: float, kind: str, degrees: Callable[[int], float]) -> Interval:

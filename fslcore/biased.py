@@ -1,0 +1,466 @@
+"""Attribute-biased tasks: what the support images of a class share, its query images lack (FewSTAB).
+
+Images carry attributes (words of a caption, say). In a biased task each class has an attribute of its
+own that all its support images have, so that a learner may take it for the class; its query images
+do not have it, and preferably have that of another class. Section and equation numbers are those of
+Zheng, Ye and Zhang (2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from .errors import InputError
+from .stats import closed_interval, independent_interval, paired_interval
+from .tasks import Tasks, assemble, describe, fill, per_class, streams
+
+if TYPE_CHECKING:
+    from .evaluate import Record
+
+__all__ = ["gaps", "sample_biased", "sample_matched"]
+
+TRIES = 20_000  # for one task, before the samplers give up
+METHODS = {"support": ("SC1", "SC2", "SC3"), "query": ("QC1", "QC2", "QC3"), "variant": ("paper", "released")}
+
+
+def sample_biased(
+    labels: np.ndarray, has: np.ndarray, *, tasks: int, ways: int = 5, shots: int = 5, queries: int = 15,
+    seed: int = 0, support: str = "SC3", query: str = "QC3", variant: str = "paper",
+) -> tuple[Tasks, np.ndarray]:
+    """Draw tasks with an attribute for each class, which the support has and the query lacks (section 4).
+
+    Images are used again between tasks. The first t tasks are the same whatever ``tasks`` is.
+
+    Parameters
+    ----------
+    labels : (N,) integers or strings
+        The class of each image.
+    has : (N, A) bool
+        Which attributes each image has.
+    tasks : int
+        T, at least 2 (an interval needs a variance).
+    ways, shots, queries : int
+        K, S and Q: classes a task, images a class in the support and in the query.
+    seed : int
+        Same seed, same tasks.
+    support : str
+        Support of a class (Table S5): 'SC1' any of its images; 'SC2' those with its attribute; 'SC3' those
+        that also lack the attributes of the task's other classes.
+    query : str
+        Query of a class (Table S6): 'QC1' images without its attribute (equation 3); 'QC2' those that also have
+        an attribute of the task's other classes (equation 5); 'QC3' of these the Q with the lowest scores.
+        Where fewer than Q images are left for QC2 or QC3, those of QC1 take their place.
+    variant : str
+        'paper', or 'released' for what the authors' code does (SC3 and QC3 only); see the notes.
+
+    Returns
+    -------
+    tasks : Tasks
+        ``tasks.sampler["fallbacks"]`` counts the queries (of one class in one task) that fell back to QC1,
+        ``tasks.sampler["relaxed"]`` the supports in which the released variant tolerates attributes of others.
+    attribute : (T, K) integers
+        The attribute (column of ``has``) of each class of each task.
+
+    Raises
+    ------
+    InputError
+        Shapes or values that do not fit, or data of which no task can be built: the message says which
+        condition fails for which classes.
+
+    Notes
+    -----
+    **Paper.** The paper draws K classes, for each one of its spurious attributes (those that some but not all
+    of its images have, definition 1), all uniformly, and starts again where a support or a query
+    lacks images. This gives each choice of K classes with their attributes that a task can be built of
+    a probability proportional to the product of 1/n, with n the number of spurious attributes of each
+    class. A choice will do if every class has Q images without its attribute, and S images for the support;
+    attributes of a task differ. The sampler here draws from the same distribution without starting again
+    all the time: it chooses one class with its attribute after the other, only among those that go with each
+    that was chosen before, in proportion to an upper bound of the weight of what can follow, and corrects for the
+    bound by rejection. What it learns of a bound it keeps, so no dead end is entered twice.
+
+    Three things the paper leaves open. Ties of scores are broken at random, not by the order of the data. A
+    query that falls back to QC1 takes the lowest scores too, under QC3. Under SC1, where a support may hold
+    images that suit the query, a choice needs S more images without the attribute.
+
+    **Score.** An image's score is the sum, over its attributes that the task did not choose, of their
+    frequencies among the candidates (equation 6).
+
+    **Released.** Attributes are drawn first, uniformly among those that, in some class, at least S images have
+    and at least Q lack; then for each a class where this holds for it and for another one of the K. Five
+    failed supports in a row let a support image have one of the others' attributes (ten, two); five failed
+    queries in a row make the next one intra-class. The score sums log(p + 1e-10) over the attributes an
+    image has and log(1e-10) over those it lacks, which ranks first by how many it has. That code can start
+    again for ever; this one stops after 20,000 tries for a task and says what failed.
+    """
+    for name, value, allowed in zip(METHODS, (support, query, variant), METHODS.values()):
+        if value not in allowed:
+            raise InputError(f"{name} = {value}; {', '.join(allowed)} are allowed")
+    if variant == "released" and (support, query) != ("SC3", "QC3"):
+        raise InputError(f"support, query = {support}, {query}; the released variant knows SC3 and QC3 only")
+    if tasks < 2:
+        raise InputError(f"tasks = {tasks}; at least 2 are needed")
+    counts = [per_class(name, value, ways) for name, value in (("shots", shots), ("queries", queries))]
+    if any((c != c[0]).any() for c in counts):
+        raise InputError(f"shots, queries = {shots}, {queries}; biased tasks have equal numbers a class")
+    shots, queries = (int(c[0]) for c in counts)
+    data = _Data(labels, has)
+    if ways > len(data.names):
+        raise InputError(f"ways = {ways}; the data have {len(data.names)} classes")
+    choice_rng, image_rng = streams(seed, 2)
+
+    if variant == "released":
+        choices = _released(data, ways, shots, queries, choice_rng)
+    else:
+        choices = _paper(data, ways, shots, queries, support, choice_rng)
+    fallbacks = relaxed = 0
+    picks, attribute = np.empty((ways, tasks, shots + queries), np.int64), np.empty((tasks, ways), np.int64)
+    for t, choice in zip(range(tasks), choices):
+        attribute[t] = choice.attributes
+        for k, c in enumerate(choice.classes):
+            own, others = data.marks(c, choice.attributes, k)
+            fits = own if support == "SC2" else np.ones_like(own)
+            if support == "SC3":
+                fits = own & (others <= choice.tolerated[k])
+            taken = image_rng.choice(np.flatnonzero(fits), shots, replace=False)
+            fits = ~own
+            fits[taken] = False
+            inter = fits & (others > 0)
+            if query != "QC1" and not choice.intra[k] and np.count_nonzero(inter) >= queries:
+                fits = inter
+            elif query != "QC1":
+                fallbacks += 1
+            found = image_rng.permutation(np.flatnonzero(fits))
+            if query == "QC3":
+                found = found[data.scores(c, found, choice).argsort(kind="stable")]
+            picks[k, t] = data.images[c][np.concatenate([taken, found[:queries]])]
+            relaxed += choice.tolerated[k] > 0 and bool(others[taken].any())
+    how = describe(
+        "biased", ways, *counts, seed, tasks=tasks, support=support, query=query, variant=variant,
+        fallbacks=fallbacks, relaxed=int(relaxed),
+    )
+    return assemble(list(picks), *counts, how), attribute
+
+
+def sample_matched(labels: np.ndarray, tasks: Tasks, *, seed: int = 0) -> Tasks:
+    """Random tasks with the classes of ``tasks``, task by task: what they would be without the bias.
+
+    Biased tasks do not hold all classes equally often, so that the gap to tasks from `fslcore.tasks.sample_closed`
+    is in part one of classes. Against these it is not, and the two can be compared in pairs.
+
+    Parameters
+    ----------
+    labels : (N,) integers or strings
+        The class of each image.
+    tasks : Tasks
+        T tasks with equal numbers of images a class from task to task.
+    seed : int
+        Same seed, same tasks.
+
+    Raises
+    ------
+    InputError
+        Tasks of different sizes or padded, or a class with fewer than S + Q images.
+    """
+    shape = [label[0] for label in (tasks.support_label, tasks.query_label)]
+    if any((x != row).any() or (row < 0).any() for x, row in zip((tasks.support_label, tasks.query_label), shape)):
+        raise InputError("tasks differ in their numbers of images a class; equal numbers are needed")
+    tasks.check_bank(len(labels))
+    shots, queries = (np.bincount(row, minlength=tasks.ways) for row in shape)
+    names, of_class, size = np.unique(labels, return_inverse=True, return_counts=True)
+    chosen = of_class[tasks.support[:, [int((shape[0] == k).argmax()) for k in range(tasks.ways)]]]
+    needed = shots + queries
+    if (size[chosen] < needed).any():
+        c = names[chosen[size[chosen] < needed][0]]
+        raise InputError(f"class {c} has fewer images than shots + queries = {needed.max()}")
+    order = np.argsort(of_class, kind="stable")
+    picks = fill(chosen, order, np.cumsum(size) - size, size, shots, queries, *streams(seed, 2))
+    how = describe("matched", tasks.ways, shots, queries, seed, tasks=len(tasks), to=tasks.digest)
+    return assemble(picks, shots, queries, how)
+
+
+def gaps(
+    random: dict[str, Record], biased: dict[str, Record], *, paired: bool = False, level: float = 0.95
+) -> pd.DataFrame:
+    """Mean accuracy of the worst class (equation 2) on random and on biased tasks, and their gap, in percent.
+
+    Parameters
+    ----------
+    random, biased : dict of str to Record
+        By learner, the record on random tasks (`fslcore.tasks.sample_closed` or `sample_matched`) and on biased ones.
+    paired : bool
+        The random tasks are those that `sample_matched` made of the biased: the interval of the gap is
+        then that of the differences task by task. Else the tasks of the two are independent.
+    level : float
+        Nominal coverage, between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        By learner: ``wAcc-R``, ``wAcc-A`` and ``gap`` = wAcc-R - wAcc-A, each a `fslcore.stats.Interval`. All
+        speak of these very images, on which other tasks might have been drawn.
+
+    Raises
+    ------
+    InputError
+        Learners that differ, no learner, or paired records of different numbers of tasks.
+    """
+    if random.keys() != biased.keys() or not random:
+        raise InputError(f"learners {', '.join(random)} and {', '.join(biased)}; the same are needed for both")
+    difference = paired_interval if paired else independent_interval
+    rows = {}
+    for name in random:
+        r, a = (100 * records[name].worst_class() for records in (random, biased))
+        rows[name] = (closed_interval(r, level), closed_interval(a, level), difference(r, a, level))
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["wAcc-R", "wAcc-A", "gap"])
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """K classes with their attributes, and what the released variant adds for each class.
+
+    ``tolerated``: how many of the others' attributes a support image may have; ``intra``: whether the
+    query need have none of them; ``scored`` (A,) bool: attributes that count for its score, by logarithms.
+    """
+
+    classes: np.ndarray
+    attributes: np.ndarray
+    tolerated: list[int]
+    intra: list[bool]
+    scored: np.ndarray | None = None
+
+
+class _Data:
+    """Images and attributes by class.
+
+    ``names`` (C,); of each class ``images`` (n,), ``columns`` (A, n) bool and ``lists`` (n, m), the attributes of
+    each image with A as padding; ``count`` (C, A), how many have an attribute, of ``size`` (C, 1).
+    """
+
+    def __init__(self, labels, has):
+        labels, has = np.asarray(labels), np.asarray(has)
+        if has.dtype != bool or has.ndim != 2 or labels.shape != (len(has),):
+            raise InputError(
+                f"labels {labels.shape} and has {has.dtype} {has.shape}; "
+                "(images,) and bool (images, attributes) are needed"
+            )
+        self.names, of_class = np.unique(labels, return_inverse=True)
+        self.images = np.split(np.argsort(of_class, kind="stable"), np.bincount(of_class).cumsum()[:-1])
+        image, attribute = np.nonzero(has)
+        number = has.sum(axis=1)
+        lists = np.full((len(has), number.max(initial=1)), has.shape[1])
+        lists[image, np.arange(len(image)) - np.repeat(number.cumsum() - number, number)] = attribute
+        self.lists = [lists[i] for i in self.images]
+        self.columns = [np.ascontiguousarray(has[i].T) for i in self.images]
+        self.count = np.array([np.count_nonzero(c, axis=1) for c in self.columns])
+        self.size = np.array([[len(i)] for i in self.images])
+
+    def marks(self, c: int, attributes: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of each image of class c, the k-th of a task: has it its attribute, and how many of the others'?"""
+        chosen = self.columns[c][attributes]
+        own = chosen[k].copy()
+        chosen[k] = False
+        return own, chosen.sum(axis=0)
+
+    def scores(self, c: int, candidates: np.ndarray, choice: _Choice) -> np.ndarray:
+        """Score of each candidate of a class (equation 6, times their number: whole, so that ties are exact)."""
+        lists = self.lists[c][candidates]
+        weight = np.bincount(lists.ravel(), minlength=self.count.shape[1] + 1)
+        if choice.scored is not None:
+            weight = np.log(weight / len(candidates) + 1e-10) - np.log(1e-10)
+            weight[:-1][~choice.scored] = 0
+        weight[choice.attributes] = weight[-1] = 0
+        return weight[lists].sum(axis=1)
+
+
+def _paper(
+    data: _Data, ways: int, shots: int, queries: int, support: str, rng: np.random.Generator
+) -> Iterator[_Choice]:
+    """Choices as the paper's, which starts again from scratch, for ever (see `sample_biased`)."""
+    spurious = (data.count > 0) & (data.count < data.size)
+    lacking = queries + shots * (support == "SC1")
+    fits = spurious & (data.size - data.count >= lacking)
+    if support != "SC1":
+        fits &= data.count >= shots
+    able = fits.any(axis=1)
+    needs = f"{shots} images have and " * (support != "SC1") + f"{lacking} lack"
+    if able.sum() < ways:
+        raise InputError(
+            f"ways = {ways}; {able.sum()} of {len(able)} classes have an attribute that {needs}; "
+            f"none has {_listed(data.names[~able])}"
+        )
+    different = fits.any(axis=0).sum()
+    if different < ways:
+        raise InputError(
+            f"ways = {ways}; attributes that, in a class, {needs}: {different}; at least {ways} are needed"
+        )
+    tree = _Tree(data, fits, 1 / spurious.sum(axis=1).clip(min=1), ways, shots, support == "SC3")
+    plain = [0] * ways, [False] * ways
+    while True:
+        found = rng.permutation(tree.draw(rng))
+        yield _Choice(tree.of_class[found], tree.attribute[found], *plain)
+
+
+class _Tree:
+    """Draws K pairs of class and attribute that go together, each set in proportion to its product of weights.
+
+    A path in the tree is a tuple of pairs, their classes ascending. ``root`` and ``known`` hold upper bounds
+    of the weight of all that may follow a path; at first the elementary symmetric polynomial of the
+    weights that each later class has left.
+    """
+
+    def __init__(self, data: _Data, fits: np.ndarray, weight: np.ndarray, ways: int, shots: int, exclusive: bool):
+        self.data, self.ways, self.shots, self.exclusive = data, ways, shots, exclusive
+        self.of_class, self.attribute = np.nonzero(fits)
+        self.weight = weight[self.of_class]
+        self.all = np.arange(len(self.weight))
+        used, self.column = np.unique(self.attribute, return_inverse=True)
+        # (pairs, attributes): has a pair support images enough where another class has that attribute?
+        if exclusive:
+            parts = []
+            for c, columns in enumerate(data.columns):
+                own = columns[fits[c]].astype(np.float32)
+                parts.append(own.sum(axis=1, keepdims=True) - own @ columns[used].T.astype(np.float32) >= shots)
+            self.bears = np.concatenate(parts)
+        else:
+            self.bears = self.attribute[:, None] != used
+        self.borne = np.ascontiguousarray(self.bears.T)
+        self.known: dict[tuple[int, ...], dict[int, float]] = {}
+        self.root = self._bounds((), self.all)
+
+    def draw(self, rng: np.random.Generator) -> tuple[int, ...]:
+        for _ in range(TRIES):
+            path = self._try(rng)
+            if path:
+                return path
+            if not self.root.any():
+                break
+        raise InputError(self._failure())
+
+    def _try(self, rng: np.random.Generator) -> tuple[int, ...] | None:
+        path, left, left_images, promised = (), self.all, [], np.inf
+        while len(path) < self.ways:
+            bounds = self._bounds(path, left) if path else self.root
+            upto = bounds.cumsum()
+            total = upto[-1] if len(upto) else 0.0
+            self._learn(path, total)
+            if total == 0 or (path and rng.random() * promised >= total):
+                return None
+            at = int(np.searchsorted(upto, rng.random() * total, side="right"))
+            pair = int(left[at])
+            promised = bounds[at] / self.weight[pair]
+            if self.exclusive:  # the pairs go with each other; do they all at once?
+                c, a = self.of_class[pair], self.attribute[pair]
+                left_images = [images & ~self.data.columns[self.of_class[p]][a] for images, p in zip(left_images, path)]
+                others = self.data.columns[c][self.attribute[list(path)]].any(axis=0)
+                left_images.append(self.data.columns[c][a] & ~others)
+            path += (pair,)
+            if any(np.count_nonzero(images) < self.shots for images in left_images):
+                self._learn(path, 0.0)
+                return None
+            left = left[np.searchsorted(self.of_class[left], self.of_class[pair], side="right"):]
+            left = left[self.bears[pair, self.column[left]] & self.borne[self.column[pair], left]]
+        return path
+
+    def _bounds(self, path: tuple[int, ...], left: np.ndarray) -> np.ndarray:
+        """For each pair that may come next, its weight times the bound of what can follow it."""
+        of_class = self.of_class[left]
+        classes = np.bincount(of_class, self.weight[left], len(self.data.names))
+        follow = np.ones(len(classes))
+        for _ in range(self.ways - len(path) - 1):
+            follow = np.append((classes * follow)[::-1].cumsum()[::-1][1:], 0.0)  # of later classes only
+        bounds = self.weight[left] * follow[of_class]
+        for pair, total in self.known.get(path, {}).items():
+            bounds[np.searchsorted(left, pair)] = self.weight[pair] * total
+        return bounds
+
+    def _learn(self, path: tuple[int, ...], total: float) -> None:
+        if len(path) == 1:
+            self.root[path[0]] = self.weight[path[0]] * total
+        elif path:
+            self.known.setdefault(path[:-1], {})[path[-1]] = total
+
+    def _failure(self) -> str:
+        """Which condition fails for which classes."""
+        classes = len(self.data.names)
+        together = np.zeros((classes, classes), dtype=bool)
+        for pair in self.all:
+            mates = self.bears[pair, self.column] & self.borne[self.column[pair]]
+            together[self.of_class[pair], self.of_class[mates]] = True
+        np.fill_diagonal(together, False)
+        able = np.ones(classes, dtype=bool)
+        while (few := able & (together[:, able].sum(axis=1) < self.ways - 1)).any():
+            able &= ~few
+        condition = f"support = SC3 with {self.shots} shots" if self.exclusive else "different attributes"
+        if able.sum() < self.ways:
+            return (
+                f"{condition}: no task of {self.ways} ways; too few other classes go with "
+                f"{_listed(self.data.names[~able])} (lower ways or shots)"
+            )
+        proven = "no" if not self.root.any() else f"in {TRIES:,} tries no"
+        return (
+            f"{condition}: {proven} task of {self.ways} ways, though pairs of classes go together; of "
+            f"{_listed(self.data.names[able])} never {self.ways} at once (lower ways or shots)"
+        )
+
+
+def _released(data: _Data, ways: int, shots: int, queries: int, rng: np.random.Generator) -> Iterator[_Choice]:
+    """Choices as the released code's, for ever (see `sample_biased`)."""
+    fits = (data.count >= shots) & (data.size - data.count >= queries)
+    pool = np.flatnonzero(fits.any(axis=0))
+    if len(pool) < ways:
+        raise InputError(
+            f"ways = {ways}; attributes that, in a class, {shots} images have and {queries} lack: {len(pool)}; "
+            f"at least {ways} are needed"
+        )
+    while True:
+        failed = {"class": 0, "support": 0, "query": 0}
+        poor = set()
+        row = {"support": 0, "query": 0}  # failures in a row
+        for _ in range(TRIES):
+            attributes = rng.choice(pool, ways, replace=False)
+            classes, tolerated, intra = [], [], []
+            holds = fits[:, attributes]
+            suits = holds & (holds.sum(axis=1, keepdims=True) > 1)
+            for k in range(ways):
+                allowed = np.flatnonzero(suits[:, k])
+                if not len(allowed):
+                    failed["class"] += 1
+                    break
+                c = allowed[rng.integers(len(allowed))]
+                suits[c] = False
+                own, others = data.marks(c, attributes, k)
+                tolerated.append(row["support"] // 5)
+                intra.append(row["query"] >= 5)
+                if np.count_nonzero(own & (others <= tolerated[k])) < shots:
+                    what = "support"
+                elif np.count_nonzero(~own if intra[k] else ~own & (others > 0)) < queries:
+                    row["support"], what = 0, "query"
+                else:
+                    row = {"support": 0, "query": 0}
+                    classes.append(c)
+                    continue
+                row[what] += 1
+                failed[what] += 1
+                poor.add(c)
+                break
+            if len(classes) == ways:
+                break
+        else:
+            raise InputError(
+                f"variant = released: {TRIES:,} tries made no task of {ways} ways: {failed['class']:,} found no class "
+                f"for an attribute, {failed['support']:,} no support and {failed['query']:,} no query"
+                + f" of {_listed(data.names[sorted(poor)])}" * bool(poor)
+            )
+        scored = np.zeros(data.count.shape[1], dtype=bool)
+        scored[pool] = True
+        yield _Choice(np.array(classes), attributes, tolerated, intra, scored)
+
+
+def _listed(names: np.ndarray) -> str:
+    return ", ".join(map(str, names[:5])) + f" and {len(names) - 5} more" * (len(names) > 5)

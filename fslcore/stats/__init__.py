@@ -16,6 +16,5 @@ __all__ = [
     "VarianceFit", "VarianceModel", "best_queries", "closed_interval", "common_optimum", "compare",
     "compare_optima", "conclusions", "conformal_quantile", "detectable", "fit_variance", "independent_interval",
     "moments", "open_interval", "paired_interval", "picked", "pilot", "plan", "power", "rank_correlation", "smallest",
-    "task_count",
-    "three_intervals",
+    "task_count", "three_intervals",
 ]

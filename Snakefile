@@ -17,7 +17,7 @@ DATA = sorted(str(p) for p in Path("data").glob("*/*") if p.suffix in {".parquet
 
 # The evaluations the two chapters on intervals share. A notebook that asks for others computes them itself.
 SHARED = SETTINGS["closed-vs-open"]
-PAIRS = {f"{d}.{b}".replace("/", "-").replace(":", "-"): (d, b) for d, b in product(SHARED["datasets"], SHARED["backbones"])}
+PAIRS = {re.sub(r"[^\w.+-]", "-", f"{d}.{b}"): (d, b) for d, b in product(SHARED["datasets"], SHARED["backbones"])}
 RESULTS = expand("_build/results/{pair}.parquet", pair=PAIRS)
 
 # What `fslcore fetch` has put into the cache, if anything: a reason to run the chapters that read it.
@@ -38,11 +38,11 @@ rule evaluate:
     output:
         "_build/results/{pair}.parquet",
     params:
-        pair=lambda wildcards: " ".join(PAIRS[wildcards.pair]),
+        pair=lambda wildcards: PAIRS[wildcards.pair],
         learners="ncc lr" + (" ft" if SHARED["fine_tuning"] == "run" else ""),
         tasks=f"--tasks {SHARED['tasks']} --ft-tasks {SHARED['ft_tasks']} --ft-open {SHARED['ft_open']}",
     shell:
-        "OMP_NUM_THREADS=1 python -m fslcore.cli evaluate {params.pair} --learners {params.learners} {params.tasks} -o {output}"
+        "OMP_NUM_THREADS=1 python -m fslcore.cli evaluate {params.pair:q} --learners {params.learners} {params.tasks} -o {output}"
 
 
 rule notebook:

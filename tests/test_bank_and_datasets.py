@@ -196,6 +196,19 @@ def test_the_tie_of_ink_and_class_can_be_dialled():
 
 
 def test_bad_settings_of_coloured_glyphs():
-    for given, message in ((dict(bias=1.5), "bias = 1.5"), (dict(per_class=0), "per_class = 0"), (dict(split="x"), "split = x")):
+    for given, message in ((dict(bias=1.5), "bias = 1.5"), (dict(per_class=0), "per_class, seed = 0, 0"), (dict(seed=-1), "seed = 60, -1"), (dict(split="x"), "split = x")):
         with pytest.raises(InputError, match=message):
             datasets.load_coloured("hebrew", **given)
+
+
+def test_settings_in_the_name_of_coloured_glyphs():
+    images = datasets.load("coloured/hebrew?per_class=30&bias=0.5&seed=3")
+    assert images.digest == datasets.load_coloured("hebrew", per_class=30, bias=0.5, seed=3).digest
+    assert images.name == "coloured/hebrew?per_class=30&bias=0.5&seed=3" and images.counts.max() == 30
+    assert datasets.load("coloured/hebrew?bias=0").digest == datasets.load("coloured/hebrew").digest
+    for name, message in (
+        ("clipart?bias=1", "only coloured takes settings"), ("coloured?tint=1", "not tint"), ("coloured?", "not nothing"),
+        ("coloured?bias=much", "bias = much is not a number"), ("coloured?bias=2", "bias = 2.0; 0 to 1"),
+    ):
+        with pytest.raises(InputError, match=message):
+            datasets.load(name)

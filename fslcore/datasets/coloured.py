@@ -56,12 +56,12 @@ def load_coloured(
     Raises
     ------
     InputError
-        Unknown domain or split; bias outside 0 to 1; per_class below 1.
+        Unknown domain or split; bias outside 0 to 1; per_class below 1, seed below 0.
     """
     if not 0 <= bias <= 1:
         raise InputError(f"bias = {bias}; 0 to 1 is allowed")
-    if per_class < 1:
-        raise InputError(f"per_class = {per_class}; at least 1 is needed")
+    if per_class < 1 or seed < 0:
+        raise InputError(f"per_class, seed = {per_class}, {seed}; at least 1 and 0 are needed")
     table, _ = embedded_table("glyphs", split, domain)
     # Each use has its own stream, so that the choice of images does not depend on how they are drawn.
     choice, drawing, noise = np.random.SeedSequence(seed).spawn(3)
@@ -96,8 +96,10 @@ def load_coloured(
     ]
     content = hashlib.sha256(b"".join(encoded))
     content.update(f"{DRAWING} {per_class} {bias} {seed}".encode())
+    given = ("per_class", per_class, 60), ("bias", bias, 0), ("seed", seed, 0)
+    settings = "&".join(f"{key}={value:g}" for key, value, usual in given if value != usual)
     return Images(
-        f"coloured/{domain}" if domain else "coloured", OnDemand(read, n, (SIDE, SIDE, 3)),
+        "coloured" + f"/{domain}" * bool(domain) + f"?{settings}" * bool(settings), OnDemand(read, n, (SIDE, SIDE, 3)),
         classes.codes.astype(np.int64), list(classes.categories), captions, facts, content.hexdigest(),
     )
 

@@ -13,6 +13,8 @@ from .papers import PAPERS
 
 __all__ = ["check", "forms", "load", "names"]
 
+SETTINGS = {"per_class": int, "bias": float, "seed": int}  # of `load_coloured`
+
 
 def names(split: str = "novel") -> list[str]:
     """Names of the embedded data sets and, where there are several domains, NAME/DOMAIN."""
@@ -34,6 +36,10 @@ def forms() -> list[str]:
 
 def check(spec: str, split: str = "novel") -> None:
     """Raise `InputError` if `load` would not know the name; reads no image."""
+    name, settings = _settings(spec)
+    if settings and name.partition("/")[0] != "coloured":
+        raise InputError(f"dataset = {spec}; only coloured takes settings ({', '.join(SETTINGS)})")
+    spec = name
     kind, colon, path = spec.partition(":")
     if colon and f"{kind}:PATH" in forms():
         if not Path(path).expanduser().is_dir():
@@ -44,6 +50,8 @@ def check(spec: str, split: str = "novel") -> None:
 
 def load(spec: str, split: str = "novel") -> Images:
     """``clipart``, ``glyphs/latin`` …, ``folder:PATH`` for a folder of class folders, ``cub:PATH`` and the like.
+
+    ``coloured?per_class=200&bias=0.5`` sets what `load_coloured` draws.
 
     Parameters
     ----------
@@ -59,10 +67,28 @@ def load(spec: str, split: str = "novel") -> Images:
         Unknown name (says which are known) or missing folder, and as for the reader.
     """
     check(spec, split)
+    spec, settings = _settings(spec)
     kind, colon, path = spec.partition(":")
     if colon:
         return load_folder(path) if kind == "folder" else PAPERS[kind](path, split)
     name, _, domain = spec.partition("/")
     if name == "coloured":
-        return load_coloured(domain or None, split=split)
+        return load_coloured(domain or None, split=split, **settings)
     return load_embedded(name, split=split, domain=domain or None)
+
+
+def _settings(spec: str) -> tuple[str, dict]:
+    """Name and settings of ``NAME?KEY=VALUE&KEY=VALUE``; a path may hold a question mark."""
+    name, mark, given = spec.partition("?")
+    if not mark or ":" in name:
+        return spec, {}
+    found = {}
+    for part in given.split("&"):
+        key, _, value = part.partition("=")
+        if key not in SETTINGS:
+            raise InputError(f"dataset = {spec}; {', '.join(SETTINGS)} can be set, not {key or 'nothing'}")
+        try:
+            found[key] = SETTINGS[key](value)
+        except ValueError:
+            raise InputError(f"dataset = {spec}; {key} = {value} is not a number that is allowed") from None
+    return name, found

@@ -12,14 +12,14 @@ import math
 import pickle
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
@@ -28,7 +28,7 @@ from tqdm import tqdm
 from .bank import Bank
 from .datasets import Images
 from .errors import InputError
-from .networks import Conv4, GlyphConv, import_torchvision, resnet18
+from .networks import NETWORKS, Network, import_torchvision
 from .paths import CACHE, DATA, replace_file
 
 __all__ = ["Backbone", "available", "device", "feature_key", "features", "load", "speed"]
@@ -130,27 +130,17 @@ def _clip(state: dict) -> nn.Module:
     return network
 
 
-def _trained(build: Callable[[], nn.Module], state: dict) -> nn.Module:
-    network = build()
-    network.load_state_dict({name.removeprefix("network."): w for name, w in state.items() if "head." not in name})
-    return network
-
-
-def _trained_here(learner: str, network: str, sha256: str | None = None) -> _Entry:
-    width = 32 if learner == "maml" else 64
-    build, dim = {"conv4": (partial(Conv4, width), 4 * width), "resnet18": (resnet18, 512)}[network]
-    return _Entry(
-        partial(_trained, build), dim, f"trained here on the base classes of coloured glyphs (fslcore train {learner})",
-        "MIT", (0.5,) * 3, (0.5,) * 3, 32, "bilinear",
-        local=DATA / "checkpoints" / f"{network}-{learner}.safetensors", sha256=sha256,
-    )
+def _trained(network: Network, state: dict) -> nn.Module:
+    built = network.build()
+    built.load_state_dict({name.removeprefix("network."): w for name, w in state.items() if "head." not in name})
+    return built
 
 
 @dataclass(frozen=True)
 class _Entry:
     """One line of the registry: how to build a backbone and where its weights come from."""
 
-    build: Callable[[dict], nn.Module]  # from a state dict
+    build: Callable[[dict], nn.Module] | str  # from a state dict; or a name of `NETWORKS`, if the file names no other
     dim: int
     source: str
     licence: str
@@ -176,6 +166,25 @@ def _vit(build, dim: int, source: str, licence: str, stats, repository: str, fil
     return _Entry(build, dim, source, licence, *stats, 224, "bicubic", hub=(repository, file))
 
 
+def _trained_here(name: str) -> _Entry:
+    network, _, learner = name.partition("-")
+    network = name if name in NETWORKS else "conv4-32" if name == "conv4-maml" else network
+    base = "glyphs" if network == "glyph-conv" else "coloured glyphs"
+    return _Entry(
+        network, NETWORKS[network].dim, f"trained here on the base classes of {base} (fslcore train)", "MIT",
+        (0.5,) * 3, (0.5,) * 3, NETWORKS[network].side, "bilinear", local=CHECKPOINTS / f"{name}.safetensors",
+        sha256=_PINNED.get(f"{name}.safetensors"),
+    )
+
+
+CHECKPOINTS = DATA / "checkpoints"
+_PINNED = {file: digest for digest, file in map(str.split, (CHECKPOINTS / "SHA256SUMS").read_text().splitlines())}
+# What ships, and names under which a user brings what `fslcore train` made of a larger network.
+_TRAINED = (
+    *(Path(file).stem for file in _PINNED),
+    *(f"resnet18-{learner}" for learner in ("baseline", "baseline++", "protonet", "r2d2", "maml")),
+)
+
 _IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 _CLIP = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 _DINOV2 = "vit_base_patch14_dinov2.lvd142m"
@@ -187,26 +196,7 @@ REGISTRY: dict[str, _Entry] = {
     "efficientnet-lite2": _lite(
         2, "efficientnet-lite2-9656183e.pth", "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
     ),
-    "glyph-conv": _Entry(
-        partial(_trained, GlyphConv), GlyphConv.dim, "trained here on the base classes of glyphs (fslcore train)", "MIT",
-        (0.5,) * 3, (0.5,) * 3, 28, "bilinear",
-        local=DATA / "checkpoints" / "glyph-conv.safetensors",
-        sha256="02d67aa2906ac1c0a808cda462c88656887fb040fd78281b5be15c5943c0ab06",
-    ),
-    **{
-        f"{network}-{learner}": _trained_here(learner, network, sha256)
-        for network, of in {
-            "conv4": {
-                "baseline": "bbade8dbc4c5ce18e02590ddeb87235261f29aa931494fe74bca43adbc6c5505",
-                "baseline++": "f089e5088f634ad6dd025c148ed6ae61fd22f1dd81ff8f0fff0dac958e5fa7c8",
-                "protonet": "456dc35c2d1de6bab22852d35815f34a1312ac33aa50b3c44f3e08eda4d7b8ed",
-                "r2d2": "d44c552d8edcf117fd8738f138ba622334cb5eff4c032a28f1c618b0dd531446",
-                "maml": "3aa79fce1669e95866d9eee702b49d40878c5b4b049d75d52335378a9ce2f8e3",
-            },
-            "resnet18": dict.fromkeys(("baseline", "baseline++", "protonet", "r2d2", "maml")),  # no file ships
-        }.items()
-        for learner, sha256 in of.items()
-    },
+    **{name: _trained_here(name) for name in _TRAINED},
     "clip": _vit(
         _clip, 512, "CLIP ViT-B/16, OpenAI (open_clip)", "MIT", _CLIP,
         "timm/vit_base_patch16_clip_224.openai", "open_clip_model.safetensors",
@@ -250,7 +240,10 @@ def load(name: str) -> Backbone:
     if pinned and digest != pinned:
         raise InputError(f"backbone {name}: {path} has SHA-256 {digest}, pinned is {pinned}")
     try:
-        state = _read_state(path)
+        state, recipe = _read_state(path)
+        if isinstance(entry.build, str):
+            trained = NETWORKS[recipe.get("network", entry.build)]
+            entry = replace(entry, build=partial(_trained, trained), dim=trained.dim, resolution=trained.side)
         network = entry.build(state).eval()
     except (RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
         reason = (str(error).splitlines() or ["the file is empty or cut off"])[0]
@@ -301,13 +294,16 @@ def _first_seen(name: str, digest: str) -> str:
     return seen[name]
 
 
-def _read_state(path: Path) -> dict:
+def _read_state(path: Path) -> tuple[dict, dict]:
+    """Named tensors, and the recipe of `fslcore.training` where the file has one."""
     if path.suffix == ".safetensors":
-        return load_file(path)
+        with safe_open(path, "pt") as file:
+            made = json.loads((file.metadata() or {}).get("training", "{}"))
+        return load_file(path), made.get("recipe", {})
     state = torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(state, dict):
         raise ValueError(f"it holds a {type(state).__name__}, not named tensors")
-    return state.get("state_dict", state)
+    return state.get("state_dict", state), {}
 
 
 def feature_key(images: Images, backbone: Backbone) -> str:

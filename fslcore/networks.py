@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import nn
 
-__all__ = ["Conv4", "GlyphConv", "import_torchvision", "resnet18"]
+__all__ = ["NETWORKS", "Conv4", "GlyphConv", "Network", "import_torchvision", "resnet18"]
 
 
 class Conv4(nn.Sequential):
@@ -18,14 +21,16 @@ class Conv4(nn.Sequential):
     ----------
     width : int
         Channels of every block: 64, or 32 as MAML has it (Finn et al., 2017).
+    pooled : int
+        Blocks that pool. With 3 of them a 32×32 image ends as a 4×4 map, for learners that compare places.
     """
 
-    def __init__(self, width: int = 64):
-        def block(channels: int) -> nn.Sequential:
+    def __init__(self, width: int = 64, pooled: int = 4):
+        def block(channels: int, pool: bool) -> nn.Sequential:
             convolution = nn.Conv2d(channels, width, 3, padding=1, bias=False)
-            return nn.Sequential(convolution, nn.BatchNorm2d(width), nn.ReLU(), nn.MaxPool2d(2))
+            return nn.Sequential(convolution, nn.BatchNorm2d(width), nn.ReLU(), nn.MaxPool2d(2) if pool else nn.Identity())
 
-        super().__init__(block(3), block(width), block(width), block(width), nn.Flatten())
+        super().__init__(*(block(width if i else 3, i < pooled) for i in range(4)), nn.Flatten())
 
 
 class GlyphConv(nn.Module):
@@ -57,6 +62,24 @@ def resnet18() -> nn.Module:
     network = models.resnet18()
     network.fc = nn.Identity()
     return network
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network that `fslcore.training` knows: how it is built, its number of features, the side it reads in pixels."""
+
+    build: Callable[[], nn.Module]
+    dim: int
+    side: int = 32
+
+
+NETWORKS = {
+    "conv4": Network(Conv4, 256),
+    "conv4-32": Network(partial(Conv4, 32), 128),
+    "conv4-map": Network(partial(Conv4, pooled=3), 1024),
+    "glyph-conv": Network(GlyphConv, GlyphConv.dim, side=28),
+    "resnet18": Network(resnet18, 512),
+}
 
 
 def import_torchvision() -> None:

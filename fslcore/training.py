@@ -8,7 +8,6 @@ best epoch are kept. A run that was stopped goes on from its last epoch, to the 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -27,17 +26,11 @@ from .bank import Bank
 from .errors import InputError
 from .evaluate import evaluate
 from .learners.maml import with_task_norm
-from .networks import Conv4, GlyphConv, resnet18
+from .networks import NETWORKS
 from .paths import BUILD, replace_file
 from .tasks import sample_closed
 
 __all__ = ["RECIPES", "Recipe", "train"]
-
-NETWORKS: dict[str, Callable[[], nn.Module]] = {
-    "conv4": Conv4, "conv4-32": partial(Conv4, 32), "glyph-conv": GlyphConv, "resnet18": resnet18,
-}
-SIDES = {"glyph-conv": 28}  # pixels; the others read 32
-
 
 @dataclass(frozen=True)
 class Recipe:
@@ -52,7 +45,7 @@ class Recipe:
         'classes': batches of images, cross-entropy over all base classes, with a head that is thrown
         away; 'tasks': few-shot tasks, cross-entropy of the learner's scores on their queries.
     network : str
-        A name of `NETWORKS`.
+        A name of `fslcore.networks.NETWORKS`.
     dataset : str
         Its base classes are trained on, its validation classes select (as for `fslcore.datasets.load`).
     epochs, steps : int
@@ -159,7 +152,7 @@ class _Run:
         validation = datasets.load(recipe.dataset, split="validation")
         self.validation = replace(validation, images=np.ascontiguousarray(validation.images[:]))  # read once
         torch.manual_seed(seed)
-        network = NETWORKS[recipe.network]()
+        network = NETWORKS[recipe.network].build()
         if recipe.learner in learners.of_images:
             network = with_task_norm(network)
             self.learner = learners.of_images[recipe.learner](**recipe.options)
@@ -167,13 +160,12 @@ class _Run:
             self.learner = learners.of_features[recipe.learner](**recipe.options)
         self.network = network.to(self.where, memory_format=torch.channels_last)
         self.backbone = Backbone(
-            name, "", "", 0, self.network, (0.5,) * 3, (0.5,) * 3, SIDES.get(recipe.network, 32), "bilinear", ""
+            name, "", "", NETWORKS[recipe.network].dim, self.network, (0.5,) * 3, (0.5,) * 3,
+            NETWORKS[recipe.network].side, "bilinear", "",
         )
         self.head = None
         if recipe.batch == "classes":
-            with torch.no_grad():
-                dim = self.network.eval()(self.backbone.preprocess(self.images[:2])).shape[1]
-            self.head = nn.Linear(dim, self.classes, bias=recipe.learner != "cosine").to(self.where)
+            self.head = nn.Linear(self.backbone.dim, self.classes, bias=recipe.learner != "cosine").to(self.where)
         parts = [self.network, *(m for m in (self.head, self.learner) if isinstance(m, nn.Module))]
         self.parts = nn.ModuleList(parts)
         self.steps = recipe.steps or len(self.labels) // recipe.size

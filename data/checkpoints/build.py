@@ -1,4 +1,4 @@
-"""Train the learners that ship with the book, and write their card.
+"""Train the learners that ship with the book, and write their card and digests.
 
     python data/checkpoints/build.py            # train what is missing (hours on a CPU), then the card
     python data/checkpoints/build.py --card     # the card only
@@ -48,13 +48,14 @@ def main() -> None:
             table = evaluate.run(dataset, backbone, recipe["learner"], "closed", tasks=count, progress=True)
             found = closed_interval(table["accuracy"])
             row[dataset] = f"{found.mean:.1f} ± {found.half_width:.1f}"
-        rows.append({**row, "SHA-256": f"`{hashlib.sha256(path.read_bytes()).hexdigest()}`"})
+        rows.append(row)
     table = pd.DataFrame(rows)
     text = (HERE / "card.tmpl").read_text()
-    shown = table.drop(columns="SHA-256").to_markdown(index=False)
-    digests = "\n    ".join(f"{r['SHA-256'].strip('`')}  {r['checkpoint'].strip('`')}" for r in rows)
-    (HERE / "README.md").write_text(text.format(table=shown, digests=digests, maml=MAML_TASKS))
-    print(shown, digests, sep="\n")
+    shown = table.to_markdown(index=False)
+    (HERE / "README.md").write_text(text.format(table=shown, maml=MAML_TASKS))
+    digests = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(HERE.glob("*.safetensors")))
+    (HERE / "SHA256SUMS").write_text("".join(digests))
+    print(shown)
 
 
 if __name__ == "__main__":

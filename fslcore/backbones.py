@@ -28,12 +28,12 @@ from tqdm import tqdm
 from .bank import Bank
 from .datasets import Images
 from .errors import InputError
-from .networks import NETWORKS, Network, import_torchvision
+from .networks import NETWORKS, Network, import_torchvision, with_fast_convolutions
 from .paths import CACHE, DATA, replace_file
 
 __all__ = ["Backbone", "available", "device", "feature_key", "features", "load", "speed"]
 
-BATCH = 64  # fixed, so that a feature does not depend on the memory at hand
+BATCH = 256  # fixed, so that a feature does not depend on the memory at hand
 
 
 def device() -> torch.device:
@@ -94,10 +94,10 @@ class Backbone:
                 f"images: {images.dtype} of shape {tuple(images.shape)}; (N, H, W, 1 or 3) uint8 is needed"
             )
         x = images.permute(0, 3, 1, 2).float() / 255
-        x = x.expand(-1, 3, -1, -1)
         side = self.side(*x.shape[-2:])
         if x.shape[-2:] != (side, side):
             x = F.interpolate(x, (side, side), mode=self.interpolation, antialias=True, align_corners=False)
+        x = x.expand(-1, 3, -1, -1)
         mean, std = (torch.tensor(v, device=x.device).view(3, 1, 1) for v in (self.mean, self.std))
         return (x - mean) / std
 
@@ -244,7 +244,7 @@ def load(name: str) -> Backbone:
         if isinstance(entry.build, str):
             trained = NETWORKS[recipe.get("network", entry.build)]
             entry = replace(entry, build=partial(_trained, trained), dim=trained.dim, resolution=trained.side)
-        network = entry.build(state).eval()
+        network = with_fast_convolutions(entry.build(state)).eval()
     except (RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
         reason = (str(error).splitlines() or ["the file is empty or cut off"])[0]
         raise InputError(f"backbone {name}: {path} is not a checkpoint of this network ({reason})") from None

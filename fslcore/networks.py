@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Callable
@@ -10,8 +11,9 @@ from functools import partial
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
-__all__ = ["NETWORKS", "Conv4", "GlyphConv", "Network", "import_torchvision", "resnet18"]
+__all__ = ["NETWORKS", "Conv4", "GlyphConv", "Network", "import_torchvision", "resnet18", "with_fast_convolutions"]
 
 
 class Conv4(nn.Sequential):
@@ -101,3 +103,56 @@ def import_torchvision() -> None:
 
 
 _schemas: torch.library.Library | None = None  # the declarations last as long as this object
+
+
+class _Pointwise(nn.Module):
+    """A 1×1 convolution as a matrix product over a channels-last map, which is faster."""
+
+    def __init__(self, convolution: nn.Conv2d):
+        super().__init__()
+        self.weight, self.bias = convolution.weight, convolution.bias
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = F.linear(x.movedim(-3, -1), self.weight.flatten(1), self.bias)
+        return y.movedim(-1, -3)
+
+
+class _Depthwise(nn.Module):
+    """A depthwise convolution without the taps that see only padding, on the small maps of small images."""
+
+    def __init__(self, convolution: nn.Conv2d):
+        super().__init__()
+        self.weight = convolution.weight
+        self.stride, self.size = convolution.stride[0], convolution.kernel_size[0]
+        # timm's Conv2dSame pads as much as the map needs; else the padding is a number.
+        self.padding = None if type(convolution).__name__ == "Conv2dSame" else convolution.padding[0]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        side, stride, size = x.shape[-1], self.stride, self.size
+        if self.padding is None:
+            out = math.ceil(side / stride)
+            before = max((out - 1) * stride + size - side, 0) // 2
+        else:
+            before = self.padding
+            out = (side + 2 * before - size) // stride + 1
+        # tap i of output r reads row i - before + stride·r
+        taps = [i for i in range(size) if any(0 <= i - before + stride * r < side for r in range(out))]
+        first, last = taps[0], taps[-1] + 1
+        before -= first
+        after = (out - 1) * stride + (last - first) - side - before
+        x = F.pad(x, (before, after, before, after))
+        return F.conv2d(x, self.weight[..., first:last, first:last], stride=stride, groups=x.shape[-3])
+
+
+def with_fast_convolutions(module: nn.Module) -> nn.Module:
+    """Replace pointwise and depthwise convolutions by equal, faster ones, in place; same parameters."""
+    for name, child in module.named_children():
+        square = isinstance(child, nn.Conv2d) and child.kernel_size[0] == child.kernel_size[1]
+        plain = square and child.dilation == (1, 1) and child.stride[0] == child.stride[1]
+        if plain and child.kernel_size == (1, 1) and child.groups == 1 and child.stride == (1, 1):
+            setattr(module, name, _Pointwise(child))
+        elif plain and child.groups == child.in_channels == child.out_channels and child.bias is None:
+            setattr(module, name, _Depthwise(child))
+        else:
+            with_fast_convolutions(child)
+    return module

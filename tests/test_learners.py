@@ -16,7 +16,7 @@ from fslcore.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluate import evaluate
 from fslcore.learners import MAML, R2D2, CosineClassifier, FineTune, LogisticRegression, NearestCentroid, ProtoNet
-from fslcore.learners.finetune import _with_fast_convolutions
+from fslcore.networks import with_fast_convolutions
 from fslcore.learners.maml import with_task_norm
 from fslcore.networks import Conv4, GlyphConv
 from fslcore.tasks import Tasks, sample_closed
@@ -264,7 +264,7 @@ def test_finetuning_of_an_efficientnet(pictures):
 @pytest.mark.parametrize("side", [32, 64])
 def test_fast_convolutions_have_the_same_outputs_and_gradients(side):
     network = backbones.load("efficientnet-lite0").network
-    fast = _with_fast_convolutions(copy.deepcopy(network))
+    fast = with_fast_convolutions(copy.deepcopy(network))
     x = torch.randn(3, 3, side, side, generator=torch.Generator().manual_seed(0))
     for model in (network, fast):
         model(x).square().sum().backward()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 
 import torch
 from torch import nn
@@ -14,6 +13,7 @@ from torch.utils._pytree import tree_map
 from ..backbones import Backbone
 from ..bank import Bank
 from ..errors import InputError
+from ..networks import with_fast_convolutions
 from ..tasks import Tasks
 from .common import indices, one_hot, without_empty
 
@@ -45,7 +45,7 @@ class FineTune:
         if epochs < 1:
             raise InputError(f"epochs = {epochs}; at least 1 is needed")
         self.backbone, self.epochs, self.lr, self.head_lr = backbone, epochs, lr, head_lr
-        self.network = _with_fast_convolutions(copy.deepcopy(backbone.network)).eval()
+        self.network = with_fast_convolutions(copy.deepcopy(backbone.network)).eval()
 
     def config(self) -> dict:
         """What decides the scores, for cache keys."""
@@ -103,56 +103,3 @@ class FineTune:
                 schedule.step()
         with torch.no_grad():
             return without_empty(logits(weights, head, bias, images(query)), members)
-
-
-class _Pointwise(nn.Module):
-    """A 1×1 convolution as a matrix product over a channels-last map, which trains faster."""
-
-    def __init__(self, convolution: nn.Conv2d):
-        super().__init__()
-        self.weight, self.bias = convolution.weight, convolution.bias
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = F.linear(x.movedim(-3, -1), self.weight.flatten(1), self.bias)
-        return y.movedim(-1, -3)
-
-
-class _Depthwise(nn.Module):
-    """A depthwise convolution without the taps that see only padding, on the small maps of small images."""
-
-    def __init__(self, convolution: nn.Conv2d):
-        super().__init__()
-        self.weight = convolution.weight
-        self.stride, self.size = convolution.stride[0], convolution.kernel_size[0]
-        # timm's Conv2dSame pads as much as the map needs; else the padding is a number.
-        self.padding = None if type(convolution).__name__ == "Conv2dSame" else convolution.padding[0]
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        side, stride, size = x.shape[-1], self.stride, self.size
-        if self.padding is None:
-            out = math.ceil(side / stride)
-            before = max((out - 1) * stride + size - side, 0) // 2
-        else:
-            before = self.padding
-            out = (side + 2 * before - size) // stride + 1
-        # tap i of output r reads row i - before + stride·r
-        taps = [i for i in range(size) if any(0 <= i - before + stride * r < side for r in range(out))]
-        first, last = taps[0], taps[-1] + 1
-        before -= first
-        after = (out - 1) * stride + (last - first) - side - before
-        x = F.pad(x, (before, after, before, after))
-        return F.conv2d(x, self.weight[..., first:last, first:last], stride=stride, groups=x.shape[-3])
-
-
-def _with_fast_convolutions(module: nn.Module) -> nn.Module:
-    """Replace pointwise and depthwise convolutions by equal, faster ones, in place; same parameters."""
-    for name, child in module.named_children():
-        square = isinstance(child, nn.Conv2d) and child.kernel_size[0] == child.kernel_size[1]
-        plain = square and child.dilation == (1, 1) and child.stride[0] == child.stride[1]
-        if plain and child.kernel_size == (1, 1) and child.groups == 1 and child.stride == (1, 1):
-            setattr(module, name, _Pointwise(child))
-        elif plain and child.groups == child.in_channels == child.out_channels and child.bias is None:
-            setattr(module, name, _Depthwise(child))
-        else:
-            _with_fast_convolutions(child)
-    return module

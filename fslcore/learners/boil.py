@@ -32,7 +32,7 @@ class BOIL(MAML):
     Raises
     ------
     InputError
-        As `MAML`; in `scores` and `on_images`, tasks of another number of classes.
+        As `MAML`; a backbone without a head; in `scores` and `on_images`, tasks of another number of classes.
     """
 
     name = "boil"
@@ -41,6 +41,8 @@ class BOIL(MAML):
     def __init__(self, backbone: Backbone | None = None, *, dim: int = 128, ways: int = 5, **settings):
         super().__init__(backbone, **settings)
         if backbone is not None:
+            if "weight" not in backbone.head:
+                raise InputError(f"{backbone.name}: no head; the file that fslcore train boil wrote has one")
             ways, dim = backbone.head["weight"].shape
         self.head = nn.Linear(dim, ways)
         if backbone is not None:

@@ -62,7 +62,7 @@ class Recipe:
         With tasks: a backbone (as for `fslcore.backbones.load`) whose network is taken and stays as it is; the
         learner alone is trained.
     teacher : str
-        With classes: a backbone whose answers are learned beside the labels (Tian et al., 2020, equation 7). Its
+        With classes: a backbone whose answers are learned beside the labels (Tian et al., 2020). Its
         head is fitted again on its features.
     options : dict
         Of the learner.

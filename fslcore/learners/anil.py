@@ -32,7 +32,7 @@ class ANIL(OnFeatures):
 
     name = "anil"
 
-    def __init__(self, steps: int = 5, lr: float = 0.1):
+    def __init__(self, steps: int = 5, lr: float = 0.02):
         super().__init__()
         if steps < 1:
             raise InputError(f"steps = {steps}; at least 1 is needed")

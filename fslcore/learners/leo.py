@@ -90,7 +90,7 @@ class LEO(OnFeatures):
         return F.normalize(query, dim=-1) @ weights.mT
 
     def loss(self, scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """Cross-entropy of the queries plus the weighted penalties of the last `forward` (the paper's equation 6)."""
+        """Cross-entropy of the queries plus the weighted penalties of the last `forward`, the paper's objective."""
         return super().loss(scores, target) + sum(self.weight_of[name] * p for name, p in self.penalties.items())
 
     def _encode(self, x: torch.Tensor, members: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

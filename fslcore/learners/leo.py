@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 
 import torch
 from torch import nn
@@ -22,8 +23,8 @@ class LEO(OnFeatures):
     they are the means, so that scores repeat. The network that makes the features is trained before and stays.
 
     The sizes and weights are ours: the paper searches for them at random, on a wide residual network. Standard
-    deviations are exponentials, of the weights times √(2 / (D + 1)), so that first draws are of the scale of
-    a usual start. Features are taken to unit length, as the paper's are.
+    deviations are exponentials, of the weights times √(2 / (D + 1)), of the codes times a tenth, so that first draws
+    do not drown what was read. Features are taken to unit length, as the paper's are.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class LEO(OnFeatures):
             nn.Linear(wide, wide, bias=False),
         )
         self.decoder = nn.Linear(latent, 2 * dim, bias=False)
-        self.rate, self.fine_rate = nn.Parameter(torch.tensor(1.0)), nn.Parameter(torch.tensor(0.1))
+        self.rate, self.fine_rate = nn.Parameter(torch.tensor(1.0)), nn.Parameter(torch.tensor(1.0))
         self.penalties: dict[str, torch.Tensor] = {}
 
     def config(self) -> dict:
@@ -103,7 +104,8 @@ class LEO(OnFeatures):
             pairs = torch.cat([one[:, None].expand(n, n, -1), one.expand(n, n, -1)], dim=-1)
             found.append((self.relation(pairs) * here[:, None]).sum(dim=1) / here.sum())
         size = members.sum(dim=1).clamp(min=1)[..., None]
-        return (members.mT @ torch.stack(found) / size).chunk(2, dim=-1)
+        mean, log_sd = (members.mT @ torch.stack(found) / size).chunk(2, dim=-1)
+        return mean, log_sd + math.log(0.1)
 
     def _decode(self, code: torch.Tensor) -> torch.Tensor:
         """Weights (T, K, D), drawn in training."""

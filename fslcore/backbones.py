@@ -179,9 +179,11 @@ def _trained_here(name: str) -> _Entry:
 
 CHECKPOINTS = DATA / "checkpoints"
 _PINNED = {file: digest for digest, file in map(str.split, (CHECKPOINTS / "SHA256SUMS").read_text().splitlines())}
-# What ships, and names under which a user brings what `fslcore train` made of a larger network.
+# What ships, and names under which a user brings what `fslcore train` made: of other learners, or a larger network.
 _TRAINED = (
     *(Path(file).stem for file in _PINNED),
+    *(f"conv4-{learner}" for learner in ("anil", "boil", "leo", "rfs")),
+    *(f"conv4-1shot-{learner}" for learner in ("anil", "boil", "leo", "protonet", "r2d2", "maml", "dn4", "can", "renet")),
     *(f"resnet18-{learner}" for learner in ("baseline", "baseline++", "protonet", "r2d2", "maml")),
 )
 

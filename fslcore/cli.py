@@ -79,9 +79,10 @@ def _parser() -> argparse.ArgumentParser:
 
     add = commands.add_parser("train", help="train a learner on base classes and write its checkpoint")
     add.add_argument("learner")
-    add.add_argument("-o", "--output", type=Path, help="checkpoint (_build/NETWORK-LEARNER.safetensors)")
+    add.add_argument("-o", "--output", type=Path, help="checkpoint (_build/NETWORK-LEARNER.safetensors, _build/NETWORK-1shot-LEARNER.safetensors)")
     add.add_argument("--network", help="conv4 or resnet18 (the learner's own)")
     add.add_argument("--dataset", help="its base classes train, its validation classes select (the learner's own)")
+    add.add_argument("--shots", type=int, help="images a class in the training tasks (5)")
     add.add_argument("--epochs", type=int, help="(the learner's own)")
     add.add_argument("--seed", type=int, default=0, help="(0)")
     add.set_defaults(command=_train)
@@ -194,7 +195,7 @@ def _fetch(options: argparse.Namespace) -> None:
 def _train(options: argparse.Namespace) -> None:
     from . import training
 
-    changes = {name: getattr(options, name) for name in ("network", "dataset", "epochs")}
+    changes = {name: getattr(options, name) for name in ("network", "dataset", "shots", "epochs")}
     print(training.train(options.learner, options.output, seed=options.seed, **changes))
 
 

@@ -19,7 +19,7 @@ __all__ = [
     "error_curves", "estimate_scatter", "estimates", "gap_bars", "groups", "image_grid",
     "implied_correlations", "interval_stack", "optima", "paired_scatter", "power_curves", "query_panels",
     "rank_points", "ratio_bars", "shot_panels", "spread_ratios", "style", "task_intervals", "three_stacks",
-    "variance_curve", "variance_panels",
+    "training_curves", "variance_curve", "variance_panels",
 ]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
@@ -620,6 +620,26 @@ def accuracy_panels(table: pd.DataFrame) -> plt.Figure:
             ax.scatter(*at, color=colour, marker=marker, s=55, label=learner)
         ax.set_title(f"{name}, {s} shot{'s' * (s > 1)}", fontsize=11)
         ax.set(xlabel="Acc (%)" if i == len(sets) - 1 else "", ylabel="wAcc-A (%)" if j == 0 else "")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
+    return figure
+
+
+def training_curves(curves: pd.DataFrame) -> plt.Figure:
+    """Validation accuracy after each epoch, a line a learner, a panel a number of training shots.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        Columns learner, shots, epoch and validation, in percent. Up to ten learners.
+    """
+    learners, shots = (list(curves[c].unique()) for c in ("learner", "shots"))
+    figure, axes = plt.subplots(len(shots), 1, figsize=(6.4, 3 * len(shots) + 0.9), squeeze=False, layout="constrained")
+    for ax, s in zip(axes[:, 0], shots):
+        for learner, colour, marker in zip(learners, COLOURS, MARKERS):
+            t = curves[(curves["learner"] == learner) & (curves["shots"] == s)]
+            ax.plot(t["epoch"], t["validation"], color=colour, marker=marker, markersize=5, linewidth=1.2, label=learner)
+        ax.set(xlabel="epoch", ylabel="validation accuracy (%)")
+        ax.set_title(f"{s} shot{'s' if s > 1 else ''}", fontsize=11)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
     return figure
 

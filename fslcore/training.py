@@ -53,11 +53,17 @@ class Recipe:
     size : int
         Images a batch, or tasks a batch.
     ways, shots, queries : int
-        Of the training tasks.
+        Of the training tasks; the validation tasks have as many shots.
     lr, weight_decay : float
         AdamW with a one-cycle learning rate of at most ``lr``.
     jitter : bool
         Turn, scale and shift each image a little; for data that are not drawn so.
+    frozen : str
+        With tasks: a backbone (as for `fslcore.backbones.load`) whose network is taken and stays as it is; the
+        learner alone is trained.
+    teacher : str
+        With classes: a backbone whose answers are learned beside the labels (Tian et al., 2020). Its
+        head is fitted again on its features.
     options : dict
         Of the learner.
     """
@@ -75,6 +81,8 @@ class Recipe:
     lr: float = 0.004
     weight_decay: float = 0.05
     jitter: bool = False
+    frozen: str = ""
+    teacher: str = ""
     options: dict = field(default_factory=dict)
 
 
@@ -87,7 +95,14 @@ RECIPES = {
     "maml": Recipe(
         "maml", "tasks", network="conv4-32", steps=60, size=4, lr=0.002, epochs=15, options={"first_order": True}
     ),
+    "anil": Recipe("anil", "tasks", steps=250, size=1, lr=0.002, epochs=8),
+    "boil": Recipe(
+        "boil", "tasks", network="conv4-32", steps=50, size=4, lr=0.002, epochs=8, options={"first_order": True}
+    ),
+    "leo": Recipe("leo", "tasks", steps=250, size=4, lr=0.001, epochs=8, frozen="conv4-baseline"),
+    "rfs": Recipe("lr", "classes", epochs=8, teacher="conv4-baseline"),
 }
+TEMPERATURE = 4.0  # of the teacher's answers
 
 
 def train(name: str, output: str | Path | None = None, *, seed: int = 0, progress: bool = True, **changes) -> Path:
@@ -98,7 +113,8 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     name : str
         Of `RECIPES`.
     output : path, optional
-        By default ``_build/NETWORK-NAME.safetensors``; use it as ``NETWORK-NAME:PATH``.
+        By default ``_build/NETWORK-NAME.safetensors``, or ``NETWORK-1shot-NAME`` where another number of shots than 5
+        is trained with; use it as ``NETWORK-NAME:PATH``.
     seed : int
         Same seed and machine, same weights.
     progress : bool
@@ -115,7 +131,8 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     Raises
     ------
     InputError
-        Unknown name or network, epochs below 1.
+        Unknown name or network, epochs or shots below 1; shots of a learner that is trained on batches of images; a
+        network that is not the one of the frozen backbone.
     """
     if name not in RECIPES:
         raise InputError(f"learner = {name}; {', '.join(RECIPES)} can be trained")
@@ -124,8 +141,9 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
         raise InputError(f"epochs = {recipe.epochs}; at least 1 is needed")
     if recipe.network not in NETWORKS:
         raise InputError(f"network = {recipe.network}; {', '.join(NETWORKS)} are allowed")
-    public = recipe.network.removesuffix("-32")
-    path = Path(output) if output else BUILD / f"{public if public == name else f'{public}-{name}'}.safetensors"
+    if recipe.shots < 1 or (recipe.batch == "classes" and "shots" in changes and changes["shots"] is not None):
+        raise InputError(f"shots = {recipe.shots}; {'1 or more' if recipe.batch == 'tasks' else 'none'} are allowed for {name}")
+    path = Path(output) if output else BUILD / f"{_file(name, recipe)}.safetensors"
     run = _Run(path.stem, recipe, seed)
     kept = path.with_name(f".{path.stem}.training")
     run.resume(kept)
@@ -139,6 +157,12 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     return path
 
 
+def _file(name: str, recipe: Recipe) -> str:
+    public = recipe.network.removesuffix("-32")
+    shots = "" if recipe.shots == 5 else f"{recipe.shots}shot-"
+    return name if public == name else f"{public}-{shots}{name}"
+
+
 class _Run:
     """Network, learner, head and optimiser between two epochs."""
 
@@ -146,28 +170,9 @@ class _Run:
         self.name, self.recipe, self.seed, self.epoch = name, recipe, seed, 0
         self.settings = json.dumps({"recipe": asdict(recipe), "seed": seed}, sort_keys=True)
         self.where = backbones.device()
-        base = datasets.load(recipe.dataset, split="base")
-        self.images = torch.from_numpy(np.ascontiguousarray(base.images[:])).to(self.where)
-        self.labels, self.classes = base.labels, len(base.class_names)
-        validation = datasets.load(recipe.dataset, split="validation")
-        self.validation = replace(validation, images=np.ascontiguousarray(validation.images[:]))  # read once
+        self._read(recipe)
         torch.manual_seed(seed)
-        network = NETWORKS[recipe.network].build()
-        if recipe.learner in learners.of_images:
-            network = with_task_norm(network)
-            self.learner = learners.of_images[recipe.learner](**recipe.options)
-        else:
-            self.learner = learners.of_features[recipe.learner](**recipe.options)
-        self.network = network.to(self.where, memory_format=torch.channels_last)
-        self.backbone = Backbone(
-            name, "", "", NETWORKS[recipe.network].dim, self.network, (0.5,) * 3, (0.5,) * 3,
-            NETWORKS[recipe.network].side, "bilinear", "",
-        )
-        self.head = None
-        if recipe.batch == "classes":
-            self.head = nn.Linear(self.backbone.dim, self.classes, bias=recipe.learner != "cosine").to(self.where)
-        parts = [self.network, *(m for m in (self.head, self.learner) if isinstance(m, nn.Module))]
-        self.parts = nn.ModuleList(parts)
+        self._build(recipe)
         self.steps = recipe.steps or len(self.labels) // recipe.size
         self.optimiser = torch.optim.AdamW(self.parts.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay)
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(
@@ -175,6 +180,51 @@ class _Run:
         )
         self.curve: list[dict] = []
         self.kept: dict[str, torch.Tensor] = {}
+
+    def _read(self, recipe: Recipe) -> None:
+        """The images to train on and to select with, and what other networks make of them."""
+        base = datasets.load(recipe.dataset, split="base")
+        self.images = torch.from_numpy(np.ascontiguousarray(base.images[:])).to(self.where)
+        self.labels, self.classes = base.labels, len(base.class_names)
+        validation = datasets.load(recipe.dataset, split="validation")
+        self.validation = replace(validation, images=np.ascontiguousarray(validation.images[:]))  # read once
+        self.frozen, self.answers = None, None
+        if recipe.frozen:
+            self.frozen = backbones.load(recipe.frozen)
+            banks = (backbones.features(images, self.frozen).to(self.where) for images in (base, self.validation))
+            self.features, self.validation_bank = banks
+        if recipe.teacher:
+            bank = backbones.features(base, backbones.load(recipe.teacher)).to(self.where)
+            self.answers = _logits_of_all(bank, self.classes, self.seed)
+
+    def _build(self, recipe: Recipe) -> None:
+        """Network, learner and head, at their start."""
+        kind = NETWORKS[recipe.network]
+        network = kind.build()
+        if self.frozen:
+            try:
+                network.load_state_dict(self.frozen.network.state_dict())
+            except RuntimeError:
+                raise InputError(f"network = {recipe.network}; that of {recipe.frozen}, which stays frozen, is needed") from None
+        on_images = recipe.learner in learners.of_images
+        self.network = (with_task_norm(network) if on_images else network).to(
+            self.where, memory_format=torch.channels_last
+        )
+        self.backbone = Backbone(
+            self.name, "", "", kind.dim, self.network, (0.5,) * 3, (0.5,) * 3, kind.side, "bilinear", "",
+        )
+        if on_images:
+            made = learners.of_images[recipe.learner]
+            self.learner = made(**recipe.options, **({"dim": kind.dim, "ways": recipe.ways} if made.sized else {}))
+        else:
+            self.learner = learners.make(recipe.learner, self.backbone, **recipe.options)
+        # What the learner trains beside the network: itself, or the head it has.
+        own = self.learner if isinstance(self.learner, nn.Module) else getattr(self.learner, "head", None)
+        self.own = own.to(self.where) if own else None
+        self.head = None
+        if recipe.batch == "classes":
+            self.head = nn.Linear(self.backbone.dim, self.classes, bias=recipe.learner != "cosine").to(self.where)
+        self.parts = nn.ModuleList([m for m in (self.network, self.head, self.own) if m])
 
     def train_epoch(self, progress: bool) -> None:
         """One epoch and its test on validation tasks; all that is random depends on seed and epoch alone."""
@@ -208,7 +258,8 @@ class _Run:
                 logits = self.learner.scale * x @ weight.T
             else:
                 logits = self.head(x)
-            yield F.cross_entropy(logits, labels[rows])
+            loss = F.cross_entropy(logits, labels[rows])
+            yield loss if self.answers is None else (loss + _divergence(logits, self.answers[rows])) / 2
 
     def _task_batches(self):
         r = self.recipe
@@ -221,9 +272,14 @@ class _Run:
         members = F.one_hot(torch.from_numpy(tasks.support_label[0].copy()), r.ways).float().to(self.where)
         target = torch.from_numpy(tasks.query_label[0].copy()).to(self.where)
         for at in range(0, self.steps * r.size, r.size):
-            x, z = (self._prepared(i[at : at + r.size].flatten()).unflatten(0, (r.size, -1)) for i in (support, query))
-            scores = self.learner.on_images(self.network, x, members.expand(r.size, -1, -1), z)
-            yield F.cross_entropy(scores.flatten(0, 1), target.repeat(r.size))
+            shown, asked = (i[at : at + r.size] for i in (support, query))
+            share = members.expand(r.size, -1, -1)
+            if self.frozen:
+                scores = self.learner(self.features.data[shown], share, self.features.data[asked])
+            else:
+                x, z = (self._prepared(i.flatten()).unflatten(0, (r.size, -1)) for i in (shown, asked))
+                scores = self.learner.on_images(self.network, x, share, z)
+            yield self.learner.loss(scores, target.expand(r.size, -1))
 
     def _prepared(self, rows: torch.Tensor) -> torch.Tensor:
         x = self.backbone.preprocess(self.images[rows])
@@ -232,23 +288,26 @@ class _Run:
         return x.contiguous(memory_format=torch.channels_last)
 
     def _validate(self) -> float:
-        """Mean accuracy on 5-way 5-shot tasks of validation classes, the same in every epoch."""
+        """Mean accuracy on 5-way tasks of validation classes, the same in every epoch, with the shots of training."""
         self.parts.eval()
         images = self.validation
         on_images = self.learner.reads == "images"
         tasks = sample_closed(
-            images.labels, tasks=150 if on_images else 1000, queries=15, seed=0, skip_small_classes=True
+            images.labels, tasks=150 if on_images else 1000, shots=self.recipe.shots, queries=15, seed=0,
+            skip_small_classes=True,
         )
         if on_images:
             self.learner.backbone, self.learner.network = self.backbone, self.network
             bank = Bank(torch.from_numpy(images.images).to(self.where), images.labels, "")
+        elif self.frozen:
+            bank = self.validation_bank
         else:
             bank = Bank(backbones.compute(images, self.backbone).float().to(self.where), images.labels, "")
         return float(evaluate(self.learner, bank, tasks).accuracy().mean())
 
     def _tensors(self) -> dict[str, torch.Tensor]:
         """What the checkpoint holds."""
-        own = self.learner.state_dict() if isinstance(self.learner, nn.Module) else {}
+        own = self.own.state_dict() if self.own else {}
         parts = {"network": self.network.state_dict(), "head": own}
         return {f"{part}.{name}": w.detach().cpu().contiguous() for part, of in parts.items() for name, w in of.items()}
 
@@ -275,6 +334,27 @@ class _Run:
         self.epoch, self.curve, self.kept = state["epoch"], state["curve"], state["kept"]
         for part in ("parts", "optimiser", "schedule"):
             getattr(self, part).load_state_dict(state[part])
+
+
+def _logits_of_all(bank: Bank, classes: int, seed: int) -> torch.Tensor:
+    """(N, classes) logits of a linear head that was fitted to (N, D) features of known classes, in five epochs."""
+    torch.manual_seed(seed)
+    x, y = bank.data, torch.from_numpy(bank.labels).to(bank.data.device)
+    head = nn.Linear(x.shape[1], classes).to(x.device)
+    optimiser = torch.optim.AdamW(head.parameters(), lr=0.01)
+    for _ in range(5):
+        for rows in torch.randperm(len(x)).to(x.device).split(256):
+            optimiser.zero_grad()
+            F.cross_entropy(head(x[rows]), y[rows]).backward()
+            optimiser.step()
+    with torch.no_grad():
+        return head(x)
+
+
+def _divergence(logits: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
+    """Kullback-Leibler divergence of softened (B, classes) logits from the teacher's (Hinton et al., 2015)."""
+    ours, theirs = (F.log_softmax(v / TEMPERATURE, dim=1) for v in (logits, answers))
+    return TEMPERATURE**2 * F.kl_div(ours, theirs, reduction="batchmean", log_target=True)
 
 
 def _jitter(x: torch.Tensor) -> torch.Tensor:

@@ -15,10 +15,11 @@ from fslcore.backbones import Backbone
 from fslcore.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluate import evaluate
-from fslcore.learners import MAML, R2D2, CosineClassifier, FineTune, LogisticRegression, NearestCentroid, ProtoNet
-from fslcore.networks import with_fast_convolutions
+from fslcore.learners import (
+    ANIL, BOIL, LEO, MAML, R2D2, CosineClassifier, FineTune, LogisticRegression, NearestCentroid, ProtoNet,
+)
 from fslcore.learners.maml import with_task_norm
-from fslcore.networks import Conv4, GlyphConv
+from fslcore.networks import Conv4, GlyphConv, with_fast_convolutions
 from fslcore.tasks import Tasks, sample_closed
 
 
@@ -34,7 +35,9 @@ def unit(x):
     return x / np.linalg.norm(x, axis=-1, keepdims=True)
 
 
-OF_FEATURES = [NearestCentroid(), LogisticRegression(), CosineClassifier(), ProtoNet(), R2D2()]
+OF_FEATURES = [
+    NearestCentroid(), LogisticRegression(), CosineClassifier(), ProtoNet(), R2D2(), ANIL(lr=0.01), LEO(512),
+]
 SHAPES = [dict(), dict(shots=1), dict(ways=15, queries=5), dict(ways=2, shots=10), dict(shots=(4, 4, 5, 6, 6))]
 
 
@@ -130,6 +133,81 @@ def test_cosine_classifier_is_gradient_descent_on_the_weights():
             (slope,) = torch.autograd.grad(F.cross_entropy(learner.scale * x @ F.normalize(w, dim=1).T, y), w)
             w = (w - learner.lr * slope).detach()
         assert scores[t] == pytest.approx(learner.scale * z @ F.normalize(w, dim=1).T, abs=1e-3)
+
+
+def test_anil_is_gradient_descent_on_the_head():
+    bank = features(dim=64)
+    tasks = sample_closed(bank.labels, tasks=3, shots=(4, 4, 5, 6, 6))
+    learner = ANIL(steps=7, lr=0.02)
+    scores = learner.scores(bank, tasks)
+    for t in range(3):
+        x, z = bank.data[tasks.support[t]], bank.data[tasks.query[t]]
+        head = torch.nn.Linear(64, 5)
+        torch.nn.init.zeros_(head.weight)
+        torch.nn.init.zeros_(head.bias)
+        optimiser = torch.optim.SGD(head.parameters(), 0.02)
+        for _ in range(7):
+            optimiser.zero_grad()
+            F.cross_entropy(head(x), torch.as_tensor(tasks.support_label[t].copy())).backward()
+            optimiser.step()
+        assert scores[t] == pytest.approx(head(z).detach(), abs=1e-4)
+
+
+def test_anil_that_takes_no_steps_knows_nothing():
+    bank = features(dim=64)
+    scores = ANIL(lr=0).scores(bank, sample_closed(bank.labels, tasks=3))
+    assert (scores == 0).all()  # every class alike
+
+
+@pytest.mark.parametrize("learner", [ANIL(lr=0.02), LEO(8, latent=4, fine_steps=2)], ids=lambda learner: learner.name)
+def test_the_gradient_through_the_steps_is_that_of_finite_differences(learner):
+    learner = copy.deepcopy(learner).double()
+    generator = torch.Generator().manual_seed(0)
+    x, z = (torch.randn(2, n, 8, dtype=torch.double, generator=generator, requires_grad=True) for n in (6, 5))
+    y = F.one_hot(torch.tensor([[0, 0, 1, 1, 2, 2], [0, 1, 2, 2, 1, 0]])).double()
+    target = torch.tensor([[0, 1, 2, 0, 1], [2, 1, 0, 1, 2]])
+
+    def loss(x, z):
+        torch.manual_seed(0)  # the same draws of codes and weights
+        return learner.loss(learner(x, y, z), target)
+
+    if learner.name == "leo":
+        # The target of the drift penalty is held fixed, which finite differences do not.
+        learner.weight_of["drift"] = 0.0
+    assert torch.autograd.gradcheck(loss, (x, z), atol=1e-5)
+
+
+def test_leo_trains_all_its_parts_and_repeats_itself():
+    bank = features(dim=64)
+    tasks = sample_closed(bank.labels, tasks=4)
+    learner = LEO(64)
+    support, members, query, target = (
+        bank.data[tasks.support], F.one_hot(torch.as_tensor(tasks.support_label.copy())).float(), bank.data[tasks.query],
+        torch.as_tensor(tasks.query_label.copy()),
+    )
+    torch.manual_seed(0)
+    scores = learner(support, members, query)
+    assert set(learner.penalties) == {"kl", "drift", "correlation"} and min(learner.penalties.values()) > 0
+    total = learner.loss(scores, target)
+    assert total > F.cross_entropy(scores.flatten(0, 1), target.flatten())
+    total.backward()
+    for name, w in learner.named_parameters():
+        assert w.grad is not None and w.grad.abs().max() > 0, name
+    assert (learner(support, members, query) - scores).abs().max() > 1e-4  # drawn again
+    first, key = learner.scores(bank, tasks), learner.config()
+    assert (learner.scores(bank, tasks) == first).all() and (LEO(64).scores(bank, tasks) != first).any()
+    with torch.no_grad():
+        learner.encoder.weight[0, 0] += 1
+    assert learner.config() != key and learner.config()["weights"] != key["weights"]
+
+
+@pytest.mark.parametrize("learner", OF_FEATURES, ids=lambda learner: learner.name)
+def test_the_order_of_classes_does_not_matter(learner):
+    bank = features(dim=512, spread=0.12)
+    tasks = sample_closed(bank.labels, tasks=5, shots=(4, 4, 5, 6, 6))
+    order = np.array([3, 0, 4, 1, 2])  # class k becomes order[k]
+    other = Tasks(tasks.support, order[tasks.support_label], tasks.query, order[tasks.query_label], 5)
+    assert learner.scores(bank, other)[..., order] == pytest.approx(learner.scores(bank, tasks), abs=1e-4)
 
 
 def padded(tasks):
@@ -330,6 +408,50 @@ def test_maml_is_a_few_steps_of_sgd(pictures, meta_trained, transductive):
     assert torch.isneginf(scores[..., 1]).all() and torch.isfinite(scores[..., [0, 2, 3, 4]]).all()
 
 
+@pytest.fixture(scope="module")
+def boil_trained(meta_trained):
+    torch.manual_seed(1)
+    return replace(meta_trained, name="conv4-1shot-boil", head=torch.nn.Linear(32, 5).state_dict())
+
+
+def test_boil_is_a_few_steps_of_sgd_on_the_network(pictures, boil_trained):
+    tasks = sample_closed(pictures.labels, tasks=2, shots=(2, 3, 3, 4, 2), queries=4)
+    learner = learners.make("boil", boil_trained, steps=3, transductive=True)
+    scores = learner.scores(pictures, tasks)
+    assert learner.scores(pictures, padded(tasks))[:, 2:-2] == pytest.approx(scores, abs=1e-4)
+    for t in range(2):
+        x, z = (boil_trained.preprocess(pictures.data[i]) for i in (tasks.support[t], tasks.query[t]))
+        network, head = copy.deepcopy(boil_trained.network).train(), torch.nn.Linear(32, 5)
+        head.load_state_dict(boil_trained.head)
+        optimiser = torch.optim.SGD(network.parameters(), learner.lr)
+        for _ in range(3):
+            optimiser.zero_grad()
+            F.cross_entropy(head(network(x)), torch.as_tensor(tasks.support_label[t].copy())).backward()
+            optimiser.step()
+        assert scores[t] == pytest.approx(head(network(z)).detach(), abs=1e-3)
+    assert all(torch.equal(w, boil_trained.head[name]) for name, w in learner.head.state_dict().items())  # it stayed
+
+
+@pytest.mark.parametrize("first_order", [True, False])
+def test_training_of_boil_reaches_network_and_head(pictures, boil_trained, first_order):
+    learner = BOIL(dim=32, first_order=first_order)
+    network = with_task_norm(copy.deepcopy(boil_trained.network))
+    x, z = (boil_trained.preprocess(pictures.data[rows])[None] for rows in (slice(0, 125, 12), slice(5, 125, 25)))
+    y, target = F.one_hot(torch.arange(0, 125, 12) // 25, 5).float()[None], torch.arange(5)[None]
+    learner.loss(learner.on_images(network, x, y, z), target).backward()
+    for name, w in (*network.named_parameters(), *learner.head.named_parameters()):
+        assert w.grad is not None and w.grad.abs().max() > 0, name
+
+
+def test_boil_knows_as_many_classes_as_its_head(pictures, boil_trained):
+    with pytest.raises(InputError, match="ways = 3; 5, those that BOIL's head"):
+        BOIL(boil_trained).scores(pictures, sample_closed(pictures.labels, tasks=2, ways=3, queries=2))
+    with pytest.raises(InputError, match="conv4-maml was not trained for it, conv4-boil was"):
+        BOIL(replace(boil_trained, name="conv4-maml"))
+    with pytest.raises(InputError, match="conv4-1shot-boil: no head; the file that fslcore train boil wrote has one"):
+        BOIL(replace(boil_trained, head={}))
+
+
 def test_a_query_of_maml_does_not_see_the_others(pictures, meta_trained):
     tasks = sample_closed(pictures.labels, tasks=2, shots=2, queries=4)
     alone = Tasks(tasks.support, tasks.support_label, tasks.query[:, :1], tasks.query_label[:, :1], 5)
@@ -383,6 +505,8 @@ def test_learners_by_name(meta_trained):
 def test_bad_settings():
     with pytest.raises(InputError, match="steps = 0"):
         MAML(steps=0)
+    with pytest.raises(InputError, match="steps = 0"):
+        ANIL(steps=0)
     with pytest.raises(InputError, match="C = 0"):
         LogisticRegression(C=0)
     with pytest.raises(InputError, match="epochs = 0"):

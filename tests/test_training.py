@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from safetensors import safe_open
 
 from fslcore import backbones, datasets, evaluate, learners, training
@@ -28,10 +29,19 @@ def small(monkeypatch):
 SHORT = dict(epochs=2, steps=8, lr=0.003)
 
 
+def other(tmp_path):
+    """A backbone to start from or to learn from, trained on the small set."""
+    path = training.train("baseline", tmp_path / "other.safetensors", progress=False, size=32, **SHORT)
+    return f"conv4-baseline:{path}"
+
+
 @pytest.mark.parametrize("name", [n for n in training.RECIPES if n != "glyph-conv"])
 def test_every_learner_learns_and_loads(small, tmp_path, name):
-    size = {"size": 2 if name == "maml" else 32 if "base" in name else 1}
-    path = training.train(name, tmp_path / f"conv4-{name}.safetensors", progress=False, **SHORT, **size)
+    size = {"size": 2 if name in ("maml", "boil") else 32 if training.RECIPES[name].batch == "classes" else 1}
+    size |= {field: other(tmp_path) for field in ("frozen", "teacher") if getattr(training.RECIPES[name], field)}
+    if name == "leo":
+        size["steps"] = 40
+    path = training.train(name, tmp_path / f"conv4-{name}.safetensors", progress=False, **SHORT | size)
     backbone = backbones.load(f"conv4-{name}:{path}")
     learner = learners.make(training.RECIPES[name].learner, backbone)
     images = small("coloured", "validation")
@@ -88,6 +98,47 @@ def test_a_stopped_run_of_other_settings_starts_anew(small, tmp_path):
         assert other.epoch == epoch
 
 
+def test_a_frozen_network_stays_and_a_stopped_run_goes_on(small, tmp_path):
+    settings = SHORT | dict(frozen=other(tmp_path), options={"latent": 8})
+    whole = training.train("leo", tmp_path / "whole.safetensors", progress=False, **settings)
+    run = training._Run("x", training.replace(training.RECIPES["leo"], **settings), 0)
+    run.train_epoch(False)
+    run.save(tmp_path / ".cut.training")
+    cut = training.train("leo", tmp_path / "cut.safetensors", progress=False, **settings)
+    assert cut.read_bytes() == whole.read_bytes()
+    with safe_open(whole, "pt") as file, safe_open(tmp_path / "other.safetensors", "pt") as start:
+        kept = [name for name in file.keys() if name.startswith("network.")]
+        assert kept and all((file.get_tensor(name) == start.get_tensor(name)).all() for name in kept)
+        assert file.get_tensor("head.encoder.weight").shape == (8, 256)
+    with pytest.raises(InputError, match="network = resnet18; that of conv4-baseline:.* is needed"):
+        training.train("leo", tmp_path / "r.safetensors", network="resnet18", progress=False, **settings)
+
+
+def test_a_teachers_answers_are_learned(small, tmp_path):
+    """The divergence vanishes where student and teacher agree, and its head knows the base classes."""
+    logits = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
+    assert float(training._divergence(logits + 1, logits)) == pytest.approx(0, abs=1e-5)  # a softmax ignores a shift
+    p, q = (torch.softmax(v / training.TEMPERATURE, 1) for v in (logits.roll(1, 0), logits))
+    by_hand = training.TEMPERATURE**2 * (p * (p / q).log()).sum(1).mean()
+    assert float(training._divergence(logits, logits.roll(1, 0))) == pytest.approx(float(by_hand), rel=1e-4)
+    base = small("", "base")
+    bank = backbones.features(base, backbones.load(other(tmp_path)))
+    answers = training._logits_of_all(bank, 6, 0)
+    assert (answers.argmax(1).numpy() == base.labels).mean() > 0.8
+    assert (training._logits_of_all(bank, 6, 0) == answers).all()
+
+
+def test_one_shot_training_has_its_own_name_and_validation(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "BUILD", tmp_path)
+    seen = []
+    real = training.sample_closed
+    monkeypatch.setattr(training, "sample_closed", lambda *a, **k: (seen.append(k["shots"]), real(*a, **k))[1])
+    path = training.train("protonet", shots=1, epochs=1, steps=2, progress=False)
+    assert path.name == "conv4-1shot-protonet.safetensors" and seen == [1, 1]
+    assert training.train("protonet", epochs=1, steps=2, progress=False).name == "conv4-protonet.safetensors"
+    assert backbones.load(f"conv4-1shot-protonet:{path}").dim == 256
+
+
 def test_the_best_epoch_is_kept(small, tmp_path, monkeypatch):
     accuracy = iter([0.4, 0.9, 0.6])
     kept = []
@@ -105,6 +156,8 @@ def test_bad_settings(tmp_path):
     for given, message in (
         (dict(name="x"), "learner = x; glyph-conv, baseline"), (dict(name="maml", epochs=0), "epochs = 0"),
         (dict(name="maml", network="vgg"), "network = vgg; conv4"),
+        (dict(name="maml", shots=0), "shots = 0; 1 or more are allowed for maml"),
+        (dict(name="rfs", shots=1), "shots = 1; none are allowed for rfs"),
     ):
         with pytest.raises(InputError, match=message):
             training.train(output=tmp_path / "x.safetensors", **given)

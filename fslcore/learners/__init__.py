@@ -7,23 +7,27 @@ bank's device. The class with the largest score is the prediction.
 
 from ..backbones import Backbone
 from ..errors import InputError
+from .anil import ANIL
+from .boil import BOIL
 from .centroid import NearestCentroid
 from .cosine import CosineClassifier
 from .finetune import FineTune
+from .leo import LEO
 from .logistic import LogisticRegression
 from .maml import MAML
 from .protonet import ProtoNet
 from .r2d2 import R2D2
 
 __all__ = [
-    "CosineClassifier", "FineTune", "LogisticRegression", "MAML", "NearestCentroid", "ProtoNet", "R2D2", "make",
-    "names", "of_features", "of_images",
+    "ANIL", "BOIL", "CosineClassifier", "FineTune", "LEO", "LogisticRegression", "MAML", "NearestCentroid", "ProtoNet",
+    "R2D2", "make", "names", "of_features", "of_images",
 ]
 
 of_features = {
-    learner.name: learner for learner in (NearestCentroid, LogisticRegression, CosineClassifier, ProtoNet, R2D2)
+    learner.name: learner
+    for learner in (NearestCentroid, LogisticRegression, CosineClassifier, ProtoNet, R2D2, ANIL, LEO)
 }
-of_images = {learner.name: learner for learner in (FineTune, MAML)}  # they train the backbone on each task
+of_images = {learner.name: learner for learner in (FineTune, MAML, BOIL)}  # they train the backbone on each task
 names = (*of_features, *of_images)
 
 
@@ -43,6 +47,8 @@ def make(name: str, backbone: Backbone | None = None, **settings):
         return of_images[name](backbone, **settings)
     if name not in of_features:
         raise InputError(f"learner = {name}; {', '.join(names)} are allowed")
+    if backbone is not None and getattr(of_features[name], "sized", False):
+        settings.setdefault("dim", backbone.dim)
     learner = of_features[name](**settings)
     if backbone is not None and backbone.name.endswith(f"-{name}") and backbone.head:
         learner.load_state_dict(backbone.head)

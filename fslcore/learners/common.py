@@ -21,6 +21,7 @@ class OnFeatures(nn.Module):
 
     name: str
     reads = "features"
+    sized = False  # whether its own weights fit one length of features, an argument ``dim``
 
     def config(self) -> dict:
         """What decides the scores, for cache keys."""
@@ -30,6 +31,7 @@ class OnFeatures(nn.Module):
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
         """Scores (T, n_query, K) from a bank of features; -inf for a class without support."""
         check_features(bank)
+        self.eval().to(bank.data.device)
         support, label, query = indices(tasks, bank.data.device)
         members = one_hot(label, tasks.ways).to(bank.data.dtype)
         found = self(F.embedding(support, bank.data), members, F.embedding(query, bank.data))
@@ -39,6 +41,10 @@ class OnFeatures(nn.Module):
         """As ``forward``, from normalised images: (T, n, 3, H, W), (T, n, K) and (T, q, 3, H, W)."""
         features = network(torch.cat([support, query], dim=1).flatten(0, 1)).unflatten(0, (len(support), -1))
         return self(features[:, : support.shape[1]], members, features[:, support.shape[1] :])
+
+    def loss(self, scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """What training minimises, from the scores (T, q, K) of queries and their labels (T, q)."""
+        return query_loss(scores, target)
 
 
 def indices(tasks: Tasks, where: torch.device) -> tuple[torch.Tensor, ...]:
@@ -87,6 +93,22 @@ def query_scores(bank: Bank, query: torch.Tensor, weights: torch.Tensor) -> torc
 def one_hot(label: torch.Tensor, ways: int) -> torch.Tensor:
     """(T, n) labels to (T, n, K) booleans; padding (-1) gives a row without any."""
     return label[..., None] == torch.arange(ways, device=label.device)
+
+
+def query_loss(scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Mean cross-entropy of scores (T, q, K) with labels (T, q)."""
+    return F.cross_entropy(scores.flatten(0, 1), target.flatten())
+
+
+def support_loss(logits: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
+    """(T,) mean cross-entropy of each task's support; classes without support are out of the softmax.
+
+    ``logits`` and the one-hot ``members`` are (T, n, K).
+    """
+    absent = members.sum(dim=1, keepdim=True) == 0
+    # A large number in place of infinity, whose products with zero are no number.
+    right = members * torch.log_softmax(logits.masked_fill(absent, -1e9), dim=-1)
+    return -right.sum((1, 2)) / members.sum((1, 2))
 
 
 def without_empty(scores: torch.Tensor, members: torch.Tensor) -> torch.Tensor:

@@ -13,7 +13,7 @@ from ..backbones import Backbone
 from ..bank import Bank
 from ..errors import InputError
 from ..tasks import Tasks
-from .common import indices, one_hot, without_empty
+from .common import indices, one_hot, query_loss, without_empty
 
 __all__ = ["MAML"]
 
@@ -42,11 +42,13 @@ class MAML:
     Raises
     ------
     InputError
-        A backbone that was not trained by MAML; steps below 1.
+        A backbone that was not trained by this learner; steps below 1.
     """
 
     name = "maml"
     reads = "images"
+    sized = False  # whether its head fits one length of features, an argument ``dim``
+    head: nn.Linear | None = None  # a head that is trained with the network and that no step moves
 
     def __init__(
         self, backbone: Backbone | None = None, *, steps: int = 5, lr: float = 0.05, transductive: bool = False,
@@ -54,8 +56,10 @@ class MAML:
     ):
         if steps < 1:
             raise InputError(f"steps = {steps}; at least 1 is needed")
-        if backbone is not None and not backbone.name.endswith("-maml"):
-            raise InputError(f"learner = maml; {backbone.name} was not trained for it, conv4-maml was")
+        if backbone is not None and not backbone.name.endswith(f"-{self.name}"):
+            raise InputError(
+                f"learner = {self.name}; {backbone.name} was not trained for it, conv4-{self.name} was"
+            )
         self.backbone, self.steps, self.lr = backbone, steps, lr
         self.transductive, self.first_order = transductive, first_order
         if backbone is not None:
@@ -98,22 +102,31 @@ class MAML:
             out.append(self._answer(network, *adapted, x, z))
         return torch.stack(out)
 
+    def loss(self, scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """What training minimises, from the scores (T, q, K) of queries and their labels (T, q)."""
+        return query_loss(scores, target)
+
+    def _start(self, features: torch.Tensor, ways: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Head (K, D) and bias before the first step."""
+        return (features.new_zeros(shape, requires_grad=True) for shape in ((ways, features.shape[1]), ways))
+
     def _adapt(self, network, weights: dict, x, y, create_graph: bool) -> tuple[dict, torch.Tensor, torch.Tensor]:
         """Weights, head (K, D) and bias after the steps on support x (n, 3, H, W) with one-hot labels y (n, K)."""
         target = y.argmax(dim=1)
         absent = torch.zeros_like(y[0]).masked_fill(y.sum(dim=0) == 0, -torch.inf)  # out of the softmax
         x = x.contiguous(memory_format=torch.channels_last)
         features = self._features(network, weights, x, len(x))
-        head = x.new_zeros(y.shape[1], features.shape[1], requires_grad=True)
-        bias = x.new_zeros(y.shape[1], requires_grad=True)
+        head, bias = self._start(features, y.shape[1])
         for step in range(self.steps):
             loss = F.cross_entropy(features @ head.T + bias + absent, target)
             # A head of zeros passes no gradient on: the first step moves the head alone.
-            moving = [head, bias, *(weights.values() if step else ())]
+            body = weights if step or self.head else {}
+            moving = [*body.values(), *(() if self.head else (head, bias))]
             slopes = torch.autograd.grad(loss, moving, create_graph=create_graph)
-            head, bias, *moved = (w - self.lr * g for w, g in zip(moving, slopes))
-            if step:
-                weights = dict(zip(weights, moved))
+            moved = [w - self.lr * g for w, g in zip(moving, slopes)]
+            weights = {**weights, **dict(zip(body, moved))}
+            if not self.head:
+                head, bias = moved[-2:]
             if step + 1 < self.steps:
                 features = self._features(network, weights, x, len(x))
         return weights, head, bias

@@ -1,0 +1,53 @@
+"""Almost no inner loop (Raghu et al., 2020)."""
+
+from __future__ import annotations
+
+import torch
+
+from ..errors import InputError
+from .common import OnFeatures, support_loss
+
+__all__ = ["ANIL"]
+
+
+class ANIL(OnFeatures):
+    """MAML whose inner loop moves the head alone: a few steps of gradient descent on a linear head.
+
+    The network is trained through the steps, second derivatives included. As in our `MAML`, the head and its bias
+    start at zero, where the paper trains the start: so a task may have any number of classes, in any order.
+    The steps are fewer and longer than those of a fitted classifier; the features are made for them.
+
+    Parameters
+    ----------
+    steps : int
+        Of gradient descent on the support.
+    lr : float
+        Their learning rate.
+
+    Raises
+    ------
+    InputError
+        Steps below 1.
+    """
+
+    name = "anil"
+
+    def __init__(self, steps: int = 5, lr: float = 0.02):
+        super().__init__()
+        if steps < 1:
+            raise InputError(f"steps = {steps}; at least 1 is needed")
+        self.steps, self.lr = steps, lr
+
+    def config(self) -> dict:
+        return {**super().config(), "steps": self.steps, "lr": self.lr}
+
+    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+        tasks, ways = len(support), members.shape[-1]
+        head = support.new_zeros(tasks, ways, support.shape[-1], requires_grad=True)
+        bias = support.new_zeros(tasks, 1, ways, requires_grad=True)
+        with torch.enable_grad():
+            for _ in range(self.steps):
+                loss = support_loss(support @ head.mT + bias, members)
+                slopes = torch.autograd.grad(loss.sum(), (head, bias), create_graph=self.training)
+                head, bias = (w - self.lr * g for w, g in zip((head, bias), slopes))
+        return query @ head.mT + bias

@@ -1,0 +1,58 @@
+"""Body only update in inner loop (Oh et al., 2021)."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from ..backbones import Backbone
+from ..bank import Bank
+from ..errors import InputError
+from ..tasks import Tasks
+from .maml import MAML
+
+__all__ = ["BOIL"]
+
+
+class BOIL(MAML):
+    """MAML whose inner loop moves the network alone: the head is trained with it and then stays as it is.
+
+    So the features of a task must come to the head, not the head to the features. The head knows as
+    many classes as it was trained with, and their order matters. Statistics of batch normalisation are
+    those of the support, as in our `MAML`; released code takes those of the queries.
+
+    Parameters
+    ----------
+    backbone : Backbone, optional
+        Trained by BOIL, with its head; needed for `scores`.
+    dim, ways : int
+        Features and classes of the head, without a backbone.
+    **settings
+        Of `MAML`.
+
+    Raises
+    ------
+    InputError
+        As `MAML`; a backbone without a head; in `scores` and `on_images`, tasks of another number of classes.
+    """
+
+    name = "boil"
+    sized = True
+
+    def __init__(self, backbone: Backbone | None = None, *, dim: int = 128, ways: int = 5, **settings):
+        super().__init__(backbone, **settings)
+        if backbone is not None:
+            if "weight" not in backbone.head:
+                raise InputError(f"{backbone.name}: no head; the file that fslcore train boil wrote has one")
+            ways, dim = backbone.head["weight"].shape
+        self.head = nn.Linear(dim, ways)
+        if backbone is not None:
+            self.head.load_state_dict(backbone.head)
+
+    def scores(self, bank: Bank, tasks: Tasks):
+        self.head.to(bank.data.device)
+        return super().scores(bank, tasks)
+
+    def _start(self, features, ways: int):
+        if ways != self.head.out_features:
+            raise InputError(f"ways = {ways}; {self.head.out_features}, those that BOIL's head was trained with, are allowed")
+        return self.head.weight, self.head.bias

@@ -1,0 +1,125 @@
+"""Latent embedding optimisation (Rusu et al., 2019)."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .common import OnFeatures, support_loss
+
+__all__ = ["LEO"]
+
+
+class LEO(OnFeatures):
+    """Gradient descent on a short code of each class, from which the weights of a linear classifier are decoded.
+
+    An encoder and a relation network turn the support into a distribution of codes z, one a class; a decoder turns a
+    code into a distribution of weights. ``steps`` of gradient descent on the support move the codes, then
+    ``fine_steps`` the weights; both rates are trained. In training codes and weights are drawn; in evaluation
+    they are the means, so that scores repeat. The network that makes the features is trained before and stays.
+
+    The sizes and weights are ours: the paper searches for them at random, on a wide residual network. Standard
+    deviations are exponentials, of the weights times √(2 / (D + 1)), of the codes times a tenth, so that first draws
+    do not drown what was read. Features are taken to unit length, as the paper's are.
+
+    Parameters
+    ----------
+    dim : int
+        Length D of a feature vector.
+    latent : int
+        Length of a code.
+    steps, fine_steps : int
+        Of gradient descent, in the codes and then in the weights.
+    dropout : float
+        Share of the features that the encoder does not see in training.
+    kl, drift, correlation : float
+        Weights of the penalties in training: divergence of the codes from a standard normal; squared distance of
+        the codes from where the steps took them; correlation between rows of the decoder.
+    """
+
+    name = "leo"
+    sized = True
+
+    def __init__(
+        self, dim: int = 256, *, latent: int = 64, steps: int = 5, fine_steps: int = 5, dropout: float = 0.3,
+        kl: float = 1e-3, drift: float = 1e-3, correlation: float = 0.1,
+    ):
+        super().__init__()
+        self.steps, self.fine_steps, self.dropout = steps, fine_steps, dropout
+        self.weight_of = {"kl": kl, "drift": drift, "correlation": correlation}
+        self.encoder = nn.Linear(dim, latent, bias=False)
+        wide = 2 * latent
+        self.relation = nn.Sequential(
+            nn.Linear(wide, wide, bias=False), nn.ReLU(), nn.Linear(wide, wide, bias=False), nn.ReLU(),
+            nn.Linear(wide, wide, bias=False),
+        )
+        self.decoder = nn.Linear(latent, 2 * dim, bias=False)
+        self.rate, self.fine_rate = nn.Parameter(torch.tensor(1.0)), nn.Parameter(torch.tensor(1.0))
+        self.penalties: dict[str, torch.Tensor] = {}
+
+    def config(self) -> dict:
+        """What decides the scores, for cache keys."""
+        sha = hashlib.sha256()
+        for name, w in self.state_dict().items():
+            sha.update(name.encode() + w.cpu().numpy().tobytes())
+        return {
+            "learner": self.name, "version": 1, "weights": sha.hexdigest(), "steps": self.steps, "fine_steps": self.fine_steps,
+        }
+
+    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+        """As all learners'; in training the ``penalties`` of these tasks are kept for `loss`."""
+        x = F.normalize(support, dim=-1)
+        mean, log_sd = self._encode(x, members)
+        start = mean + torch.randn_like(mean) * log_sd.exp() if self.training else mean
+        code = start.requires_grad_()
+        with torch.enable_grad():
+            for _ in range(self.steps):
+                code = code - self.rate * self._slope(self._decode(code), x, members, code)
+            weights = self._decode(code)
+            for _ in range(self.fine_steps):
+                weights = weights - self.fine_rate * self._slope(weights, x, members, weights)
+        if self.training:
+            self.penalties = {
+                "kl": (mean.square() + (2 * log_sd).exp() - 1 - 2 * log_sd).sum(dim=-1).mean() / 2,
+                "drift": (code.detach() - start).square().sum(dim=-1).mean(),
+                "correlation": self._correlation(),
+            }
+        return F.normalize(query, dim=-1) @ weights.mT
+
+    def loss(self, scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """Cross-entropy of the queries plus the weighted penalties of the last `forward`, the paper's objective."""
+        return super().loss(scores, target) + sum(self.weight_of[name] * p for name, p in self.penalties.items())
+
+    def _encode(self, x: torch.Tensor, members: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Mean and log standard deviation (T, K, latent) of each class's code, over all pairs of support images."""
+        h = self.encoder(F.dropout(x, self.dropout, self.training))
+        real = members.sum(dim=-1)
+        found = []
+        for one, here in zip(h, real):  # a task at a time: n² pairs
+            n = len(one)
+            pairs = torch.cat([one[:, None].expand(n, n, -1), one.expand(n, n, -1)], dim=-1)
+            found.append((self.relation(pairs) * here[:, None]).sum(dim=1) / here.sum())
+        size = members.sum(dim=1).clamp(min=1)[..., None]
+        mean, log_sd = (members.mT @ torch.stack(found) / size).chunk(2, dim=-1)
+        return mean, log_sd + math.log(0.1)
+
+    def _decode(self, code: torch.Tensor) -> torch.Tensor:
+        """Weights (T, K, D), drawn in training."""
+        mean, log_sd = self.decoder(code).chunk(2, dim=-1)
+        if not self.training:
+            return mean
+        return mean + torch.randn_like(mean) * log_sd.exp() * (2 / (mean.shape[-1] + 1)) ** 0.5
+
+    def _slope(self, weights, x, members, at) -> torch.Tensor:
+        """Gradient of the support's cross-entropy by ``at``, a step's codes or weights."""
+        loss = support_loss(x @ weights.mT, members).sum()
+        return torch.autograd.grad(loss, at, create_graph=self.training)[0]
+
+    def _correlation(self) -> torch.Tensor:
+        """Mean squared departure from orthogonality of what the decoder makes of each number of a code."""
+        rows = F.normalize(self.decoder.weight, dim=0)
+        return (rows.T @ rows - torch.eye(rows.shape[1], device=rows.device)).square().mean()

@@ -137,7 +137,12 @@ def scores(
         if learner.reads == "images":
             chunk = 1 if bank.data.device.type == "cpu" else 16
         else:
-            chunk = max(1, min(256, 2**23 // tasks.support.shape[1] ** 2))  # Gram matrices of n × n
+            n, q = tasks.support.shape[1], tasks.query.shape[1]
+            chunk = max(1, min(256, 2**23 // n**2))  # Gram matrices of n × n
+            if isinstance(learner, learners.OnMaps):
+                chunk = max(1, min(chunk, learner.pairs // (n * q)))
+    if isinstance(learner, learners.OnMaps):
+        bank = learner.prepare(bank)  # once, not for each chunk
     starts = range(0, len(tasks), chunk)
     for at in tqdm(starts, desc=learner.name, unit_scale=chunk, unit="task", disable=not progress):
         yield learner.scores(bank, tasks[at : at + chunk])

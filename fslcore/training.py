@@ -58,6 +58,9 @@ class Recipe:
         AdamW with a one-cycle learning rate of at most ``lr``.
     jitter : bool
         Turn, scale and shift each image a little; for data that are not drawn so.
+    auxiliary : float
+        With tasks: weight of a second cross-entropy, of the queries over all base classes, with a head that is
+        thrown away. It reads the learner's descriptors of the queries (of each place, where it compares places).
     options : dict
         Of the learner.
     """
@@ -75,6 +78,7 @@ class Recipe:
     lr: float = 0.004
     weight_decay: float = 0.05
     jitter: bool = False
+    auxiliary: float = 0.0
     options: dict = field(default_factory=dict)
 
 
@@ -87,6 +91,9 @@ RECIPES = {
     "maml": Recipe(
         "maml", "tasks", network="conv4-32", steps=60, size=4, lr=0.002, epochs=15, options={"first_order": True}
     ),
+    "dn4": Recipe("dn4", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8),
+    "can": Recipe("can", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
+    "renet": Recipe("renet", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
 }
 
 
@@ -115,7 +122,7 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     Raises
     ------
     InputError
-        Unknown name or network, epochs below 1.
+        Unknown name or network, epochs below 1; an auxiliary loss for a learner that reads images.
     """
     if name not in RECIPES:
         raise InputError(f"learner = {name}; {', '.join(RECIPES)} can be trained")
@@ -124,7 +131,9 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
         raise InputError(f"epochs = {recipe.epochs}; at least 1 is needed")
     if recipe.network not in NETWORKS:
         raise InputError(f"network = {recipe.network}; {', '.join(NETWORKS)} are allowed")
-    public = recipe.network.removesuffix("-32")
+    if recipe.auxiliary and recipe.learner in learners.of_images:
+        raise InputError(f"auxiliary = {recipe.auxiliary}; 0 is allowed for {recipe.learner}, which reads images")
+    public = recipe.network.removesuffix("-32").removesuffix("-map")
     path = Path(output) if output else BUILD / f"{public if public == name else f'{public}-{name}'}.safetensors"
     run = _Run(path.stem, recipe, seed)
     kept = path.with_name(f".{path.stem}.training")
@@ -156,16 +165,19 @@ class _Run:
         if recipe.learner in learners.of_images:
             network = with_task_norm(network)
             self.learner = learners.of_images[recipe.learner](**recipe.options)
-        else:
-            self.learner = learners.of_features[recipe.learner](**recipe.options)
         self.network = network.to(self.where, memory_format=torch.channels_last)
         self.backbone = Backbone(
             name, "", "", NETWORKS[recipe.network].dim, self.network, (0.5,) * 3, (0.5,) * 3,
-            NETWORKS[recipe.network].side, "bilinear", "",
+            NETWORKS[recipe.network].side, "bilinear", "", map=NETWORKS[recipe.network].map,
         )
+        if recipe.learner in learners.of_features:
+            self.learner = learners.make(recipe.learner, self.backbone, **recipe.options)
         self.head = None
         if recipe.batch == "classes":
             self.head = nn.Linear(self.backbone.dim, self.classes, bias=recipe.learner != "cosine").to(self.where)
+        elif recipe.auxiliary:
+            maps = isinstance(self.learner, learners.OnMaps)
+            self.head = nn.Linear(self.backbone.map[0] if maps else self.backbone.dim, self.classes).to(self.where)
         parts = [self.network, *(m for m in (self.head, self.learner) if isinstance(m, nn.Module))]
         self.parts = nn.ModuleList(parts)
         self.steps = recipe.steps or len(self.labels) // recipe.size
@@ -181,7 +193,7 @@ class _Run:
         torch.manual_seed(1000 * self.seed + self.epoch)
         self.parts.train()
         total = 0.0
-        batches = self._class_batches if self.head else self._task_batches
+        batches = self._class_batches if self.recipe.batch == "classes" else self._task_batches
         bar = tqdm(batches(), desc=f"{self.name} {self.epoch + 1}/{self.recipe.epochs}", total=self.steps, disable=not progress)
         for loss in bar:
             self.optimiser.zero_grad()
@@ -222,8 +234,19 @@ class _Run:
         target = torch.from_numpy(tasks.query_label[0].copy()).to(self.where)
         for at in range(0, self.steps * r.size, r.size):
             x, z = (self._prepared(i[at : at + r.size].flatten()).unflatten(0, (r.size, -1)) for i in (support, query))
-            scores = self.learner.on_images(self.network, x, members.expand(r.size, -1, -1), z)
-            yield F.cross_entropy(scores.flatten(0, 1), target.repeat(r.size))
+            if r.auxiliary:
+                x, z = self.learner.embed_images(self.network, x, z)
+                scores = self.learner(x, members.expand(r.size, -1, -1), z)
+                extra = r.auxiliary * self._auxiliary(z, self.labels[tasks.query[at : at + r.size]])
+            else:
+                scores, extra = self.learner.on_images(self.network, x, members.expand(r.size, -1, -1), z), 0
+            yield F.cross_entropy(scores.flatten(0, 1), target.repeat(r.size)) + extra
+
+    def _auxiliary(self, query: torch.Tensor, labels: np.ndarray) -> torch.Tensor:
+        """Cross-entropy over all base classes of embedded queries (T, q, ...) with base classes (T, q)."""
+        logits = self.head(self.learner.descriptors(query))  # (T, q, V, classes)
+        target = torch.from_numpy(labels).to(self.where)[..., None].expand(logits.shape[:-1])
+        return F.cross_entropy(logits.flatten(0, -2), target.flatten())
 
     def _prepared(self, rows: torch.Tensor) -> torch.Tensor:
         x = self.backbone.preprocess(self.images[rows])
@@ -232,12 +255,13 @@ class _Run:
         return x.contiguous(memory_format=torch.channels_last)
 
     def _validate(self) -> float:
-        """Mean accuracy on 5-way 5-shot tasks of validation classes, the same in every epoch."""
+        """Mean accuracy on 5-way tasks of validation classes with as many shots as in training, the same in every epoch."""
         self.parts.eval()
         images = self.validation
         on_images = self.learner.reads == "images"
         tasks = sample_closed(
-            images.labels, tasks=150 if on_images else 1000, queries=15, seed=0, skip_small_classes=True
+            images.labels, tasks=150 if on_images else 1000, shots=self.recipe.shots, queries=15, seed=0,
+            skip_small_classes=True,
         )
         if on_images:
             self.learner.backbone, self.learner.network = self.backbone, self.network

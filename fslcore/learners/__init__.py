@@ -7,21 +7,26 @@ bank's device. The class with the largest score is the prediction.
 
 from ..backbones import Backbone
 from ..errors import InputError
+from .can import CAN
 from .centroid import NearestCentroid
+from .common import OnMaps
 from .cosine import CosineClassifier
+from .dn4 import DN4
 from .finetune import FineTune
 from .logistic import LogisticRegression
 from .maml import MAML
 from .protonet import ProtoNet
 from .r2d2 import R2D2
+from .renet import RENet
 
 __all__ = [
-    "CosineClassifier", "FineTune", "LogisticRegression", "MAML", "NearestCentroid", "ProtoNet", "R2D2", "make",
-    "names", "of_features", "of_images",
+    "CAN", "CosineClassifier", "DN4", "FineTune", "LogisticRegression", "MAML", "NearestCentroid", "OnMaps", "ProtoNet",
+    "R2D2", "RENet", "make", "names", "of_features", "of_images",
 ]
 
 of_features = {
-    learner.name: learner for learner in (NearestCentroid, LogisticRegression, CosineClassifier, ProtoNet, R2D2)
+    learner.name: learner
+    for learner in (NearestCentroid, LogisticRegression, CosineClassifier, ProtoNet, R2D2, DN4, CAN, RENet)
 }
 of_images = {learner.name: learner for learner in (FineTune, MAML)}  # they train the backbone on each task
 names = (*of_features, *of_images)
@@ -35,7 +40,8 @@ def make(name: str, backbone: Backbone | None = None, **settings):
     Raises
     ------
     InputError
-        Unknown name; a learner that reads images without a backbone, or with one it cannot use.
+        Unknown name; a learner that reads images without a backbone, or with one it cannot use; a learner that
+        compares places with a backbone whose features are no map.
     """
     if name in of_images:
         if backbone is None:
@@ -43,6 +49,10 @@ def make(name: str, backbone: Backbone | None = None, **settings):
         return of_images[name](backbone, **settings)
     if name not in of_features:
         raise InputError(f"learner = {name}; {', '.join(names)} are allowed")
+    if backbone is not None and issubclass(of_features[name], OnMaps):
+        if backbone.map is None:
+            raise InputError(f"learner = {name}; the features of {backbone.name} are no map, those of conv4-{name} are")
+        settings.setdefault("map", backbone.map)
     learner = of_features[name](**settings)
     if backbone is not None and backbone.name.endswith(f"-{name}") and backbone.head:
         learner.load_state_dict(backbone.head)

@@ -187,8 +187,8 @@ _PINNED = {file: digest for digest, file in map(str.split, (CHECKPOINTS / "SHA25
 _TRAINED = (
     *(Path(file).stem for file in _PINNED),
     *(f"conv4-{learner}" for learner in ("dn4", "can", "renet")),
-    *(f"resnet12-{learner}" for learner in ("baseline", "baseline++", "protonet", "r2d2", "maml", "dn4", "can", "renet")),
-    *(f"resnet18-{learner}" for learner in ("baseline", "baseline++", "protonet", "r2d2", "maml")),
+    *(f"{network}-{learner}" for network in ("resnet12", "resnet18")
+      for learner in ("baseline", "baseline++", "protonet", "r2d2", "maml", "dn4", "can", "renet")),
 )
 
 _IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

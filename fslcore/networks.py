@@ -55,9 +55,10 @@ class GlyphConv(nn.Module):
 
 
 class ResNet12(nn.Sequential):
-    """Four residual blocks of three 3×3 convolutions, as few-shot papers have them (Oreshkin et al., 2018; Lee et al., 2019).
+    """Four residual blocks of three 3×3 convolutions, each block ending in 2×2 max pooling; leaky ReLU.
 
-    Widths 64, 160, 320 and 640, leaky ReLU, 2×2 max pooling after each block. Without the dropout that some papers add.
+    The widths are those of Lee et al. (2019), the blocks those of Oreshkin et al. (2018). Without the DropBlock
+    of the former.
 
     Parameters
     ----------

@@ -255,7 +255,7 @@ class _Run:
         return x.contiguous(memory_format=torch.channels_last)
 
     def _validate(self) -> float:
-        """Mean accuracy on 5-way tasks of validation classes with as many shots as in training, the same in every epoch."""
+        """Mean accuracy on 5-way tasks of validation classes, the same in every epoch, with the shots of training."""
         self.parts.eval()
         images = self.validation
         on_images = self.learner.reads == "images"

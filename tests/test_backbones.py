@@ -138,7 +138,7 @@ def test_resnet12_and_its_map():
     assert [m.kernel_size for m in convolutions].count((3, 3)) == 12 and len(convolutions) == 16
 
 
-@pytest.mark.parametrize("name", ["conv4", "conv4-32", "conv4-map", "glyph-conv", "resnet12", "resnet12-map", "resnet18"])
+@pytest.mark.parametrize("name", networks.NETWORKS)
 def test_networks_are_what_the_registry_says(name):
     known = networks.NETWORKS[name]
     with torch.inference_mode():

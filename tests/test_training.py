@@ -62,7 +62,12 @@ def test_an_auxiliary_loss_trains_and_leaves_no_head(small, tmp_path):
 
 def test_validation_tasks_have_the_shots_of_training(small, monkeypatch):
     drawn = []
-    monkeypatch.setattr(training, "evaluate", lambda learner, bank, tasks: drawn.append(tasks) or evaluate.evaluate(learner, bank, tasks))
+
+    def kept(learner, bank, tasks):
+        drawn.append(tasks)
+        return evaluate.evaluate(learner, bank, tasks)
+
+    monkeypatch.setattr(training, "evaluate", kept)
     training._Run("x", training.replace(training.RECIPES["dn4"], shots=1, **SHORT), 0).train_epoch(False)
     assert drawn[0].support.shape == (1000, 5)
 

@@ -32,7 +32,9 @@ class OnFeatures(nn.Module):
         bank = self.prepare(bank)
         support, label, query = indices(tasks, bank.data.device)
         members = one_hot(label, tasks.ways).to(bank.data.dtype)
-        return without_empty(self(bank.data[support], members, bank.data[query]), members)
+        rows, shape = bank.data.flatten(1), bank.data.shape[1:]
+        support, query = (F.embedding(i, rows).unflatten(-1, shape) for i in (support, query))
+        return without_empty(self(support, members, query), members)
 
     def prepare(self, bank: Bank) -> Bank:
         """The bank with its features embedded; one call serves many of `scores`."""

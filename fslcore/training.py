@@ -179,7 +179,7 @@ class _Run:
             maps = isinstance(self.learner, learners.OnMaps)
             self.head = nn.Linear(self.backbone.map[0] if maps else self.backbone.dim, self.classes).to(self.where)
         parts = [self.network, *(m for m in (self.head, self.learner) if isinstance(m, nn.Module))]
-        self.parts = nn.ModuleList(parts)
+        self.parts = nn.ModuleList(parts).to(self.where)
         self.steps = recipe.steps or len(self.labels) // recipe.size
         self.optimiser = torch.optim.AdamW(self.parts.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay)
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(

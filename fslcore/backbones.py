@@ -63,6 +63,8 @@ class Backbone:
         SHA-256 of the weights file.
     head : dict of str to tensors
         What a learner trained beside the network (see `fslcore.learners.make`).
+    map : (C, H, W) or None
+        Channels, height and width of the map whose flattening the features are, where they are one.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Backbone:
     interpolation: str
     weights: str
     head: dict[str, torch.Tensor] = field(default_factory=dict, repr=False)
+    map: tuple[int, int, int] | None = None
 
     @property
     def digest(self) -> str:
@@ -148,6 +151,7 @@ class _Entry:
     std: tuple[float, float, float]
     resolution: int | None
     interpolation: str
+    map: tuple[int, int, int] | None = None
     local: Path | tuple[str, str] | None = None  # a file here, or (Python package, file in it)
     hub: tuple[str, str] | None = None  # (repository, file) on the model hub
     sha256: str | None = None
@@ -179,12 +183,13 @@ def _trained_here(name: str) -> _Entry:
 
 CHECKPOINTS = DATA / "checkpoints"
 _PINNED = {file: digest for digest, file in map(str.split, (CHECKPOINTS / "SHA256SUMS").read_text().splitlines())}
+_EPISODIC = ("protonet", "r2d2", "maml", "anil", "boil", "leo", "dn4", "can", "renet")
 # What ships, and names under which a user brings what `fslcore train` made: of other learners, or a larger network.
 _TRAINED = (
     *(Path(file).stem for file in _PINNED),
-    *(f"conv4-{learner}" for learner in ("anil", "boil", "leo", "rfs")),
-    *(f"conv4-1shot-{learner}" for learner in ("anil", "boil", "leo", "protonet", "r2d2", "maml", "dn4", "can", "renet")),
-    *(f"resnet18-{learner}" for learner in ("baseline", "baseline++", "protonet", "r2d2", "maml")),
+    *(f"conv4-{shots}{learner}" for shots in ("", "1shot-") for learner in _EPISODIC),
+    *(f"{network}-{learner}" for network in ("conv4", "resnet12", "resnet18")
+      for learner in ("baseline", "baseline++", "rfs", *_EPISODIC)),
 )
 
 _IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -245,7 +250,9 @@ def load(name: str) -> Backbone:
         state, recipe = _read_state(path)
         if isinstance(entry.build, str):
             trained = NETWORKS[recipe.get("network", entry.build)]
-            entry = replace(entry, build=partial(_trained, trained), dim=trained.dim, resolution=trained.side)
+            entry = replace(
+                entry, build=partial(_trained, trained), dim=trained.dim, resolution=trained.side, map=trained.map
+            )
         network = with_fast_convolutions(entry.build(state)).eval()
     except (RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
         reason = (str(error).splitlines() or ["the file is empty or cut off"])[0]
@@ -253,7 +260,7 @@ def load(name: str) -> Backbone:
     return Backbone(
         name, entry.source, entry.licence, entry.dim, network, entry.mean, entry.std,
         entry.resolution, entry.interpolation, digest,
-        {key.removeprefix("head."): w for key, w in state.items() if key.startswith("head.")},
+        {key.removeprefix("head."): w for key, w in state.items() if key.startswith("head.")}, entry.map,
     )
 
 

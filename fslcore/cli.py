@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     add = commands.add_parser("train", help="train a learner on base classes and write its checkpoint")
     add.add_argument("learner")
     add.add_argument("-o", "--output", type=Path, help="checkpoint (_build/NETWORK-LEARNER.safetensors, _build/NETWORK-1shot-LEARNER.safetensors)")
-    add.add_argument("--network", help="conv4 or resnet18 (the learner's own)")
+    add.add_argument("--network", help="conv4, resnet12, resnet12-map and the like (the learner's own)")
     add.add_argument("--dataset", help="its base classes train, its validation classes select (the learner's own)")
     add.add_argument("--shots", type=int, help="images a class in the training tasks (5)")
     add.add_argument("--epochs", type=int, help="(the learner's own)")

@@ -133,11 +133,17 @@ def scores(
     Parameters and errors: as for `evaluate`.
     """
     tasks.check_bank(len(bank))
+    maps = isinstance(learner, learners.OnMaps)
     if chunk is None:
+        n, q = tasks.support.shape[1], tasks.query.shape[1]
         if learner.reads == "images":
             chunk = 1 if bank.data.device.type == "cpu" else 16
+        elif maps:
+            chunk = max(1, min(256, learner.pairs // (n * q)))
         else:
-            chunk = max(1, min(256, 2**23 // tasks.support.shape[1] ** 2))  # Gram matrices of n × n
+            chunk = max(1, min(256, 2**23 // n**2))  # Gram matrices of n × n
+    if maps:
+        bank = learner.prepare(bank)  # once, not for each chunk
     starts = range(0, len(tasks), chunk)
     for at in tqdm(starts, desc=learner.name, unit_scale=chunk, unit="task", disable=not progress):
         yield learner.scores(bank, tasks[at : at + chunk])

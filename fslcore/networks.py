@@ -13,7 +13,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-__all__ = ["NETWORKS", "Conv4", "GlyphConv", "Network", "import_torchvision", "resnet18", "with_fast_convolutions"]
+__all__ = [
+    "NETWORKS", "Conv4", "GlyphConv", "Network", "ResNet12", "import_torchvision", "resnet18", "with_fast_convolutions",
+]
 
 
 class Conv4(nn.Sequential):
@@ -56,6 +58,46 @@ class GlyphConv(nn.Module):
         return self.layers(x.mean(dim=1, keepdim=True)).flatten(1)
 
 
+class ResNet12(nn.Sequential):
+    """Four residual blocks of three 3×3 convolutions, each block ending in 2×2 max pooling; leaky ReLU.
+
+    The widths are those of Lee et al. (2019), the blocks those of Oreshkin et al. (2018). Without the DropBlock
+    of the former.
+
+    Parameters
+    ----------
+    pooled : bool
+        Average the last map over its places, to 640 features; else flatten it, for learners that compare places.
+    """
+
+    widths = (64, 160, 320, 640)
+
+    def __init__(self, pooled: bool = True):
+        blocks = map(_ResidualBlock, (3, *self.widths), self.widths)
+        super().__init__(*blocks, *((nn.AdaptiveAvgPool2d(1),) if pooled else ()), nn.Flatten())
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, a=_SLOPE, mode="fan_out", nonlinearity="leaky_relu")
+
+
+_SLOPE = 0.1  # of the leaky ReLU
+
+
+class _ResidualBlock(nn.Module):
+    def __init__(self, channels: int, width: int):
+        super().__init__()
+        layers = []
+        for i in range(3):
+            layers += [nn.Conv2d(width if i else channels, width, 3, padding=1, bias=False), nn.BatchNorm2d(width)]
+            layers += [nn.LeakyReLU(_SLOPE)] if i < 2 else []
+        self.layers = nn.Sequential(*layers)
+        self.shortcut = nn.Sequential(nn.Conv2d(channels, width, 1, bias=False), nn.BatchNorm2d(width))
+        self.out = nn.Sequential(nn.LeakyReLU(_SLOPE), nn.MaxPool2d(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.out(self.layers(x) + self.shortcut(x))
+
+
 def resnet18() -> nn.Module:
     """ResNet-18 without its classifier, 512 features (He et al., 2016)."""
     import_torchvision()
@@ -68,18 +110,33 @@ def resnet18() -> nn.Module:
 
 @dataclass(frozen=True)
 class Network:
-    """A network that `fslcore.training` knows: how it is built, its number of features, the side it reads in pixels."""
+    """A network that `fslcore.training` knows.
+
+    Attributes
+    ----------
+    build : callable
+        Makes it, with random weights.
+    dim : int
+        Its number of features.
+    side : int
+        Of the square images it reads, in pixels.
+    map : (C, H, W) or None
+        Channels, height and width of the map whose flattening the features are.
+    """
 
     build: Callable[[], nn.Module]
     dim: int
     side: int = 32
+    map: tuple[int, int, int] | None = None
 
 
 NETWORKS = {
-    "conv4": Network(Conv4, 256),
-    "conv4-32": Network(partial(Conv4, 32), 128),
-    "conv4-map": Network(partial(Conv4, pooled=3), 1024),
-    "glyph-conv": Network(GlyphConv, GlyphConv.dim, side=28),
+    "conv4": Network(Conv4, 256, map=(64, 2, 2)),
+    "conv4-32": Network(partial(Conv4, 32), 128, map=(32, 2, 2)),
+    "conv4-map": Network(partial(Conv4, pooled=3), 1024, map=(64, 4, 4)),
+    "glyph-conv": Network(GlyphConv, GlyphConv.dim, side=28, map=(128, 2, 2)),
+    "resnet12": Network(ResNet12, 640, side=84),
+    "resnet12-map": Network(partial(ResNet12, pooled=False), 16000, side=84, map=(640, 5, 5)),
     "resnet18": Network(resnet18, 512),
 }
 

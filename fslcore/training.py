@@ -64,6 +64,9 @@ class Recipe:
     teacher : str
         With classes: a backbone whose answers are learned beside the labels (Tian et al., 2020). Its
         head is fitted again on its features.
+    auxiliary : float
+        With tasks: weight of a second cross-entropy, of the queries over all base classes, with a head that is
+        thrown away. It reads the learner's descriptors of the queries (of each place, where it compares places).
     options : dict
         Of the learner.
     """
@@ -83,6 +86,7 @@ class Recipe:
     jitter: bool = False
     frozen: str = ""
     teacher: str = ""
+    auxiliary: float = 0.0
     options: dict = field(default_factory=dict)
 
 
@@ -101,6 +105,9 @@ RECIPES = {
     ),
     "leo": Recipe("leo", "tasks", steps=250, size=4, lr=0.001, epochs=8, frozen="conv4-baseline"),
     "rfs": Recipe("lr", "classes", epochs=8, teacher="conv4-baseline"),
+    "dn4": Recipe("dn4", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8),
+    "can": Recipe("can", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
+    "renet": Recipe("renet", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
 }
 TEMPERATURE = 4.0  # of the teacher's answers
 
@@ -132,7 +139,7 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     ------
     InputError
         Unknown name or network, epochs or shots below 1; shots of a learner that is trained on batches of images; a
-        network that is not the one of the frozen backbone.
+        network that is not the one of the frozen backbone; an auxiliary loss for a learner that reads images.
     """
     if name not in RECIPES:
         raise InputError(f"learner = {name}; {', '.join(RECIPES)} can be trained")
@@ -143,6 +150,8 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
         raise InputError(f"network = {recipe.network}; {', '.join(NETWORKS)} are allowed")
     if recipe.shots < 1 or (recipe.batch == "classes" and "shots" in changes and changes["shots"] is not None):
         raise InputError(f"shots = {recipe.shots}; {'1 or more' if recipe.batch == 'tasks' else 'none'} are allowed for {name}")
+    if recipe.auxiliary and recipe.learner in learners.of_images:
+        raise InputError(f"auxiliary = {recipe.auxiliary}; 0 is allowed for {recipe.learner}, which reads images")
     path = Path(output) if output else BUILD / f"{_file(name, recipe)}.safetensors"
     run = _Run(path.stem, recipe, seed)
     kept = path.with_name(f".{path.stem}.training")
@@ -158,7 +167,7 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
 
 
 def _file(name: str, recipe: Recipe) -> str:
-    public = recipe.network.removesuffix("-32")
+    public = recipe.network.removesuffix("-32").removesuffix("-map")
     shots = "" if recipe.shots == 5 else f"{recipe.shots}shot-"
     return name if public == name else f"{public}-{shots}{name}"
 
@@ -212,6 +221,7 @@ class _Run:
         )
         self.backbone = Backbone(
             self.name, "", "", kind.dim, self.network, (0.5,) * 3, (0.5,) * 3, kind.side, "bilinear", "",
+            map=kind.map,
         )
         if on_images:
             made = learners.of_images[recipe.learner]
@@ -224,6 +234,9 @@ class _Run:
         self.head = None
         if recipe.batch == "classes":
             self.head = nn.Linear(self.backbone.dim, self.classes, bias=recipe.learner != "cosine").to(self.where)
+        elif recipe.auxiliary:
+            maps = isinstance(self.learner, learners.OnMaps)
+            self.head = nn.Linear(self.backbone.map[0] if maps else self.backbone.dim, self.classes).to(self.where)
         self.parts = nn.ModuleList([m for m in (self.network, self.head, self.own) if m])
 
     def train_epoch(self, progress: bool) -> None:
@@ -231,7 +244,7 @@ class _Run:
         torch.manual_seed(1000 * self.seed + self.epoch)
         self.parts.train()
         total = 0.0
-        batches = self._class_batches if self.head else self._task_batches
+        batches = self._class_batches if self.recipe.batch == "classes" else self._task_batches
         bar = tqdm(batches(), desc=f"{self.name} {self.epoch + 1}/{self.recipe.epochs}", total=self.steps, disable=not progress)
         for loss in bar:
             self.optimiser.zero_grad()
@@ -275,11 +288,23 @@ class _Run:
             shown, asked = (i[at : at + r.size] for i in (support, query))
             share = members.expand(r.size, -1, -1)
             if self.frozen:
-                scores = self.learner(self.features.data[shown], share, self.features.data[asked])
+                x, z = self.features.data[shown], self.features.data[asked]
+                scores = self.learner(x, share, z)
             else:
                 x, z = (self._prepared(i.flatten()).unflatten(0, (r.size, -1)) for i in (shown, asked))
-                scores = self.learner.on_images(self.network, x, share, z)
-            yield self.learner.loss(scores, target.expand(r.size, -1))
+                if r.auxiliary:
+                    x, z = self.learner.embed_images(self.network, x, z)
+                    scores = self.learner(x, share, z)
+                else:
+                    scores = self.learner.on_images(self.network, x, share, z)
+            loss = self.learner.loss(scores, target.expand(r.size, -1))
+            yield loss + r.auxiliary * self._auxiliary(z, tasks.query[at : at + r.size]) if r.auxiliary else loss
+
+    def _auxiliary(self, query: torch.Tensor, rows: np.ndarray) -> torch.Tensor:
+        """Cross-entropy over all base classes of embedded queries (T, q, ...), the images ``rows`` (T, q)."""
+        logits = self.head(self.learner.descriptors(query))  # (T, q, V, classes)
+        target = torch.from_numpy(self.labels[rows]).to(self.where)[..., None].expand(logits.shape[:-1])
+        return F.cross_entropy(logits.flatten(0, -2), target.flatten())
 
     def _prepared(self, rows: torch.Tensor) -> torch.Tensor:
         x = self.backbone.preprocess(self.images[rows])

@@ -124,3 +124,32 @@ def test_preprocessing():
     assert [backbones.load("efficientnet-lite0").side(s, s) for s in (28, 32, 33, 96, 224)] == [32, 32, 64, 64, 64]
     with pytest.raises(InputError, match="uint8 is needed"):
         backbone.preprocess(torch.zeros(2, 28, 28, 1))
+
+
+def test_resnet12_and_its_map():
+    torch.manual_seed(0)
+    pooled, flat = networks.ResNet12().eval(), networks.ResNet12(pooled=False).eval()
+    flat.load_state_dict(pooled.state_dict())
+    x = torch.rand(2, 3, 32, 32)
+    with torch.inference_mode():
+        assert pooled(x).shape == (2, 640)
+        assert flat(x).view(2, 640, 2, 2).mean((2, 3)) == pytest.approx(pooled(x), abs=1e-5)
+    convolutions = [m for m in pooled.modules() if isinstance(m, torch.nn.Conv2d)]
+    assert [m.kernel_size for m in convolutions].count((3, 3)) == 12 and len(convolutions) == 16
+
+
+@pytest.mark.parametrize("name", networks.NETWORKS)
+def test_networks_are_what_the_registry_says(name):
+    known = networks.NETWORKS[name]
+    with torch.inference_mode():
+        out = known.build().eval()(torch.rand(1, 3, known.side, known.side))
+    assert out.shape == (1, known.dim)
+    assert known.map is None or np.prod(known.map) == known.dim
+
+
+def test_a_map_is_known_from_the_checkpoint(tmp_path):
+    tensors = {f"network.{k}": w for k, w in networks.NETWORKS["conv4-map"].build().state_dict().items()}
+    save_file(tensors, tmp_path / "d.safetensors", metadata={"training": '{"recipe": {"network": "conv4-map"}}'})
+    backbone = backbones.load(f"conv4-dn4:{tmp_path}/d.safetensors")
+    assert (backbone.map, backbone.dim) == ((64, 4, 4), 1024)
+    assert backbones.load("conv4-protonet").map == (64, 2, 2) and backbones.load("efficientnet-lite0").map is None

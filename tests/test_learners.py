@@ -16,7 +16,7 @@ from fslcore.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluate import evaluate
 from fslcore.learners import (
-    ANIL, BOIL, LEO, MAML, R2D2, CosineClassifier, FineTune, LogisticRegression, NearestCentroid, ProtoNet,
+    ANIL, BOIL, CAN, DN4, LEO, MAML, R2D2, CosineClassifier, FineTune, LogisticRegression, NearestCentroid, ProtoNet, RENet,
 )
 from fslcore.learners.maml import with_task_norm
 from fslcore.networks import Conv4, GlyphConv, with_fast_convolutions
@@ -35,9 +35,23 @@ def unit(x):
     return x / np.linalg.norm(x, axis=-1, keepdims=True)
 
 
+MAP = (8, 3, 4)  # of the tests: 96 features
+
+
+def on_map(learner, seed=0):
+    """A learner for maps of the tests with weights as training might leave them."""
+    torch.manual_seed(seed)
+    learner = learner(MAP)
+    with torch.no_grad():
+        for w in learner.parameters():
+            w += 0.1 * torch.randn(w.shape)
+    return learner
+
+
 OF_FEATURES = [
     NearestCentroid(), LogisticRegression(), CosineClassifier(), ProtoNet(), R2D2(), ANIL(lr=0.01), LEO(512),
 ]
+ON_MAPS = [on_map(DN4), on_map(CAN), on_map(RENet)]
 SHAPES = [dict(), dict(shots=1), dict(ways=15, queries=5), dict(ways=2, shots=10), dict(shots=(4, 4, 5, 6, 6))]
 
 
@@ -217,9 +231,9 @@ def padded(tasks):
         tasks.support, tasks.support_label, tasks.query, tasks.query_label)), tasks.ways)
 
 
-@pytest.mark.parametrize("learner", OF_FEATURES, ids=lambda learner: learner.name)
+@pytest.mark.parametrize("learner", OF_FEATURES + ON_MAPS, ids=lambda learner: learner.name)
 def test_padding_chunks_and_threads_change_nothing(learner):
-    bank = features(spread=0.12)
+    bank = features(spread=0.12, dim=96 if learner in ON_MAPS else 512)
     tasks = sample_closed(bank.labels, tasks=60)
     one = learner.scores(bank, tasks)
     assert learner.scores(bank, padded(tasks))[:, 2:-2] == pytest.approx(one, abs=1e-5)
@@ -234,9 +248,9 @@ def test_padding_chunks_and_threads_change_nothing(learner):
         torch.set_num_threads(threads)
 
 
-@pytest.mark.parametrize("learner", OF_FEATURES, ids=lambda learner: learner.name)
+@pytest.mark.parametrize("learner", OF_FEATURES + ON_MAPS, ids=lambda learner: learner.name)
 def test_a_class_without_support_is_never_predicted(learner):
-    bank = features(spread=0.12)
+    bank = features(spread=0.12, dim=96 if learner in ON_MAPS else 512)
     tasks = sample_closed(bank.labels, tasks=5)
     gone = tasks.support_label == 2
     holed = Tasks(np.where(gone, -1, tasks.support), np.where(gone, -1, tasks.support_label), tasks.query, tasks.query_label, 5)
@@ -273,6 +287,147 @@ def test_feature_learners_refuse_images():
     tasks = sample_closed(bank.labels, tasks=2, ways=2, shots=1, queries=1)
     with pytest.raises(InputError, match="features are needed"):
         NearestCentroid().scores(bank, tasks)
+
+
+# ------------------------------------------------------------ learners on maps
+
+
+def cosine(a, b):
+    """0 for a place where nothing fires."""
+    return sum(x * y for x, y in zip(a, b)) / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-12)
+
+
+def softmax(x):
+    e = np.exp(x - x.max())
+    return e / e.sum()
+
+
+def plain_dn4(learner, shots, query):
+    """Score of one class: shots (s, P, C), query (P, C)."""
+    pool = shots.reshape(-1, shots.shape[-1])
+    return sum(sum(sorted(cosine(place, other) for other in pool)[-learner.neighbours:]) for place in query)
+
+
+def plain_can(learner, shots, query):
+    first, _, last = (m if isinstance(m, torch.nn.ReLU) else [p.detach().double().numpy() for p in m.parameters()]
+                      for m in learner.fusion)
+    shots = shots.mean(0)
+    correlation = np.array([[cosine(p, q) for q in query] for p in shots])  # (places of the class, of the query)
+
+    def attended(map_, rows):
+        kernel = last[0] @ np.maximum(first[0] @ rows.mean(0) + first[1], 0) + last[1]
+        weight = 1 + softmax(np.array([np.mean(kernel * row) for row in rows]) / learner.temperature)
+        return sum(w * place for w, place in zip(weight, map_)) / len(map_)
+
+    return learner.scale * cosine(attended(shots, correlation), attended(query, correlation.T))
+
+
+def plain_renet(learner, shots, query):
+    def with_structure(map_):
+        """SCR of a map (P, C), place by place."""
+        channels, height, width = MAP
+        unit = np.maximum(map_, 0).reshape(height, width, channels)
+        unit = unit / np.maximum(np.linalg.norm(unit, axis=-1, keepdims=True), 1e-12)
+        out = map_.copy()
+        for place in range(len(map_)):
+            y, x = divmod(place, width)
+            products = np.zeros((channels, 5, 5))
+            for dy in range(-2, 3):
+                for dx in range(-2, 3):
+                    if 0 <= y + dy < height and 0 <= x + dx < width:
+                        products[:, dy + 2, dx + 2] = unit[y, x] * unit[y + dy, x + dx]
+            out[place] += learner.self_correlation(torch.as_tensor(products)[None].float()).detach().numpy().ravel()
+        return out - out.mean(1, keepdims=True)
+
+    def smoothed(c, kernel, side):
+        """3×3 filter over the query's (side 0) or the support's (side 1) places of c (P, P')."""
+        out = np.zeros_like(c)
+        for place in range(c.shape[side]):
+            y, x = divmod(place, MAP[2])
+            for other in range(c.shape[side]):
+                v, u = divmod(other, MAP[2])
+                if abs(v - y) <= 1 and abs(u - x) <= 1:
+                    weight = kernel[v - y + 1, u - x + 1]
+                    if side == 0:
+                        out[place] += weight * c[other]
+                    else:
+                        out[:, place] += weight * c[:, other]
+        return out
+
+    reduce = learner.reduce.weight.detach().double().numpy()
+    kernels = learner.kernels.detach().double().numpy()[:, :, 0, 0]
+    q, of_query, of_support = with_structure(query), [], []
+    for shot in shots:
+        s = with_structure(shot)
+        c = np.array([[cosine(reduce @ a, reduce @ b) for b in s] for a in q])
+        c = smoothed(smoothed(c, kernels[0, 0], 1), kernels[0, 1], 0)
+        c = np.maximum(c - learner.threshold.item(), 0)
+        c = smoothed(smoothed(c, kernels[1, 0], 1), kernels[1, 1], 0)
+
+        def standard(v):
+            return softmax((v - v.mean()) / np.sqrt(v.var() + 1e-5) / learner.attention_temperature)
+
+        to_query = np.mean([standard(c[:, b]) for b in range(len(s))], axis=0)
+        to_support = np.mean([standard(c[a]) for a in range(len(q))], axis=0)
+        of_query.append(to_query @ q)
+        of_support.append(to_support @ s)
+    return cosine(np.mean(of_query, axis=0), np.mean(of_support, axis=0)) / learner.temperature
+
+
+@pytest.mark.parametrize("shots", [1, (1, 2, 3)])
+@pytest.mark.parametrize("learner", ON_MAPS, ids=lambda learner: learner.name)
+def test_learners_on_maps_against_a_loop(learner, shots):
+    plain = {"dn4": plain_dn4, "can": plain_can, "renet": plain_renet}[learner.name]
+    bank = features(dim=96)
+    tasks = sample_closed(bank.labels, tasks=2, ways=3, shots=shots, queries=2)
+    scores = learner.scores(bank, tasks).detach()
+    maps = bank.data.double().numpy().reshape(len(bank), MAP[0], -1).swapaxes(1, 2)  # (N, P, C)
+    for t in range(2):
+        for i, image in enumerate(tasks.query[t]):
+            expected = [
+                plain(learner, maps[tasks.support[t][tasks.support_label[t] == k]], maps[image]) for k in range(3)
+            ]
+            assert scores[t, i].numpy() == pytest.approx(np.array(expected), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("learner", ON_MAPS, ids=lambda learner: learner.name)
+def test_order_and_repetition_on_maps(learner):
+    bank = features(dim=96)
+    tasks = sample_closed(bank.labels, tasks=6, ways=4, shots=5, queries=3)
+    scores = learner.scores(bank, tasks)
+    rng = np.random.default_rng(0)
+    s, q, k = rng.permutation(20), rng.permutation(12), rng.permutation(4)
+    moved = Tasks(tasks.support[:, s], k[tasks.support_label[:, s]], tasks.query[:, q], k[tasks.query_label[:, q]], 4)
+    assert learner.scores(bank, moved)[..., k] == pytest.approx(scores[:, q], abs=1e-4)
+    twice = Tasks(np.tile(tasks.support, 2), np.tile(tasks.support_label, 2), tasks.query, tasks.query_label, 4)
+    same = (learner.scores(bank, twice) - scores).abs().max() < 1e-4
+    assert same != isinstance(learner, DN4)  # means do not change; a pool that holds each place twice does
+
+
+@pytest.mark.parametrize("learner", [DN4, CAN, RENet])
+def test_gradient_reaches_network_and_learner(learner):
+    torch.manual_seed(0)
+    network, learner = Conv4(8, pooled=3), learner((8, 4, 4))
+    x, z = torch.rand(2, 6, 3, 32, 32), torch.rand(2, 4, 3, 32, 32)
+    members = F.one_hot(torch.arange(6) // 2, 3).float().expand(2, -1, -1)
+    scores = learner.on_images(network, x, members, z)
+    assert scores.shape == (2, 4, 3)
+    F.cross_entropy(scores.flatten(0, 1), torch.tensor([0, 1, 2, 0] * 2)).backward()
+    for name, w in [*network.named_parameters(), *learner.named_parameters()]:
+        assert w.grad is not None and torch.isfinite(w.grad).all(), name
+        assert w.grad.abs().max() > 0, name
+
+
+def test_maps_that_do_not_fit(meta_trained):
+    bank = features(dim=64)
+    tasks = sample_closed(bank.labels, tasks=2)
+    with pytest.raises(InputError, match="learner = dn4; features of length 64, the flattening of a map of 64 × 4 × 4"):
+        DN4().scores(bank, tasks)
+    with pytest.raises(InputError, match="can; the features of conv4-maml are no map, those of conv4-can are"):
+        learners.make("can", meta_trained)
+    assert learners.make("renet", replace(meta_trained, map=(8, 2, 2))).map == (8, 2, 2)
+    with pytest.raises(InputError, match="neighbours = 13; 1 to 12"):
+        DN4(MAP, neighbours=13)
 
 
 # ------------------------------------------------------------ fine-tuning

@@ -54,6 +54,34 @@ def test_every_learner_learns_and_loads(small, tmp_path, name):
         assert f'"learner": "{learner.name}"' in file.metadata()["training"]
 
 
+def test_an_auxiliary_loss_trains_and_leaves_no_head(small, tmp_path):
+    recipe = training.replace(training.RECIPES["can"], **SHORT)
+    plain, extra = (training._Run("x", training.replace(recipe, auxiliary=a), 0) for a in (0.0, 1.0))
+    for run in (plain, extra):
+        run.train_epoch(False)
+    assert plain.head is None and extra.head.weight.shape == (6, 64)  # a class for each base class, not each way
+    assert extra.head.weight.grad.abs().max() > 0
+    assert extra.curve[0]["loss"] > plain.curve[0]["loss"] + 0.5
+    assert extra.kept.keys() == plain.kept.keys()  # thrown away
+    described = training._Run("x", training.replace(training.RECIPES["protonet"], auxiliary=1.0, **SHORT), 0)
+    described.train_epoch(False)
+    assert described.head.weight.shape == (6, 256)
+    with pytest.raises(InputError, match="auxiliary = 1.0; 0 is allowed for maml"):
+        training.train("maml", tmp_path / "m.safetensors", auxiliary=1.0)
+
+
+def test_validation_tasks_have_the_shots_of_training(small, monkeypatch):
+    drawn = []
+
+    def kept(learner, bank, tasks):
+        drawn.append(tasks)
+        return evaluate.evaluate(learner, bank, tasks)
+
+    monkeypatch.setattr(training, "evaluate", kept)
+    training._Run("x", training.replace(training.RECIPES["dn4"], shots=1, **SHORT), 0).train_epoch(False)
+    assert drawn[0].support.shape == (1000, 5)
+
+
 def test_resnet18_by_name(small, tmp_path):
     path = training.train("protonet", tmp_path / "r.safetensors", network="resnet18", epochs=1, steps=2, progress=False)
     backbone = backbones.load(f"resnet18-protonet:{path}")

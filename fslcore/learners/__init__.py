@@ -9,23 +9,29 @@ from ..backbones import Backbone
 from ..errors import InputError
 from .anil import ANIL
 from .boil import BOIL
+from .can import CAN
 from .centroid import NearestCentroid
+from .common import OnMaps
 from .cosine import CosineClassifier
+from .dn4 import DN4
 from .finetune import FineTune
 from .leo import LEO
 from .logistic import LogisticRegression
 from .maml import MAML
 from .protonet import ProtoNet
 from .r2d2 import R2D2
+from .renet import RENet
 
 __all__ = [
-    "ANIL", "BOIL", "CosineClassifier", "FineTune", "LEO", "LogisticRegression", "MAML", "NearestCentroid", "ProtoNet",
-    "R2D2", "make", "names", "of_features", "of_images",
+    "ANIL", "BOIL", "CAN", "CosineClassifier", "DN4", "FineTune", "LEO", "LogisticRegression", "MAML", "NearestCentroid",
+    "OnMaps", "ProtoNet", "R2D2", "RENet", "make", "names", "of_features", "of_images",
 ]
 
 of_features = {
     learner.name: learner
-    for learner in (NearestCentroid, LogisticRegression, CosineClassifier, ProtoNet, R2D2, ANIL, LEO)
+    for learner in (
+        NearestCentroid, LogisticRegression, CosineClassifier, ProtoNet, R2D2, ANIL, LEO, DN4, CAN, RENet
+    )
 }
 of_images = {learner.name: learner for learner in (FineTune, MAML, BOIL)}  # they train the backbone on each task
 names = (*of_features, *of_images)
@@ -39,7 +45,8 @@ def make(name: str, backbone: Backbone | None = None, **settings):
     Raises
     ------
     InputError
-        Unknown name; a learner that reads images without a backbone, or with one it cannot use.
+        Unknown name; a learner that reads images without a backbone, or with one it cannot use; a learner that
+        compares places with a backbone whose features are no map.
     """
     if name in of_images:
         if backbone is None:
@@ -49,6 +56,10 @@ def make(name: str, backbone: Backbone | None = None, **settings):
         raise InputError(f"learner = {name}; {', '.join(names)} are allowed")
     if backbone is not None and getattr(of_features[name], "sized", False):
         settings.setdefault("dim", backbone.dim)
+    if backbone is not None and issubclass(of_features[name], OnMaps):
+        if backbone.map is None:
+            raise InputError(f"learner = {name}; the features of {backbone.name} are no map, those of conv4-{name} are")
+        settings.setdefault("map", backbone.map)
     learner = of_features[name](**settings)
     if backbone is not None and backbone.name.endswith(f"-{name}") and backbone.head:
         learner.load_state_dict(backbone.head)

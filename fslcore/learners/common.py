@@ -16,7 +16,7 @@ class OnFeatures(nn.Module):
 
     A subclass has a ``name`` and a differentiable ``forward(support, members, query)``: support
     features (T, n, D), one-hot labels (T, n, K), query features (T, q, D) to scores (T, q, K). Rows of
-    ``members`` without a class are padding.
+    ``members`` without a class are padding. What it does to each image alone, before, is ``embed``.
     """
 
     name: str
@@ -30,21 +30,82 @@ class OnFeatures(nn.Module):
     @torch.no_grad()
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
         """Scores (T, n_query, K) from a bank of features; -inf for a class without support."""
-        check_features(bank)
         self.eval().to(bank.data.device)
+        bank = self.prepare(bank)
         support, label, query = indices(tasks, bank.data.device)
         members = one_hot(label, tasks.ways).to(bank.data.dtype)
-        found = self(F.embedding(support, bank.data), members, F.embedding(query, bank.data))
-        return without_empty(found, members)
+        rows, shape = bank.data.flatten(1), bank.data.shape[1:]
+        support, query = (F.embedding(i, rows).unflatten(-1, shape) for i in (support, query))
+        return without_empty(self(support, members, query), members)
+
+    def prepare(self, bank: Bank) -> Bank:
+        """The bank with its features embedded; one call serves many of `scores`."""
+        check_features(bank)
+        return bank
+
+    def embed(self, features: torch.Tensor) -> torch.Tensor:
+        """What the learner makes of the features (..., D) of each image alone."""
+        return features
+
+    def descriptors(self, embedded: torch.Tensor) -> torch.Tensor:
+        """What an auxiliary classifier of the training classes reads: (..., V, C), V vectors an image."""
+        return embedded[..., None, :]
 
     def on_images(self, network: nn.Module, support, members, query) -> torch.Tensor:
         """As ``forward``, from normalised images: (T, n, 3, H, W), (T, n, K) and (T, q, 3, H, W)."""
+        support, query = self.embed_images(network, support, query)
+        return self(support, members, query)
+
+    def embed_images(self, network: nn.Module, support, query) -> tuple[torch.Tensor, torch.Tensor]:
+        """Embedded features of normalised images (T, n, 3, H, W) and (T, q, 3, H, W), in one batch."""
         features = network(torch.cat([support, query], dim=1).flatten(0, 1)).unflatten(0, (len(support), -1))
-        return self(features[:, : support.shape[1]], members, features[:, support.shape[1] :])
+        return self.embed(features).split([support.shape[1], query.shape[1]], dim=1)
 
     def loss(self, scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         """What training minimises, from the scores (T, q, K) of queries and their labels (T, q)."""
         return query_loss(scores, target)
+
+
+class OnMaps(OnFeatures):
+    """A learner that compares places of the last map of a network, H × W local descriptors of C numbers an image.
+
+    It reads the map's flattening, as features are kept, and ``embed`` gives ``forward`` the descriptors:
+    (T, n, HW, C) for support and (T, q, HW, C) for queries.
+
+    Parameters
+    ----------
+    map : (C, H, W)
+        Channels, height and width of the map: `fslcore.backbones.Backbone.map`.
+    """
+
+    pairs = 2**14  # of a support and a query image, in as many tasks as are taken at once
+
+    def __init__(self, map: tuple[int, int, int] = (64, 4, 4)):
+        super().__init__()
+        self.map = map
+
+    def config(self) -> dict:
+        return {**super().config(), "map": list(self.map)}
+
+    def prepare(self, bank: Bank) -> Bank:
+        if bank.data.ndim == 3:  # prepared already
+            return bank
+        check_features(bank)
+        self.to(bank.data.device)
+        with torch.no_grad():
+            return Bank(torch.cat([self.embed(part) for part in bank.data.split(256)]), bank.labels, bank.digest)
+
+    def embed(self, features: torch.Tensor) -> torch.Tensor:
+        channels, height, width = self.map
+        if features.shape[-1] != channels * height * width:
+            raise InputError(
+                f"learner = {self.name}; features of length {features.shape[-1]}, the flattening of a map of "
+                f"{channels} × {height} × {width} is needed"
+            )
+        return features.unflatten(-1, (channels, -1)).mT
+
+    def descriptors(self, embedded: torch.Tensor) -> torch.Tensor:
+        return embedded
 
 
 def indices(tasks: Tasks, where: torch.device) -> tuple[torch.Tensor, ...]:
@@ -109,6 +170,22 @@ def support_loss(logits: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
     # A large number in place of infinity, whose products with zero are no number.
     right = members * torch.log_softmax(logits.masked_fill(absent, -1e9), dim=-1)
     return -right.sum((1, 2)) / members.sum((1, 2))
+
+
+def by_class(members: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Each class's support: indices (T, K, s) into the n of ``members`` (T, n, K), and which of them are no padding.
+
+    s is the number of shots of the class that has most.
+    """
+    filled, index = members.mT.sort(dim=-1, descending=True, stable=True)
+    most = int(members.sum(dim=1).max())
+    return index[..., :most], filled[..., :most] > 0
+
+
+def class_means(support: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
+    """Means (T, K, ...) over the support (T, n, ...) of each class; zeros for a class without support."""
+    size = members.sum(dim=1).clamp(min=1)[..., None]
+    return (members.mT @ support.flatten(2) / size).unflatten(-1, support.shape[2:])
 
 
 def without_empty(scores: torch.Tensor, members: torch.Tensor) -> torch.Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from .common import OnFeatures
+from .common import OnFeatures, class_means
 
 __all__ = ["ProtoNet"]
 
@@ -15,6 +15,4 @@ class ProtoNet(OnFeatures):
     name = "protonet"
 
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
-        size = members.sum(dim=1).clamp(min=1)[..., None]
-        prototypes = members.mT @ support / size
-        return -torch.cdist(query, prototypes, compute_mode="donot_use_mm_for_euclid_dist").square()
+        return -torch.cdist(query, class_means(support, members), compute_mode="donot_use_mm_for_euclid_dist").square()

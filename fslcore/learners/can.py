@@ -1,0 +1,60 @@
+"""Cross attention network (Hou et al., 2019)."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .common import OnMaps, class_means
+
+__all__ = ["CAN"]
+
+
+class CAN(OnMaps):
+    """Cosine of a class and a query, each attended to where the other resembles it (cross attention module).
+
+    The correlation map holds the cosines of all places of the class, the mean map of its shots, with all places of the
+    query. A small network reads the mean correlations of a map's places and answers with a kernel that fuses the
+    correlations of each place into one number; a softmax of these, added to 1, weights the places.
+
+    Unlike the paper: the fusion has no batch normalisation, so that a score depends on its own pair alone; the loss is
+    that of the pooled cosine, as in the paper's test, not of each place of the query; the auxiliary classifier reads
+    queries before the attention. The transductive form is not here.
+
+    Parameters
+    ----------
+    map : (C, H, W)
+        Of the network.
+    temperature : float
+        τ of the attention's softmax (paper: 0.025).
+    scale : float
+        Of the cosines, when they are scores (released code: 7).
+    """
+
+    name = "can"
+
+    def __init__(self, map: tuple[int, int, int] = (64, 4, 4), temperature: float = 0.025, scale: float = 7.0):
+        super().__init__(map)
+        self.temperature, self.scale = temperature, scale
+        places = map[1] * map[2]
+        hidden = max(4, places // 6)  # the paper's ratio, for maps of 36 places
+        self.fusion = nn.Sequential(nn.Linear(places, hidden), nn.ReLU(), nn.Linear(hidden, places))
+
+    def config(self) -> dict:
+        return {**super().config(), "temperature": self.temperature, "scale": self.scale}
+
+    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+        classes = class_means(support, members)  # (T, K, P, C)
+        places = F.normalize(query, dim=-1).flatten(1, 2)
+        cosines = places @ F.normalize(classes, dim=-1).flatten(1, 2).mT  # (T, qP, KP)
+        correlation = cosines.view(*query.shape[:3], *classes.shape[1:3]).transpose(2, 3)  # (T, q, K, P, P)
+        attended_query = torch.einsum("tqkp,tqpc->tqkc", self.attention(correlation), query)
+        attended_class = torch.einsum("tqkp,tkpc->tqkc", self.attention(correlation.mT), classes)
+        return self.scale * F.cosine_similarity(attended_query, attended_class, dim=-1)
+
+    def attention(self, correlation: torch.Tensor) -> torch.Tensor:
+        """Weights (..., P) of places, from their correlations (..., P, P') with those of the other map."""
+        kernel = self.fusion(correlation.mean(dim=-2))
+        fused = (correlation @ kernel[..., None]).squeeze(-1) / correlation.shape[-1]
+        return 1 + torch.softmax(fused / self.temperature, dim=-1)

@@ -1,0 +1,53 @@
+"""Deep nearest neighbour neural network (Li et al., 2019)."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional as F
+
+from ..errors import InputError
+from .common import OnMaps, by_class
+
+__all__ = ["DN4"]
+
+
+class DN4(OnMaps):
+    """Image-to-class measure: for each place of a query, the sum of the ``neighbours`` highest cosines to a class.
+
+    A class is the pool of the local descriptors of all its shots. Nothing is trained beside the network. The paper's
+    map is 21×21, of a network that pools twice; here it is as small as the network leaves it.
+
+    Parameters
+    ----------
+    map : (C, H, W)
+        Of the network.
+    neighbours : int
+        k, 3 in the paper.
+
+    Raises
+    ------
+    InputError
+        A number of neighbours that one support image cannot give.
+    """
+
+    name = "dn4"
+
+    def __init__(self, map: tuple[int, int, int] = (64, 4, 4), neighbours: int = 3):
+        super().__init__(map)
+        places = map[1] * map[2]
+        if not 1 <= neighbours <= places:
+            raise InputError(f"neighbours = {neighbours}; 1 to {places} are allowed, the places of a map")
+        self.neighbours = neighbours
+
+    def config(self) -> dict:
+        return {**super().config(), "neighbours": self.neighbours}
+
+    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+        index, filled = by_class(members)  # (T, K, s)
+        task = torch.arange(len(index), device=index.device)[:, None, None]
+        pools = F.normalize(support, dim=-1)[task, index]  # (T, K, s, P, C)
+        places = F.normalize(query, dim=-1).flatten(1, 2)  # (T, qP, C)
+        cosines = (places @ pools.flatten(1, 3).mT).unflatten(-1, pools.shape[1:4])  # (T, qP, K, s, P)
+        cosines = cosines.masked_fill(~filled[:, None, :, :, None], -torch.inf).flatten(-2)
+        nearest = cosines.topk(self.neighbours, dim=-1, sorted=False).values.sum(dim=-1)  # (T, qP, K)
+        return nearest.unflatten(1, query.shape[1:3]).sum(dim=2)

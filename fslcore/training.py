@@ -99,7 +99,7 @@ RECIPES = {
     "boil": Recipe(
         "boil", "tasks", network="conv4-32", steps=50, size=4, lr=0.002, epochs=8, options={"first_order": True}
     ),
-    "leo": Recipe("leo", "tasks", steps=250, size=4, lr=0.001, epochs=8, frozen="conv4-baseline"),
+    "leo": Recipe("leo", "tasks", steps=250, size=4, lr=0.0005, epochs=8, frozen="conv4-baseline"),
     "rfs": Recipe("lr", "classes", epochs=8, teacher="conv4-baseline"),
 }
 TEMPERATURE = 4.0  # of the teacher's answers

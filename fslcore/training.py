@@ -103,7 +103,7 @@ RECIPES = {
     "boil": Recipe(
         "boil", "tasks", network="conv4-32", steps=50, size=4, lr=0.002, epochs=8, options={"first_order": True}
     ),
-    "leo": Recipe("leo", "tasks", steps=250, size=4, lr=0.001, epochs=8, frozen="conv4-baseline"),
+    "leo": Recipe("leo", "tasks", steps=250, size=4, lr=0.0005, epochs=8, frozen="conv4-baseline"),
     "rfs": Recipe("lr", "classes", epochs=8, teacher="conv4-baseline"),
     "dn4": Recipe("dn4", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8),
     "can": Recipe("can", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),

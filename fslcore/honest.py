@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
-from . import attributes, evaluate, learners, report, stats
+from . import attributes, estimators, evaluate, learners, report, stats
 from .biased import sample_biased
 from .bank import Bank
 from .errors import InputError
@@ -24,12 +24,13 @@ from .evaluators import method, title
 from .targets import TARGETS
 from .tasks import Tasks, sample_closed
 
-__all__ = ["KINDS", "Runs", "draw", "mean_accuracy", "orderings", "pool", "printed_orderings", "run", "scaled", "shown",
-           "table", "verdicts", "worst_class"]
+__all__ = [
+    "KINDS", "MEASURES", "Runs", "by_task", "draw", "estimates", "lenses", "mean_accuracy", "one_task", "orderings", "pool",
+    "printed_orderings", "run", "scaled", "shown", "table", "verdicts", "worst_class",
+]
 
 KINDS = ("random", "biased")
 MEASURES = ("wAcc-R", "wAcc-A", "gap")
-UNPAIRED = "unpaired"
 
 
 def worst_class(record: Record) -> tuple[np.ndarray, np.ndarray]:
@@ -123,6 +124,15 @@ class Runs:
     records: dict[str, dict[str, Record]]
     groups: np.ndarray | None = None
 
+    def __getitem__(self, part: slice) -> Runs:
+        """The same on part of the tasks."""
+        return Runs(
+            self.labels, {k: t[part] for k, t in self.tasks.items()},
+            {k: p if p is None else p[part] for k, p in self.pools.items()},
+            {k: {n: Record(r.correct[part], r.query_label[part]) for n, r in of.items()} for k, of in self.records.items()},
+            self.groups,
+        )
+
     @property
     def names(self) -> list[str]:
         """Learners."""
@@ -212,6 +222,74 @@ def _record(source, text: str, tasks: Tasks) -> Record:
     return evaluate.record(source, model, learners.make(learner, model), tasks)[0]
 
 
+def estimates(runs: Runs, dataset: str, methods: Sequence[str], tasks: int, level: float = 0.9) -> pd.DataFrame:
+    """What 5-fold on its support says of each random task, with an interval learned from the other tasks.
+
+    Parameters
+    ----------
+    runs : Runs
+        Of `run` with this data set and these methods.
+    tasks : int
+        So many of the first.
+    level : float
+        Nominal coverage for a single task. The half-width is the conformal quantile of the errors of all other tasks.
+
+    Returns
+    -------
+    DataFrame
+        A row a task and learner: learner, task, accuracy (on the query), estimate, low, high; percent.
+    """
+    source, tables = evaluate.load_source(dataset), []
+    drawn = runs.tasks["random"][:tasks]
+    for text in methods:
+        backbone, learner = method(text)
+        model = evaluate.load_backbone(backbone)
+        estimate = 100 * estimators.run(source, model, learners.make(learner, model), drawn, ["5-fold"])["5-fold"].to_numpy()
+        accuracy = mean_accuracy(runs.records["random"][title(text)])[0][:tasks]
+        error = np.abs(estimate - accuracy)
+        half = np.array([stats.conformal_quantile(np.delete(error, t), level) for t in range(len(error))])
+        tables.append(pd.DataFrame({
+            "learner": title(text), "task": np.arange(len(error)), "accuracy": accuracy, "estimate": estimate,
+            "low": (estimate - half).clip(0), "high": (estimate + half).clip(max=100),
+        }))
+    return pd.concat(tables, ignore_index=True)
+
+
+def one_task(runs: Runs, estimated: pd.DataFrame, task: int) -> pd.DataFrame:
+    """What each paper's measure is on one task: a row a learner, percent."""
+    of = estimated[estimated["task"] == task].set_index("learner")
+    rows = {
+        name: {
+            "accuracy": f"{mean_accuracy(runs.records['random'][name])[0][task]:.1f}",
+            "worst class": f"{worst_class(runs.records['random'][name])[0][task]:.1f}",
+            "worst class, biased": f"{worst_class(runs.records['biased'][name])[0][task]:.1f}",
+            "5-fold": f"{of.loc[name, 'estimate']:.1f} ({of.loc[name, 'low']:.0f} to {of.loc[name, 'high']:.0f})",
+        } for name in runs.names
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
+
+
+def by_task(estimated: pd.DataFrame, a: str, b: str) -> pd.Series:
+    """How well 5-fold tells, task by task, which of two learners is better: tasks, and percentages of them."""
+    wide = estimated.pivot(index="task", columns="learner", values=["accuracy", "estimate"])
+    true, guess = (np.sign(wide[of][a] - wide[of][b]) for of in ("accuracy", "estimate"))
+    decided = true != 0
+    return pd.Series({
+        "tasks": len(wide), f"{a} better": 100 * (true > 0).mean(), f"{b} better": 100 * (true < 0).mean(),
+        "5-fold names the better": 100 * (guess == true)[decided].mean(),
+        "5-fold is undecided": 100 * (guess == 0)[decided].mean(),
+        "5-fold names the worse": 100 * (guess == -true)[decided].mean(),
+    })
+
+
+def lenses(runs: Runs, a: str, b: str, level: float = 0.95) -> pd.DataFrame:
+    """a - b by each measure of the mean and the worst class, with three intervals: measure, a, b, result."""
+    found = {"mean accuracy": runs.influence("random", a, b, mean_accuracy)} | runs.measures(a, b)
+    return pd.DataFrame(
+        [(m, a, b, i.intervals(level)) for m, i in found.items()], columns=["measure", "a", "b", "result"]
+    )
+
+
 def table(runs: Runs, level: float = 0.95) -> pd.DataFrame:
     """learner, measure and ``result``, a `fslcore.stats.ThreeIntervals`: every learner's wAcc-R, wAcc-A and gap."""
     rows = [(name, m, i.intervals(level)) for name in runs.names for m, i in runs.measures(name).items()]
@@ -219,117 +297,118 @@ def table(runs: Runs, level: float = 0.95) -> pd.DataFrame:
 
 
 def shown(found: pd.DataFrame) -> pd.DataFrame:
-    """`table` for reading: mean and half-widths by measure and learner."""
+    """`table` or `orderings` for reading: mean and half-widths by measure and learner, or pair."""
+    order = sorted(found["measure"].unique(), key=("mean accuracy", *MEASURES, *found["measure"]).index)
+    who = found["learner"] if "learner" in found else found["a"] + " − " + found["b"]
     rows = {
-        (r.measure, r.learner): {"mean": r.result.closed.mean} | {
+        (r.measure, name): {"mean": r.result.closed.mean} | {
             f"± {target}": getattr(r.result, kind).half_width for kind, target in TARGETS.items()
-        } for r in found.itertuples()
+        } for r, name in zip(found.itertuples(), who)
     }
-    out = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["measure", "learner"])
-    return out.map(lambda x: f"{x:.2f}" if np.isfinite(x) else "—").loc[list(found["measure"].unique())]
+    out = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["measure", who.name or "difference"])
+    return out.map(lambda x: f"{x:.2f}" if np.isfinite(x) else "—").loc[list(order)]
 
 
 def orderings(runs: Runs, level: float = 0.95) -> pd.DataFrame:
-    """Which of every two learners is better, by measure and by what the statement is to hold for.
+    """Every two learners by measure: a, b, ``result`` of a - b on the same tasks, and ``apart``.
 
-    Returns
-    -------
-    DataFrame
-        A row a measure, pair (a, b) and rule: ``rule`` is 'unpaired' (two closed intervals that must not meet, as
-        the paper compares) or a key of `fslcore.targets.TARGETS` for the paired difference; ``difference`` of a and b;
-        ``half_width``; ``verdict`` 1, 0 or -1 for a; ``p``, NaN for unpaired; ``holm``, the verdict after Holm's
-        correction over the pairs of the measure.
+    ``apart`` is 1, 0 or -1 as the closed intervals of a and b alone tell, which must not meet (as the paper compares).
     """
-    single = {name: {m: i.intervals(level) for m, i in runs.measures(name).items()} for name in runs.names}
+    single = {name: {m: i.intervals(level).closed for m, i in runs.measures(name).items()} for name in runs.names}
     rows = []
     for a, b in combinations(runs.names, 2):
         for m, influence in runs.measures(a, b).items():
-            found = influence.intervals(level)
-            apart = stats.compare(single[a][m].closed, single[b][m].closed)
-            rows.append((m, a, b, UNPAIRED, found.closed.mean, np.nan, apart, np.nan))
-            for kind in TARGETS:
-                i = getattr(found, kind)
-                p = i.p_value if np.isfinite(i.half_width) else 1.0
-                rows.append((m, a, b, kind, i.mean, i.half_width, i.conclusion, p))
-    out = pd.DataFrame(rows, columns=["measure", "a", "b", "rule", "difference", "half_width", "verdict", "p"])
-    out["holm"] = out["verdict"]
-    for _, part in out.dropna(subset="p").groupby(["measure", "rule"]):
-        out.loc[part.index, "holm"] *= multipletests(part["p"], 1 - level, "holm")[0]
-    return out
+            rows.append((m, a, b, influence.intervals(level), stats.compare(single[a][m], single[b][m])))
+    return pd.DataFrame(rows, columns=["measure", "a", "b", "result", "apart"])
 
 
-def verdicts(ordered: dict[str, pd.DataFrame], column: str = "verdict") -> pd.DataFrame:
-    """How many orderings are conclusive, by data set and measure, a column a rule."""
-    names = {UNPAIRED: "intervals apart"} | {k: f"paired, {t}" for k, t in TARGETS.items()}
-    tables = {
-        name: (t[column] != 0).groupby([t["measure"], t["rule"]]).sum().unstack("rule")[list(names)].loc[list(MEASURES)]
-        .assign(pairs=t.groupby("measure").apply(lambda p: (p["rule"] == UNPAIRED).sum(), include_groups=False))
-        for name, t in ordered.items()
-    }
-    return pd.concat(tables, names=["dataset"]).rename(columns=names)[["pairs", *names.values()]].rename_axis(columns=None)
-
-
-def scaled(runs: Runs, found: pd.DataFrame, sizes: pd.DataFrame, tasks: int = 3000) -> pd.DataFrame:
-    """By what factor closed intervals would widen on data sets of other sizes, if variances fall with these as usual.
-
-    The variance owed to images falls with their number, that owed to classes with theirs, and that of
-    the tasks with T.
+def verdicts(ordered: dict[str, pd.DataFrame], level: float = 0.95, holm: bool = False) -> pd.DataFrame:
+    """How many `orderings` are conclusive, by data set and measure.
 
     Parameters
     ----------
-    found : DataFrame
-        `table` of ``runs``.
+    ordered : dict
+        `orderings` by data set.
+    level : float
+        That of the intervals.
+    holm : bool
+        Correct the paired verdicts of a data set, measure and target for their number (Holm, 1979).
+    """
+    rows = {}
+    for (dataset, t), m in product(ordered.items(), MEASURES):
+        part = t[t["measure"] == m]
+        row = {"pairs": len(part), "intervals apart": int((part["apart"] != 0).sum())}
+        for kind, target in TARGETS.items():
+            found = [getattr(r, kind) for r in part["result"]]
+            p = [i.p_value if np.isfinite(i.half_width) else 1.0 for i in found]
+            told = multipletests(p, 1 - level, "holm")[0] if holm else [i.conclusion != 0 for i in found]
+            row[f"paired, {target}"] = int(np.sum(told))
+        rows[dataset, m] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "measure"])
+
+
+def scaled(runs: Runs, ordered: pd.DataFrame, sizes: pd.DataFrame, tasks: int = 3000) -> pd.DataFrame:
+    """By what factor the closed interval of a paired difference would widen on data sets of other sizes.
+
+    The variance owed to images is taken to fall with their number, that owed to classes with theirs, and that of
+    the tasks with T. All else, such as how hard the data are, is taken to be as here.
+
+    Parameters
+    ----------
+    ordered : DataFrame
+        `orderings` of ``runs``.
     sizes : DataFrame
         Columns classes and images (in all), a row a data set.
     tasks : int
-        T there.
+        T there, of each kind of task.
 
     Returns
     -------
     DataFrame
-        Median over learners of the factors for new images and for new classes, a row a data set and measure.
+        Median over pairs of learners of the factors for new images and for new classes, by dataset and measure.
     """
     images, classes = len(runs.labels), len(np.unique(runs.labels))
+    here = len(runs.tasks[KINDS[0]])
     rows = {}
     for (name, size), m in product(sizes.iterrows(), MEASURES):
         factors = []
-        for r in found.loc[found["measure"] == m, "result"]:
-            sampling = r.sampling_variance * r.closed.n_tasks / (tasks * (1 + (m == "gap")))
+        for r in ordered.loc[ordered["measure"] == m, "result"]:
             parts = r.image_variance * images / size["images"], r.class_variance * classes / size["classes"]
-            factors.append([np.sqrt(1 + part / sampling) for part in parts])
+            factors.append([np.sqrt(1 + part / (r.sampling_variance * here / tasks)) for part in parts])
         rows[name, m] = np.median(factors, axis=0)
     out = pd.DataFrame.from_dict(rows, orient="index", columns=["new images", "new classes"])
     return out.set_axis(pd.MultiIndex.from_tuples(out.index, names=["dataset", "measure"]))
 
 
 def printed_orderings(factors: pd.DataFrame) -> pd.DataFrame:
-    """How many of the orderings that FewSTAB's Table 3 prints stay conclusive with intervals widened by factors.
+    """How many of the orderings in FewSTAB's Table 3 stay conclusive with differences widened by factors.
 
     Parameters
     ----------
     factors : DataFrame
-        Of `scaled`: columns, by dataset and measure.
+        Of `scaled`, for the three data sets of the table.
 
     Returns
     -------
     DataFrame
-        By measure and shots: pairs, how many are conclusive as printed (intervals apart; of the gap, whose interval
-        is not printed, that of two independent means), and for each column of factors how many then are.
+        By measure and shots: pairs; how many are conclusive by intervals that do not meet; by the difference of two
+        means with independent errors (the printed ones; a gap has those of its two means); and by that difference
+        widened by each column of factors.
     """
     printed = report.printed(3, "fewstab").pivot(
         index=["dataset", "shots", "learner"], columns="metric", values=["mean", "half_width"]
     )
     rows = []
-    for (dataset, shots), t in printed.groupby(level=["dataset", "shots"], sort=False):
-        for m in MEASURES:
-            if m == "gap":
-                mean = t["mean"]["wacc-r"] - t["mean"]["wacc-a"]
-                half = np.hypot(t["half_width"]["wacc-r"], t["half_width"]["wacc-a"])
-            else:
-                mean, half = t["mean"][m.lower()], t["half_width"][m.lower()]
-            i, j = np.triu_indices(len(t), 1)
-            difference, reach = (np.abs(np.subtract.outer(*[mean.to_numpy()] * 2))[i, j],
-                                 np.add.outer(*[half.to_numpy()] * 2)[i, j])
-            wide = {name: (difference > f * reach).sum() for name, f in factors.loc[dataset, m].items()}
-            rows.append({"measure": m, "shots": shots, "pairs": len(i), "as printed": (difference > reach).sum()} | wide)
+    for ((dataset, shots), t), m in product(printed.groupby(level=["dataset", "shots"], sort=False), MEASURES):
+        if m == "gap":
+            mean = t["mean"]["wacc-r"] - t["mean"]["wacc-a"]
+            half = np.hypot(t["half_width"]["wacc-r"], t["half_width"]["wacc-a"])
+        else:
+            mean, half = t["mean"][m.lower()], t["half_width"][m.lower()]
+        i, j = np.triu_indices(len(t), 1)
+        mean, half = mean.to_numpy(), half.to_numpy()
+        difference, closed = np.abs(mean[i] - mean[j]), np.hypot(half[i], half[j])
+        row = {"measure": m, "shots": shots, "pairs": len(i), "intervals apart": (difference > half[i] + half[j]).sum()}
+        wide = {name: (difference > f * closed).sum() for name, f in factors.loc[(dataset, m)].items()}
+        rows.append(row | {"difference": (difference > closed).sum()} | wide)
     return pd.DataFrame(rows).groupby(["measure", "shots"]).sum().loc[list(MEASURES)]

@@ -26,7 +26,7 @@ from .tasks import Tasks, sample_closed
 
 __all__ = [
     "KINDS", "MEASURES", "Runs", "by_task", "draw", "estimates", "lenses", "mean_accuracy", "one_task", "orderings", "pool",
-    "printed_orderings", "run", "scaled", "shown", "table", "verdicts", "worst_class",
+    "printed_orderings", "run", "scaled", "shown", "sized", "table", "verdicts", "worst_class",
 ]
 
 KINDS = ("random", "biased")
@@ -155,6 +155,11 @@ class Runs:
         """Influences on the value on random and on biased tasks and on their gap, by `MEASURES`."""
         r, a = (self.influence(kind, learner, other, value) for kind in KINDS)
         return dict(zip(MEASURES, (r, a, r - a)))
+
+
+def sized(dataset: str, per_class: int) -> str:
+    """The name of a coloured data set with so many images a class, unless it says itself; other names as they are."""
+    return f"{dataset}?per_class={per_class}" if dataset.startswith("coloured") and "?" not in dataset else dataset
 
 
 def draw(labels: np.ndarray, has: np.ndarray, *, queries: int, seed: int = 0, **shape) -> tuple[dict, dict]:

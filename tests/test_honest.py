@@ -55,7 +55,7 @@ def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_agai
     whole, images = worst_over_all(tiny, range(len(LABELS)), range(CLASSES)), range(len(LABELS))
     image = [whole - worst_over_all(tiny, [j for j in images if j != i], range(CLASSES)) for i in images]
     classes = [whole - worst_over_all(tiny, images, [k for k in range(CLASSES) if k != c]) for c in range(CLASSES)]
-    tasks = sample_closed(LABELS, tasks=60_000, ways=WAYS, shots=1, queries=QUERIES + 1, seed=0)
+    tasks = sample_closed(LABELS, tasks=20_000, ways=WAYS, shots=1, queries=QUERIES + 1, seed=0)
     query = tasks.query.reshape(-1, WAYS, QUERIES + 1)
     record = Record(scores(tiny, tasks.support, query).reshape(len(tasks), -1), tasks.query_label)
     values, replaced = honest.worst_class(record)
@@ -64,9 +64,9 @@ def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_agai
         found = influence(values, tasks.support, LABELS, query=query, replaced=replaced)
     else:
         found = influence(values, np.concatenate([tasks.support, query], axis=1), LABELS)
-    assert found.mean == pytest.approx(100 * whole, abs=0.5)
-    np.testing.assert_allclose(found.images.mean(axis=0), 100 * np.array(image), atol=0.25 if spare else 0.4)
-    np.testing.assert_allclose(found.classes.mean(axis=0), 100 * np.array(classes), atol=0.6)
+    assert found.mean == pytest.approx(100 * whole, abs=0.8)
+    np.testing.assert_allclose(found.images.mean(axis=0), 100 * np.array(image), atol=0.45 if spare else 0.7)
+    np.testing.assert_allclose(found.classes.mean(axis=0), 100 * np.array(classes), atol=1.0)
     assert np.ptp(image) > 0.02 and np.ptp(classes) > 0.02  # there is something to find
 
 
@@ -88,22 +88,16 @@ def test_biased_tasks_against_drawing_them_again_without_an_image(picking):
         return t, attribute, record, kept[t.support], query
 
     everything = np.ones(len(labels), bool)
-    t, attribute, record, support, query = drawn(everything, 6000, 4)
+    t, attribute, record, support, query = drawn(everything, 1500, 4)
     values, replaced = honest.worst_class(record)
     pool = honest.pool(labels, has, t, attribute)
     query = query[..., :-1].reshape(len(t), -1)
-    found = influence(values, support, labels, pool=pool, query=query, replaced=replaced)
-    change = found.images.mean(axis=0)
-    strong = [int(change.argmin()), int(change.argmax())]
-    for i in strong:
-        again = drawn(everything & (np.arange(len(labels)) != i), 6000, 4)
-        without = honest.worst_class(again[2])[0].mean()
-        # centred within the class; noise of two runs: about 0.6 points
-        rest = [j for j in np.flatnonzero(labels == labels[i]) if j != i][:4]
-        others = [honest.worst_class(drawn(everything & (np.arange(len(labels)) != j), 3000, 4)[2])[0].mean() for j in rest]
-        own = np.mean(change[rest]) - change[i]
-        assert own == pytest.approx(without - np.mean(others), abs=2.0)
-        assert abs(own) > 2.0
+    change = influence(values, support, labels, pool=pool, query=query, replaced=replaced).images.mean(axis=0)
+    i = int(np.abs(change).argmax())
+    again = drawn(everything & (np.arange(len(labels)) != i), 1500, 4)[2]
+    # two runs of 1,500 tasks differ by chance by about 1 point (one standard error)
+    assert abs(change[i]) > 1.5
+    assert change[i] == pytest.approx(values.mean() - honest.worst_class(again)[0].mean(), abs=2)
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,7 @@ def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> pl
             index[task][label[task] == k] for index, label in
             ((tasks.support, tasks.support_label), (tasks.query, tasks.query_label))
         )
-        pixels = [images.images[i] for i in (*support, *query[:queries])]
+        pixels = list(images.images[np.concatenate([support, query[:queries]])])
         gap = np.full((pixels[0].shape[0], 16, pixels[0].shape[2]), 255, np.uint8)
         strip = np.concatenate([*pixels[: len(support)], gap, *pixels[len(support):]], axis=1)
         ax.imshow(strip.squeeze(), cmap="gray", vmin=0, vmax=255)

@@ -13,13 +13,14 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 from .coverage import names
 from .datasets import Images
 from .stats import Interval, power
+from .tasks import Tasks
 
 __all__ = [
-    "accuracy_panels", "assessment", "conclusive_bars", "coverage", "crossover", "error_boxes",
-    "error_curves", "estimate_scatter", "estimates", "gap_bars", "groups", "image_grid",
-    "implied_correlations", "interval_stack", "optima", "paired_scatter", "power_curves", "query_panels",
-    "rank_points", "ratio_bars", "shot_panels", "spread_ratios", "style", "task_intervals", "three_stacks",
-    "training_curves", "variance_curve", "variance_panels",
+    "accuracy_panels", "assessment", "conclusive_bars", "coverage", "crossover", "error_boxes", "error_curves",
+    "estimate_scatter", "estimates", "gap_bars", "groups", "image_grid", "implied_correlations", "interval_stack",
+    "lens_intervals", "optima", "paired_scatter", "power_curves", "query_panels", "rank_points", "ratio_bars",
+    "shot_panels", "spread_ratios", "style", "task_images", "task_intervals", "three_stacks", "training_curves",
+    "variance_curve", "variance_panels",
 ]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
@@ -50,6 +51,43 @@ def image_grid(images: Images, classes: int = 12, per_class: int = 8, seed: int 
         ax.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=10)
         ax.set(xticks=[], yticks=[])
         sns.despine(ax=ax, left=True, bottom=True)
+    return figure
+
+
+def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> plt.Figure:
+    """The support of one task, a row a class, and right of the gap the first of its query images."""
+    figure, axes = plt.subplots(tasks.ways, 1, figsize=(6.4, 0.75 * tasks.ways + 0.2), layout="constrained")
+    for k, ax in enumerate(axes):
+        support, query = (
+            index[task][label[task] == k] for index, label in
+            ((tasks.support, tasks.support_label), (tasks.query, tasks.query_label))
+        )
+        pixels = list(images.images[np.concatenate([support, query[:queries]])])
+        gap = np.full((pixels[0].shape[0], 16, pixels[0].shape[2]), 255, np.uint8)
+        strip = np.concatenate([*pixels[: len(support)], gap, *pixels[len(support):]], axis=1)
+        ax.imshow(strip.squeeze(), cmap="gray", vmin=0, vmax=255)
+        name = images.class_names[images.labels[support[0]]].split("/")[-1]
+        ax.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=10)
+        ax.set(xticks=[], yticks=[])
+        sns.despine(ax=ax, left=True, bottom=True)
+    axes[0].set_title("support | query", fontsize=10)
+    return figure
+
+
+def lens_intervals(found: pd.DataFrame) -> plt.Figure:
+    """Differences of two learners by measure, each with intervals for three targets (`fslcore.honest.lenses`)."""
+    figure, ax = plt.subplots(figsize=(6.4, 0.8 * len(found) + 1.4), layout="constrained")
+    targets = {"closed": "these images", "images": "new images", "classes": "new classes"}
+    for k, (kind, name) in enumerate(targets.items()):
+        of = [getattr(r, kind) for r in found["result"]]
+        rows = np.arange(len(of)) + 0.22 * (k - 1)
+        halves = [r.half_width if np.isfinite(r.half_width) else np.nan for r in of]
+        ax.errorbar([r.mean for r in of], rows, xerr=halves, fmt=MARKERS[k], color=COLOURS[k], capsize=4, label=name)
+    ax.axvline(0, color="black", linewidth=1)
+    ax.set(yticks=range(len(found)), yticklabels=found["measure"], ylim=(len(found) - 0.5, -0.5),
+           xlabel=f"{found['a'].iloc[0]} − {found['b'].iloc[0]} (points)")
+    ax.grid(axis="y", visible=False)
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10)
     return figure
 
 

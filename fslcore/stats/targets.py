@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from ..errors import InputError
-from .intervals import Interval, closed_interval
+from .intervals import Interval
 
 __all__ = ["ThreeIntervals", "three_intervals"]
 
@@ -115,12 +115,25 @@ def three_intervals(
     run, size, groups, members = _checked(values, support, query, labels, groups)
     accuracy = run[0].mean(axis=(1, 2))
     (tasks, ways), classes = run[3].shape, len(size)
-    closed = closed_interval(accuracy, level)
     sampling = accuracy.var(ddof=1) / tasks
     found = np.array(_variances(*run, size, groups, members))
     # Noise of the two variances: that between tenths of the tasks, which falls as 1/T.
     parts = [_variances(*part, size, groups, members) for part in zip(*(np.array_split(a, PARTS) for a in run))]
     noise = np.std(parts, axis=0, ddof=1) / PARTS
+    if classes == ways:
+        found[1] = np.inf
+    units = size.sum() if members is None else len(members)
+    return assembled(accuracy.mean(), tasks, sampling, found, noise, units, classes, level)
+
+
+def assembled(
+    mean: float, tasks: int, sampling: float, found: np.ndarray, noise: np.ndarray, units: int, classes: int, level: float
+) -> ThreeIntervals:
+    """Three intervals from the variances of images and of classes (an infinite one is not known), and their noise."""
+    if not 0 < level < 1:
+        raise InputError(f"level = {level}; a number between 0 and 1 is allowed")
+    z = stats.norm.ppf((1 + level) / 2)
+    closed = Interval(float(mean), float(z * np.sqrt(sampling)), level, tasks, "closed")
     image_variance, class_variance = np.maximum(found, [0, max(found[0], 0)])
 
     def interval(kind: str, variance: float, units: int, noise: float) -> Interval:
@@ -133,8 +146,7 @@ def three_intervals(
         half = stats.t.ppf((1 + level) / 2, df) * np.sqrt(total)
         return Interval(closed.mean, float(half), level, tasks, kind, float(df))
 
-    class_variance = class_variance if classes > ways else np.inf
-    images = interval("images", image_variance, size.sum() if members is None else len(members), noise[0])
+    images = interval("images", image_variance, units, noise[0])
     of_classes = interval("classes", class_variance, classes, noise[1])
     if of_classes.half_width < images.half_width:  # new classes come with new images, so it holds for those too
         images = replace(of_classes, kind="images")

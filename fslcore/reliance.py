@@ -30,8 +30,8 @@ from .paths import DATA
 from .tasks import Tasks, sample_closed, streams
 
 __all__ = [
-    "SCORES", "attributes_of", "counterfactual", "error_rates", "networks", "noise_curves", "noisy", "orderings",
-    "random_supports", "sample_conflict", "split_gap",
+    "SCORES", "attributes_of", "counterfactual", "error_rates", "in_each_ink", "inks_seen", "networks", "noise_curves",
+    "noisy", "orderings", "random_supports", "sample_conflict", "split_gap", "steps",
 ]
 
 FOLDER = DATA / "checkpoints" / "bias"
@@ -160,6 +160,17 @@ def random_supports(labels: np.ndarray, tasks: Tasks, *, seed: int = 0) -> Tasks
     return replace(tasks, support=support, sampler={**tasks.sampler, "support": "random"})
 
 
+def in_each_ink(dataset: str) -> list[Images]:
+    """Coloured glyphs drawn again in each of `fslcore.datasets.coloured.COLOURS`, all else unchanged.
+
+    Parameters
+    ----------
+    dataset : str
+        With settings such as ``per_class``, but no ``ink``.
+    """
+    return [_drawn(f"{dataset}{'&' if '?' in dataset else '?'}ink={ink}") for ink in COLOURS]
+
+
 def counterfactual(
     chosen: pd.DataFrame, dataset: str, *, shots: Iterable[int] = (1, 5), tasks: int = 600, ways: int = 5,
     queries: int = 5, level: float = 0.95, seed: int = 0,
@@ -171,7 +182,7 @@ def counterfactual(
     chosen : DataFrame
         As `networks` gives them.
     dataset : str
-        Coloured glyphs, with settings such as ``per_class`` but no ``ink``.
+        As for `in_each_ink`.
     shots, tasks, ways, queries, seed
         Of the tasks.
     level : float
@@ -181,10 +192,9 @@ def counterfactual(
     -------
     DataFrame
         By learner, bias, seed and shots, in percent: the accuracies ``own``, ``none`` and ``other``, and ``reliance``,
-        own - other, each an `fslcore.stats.Interval` that speaks of these very images.
+        own - other, each an `fslcore.stats.Interval` that speaks of these very images; ``tasks``, the latter task by task.
     """
-    mark = "&" if "?" in dataset else "?"
-    drawn = [_drawn(f"{dataset}{mark}ink={ink}") for ink in COLOURS]
+    drawn = in_each_ink(dataset)
     sampled = {
         s: sample_conflict(drawn[0].labels, len(drawn), tasks=tasks, ways=ways, shots=s, queries=queries, seed=seed)
         for s in shots
@@ -204,6 +214,7 @@ def counterfactual(
             rows[network.learner, network.bias, network.seed, s] = {
                 **{kind: stats.closed_interval(accuracy, level) for kind, accuracy in found.items()},
                 "reliance": stats.paired_interval(found["own"], found["other"], level),
+                "tasks": found["own"] - found["other"],
             }
     return _by_network(rows)
 
@@ -239,8 +250,8 @@ def split_gap(
     -------
     DataFrame
         By learner, bias, seed and shots, in percent: ``wAcc-R``, ``wAcc-S``, ``wAcc-A``; ``gap``, ``difficulty``, ``clue``
-        and ``mean gap``, that of mean accuracy, paired task by task; each an `fslcore.stats.Interval`. And a number,
-        ``relative``: gap / wAcc-R.
+        and ``mean gap``, that of mean accuracy, paired task by task; each an `fslcore.stats.Interval`. A number, ``relative``:
+        gap / wAcc-R. And ``tasks``, the gap task by task.
     """
     images = _drawn(dataset)
     sampled = {}
@@ -264,8 +275,36 @@ def split_gap(
             row["clue"] = stats.paired_interval(worst["S"], worst["A"], level)
             row["mean gap"] = stats.paired_interval(mean["R"], mean["A"], level)
             row["relative"] = row["gap"].mean / row["wAcc-R"].mean
+            row["tasks"] = worst["R"] - worst["A"]
             rows[network.learner, network.bias, network.seed, s] = row
     return _by_network(rows)
+
+
+def steps(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """From each bias to the next: how much the gap, or the reliance, of a learner rises.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `split_gap` or `counterfactual` give it: all networks on the same tasks.
+    level : float
+        Nominal coverage.
+
+    Returns
+    -------
+    DataFrame
+        By learner, seed and shots, a column a step: paired intervals.
+    """
+    rows = {}
+    for (learner, seed, shots), of in table.groupby(["learner", "seed", "shots"], sort=False):
+        values = of.sort_index(level="bias")["tasks"]
+        biases = values.index.get_level_values("bias")
+        for a, b in zip(range(len(values)), range(1, len(values))):
+            step = f"{biases[a]:g} to {biases[b]:g}"
+            rows.setdefault((learner, seed, shots), {})[step] = stats.paired_interval(values.iloc[b], values.iloc[a], level)
+    found = pd.DataFrame.from_dict(rows, orient="index")
+    found.index = pd.MultiIndex.from_tuples(found.index, names=["learner", "seed", "shots"])
+    return found
 
 
 def orderings(truth: pd.Series, gaps: pd.DataFrame, *, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
@@ -363,38 +402,42 @@ def inks_seen(dataset: str) -> Attributes:
 
 
 def noise_curves(
-    chosen: pd.DataFrame, dataset: str, rates: Iterable[float], truth: pd.Series, *, shots: int = 5, seed: int = 0, **sizes
+    chosen: pd.DataFrame, dataset: str, truth: pd.Series, *, rates: Iterable[float], shots: int = 5,
+    seed: int = 0, **sizes,
 ) -> pd.DataFrame:
-    """The gap, by ink alone, where the captioner errs: a row a network and kind of error and its rate.
+    """The gap by ink, and how it orders networks, where the captioner errs.
 
     Parameters
     ----------
     chosen, dataset
         As for `split_gap`; so are ``sizes``.
-    rates : floats
-        At which attributes are dropped, with none invented, and the other way round. One kind of rows, ``pixels``, has
-        the attributes that `fslcore.pixels` sees; their rates are measured.
     truth : Series
-        The reliance of each network, by the same index as `split_gap` has.
+        The reliance of each network, as the index of `split_gap` has them.
+    rates : floats
+        At which inks are dropped, or invented, or both.
 
     Returns
     -------
     DataFrame
-        ``error`` (drop, invent or pixels), ``drop``, ``invent``, learner, bias, seed, ``gap``, ``clue`` and
-        ``difficulty`` in points, and ``rank correlation`` of gap and truth over the networks of that row's setting.
+        A row a captioner, the last one `fslcore.pixels`, whose rates are measured: ``captioner`` (drop, invent,
+        both or pixels), ``drop``, ``invent``; means over the networks of ``gap``, ``clue`` and ``mean gap`` in points; and Spearman's rank
+        correlation with the truth, ``by gap`` and ``by relative gap``.
     """
-    true = attributes_of(dataset)
-    seen = inks_seen(dataset)
-    settings = [(kind, *((r, 0.0) if kind == "drop" else (0.0, r))) for kind in ("drop", "invent") for r in rates]
-    told = [(setting, noisy(true, *setting[1:], seed=seed)) for setting in settings]
-    told.append((("pixels", *error_rates(seen, true)), seen))
-    parts = []
-    for (kind, drop, invent), made in told:
+    true, seen = attributes_of(dataset), inks_seen(dataset)
+    kinds = {"drop": (1, 0), "invent": (0, 1), "both": (1, 1)}
+    errors = [(kind, rate * drop, rate * invent) for kind, (drop, invent) in kinds.items() for rate in rates]
+    told = [(*error, noisy(true, *error[1:], seed=seed)) for error in errors]
+    rows = []
+    for captioner, drop, invent, made in [*told, ("pixels", *error_rates(seen, true), seen)]:
         gaps = split_gap(chosen, dataset, made.has, shots=[shots], seed=seed, **sizes)
-        found = gaps[["gap", "clue", "difficulty"]].map(_mean)
-        order = _spearman(truth.reindex(found.index), found["gap"])
-        parts.append(found.reset_index().assign(error=kind, drop=drop, invent=invent, **{"rank correlation": order}))
-    return pd.concat(parts, ignore_index=True)
+        means = gaps[["gap", "clue", "mean gap", "relative"]].map(_mean)
+        rows.append({
+            "captioner": captioner, "drop": drop, "invent": invent,
+            **means[["gap", "clue", "mean gap"]].mean(),
+            "by gap": _spearman(truth[means.index], means["gap"]),
+            "by relative gap": _spearman(truth[means.index], means["relative"]),
+        })
+    return pd.DataFrame(rows)
 
 
 @lru_cache(maxsize=32)

@@ -136,13 +136,9 @@ def random_supports(labels: np.ndarray, tasks: Tasks, *, seed: int = 0) -> Tasks
     labels : (N,) integers or strings
         The class of each image.
     tasks : Tasks
+        No image is twice in a task.
     seed : int
         Same seed, same tasks.
-
-    Raises
-    ------
-    InputError
-        A class with fewer images than its support and query together.
     """
     (rng,) = streams(seed, 1)
     _, of_class = np.unique(labels, return_inverse=True)
@@ -153,10 +149,7 @@ def random_supports(labels: np.ndarray, tasks: Tasks, *, seed: int = 0) -> Tasks
         for k in range(tasks.ways):
             mine = label == k
             of = members[of_class[row[mine][0]]]
-            free = [i for i in rng.permutation(of).tolist() if i not in taken][: mine.sum()]
-            if len(free) < mine.sum():
-                raise InputError(f"a class of {len(of)} images; its support and query need more")
-            row[mine] = free
+            row[mine] = [i for i in rng.permutation(of).tolist() if i not in taken][: mine.sum()]
     return replace(tasks, support=support, sampler={**tasks.sampler, "support": "random"})
 
 

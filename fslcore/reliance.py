@@ -326,10 +326,10 @@ def orderings(truth: pd.Series, gaps: pd.DataFrame, *, level: float = 0.95, seed
         pair = both["truth"].to_numpy(), both["score"].to_numpy()
         boot = scipy_stats.bootstrap(
             pair, _spearman, paired=True, vectorized=False, method="percentile", confidence_level=level,
-            n_resamples=2000, rng=np.random.default_rng(seed),
+            n_resamples=1000, rng=np.random.default_rng(seed),
         )
         p = scipy_stats.permutation_test(
-            pair, _spearman, permutation_type="pairings", vectorized=False, n_resamples=2000,
+            pair, _spearman, permutation_type="pairings", vectorized=False, n_resamples=1000,
             rng=np.random.default_rng(seed),
         ).pvalue
         within = [_spearman(of["truth"], of["score"]) for _, of in both.groupby("learner")]

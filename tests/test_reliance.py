@@ -170,7 +170,7 @@ def found(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for module in (backbones, evaluate):
             patch.setattr(module, "CACHE", tmp_path_factory.mktemp("cache"))
-        chosen, dataset = reliance.networks([0.0, 1.0]), "coloured/hebrew?per_class=60"
+        chosen, dataset = reliance.networks([0.0, 0.5, 1.0]), "coloured/hebrew?per_class=60"
         truth = reliance.counterfactual(chosen, "coloured/hebrew?per_class=8", shots=[5], tasks=300, queries=3)
         gaps = reliance.split_gap(chosen, dataset, reliance.attributes_of(dataset).has, shots=[5], tasks=400)
         return truth.droplevel(["seed", "shots"]), gaps.droplevel(["seed", "shots"])
@@ -191,6 +191,13 @@ def test_the_gap_fails_across_learners_and_the_relative_gap_does_not(found):
     assert reliant.max() / reliant.min() < 1.2
     assert gap.max() / gap.min() > 1.8 and gap.idxmin() == reliant.idxmax() == "ProtoNet"
     assert gaps["relative"].min() > 0.9
+
+
+def test_the_gap_can_shrink_while_reliance_grows(found):
+    truth, gaps = (table.loc["ProtoNet"] for table in found)
+    assert truth["reliance"][0.5].high < truth["reliance"][1.0].low
+    assert gaps["gap"][0.5].low > gaps["gap"][1.0].high
+    assert gaps["relative"].is_monotonic_increasing
 
 
 def test_without_bias_no_query_is_harder_and_with_it_random_supports_do_not_help(found):

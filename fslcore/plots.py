@@ -671,7 +671,7 @@ def conflict(drawn: list[Images], sampled: dict[str, Tasks], task: int = 0) -> p
     return figure
 
 
-def dial(panels: dict[str, pd.Series], ylabel: str = "points") -> plt.Figure:
+def dial(panels: dict[str, pd.Series]) -> plt.Figure:
     """Intervals against the bias of training, a line a learner, a panel a quantity.
 
     Parameters
@@ -686,7 +686,7 @@ def dial(panels: dict[str, pd.Series], ylabel: str = "points") -> plt.Figure:
             ax.errorbar(bias, [r.mean for r in of], [r.half_width for r in of], marker=MARKERS[k], color=COLOURS[k],
                         linestyle=("-", "--", ":")[k % 3], capsize=3, label=learner)
         ax.set(title=title, xlabel="share of biased training images", ylim=(min(0, ax.get_ylim()[0]), None))
-    axes[0, 0].set_ylabel(ylabel)
+    axes[0, 0].set_ylabel("points")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
@@ -708,6 +708,7 @@ def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
             for bias, x, y in zip(of.index.get_level_values("bias"), of, score[of.index]):
                 ax.annotate(f"{bias:g}", (x, y), xytext=(4, 4), textcoords="offset points", fontsize=9)
         ax.set(xlabel="true reliance on ink (points)", ylabel=name)
+        ax.margins(0.15)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 

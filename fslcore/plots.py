@@ -16,11 +16,11 @@ from .stats import Interval, power
 from .tasks import Tasks
 
 __all__ = [
-    "accuracy_panels", "assessment", "conclusive_bars", "coverage", "crossover", "error_boxes", "error_curves",
-    "estimate_scatter", "estimates", "gap_bars", "groups", "image_grid", "implied_correlations", "interval_stack",
-    "lens_intervals", "optima", "paired_scatter", "power_curves", "query_panels", "rank_points", "ratio_bars",
-    "shot_panels", "spread_ratios", "style", "task_images", "task_intervals", "three_stacks", "training_curves",
-    "variance_curve", "variance_panels",
+    "accuracy_panels", "against_truth", "assessment", "captioner_noise", "conclusive_bars", "conflict", "coverage",
+    "crossover", "dial", "error_boxes", "error_curves", "estimate_scatter", "estimates", "gap_bars", "groups",
+    "image_grid", "implied_correlations", "interval_stack", "lens_intervals", "optima", "paired_scatter",
+    "power_curves", "query_panels", "rank_points", "ratio_bars", "shot_panels", "spread_ratios", "style",
+    "task_images", "task_intervals", "three_stacks", "training_curves", "variance_curve", "variance_panels",
 ]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
@@ -701,6 +701,89 @@ def spread_ratios(spread: pd.DataFrame) -> plt.Figure:
     ax.set(yticks=range(len(learners)), yticklabels=learners, ylim=(len(learners) - 0.5, -0.5),
            xlabel="spread over tasks / spread with equal classes (ratio)", xlim=(0, None))
     figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=len(sets))
+    return figure
+
+
+def conflict(drawn: list[Images], sampled: dict[str, Tasks], task: int = 0) -> plt.Figure:
+    """One task of `fslcore.reliance.sample_conflict`: a column a class, its support, and one query in three inks.
+
+    Parameters
+    ----------
+    drawn : list of Images
+        The same images in each ink, as `fslcore.reliance.in_each_ink` gives them.
+    sampled : dict of str to Tasks
+    """
+    size, ways = len(drawn[0]), sampled["own"].ways
+    rows = {"support": sampled["own"].support[task]} | {f"query, {name}": of.query[task] for name, of in sampled.items()}
+    labels = [sampled["own"].support_label[task]] + [of.query_label[task] for of in sampled.values()]
+    figure, axes = plt.subplots(len(rows), ways, figsize=(6.0, 1.2 * len(rows) + 0.2))
+    for i, ((name, images), label) in enumerate(zip(rows.items(), labels)):
+        for k in range(ways):
+            row = images[label == k][0]
+            axes[i, k].imshow(drawn[row // size].images[row % size])
+            axes[i, k].set(xticks=[], yticks=[])
+        axes[i, 0].set_ylabel(name, rotation=0, ha="right", va="center")
+    for k in range(ways):
+        axes[0, k].set_title(f"class {k + 1}")
+    return figure
+
+
+def dial(panels: dict[str, pd.Series]) -> plt.Figure:
+    """Intervals against the bias of training, a line a learner, a panel a quantity.
+
+    Parameters
+    ----------
+    panels : dict of str to Series
+        Title → `fslcore.stats.Interval` by learner and bias (other levels do not vary).
+    """
+    figure, axes = plt.subplots(1, len(panels), figsize=(6.8, 3.6), layout="constrained", squeeze=False)
+    for ax, (title, found) in zip(axes[0], panels.items()):
+        for k, (learner, of) in enumerate(found.groupby(level="learner", sort=False)):
+            bias = of.index.get_level_values("bias")
+            ax.errorbar(bias, [r.mean for r in of], [r.half_width for r in of], marker=MARKERS[k], color=COLOURS[k],
+                        linestyle=("-", "--", ":")[k % 3], capsize=3, label=learner)
+        ax.set(title=title, xlabel="share of biased training images", ylim=(min(0, ax.get_ylim()[0]), None))
+    axes[0, 0].set_ylabel("points")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
+def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
+    """What a score says of each network against what is true of it, a panel a score; the number is the bias.
+
+    Parameters
+    ----------
+    truth : Series
+        By learner and bias (other levels do not vary).
+    scores : dict of str to Series
+        Axis label → numbers, with the same index.
+    """
+    figure, axes = plt.subplots(1, len(scores), figsize=(6.8, 3.9), layout="constrained", squeeze=False)
+    for ax, (name, score) in zip(axes[0], scores.items()):
+        for k, (learner, of) in enumerate(truth.groupby(level="learner", sort=False)):
+            ax.scatter(of, score[of.index], marker=MARKERS[k], color=COLOURS[k], s=45, label=learner)
+            for bias, x, y in zip(of.index.get_level_values("bias"), of, score[of.index]):
+                ax.annotate(f"{bias:g}", (x, y), xytext=(4, 4), textcoords="offset points", fontsize=9)
+        ax.set(xlabel="true reliance on ink (points)", ylabel=name)
+        ax.margins(0.15)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
+def captioner_noise(curves: pd.DataFrame) -> plt.Figure:
+    """Mean gap, and how it orders networks, by the captioner's error rate (`fslcore.reliance.noise_curves`)."""
+    figure, axes = plt.subplots(1, 2, figsize=(6.8, 3.7), layout="constrained")
+    panels = (("gap", "mean gap (points)"), ("by relative gap", "rank correlation with the truth"))
+    names = {"drop": "inks missed", "invent": "inks invented", "both": "both", "pixels": "from pixels"}
+    for ax, (column, label) in zip(axes, panels):
+        for k, (captioner, name) in enumerate(names.items()):
+            of = curves[curves["captioner"] == captioner]
+            ax.plot(100 * of[["drop", "invent"]].max(axis=1), of[column], MARKERS[k], linestyle=("-", "--", ":", "")[k],
+                    color=COLOURS[k], label=name, markersize=8 if captioner == "pixels" else 6)
+        ax.set(xlabel="error rate (%)", ylabel=label)
+    axes[0].set_ylim(0, None)
+    axes[1].set_ylim(min(0, curves["by relative gap"].min()), 1.05)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 

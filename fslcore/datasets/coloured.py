@@ -31,7 +31,8 @@ DRAWING = "coloured 1"  # part of the content's digest: raise it when the drawin
 
 
 def load_coloured(
-    domain: str | None = None, *, split: str = "novel", per_class: int = 60, bias: float = 0.0, seed: int = 0
+    domain: str | None = None, *, split: str = "novel", per_class: int = 60, bias: float = 0.0, seed: int = 0,
+    ink: str | None = None,
 ) -> Images:
     """Coloured glyphs: (N, 32, 32, 3) drawings of the images of ``glyphs``.
 
@@ -52,16 +53,21 @@ def load_coloured(
         nothing of the class, to 1, it is always the same.
     seed : int
         Same seed, same drawings, whatever is sliced.
+    ink : str, optional
+        Draw all images again in this one of `COLOURS`, all else unchanged: what they would be in another ink.
+        The ground can then be a tint of the ink.
 
     Raises
     ------
     InputError
-        Unknown domain or split; bias outside 0 to 1; per_class below 1, seed below 0.
+        Unknown domain, split or ink; bias outside 0 to 1; per_class below 1, seed below 0.
     """
     if not 0 <= bias <= 1:
         raise InputError(f"bias = {bias}; 0 to 1 is allowed")
     if per_class < 1 or seed < 0:
         raise InputError(f"per_class, seed = {per_class}, {seed}; at least 1 and 0 are needed")
+    if ink is not None and ink not in COLOURS:
+        raise InputError(f"ink = {ink}; {', '.join(COLOURS)} are allowed")
     table, _ = embedded_table("glyphs", split, domain)
     # Each use has its own stream, so that the choice of images does not depend on how they are drawn.
     choice, drawing, noise = np.random.SeedSequence(seed).spawn(3)
@@ -71,8 +77,10 @@ def load_coloured(
 
     rng = np.random.default_rng(drawing)
     own = rng.integers(len(COLOURS), size=len(classes.categories))[classes.codes]
-    ink = np.where(rng.random(n) < bias, own, rng.integers(len(COLOURS), size=n))
-    ground = (ink + rng.integers(1, len(COLOURS), size=n)) % len(COLOURS)  # never the ink
+    inks = np.where(rng.random(n) < bias, own, rng.integers(len(COLOURS), size=n))
+    ground = (inks + rng.integers(1, len(COLOURS), size=n)) % len(COLOURS)  # never the ink
+    if ink is not None:
+        inks = np.full(n, list(COLOURS).index(ink))
     texture = rng.integers(len(TEXTURES), size=n)
     uniform = rng.uniform(-1, 1, (n, 8))
     palette, encoded = np.array(list(COLOURS.values()), float), table["image"].tolist()
@@ -83,21 +91,21 @@ def load_coloured(
         pattern = _pattern(TEXTURES[texture[i]], uniform[i, 4:6], noises[i])[..., None]
         # The ground is a pale tint, darker where the pattern is; the ink is darker than most of it.
         under = (255 - 0.5 * (255 - palette[ground[i]])) * (0.9 + 0.1 * uniform[i, 6] - 0.3 * pattern)
-        over = palette[ink[i]] * (0.75 + 0.15 * uniform[i, 7])
+        over = palette[inks[i]] * (0.75 + 0.15 * uniform[i, 7])
         grain = np.random.default_rng(noises[i]).normal(0, 12, (SIDE, SIDE, 3))
         return (under * (1 - mask) + over * mask + grain).clip(0, 255).astype(np.uint8)
 
     facts = table.drop(columns=["image", "caption"]).assign(
-        ink=np.array(list(COLOURS))[ink], ground=np.array(list(COLOURS))[ground], texture=np.array(TEXTURES)[texture]
+        ink=np.array(list(COLOURS))[inks], ground=np.array(list(COLOURS))[ground], texture=np.array(TEXTURES)[texture]
     )
     captions = [  # "and", since a parser takes "plain" for an adverb and "checked" for a verb without it
         f"{what} in {f.ink} ink on a {f.texture} and {f.ground} ground"
         for what, f in zip(table["caption"], facts.itertuples())
     ]
     content = hashlib.sha256(b"".join(encoded))
-    content.update(f"{DRAWING} {per_class} {bias} {seed}".encode())
+    content.update(f"{DRAWING} {per_class} {bias} {seed}{f' {ink}' * bool(ink)}".encode())
     given = ("per_class", per_class, 60), ("bias", bias, 0), ("seed", seed, 0)
-    settings = "&".join(f"{key}={value:g}" for key, value, usual in given if value != usual)
+    settings = "&".join([f"{key}={value:g}" for key, value, usual in given if value != usual] + [f"ink={ink}"] * bool(ink))
     return Images(
         "coloured" + f"/{domain}" * bool(domain) + f"?{settings}" * bool(settings), OnDemand(read, n, (SIDE, SIDE, 3)),
         classes.codes.astype(np.int64), list(classes.categories), captions, facts, content.hexdigest(),

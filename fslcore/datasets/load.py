@@ -13,7 +13,7 @@ from .papers import PAPERS
 
 __all__ = ["check", "forms", "load", "names"]
 
-SETTINGS = {"per_class": int, "bias": float, "seed": int}  # of `load_coloured`
+SETTINGS = {"per_class": int, "bias": float, "seed": int, "ink": str}  # of `load_coloured`
 
 
 def names(split: str = "novel") -> list[str]:

@@ -24,7 +24,7 @@ from .tasks import Tasks, sample_closed
 
 __all__ = [
     "CONSTRUCTIONS", "LEARNERS", "ablation", "beside", "between_captioners", "collect", "constructions", "draw",
-    "example", "findings", "images_of", "means", "method", "named", "records", "spoken", "training_gap",
+    "draw_random", "example", "findings", "images_of", "means", "method", "named", "records", "spoken", "training_gap",
 ]
 
 #: What decides on a task, by the name of the training: the paper's ten in its order, and two more.
@@ -86,6 +86,11 @@ def draw(
     """
     has, labels = _attributes(dataset, captioner).has, _labels(dataset)
     return biased.sample_biased(labels, has, tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed, **how)
+
+
+def draw_random(dataset: str, *, seed: int = 0, **shape: int) -> Tasks:
+    """Random tasks of a data set, without the classes that have too few images; as for `fslcore.tasks.sample_closed`."""
+    return sample_closed(_labels(dataset), seed=seed, skip_small_classes=True, **shape)
 
 
 def _labels(dataset: str) -> np.ndarray:
@@ -160,7 +165,7 @@ def collect(
         if matched:
             plain = biased.sample_matched(_labels(dataset), trapped, seed=seed)
         else:
-            plain = sample_closed(_labels(dataset), shots=s, skip_small_classes=True, **shape)
+            plain = draw_random(dataset, shots=s, **shape)
         r, a = (records(dataset, drawn, names, **options) for drawn in (plain, trapped))
         r, a = ({name: of[name] for name in names if name in r and name in a} for of in (r, a))
         if not r:
@@ -266,10 +271,12 @@ def beside(live: pd.Series, printed: pd.DataFrame, column: str) -> pd.DataFrame:
     """
     theirs = printed[printed["metric"] == column].set_index([*SETTING, "learner"])
     theirs = theirs["mean"].map("{:.1f}".format) + " ± " + theirs["half_width"].map("{:.1f}".format)
-    parts = [live.map(text).unstack("dataset"), theirs.unstack("dataset")]
-    order = [*live.index.unique("dataset"), *theirs.index.unique("dataset")]
-    out = pd.concat(parts, axis=1)[order].fillna("—")
     rank = {name: i for i, name in enumerate(LEARNERS)}
+    columns = []
+    for part in (live.map(text), theirs):
+        part = part.rename(index=lambda name: name.partition("?")[0], level="dataset")
+        columns.append(part.unstack("dataset")[list(part.index.unique("dataset"))])
+    out = pd.concat(columns, axis=1).fillna("—")
     out = out.sort_index(key=lambda level: level.map(rank) if level.name == "learner" else level)
     return named(out).rename_axis(columns=None)
 
@@ -280,8 +287,11 @@ def text(r: Interval) -> str:
 
 
 def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
-    """Learners in the index by the names they have in the paper."""
-    return table.rename(index=report.LEARNERS, level="learner")
+    """Learners in the index by the names they have in the paper, and data sets without their settings."""
+    short = {"learner": report.LEARNERS, "dataset": lambda name: name.partition("?")[0]}
+    for level in short.keys() & {*table.index.names}:
+        table = table.rename(index=short[level], level=level)
+    return table
 
 
 def findings(table: pd.DataFrame) -> pd.DataFrame:

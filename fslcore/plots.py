@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import cycle, product
+from textwrap import wrap
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -633,6 +634,9 @@ def biased_task(images: Images, task: pd.DataFrame) -> plt.Figure:
     task : DataFrame
         As `fslcore.spurious.example` gives it.
     """
+    def wrapped(words: str, width: int = 13) -> str:
+        return "\n".join(line for part in words.split(", ") for line in wrap(part, width))
+
     def short(name: str) -> str:
         return name.split("/")[-1].split(" ")[-1] if "U+" in name else name.split("/")[-1]
 
@@ -647,13 +651,13 @@ def biased_task(images: Images, task: pd.DataFrame) -> plt.Figure:
             colour, edge, width = "black", "-", 1.5
             if r.role == "query":
                 colour, edge, width = (COLOURS[0], "-", 2.5) if r.right else (COLOURS[1], "--", 3.5)
-                ax.set_title("✓" if r.right else f"✗ {short(r.predicted)}", fontsize=9, color="black", pad=3)
+                ax.set_title("✓" if r.right else wrapped(f"✗ {short(r.predicted)}"), fontsize=9, pad=3)
             else:
                 ax.set_title("support", fontsize=9, pad=3)
-            ax.set_xlabel(r.attribute.replace(", ", "\n") or "–", fontsize=8, labelpad=2)
+            ax.set_xlabel(wrapped(r.attribute) or "–", fontsize=8, labelpad=2)
             for spine in ax.spines.values():
                 spine.set(visible=True, color=colour, linestyle=edge, linewidth=width)
-        line[0].set_ylabel(short(name).replace(" ", "\n"), fontsize=10, rotation=0, ha="right", va="center")
+        line[0].set_ylabel(wrapped(short(name), 10), fontsize=10, rotation=0, ha="right", va="center")
     return figure
 
 

@@ -23,8 +23,8 @@ from .stats import Interval, closed_interval
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "CONSTRUCTIONS", "LEARNERS", "ablation", "beside", "between_captioners", "collect", "constructions", "draw",
-    "draw_random", "example", "findings", "images_of", "means", "method", "named", "records", "spoken", "training_gap",
+    "CONSTRUCTIONS", "LEARNERS", "ablation", "beside", "collect", "constructions", "draw",
+    "draw_random", "example", "findings", "images_of", "means", "method", "named", "ranks", "records", "spoken", "training_gap",
 ]
 
 #: What decides on a task, by the name of the training: the paper's ten in its order, and two more.
@@ -33,10 +33,10 @@ LEARNERS = {
     "renet": "renet", "baseline++": "cosine", "rfs": "lr", "baseline": "lr", "maml": "maml",
 }
 ON_BATCHES = ("baseline++", "rfs", "baseline")  # trained on batches of images: no shots in training
-#: Ways to build tasks (Tables S5 and S6), as arguments of `fslcore.biased.sample_biased`.
+#: Ways to build tasks (Tables S5 and S6; and the released code's), as arguments of `fslcore.biased.sample_biased`.
 CONSTRUCTIONS = {
     "SC1": {"support": "SC1"}, "SC2": {"support": "SC2"}, "SC3": {},
-    "QC1": {"query": "QC1"}, "QC2": {"query": "QC2"}, "QC3": {},
+    "QC1": {"query": "QC1"}, "QC2": {"query": "QC2"}, "QC3": {}, "released": {"variant": "released"},
 }
 SETTING = ["dataset", "shots"]
 
@@ -235,16 +235,22 @@ def constructions(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "captioner", "shots"])
 
 
-def between_captioners(tables: dict[str, pd.DataFrame]) -> pd.Series:
-    """Table 6: Spearman's rank correlation of wAcc-A with one captioner and with the other, by dataset and shots.
+def ranks(live: pd.DataFrame, printed: pd.DataFrame, live_columns: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
+    """Spearman's rank correlations over learners, as text: a row a data set, those of here first; a column a number of shots.
 
     Parameters
     ----------
-    tables : dict
-        `collect` by captioner; two of them.
+    live, printed : DataFrame
+        Means by dataset, shots and learner.
+    live_columns, columns : two str each
+        Their columns whose ranks are compared.
     """
-    both = pd.DataFrame({name: means(table)["wacc-a"] for name, table in tables.items()})
-    return report.rank_correlations(both, *both)
+    parts = [report.rank_correlations(t, *of) for t, of in ((live, live_columns), (printed, columns))]
+    rows = {
+        (place, name.partition("?")[0]): {f"{s} shot{'s' * (s > 1)}": f"{rho[name, s]:.2f}" for s in rho[name].index}
+        for place, rho in zip(("here", "printed"), parts) for name in rho.index.unique("dataset")
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").fillna("—").rename_axis(["", "dataset"])
 
 
 def means(table: pd.DataFrame) -> pd.DataFrame:

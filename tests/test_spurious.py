@@ -41,6 +41,18 @@ def test_printed_numbers_stand_beside_in_the_papers_order():
     assert table.loc[1].index.tolist()[:3] == ["ANIL", "LEO", "BOIL"]
 
 
+def test_rank_correlations_stand_by_place_and_data_set():
+    index = pd.MultiIndex.from_product([["b?c=1", "a"], [5], list("xyz")], names=["dataset", "shots", "learner"])
+    live = pd.DataFrame({"one": [1, 2, 3, 1, 2, 3], "two": [10, 20, 30, 30, 20, 10]}, index=index)
+    columns = ["wacc-r", "wacc-a"]
+    printed = report.printed(3, "fewstab").pivot(index=index.names, columns="metric", values="mean")
+    table = spurious.ranks(live, printed, ["one", "two"], columns)
+    assert table.loc["here", "5 shots"].to_dict() == {"b": "1.00", "a": "-1.00"}
+    assert table.loc[("here", "a"), "1 shot"] == "—"
+    said = report.printed(4, "fewstab").pivot(index="dataset", columns="shots", values="correlation")
+    assert table.loc["printed", "5 shots"].astype(float).to_dict() == said[5].to_dict()
+
+
 def test_findings_count_what_intervals_tell():
     rows = {
         ("a", 1, "x"): (10, interval(1, 2)), ("a", 5, "x"): (50, interval(9, 2)),  # grows, in points

@@ -73,8 +73,11 @@ def main() -> None:
             if steps != learners.MAML(model).steps:
                 facts = dict(sampling="closed", estimator=name, steps=steps, **shape)
                 keep(f"{dataset}.{backbone}.{steps}-steps.{name}", images, model, run, splits[name], only_stored, facts)
+    on_biased_tasks(profile, only_stored)
 
-    # The chapters on spurious bias: random tasks, and biased ones by captioner, technique and shots.
+
+def on_biased_tasks(profile: dict, only_stored: bool) -> None:
+    """The chapters on spurious bias: random tasks, and biased ones by captioner, technique and shots."""
     given = parameters("captioners-and-tasks", profile)
     sizes = {name: given[name] for name in ("ways", "queries", "seed")} | {"tasks": given["image_tasks"]}
     slow = [name for name in given["learners"] if spurious.LEARNERS[name] in learners.of_images]
@@ -92,7 +95,9 @@ def main() -> None:
             else:
                 tasks, _ = spurious.draw(dataset, captioner, shots=shots, **sizes, **how)
             facts = dict(what=what, **{k: v for k, v in tasks.sampler.items() if k != "tasks"})
-            for backbone in {spurious.method(name, s)[0] for s in (1, 5)} & {*backbones.available()}:
+            figure_6 = captioner == given["captioners"][0] and not how  # compares trainings
+            trainings = (1, 5) if figure_6 else (spurious.trained_with(name, shots),)
+            for backbone in sorted({spurious.method(name, s)[0] for s in trainings} & {*backbones.available()}):
                 model = backbones.load(backbone)
                 run = learners.make(spurious.LEARNERS[name], model)
                 keep(f"{dataset.partition('?')[0]}.{backbone}.{what}", images, model, run, tasks, only_stored, facts)

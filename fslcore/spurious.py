@@ -277,14 +277,11 @@ def beside(live: pd.Series, printed: pd.DataFrame, column: str) -> pd.DataFrame:
     """
     theirs = printed[printed["metric"] == column].set_index([*SETTING, "learner"])
     theirs = theirs["mean"].map("{:.1f}".format) + " ± " + theirs["half_width"].map("{:.1f}".format)
-    rank = {name: i for i, name in enumerate(LEARNERS)}
     columns = []
     for part in (live.map(text), theirs):
         part = part.rename(index=lambda name: name.partition("?")[0], level="dataset")
         columns.append(part.unstack("dataset")[list(part.index.unique("dataset"))])
-    out = pd.concat(columns, axis=1).fillna("—")
-    out = out.sort_index(key=lambda level: level.map(rank) if level.name == "learner" else level)
-    return named(out).rename_axis(columns=None)
+    return named(pd.concat(columns, axis=1).sort_index().fillna("—")).rename_axis(columns=None)
 
 
 def text(r: Interval) -> str:
@@ -293,9 +290,13 @@ def text(r: Interval) -> str:
 
 
 def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
-    """Learners in the index by the names they have in the paper, and data sets without their settings."""
+    """Rows in the order of the paper, learners by its names for them, and data sets without their settings."""
+    levels = table.index.names
+    order = {level: {name: i for i, name in enumerate(table.index.unique(level))} for level in levels}
+    order["learner"] = {name: i for i, name in enumerate(LEARNERS)}
+    table = table.sort_index(key=lambda values: values.map(order[values.name]), level=levels)
     short = {"learner": report.LEARNERS, "dataset": lambda name: name.partition("?")[0]}
-    for level in short.keys() & {*table.index.names}:
+    for level in [level for level in levels if level in short]:
         table = table.rename(index=short[level], level=level)
     return table
 

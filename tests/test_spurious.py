@@ -112,12 +112,20 @@ def test_biased_clip_art_is_harder_for_every_learner_and_more_so_at_five_shots(c
     assert found.loc["the gap is larger at 5 shots than at 1, in points", "holds"] == 4
 
 
+def test_most_of_the_gap_on_clip_art_is_the_clue_and_captioners_rank_alike(clipart):
+    gaps = spurious.ablation(["clipart"], NAMES, ["SC1", "SC3"], tasks=300)
+    assert (2 * spurious.means(gaps)["SC1"] < spurious.means(gaps)["SC3"]).all()
+    words = spurious.collect(["clipart"], NAMES, shots=[5], captioner="captions", tasks=300)
+    both = [spurious.means(t).xs(5, level="shots")["wacc-a"] for t in (clipart, words)]
+    assert both[0].corr(both[1], "spearman") > 0.7
+
+
 def test_the_gap_is_there_with_equal_classes_and_pairs_too(clipart):
     paired = spurious.collect(["clipart"], NAMES, shots=[5], matched=True, tasks=300)
     assert all(r.conclusion == 1 and r.kind == "paired" for r in paired["gap"])
 
 
-def test_learners_that_never_saw_a_colour_tell_a_class_are_not_misled_by_colours():
+def test_where_no_colour_told_a_class_in_training_the_gap_is_small():
     table = spurious.collect(["coloured/hebrew"], NAMES, shots=[5], matched=True, tasks=300)
     assert max(abs(r.mean) for r in table["gap"]) < 4
     assert table["wacc-r"].map(lambda r: r.mean).min() > 30

@@ -320,7 +320,7 @@ def findings(table: pd.DataFrame) -> pd.DataFrame:
             middle, half = (table["gap"].map(f) / unit for f in (lambda r: r.mean, lambda r: r.half_width))
             middle, half = (t.unstack("shots")[[few, many]].dropna() for t in (middle, half))
             difference, noise = middle[many] - middle[few], np.hypot(half[many], half[few])
-            what = f"the gap is larger at {many} shots than at {few}, {name}"
+            what = f"gap grows, {name}"
             rows[what] = np.sign(difference).where(difference.abs() > noise, 0)
     return pd.DataFrame({
         what: {"of": len(v), "holds": (v == 1).sum(), "opposite": (v == -1).sum(), "not told": (v == 0).sum()}

@@ -23,7 +23,7 @@ RESULTS = expand("_build/results/{pair}.parquet", pair=PAIRS)
 # What `fslcore fetch` has put into the cache, if anything: a reason to run the chapters that read it.
 RELEASED = sorted(str(p) for p in Path(os.environ.get("FSLCORE_CACHE", "_build/cache"), "oops-benchmark").rglob("*.pt"))
 
-BEFORE = {"pilot": "sizing-tasks", "selection": "estimators"}
+BEFORE = {"pilot": "sizing-tasks", "selection": "estimators", "captioners-and-tasks": "spurious-bias"}
 
 
 rule all:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import cycle, product
+from textwrap import wrap
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,16 +17,16 @@ from .stats import Interval, power
 from .tasks import Tasks
 
 __all__ = [
-    "accuracy_panels", "against_truth", "assessment", "captioner_noise", "conclusive_bars", "conflict", "coverage",
-    "crossover", "dial", "error_boxes", "error_curves", "estimate_scatter", "estimates", "gap_bars", "groups",
-    "image_grid", "implied_correlations", "interval_stack", "lens_intervals", "optima", "paired_scatter",
+    "accuracy_panels", "against_truth", "assessment", "biased_task", "captioner_noise", "conclusive_bars", "conflict",
+    "coverage", "crossover", "dial", "error_boxes", "error_curves", "estimate_scatter", "estimates", "gap_bars",
+    "groups", "image_grid", "implied_correlations", "interval_stack", "lens_intervals", "optima", "paired_scatter",
     "power_curves", "query_panels", "rank_points", "ratio_bars", "shot_panels", "spread_ratios", "style",
     "task_images", "task_intervals", "three_stacks", "training_curves", "variance_curve", "variance_panels",
 ]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
 COLOURS = sns.color_palette("colorblind")
-MARKERS = ["o", "s", "^", "D", "v", "P", "X", "<", ">", "*"]
+MARKERS = ["o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h", "d"]
 
 
 def style() -> None:
@@ -646,15 +647,15 @@ def accuracy_panels(table: pd.DataFrame) -> plt.Figure:
     Parameters
     ----------
     table : DataFrame
-        Columns acc and wacc-a by dataset, shots and learner, in percent. Up to ten learners.
+        Columns acc and wacc-a by dataset, shots and learner, in percent. Up to twelve learners; one may be missing in a panel.
     """
     sets, shots, learners = (list(table.index.unique(level)) for level in ("dataset", "shots", "learner"))
     size = (3.1 * len(shots) + 0.2, 2.6 * len(sets) + 1.1)
     figure, axes = plt.subplots(len(sets), len(shots), figsize=size, squeeze=False, layout="constrained")
     for (i, name), (j, s) in product(enumerate(sets), enumerate(shots)):
         ax = axes[i, j]
-        for learner, colour, marker in zip(learners, COLOURS, MARKERS):
-            at = table.loc[(name, s, learner), ["acc", "wacc-a"]]
+        for learner, colour, marker in zip(learners, cycle(COLOURS), MARKERS):
+            at = table[["acc", "wacc-a"]].reindex([(name, s, learner)]).iloc[0]
             ax.scatter(*at, color=colour, marker=marker, s=55, label=learner)
         ax.set_title(f"{name}, {s} shot{'s' * (s > 1)}", fontsize=11)
         ax.set(xlabel="Acc (%)" if i == len(sets) - 1 else "", ylabel="wAcc-A (%)" if j == 0 else "")
@@ -679,6 +680,42 @@ def training_curves(curves: pd.DataFrame) -> plt.Figure:
         ax.set(xlabel="epoch", ylabel="validation accuracy (%)")
         ax.set_title(f"{s} shot{'s' if s > 1 else ''}", fontsize=11)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
+    return figure
+
+
+def biased_task(images: Images, task: pd.DataFrame) -> plt.Figure:
+    """A biased task, a row a class: its support, then queries with what the learner takes them for.
+
+    Parameters
+    ----------
+    images : Images
+    task : DataFrame
+        As `fslcore.spurious.example` gives it.
+    """
+    def wrapped(words: str, width: int = 13) -> str:
+        return "\n".join(line for part in words.split(", ") for line in wrap(part, width))
+
+    def short(name: str) -> str:
+        return name.split("/")[-1].split(" ")[-1] if "U+" in name else name.split("/")[-1]
+
+    rows = list(task.groupby("class", sort=False))
+    columns = max(len(of) for _, of in rows)
+    figure, axes = plt.subplots(len(rows), columns, figsize=(6.8, 1.55 * len(rows) + 0.4), layout="constrained")
+    for line, (name, of) in zip(axes, rows):
+        for ax, r in zip(line, of.itertuples()):
+            ax.imshow(images.images[[r.image]][0].squeeze(), cmap="gray", vmin=0, vmax=255)
+            ax.set(xticks=[], yticks=[])
+            ax.grid(visible=False)
+            colour, edge, width = "black", "-", 1.5
+            if r.role == "query":
+                colour, edge, width = (COLOURS[0], "-", 2.5) if r.right else (COLOURS[1], "--", 3.5)
+                ax.set_title("✓" if r.right else wrapped(f"✗ {short(r.predicted)}"), fontsize=9, pad=3)
+            else:
+                ax.set_title("support", fontsize=9, pad=3)
+            ax.set_xlabel(wrapped(r.attribute) or "–", fontsize=8, labelpad=2)
+            for spine in ax.spines.values():
+                spine.set(visible=True, color=colour, linestyle=edge, linewidth=width)
+        line[0].set_ylabel(wrapped(short(name), 10), fontsize=10, rotation=0, ha="right", va="center")
     return figure
 
 

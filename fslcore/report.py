@@ -24,7 +24,7 @@ __all__ = [
 LEARNERS = {
     "ncc": "NCC", "lr": "LR", "ft": "FT", "matchingnet": "MatchingNet", "cosine": "cosine", "protonet": "ProtoNet",
     "r2d2": "R2D2", "maml": "MAML", "anil": "ANIL", "leo": "LEO", "boil": "BOIL", "dn4": "DN4", "can": "CAN",
-    "renet": "RENet", "baseline++": "Baseline++", "rfs": "RFS",
+    "renet": "RENet", "baseline++": "Baseline++", "rfs": "RFS", "baseline": "Baseline",
 }
 
 

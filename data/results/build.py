@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 import yaml
 
-from fslcore import __version__, backbones, datasets, estimators, evaluate, evaluators, learners, notebooks
+from fslcore import __version__, backbones, datasets, estimators, evaluate, evaluators, learners, notebooks, spurious
 from fslcore.tasks import sample_closed, sample_open
 
 HERE = Path(__file__).resolve().parent
@@ -73,6 +73,34 @@ def main() -> None:
             if steps != learners.MAML(model).steps:
                 facts = dict(sampling="closed", estimator=name, steps=steps, **shape)
                 keep(f"{dataset}.{backbone}.{steps}-steps.{name}", images, model, run, splits[name], only_stored, facts)
+    on_biased_tasks(profile, only_stored)
+
+
+def on_biased_tasks(profile: dict, only_stored: bool) -> None:
+    """The chapters on spurious bias: random tasks, and biased ones by captioner, technique and shots."""
+    given = parameters("captioners-and-tasks", profile)
+    sizes = {name: given[name] for name in ("ways", "queries", "seed")} | {"tasks": given["image_tasks"]}
+    slow = [name for name in given["learners"] if spurious.LEARNERS[name] in learners.of_images]
+    for dataset, name in product(given["datasets"], slow):
+        images = spurious.images_of(dataset)
+        wanted = {f"random.{s}-shot": (s, None, {}) for s in (1, 5)}
+        wanted |= {f"biased.{c}.{s}-shot": (s, c, {}) for c, s in product(given["captioners"], (1, 5))}
+        wanted[f"biased.{given['captioners'][0]}.10-shot"] = 10, given["captioners"][0], {}
+        for technique, how in spurious.CONSTRUCTIONS.items():
+            if how:
+                wanted[f"biased.{given['captioners'][0]}.{technique}"] = 5, given["captioners"][0], how
+        for what, (shots, captioner, how) in wanted.items():
+            if captioner is None:
+                tasks = spurious.draw_random(dataset, shots=shots, **sizes)
+            else:
+                tasks, _ = spurious.draw(dataset, captioner, shots=shots, **sizes, **how)
+            facts = dict(what=what, **{k: v for k, v in tasks.sampler.items() if k != "tasks"})
+            figure_6 = captioner == given["captioners"][0] and not how  # compares trainings
+            trainings = (1, 5) if figure_6 else (spurious.trained_with(name, shots),)
+            for backbone in sorted({spurious.method(name, s)[0] for s in trainings} & {*backbones.available()}):
+                model = backbones.load(backbone)
+                run = learners.make(spurious.LEARNERS[name], model)
+                keep(f"{dataset.partition('?')[0]}.{backbone}.{what}", images, model, run, tasks, only_stored, facts)
 
 
 def parameters(chapter: str, profile: dict) -> dict:

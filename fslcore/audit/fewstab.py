@@ -235,6 +235,24 @@ class Evidence:
         return t.assign(least=t["acc"].map(least_lowest), even=even)
 
     @cached_property
+    def recent(self) -> pd.DataFrame:
+        """Table S9, a row a learner and number of shots: wAcc on random tasks and the gap to those of each captioner.
+
+        Gaps are differences of independent means: on random and on biased tasks, which share no draw.
+        """
+        t = _printed("S9").set_index(["shots", "learner", "tasks"])
+        of = {key: Interval(r["mean"], r["half_width"], 0.95, self.tasks, "closed") for key, r in t.iterrows()}
+        rows = {}
+        for key in dict.fromkeys(k[:2] for k in of):
+            r = of[*key, "random"]
+            rows[key] = {"wAcc-R": r}
+            for captioner in ("vit-gpt2", "blip"):
+                a = of[*key, captioner]
+                half = np.hypot(r.half_width, a.half_width)
+                rows[key][f"gap, {captioner}"] = Interval(r.mean - a.mean, half, 0.95, self.tasks, "independent")
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["shots", "learner"])
+
+    @cached_property
     def ifsl(self) -> pd.DataFrame:
         """Table S10, a row a learner and number of shots: difference it makes, and verdict by closed intervals."""
         t = _printed("S10").set_index(["learner", "shots", "ifsl"])

@@ -1,0 +1,131 @@
+"""FewSTAB's experiments here: names, tables by hand, pictures that show the trap, and what must hold on our data."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fslcore import report, spurious
+from fslcore.errors import InputError
+from fslcore.stats import Interval
+
+NAMES = ["protonet", "r2d2", "baseline++", "baseline"]
+
+
+def interval(mean, half):
+    return Interval(mean, half, 0.95, 100, "closed")
+
+
+def test_a_training_goes_with_its_learner_and_its_shots():
+    assert spurious.method("baseline++") == ("conv4-baseline++", "cosine")
+    assert spurious.method("r2d2", 1) == ("conv4-1shot-r2d2", "r2d2")
+    assert spurious.method("rfs", 1) == ("conv4-rfs", "lr")  # trained on batches: there are no shots
+    assert list(spurious.LEARNERS)[:10] == report.printed(3, "fewstab")["learner"].unique().tolist()
+    with pytest.raises(InputError, match="learner = knn"):
+        spurious.method("knn")
+    with pytest.raises(InputError, match="train_shots = 2"):
+        spurious.method("r2d2", 2)
+
+
+def test_features_have_no_pictures_to_bias():
+    with pytest.raises(InputError, match="no file|images, not features"):
+        spurious.images_of("features:none.npz")
+
+
+def test_printed_numbers_stand_beside_in_the_papers_order():
+    live = pd.Series({("a?b=1", 5, "baseline"): interval(50, 1.25), ("a?b=1", 5, "r2d2"): interval(-4, 2)})
+    live.index.names = ["dataset", "shots", "learner"]
+    table = spurious.beside(live, report.printed(3, "fewstab"), "wacc-a")
+    assert table.columns.tolist() == ["a", "miniimagenet", "tieredimagenet", "cub"]
+    assert table.loc[(5, "R2D2")].tolist()[:2] == ["−4.0 ± 2.0", "35.4 ± 0.6"]
+    assert table.loc[(5, "Baseline")].tolist() == ["50.0 ± 1.2", "—", "—", "—"]
+    assert table.loc[1].index.tolist()[:3] == ["ANIL", "LEO", "BOIL"]
+
+
+def test_rank_correlations_stand_by_place_and_data_set():
+    index = pd.MultiIndex.from_product([["b?c=1", "a"], [5], list("xyz")], names=["dataset", "shots", "learner"])
+    live = pd.DataFrame({"one": [1, 2, 3, 1, 2, 3], "two": [10, 20, 30, 30, 20, 10]}, index=index)
+    columns = ["wacc-r", "wacc-a"]
+    printed = report.printed(3, "fewstab").pivot(index=index.names, columns="metric", values="mean")
+    table = spurious.ranks(live, printed, ["one", "two"], columns)
+    assert table.loc["here", "5 shots"].to_dict() == {"b": "1.00", "a": "-1.00"}
+    assert table.loc[("here", "a"), "1 shot"] == "—"
+    said = report.printed(4, "fewstab").pivot(index="dataset", columns="shots", values="correlation")
+    assert table.loc["printed", "5 shots"].astype(float).to_dict() == said[5].to_dict()
+
+
+def test_findings_count_what_intervals_tell():
+    rows = {
+        ("a", 1, "x"): (10, interval(1, 2)), ("a", 5, "x"): (50, interval(9, 2)),  # grows, in points
+        ("a", 1, "y"): (10, interval(8, 1)), ("a", 5, "y"): (50, interval(5, 1)),  # shrinks
+    }
+    table = pd.DataFrame({key: {"wacc-r": interval(r, 1), "gap": gap} for key, (r, gap) in rows.items()}).T
+    table.index.names = ["dataset", "shots", "learner"]
+    found = spurious.findings(table)
+    assert found.loc["wAcc-A is below wAcc-R"].tolist() == [4, 3, 0, 1]
+    assert found.loc["gap grows, in points"].tolist() == [2, 1, 1, 0]
+    assert found.loc["gap grows, as a share of wAcc-R"].tolist() == [2, 0, 1, 1]
+
+
+@pytest.mark.parametrize("shots", [1, 5])
+def test_a_picture_shows_what_the_task_is_made_of(shots):
+    task = spurious.example("clipart", "protonet", "pixels", shots=shots, shown=4, task=3)
+    images, has = spurious.images_of("clipart"), spurious._attributes("clipart", "pixels")
+    assert task["class"].nunique() == 5 and len(task) == 5 * (shots + 4)
+    own = task[task["role"] == "support"].groupby("class")["attribute"].agg(set)
+    assert own.map(len).eq(1).all() and len(set.union(*own)) == 5
+    assert task["class"].tolist() == [images.class_names[images.labels[i]] for i in task["image"]]
+    for r in task.itertuples():
+        known = {name for name, there in zip(has.names, has.has[r.image]) if there}
+        mine = next(iter(own[task.loc[r.Index, "class"]]))
+        assert (mine in known) == (r.role == "support")
+        if r.role == "query":
+            said = set(r.attribute.split(", ")) - {""}
+            assert said == known & (set.union(*own) - {mine})
+            assert r.right == (r.predicted == task.loc[r.Index, "class"])
+
+
+def test_words_of_pixels_are_bare():
+    words = spurious.spoken("clipart", "pixels")
+    assert {"red", "plain"} <= set(words.names) and not any(":" in name for name in words.names)
+    whole = spurious._attributes("clipart", "pixels")
+    white = [whole.has[:, whole.names.index(f"{part}: white")] for part in ("colour", "ground")]
+    assert (words.has[:, words.names.index("white")] == np.logical_or(*white)).all()
+
+
+def test_where_no_task_can_be_built_the_table_says_so():
+    built = spurious.constructions(["clipart"], ["captions"], shots=[5], tasks=20)
+    assert built["released"].iloc[0].tolist() == ["none", "none"]
+    assert float(built["paper", "fall back"].iloc[0]) > 90
+
+
+# ------------------------------------------------- what must hold on our data
+
+
+@pytest.fixture(scope="module")
+def clipart():
+    return spurious.collect(["clipart"], NAMES, tasks=300)
+
+
+def test_biased_clip_art_is_harder_for_every_learner_and_more_so_at_five_shots(clipart):
+    found = spurious.findings(clipart)
+    assert found.loc["wAcc-A is below wAcc-R", "holds"] == found.loc["wAcc-A is below wAcc-R", "of"] == 8
+    assert found.loc["gap grows, in points", "holds"] == 4
+
+
+def test_most_of_the_gap_on_clip_art_is_the_clue_and_captioners_rank_alike(clipart):
+    gaps = spurious.ablation(["clipart"], NAMES, ["SC1", "SC3"], tasks=300)
+    assert (2 * spurious.means(gaps)["SC1"] < spurious.means(gaps)["SC3"]).all()
+    words = spurious.collect(["clipart"], NAMES, shots=[5], captioner="captions", tasks=300)
+    both = [spurious.means(t).xs(5, level="shots")["wacc-a"] for t in (clipart, words)]
+    assert both[0].corr(both[1], "spearman") > 0.7
+
+
+def test_the_gap_is_there_with_equal_classes_and_pairs_too(clipart):
+    paired = spurious.collect(["clipart"], NAMES, shots=[5], matched=True, tasks=300)
+    assert all(r.conclusion == 1 and r.kind == "paired" for r in paired["gap"])
+
+
+def test_where_no_colour_told_a_class_in_training_the_gap_is_small():
+    table = spurious.collect(["coloured/hebrew"], NAMES, shots=[5], matched=True, tasks=300)
+    assert max(abs(r.mean) for r in table["gap"]) < 4
+    assert table["wacc-r"].map(lambda r: r.mean).min() > 30

@@ -31,7 +31,7 @@ from .errors import InputError
 from .networks import NETWORKS, Network, import_torchvision, with_fast_convolutions
 from .paths import CACHE, DATA, replace_file
 
-__all__ = ["Backbone", "available", "device", "feature_key", "features", "load", "speed"]
+__all__ = ["Backbone", "available", "device", "feature_key", "features", "load", "shipped", "speed"]
 
 BATCH = 256  # fixed, so that a feature does not depend on the memory at hand
 
@@ -217,6 +217,11 @@ REGISTRY: dict[str, _Entry] = {
         f"timm/{_DINOV2}", "model.safetensors",
     ),
 }
+
+
+def shipped(name: str) -> bool:
+    """Whether a network that was trained here ships with the book, and not its name alone."""
+    return f"{name}.safetensors" in _PINNED
 
 
 def available() -> list[str]:

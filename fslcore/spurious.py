@@ -59,7 +59,7 @@ def method(name: str, train_shots: int = 5) -> tuple[str, str]:
 
 def trained_with(name: str, shots: int) -> int:
     """Shots of the training that goes with tasks of so many shots: 1 for 1 where there is such a checkpoint, else 5."""
-    return 1 if shots == 1 and method(name, 1)[0] in backbones.available() else 5
+    return 1 if shots == 1 and backbones.shipped(method(name, 1)[0]) else 5
 
 
 @lru_cache(maxsize=4)
@@ -199,7 +199,7 @@ def training_gap(
     DataFrame
         By dataset, shots (of the tasks) and learner: one column, gap, of paired `fslcore.stats.Interval`; maybe empty.
     """
-    both = [n for n in names if n not in ON_BATCHES and {method(n, s)[0] for s in (1, 5)} <= {*backbones.available()}]
+    both = [n for n in names if n not in ON_BATCHES and all(backbones.shipped(method(n, s)[0]) for s in (1, 5))]
     tables = {}
     for dataset, s in product(sets, shots if both else ()):
         drawn, _ = draw(dataset, captioner, shots=s, ways=ways, queries=queries, seed=seed, tasks=tasks)

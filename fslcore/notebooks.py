@@ -84,7 +84,7 @@ def parameters(name: str) -> list[Parameter]:
 
 def parameter_table(name: str) -> pd.DataFrame:
     """The parameters of a notebook as a table for its reader."""
-    rows = [(p.name, p.default, p.type, p.allowed, p.meaning) for p in parameters(name)]
+    rows = [(p.name, p.default, p.type, p.allowed.replace("|", " | "), p.meaning) for p in parameters(name)]
     return pd.DataFrame(rows, columns=["parameter", "default", "type", "allowed", "meaning"]).set_index("parameter")
 
 

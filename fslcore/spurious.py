@@ -16,11 +16,12 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from . import attributes, backbones, biased, datasets, evaluate, learners, report
+from . import attributes, backbones, biased, datasets, evaluate, hyperparameters, learners, report
 from .errors import InputError
 from .evaluate import Record
 from .stats import Interval, closed_interval
 from .tasks import Tasks, sample_closed
+from .training import RECIPES
 
 __all__ = [
     "CONSTRUCTIONS", "LEARNERS", "ablation", "beside", "collect", "constructions", "draw",
@@ -28,11 +29,8 @@ __all__ = [
 ]
 
 #: What decides on a task, by the name of the training: the paper's ten in its order, and two more.
-LEARNERS = {
-    "anil": "anil", "leo": "leo", "boil": "boil", "protonet": "protonet", "dn4": "dn4", "r2d2": "r2d2", "can": "can",
-    "renet": "renet", "baseline++": "cosine", "rfs": "lr", "baseline": "lr", "maml": "maml",
-}
-ON_BATCHES = ("baseline++", "rfs", "baseline")  # trained on batches of images: no shots in training
+LEARNERS = {name: RECIPES[name].learner for name in (*hyperparameters.LEARNERS, "baseline", "maml")}
+ON_BATCHES = tuple(name for name in LEARNERS if RECIPES[name].batch == "classes")  # of images: no shots in training
 #: Ways to build tasks (Tables S5 and S6; and the released code's), as arguments of `fslcore.biased.sample_biased`.
 CONSTRUCTIONS = {
     "SC1": {"support": "SC1"}, "SC2": {"support": "SC2"}, "SC3": {},

@@ -193,10 +193,10 @@ def test_the_gap_fails_across_learners_and_the_relative_gap_does_not(found):
     assert gaps["relative"].min() > 0.9
 
 
-def test_the_gap_can_shrink_while_reliance_grows(found):
+def test_the_gap_need_not_grow_while_reliance_doubles(found):
     truth, gaps = (table.loc["ProtoNet"] for table in found)
-    assert truth["reliance"][0.5].high < truth["reliance"][1.0].low
-    assert gaps["gap"][0.5].low > gaps["gap"][1.0].high
+    assert truth["reliance"][1.0].low > 2 * truth["reliance"][0.5].high
+    assert gaps["gap"][1.0].mean <= gaps["gap"][0.5].mean
     assert gaps["relative"].is_monotonic_increasing
 
 

@@ -97,7 +97,7 @@ def on_biased_tasks(profile: dict, only_stored: bool) -> None:
             facts = dict(what=what, **{k: v for k, v in tasks.sampler.items() if k != "tasks"})
             figure_6 = captioner == given["captioners"][0] and not how  # compares trainings
             trainings = (1, 5) if figure_6 else (spurious.trained_with(name, shots),)
-            for backbone in sorted({spurious.method(name, s)[0] for s in trainings} & {*backbones.available()}):
+            for backbone in filter(backbones.shipped, (spurious.method(name, s)[0] for s in trainings)):
                 model = backbones.load(backbone)
                 run = learners.make(spurious.LEARNERS[name], model)
                 keep(f"{dataset.partition('?')[0]}.{backbone}.{what}", images, model, run, tasks, only_stored, facts)

@@ -25,7 +25,7 @@ from .training import RECIPES
 
 __all__ = [
     "CONSTRUCTIONS", "LEARNERS", "ablation", "beside", "collect", "constructions", "draw",
-    "draw_random", "example", "findings", "images_of", "means", "method", "named", "ranks", "records", "spoken", "training_gap",
+    "draw_matched", "draw_random", "example", "findings", "images_of", "means", "method", "named", "ranks", "records", "spoken", "training_gap",
 ]
 
 #: What decides on a task, by the name of the training: the paper's ten in its order, and two more.
@@ -89,6 +89,11 @@ def draw(
 def draw_random(dataset: str, *, seed: int = 0, **shape: int) -> Tasks:
     """Random tasks of a data set, without the classes that have too few images; as for `fslcore.tasks.sample_closed`."""
     return sample_closed(_labels(dataset), seed=seed, skip_small_classes=True, **shape)
+
+
+def draw_matched(dataset: str, tasks: Tasks, *, seed: int = 0) -> Tasks:
+    """Random tasks of a data set with the classes of ``tasks``, one by one; as for `fslcore.biased.sample_matched`."""
+    return biased.sample_matched(_labels(dataset), tasks, seed=seed)
 
 
 def _labels(dataset: str) -> np.ndarray:
@@ -161,7 +166,7 @@ def collect(
     for dataset, s in product(sets, shots):
         trapped, _ = draw(dataset, captioner, shots=s, **shape, **(how or {}))
         if matched:
-            plain = biased.sample_matched(_labels(dataset), trapped, seed=seed)
+            plain = draw_matched(dataset, trapped, seed=seed)
         else:
             plain = draw_random(dataset, shots=s, **shape)
         r, a = (records(dataset, drawn, names, **options) for drawn in (plain, trapped))

@@ -110,6 +110,7 @@ RECIPES = {
     "renet": Recipe("renet", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
 }
 TEMPERATURE = 4.0  # of the teacher's answers
+VALIDATION = {"features": 1000, "images": 150}  # tasks after each epoch, by what the learner reads
 
 
 def train(name: str, output: str | Path | None = None, *, seed: int = 0, progress: bool = True, **changes) -> Path:
@@ -316,12 +317,11 @@ class _Run:
         """Mean accuracy on 5-way tasks of validation classes, the same in every epoch, with the shots of training."""
         self.parts.eval()
         images = self.validation
-        on_images = self.learner.reads == "images"
         tasks = sample_closed(
-            images.labels, tasks=150 if on_images else 1000, shots=self.recipe.shots, queries=15, seed=0,
+            images.labels, tasks=VALIDATION[self.learner.reads], shots=self.recipe.shots, queries=15, seed=0,
             skip_small_classes=True,
         )
-        if on_images:
+        if self.learner.reads == "images":
             self.learner.backbone, self.learner.network = self.backbone, self.network
             bank = Bank(torch.from_numpy(images.images).to(self.where), images.labels, "")
         elif self.frozen:

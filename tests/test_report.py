@@ -1,5 +1,6 @@
 """The tables of the chapters, against the printed figures and small cases worked out by hand."""
 
+import gc
 from pathlib import Path
 
 import numpy as np
@@ -152,6 +153,7 @@ def test_corrected_counts_by_hand():
 
 
 def test_corrections_hold_their_errors_where_all_methods_are_equal():
+    gc.freeze()  # statsmodels collects garbage at each correction: seconds, where much is loaded
     rng = np.random.default_rng(0)
     found = []
     for _ in range(150):

@@ -8,7 +8,9 @@ from fslcore import report, spurious
 from fslcore.errors import InputError
 from fslcore.stats import Interval
 
-NAMES = ["protonet", "r2d2", "baseline++", "baseline"]
+NAMES = list(spurious.LEARNERS)[:10]
+LETTERS = "coloured/cyrillic?per_class=100"
+FEW = ["protonet", "r2d2", "baseline++", "rfs"]
 
 
 def interval(mean, half):
@@ -107,25 +109,32 @@ def clipart():
 
 
 def test_biased_clip_art_is_harder_for_every_learner_and_more_so_at_five_shots(clipart):
-    found = spurious.findings(clipart)
-    assert found.loc["wAcc-A is below wAcc-R", "holds"] == found.loc["wAcc-A is below wAcc-R", "of"] == 8
-    assert found.loc["gap grows, in points", "holds"] == 4
+    assert len(clipart) == 20 and (spurious.means(clipart)["gap"] > 0).all()
+    five = clipart.loc[("clipart", 5)]
+    can_fall = spurious.means(five)["wacc-r"] > 5  # ANIL's worst class is at zero without any clue
+    assert list(can_fall.index[~can_fall]) == ["anil"] and all(r.conclusion == 1 for r in five["gap"][can_fall])
+    grows = spurious.findings(clipart).loc["gap grows, in points"]
+    assert grows["holds"] >= 6 and grows["opposite"] == 0
 
 
-def test_most_of_the_gap_on_clip_art_is_the_clue_and_captioners_rank_alike(clipart):
-    gaps = spurious.ablation(["clipart"], NAMES, ["SC1", "SC3"], tasks=300)
+def test_most_of_the_gap_on_clip_art_is_the_clue():
+    gaps = spurious.ablation(["clipart"], FEW, ["SC1", "SC3"], tasks=300)
     assert (2 * spurious.means(gaps)["SC1"] < spurious.means(gaps)["SC3"]).all()
+
+
+def test_captioners_rank_learners_alike_on_clip_art(clipart):
     words = spurious.collect(["clipart"], NAMES, shots=[5], captioner="captions", tasks=300)
     both = [spurious.means(t).xs(5, level="shots")["wacc-a"] for t in (clipart, words)]
-    assert both[0].corr(both[1], "spearman") > 0.7
+    assert both[0].corr(both[1], "spearman") > 0.5
 
 
-def test_the_gap_is_there_with_equal_classes_and_pairs_too(clipart):
-    paired = spurious.collect(["clipart"], NAMES, shots=[5], matched=True, tasks=300)
+def test_the_gap_is_there_with_equal_classes_and_pairs_too():
+    paired = spurious.collect(["clipart"], FEW, shots=[5], matched=True, tasks=300)
     assert all(r.conclusion == 1 and r.kind == "paired" for r in paired["gap"])
 
 
-def test_where_no_colour_told_a_class_in_training_the_gap_is_small():
-    table = spurious.collect(["coloured/hebrew"], NAMES, shots=[5], matched=True, tasks=300)
-    assert max(abs(r.mean) for r in table["gap"]) < 4
-    assert table["wacc-r"].map(lambda r: r.mean).min() > 30
+def test_where_no_colour_told_a_class_in_training_only_who_refits_the_network_falls():
+    table = spurious.collect([LETTERS], [*FEW, "boil"], shots=[5], matched=True, tasks=300)
+    gaps = table["gap"].droplevel(["dataset", "shots"])
+    assert max(abs(r.mean) for r in gaps[FEW]) < 4 and gaps["boil"].low > 2
+    assert table["wacc-r"].map(lambda r: r.mean).min() > 20

@@ -23,6 +23,7 @@ def small(monkeypatch):
         return datasets.Images("small", images[rows], np.arange(6).repeat(30), list("abcdef"))
 
     monkeypatch.setattr(datasets, "load", load)
+    monkeypatch.setattr(training, "VALIDATION", {"features": 40, "images": 10})
     return load
 
 
@@ -79,7 +80,7 @@ def test_validation_tasks_have_the_shots_of_training(small, monkeypatch):
 
     monkeypatch.setattr(training, "evaluate", kept)
     training._Run("x", training.replace(training.RECIPES["dn4"], shots=1, **SHORT), 0).train_epoch(False)
-    assert drawn[0].support.shape == (1000, 5)
+    assert drawn[0].support.shape == (40, 5)
 
 
 def test_resnet18_by_name(small, tmp_path):

@@ -85,17 +85,21 @@ def on_biased_tasks(profile: dict, only_stored: bool) -> None:
         images = spurious.images_of(dataset)
         wanted = {f"random.{s}-shot": (s, None, {}) for s in (1, 5)}
         wanted |= {f"biased.{c}.{s}-shot": (s, c, {}) for c, s in product(given["captioners"], (1, 5))}
-        wanted[f"biased.{given['captioners'][0]}.10-shot"] = 10, given["captioners"][0], {}
+        first = given["captioners"][0]
+        wanted[f"biased.{first}.10-shot"] = 10, first, {}
+        wanted["matched.5-shot"] = 5, first, {}
         for technique, how in spurious.CONSTRUCTIONS.items():
             if how:
-                wanted[f"biased.{given['captioners'][0]}.{technique}"] = 5, given["captioners"][0], how
+                wanted[f"biased.{first}.{technique}"] = 5, first, how
         for what, (shots, captioner, how) in wanted.items():
             if captioner is None:
                 tasks = spurious.draw_random(dataset, shots=shots, **sizes)
             else:
                 tasks, _ = spurious.draw(dataset, captioner, shots=shots, **sizes, **how)
+            if what.startswith("matched"):
+                tasks = spurious.draw_matched(dataset, tasks, seed=given["seed"])
             facts = dict(what=what, **{k: v for k, v in tasks.sampler.items() if k != "tasks"})
-            figure_6 = captioner == given["captioners"][0] and not how  # compares trainings
+            figure_6 = what.startswith(f"biased.{first}") and not how  # compares trainings
             trainings = (1, 5) if figure_6 else (spurious.trained_with(name, shots),)
             for backbone in filter(backbones.shipped, (spurious.method(name, s)[0] for s in trainings)):
                 model = backbones.load(backbone)

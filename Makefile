@@ -11,7 +11,7 @@ book: .venv/ready
 	@echo "The book is at $(CURDIR)/_build/html/index.html"
 
 test: .venv/ready
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296 $(BIN)/python -m pytest -n 2
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import yaml
 
+# One thread a job, as many jobs as cores; and no page is given back to the system between two batches of a
+# network, which takes as long as the batch.
+shell.prefix("set -euo pipefail; export OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296; ")
+
 PROFILE = config.get("profile", "profiles/quick.yml")
 SETTINGS = yaml.safe_load(Path(PROFILE).read_text())
 NOTEBOOKS = sorted(p.stem for p in Path("notebooks").glob("*.md"))
@@ -42,7 +46,7 @@ rule evaluate:
         learners="ncc lr" + (" ft" if SHARED["fine_tuning"] == "run" else ""),
         tasks=f"--tasks {SHARED['tasks']} --ft-tasks {SHARED['ft_tasks']} --ft-open {SHARED['ft_open']}",
     shell:
-        "OMP_NUM_THREADS=1 python -m fslcore.cli evaluate {params.pair:q} --learners {params.learners} {params.tasks} -o {output}"
+        "python -m fslcore.cli evaluate {params.pair:q} --learners {params.learners} {params.tasks} -o {output}"
 
 
 rule notebook:
@@ -59,7 +63,7 @@ rule notebook:
     params:
         settings=lambda wildcards: SETTINGS.get(wildcards.name, {}),  # a changed profile is a reason to run
     shell:
-        "OMP_NUM_THREADS=1 python -m fslcore.cli run {wildcards.name} --profile {PROFILE} -o {output}"
+        "python -m fslcore.cli run {wildcards.name} --profile {PROFILE} -o {output}"
 
 
 rule site:

@@ -1,5 +1,6 @@
 # The build: results of every data set and backbone, then the notebooks, then the site.
 # `make book` calls it; `snakemake --help` tells how to run the same graph on a cluster.
+import hashlib
 import os
 import re
 from itertools import product
@@ -15,9 +16,17 @@ PROFILE = config.get("profile", "profiles/quick.yml")
 SETTINGS = yaml.safe_load(Path(PROFILE).read_text())
 NOTEBOOKS = sorted(p.stem for p in Path("notebooks").glob("*.md"))
 SOURCES = sorted(str(p) for p in Path("fslcore").rglob("*.py"))
+
+
+def digest(paths):
+    """Of names and contents. Hundreds of inputs a job would keep the scheduler busier than some chapters are."""
+    parts = [name.encode() + hashlib.sha256(Path(name).read_bytes()).digest() for name in paths]
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
 # What a result depends on; tables, plots and statistics come after.
 EVALUATION = [s for s in SOURCES if re.match(r"fslcore/(datasets/|learners/|(backbones|bank|evaluate|networks|tasks)\.py)", s)]
-DATA = sorted(str(p) for p in Path("data").glob("*/*") if p.suffix in {".parquet", ".csv", ".yml", ".npz", ".safetensors"})
+DATA = sorted(str(p) for p in Path("data").rglob("*") if p.suffix in {".parquet", ".csv", ".yml", ".npz", ".safetensors"})
 
 # The evaluations the two chapters on intervals share. A notebook that asks for others computes them itself.
 SHARED = SETTINGS["closed-vs-open"]
@@ -27,7 +36,9 @@ RESULTS = expand("_build/results/{pair}.parquet", pair=PAIRS)
 # What `fslcore fetch` has put into the cache, if anything: a reason to run the chapters that read it.
 RELEASED = sorted(str(p) for p in Path(os.environ.get("FSLCORE_CACHE", "_build/cache"), "oops-benchmark").rglob("*.pt"))
 
+# These chapters find in the cache what another has evaluated, and start as early as they can.
 BEFORE = {"pilot": "sizing-tasks", "selection": "estimators", "captioners-and-tasks": "spurious-bias"}
+LONG = "|".join([*BEFORE, *BEFORE.values()])
 
 
 rule all:
@@ -35,13 +46,16 @@ rule all:
         "_build/site.done",
 
 
+ruleorder: long_notebook > notebook
+
+
 rule evaluate:
-    input:
-        sources=EVALUATION,
-        data=[d for d in DATA if "/published/" not in d],
     output:
         "_build/results/{pair}.parquet",
+    priority: 2  # chapters started before these would compute the same features at the same time
     params:
+        sources=digest(EVALUATION),
+        data=digest(d for d in DATA if "/published/" not in d),
         pair=lambda wildcards: PAIRS[wildcards.pair],
         learners="ncc lr" + (" ft" if SHARED["fine_tuning"] == "run" else ""),
         tasks=f"--tasks {SHARED['tasks']} --ft-tasks {SHARED['ft_tasks']} --ft-open {SHARED['ft_open']}",
@@ -52,18 +66,23 @@ rule evaluate:
 rule notebook:
     input:
         notebook="notebooks/{name}.md",
-        sources=SOURCES,
-        data=DATA,
         released=lambda wildcards: RELEASED if wildcards.name in {"benchmark", "oops-audit"} else [],
         results=lambda wildcards: RESULTS if "datasets" in SETTINGS.get(wildcards.name, {}) else [],
-        # these chapters find in the cache what the chapter before them has evaluated
         before=lambda wildcards: [f"_build/notebooks/{BEFORE[wildcards.name]}.ipynb"] if wildcards.name in BEFORE else [],
     output:
         "_build/notebooks/{name}.ipynb",
     params:
         settings=lambda wildcards: SETTINGS.get(wildcards.name, {}),  # a changed profile is a reason to run
+        sources=digest(SOURCES),
+        data=digest(DATA),
     shell:
         "python -m fslcore.cli run {wildcards.name} --profile {PROFILE} -o {output}"
+
+
+use rule notebook as long_notebook with:
+    output:
+        f"_build/notebooks/{{name,{LONG}}}.ipynb",
+    priority: 1
 
 
 rule site:
@@ -72,8 +91,9 @@ rule site:
         "_config.yml",
         "_toc.yml",
         [str(p) for p in sorted(Path("book").rglob("*")) if p.is_file() and "__pycache__" not in p.parts],
-        SOURCES,
     output:
         touch("_build/site.done"),
+    params:
+        sources=digest(SOURCES),  # the API reference
     shell:
         "python book/assemble.py"

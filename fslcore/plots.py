@@ -678,6 +678,7 @@ def training_curves(curves: pd.DataFrame) -> plt.Figure:
             t = curves[(curves["learner"] == learner) & (curves["shots"] == s)]
             ax.plot(t["epoch"], t["validation"], color=colour, marker=marker, markersize=5, linewidth=1.2, label=learner)
         ax.set(xlabel="epoch", ylabel="validation accuracy (%)")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_title(f"{s} shot{'s' if s > 1 else ''}", fontsize=11)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
     return figure

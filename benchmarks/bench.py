@@ -31,12 +31,13 @@ import torch  # noqa: E402
 from sklearn.linear_model import LogisticRegression as SklearnLR  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from fslcore.backbones import Backbone, GlyphConv  # noqa: E402
+from fslcore.backbones import Backbone  # noqa: E402
 from fslcore.bank import Bank  # noqa: E402
 from fslcore.biased import sample_biased  # noqa: E402
 from fslcore.estimators import bootstrap  # noqa: E402
 from fslcore.evaluate import evaluate  # noqa: E402
 from fslcore.learners import FineTune, LogisticRegression, NearestCentroid  # noqa: E402
+from fslcore.networks import GlyphConv  # noqa: E402
 from fslcore.stats import three_intervals  # noqa: E402
 from fslcore.tasks import sample_closed  # noqa: E402
 
@@ -95,7 +96,7 @@ def predictions(learner, bank: Bank, tasks, chunk: int | None = None) -> np.ndar
     predicted = []
 
     class Spy:
-        name = learner.name
+        name, reads = learner.name, learner.reads
 
         def scores(self, bank, part):
             scores = learner.scores(bank, part)

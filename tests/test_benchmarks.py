@@ -1,0 +1,21 @@
+"""The benchmarks still run on the library as it is; how fast is for `make bench` to say."""
+
+import importlib.util
+import os
+import sys
+
+from fslcore.learners import NearestCentroid
+from fslcore.paths import ROOT
+from fslcore.tasks import sample_closed
+
+
+def test_the_benchmarks_fit_the_library(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["bench.py", "--threads", "1"])
+    monkeypatch.setattr(os, "environ", os.environ.copy())  # it sets the number of threads
+    spec = importlib.util.spec_from_file_location("bench", ROOT / "benchmarks" / "bench.py")
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    bank = bench.features()
+    tasks = sample_closed(bank.labels, tasks=8)
+    both = bench.predictions(NearestCentroid(), bank, tasks), bench.centroid_loop(bank, tasks)
+    assert (both[0] == both[1]).mean() > 0.99

@@ -187,7 +187,7 @@ _EPISODIC = ("protonet", "r2d2", "maml", "anil", "boil", "leo", "dn4", "can", "r
 # What ships, and names under which a user brings what `fslcore train` made: of other learners, or a larger network.
 _TRAINED = (
     *(Path(file).stem for file in _PINNED),
-    *(f"conv4-{shots}{learner}" for shots in ("", "1shot-") for learner in _EPISODIC),
+    *(f"conv4-1shot-{learner}" for learner in _EPISODIC),
     *(f"{network}-{learner}" for network in ("conv4", "resnet12", "resnet18")
       for learner in ("baseline", "baseline++", "rfs", *_EPISODIC)),
 )

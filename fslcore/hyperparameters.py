@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import pandas as pd
 
 from . import datasets, evaluate, learners, report
-from .backbones import CHECKPOINTS
+from .backbones import CHECKPOINTS, shipped
 from .errors import InputError
 from .stats import closed_interval
-from .training import RECIPES, Recipe
+from .training import RECIPES, Recipe, checkpoint_name
 
 __all__ = [
     "LEARNERS", "PRINTED", "accuracies", "accuracy_table", "curves", "reasons", "settings", "shown", "splits", "trained",
@@ -119,14 +119,9 @@ def trained(name: str, shots: int) -> str | None:
         Not a recipe.
     """
     if name not in RECIPES:
-        return None if name in LEARNERS else _unknown(name)
-    prefix = "" if shots == 5 or RECIPES[name].batch == "classes" else f"{shots}shot-"
-    found = f"conv4-{prefix}{name}"
-    return found if (CHECKPOINTS / f"{found}.safetensors").is_file() else None
-
-
-def _unknown(name: str):
-    raise InputError(f"learner = {name}; {', '.join(LEARNERS)} are allowed")
+        raise InputError(f"learner = {name}; {', '.join(LEARNERS)} are allowed")
+    found = checkpoint_name(name, shots)
+    return found if shipped(found) else None
 
 
 def curves(names: Iterable[str], shots: Iterable[int] = (1, 5)) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from .errors import InputError
 from .evaluate import Record
 from .stats import Interval, closed_interval
 from .tasks import Tasks, sample_closed
-from .training import RECIPES
+from .training import RECIPES, checkpoint_name
 
 __all__ = [
     "CONSTRUCTIONS", "LEARNERS", "ablation", "beside", "collect", "constructions", "draw",
@@ -51,8 +51,7 @@ def method(name: str, train_shots: int = 5) -> tuple[str, str]:
         raise InputError(f"learner = {name}; {', '.join(LEARNERS)} are allowed")
     if train_shots not in (1, 5):
         raise InputError(f"train_shots = {train_shots}; 1 and 5 are allowed")
-    of_shots = "1shot-" if train_shots == 1 and name not in ON_BATCHES else ""
-    return f"conv4-{of_shots}{name}", LEARNERS[name]
+    return checkpoint_name(name, train_shots), LEARNERS[name]
 
 
 def trained_with(name: str, shots: int) -> int:

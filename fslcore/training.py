@@ -30,7 +30,7 @@ from .networks import NETWORKS
 from .paths import BUILD, replace_file
 from .tasks import sample_closed
 
-__all__ = ["RECIPES", "Recipe", "train"]
+__all__ = ["RECIPES", "Recipe", "checkpoint_name", "train"]
 
 @dataclass(frozen=True)
 class Recipe:
@@ -165,6 +165,12 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     replace_file(path, partial(save_file, tensors, metadata={"training": run.settings}))
     kept.unlink()
     return path
+
+
+def checkpoint_name(name: str, shots: int) -> str:
+    """The backbone that `train` makes by a recipe of `RECIPES`: of so many shots, where it is trained on tasks."""
+    recipe = RECIPES[name]
+    return _file(name, recipe if recipe.batch == "classes" else replace(recipe, shots=shots))
 
 
 def _file(name: str, recipe: Recipe) -> str:

@@ -30,7 +30,6 @@ HOW = {
     "released": "recomputed from the authors' released per-task results",
     "live": "the same experiment, run on the data that ship with the book",
     "derived": "recomputed from other tables the papers print",
-    "todo": "not in the book yet",
 }
 FIELDS = {"id", "paper", "item", "what", "chapter", "how", "verdict"}
 
@@ -95,14 +94,12 @@ def render_ledger(items, chapters):
     ``chapters`` maps the name of each chapter in the site to ``(title, anchors)``; an item
     links to its own anchor there, or to the top of the page while the anchor is missing.
     """
-    done = [item for item in items if "todo" not in item["how"]]
     out = [
         "# Ledger",
         "",
         f"Every table and figure of the three papers, {len(items)} in all, and what became of it"
-        f" here: {len(done)} are in the book, {len(items) - len(done)} are still to do. Tables and"
-        " figures that only illustrate or define symbols are left out. An item may be rebuilt in"
-        " more than one way:",
+        " here. Tables and figures that only illustrate or define symbols are left out. An item may"
+        " be rebuilt in more than one way:",
         "",
     ]
     out += [f"- **{how}**: {meaning}." for how, meaning in HOW.items()]
@@ -125,8 +122,8 @@ def render_ledger(items, chapters):
                 heading, offered = chapters[item["chapter"]]
                 target = f"{item['chapter']}.html" + (f"#{item['id']}" if item["id"] in offered else "")
                 where = f'<a class="internal" href="{target}">{html.escape(heading)}</a>'
-            how = ", ".join(f'<span class="how how-{h}">{h}</span>' for h in item["how"])
-            cells = [f'<span id="{item["id"]}"></span>{item["item"]}', item["what"], how, where, item["verdict"] or "—"]
+            how = ", ".join(f'<span class="how">{h}</span>' for h in item["how"])
+            cells = [f'<span id="{item["id"]}"></span>{item["item"]}', item["what"], how, where, item["verdict"]]
             out.append("| " + " | ".join(map(_cell, cells)) + " |")
         out += ["", "```"]
     return "\n".join(out) + "\n"

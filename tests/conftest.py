@@ -1,9 +1,12 @@
 """Shared by all tests: none of them reads or writes the repository's own cache."""
 
 import hypothesis
+import numpy as np
 import pytest
+import torch
 
 from fslcore import attributes, backbones, evaluate, released
+from fslcore.bank import Bank
 
 # No time limit an example (machines stall), and the same examples every time.
 hypothesis.settings.register_profile("project", deadline=None, derandomize=True)
@@ -14,3 +17,16 @@ hypothesis.settings.load_profile("project")
 def own_cache(tmp_path, monkeypatch):
     for module in (attributes, backbones, evaluate, released):
         monkeypatch.setattr(module, "CACHE", tmp_path / "cache")
+
+
+@pytest.fixture
+def bank_of():
+    """A bank of a data set that holds the images of some tasks, and black ones for all others: to read all takes long."""
+
+    def make(images, tasks):
+        used = np.unique(np.concatenate([tasks.support, tasks.query], axis=1))
+        pixels = np.zeros((len(images), *images.images.shape[1:]), np.uint8)
+        pixels[used] = images.images[used]
+        return Bank(torch.from_numpy(pixels), images.labels, "")
+
+    return make

@@ -3,11 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from scipy import stats as scipy_stats
 
 from fslcore import backbones, datasets, estimators, evaluate, evaluators, learners
-from fslcore.bank import Bank
 from fslcore.errors import InputError
 from fslcore.estimators import ESTIMATORS
 from fslcore.evaluators import FRESH
@@ -161,14 +159,13 @@ def test_bad_input(call, message):
         call()
 
 
-def test_kept_results_of_maml_are_what_it_gives():
+def test_kept_results_of_maml_are_what_it_gives(bank_of):
     images, backbone = datasets.load("clipart"), backbones.load("conv4-maml")
     asked, _ = evaluators.draw(images, ways=5, shots=5, queries=15, tasks=600, seed=0)
     learner = learners.make("maml", backbone)
     splits = estimators.k_fold(asked[:60]).tasks
     kept, _ = evaluate.record(images, backbone, learner, splits, stored=True)
     assert len(kept.correct) == 300
-    bank = Bank(torch.from_numpy(images.images[:]), images.labels, "")
-    again = evaluate.evaluate(learner, bank, splits[:10])
+    again = evaluate.evaluate(learner, bank_of(images, splits[:10]), splits[:10])
     # near ties may fall the other way on another machine
     assert (again.correct != kept.correct[:10]).mean() < 0.05 and kept.accuracy().mean() == pytest.approx(0.37, abs=0.02)

@@ -3,14 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import spearmanr
 
 from fslcore import backbones, datasets, evaluate, evaluators, learners, plots, selection, stats
-from fslcore.bank import Bank
 from fslcore.errors import InputError
 from fslcore.estimators import ESTIMATORS
 from fslcore.evaluators import FRESH, HALVES
@@ -227,7 +225,7 @@ def test_exponents_of_pure_chance_are_found():
 
 
 @pytest.mark.parametrize("path", sorted((DATA / "results").glob("*-steps.oracle.npz")), ids=lambda p: p.stem)
-def test_kept_results_of_other_steps_are_what_maml_gives(path):
+def test_kept_results_of_other_steps_are_what_maml_gives(path, bank_of):
     shipped, made = evaluate.Record.load(path)
     images, backbone = datasets.load(made["dataset"]), backbones.load(made["backbone"])
     shape = {k: made[k] for k in ("ways", "shots", "queries", "seed")}
@@ -235,7 +233,7 @@ def test_kept_results_of_other_steps_are_what_maml_gives(path):
     learner = learners.MAML(backbone, steps=made["steps"])
     found, key = evaluate.record(images, backbone, learner, tasks[: made["tasks"]], stored=True)
     assert key == made["key"] and (found.correct == shipped.correct).all()
-    again = evaluate.evaluate(learner, Bank(torch.from_numpy(images.images[:]), images.labels, ""), tasks[:3])
+    again = evaluate.evaluate(learner, bank_of(images, tasks[:3]), tasks[:3])
     assert (again.correct != shipped.correct[:3]).mean() < 0.05  # near ties may fall the other way on another machine
 
 

@@ -12,6 +12,7 @@ from safetensors.numpy import save_file
 from fslcore import datasets
 from fslcore.bank import Bank, load_features
 from fslcore.datasets import coloured
+from fslcore.datasets.images import OnDemand
 from fslcore.errors import InputError
 from fslcore.paths import DATA
 
@@ -93,6 +94,18 @@ def test_folder_of_class_folders(folder):
     middle = np.asarray(Image.open(folder / "dog" / "1.png"))[:, 5:25]
     assert (small.images[4:5][0] == middle).all()  # the middle square, unscaled at its own size
     assert np.asarray(small.images).shape == (6, 20, 20, 3)
+
+
+@pytest.mark.parametrize("limit, again", [(6 * 4, []), (6 * 4 - 1, [4, 2, 2])])
+def test_small_images_are_read_once(monkeypatch, limit, again):
+    monkeypatch.setattr("fslcore.datasets.images.KEPT", limit)
+    read = []
+    images = OnDemand(lambda i: read.append(i) or np.full((2, 2, 1), i, np.uint8), 6, (2, 2, 1))
+    first = images[1:5]
+    assert read == [1, 2, 3, 4]
+    first[:] = 99  # what a caller does to its copy changes nothing
+    assert images[np.array([4, 2, 2])][:, 0, 0, 0].tolist() == [4, 2, 2] and read[4:] == again
+    assert images[:][:, 1, 1, 0].tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_folder_digest_follows_content(folder):

@@ -8,14 +8,13 @@ black-on-white one, so that learners trained from scratch do not saturate.
 from __future__ import annotations
 
 import hashlib
-from io import BytesIO
 
 import numpy as np
 import pandas as pd
 from PIL import Image
 
 from ..errors import InputError
-from .embedded import embedded_table
+from .embedded import decoded, embedded_table
 from .images import Images, OnDemand
 
 __all__ = ["COLOURS", "TEXTURES", "load_coloured"]
@@ -27,6 +26,7 @@ COLOURS = {
     "blue": (45, 85, 200), "purple": (130, 50, 160), "pink": (245, 150, 190), "brown": (120, 75, 40),
 }
 TEXTURES = ("plain", "striped", "checked", "speckled")
+PLACES = np.mgrid[:SIDE, :SIDE] / 3.0
 DRAWING = "coloured 1"  # part of the content's digest: raise it when the drawing changes
 
 
@@ -87,7 +87,7 @@ def load_coloured(
     noises = noise.generate_state(n, np.uint64)
 
     def read(i: int) -> np.ndarray:
-        mask = _placed(Image.open(BytesIO(encoded[i])).convert("L"), *uniform[i, :4])[..., None]
+        mask = _placed(decoded(encoded[i], "L"), *uniform[i, :4])[..., None]
         pattern = _pattern(TEXTURES[texture[i]], uniform[i, 4:6], noises[i])[..., None]
         # The ground is a pale tint, darker where the pattern is; the ink is darker than most of it.
         under = (255 - 0.5 * (255 - palette[ground[i]])) * (0.9 + 0.1 * uniform[i, 6] - 0.3 * pattern)
@@ -128,8 +128,8 @@ def _pattern(texture: str, where: np.ndarray, seed: int) -> np.ndarray:
     if texture == "plain":
         return np.zeros((SIDE, SIDE))
     if texture == "speckled":
-        return np.kron(np.random.default_rng([seed, 1]).random((SIDE // 2, SIDE // 2)) < 0.25, np.ones((2, 2)))
-    y, x = np.mgrid[:SIDE, :SIDE] / 3.0
+        return (np.random.default_rng([seed, 1]).random((SIDE // 2, SIDE // 2)) < 0.25).repeat(2, 0).repeat(2, 1)
+    y, x = PLACES
     angle, phase = np.pi * where[0], np.pi * where[1]
     u, v = x * np.cos(angle) + y * np.sin(angle), y * np.cos(angle) - x * np.sin(angle)
     waves = np.sin(u + phase) * (np.sin(v + phase) if texture == "checked" else 1)

@@ -43,6 +43,11 @@ def embedded_table(name: str, split: str, domain: str | None) -> tuple[pd.DataFr
     return table, card
 
 
+def decoded(image: bytes, mode: str) -> Image.Image:
+    """An embedded image; told the format, Pillow does not try all it knows."""
+    return Image.open(BytesIO(image), formats=("WEBP",)).convert(mode)
+
+
 def load_embedded(name: str, *, split: str = "novel", domain: str | None = None) -> Images:
     """An embedded data set, or one domain of it.
 
@@ -65,7 +70,7 @@ def load_embedded(name: str, *, split: str = "novel", domain: str | None = None)
     encoded, mode = table["image"].tolist(), "L" if size[2] == 1 else "RGB"
 
     def read(i: int) -> np.ndarray:
-        return np.asarray(Image.open(BytesIO(encoded[i])).convert(mode)).reshape(size)
+        return np.asarray(decoded(encoded[i], mode)).reshape(size)
 
     classes = pd.Categorical(table["class_name"])
     return Images(

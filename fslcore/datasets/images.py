@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,18 +15,31 @@ from ..errors import InputError
 
 __all__ = ["Images", "OnDemand"]
 
+KEPT = 2**29
+
 
 class OnDemand:
-    """Images that are decoded when sliced: ``read(i)`` gives image i, (H, W, C) uint8."""
+    """Images that are decoded when sliced: ``read(i)`` gives image i, (H, W, C) uint8.
+
+    Several backbones read them, so one that was read stays in memory, if all together are no more than `KEPT` bytes.
+    """
 
     def __init__(self, read: Callable[[int], np.ndarray], n: int, size: tuple[int, int, int]):
         self._read, self.shape = read, (n, *size)
+        small = math.prod(self.shape) <= KEPT
+        self._kept = np.zeros(self.shape, np.uint8) if small else None  # takes memory as it is filled
+        self._has = np.zeros(n, bool)
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
         rows = np.arange(len(self))[rows]
+        if self._kept is not None:
+            for i in rows[~self._has[rows]]:
+                self._kept[i] = self._read(i)
+                self._has[i] = True
+            return self._kept[rows]
         out = np.empty((len(rows), *self.shape[1:]), np.uint8)
         for image, i in zip(out, rows):
             image[...] = self._read(i)

@@ -314,7 +314,7 @@ def test_a_hidden_solution_opens_on_a_tap(context):
         content = box.locator(".section, section").first
         assert not content.is_visible()
         box.locator("button").first.click()
-        content.wait_for(state="visible", timeout=3000)
+        content.wait_for(state="visible")
         assert page.evaluate(WIDTH)[0] <= PHONE["width"] + 1
     finally:
         page.close()
@@ -324,6 +324,6 @@ def test_search_finds_a_page_without_a_server(context):
     page = visit(context, "search.html", [])
     try:
         page.goto((SITE.resolve() / "search.html").as_uri() + "?q=method")
-        page.locator("#search-results li a").first.wait_for(timeout=5000)
+        page.locator("#search-results li a").first.wait_for()
     finally:
         page.close()

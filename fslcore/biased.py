@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["gaps", "sample_biased", "sample_matched"]
 
 TRIES = 20_000  # for one task, before the samplers give up
+PATIENCE = 500  # tries for one task by classes, before the paper's sampler goes by attributes
 METHODS = {"support": ("SC1", "SC2", "SC3"), "query": ("QC1", "QC2", "QC3"), "variant": ("paper", "released")}
 
 
@@ -82,7 +83,9 @@ def sample_biased(
     attributes of a task differ. The sampler here draws from the same distribution without starting again
     all the time: it chooses one class with its attribute after the other, only among those that go with each
     that was chosen before, in proportion to an upper bound of the weight of what can follow, and corrects for the
-    bound by rejection. What it learns of a bound it keeps, so no dead end is entered twice.
+    bound by rejection. What it learns of a bound it keeps, so no dead end is entered twice. Where pairs of classes
+    go together and all K hardly ever do, it chooses the K attributes first: which images of a class are left then
+    depends on nothing else, so that all classes that will do are known exactly.
 
     Three things the paper leaves open. Ties of scores are broken at random, not by the order of the data. A
     query that falls back to QC1 takes the lowest scores too, under QC3. Under SC1, where a support may hold
@@ -332,14 +335,24 @@ class _Tree:
         self.borne = np.ascontiguousarray(self.bears.T)
         self.known: dict[tuple[int, ...], dict[int, float]] = {}
         self.root = self._bounds((), self.all)
+        self.sets: _Sets | None = None
 
-    def draw(self, rng: np.random.Generator) -> tuple[int, ...]:
-        for _ in range(TRIES):
-            path = self._try(rng)
-            if path:
-                return path
-            if not self.root.any():
+    def draw(self, rng: np.random.Generator) -> np.ndarray | tuple[int, ...]:
+        for _ in range(PATIENCE if self.exclusive and self.ways <= _Sets.WAYS else TRIES):
+            if self.sets or not self.root.any():
                 break
+            if path := self._try(rng):
+                return path
+        else:
+            if self.exclusive and self.ways <= _Sets.WAYS:
+                self.sets = _Sets(self)
+        if self.sets:
+            for _ in range(TRIES):
+                if (found := self.sets.sample(rng)) is not None:
+                    return found
+                if not self.sets.root.any():
+                    self.root[:] = 0
+                    break
         raise InputError(self._failure())
 
     def _try(self, rng: np.random.Generator) -> tuple[int, ...] | None:
@@ -407,6 +420,108 @@ class _Tree:
             f"{condition}: {proven} task of {self.ways} ways, though pairs of classes go together; of "
             f"{_listed(self.data.names[able])} never {self.ways} at once (lower ways or shots)"
         )
+
+
+class _Sets:
+    """Draws what `_Tree` draws, attributes first: a set of K, then a class for each that will do beside the others.
+
+    A path is a tuple of attributes (columns of those that are used), ascending. ``nodes`` hold, of a path, upper bounds of
+    the weight of all tasks with it and each attribute that may come next: at first the product of the weights that
+    the classes left give each attribute of the path, times the elementary symmetric polynomial of later ones.
+    """
+
+    WAYS = 12  # at most: the classes of a set are counted over its 2^K subsets
+    KEPT = 2**22  # numbers in the nodes that are kept
+
+    def __init__(self, tree: _Tree):
+        data, self.ways, self.shots = tree.data, tree.ways, tree.shots
+        used = np.unique(tree.attribute)
+        weight = np.zeros((len(used), len(data.names)))
+        weight[np.searchsorted(used, tree.attribute), tree.of_class] = tree.weight
+        self.weight = weight
+        # of each attribute a bit an image, in words of 64 that belong to one class
+        padded = [np.pad(columns[used], ((0, 0), (0, -columns.shape[1] % 64))) for columns in data.columns]
+        self.bits = np.packbits(np.concatenate(padded, axis=1), axis=1).view(np.uint64)
+        self.starts = np.cumsum([0] + [p.shape[1] // 64 for p in padded[:-1]])
+        self.pair = np.full(weight.shape, -1)
+        self.pair[np.searchsorted(used, tree.attribute), tree.of_class] = tree.all
+        self.nodes: dict[tuple[int, ...], np.ndarray] = {}
+        self.root = self._node(())
+
+    def sample(self, rng: np.random.Generator) -> np.ndarray | None:
+        """K pairs of the tree; or none, when a bound was too high."""
+        path, bounds, promised = (), self.root, np.inf
+        while True:
+            upto = bounds.cumsum()
+            total = upto[-1]
+            if path and path[:-1] in self.nodes:
+                self.nodes[path[:-1]][path[-1]] = total
+            if total == 0 or (path and rng.random() * promised >= total):
+                return None
+            if len(path) == self.ways:
+                return self.pair[list(path), self._classes(self._left(path)[list(path)], rng)]
+            at = int(np.searchsorted(upto, rng.random() * total, side="right"))
+            promised = bounds[at]
+            path += (at,)
+            bounds = self._node(path)
+
+    def _node(self, path: tuple[int, ...]) -> np.ndarray:
+        """Bounds (A,) by the attribute that comes next; of a whole path its weight, alone."""
+        if path in self.nodes:
+            return self.nodes[path]
+        left, chosen = self._left(path), list(path)
+        if len(path) == self.ways:
+            bounds = self._matchings(left[chosen])[-1, -1:]
+        else:
+            weight = left.sum(axis=1)
+            after = weight.copy()
+            after[: path[-1] + 1 if path else 0] = 0
+            follow = np.ones(len(after))
+            for _ in range(self.ways - len(path) - 1):
+                follow = np.append((after * follow)[::-1].cumsum()[::-1][1:], 0.0)
+            bounds = weight[chosen].prod() * after * follow
+        if len(self.nodes) * len(self.bits) < self.KEPT:
+            self.nodes[path] = bounds
+        return bounds
+
+    def _left(self, path: tuple[int, ...]) -> np.ndarray:
+        """(A, C) weights of the classes that have S images with an attribute and none of (the others of) the path."""
+        chosen = list(path)
+        left = self.bits & ~np.bitwise_or.reduce(self.bits[chosen], axis=0, initial=0)
+        for i in chosen:
+            others = np.bitwise_or.reduce(self.bits[[j for j in chosen if j != i]], axis=0, initial=0)
+            left[i] = self.bits[i] & ~others
+        count = np.add.reduceat(np.bitwise_count(left), self.starts, axis=1, dtype=np.int64)
+        return np.where(count >= self.shots, self.weight, 0.0)
+
+    @staticmethod
+    def _matchings(weight: np.ndarray) -> np.ndarray:
+        """(C + 1, 2^K): weight of all ways to give each attribute of a subset one of the first c classes, none twice."""
+        ways, classes = weight.shape
+        subset = np.arange(2**ways)
+        without = subset ^ (1 << np.arange(ways))[:, None]  # (K, 2^K): the subset without one of its attributes
+        holds = without < subset
+        total = np.zeros((classes + 1, len(subset)))
+        total[0, 0] = 1
+        for c in range(classes):
+            total[c + 1] = total[c] + weight[:, c] @ np.where(holds, total[c][without], 0.0)
+        return total
+
+    @staticmethod
+    def _classes(weight: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A class for each attribute, all different, in proportion to the product of their weights (K, C)."""
+        total, found = _Sets._matchings(weight), np.full(len(weight), -1)
+        rest = total.shape[1] - 1
+        for c in range(weight.shape[1] - 1, -1, -1):
+            mine = [k for k in range(len(weight)) if rest >> k & 1]
+            share = np.append(weight[mine, c] * total[c][[rest ^ 1 << k for k in mine]], total[c][rest]).cumsum()
+            at = int(np.searchsorted(share, rng.random() * share[-1], side="right"))
+            if at < len(mine):
+                found[mine[at]] = c
+                rest ^= 1 << mine[at]
+            if not rest:
+                break
+        return found
 
 
 def _released(data: _Data, ways: int, shots: int, queries: int, rng: np.random.Generator) -> Iterator[_Choice]:

@@ -1,7 +1,7 @@
 """Biased tasks: what the paper asks of each, and that starting again from scratch gives the same distribution."""
 
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from math import prod
 
 import numpy as np
@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from fslcore import biased
 from fslcore.biased import gaps, sample_biased, sample_matched
 from fslcore.errors import InputError
 from fslcore.evaluate import Record
@@ -108,9 +109,10 @@ def test_a_task_has_what_its_construction_asks_for(case):
     assert fewer.digest == tasks[:5].digest and (of_fewer == attribute[:5]).all()
 
 
-@pytest.mark.parametrize("support", ["SC1", "SC2", "SC3"])
+@pytest.mark.parametrize("support, patience", [("SC1", 500), ("SC2", 500), ("SC3", 500), ("SC3", 0)])
 @pytest.mark.parametrize("seed, share", [(9, 0.3), (4, 0.4)])
-def test_choices_are_those_of_starting_again_from_scratch(support, seed, share):
+def test_choices_are_those_of_starting_again_from_scratch(monkeypatch, support, patience, seed, share):
+    monkeypatch.setattr(biased, "PATIENCE", patience)
     labels, has = world(seed, (14, 16, 22, 15), 5, share)
     shape = dict(ways=3, shots=2, queries=3)
     possible = choices(labels, has, **shape, support=support)
@@ -170,6 +172,36 @@ def test_what_is_rare_is_found():
     tasks, attribute = sample_biased(labels, has, tasks=20, shots=5, queries=10)
     assert (np.sort(attribute, axis=1) == np.arange(5)).all()
     assert (labels[tasks.support[:, ::5]] == attribute).all()
+
+
+def test_where_pairs_go_together_and_all_at_once_hardly_ever_attributes_come_first(monkeypatch):
+    # Of 60 images a class some 3 have one of 8 attributes and none of four others, where 6 are needed.
+    labels = np.arange(40).repeat(60)
+    has = np.random.default_rng(0).random((2400, 8)) < 0.39
+    shape = dict(tasks=100, shots=6, queries=15)
+    monkeypatch.setattr(biased, "TRIES", 500)
+    tasks, attribute = sample_biased(labels, has, **shape)
+    other = has[tasks.support[..., None], attribute[:, None]].sum(axis=-1)
+    assert (other == 1).all() and len(np.unique(attribute)) == 8
+    monkeypatch.setattr(biased._Sets, "WAYS", 4)
+    monkeypatch.setattr(biased, "TRIES", 2000)
+    with pytest.raises(InputError, match="in 2,000 tries no task of 5 ways"):  # what it took before
+        sample_biased(labels, has, **shape)
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 99))
+def test_weight_of_a_set_is_the_permanent_and_only_possible_classes_are_drawn(ways, classes, seed):
+    rng = np.random.default_rng(seed)
+    weight = rng.random((ways, classes)) * (rng.random((ways, classes)) < 0.7)
+    each = {
+        of: np.prod(weight[np.arange(ways), list(of)]) for of in permutations(range(classes), ways)
+    }
+    total = sum(each.values())
+    assert biased._Sets._matchings(weight)[-1, -1] == pytest.approx(total)
+    if total:
+        drawn = [tuple(biased._Sets._classes(weight, rng).tolist()) for _ in range(40)]
+        assert all(each[of] > 0 for of in drawn)
 
 
 @pytest.mark.parametrize("change, message", [

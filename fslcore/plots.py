@@ -779,7 +779,7 @@ def dial(panels: dict[str, pd.Series]) -> plt.Figure:
         for k, (learner, of) in enumerate(found.groupby(level="learner", sort=False)):
             bias = of.index.get_level_values("bias")
             ax.errorbar(bias, [r.mean for r in of], [r.half_width for r in of], marker=MARKERS[k], color=COLOURS[k],
-                        linestyle=("-", "--", ":")[k % 3], capsize=3, label=learner)
+                        linestyle=("-", "--", ":", "-.")[k % 4], capsize=3, label=learner)
         ax.set(title=title, xlabel="share of biased training images", ylim=(min(0, ax.get_ylim()[0]), None))
     axes[0, 0].set_ylabel("points")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
@@ -787,7 +787,7 @@ def dial(panels: dict[str, pd.Series]) -> plt.Figure:
 
 
 def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
-    """What a score says of each network against what is true of it, a panel a score; the number is the bias.
+    """What a score says of learners against what is true of them, a panel a score; the number is the bias.
 
     Parameters
     ----------

@@ -4,6 +4,9 @@ In coloured glyphs any image can be drawn again in another ink with all else unc
 makes of ink is measured by itself (`counterfactual`). The gap of `fslcore.biased` is then set against it, split
 into what is planted and what is mere difficulty (`split_gap`), and measured again with attributes of a
 captioner that errs at known rates (`noisy`).
+
+Networks that differ in nothing but the seed of their training are averaged, task by task: they are alike, and not
+evidence of their own on how a score orders learners.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from .datasets.coloured import COLOURS
 from .errors import InputError
 from .paths import DATA
 from .tasks import Tasks, sample_closed, streams
+from .training import RECIPES
 
 __all__ = [
     "SCORES", "attributes_of", "counterfactual", "error_rates", "in_each_ink", "inks_seen", "networks", "noise_curves",
@@ -35,7 +39,8 @@ __all__ = [
 ]
 
 FOLDER = DATA / "checkpoints" / "bias"
-LEARNERS = {"baseline++": "cosine", "protonet": "protonet", "r2d2": "r2d2"}  # as recipe, as learner
+LEARNERS = {name: RECIPES[name].learner for name in ("baseline", "baseline++", "protonet", "r2d2", "anil")}
+CELL = ["learner", "bias"]  # what networks have in common that differ in the seed of their training
 #: What one may order networks by, by column of `split_gap`.
 SCORES = {
     "gap": "gap, wAcc-R − wAcc-A", "clue": "its planted part", "relative": "gap / wAcc-R", "mean gap": "gap of mean accuracy",
@@ -62,7 +67,7 @@ def networks(biases: Iterable[float], seeds: Iterable[int] = (0,)) -> pd.DataFra
     Raises
     ------
     InputError
-        No such network: says which there are.
+        No such network: says which biases and seeds there are.
     """
     rows = []
     for recipe, learner in LEARNERS.items():
@@ -70,8 +75,11 @@ def networks(biases: Iterable[float], seeds: Iterable[int] = (0,)) -> pd.DataFra
             for seed in seeds:
                 path = FOLDER / f"{recipe}-{bias:g}-{seed}.safetensors"
                 if not path.is_file():
-                    there = ", ".join(sorted(p.stem for p in FOLDER.glob("*.safetensors")))
-                    raise InputError(f"no network {path.stem} (learner, bias, seed); there are {there}")
+                    _, there, kept = zip(*(p.stem.rsplit("-", 2) for p in FOLDER.glob("*.safetensors")))
+                    raise InputError(
+                        f"no network of bias {bias:g} and seed {seed}; biases {', '.join(sorted(set(there), key=float))} "
+                        f"and seeds {', '.join(sorted(set(kept), key=int))} are allowed"
+                    )
                 rows.append((report.LEARNERS[recipe], bias, seed, learner, f"conv4-{recipe}:{path}"))
     return pd.DataFrame(rows, columns=["learner", "bias", "seed", "name", "backbone"])
 
@@ -184,15 +192,16 @@ def counterfactual(
     Returns
     -------
     DataFrame
-        By learner, bias, seed and shots, in percent: the accuracies ``own``, ``none`` and ``other``, and ``reliance``,
-        own - other, each an `fslcore.stats.Interval` that speaks of these very images; ``tasks``, the latter task by task.
+        By learner, bias and shots, in percent: the accuracies ``own``, ``none`` and ``other``, and ``reliance``,
+        own - other, each an `fslcore.stats.Interval` that speaks of these very images and networks; ``tasks``, the latter
+        task by task; ``seeds``, its mean for each network.
     """
     drawn = in_each_ink(dataset)
     sampled = {
         s: sample_conflict(drawn[0].labels, len(drawn), tasks=tasks, ways=ways, shots=s, queries=queries, seed=seed)
         for s in shots
     }
-    rows = {}
+    found = {(*key, s): [] for key in _cells(chosen) for s in sampled}
     for network in chosen.itertuples():
         backbone = evaluate.load_backbone(network.backbone)
         banks = [backbones.features(images, backbone) for images in drawn]
@@ -200,16 +209,18 @@ def counterfactual(
         bank = Bank(torch.cat([b.data for b in banks]), np.concatenate([b.labels for b in banks]), digest)
         learner = learners.make(network.name, backbone)
         for s, kinds in sampled.items():
-            found = {
-                kind: 100 * evaluate.record(bank, None, learner, drawn_tasks)[0].accuracy()
-                for kind, drawn_tasks in kinds.items()
-            }
-            rows[network.learner, network.bias, network.seed, s] = {
-                **{kind: stats.closed_interval(accuracy, level) for kind, accuracy in found.items()},
-                "reliance": stats.paired_interval(found["own"], found["other"], level),
-                "tasks": found["own"] - found["other"],
-            }
-    return _by_network(rows)
+            found[network.learner, network.bias, s].append(
+                {kind: 100 * evaluate.record(bank, None, learner, of)[0].accuracy() for kind, of in kinds.items()}
+            )
+    rows = {}
+    for key, seeds in found.items():
+        mean = {kind: np.mean([of[kind] for of in seeds], axis=0) for kind in seeds[0]}
+        rows[key] = {
+            **{kind: stats.closed_interval(accuracy, level) for kind, accuracy in mean.items()},
+            "reliance": stats.paired_interval(mean["own"], mean["other"], level), "tasks": mean["own"] - mean["other"],
+            "seeds": [float(np.mean(of["own"] - of["other"])) for of in seeds],
+        }
+    return _by_cell(rows)
 
 
 def attributes_of(dataset: str, columns: Iterable[str] = ("ink",)) -> Attributes:
@@ -242,9 +253,9 @@ def split_gap(
     Returns
     -------
     DataFrame
-        By learner, bias, seed and shots, in percent: ``wAcc-R``, ``wAcc-S``, ``wAcc-A``; ``gap``, ``difficulty``, ``clue``
+        By learner, bias and shots, in percent: ``wAcc-R``, ``wAcc-S``, ``wAcc-A``; ``gap``, ``difficulty``, ``clue``
         and ``mean gap``, that of mean accuracy, paired task by task; each an `fslcore.stats.Interval`. A number, ``relative``:
-        gap / wAcc-R. And ``tasks``, the gap task by task.
+        gap / wAcc-R. And ``tasks``, the gap task by task, and ``seeds``, its mean for each network.
     """
     images = _drawn(dataset)
     sampled = {}
@@ -254,23 +265,29 @@ def split_gap(
             "R": sample_matched(images.labels, biased, seed=seed), "S": random_supports(images.labels, biased, seed=seed),
             "A": biased,
         }
-    rows = {}
+    worst = {(*key, s): [] for key in _cells(chosen) for s in sampled}
+    means = {key: [] for key in worst}
     for network in chosen.itertuples():
         backbone = evaluate.load_backbone(network.backbone)
         learner = learners.make(network.name, backbone)
         for s, kinds in sampled.items():
             records = {kind: evaluate.record(images, backbone, learner, part)[0] for kind, part in kinds.items()}
-            worst = {kind: 100 * record.worst_class() for kind, record in records.items()}
-            mean = {kind: 100 * record.accuracy() for kind, record in records.items()}
-            row = {f"wAcc-{kind}": stats.closed_interval(values, level) for kind, values in worst.items()}
-            row["gap"] = stats.paired_interval(worst["R"], worst["A"], level)
-            row["difficulty"] = stats.paired_interval(worst["R"], worst["S"], level)
-            row["clue"] = stats.paired_interval(worst["S"], worst["A"], level)
-            row["mean gap"] = stats.paired_interval(mean["R"], mean["A"], level)
-            row["relative"] = row["gap"].mean / row["wAcc-R"].mean
-            row["tasks"] = worst["R"] - worst["A"]
-            rows[network.learner, network.bias, network.seed, s] = row
-    return _by_network(rows)
+            key = network.learner, network.bias, s
+            worst[key].append({kind: 100 * record.worst_class() for kind, record in records.items()})
+            means[key].append({kind: 100 * record.accuracy() for kind, record in records.items()})
+    rows = {}
+    for key, seeds in worst.items():
+        of, mean = ({kind: np.mean([t[kind] for t in table], axis=0) for kind in "RSA"} for table in (seeds, means[key]))
+        row = {f"wAcc-{kind}": stats.closed_interval(values, level) for kind, values in of.items()}
+        row["gap"] = stats.paired_interval(of["R"], of["A"], level)
+        row["difficulty"] = stats.paired_interval(of["R"], of["S"], level)
+        row["clue"] = stats.paired_interval(of["S"], of["A"], level)
+        row["mean gap"] = stats.paired_interval(mean["R"], mean["A"], level)
+        row["relative"] = row["gap"].mean / row["wAcc-R"].mean
+        row["tasks"] = of["R"] - of["A"]
+        row["seeds"] = [float(np.mean(t["R"] - t["A"])) for t in seeds]
+        rows[key] = row
+    return _by_cell(rows)
 
 
 def steps(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -279,44 +296,44 @@ def steps(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        As `split_gap` or `counterfactual` give it: all networks on the same tasks.
+        As `split_gap` or `counterfactual` give it: all on the same tasks.
     level : float
         Nominal coverage.
 
     Returns
     -------
     DataFrame
-        By learner, seed and shots, a column a step: paired intervals.
+        By learner and shots, a column a step: paired intervals.
     """
     rows = {}
-    for (learner, seed, shots), of in table.groupby(["learner", "seed", "shots"], sort=False):
+    for key, of in table.groupby(["learner", "shots"], sort=False):
         values = of.sort_index(level="bias")["tasks"]
         biases = values.index.get_level_values("bias")
         for a, b in zip(range(len(values)), range(1, len(values))):
             step = f"{biases[a]:g} to {biases[b]:g}"
-            rows.setdefault((learner, seed, shots), {})[step] = stats.paired_interval(values.iloc[b], values.iloc[a], level)
+            rows.setdefault(key, {})[step] = stats.paired_interval(values.iloc[b], values.iloc[a], level)
     found = pd.DataFrame.from_dict(rows, orient="index")
-    found.index = pd.MultiIndex.from_tuples(found.index, names=["learner", "seed", "shots"])
+    found.index = pd.MultiIndex.from_tuples(found.index, names=["learner", "shots"])
     return found
 
 
 def orderings(truth: pd.Series, gaps: pd.DataFrame, *, level: float = 0.95, seed: int = 0) -> pd.DataFrame:
-    """How well each of `SCORES` orders networks by what they truly rely on: Spearman's rank correlations.
+    """How well each of `SCORES` orders what they truly rely on: Spearman's rank correlations.
 
     Parameters
     ----------
     truth : Series
-        The reliance of each network, in percent.
+        The reliance, in percent, by learner and bias.
     gaps : DataFrame
-        As `split_gap` gives them, of the same networks.
+        As `split_gap` gives them, with the same index.
     level : float
-        Nominal coverage of the interval, which resamples networks.
+        Nominal coverage of the interval, which resamples the rows.
     seed : int
 
     Returns
     -------
     DataFrame
-        By score ``rank correlation`` over all networks with its interval ``low`` and ``high``, and ``p``, of a
+        By score ``rank correlation`` over all rows with its interval ``low`` and ``high``, and ``p``, of a
         permutation test that there is none; and the same correlation ``within`` each learner, averaged.
     """
     rows = {}
@@ -325,16 +342,17 @@ def orderings(truth: pd.Series, gaps: pd.DataFrame, *, level: float = 0.95, seed
         both = pd.DataFrame({"truth": truth, "score": found}).dropna()
         pair = both["truth"].to_numpy(), both["score"].to_numpy()
         boot = scipy_stats.bootstrap(
-            pair, _spearman, paired=True, vectorized=False, method="percentile", confidence_level=level,
-            n_resamples=1000, rng=np.random.default_rng(seed),
+            pair, lambda a, b, axis: np.nan_to_num(_spearman(a, b)),  # of one row, again and again, nothing is ordered
+            paired=True, vectorized=True, method="percentile", confidence_level=level,
+            n_resamples=9999, rng=np.random.default_rng(seed),
         )
         p = scipy_stats.permutation_test(
-            pair, _spearman, permutation_type="pairings", vectorized=False, n_resamples=1000,
+            pair, _spearman, permutation_type="pairings", vectorized=True, n_resamples=9999,
             rng=np.random.default_rng(seed),
         ).pvalue
         within = [_spearman(of["truth"], of["score"]) for _, of in both.groupby("learner")]
         rows[name] = {
-            "rank correlation": _spearman(*pair), "low": boot.confidence_interval.low,
+            "rank correlation": float(_spearman(*pair)), "low": boot.confidence_interval.low,
             "high": boot.confidence_interval.high, "p": p, "within": np.mean(within),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ordered by")
@@ -405,7 +423,7 @@ def noise_curves(
     chosen, dataset
         As for `split_gap`; so are ``sizes``.
     truth : Series
-        The reliance of each network, as the index of `split_gap` has them.
+        The reliance, by the index of `split_gap`.
     rates : floats
         At which inks are dropped, or invented, or both.
 
@@ -413,7 +431,7 @@ def noise_curves(
     -------
     DataFrame
         A row a captioner, the last one `fslcore.pixels`, whose rates are measured: ``captioner`` (drop, invent,
-        both or pixels), ``drop``, ``invent``; means over the networks of ``gap``, ``clue`` and ``mean gap`` in points; and Spearman's rank
+        both or pixels), ``drop``, ``invent``; means over learners and biases of ``gap``, ``clue`` and ``mean gap`` in points; and Spearman's rank
         correlation with the truth, ``by gap`` and ``by relative gap``.
     """
     true, seen = attributes_of(dataset), inks_seen(dataset)
@@ -427,22 +445,22 @@ def noise_curves(
         rows.append({
             "captioner": captioner, "drop": drop, "invent": invent,
             **means[["gap", "clue", "mean gap"]].mean(),
-            "by gap": _spearman(truth[means.index], means["gap"]),
-            "by relative gap": _spearman(truth[means.index], means["relative"]),
+            "by gap": float(_spearman(truth[means.index], means["gap"])),
+            "by relative gap": float(_spearman(truth[means.index], means["relative"])),
         })
     return pd.DataFrame(rows)
 
 
-@lru_cache(maxsize=32)
-def _drawn(dataset: str) -> Images:
-    """The data set, drawn once for all networks."""
-    images = datasets.load(dataset)
-    return replace(images, images=images.images[:])
+_drawn = lru_cache(maxsize=32)(datasets.load)  # drawn once for all networks
 
 
-def _by_network(rows: dict) -> pd.DataFrame:
+def _cells(chosen: pd.DataFrame) -> list[tuple]:
+    return list(chosen[CELL].drop_duplicates().itertuples(index=False, name=None))
+
+
+def _by_cell(rows: dict) -> pd.DataFrame:
     table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(table.index, names=["learner", "bias", "seed", "shots"])
+    table.index = pd.MultiIndex.from_tuples(table.index, names=[*CELL, "shots"])
     return table
 
 
@@ -450,5 +468,8 @@ def _mean(value: float | stats.Interval) -> float:
     return value.mean if isinstance(value, stats.Interval) else value
 
 
-def _spearman(a, b) -> float:
-    return float(stats.rank_correlation(np.array(a)[None], np.array(b)[None])[0])
+def _spearman(a, b, axis: int = -1) -> np.ndarray:
+    """Over the last axis, as SciPy's resampling wants it."""
+    a, b = np.broadcast_arrays(a, b)
+    found = stats.rank_correlation(a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1]))
+    return found.reshape(a.shape[:-1])

@@ -141,6 +141,21 @@ def test_gap_of_known_learners_and_its_two_parts(seen):
     assert steps.iloc[0, 1].mean == pytest.approx(only.gap - some.gap)
 
 
+def test_seeds_are_averaged_task_by_task(seen):
+    dataset = "coloured/hebrew?per_class=60"
+    both = seen[seen["bias"] > 0].assign(bias=0.5, seed=[0, 1])
+    alone = seen[seen["bias"] > 0].assign(bias=[0.5, 1.0])
+    has = reliance.attributes_of(dataset).has
+    for measured in (
+        lambda chosen: reliance.split_gap(chosen, dataset, has, shots=[5], tasks=40),
+        lambda chosen: reliance.counterfactual(chosen, "coloured/hebrew?per_class=10", shots=[5], tasks=40),
+    ):
+        one, two = measured(both), measured(alone)
+        assert one.index.tolist() == [("known", 0.5, 5)]
+        assert one["seeds"].item() == pytest.approx([np.mean(tasks) for tasks in two["tasks"]])
+        assert one["tasks"].item() == pytest.approx(np.mean(two["tasks"].tolist(), axis=0))
+
+
 def test_orderings_are_the_rank_correlations_and_signs_point_the_same_way():
     index = pd.MultiIndex.from_product([list("ab"), [0.0, 0.5, 1.0]], names=["learner", "bias"])
     truth = pd.Series([0, 40, 80, 10, 50, 90.0], index)
@@ -148,12 +163,14 @@ def test_orderings_are_the_rank_correlations_and_signs_point_the_same_way():
     found = reliance.orderings(truth, gaps)
     assert (found["rank correlation"].drop(reliance.SCORES["gap"]) == 1).all()
     assert found.loc[reliance.SCORES["gap"], ["rank correlation", "within"]].tolist() == [-1, -1]
-    assert (found["p"] < 0.02).all()
+    assert (found["p"] < 0.02).all() and found.notna().all(axis=None)
 
 
 def test_unknown_networks_are_named():
-    with pytest.raises(InputError, match=r"no network baseline\+\+-0.3-0 .*protonet-1-0"):
+    with pytest.raises(InputError, match="no network of bias 0.3 and seed 0; biases 0, 0.5, 1 and seeds 0, 1 are allowed"):
         reliance.networks([0.3])
+    with pytest.raises(InputError, match="no network of bias 1 and seed 7"):
+        reliance.networks([1], [7])
 
 
 # ------------------------------------------------------------ what the chapter says
@@ -173,7 +190,7 @@ def found(tmp_path_factory):
         chosen, dataset = reliance.networks([0.0, 0.5, 1.0]), "coloured/hebrew?per_class=60"
         truth = reliance.counterfactual(chosen, "coloured/hebrew?per_class=8", shots=[5], tasks=300, queries=3)
         gaps = reliance.split_gap(chosen, dataset, reliance.attributes_of(dataset).has, shots=[5], tasks=400)
-        return truth.droplevel(["seed", "shots"]), gaps.droplevel(["seed", "shots"])
+        return truth.droplevel("shots"), gaps.droplevel("shots")
 
 
 def test_reliance_and_gap_rise_with_the_bias_of_each_learner(found):
@@ -186,11 +203,11 @@ def test_reliance_and_gap_rise_with_the_bias_of_each_learner(found):
 
 def test_the_gap_fails_across_learners_and_the_relative_gap_does_not(found):
     truth, gaps = (table.xs(1.0, level="bias") for table in found)
-    # All three lean on ink about alike; their gaps differ by a factor, since so does what they had to lose.
+    # All lean on ink about alike; their gaps differ by a factor and the wrong way round, as what they had to lose does.
     reliant, gap = truth["reliance"].map(mean), gaps["gap"].map(mean)
-    assert reliant.max() / reliant.min() < 1.2
-    assert gap.max() / gap.min() > 1.8 and gap.idxmin() == reliant.idxmax() == "ProtoNet"
-    assert gaps["relative"].min() > 0.9
+    assert reliant.max() / reliant.min() < 1.35
+    assert gap.max() / gap.min() > 1.8 and gap.corr(reliant, "spearman") < -0.5
+    assert gaps["relative"].min() > 0.8 and gaps["relative"].corr(reliant, "spearman") > 0.5
 
 
 def test_the_gap_need_not_grow_while_reliance_doubles(found):

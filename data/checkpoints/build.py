@@ -30,8 +30,10 @@ ONE_SHOT = {
 DATASETS = ("coloured", "clipart")
 TASKS, IMAGE_TASKS = 600, 60  # closed tasks on novel classes; those of learners that read images
 BIASES = (0, 0.5, 1)  # of the short trainings for the chapter known-truth
+SEEDS = (0, 1)
 SHORT = {
-    "baseline++": {"epochs": 5}, "protonet": {"epochs": 6, "steps": 200}, "r2d2": {"epochs": 6, "steps": 200},
+    "baseline": {"epochs": 5}, "baseline++": {"epochs": 5}, "protonet": {"epochs": 6, "steps": 200},
+    "r2d2": {"epochs": 6, "steps": 200}, "anil": {"epochs": 6, "steps": 200},
 }
 
 
@@ -80,10 +82,11 @@ def main() -> None:
 
 def train_biased() -> None:
     """Short trainings with ink tied to class by a known share: ``bias/LEARNER-BIAS-SEED.safetensors``."""
-    for (name, short), bias in product(SHORT.items(), BIASES):
-        path = HERE / "bias" / f"{name}-{bias:g}-0.safetensors"
+    for seed, (name, short), bias in product(SEEDS, SHORT.items(), BIASES):
+        path = HERE / "bias" / f"{name}-{bias:g}-{seed}.safetensors"
+        dataset = "coloured" + f"?bias={bias:g}" * (bias > 0)
         if not path.is_file():
-            training.train(name, path, network="conv4-32", dataset="coloured" + f"?bias={bias:g}" * (bias > 0), **short)
+            training.train(name, path, seed=seed, network="conv4-32", dataset=dataset, **short)
 
 
 if __name__ == "__main__":

@@ -338,20 +338,19 @@ class _Tree:
         self.sets: _Sets | None = None
 
     def draw(self, rng: np.random.Generator) -> np.ndarray | tuple[int, ...]:
-        for _ in range(PATIENCE if self.exclusive and self.ways <= _Sets.WAYS else TRIES):
-            if self.sets or not self.root.any():
-                break
+        alone = not self.exclusive or self.ways > _Sets.WAYS  # no sets: not needed, or too many
+        for _ in range(0 if self.sets else TRIES if alone else PATIENCE):
             if path := self._try(rng):
                 return path
-        else:
-            if self.exclusive and self.ways <= _Sets.WAYS:
-                self.sets = _Sets(self)
-        if self.sets:
+            if not self.root.any():
+                raise InputError(self._failure())
+        if not alone:
+            self.sets = self.sets or _Sets(self)
             for _ in range(TRIES):
                 if (found := self.sets.sample(rng)) is not None:
                     return found
                 if not self.sets.root.any():
-                    self.root[:] = 0
+                    self.root[:] = 0  # proven
                     break
         raise InputError(self._failure())
 
@@ -439,7 +438,7 @@ class _Sets:
         weight = np.zeros((len(used), len(data.names)))
         weight[np.searchsorted(used, tree.attribute), tree.of_class] = tree.weight
         self.weight = weight
-        # of each attribute a bit an image, in words of 64 that belong to one class
+        # Of each attribute a bit an image, in words of 64 that belong to one class.
         padded = [np.pad(columns[used], ((0, 0), (0, -columns.shape[1] % 64))) for columns in data.columns]
         self.bits = np.packbits(np.concatenate(padded, axis=1), axis=1).view(np.uint64)
         self.starts = np.cumsum([0] + [p.shape[1] // 64 for p in padded[:-1]])

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -70,9 +70,11 @@ def score(image, candidates, has, attributes):
     return sum(Fraction(int(has[list(candidates), a].sum()), len(candidates)) for a in free)
 
 
-@settings(max_examples=150)
-@given(cases())
-def test_a_task_has_what_its_construction_asks_for(case):
+@pytest.mark.parametrize("patience", [0, 500])  # by attributes, where support is SC3, and by classes
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(case=cases())
+def test_a_task_has_what_its_construction_asks_for(monkeypatch, patience, case):
+    monkeypatch.setattr(biased, "PATIENCE", patience)
     labels, has, shape, how = case
     possible = choices(labels, has, **shape, support=how["support"])
     if not possible:

@@ -28,7 +28,7 @@ from tqdm import tqdm
 from .bank import Bank
 from .datasets import Images
 from .errors import InputError
-from .networks import NETWORKS, Network, import_torchvision, with_fast_convolutions
+from .networks import NETWORKS, Network, folded, import_torchvision, with_fast_convolutions
 from .paths import CACHE, DATA, replace_file
 
 __all__ = ["Backbone", "available", "device", "feature_key", "features", "load", "shipped", "speed"]
@@ -322,7 +322,7 @@ def _read_state(path: Path) -> tuple[dict, dict]:
 
 def feature_key(images: Images, backbone: Backbone) -> str:
     """SHA-256 of all that decides the features of these images."""
-    return hashlib.sha256(f"{images.digest} {backbone.digest}".encode()).hexdigest()
+    return hashlib.sha256(f"{images.digest} {backbone.digest} folded".encode()).hexdigest()
 
 
 def features(images: Images, backbone: Backbone, *, progress: bool = False) -> Bank:
@@ -355,12 +355,12 @@ def features(images: Images, backbone: Backbone, *, progress: bool = False) -> B
 def compute(images: Images, backbone: Backbone, progress: bool = False) -> torch.Tensor:
     """(N, D) 16-bit features of all images, computed."""
     where = device()
-    network = backbone.network.to(where, memory_format=torch.channels_last)
-    out = []
+    out, network = [], None
     bar = tqdm(total=len(images), desc=f"{backbone.name} on {images.name}", unit="image", disable=not progress)
     for at in range(0, len(images), BATCH):
-        x = torch.from_numpy(np.ascontiguousarray(images.images[at : at + BATCH])).to(where)
-        out.append(network(backbone.preprocess(x)).half().cpu())
+        x = backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[at : at + BATCH])).to(where))
+        network = network or _for_features(backbone, x)
+        out.append(network(x).half().cpu())
         bar.update(len(x))
     bar.close()
     return torch.cat(out)
@@ -375,10 +375,16 @@ def speed(backbone: Backbone, images: np.ndarray) -> float:
     images : (N, H, W, C) uint8
     """
     where = device()
-    network = backbone.network.to(where, memory_format=torch.channels_last)
     batches = torch.from_numpy(images).to(where).split(BATCH)
-    network(backbone.preprocess(batches[0]))
+    first = backbone.preprocess(batches[0])
+    network = _for_features(backbone, first)
+    network(first)
     start = time.perf_counter()
     for batch in batches:
         network(backbone.preprocess(batch)).sum().item()  # .item() waits for a GPU
     return len(images) / (time.perf_counter() - start)
+
+
+def _for_features(backbone: Backbone, images: torch.Tensor) -> nn.Module:
+    """The network as it is fastest where the images are; a few of these are tried."""
+    return folded(backbone.network.to(images.device, memory_format=torch.channels_last), images[:8])

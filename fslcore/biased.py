@@ -383,10 +383,7 @@ class _Tree:
         """For each pair that may come next, its weight times the bound of what can follow it."""
         of_class = self.of_class[left]
         classes = np.bincount(of_class, self.weight[left], len(self.data.names))
-        follow = np.ones(len(classes))
-        for _ in range(self.ways - len(path) - 1):
-            follow = np.append((classes * follow)[::-1].cumsum()[::-1][1:], 0.0)  # of later classes only
-        bounds = self.weight[left] * follow[of_class]
+        bounds = self.weight[left] * _of_later(classes, self.ways - len(path) - 1)[of_class]
         for pair, total in self.known.get(path, {}).items():
             bounds[np.searchsorted(left, pair)] = self.weight[pair] * total
         return bounds
@@ -434,16 +431,13 @@ class _Sets:
 
     def __init__(self, tree: _Tree):
         data, self.ways, self.shots = tree.data, tree.ways, tree.shots
-        used = np.unique(tree.attribute)
-        weight = np.zeros((len(used), len(data.names)))
-        weight[np.searchsorted(used, tree.attribute), tree.of_class] = tree.weight
-        self.weight = weight
+        used, place = np.unique(tree.attribute), (tree.column, tree.of_class)
+        self.weight, self.pair = np.zeros((len(used), len(data.names))), np.full((len(used), len(data.names)), -1)
+        self.weight[place], self.pair[place] = tree.weight, tree.all
         # Of each attribute a bit an image, in words of 64 that belong to one class.
         padded = [np.pad(columns[used], ((0, 0), (0, -columns.shape[1] % 64))) for columns in data.columns]
         self.bits = np.packbits(np.concatenate(padded, axis=1), axis=1).view(np.uint64)
         self.starts = np.cumsum([0] + [p.shape[1] // 64 for p in padded[:-1]])
-        self.pair = np.full(weight.shape, -1)
-        self.pair[np.searchsorted(used, tree.attribute), tree.of_class] = tree.all
         self.nodes: dict[tuple[int, ...], np.ndarray] = {}
         self.root = self._node(())
 
@@ -475,10 +469,7 @@ class _Sets:
             weight = left.sum(axis=1)
             after = weight.copy()
             after[: path[-1] + 1 if path else 0] = 0
-            follow = np.ones(len(after))
-            for _ in range(self.ways - len(path) - 1):
-                follow = np.append((after * follow)[::-1].cumsum()[::-1][1:], 0.0)
-            bounds = weight[chosen].prod() * after * follow
+            bounds = weight[chosen].prod() * after * _of_later(after, self.ways - len(path) - 1)
         if len(self.nodes) * len(self.bits) < self.KEPT:
             self.nodes[path] = bounds
         return bounds
@@ -521,6 +512,14 @@ class _Sets:
             if not rest:
                 break
         return found
+
+
+def _of_later(weight: np.ndarray, number: int) -> np.ndarray:
+    """For each weight the elementary symmetric polynomial, of degree ``number``, of those after it."""
+    follow = np.ones(len(weight))
+    for _ in range(number):
+        follow = np.append((weight * follow)[::-1].cumsum()[::-1][1:], 0.0)
+    return follow
 
 
 def _released(data: _Data, ways: int, shots: int, queries: int, rng: np.random.Generator) -> Iterator[_Choice]:

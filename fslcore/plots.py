@@ -27,6 +27,7 @@ __all__ = [
 CAP = 2000  # open tasks at which the released OOPS sampler stops
 COLOURS = sns.color_palette("colorblind")
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h", "d"]
+LINES = ["-", "--", ":", "-."]
 
 
 def style() -> None:
@@ -344,7 +345,7 @@ def variance_curve(measured: pd.DataFrame, models: dict[str, np.ndarray]) -> plt
     figure, ax = plt.subplots(figsize=(5.4, 4.2))
     q = measured["queries"]
     for i, (name, variance) in enumerate(models.items()):
-        ax.plot(q, 1e4 * variance, color=COLOURS[i + 1], linestyle=["-", "--", ":"][i], linewidth=2, label=name)
+        ax.plot(q, 1e4 * variance, color=COLOURS[i + 1], linestyle=LINES[i], linewidth=2, label=name)
     ax.errorbar(q, 1e4 * measured["variance"], 2e4 * measured["error"], fmt="o", markersize=4, color=COLOURS[0],
                 label="measured ± 2 standard errors")
     _log_queries(ax)
@@ -576,7 +577,7 @@ def shot_panels(curves: pd.DataFrame) -> plt.Figure:
     for (dataset, panel, k, rule), part in curves.groupby(["dataset", "panel", "ways", "rule"], sort=False):
         i = rules.index(rule)
         if several:
-            look = dict(color=COLOURS[ways.index(k)], marker=["o", "x", "+"][i], linestyle=["-", "--", ":"][i])
+            look = dict(color=COLOURS[ways.index(k)], marker=["o", "x", "+"][i], linestyle=LINES[i])
         else:
             look = _LOOK.get(rule, dict(color="black", marker="o", linestyle="-"))
         name = f"{k} ways, {rule}" if several else rule
@@ -779,7 +780,7 @@ def dial(panels: dict[str, pd.Series]) -> plt.Figure:
         for k, (learner, of) in enumerate(found.groupby(level="learner", sort=False)):
             bias = of.index.get_level_values("bias")
             ax.errorbar(bias, [r.mean for r in of], [r.half_width for r in of], marker=MARKERS[k], color=COLOURS[k],
-                        linestyle=("-", "--", ":", "-.")[k % 4], capsize=3, label=learner)
+                        linestyle=LINES[k % len(LINES)], capsize=3, label=learner)
         ax.set(title=title, xlabel="share of biased training images", ylim=(min(0, ax.get_ylim()[0]), None))
     axes[0, 0].set_ylabel("points")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
@@ -801,7 +802,7 @@ def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
         for k, (learner, of) in enumerate(truth.groupby(level="learner", sort=False)):
             size = 25 + 75 * of.index.get_level_values("bias").to_numpy(float)
             ax.scatter(of, score[of.index], size, marker=MARKERS[k], color=COLOURS[k], alpha=0.85, label=learner)
-            ax.plot(of, score[of.index], color=COLOURS[k], linestyle=("-", "--", ":", "-.")[k % 4], linewidth=1)
+            ax.plot(of, score[of.index], color=COLOURS[k], linestyle=LINES[k % len(LINES)], linewidth=1)
         ax.set(xlabel="true reliance on ink (points)", ylabel=name)
         ax.margins(0.15)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)

@@ -265,27 +265,27 @@ def split_gap(
             "R": sample_matched(images.labels, biased, seed=seed), "S": random_supports(images.labels, biased, seed=seed),
             "A": biased,
         }
-    worst = {(*key, s): [] for key in _cells(chosen) for s in sampled}
-    means = {key: [] for key in worst}
+    found = {(*key, s): [] for key in _cells(chosen) for s in sampled}
     for network in chosen.itertuples():
         backbone = evaluate.load_backbone(network.backbone)
         learner = learners.make(network.name, backbone)
         for s, kinds in sampled.items():
-            records = {kind: evaluate.record(images, backbone, learner, part)[0] for kind, part in kinds.items()}
-            key = network.learner, network.bias, s
-            worst[key].append({kind: 100 * record.worst_class() for kind, record in records.items()})
-            means[key].append({kind: 100 * record.accuracy() for kind, record in records.items()})
+            found[network.learner, network.bias, s].append(
+                {kind: evaluate.record(images, backbone, learner, part)[0] for kind, part in kinds.items()}
+            )
     rows = {}
-    for key, seeds in worst.items():
-        of, mean = ({kind: np.mean([t[kind] for t in table], axis=0) for kind in "RSA"} for table in (seeds, means[key]))
-        row = {f"wAcc-{kind}": stats.closed_interval(values, level) for kind, values in of.items()}
-        row["gap"] = stats.paired_interval(of["R"], of["A"], level)
-        row["difficulty"] = stats.paired_interval(of["R"], of["S"], level)
-        row["clue"] = stats.paired_interval(of["S"], of["A"], level)
+    for key, seeds in found.items():
+        each = {kind: [100 * of[kind].worst_class() for of in seeds] for kind in "RSA"}
+        worst = {kind: np.mean(values, axis=0) for kind, values in each.items()}
+        mean = {kind: np.mean([100 * of[kind].accuracy() for of in seeds], axis=0) for kind in "RA"}
+        row = {f"wAcc-{kind}": stats.closed_interval(values, level) for kind, values in worst.items()}
+        row["gap"] = stats.paired_interval(worst["R"], worst["A"], level)
+        row["difficulty"] = stats.paired_interval(worst["R"], worst["S"], level)
+        row["clue"] = stats.paired_interval(worst["S"], worst["A"], level)
         row["mean gap"] = stats.paired_interval(mean["R"], mean["A"], level)
         row["relative"] = row["gap"].mean / row["wAcc-R"].mean
-        row["tasks"] = of["R"] - of["A"]
-        row["seeds"] = [float(np.mean(t["R"] - t["A"])) for t in seeds]
+        row["tasks"] = worst["R"] - worst["A"]
+        row["seeds"] = [float(np.mean(r - a)) for r, a in zip(each["R"], each["A"])]
         rows[key] = row
     return _by_cell(rows)
 

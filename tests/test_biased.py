@@ -71,7 +71,7 @@ def score(image, candidates, has, attributes):
 
 
 @pytest.mark.parametrize("patience", [0, 500])  # by attributes, where support is SC3, and by classes
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=cases())
 def test_a_task_has_what_its_construction_asks_for(monkeypatch, patience, case):
     monkeypatch.setattr(biased, "PATIENCE", patience)

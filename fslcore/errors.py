@@ -1,5 +1,158 @@
-"""The one exception for input that the user can mend."""
+"""The one exception for input that the user can mend, and the checks that raise it.
+
+Every message is one line: the name, the value, and what is allowed. Each check returns the value it was
+given, as the type it stands for, so that ``tasks = whole("tasks", tasks, least=2)`` reads as one step.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+import operator
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = ["InputError", "choice", "flag", "floats", "like", "number", "shown", "whole"]
 
 
 class InputError(ValueError):
     """Bad input: the message is one line that names the value and what is allowed."""
+
+
+def whole(name: str, value: object, least: int | None = None, most: int | None = None) -> int:
+    """A whole number from ``least`` to ``most``; not a truth value, and not 5.0.
+
+    Raises
+    ------
+    InputError
+        Another type, or outside the range.
+    """
+    try:
+        found = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
+    except TypeError:
+        found = None
+    if found is None or (least is not None and found < least) or (most is not None and found > most):
+        raise InputError(f"{name} = {shown(value)}; a whole number{_range(least, most)} is allowed")
+    return found
+
+
+def number(
+    name: str, value: object, *, least: float | None = None, most: float | None = None, above: float | None = None,
+    below: float | None = None, infinite: bool = False,
+) -> float:
+    """A real number, with bounds that are allowed themselves (least, most) or not (above, below); never NaN.
+
+    Parameters
+    ----------
+    infinite : bool
+        Whether ±infinity is allowed too.
+
+    Raises
+    ------
+    InputError
+        Another type, NaN, infinity unless allowed, or outside the range.
+    """
+    real = isinstance(value, (numbers.Real, np.floating, np.integer)) and not isinstance(value, (bool, np.bool_))
+    if not real and isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iuf":
+        real = True
+    found = float(value) if real else math.nan
+    fits = (
+        not math.isnan(found) and (infinite or math.isfinite(found))
+        and (least is None or found >= least) and (most is None or found <= most)
+        and (above is None or found > above) and (below is None or found < below)
+    )
+    if not fits:
+        if above is not None and below is not None:
+            bounds = f" between {above:g} and {below:g}"
+        elif above is not None:
+            bounds = f" over {above:g}" + (f" and up to {most:g}" if most is not None else "")
+        elif below is not None:
+            bounds = (f" of at least {least:g} and" if least is not None else "") + f" below {below:g}"
+        else:
+            bounds = _range(least, most)
+        finite = "" if infinite or bounds else " that is finite"
+        raise InputError(f"{name} = {shown(value)}; a number{bounds}{finite} is allowed")
+    return found
+
+
+def flag(name: str, value: object) -> bool:
+    """True or False.
+
+    Raises
+    ------
+    InputError
+        Anything else.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} = {shown(value)}; True or False is allowed")
+    return bool(value)
+
+
+def choice(name: str, value: object, allowed: Iterable[str]) -> str:
+    """One of the allowed names.
+
+    Raises
+    ------
+    InputError
+        Another; says which are allowed, and which is near.
+    """
+    known = list(allowed)
+    if not isinstance(value, str) or value not in known:
+        many = "is" if len(known) == 1 else "are"
+        raise InputError(f"{name} = {shown(value)}; {', '.join(known)} {many} allowed{like(value, known)}")
+    return value
+
+
+def like(name: object, known: Iterable[str]) -> str:
+    """`` (did you mean …?)`` where a known name is near, else nothing."""
+    close = difflib.get_close_matches(name, list(known), 1) if isinstance(name, str) else []
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def floats(name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool = True) -> np.ndarray:
+    """An array of real numbers, as 64-bit floats.
+
+    Parameters
+    ----------
+    ndim : int or None
+        Its dimensions; None for any.
+    finite : bool
+        Whether NaN and infinity are refused.
+
+    Raises
+    ------
+    InputError
+        Not an array of real numbers (ragged, text, complex, objects), values that are masked out, another
+        number of dimensions, NaN or infinity.
+    """
+    if np.ma.is_masked(values):
+        raise InputError(f"{name}: {int(np.ma.getmaskarray(values).sum())} values are masked; leave them out first")
+    try:
+        found = np.asarray(values)
+        if found.dtype == object:  # of numbers, as pandas gives them, or of anything
+            found = found.astype(float)
+    except (ValueError, TypeError):
+        raise InputError(f"{name} = {shown(values)}; an array of numbers is allowed") from None
+    if found.dtype.kind not in "biuf":
+        raise InputError(f"{name} holds {found.dtype}; numbers are allowed")
+    if ndim is not None and found.ndim != ndim:
+        raise InputError(f"{name} has shape {found.shape}; {ndim} dimension{'s are' if ndim != 1 else ' is'} needed")
+    found = found.astype(float)
+    if finite and not np.isfinite(found).all():
+        raise InputError(f"{name}: {int((~np.isfinite(found)).sum())} values are NaN or infinite")
+    return found
+
+
+def shown(value: object) -> str:
+    """A value in a message: in one line, and not too long."""
+    text = " ".join((value if isinstance(value, str) and value else repr(value)).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _range(least: float | None, most: float | None) -> str:
+    if least is not None and most is not None:
+        return f" from {least:g} to {most:g}" if abs(most) < 1e6 else f" from {least:g} to {most:,}"
+    return f" of at least {least:g}" if least is not None else f" of at most {most:,}" if most is not None else ""

@@ -10,7 +10,6 @@ knows, ``file`` and ``folder`` for a path that is there or an empty text.
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 import tempfile
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from .errors import InputError
+from .errors import InputError, like
 from .paths import NOTEBOOKS, replace_file
 
 __all__ = ["Parameter", "check", "names", "page", "parameter_table", "parameters", "profile", "run", "title"]
@@ -45,13 +44,8 @@ def names() -> list[str]:
 
 def _path(name: str) -> Path:
     if name not in names():
-        raise InputError(f"notebook = {name}; {', '.join(names())} are there{_like(name, names())}")
+        raise InputError(f"notebook = {name}; {', '.join(names())} are there{like(name, names())}")
     return NOTEBOOKS / f"{name}.md"
-
-
-def _like(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
-    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def title(name: str) -> str:
@@ -99,7 +93,7 @@ def check(name: str, given: dict) -> dict:
     known = {p.name: p for p in parameters(name)}
     for key, value in given.items():
         if key not in known:
-            raise InputError(f"parameter {key}: {name} takes {', '.join(known)}{_like(key, list(known))}")
+            raise InputError(f"parameter {key}: {name} takes {', '.join(known)}{like(key, list(known))}")
         _check_value(known[key], value)
     return given
 
@@ -145,7 +139,7 @@ def _check_allowed(p: Parameter, item) -> None:
             choices = p.allowed.split("|")
         item = str(item)  # of numbers and truth values (True|False) too
         if item not in choices:
-            raise InputError(f"parameter {p.name} = {item}; {', '.join(choices)} are allowed{_like(item, choices)}")
+            raise InputError(f"parameter {p.name} = {item}; {', '.join(choices)} are allowed{like(item, choices)}")
 
 
 def profile(path: str | Path) -> dict[str, dict]:

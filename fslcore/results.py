@@ -14,7 +14,6 @@ import networkx
 import numpy as np
 import pandas as pd
 import scipy.stats
-from statsmodels.stats.multitest import multipletests
 
 from . import stats
 from .errors import InputError
@@ -365,21 +364,58 @@ def comparisons(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         and b are told apart: ``paired`` (without correction), ``holm``, ``bh``, and ``unpaired``, the
         usual way: their closed intervals do not meet.
     """
-    rows = []
-    for setting, grid in _grids(table).items():
-        closed = {m: stats.closed_interval(grid[m], level) for m in grid}
-        for a, b in combinations(grid, 2):
-            d = (grid[a] - grid[b]).round(DIGITS).to_numpy()
-            r = stats.paired_interval(d, np.zeros_like(d), level)
-            apart = stats.compare(closed[a], closed[b]) != 0
-            # Of equal means a's may come out the lower by rounding.
-            rows.append((setting, a, b, r.n_tasks, max(r.mean, 0.0), r.half_width, d.std(ddof=1), r.p_value, apart))
-    columns = ["setting", "a", "b", "tasks", "difference", "half_width", "sd", "p", "unpaired"]
-    out = pd.DataFrame(rows, columns=columns)
-    for name, method in (("holm", "holm"), ("bh", "fdr_bh")):
-        out[f"p_{name}"] = multipletests(out["p"], method=method)[1] if len(out) else out["p"]
+    parts = [_compared(grid, level).assign(setting=setting) for setting, grid in _grids(table).items()]
+    out = pd.concat(parts, ignore_index=True)
+    for name, adjust in (("holm", _holm), ("bh", scipy.stats.false_discovery_control)):
+        out[f"p_{name}"] = adjust(out["p"].to_numpy()) if len(out) else out["p"]
         out[name] = out[f"p_{name}"] < 1 - level
-    return out.assign(paired=out["p"] < 1 - level)
+    out["paired"] = out["p"] < 1 - level
+    first = ["setting", "a", "b", "tasks", "difference", "half_width", "sd", "p", "unpaired"]
+    return out[[*first, *out.columns.drop(first)]]
+
+
+def _compared(grid: pd.DataFrame, level: float) -> pd.DataFrame:
+    """Every pair of one setting, a row of differences at a time: `stats.paired_interval` for thousands of pairs."""
+    x = np.ascontiguousarray(grid.T)
+    (methods, tasks), coarse = x.shape, x.astype(np.float32)
+    mean, sd = np.zeros((2, methods, methods))
+    for i in range(methods - 1):
+        d = (x[i] - x[i + 1 :]).round(DIGITS)
+        # A file may hold one method in 32 bits and another in 64, and text does not say so: what 32 bits cannot tell
+        # apart is equal. No task has the millions of queries that it would take to differ by so little.
+        equal = stats.paired_differences(*np.broadcast_arrays(coarse[i][:, None], coarse[i + 1 :].T)).T
+        d[equal == 0] = 0
+        mean[i, i + 1 :] = d.mean(axis=1)
+        sd[i, i + 1 :] = np.where(np.ptp(equal, axis=1) > 0, d.std(ddof=1, axis=1), 0)
+    a, b = np.triu_indices(methods, 1)
+    mean, sd = mean[a, b].clip(min=0), sd[a, b]  # of equal means that of a may come out the lower by rounding
+    error = sd / np.sqrt(tasks)
+    p = 2 * scipy.stats.t.sf(mean / np.where(sd > 0, error, 1), tasks - 1)
+    fixed = {d: stats.paired_interval([d] * tasks, [0] * tasks, level).p_value for d in (0, 1)}
+    names = grid.columns.to_numpy(dtype=object)
+    return pd.DataFrame({
+        "a": names[a], "b": names[b], "tasks": tasks, "difference": mean,
+        "half_width": scipy.stats.t.ppf((1 + level) / 2, tasks - 1) * error, "sd": sd,
+        "p": np.where(sd > 0, p, np.where(mean > 0, fixed[1], fixed[0])),
+        "unpaired": _unpaired(grid, level)[a, b] & ((mean > 0) | (sd > 0)),
+    })
+
+
+def _unpaired(grid: pd.DataFrame, level: float) -> np.ndarray:
+    """(M, M) truth values: whether two closed intervals do not meet (`stats.compare`)."""
+    closed = [stats.closed_interval(grid[m], level) for m in grid]
+    low, high = (np.array([getattr(r, end) for r in closed]) for end in ("low", "high"))
+    apart = (low[:, None] > high) | (low > high[:, None])
+    for i in [i for i, r in enumerate(closed) if r.half_width == 0]:  # which has rules of its own
+        apart[i] = apart[:, i] = [stats.compare(closed[i], r) != 0 for r in closed]
+    return apart
+
+
+def _holm(p: np.ndarray) -> np.ndarray:
+    """Holm's adjusted p-values. statsmodels has them too, and takes a second to import."""
+    order = np.argsort(p)
+    adjusted = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1)
+    return adjusted[np.argsort(order)]
 
 
 def groups(methods: list[str], apart: pd.DataFrame) -> list[list[str]]:
@@ -488,7 +524,8 @@ def _named(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 def _pm(pairs: pd.DataFrame) -> pd.Series:
     """Text also without rows, where pandas would keep the type of the numbers."""
-    text = [f"{d:.2f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{h:.2f}" for d, h in zip(pairs["difference"], pairs["half_width"])]
+    numbers = zip(pairs["difference"], pairs["half_width"])
+    text = [f"{d:.2f} ± {half:.2f}".replace(" ", "\N{NO-BREAK SPACE}") for d, half in numbers]
     return pd.Series(text, pairs.index, dtype=object)
 
 
@@ -528,7 +565,7 @@ def tasks_for_width(effect: float, level: float = 0.95) -> int | None:
     int or None
         None where it is beyond a million, as for an effect of 0.
     """
-    return stats.smallest(lambda t: scipy.stats.t.ppf((1 + level) / 2, t - 1) / np.sqrt(t) < abs(effect), 2, MOST)
+    return _whole(_for_width(np.array([effect]), level)[0])
 
 
 def tasks_for_power(effect: float, level: float = 0.95, power: float = 0.8) -> int | None:
@@ -536,7 +573,50 @@ def tasks_for_power(effect: float, level: float = 0.95, power: float = 0.8) -> i
 
     Parameters and result as for `tasks_for_width`; the test is made at 1 - ``level``.
     """
-    return stats.smallest(lambda t: stats.power(effect, 1 / np.sqrt(t), t - 1, level) >= power, 2, MOST)
+    return _whole(_for_power(np.array([effect]), level, power)[0])
+
+
+def _whole(tasks: float) -> int | None:
+    return None if np.isnan(tasks) else int(tasks)
+
+
+def _for_width(effects: np.ndarray, level: float) -> np.ndarray:
+    def enough(effect: np.ndarray, tasks: np.ndarray) -> np.ndarray:
+        return scipy.stats.t.ppf((1 + level) / 2, tasks - 1) / np.sqrt(tasks) < np.abs(effect)
+
+    return _smallest(enough, effects, level)
+
+
+def _for_power(effects: np.ndarray, level: float, power: float = 0.8) -> np.ndarray:
+    def enough(effect: np.ndarray, tasks: np.ndarray) -> np.ndarray:  # `stats.power` of many at once
+        limit, shift = scipy.stats.t.ppf((1 + level) / 2, tasks - 1), np.abs(effect) * np.sqrt(tasks)
+        other = np.nan_to_num(scipy.stats.nct.cdf(-limit, tasks - 1, shift))
+        return scipy.stats.nct.sf(limit, tasks - 1, shift) + other >= power
+
+    return _smallest(enough, effects, level)
+
+
+def _smallest(enough, effects: np.ndarray, level: float) -> np.ndarray:
+    """`stats.smallest` number of tasks for each of many effects at once; NaN where it is beyond `MOST`.
+
+    An infinite effect, of equal differences, is told by the sign test, as in `comparisons`.
+    """
+    out, finite = np.full(len(effects), np.floor(2 - np.log2(1 - level))), np.isfinite(effects)
+    out[finite] = _search(enough, effects[finite])
+    return out
+
+
+def _search(enough, effects: np.ndarray) -> np.ndarray:
+    low, high = np.full((2, len(effects)), 2)
+    going = ~enough(effects, high)
+    while going.any() and high.max() < MOST:
+        low[going], high[going] = high[going], np.minimum(2 * high[going], MOST)
+        going[going] = ~enough(effects[going], high[going])
+    while (at := np.flatnonzero((low < high) & ~going)).size:
+        middle = (low[at] + high[at]) // 2
+        yes = enough(effects[at], middle)
+        high[at[yes]], low[at[~yes]] = middle[yes], middle[~yes] + 1
+    return np.where(going, np.nan, high)
 
 
 def needed(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -557,14 +637,14 @@ def needed(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.
     images = shape["ways"] * (shape["shots"] + shape["queries"]) if sized else pd.Series(np.nan, shape.index)
     a_task = images.where(shape["sampling"] == "open")  # closed tasks use images again
     out = pairs[~pairs["holm"]]
-    effect = (out["difference"] / out["sd"]).fillna(0)  # identical accuracies: 0 / 0
+    effect = (out["difference"] / out["sd"]).fillna(0).to_numpy()  # identical accuracies: 0 / 0
     among = 1 - (1 - level) / max(len(pairs), 1)
-    count = effect.map(partial(tasks_for_power, level=among)).astype(float)
+    count = pd.Series(_for_power(effect, among), out.index)
     shown = {
         "difference (points)": _pm(out),
         "tasks now": out["tasks"].map("{:,}".format),
-        "for ± below the difference": effect.map(partial(tasks_for_width, level=level)).map(_count),
-        "for 80 % power, alone": effect.map(partial(tasks_for_power, level=level)).map(_count),
+        "for ± below the difference": [_count(t) for t in _for_width(effect, level)],
+        "for 80 % power, alone": [_count(t) for t in _for_power(effect, level)],
         f"for 80 % power, one of {len(pairs)}": count.map(_count),
     }
     if a_task.notna().any():

@@ -3,7 +3,9 @@
 import contextlib
 import gc
 import io
+import tempfile
 from itertools import combinations
+from pathlib import Path
 
 import jupytext
 import matplotlib.pyplot as plt
@@ -16,7 +18,7 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from fslcore import cli, evaluate, paths, plots, results
+from fslcore import cli, evaluate, paths, plots, results, stats
 from fslcore.errors import InputError
 
 
@@ -256,15 +258,45 @@ def test_order_and_unit_do_not_matter(seed, random):
 
 
 def test_differences_without_variance():
-    a = np.array([70.1, 80.3, 90.7])
-    pairs = verdicts(pd.DataFrame({"a": a, "same": a + [0, 1e-14, 0], "less": a - 1})).set_index(["a", "b"])
-    assert pairs.loc[("a", "same"), ["p", "p_holm", "difference", "holm"]].tolist() == [1, 1, 0, False]
-    assert pairs.loc[("a", "less"), ["p", "p_holm", "holm"]].tolist() == [0.25, 0.75, False]  # the sign test of 3 tasks
-    assert pairs.loc[("a", "less"), "difference"] == pytest.approx(1)
+    """A constant gap goes by the sign test: p = 2^(1 - T), so 3 tasks conclude nothing and 8 do, also after Holm."""
+    a = np.array([70.1, 80.3, 90.7, 60.2, 50.9, 44.4, 81.3, 77.7])
+    for tasks in (3, 8):
+        frame = pd.DataFrame({"a": a, "same": a + [0, 1e-14] * 4, "less": a - 1})[:tasks]
+        table, _ = results.normalise(frame, "mine.csv")
+        pairs = results.comparisons(table)
+        found = pairs.set_index(["a", "b"])
+        assert found.loc[("a", "same"), ["p", "p_holm", "difference", "holm"]].tolist() == [1, 1, 0, False]
+        p = 2.0 ** (1 - tasks)
+        assert found.loc[("a", "less"), ["p", "p_holm", "holm"]].tolist() == [p, min(3 * p, 1), 3 * p < 0.05]
+        assert found.loc[("a", "less"), "difference"] == pytest.approx(1)
+        assert stats.paired_interval(frame["a"], frame["less"]).p_value == p
+        needed = results.needed(table, pairs).set_index("lower mean", append=True)
+        if tasks == 3:  # 2^-5 < 0.05 and 2^-6 < 0.05 / 3
+            assert needed.loc[("a", "less")].iloc[2:].tolist() == ["6", "6", "7"]
     table, _ = results.normalise(pd.DataFrame({"a": a / 100, "b": a / 100}), "mine.csv")
     pairs = results.comparisons(table)
     assert results.needed(table, pairs).iloc[0, 3:].tolist() == ["over 1,000,000"] * 3
     assert results.group_letters(table, pairs).tolist() == ["a", "a"]
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 1000), st.sampled_from(["parquet", "csv"]), st.sampled_from([0.01, 1]))
+def test_methods_that_are_equal_but_for_rounding_are_never_told_apart(seed, ending, unit):
+    """32 bits beside 64, in a file that says so and in text; sums in another order; the same with a shift."""
+    rng = np.random.default_rng(seed)
+    right = rng.integers(10, 76, 600)
+    x = pd.DataFrame({"a": right / 75 * 100 * unit})
+    x["half"] = (right / 75).astype(np.float32) * np.float32(100 * unit)
+    x["sum"] = sum([right / 75 * 10 * unit] * 10)
+    x["less"] = x["a"].where(x.index > 2, x["a"] - 0.05 * unit)
+    with tempfile.TemporaryDirectory() as folder:
+        table, _ = results.read(written(x, Path(folder), f"t.{ending}"))
+    pairs = results.comparisons(table)
+    alike = ~(pairs["a"].eq("less") | pairs["b"].eq("less"))
+    assert (pairs.loc[alike, ["p", "p_holm"]] == 1).all(axis=None) and (pairs.loc[alike, "difference"] == 0).all()
+    assert not pairs[["holm", "bh", "paired", "unpaired"]].any(axis=None) and (pairs.loc[~alike, "sd"] > 0).all()
+    shifted = pd.DataFrame({"a": x["a"], "half": x["half"] - np.float32(5 * unit)})[:5]  # equal shifts, on five tasks
+    assert verdicts(shifted)["p"].tolist() == [2.0**-4]
 
 
 def test_false_conclusions_are_as_rare_as_promised():
@@ -316,6 +348,21 @@ def test_tasks_needed(effect, level):
         assert n == np.ceil(TTestPower().solve_power(effect, alpha=1 - level, power=0.8))
     assert n >= t or n <= 4
     assert results.tasks_for_width(0) is results.tasks_for_power(0) is None
+
+
+def test_tasks_needed_of_many_at_once():
+    rng = np.random.default_rng(0)
+    effects = rng.lognormal(-2, 1.5, 40)
+    table, _ = results.normalise(wide(methods=7, spread=0.3), "mine.csv")
+    pairs = results.comparisons(table)
+    made = results.needed(table, pairs)
+    for (_, row), (_, pair) in zip(made.iterrows(), pairs[~pairs["holm"]].iterrows()):
+        effect = pair["difference"] / pair["sd"]
+        alone, among = results.tasks_for_power(effect), results.tasks_for_power(effect, 1 - 0.05 / 21)
+        assert row.iloc[3:].tolist() == [f"{n:,}" for n in (results.tasks_for_width(effect), alone, among)]
+    for effect in effects:
+        n = results.tasks_for_power(effect)
+        assert n == stats.smallest(lambda t: stats.power(effect, 1 / np.sqrt(t), t - 1) >= 0.8, 2, 10**6)
 
 
 def test_tasks_for_power_by_simulation():

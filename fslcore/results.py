@@ -6,7 +6,8 @@ format a user may bring and notes every choice it took, so that a report can sta
 
 from __future__ import annotations
 
-from functools import partial
+import re
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -15,8 +16,8 @@ import numpy as np
 import pandas as pd
 import scipy.stats
 
-from . import stats
-from .errors import InputError
+from . import stats, tablefiles
+from .errors import InputError, like
 
 __all__ = [
     "changed", "comparisons", "group_letters", "groups", "interval_list", "intervals", "matrix", "needed", "normalise",
@@ -26,7 +27,10 @@ __all__ = [
 # What makes tasks the same for two methods; all may be left out.
 SHARED = {"dataset": str, "sampling": str, "ways": int, "shots": int, "queries": int, "seed": int}
 NAMES = ("method", "backbone", "learner")
-KNOWN = {*SHARED, *NAMES, "task", "accuracy"}
+KNOWN = {*SHARED, *NAMES, "task", "accuracy", "query"}
+# What stands at the edge of a table and is no method and no task.
+SUMMARIES = {"mean", "average", "avg", "total", "sum", "std", "sd", "stdev", "stddev", "stderr", "sem", "ci", "ci95"}
+INDEX = re.compile(r"|Unnamed: \d+|index|level_\d+|nan|None")
 DIGITS = 9  # of a percent; what differs by less differs by rounding
 MOST = 10**6  # tasks; beyond it a number of tasks is no advice
 
@@ -42,8 +46,10 @@ READING = {
 }
 
 
-def read(path: str | Path, sampling: str = "unknown", common: bool = False) -> tuple[pd.DataFrame, list[str]]:
-    """Read per-task accuracies from a .csv or .parquet file, in either of two formats.
+def read(
+    path: str | Path, sampling: str = "unknown", common: bool = False, drop: Sequence[str] = ()
+) -> tuple[pd.DataFrame, list[str]]:
+    """Read per-task accuracies from a file, in either of two formats.
 
     *Long*: a row a task of a method, with columns ``accuracy``, ``task`` and ``method`` (or, in its
     place, ``backbone``, ``learner`` or both). *Wide*: a row a task and a column a method; a column
@@ -53,8 +59,8 @@ def read(path: str | Path, sampling: str = "unknown", common: bool = False) -> t
     Parameters
     ----------
     path : path
-        The file.
-    sampling, common
+        The file: text, Parquet or an array (`fslcore.tablefiles.frame`).
+    sampling, common, drop
         As for `normalise`.
 
     Returns
@@ -68,30 +74,13 @@ def read(path: str | Path, sampling: str = "unknown", common: bool = False) -> t
         No such file, another ending, unreadable, two columns of one name; and as for `normalise`.
     """
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"results: no file {path}")
-    # Every digit of an accuracy counts: two methods may differ by rounding only.
-    readers = {".parquet": pd.read_parquet, ".csv": partial(pd.read_csv, float_precision="round_trip")}
-    if path.suffix not in readers:
-        raise InputError(f"results: {path.name}; .parquet and .csv are allowed")
-    try:
-        frame = readers[path.suffix](path)
-        header = frame.columns
-        if path.suffix == ".csv":  # pandas renames the second of two equal columns, and says nothing
-            header = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0].dropna()
-    except (ValueError, OSError) as error:
-        raise InputError(f"results: {path} cannot be read ({str(error).splitlines()[0]})") from None
-    twice = pd.Index(header)[pd.Index(header).duplicated()]
-    if len(twice):
-        raise InputError(f"results: {path.name} has two columns {twice[0]}; each name may stand once")
-    if path.suffix == ".csv" and not isinstance(frame.index, pd.RangeIndex):
-        raise InputError(f"results: rows of {path.name} have more cells than its header names columns")
-    frame = frame.reset_index(drop=frame.index.names == [None])
-    return normalise(frame, path.name, sampling, common)
+    frame, notes = tablefiles.frame(path)
+    table, more = normalise(frame, path.name, sampling, common, drop)
+    return table, notes + more
 
 
 def normalise(
-    frame: pd.DataFrame, name: str, sampling: str = "unknown", common: bool = False
+    frame: pd.DataFrame, name: str, sampling: str = "unknown", common: bool = False, drop: Sequence[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
     """Check a table of either format (see `read`) and lay it out as the one long table.
 
@@ -106,6 +95,8 @@ def normalise(
     common : bool
         Where methods have different tasks or empty cells, use the tasks that all share instead of
         raising.
+    drop : sequence of str
+        Columns, methods and tasks to leave out, such as a mean that was written along.
 
     Returns
     -------
@@ -119,9 +110,11 @@ def normalise(
     ------
     InputError
         A column missing; a value of the wrong type, missing, outside its range or in another unit
-        than the rest; a task given twice; methods with different tasks; fewer than 2 tasks. The
-        message names column and row (1 is the first below the header), or method and task.
+        than the rest; nothing but 0 and 1, which are queries and no tasks; a mean or another summary among methods
+        or tasks; a task given twice; methods with different tasks; fewer than 2 tasks. The message names column and
+        row (1 is the first below the header), or method and task.
     """
+    before = [*map(str, frame.columns)]
     frame = frame.rename(columns=_plain)
     if frame.columns.duplicated().any():
         raise InputError(f"results: {name} has two columns {frame.columns[frame.columns.duplicated()][0]}")
@@ -130,12 +123,28 @@ def normalise(
     frame = frame.reset_index(drop=True)
     for column in SHARED.keys() & set(frame):
         frame[column] = _typed(frame[column], column, name)
-    long, notes = (_long if "accuracy" in frame else _wide)(frame, name)
+    known = {*before, *frame}
+    frame = frame.drop(columns=[c for c in drop if c in frame])
+    if "task" in frame:
+        known |= set(frame["task"].astype(str))
+        frame = frame[~frame["task"].astype(str).isin(drop)].copy()
+    frame, notes = _without_index(frame, name)
+    long, more = (_long if "accuracy" in frame else _wide)(frame, name)
+    known |= set(long["method"])
+    if unknown := [one for one in drop if one not in known]:
+        near = like(unknown[0], known)
+        raise InputError(f"drop = {unknown[0]}; no column, method or task of {name} has that name{near}")
+    long = long[~long["method"].isin(drop)].copy()
+    if long.empty:
+        raise InputError(f"drop = {_listed(drop)}; nothing of {name} is left")
+    notes += more + [f"Left out, as told: {_listed(drop)}."] * bool(drop)
     long["sampling"] = _sampling(long, sampling, name)
     if "sampling" not in frame:
         notes.append(f"No column sampling: the sampling is {sampling}{', as told' * (sampling != 'unknown')}.")
     long["setting"] = _setting(long, name)
-    notes += _to_percent(long, name, common)
+    long, more = _tasks_of_queries(long, name)
+    notes += more + _to_percent(long, name, common)
+    _refuse_summaries(long, name)
     long = long.dropna(subset="accuracy")
     if long["task"].dtype == object:
         long["task"] = long["task"].astype(str)
@@ -155,6 +164,73 @@ def _plain(column) -> str:
     """A column's name without blanks around it; known ones in lower case, or Task would be a method."""
     text = str(column).strip()
     return text.lower() if text.lower() in KNOWN else text
+
+
+def _without_index(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
+    """Without columns that nobody named: row numbers that were saved along, and empty ones."""
+    if "accuracy" in frame:
+        return frame, []  # where they are not read
+    notes = []
+    for column in [c for c in frame if INDEX.fullmatch(c)]:
+        values = frame[column]
+        number = pd.api.types.is_numeric_dtype(values)
+        counts = number and ((values.diff() == 1) | (values == values.iloc[0])).all()  # one after another, perhaps anew
+        if not counts and values.notna().any():
+            raise InputError(f"results: column '{column}' of {name} looks like an index, not a method; name it task, "
+                             f"or leave it out (--drop '{column}')")
+        notes.append(f"Not read: column '{column}', which {'counts the rows' if counts else 'is empty'}.")
+        frame = frame.drop(columns=column)
+    return frame, notes
+
+
+def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
+    """A row a task where a column says which query a row is; values of queries that pass for tasks are refused."""
+    numbers = pd.to_numeric(long["accuracy"], errors="coerce")
+    single = numbers[long["accuracy"].notna()].isin([0, 1]).all() and numbers.nunique() > 1
+    if "query" not in long:
+        if single:
+            twice = long.duplicated(["setting", "method", "task"]).any()
+            how = "name the queries in a column query" if twice else "add columns task and query"
+            raise InputError(f"results: {name} holds only 0 and 1, as single queries do; the accuracy of each task is "
+                             f"needed: average them by task, or {how}, and they are averaged here")
+        return long, []
+    if not numbers.notna().all():
+        first = long[numbers.isna()].iloc[0]
+        raise InputError(f"results: {first['cell']} in row {first['row']} of {name} is {first['accuracy']}; a number "
+                         "for each query is needed")
+    keys = [c for c in long if c not in ("accuracy", "query", "row")]
+    twice = long.duplicated([*keys, "query"])
+    if twice.any():
+        first = long[twice].iloc[0]
+        raise InputError(f"results: method {first['method']} has query {first['query']} of task {first['task']} twice "
+                         f"(row {first['row']} of {name})")
+    groups = long.assign(accuracy=numbers).groupby(keys, sort=False)
+    out = groups.agg(accuracy=("accuracy", "mean"), row=("row", "first"), size=("row", "size")).reset_index()
+    sizes = sorted(out.pop("size").unique())
+    shown = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else sizes[0]
+    return out, [f"Column query: the accuracy of a task is the mean of its {shown} queries."]
+
+
+def _refuse_summaries(long: pd.DataFrame, name: str) -> None:
+    """Means, totals and the like among the methods, or among the tasks."""
+    for what in ("method", "task"):
+        names = pd.unique(long[what]) if long[what].dtype == object else []
+        for one in [n for n in names if str(n).strip().lower() in SUMMARIES]:
+            raise InputError(f"results: {what} {one} of {name} looks like a summary of the others; leave it out "
+                             f"(--drop {one}), or give it another name")
+
+
+def _refuse_last_row(numbers: pd.DataFrame, name: str) -> None:
+    """A row of means or sums below a wide table, or above a last row of standard deviations."""
+    for back in (1, 2):
+        above, last = numbers.iloc[:-back], numbers.iloc[-back] if len(numbers) > 5 else None
+        if last is None or last.isna().any() or (above == last).any(axis=0).all():  # a task like another
+            continue
+        near = 0.0051 if (above > 1).any(axis=None) else 5.1e-5  # means are often rounded to two digits of a percent
+        for summary, values in (("mean", above.mean()), ("sum", above.sum())):
+            if np.allclose(last, values, rtol=1e-6, atol=near):
+                row = len(above) + 1
+                raise InputError(f"results: row {row} of {name} is the {summary} of the rows above; leave it out")
 
 
 def _typed(values: pd.Series, column: str, name: str) -> pd.Series:
@@ -177,7 +253,7 @@ def _long(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     for column in [*who, "task"]:
         if frame[column].isna().any():
             raise InputError(f"results: column {column} of {name} is empty in row {frame[column].isna().argmax() + 1}")
-    kept = [c for c in frame if c in SHARED or c in ("task", "accuracy")]
+    kept = [c for c in frame if c in SHARED or c in ("task", "accuracy", "query")]
     long = frame[kept].assign(method=frame[who].astype(str).agg(" ".join, axis=1), row=frame.index + 1)
     notes = [f"{name} is read as a long table, a row a task of a method; a method is named by "
              f"{' and '.join(who)}: {_listed(long['method'].unique())}."]
@@ -190,7 +266,8 @@ def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     if who:
         raise InputError(f"results: {name} has a column {who[0]} but lacks accuracy; it needs task and accuracy too")
     shared = [c for c in SHARED if c in frame]
-    methods = [c for c in frame if c not in shared and c != "task"]
+    own = [*shared, *(c for c in ("task", "query") if c in frame)]
+    methods = [c for c in frame if c not in own]
     if not methods:
         raise InputError(f"results: {name} has no column of accuracies; it needs one a method, or a column accuracy")
     key = [frame[c] for c in shared] or [pd.Series(0, frame.index)]
@@ -199,12 +276,15 @@ def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
         steps = numbers.groupby(key).diff().dropna()
         if len(steps) > 1 and (steps == 1).all():
             raise InputError(f"results: column {column} of {name} counts the rows; name it task, or leave it out")
+    _refuse_last_row(frame[methods].apply(pd.to_numeric, errors="coerce").astype(float), name)
     task = frame["task"] if "task" in frame else frame.groupby(key).cumcount()
     if task.isna().any():
         raise InputError(f"results: column task of {name} is empty in row {task.isna().argmax() + 1}")
     flags = frame.select_dtypes(bool)  # melting would make numbers of them
+    if "query" in frame and "task" not in frame:
+        raise InputError(f"results: {name} has a column query but lacks task; it needs both")
     wide = frame.assign(**flags.astype(object), task=task, row=frame.index + 1)
-    long = wide.melt([*shared, "task", "row"], methods, "method", "accuracy")
+    long = wide.melt([*dict.fromkeys([*own, "task", "row"])], methods, "method", "accuracy")
     notes = [f"{name} is read as a wide table, a row a task and a column a method: {_listed(methods)}."]
     if "task" not in frame:
         notes.append("No column says which task a row is: the rows are taken as tasks in their order, the same for "

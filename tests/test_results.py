@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
@@ -159,12 +159,11 @@ def test_faults_name_what_is_wrong(tmp_path, capsys, fault, message):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("", "cannot be read"),
+    ("", "mine.csv has no rows"),
     ("m0,m0\n70,71\n72,73\n", "two columns m0"),
     ("m0,m1\n70,71,72\n72,73,74\n", "more cells than its header"),
     ("m0,Task,task\n70,0,1\n", "two columns task"),
     ("m0,m1\n70,71\n72\n", "m1 in row 2 of mine.csv is empty"),
-    ("m0;m1\n70;71\n72;73\n", "m0;m1 in row 1 of mine.csv is 70;71"),
     ("m0,m1\nTrue,70\nFalse,72\n", "m0 in row 1 of mine.csv is True; a number"),
 ])
 def test_files_that_are_no_tables(tmp_path, text, message):
@@ -173,9 +172,133 @@ def test_files_that_are_no_tables(tmp_path, text, message):
         results.read(tmp_path / "mine.csv")
 
 
+EASY = pd.DataFrame({"ours": [72.5, 80.0, 64.25, 71.0], "base": [70.5, 79.0, 66.0, 70.25]})
+
+
+@pytest.mark.parametrize("ending, text", [
+    ("csv", "ours;base\n72,5;70,5\n80;79\n64,25;66\n71;70,25\n"),
+    ("csv", "sep=;\r\nours;base\r\n72,5;70,5\r\n80;79\r\n64,25;66\r\n71;70,25\r\n"),
+    ("csv", 'ours,base\n"72,5","70,5"\n"80","79"\n"64,25","66"\n"71","70,25"\n'),
+    ("tsv", "ours\tbase\n72.5\t70.5\n80\t79\n64.25\t66\n71\t70.25\n"),
+    ("txt", "ours base\n72.5 70.5\n80 79\n64.25 66\n71 70.25\n"),
+    ("csv", "# made on Monday\nours,base\n72.5,70.5\n\n80,79\n# half-time\n64.25,66\n71,70.25\n"),
+    ("txt", "# ours base\n72.5 70.5\n80 79\n64.25 66\n71 70.25\n"),  # np.savetxt with a header
+    ("csv", 'ours,base\n"72.5%",70.5 %\n80%,79%\n64.25%,66%\n71%,70.25%\n'),
+    ("CSV", "\ufeffours, base\n72.5, 70.5\n80, 79\n64.25, 66\n71, 70.25\n"),
+    ("csv", ",ours,base\n0,72.5,70.5\n1,80,79\n2,64.25,66\n3,71,70.25\n"),  # the index of pandas
+    ("csv", "index,ours,base,\n1,72.5,70.5,\n2,80,79,\n3,64.25,66,\n4,71,70.25,\n"),
+], ids=range(11))
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_text_is_read_however_it_is_written(tmp_path, ending, text, encoding):
+    (tmp_path / f"t.{ending}").write_bytes(text.encode(encoding))
+    before = (tmp_path / f"t.{ending}").read_bytes()
+    table, notes = results.read(tmp_path / f"t.{ending}")
+    pd.testing.assert_frame_equal(table, results.normalise(EASY, f"t.{ending}")[0])
+    assert (tmp_path / f"t.{ending}").read_bytes() == before
+
+
+def test_text_without_names_or_in_another_encoding(tmp_path):
+    (tmp_path / "t.csv").write_text("72.5,70.5\n80,79\n64.25,66\n71,70.25\n")
+    table, notes = results.read(tmp_path / "t.csv")
+    assert len(table) == 8 and set(table["method"]) == {"method 1", "method 2"} and "no line of names" in notes[0]
+    (tmp_path / "t.csv").write_bytes("Größe,1\n72.5,70.5\n80,79\n".encode("latin-1"))
+    table, notes = results.read(tmp_path / "t.csv")
+    assert set(table["method"]) == {"Größe", "1"} and "Latin-1" in notes[0]
+    (tmp_path / "t.csv").write_text("0,1,2\n72.5,70.5,60\n80,79,61.5\n")  # pandas names columns so
+    assert set(results.read(tmp_path / "t.csv")[0]["method"]) == {"0", "1", "2"}
+
+
+def test_arrays(tmp_path):
+    import torch
+
+    x = EASY.to_numpy() / 100
+    np.save(tmp_path / "t.npy", x)
+    torch.save(torch.from_numpy(x), tmp_path / "t.pt")
+    expected = EASY.set_axis(["method 1", "method 2"], axis=1)
+    for name in ("t.npy", "t.pt"):
+        table, notes = results.read(tmp_path / name)
+        pd.testing.assert_frame_equal(table, results.normalise(expected / 100, name)[0])
+        assert "numbered" in notes[0]
+    torch.save({m: torch.from_numpy(x[:, i]) for i, m in enumerate(EASY)}, tmp_path / "t.pt")
+    pd.testing.assert_frame_equal(results.read(tmp_path / "t.pt")[0], results.normalise(EASY / 100, "t")[0])
+
+    class Evil:
+        def __reduce__(self):
+            return (Path(tmp_path / "ran").touch, ())
+
+    np.save(tmp_path / "wide.npy", x.T), np.save(tmp_path / "cube.npy", x[None]), np.save(tmp_path / "o.npy", [Evil()])
+    torch.save(Evil(), tmp_path / "evil.pt"), torch.save({"a": torch.ones(2), "b": torch.ones(3)}, tmp_path / "two.pt")
+    (tmp_path / "bad.parquet").write_text("no"), (tmp_path / "bad.csv").write_bytes(b"\0\1\2")
+    for name, message in {
+        "wide.npy": "2 rows and 4 columns; a row a task", "cube.npy": r"shape \(1, 4, 2\)", "o.npy": "cannot be read",
+        "evil.pt": "no file of tensors alone", "two.pt": "different lengths", "bad.parquet": "cannot be read",
+        "bad.csv": "is no text",
+    }.items():
+        with pytest.raises(InputError, match=message):
+            results.read(tmp_path / name)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("fault, message", [
+    (lambda f: f.assign(**{"Unnamed: 0": [3, 1, 2, 9] * 10}), "column 'Unnamed: 0' of .* looks like an index"),
+    (lambda f: f.assign(mean=f.mean(axis=1)), "method mean of .* looks like a summary .*--drop mean"),
+    (lambda f: f.assign(Std=1.5), "method Std of"),
+    (lambda f: long(f).replace({"method": {"m0": "Total"}}), "method Total of"),
+    (lambda f: pd.concat([f.assign(task=f.index.astype(str)), f.mean().to_frame().T.assign(task="mean")]), "row 41 of"),
+    (lambda f: f.assign(task=["Mean", *map(str, range(39))]), "task Mean of"),
+    (lambda f: pd.concat([f, f.mean().round(2).to_frame().T]), "row 41 of .* is the mean of the rows above"),
+    (lambda f: pd.concat([f, f.mean().to_frame().T, f.std().to_frame().T]), "row 41 of .* is the mean"),
+    (lambda f: pd.concat([f / 1e4, f.sum().to_frame().T / 1e4]), "row 41 of .* is the sum"),
+    (lambda f: (f > 70).astype(int), "only 0 and 1, as single queries do; .* add columns task and query"),
+    (lambda f: (f > 70).assign(task=f.index // 4), "only 0 and 1.* name the queries in a column query"),
+    (lambda f: long((f > 70).astype(float)), "only 0 and 1"),
+    (lambda f: (f > 70).astype(float).assign(query=f.index), "column query but lacks task"),
+    (lambda f: (f > 70).astype(float).assign(query=0, task=f.index // 4), "query 0 of task 0 twice"),
+])
+def test_what_is_no_method_and_no_task_is_refused(fault, message):
+    with pytest.raises(InputError, match=message):
+        results.normalise(fault(wide()), "mine.csv")
+
+
+@given(st.integers(0, 300), st.integers(1, 5), st.integers(5, 30), st.sampled_from([3, 5, 75]))
+def test_no_honest_row_passes_for_a_summary(seed, methods, tasks, queries):
+    right = np.random.default_rng(seed).integers(0, queries + 1, (tasks, methods)) / queries
+    assume(len(np.unique(right)) > 2)
+    frame = pd.DataFrame(right, columns=[f"m{i}" for i in range(methods)])
+    for one in (frame, 100 * frame):
+        table, _ = results.normalise(one, "mine.csv")
+        assert len(table) == tasks * methods
+
+
+def test_what_is_to_be_left_out():
+    frame = wide().assign(mean=1.5, Odd=[3, 1, 2, 9] * 10)
+    frame = frame.assign(task=[*map(str, range(39)), "total"])
+    expected = results.normalise(wide()[:39].assign(task=[*map(str, range(39))]), "mine.csv")[0]
+    for one in (frame, frame.melt("task", var_name="method", value_name="accuracy")):
+        table, notes = results.normalise(one, "mine.csv", drop=["mean", "Odd", "total"])
+        pd.testing.assert_frame_equal(table, expected)
+        assert "Left out, as told: mean, Odd, total." in notes
+    with pytest.raises(InputError, match=r"drop = m01; no column, method or task of mine.csv .*did you mean m1"):
+        results.normalise(wide(), "mine.csv", drop=["m01"])
+    with pytest.raises(InputError, match="nothing of mine.csv is left"):
+        results.normalise(long(wide()), "mine.csv", drop=["m0", "m1", "m2", "m3"])
+
+
+def test_queries_are_averaged_where_a_column_names_them():
+    rng = np.random.default_rng(0)
+    right = pd.DataFrame(rng.integers(0, 2, (120, 3)), columns=list("abc"))
+    keys = dict(task=np.arange(120) // 15, query=np.arange(120) % 15)
+    expected = results.normalise(right.groupby(keys["task"]).mean().rename_axis("task").reset_index(), "mine.csv")[0]
+    both = right.assign(**keys), right.assign(**keys).melt(["task", "query"], var_name="method", value_name="accuracy")
+    for frame in both:
+        table, notes = results.normalise(frame, "mine.csv")
+        pd.testing.assert_frame_equal(table, expected, check_dtype=False)
+        assert "Column query: the accuracy of a task is the mean of its 15 queries." in notes
+
+
 @pytest.mark.parametrize("arguments, message", [
     (["none.csv"], "no such file"),
-    (["mine.xlsx"], ".parquet and .csv are allowed"),
+    (["mine.xlsx"], ".npy, .pt are allowed (save the table as .csv)"),
     (["mine.csv", "-o", "out.pdf"], "output = out.pdf; a name that ends in .html"),
     (["mine.csv", "--level", "95"], "parameter level = 95.0; 0.5..0.999"),
     (["open.csv", "--sampling", "closed"], "sampling = closed; row 1 of open.csv says open"),
@@ -287,7 +410,7 @@ def test_methods_that_are_equal_but_for_rounding_are_never_told_apart(seed, endi
     right = rng.integers(10, 76, 600)
     x = pd.DataFrame({"a": right / 75 * 100 * unit})
     x["half"] = (right / 75).astype(np.float32) * np.float32(100 * unit)
-    x["sum"] = sum([right / 75 * 10 * unit] * 10)
+    x["added"] = sum([right / 75 * 10 * unit] * 10)
     x["less"] = x["a"].where(x.index > 2, x["a"] - 0.05 * unit)
     with tempfile.TemporaryDirectory() as folder:
         table, _ = results.read(written(x, Path(folder), f"t.{ending}"))

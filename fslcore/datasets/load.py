@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..errors import InputError
+from ..errors import InputError, like
 from .coloured import load_coloured
 from .embedded import cards, load_embedded
 from .folder import load_folder
@@ -45,7 +45,8 @@ def check(spec: str, split: str = "novel") -> None:
         if not Path(path).expanduser().is_dir():
             raise InputError(f"dataset: no folder {path}")
     elif spec not in names(split):
-        raise InputError(f"dataset = {spec}; known are {', '.join([*names(split), *forms()])}")
+        near = like(spec, names(split))
+        raise InputError(f"dataset = {spec}; known are {', '.join([*names(split), *forms()])}{near}")
 
 
 def load(spec: str, split: str = "novel") -> Images:

@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # for consoles that lack ± or →
     try:
-        options = _parser().parse_args(arguments)
+        options = _parser().parse_args(arguments, argparse.Namespace(debug=False, quiet=False, device=None))
         if options.device:
             os.environ["FSLCORE_DEVICE"] = options.device  # read by `backbones.device`, here and in notebooks
         if options.quiet:
@@ -64,8 +64,8 @@ def _told(error: BaseException) -> tuple[str, int]:
         return "", 141  # as the shell has it of what `head` cuts off
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate" in text):
         return f"not enough memory{f' ({text})' if text else ''}", 2
-    if isinstance(error, OSError) and error.strerror:
-        return (f"{error.filename}: " if error.filename is not None else "") + error.strerror, 2
+    if isinstance(error, OSError):
+        return (f"{error.filename}: " if error.filename is not None else "") + (error.strerror or text), 2
     if isinstance(error, ModuleNotFoundError):
         return f"this needs the package {error.name}; pip install '.[book]' brings it", 2
     if isinstance(error, RecursionError):
@@ -79,8 +79,8 @@ def _told(error: BaseException) -> tuple[str, int]:
 
 # What libraries raise on files that are cut off or hold something else; by name, since they are imported late.
 BROKEN = {
-    "ArrowInvalid", "BadZipFile", "DecompressionBombError", "EOFError", "JSONDecodeError", "OSError", "SafetensorError",
-    "UnidentifiedImageError", "UnpicklingError", "YAMLError", "error",
+    "ArrowInvalid", "BadZipFile", "DecompressionBombError", "EOFError", "JSONDecodeError", "SafetensorError",
+    "UnpicklingError", "YAMLError",
 }
 
 
@@ -105,7 +105,7 @@ def print_json(value: object) -> None:
 
 
 def _plain(value: object) -> object:
-    if hasattr(value, "to_dict"):
+    if hasattr(value, "columns"):
         value = value.to_dict("records")
     elif hasattr(value, "tolist"):  # arrays, and numbers of NumPy
         value = value.tolist()
@@ -140,11 +140,14 @@ class _Once(argparse.Action):
     """A list of names, in which none is twice."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        setattr(namespace, self.dest, list(dict.fromkeys(values)))
+        twice = next((value for value in values if values.count(value) > 1), None)
+        if twice:
+            raise argparse.ArgumentError(None, f"{self.dest} = {' '.join(values)}; {twice} is allowed once")
+        setattr(namespace, self.dest, values)
 
 
-def _reads(check: Callable[[str], object]) -> Callable[[str], object]:
-    """A check of errors.py for ``type=``: its own words reach the user."""
+def _reads(check: Callable[[str], object], names: Callable[[], list[str]] = list) -> Callable[[str], object]:
+    """A check of errors.py for ``type=``: its own words reach the user. ``names`` are what can be completed."""
 
     def read(text: str) -> object:
         try:
@@ -152,6 +155,7 @@ def _reads(check: Callable[[str], object]) -> Callable[[str], object]:
         except InputError as error:
             raise argparse.ArgumentError(None, str(error)) from None
 
+    read.names = names
     return read
 
 
@@ -174,7 +178,7 @@ def _name(what: str, names: Callable[[], list[str]], file: bool = False) -> Call
         choice(what, text.partition(":")[0] if file else text, names())
         return text
 
-    return _reads(check)
+    return _reads(check, names)
 
 
 def _dataset(split: str) -> Callable[[str], object]:
@@ -188,7 +192,13 @@ def _dataset(split: str) -> Callable[[str], object]:
             datasets.check(text, split)
         return text
 
-    return _reads(check)
+    return _reads(check, lambda: _datasets(split))
+
+
+def _datasets(split: str = "novel") -> list[str]:
+    from . import datasets
+
+    return datasets.names(split)
 
 
 def _device(text: str) -> str:
@@ -206,8 +216,7 @@ def _parser() -> argparse.ArgumentParser:
     device.add_argument("--device", type=_reads(_device), default=argparse.SUPPRESS,
                         help="cpu, cuda, cuda:NUMBER or mps (the first CUDA GPU, else the CPU)")
     parser = _Parser("fslcore", description="The statistics of few-shot evaluation.", parents=[common],
-                     formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_epilog("list", "COMMAND --help"))
-    parser.set_defaults(debug=False, quiet=False, device=None)
+                     formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_epilog("list", "evaluate --help"))
     parser.add_argument("--version", action="version", version=__version__, help="print the version and stop")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
@@ -227,7 +236,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command("run", _run, "execute a notebook with other parameters",
                   "closed-vs-open -p shots 1 -p datasets \"[clipart, fashion]\"", on_device=True)
-    add.add_argument("notebook", help="a name that fslcore list gives")
+    add.add_argument("notebook", type=_name("notebook", notebooks.names), help="a name that fslcore list gives")
     add.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
                      help="a parameter of the notebook and its value, in YAML; may be given again")
     add.add_argument("--profile", type=Path, default=PROFILES / "quick.yml", help="file of parameters (quick.yml)")
@@ -255,7 +264,8 @@ def _parser() -> argparse.ArgumentParser:
                   "folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv",
                   "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000", on_device=True)
     add.add_argument("dataset", type=_dataset("novel"), help="a name that fslcore list gives, folder:PATH or features:PATH")
-    add.add_argument("backbone", help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH")
+    add.add_argument("backbone", type=_reads(str, known.backbones),
+                     help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH")
     add.add_argument("-o", "--output", type=Path, required=True, help=".parquet or .csv")
     add.add_argument("--learners", nargs="+", type=_name("learner", known.learners), action=_Once,
                      default=["ncc", "lr"], help="names that fslcore list gives (ncc lr)")
@@ -295,12 +305,17 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command("caption", _caption, "describe every image of a data set in a sentence",
                   "folder:/data/mushrooms -o mushrooms.csv", "clipart --captioner vit-gpt2 -o clipart.csv", on_device=True)
-    add.add_argument("dataset", help="a name that fslcore list gives, folder:PATH and the like")
+    add.add_argument("dataset", type=_reads(str, _datasets), help="a name that fslcore list gives, folder:PATH and the like")
     add.add_argument("--captioner", default="pixels", type=_name("captioner", known.captioners, file=True),
                      help="pixels, vit-gpt2, blip, or KIND:FOLDER (pixels)")
     add.add_argument("--split", default="novel", choices=["novel", "validation", "base"],
                      help="which classes of the data set (novel)")
     add.add_argument("-o", "--output", type=Path, required=True, help=".csv; where one was begun, it is gone on with")
+
+    add = command("completion", _completion, "print a script that lets a shell complete commands, options and names",
+                  "bash > ~/.local/share/bash-completion/completions/fslcore", "zsh > ~/.fslcore.zsh",
+                  "fish > ~/.config/fish/completions/fslcore.fish")
+    add.add_argument("shell", choices=["bash", "zsh", "fish"], help="bash, zsh or fish")
     return parser
 
 
@@ -309,14 +324,19 @@ def _epilog(*examples: str) -> str:
 
 
 def _list(options: argparse.Namespace) -> None:
-    from . import datasets
+    try:
+        from . import datasets
 
+        sets = [*datasets.names(), *datasets.forms(), "features:PATH"]
+    except ModuleNotFoundError as error:  # with NumPy and SciPy alone there is all the rest
+        sets = []
+        print(f"fslcore: data sets need the package {error.name}; pip install '.[book]' brings it", file=sys.stderr)
     found = {
         "notebooks": {
             name: {"title": notebooks.title(name), "parameters": [vars(p) for p in notebooks.parameters(name)]}
             for name in notebooks.names()
         },
-        "datasets": [*datasets.names(), *datasets.forms(), "features:PATH"],
+        "datasets": sets,
         "backbones": known.backbones(),
         "learners": known.learners(),
         "captioners": known.captioners(),
@@ -334,7 +354,6 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    notebooks.check(options.notebook, {})
     output = options.output or BUILD / "runs" / f"{options.notebook}.ipynb"
     output = check_output(output, [".ipynb"])
     given = dict(notebooks.profile(options.profile).get(options.notebook, {}))
@@ -343,9 +362,9 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
+    output = check_output(options.output or Path(f"{options.results.stem}.html"), [".html"], [options.results])
     from . import results
 
-    output = check_output(options.output or Path(f"{options.results.stem}.html"), [".html"], [options.results])
     given = dict(results=str(options.results), common=options.common, level=options.level)
     given["sampling"] = options.sampling or "unknown"
     notebooks.check("your-results", given)
@@ -359,9 +378,9 @@ def _report(options: argparse.Namespace) -> None:
 
 
 def _assess(options: argparse.Namespace) -> None:
+    output = check_output(options.output or Path(f"{options.folder.resolve().name}.html"), [".html"])
     from . import assess
 
-    output = check_output(options.output or Path(f"{options.folder.resolve().name}.html"), [".html"])
     given = dict(folder=str(options.folder), level=options.level)
     given |= dict(backbones=options.backbones, learners=options.learners)
     notebooks.check("your-support-set", given)
@@ -450,6 +469,36 @@ def _caption(options: argparse.Namespace) -> None:
 
     images = datasets.load(options.dataset, options.split)
     print(captions.write(images, options.captioner, output, progress=not options.quiet))
+
+
+def _completion(options: argparse.Namespace) -> None:
+    (commands,) = (action.choices for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
+    words = {name: _words(parser) for name, parser in commands.items()}
+    if options.shell == "fish":
+        print(f"complete -c fslcore -n __fish_use_subcommand -a '{' '.join(words)}'")
+        for name, of in words.items():
+            print(f"complete -c fslcore -n '__fish_seen_subcommand_from {name}' -a '{' '.join(of)}'")
+        return
+    if options.shell == "zsh":
+        print("autoload -U +X compinit bashcompinit && compinit && bashcompinit")
+    cases = "\n".join(f"    {name}) words='{' '.join(of)}' ;;" for name, of in words.items())
+    print(f"""_fslcore() {{
+  local words='{' '.join(words)}'
+  [ "$COMP_CWORD" -gt 1 ] && case "${{COMP_WORDS[1]}}" in
+{cases}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
+}}
+complete -o default -F _fslcore fslcore""")
+
+
+def _words(parser: argparse.ArgumentParser) -> list[str]:
+    """All that can be completed after a command: its options, and the names that its arguments take."""
+    words = []
+    for action in parser._actions:
+        names = getattr(action.type, "names", list)()
+        words += [*action.option_strings, *names, *(action.choices or ())]
+    return list(dict.fromkeys(words))
 
 
 if __name__ == "__main__":

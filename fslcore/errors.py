@@ -101,8 +101,9 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> str:
     """
     known = list(allowed)
     if not isinstance(value, str) or value not in known:
-        many = "is" if len(known) == 1 else "are"
-        raise InputError(f"{name} = {shown(value)}; {', '.join(known)} {many} allowed{like(value, known)}")
+        near, many = like(value, known), "is" if len(known) == 1 else "are"
+        named = f"one of {len(known)} names is" if near and len(known) > 20 else f"{', '.join(known)} {many}"
+        raise InputError(f"{name} = {shown(value)}; {named} allowed{near}")
     return value
 
 

@@ -192,9 +192,12 @@ def run(name: str, given: dict, output: str | Path) -> Path:
     ------
     InputError
         As for `check`; or what the notebook raised as such, in one line. Then nothing is written.
+    OSError, MemoryError, RecursionError, RuntimeError
+        What else the notebook raised, in one line too; its process ended.
     """
     import jupytext
     import papermill
+    from nbclient.exceptions import DeadKernelError
     from traitlets.config import Config
 
     check(name, given)
@@ -214,12 +217,14 @@ def run(name: str, given: dict, output: str | Path) -> Path:
                 ),
             )
         except papermill.PapermillExecutionError as error:
-            kind = getattr(builtins, error.ename, None)
             if error.ename == "InputError":
-                kind = InputError
-            elif not (isinstance(kind, type) and issubclass(kind, Exception)):
-                raise
-            raise kind(f"{name}: {error.evalue}") from error
+                raise InputError(f"{name}: {error.evalue}") from None
+            kind = getattr(builtins, error.ename, None)
+            if isinstance(kind, type) and issubclass(kind, (OSError, MemoryError, RecursionError)):
+                raise kind(f"{name}: {error.evalue}") from error
+            raise RuntimeError(f"{name}: {error.ename}: {error.evalue}") from error
+        except DeadKernelError:
+            raise MemoryError(f"{name}: its process ended; that is how the system stops what takes too much") from None
     return output
 
 

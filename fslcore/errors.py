@@ -10,12 +10,14 @@ import difflib
 import math
 import numbers
 import operator
+import sys
 from collections.abc import Iterable
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["InputError", "choice", "flag", "floats", "like", "number", "shown", "whole"]
+__all__ = ["InputError", "choice", "flag", "floats", "like", "note", "number", "shown", "whole"]
 
 
 class InputError(ValueError):
@@ -145,6 +147,12 @@ def floats(name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool =
     if finite and not np.isfinite(found).all():
         raise InputError(f"{name}: {int((~np.isfinite(found)).sum())} values are NaN or infinite")
     return found
+
+
+@cache
+def note(line: str) -> None:
+    """What the user should know and nothing stops for: a line on stderr, the same one once."""
+    print(f"fslcore: {line}", file=sys.stderr)
 
 
 def shown(value: object) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from . import __version__, known, notebooks
 from .errors import InputError, choice, like, number, whole
-from .paths import BUILD, PROFILES, check_folder, check_output
+from .paths import BUILD, CACHE, PROFILES, check_folder, check_output
 
 EXIT_CODES = """exit codes:
   0    done
@@ -35,6 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
         options = _parser().parse_args(arguments, argparse.Namespace(debug=False, quiet=False, device=None))
         if options.device:
             os.environ["FSLCORE_DEVICE"] = options.device  # read by `backbones.device`, here and in notebooks
+        if options.computes:
+            check_folder(CACHE, "FSLCORE_CACHE")
         if options.quiet:
             os.environ["TQDM_DISABLE"] = "1"
             warnings.simplefilter("ignore")
@@ -220,13 +222,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=__version__, help="print the version and stop")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
-    def command(name: str, run: Callable, text: str, *examples: str, on_device: bool = False) -> _Parser:
+    def command(name: str, run: Callable, text: str, *examples: str, computes: bool = False) -> _Parser:
         add = commands.add_parser(
-            name, help=text, description=f"{text[0].upper()}{text[1:]}.", parents=[common, device][: 1 + on_device],
+            name, help=text, description=f"{text[0].upper()}{text[1:]}.", parents=[common, device][: 1 + computes],
             formatter_class=argparse.RawDescriptionHelpFormatter,
             epilog=_epilog(*(f"{name} {example}".strip() for example in examples)),
         )
-        add.set_defaults(command=run)
+        add.set_defaults(command=run, computes=computes)
         return add
 
     as_json = dict(action="store_true", help="print strict JSON")
@@ -235,7 +237,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--json", **as_json)
 
     add = command("run", _run, "execute a notebook with other parameters",
-                  "closed-vs-open -p shots 1 -p datasets \"[clipart, fashion]\"", on_device=True)
+                  "closed-vs-open -p shots 1 -p datasets \"[clipart, fashion]\"", computes=True)
     add.add_argument("notebook", type=_name("notebook", notebooks.names), help="a name that fslcore list gives")
     add.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
                      help="a parameter of the notebook and its value, in YAML; may be given again")
@@ -251,7 +253,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--level", type=_reads(_level), default=0.95, help="nominal coverage (0.95)")
 
     add = command("assess", _assess, "say what a support set of your own promises, before there is a test set",
-                  "my-images", "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8", on_device=True)
+                  "my-images", "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8", computes=True)
     add.add_argument("folder", type=Path, help="one folder a class, 1 to 20 images in each")
     add.add_argument("--backbone", nargs="+", dest="backbones", type=_name("backbone", known.backbones), action=_Once,
                      default=["efficientnet-lite0", "glyph-conv"], help="(efficientnet-lite0 glyph-conv)")
@@ -262,7 +264,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command("evaluate", _evaluate, "run learners on tasks and write the results table",
                   "folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv",
-                  "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000", on_device=True)
+                  "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000", computes=True)
     add.add_argument("dataset", type=_dataset("novel"), help="a name that fslcore list gives, folder:PATH or features:PATH")
     add.add_argument("backbone", type=_reads(str, known.backbones),
                      help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH")
@@ -291,7 +293,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command("train", _train, "train a learner on base classes and write its checkpoint",
                   "protonet --epochs 30 -o my-protonet.safetensors",
-                  "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs", on_device=True)
+                  "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs", computes=True)
     add.add_argument("learner", type=_name("learner", known.recipes), help=f"one of {', '.join(known.recipes())}")
     add.add_argument("-o", "--output", type=Path,
                      help="checkpoint (_build/NETWORK-LEARNER.safetensors, _build/NETWORK-1shot-LEARNER.safetensors)")
@@ -304,7 +306,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--seed", type=_whole("seed", 0, LARGEST), default=0, help="of weights and batches (0)")
 
     add = command("caption", _caption, "describe every image of a data set in a sentence",
-                  "folder:/data/mushrooms -o mushrooms.csv", "clipart --captioner vit-gpt2 -o clipart.csv", on_device=True)
+                  "folder:/data/mushrooms -o mushrooms.csv", "clipart --captioner vit-gpt2 -o clipart.csv", computes=True)
     add.add_argument("dataset", type=_reads(str, _datasets), help="a name that fslcore list gives, folder:PATH and the like")
     add.add_argument("--captioner", default="pixels", type=_name("captioner", known.captioners, file=True),
                      help="pixels, vit-gpt2, blip, or KIND:FOLDER (pixels)")

@@ -371,15 +371,28 @@ def test_output_is_checked_and_nothing_left_behind(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv", "link.csv"]
 
 
-def test_a_full_disk_is_told_with_the_file(tmp_path):
-    def fills(part):
-        part.write_text("half")
-        with open("/dev/full", "w") as file:
-            file.write("the rest")
+@pytest.mark.parametrize("library", ["python", "safetensors", "parquet"])
+def test_a_full_disk_is_told_with_the_file(tmp_path, library):
+    import pandas as pd
+    from safetensors import SafetensorError
 
-    with pytest.raises(OSError, match=f"No space left on device: '{tmp_path}/t.csv'"):
+    def fills(part):
+        if library == "safetensors":  # it writes to a name of its own; these are its words
+            raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+        part.symlink_to("/dev/full")
+        part.write_text("x") if library == "python" else pd.DataFrame({"x": [1]}).to_parquet(part)
+
+    with pytest.raises(OSError) as told:
         replace_file(tmp_path / "t.csv", fills)
+    assert str(told.value) == f"[Errno 28] No space left on device: '{tmp_path}/t.csv'"
     assert not list(tmp_path.iterdir())
+
+
+def test_a_cache_that_cannot_be_is_told_before_the_work(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "CACHE", Path("/proc/cache"))
+    monkeypatch.setattr(cli, "_run", None)  # would fail if it were called
+    assert cli.main(["run", "pilot"]) == 2
+    assert capsys.readouterr().err.startswith("fslcore: FSLCORE_CACHE: nothing can be written to /proc (")
 
 
 def test_output_to_a_closed_pipe_or_a_full_disk_makes_no_noise():

@@ -40,7 +40,7 @@ def test_what_small_data_give_is_written_and_the_rest_named(command, tmp_path, c
     (["--shots", "20"], "class 0 has 30 images (lower them, or skip small classes: --skip-small-classes)"),
     (["--learners", "ncc", "lr", "ncc"], "learners = ncc lr ncc; ncc is allowed once"),
     (["--samplings", "open", "open"], "samplings = open open; open is allowed once"),
-    (["--samplings", "opened"], "samplings = opened; closed, open are allowed (did you mean open?)"),
+    (["--samplings", "opened"], "sampling = opened; closed, open are allowed (did you mean open?)"),
     (["--learners", "ncc", "svm"], "learner = svm"), (["--learners", "ncc", "leo"], "learner = leo; it needs weights"),
     (["--learners", "ncc", "dn4"], "learner = dn4; features of length 8"),
     (["--intervals"], "tasks with --intervals (ncc) = 6; a whole number of at least 20 is allowed"),

@@ -110,8 +110,9 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
         os.replace(part, path)
     except Exception as error:
         # Libraries tell what the system said in words of their own, and none names the file.
-        known = re.search(r"(?:errno|os error) (\d+)", str(error), re.IGNORECASE)
-        number = getattr(error, "errno", None) or (int(known[1]) if known else None)
+        told = re.search(r"(?:errno|os error) (\d+)", str(error), re.IGNORECASE)
+        of_writing = isinstance(error, OSError) or type(error).__name__ == "SafetensorError"
+        number = getattr(error, "errno", None) or (int(told[1]) if told and of_writing else None)
         if number is None and shutil.disk_usage(path.parent).free < 4096:
             number = errno.ENOSPC
         if number is None or getattr(error, "filename", None) not in (None, str(part)):

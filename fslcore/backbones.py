@@ -346,13 +346,13 @@ def compute(images: Images, backbone: Backbone, progress: bool = False) -> torch
     """(N, D) 16-bit features of all images, computed."""
     where = device()
     out, network = [], None
-    bar = tqdm(total=len(images), desc=f"{backbone.name} on {images.name}", unit="image", disable=not progress)
-    for at in range(0, len(images), BATCH):
-        x = backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[at : at + BATCH])).to(where))
-        network = network or _for_features(backbone, x)
-        out.append(network(x).half().cpu())
-        bar.update(len(x))
-    bar.close()
+    what = dict(desc=f"{backbone.name} on {images.name}", unit="image", delay=5, disable=not progress)
+    with tqdm(total=len(images), **what) as bar:
+        for at in range(0, len(images), BATCH):
+            x = backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[at : at + BATCH])).to(where))
+            network = network or _for_features(backbone, x)
+            out.append(network(x).half().cpu())
+            bar.update(len(x))
     return torch.cat(out)
 
 

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -271,6 +272,8 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--ft-tasks", type=_whole("ft-tasks", 2),
                      help="closed tasks of fine-tuning, where fewer than the others")
     add.add_argument("--ft-open", type=_whole("ft-open", 2), help="at most so many open tasks of fine-tuning (all)")
+    add.add_argument("--skip-small-classes", action="store_true",
+                     help="leave out classes with fewer than shots + queries images, where they would be an error")
     intervals = "print what the closed tasks say of these images, new images and new classes"
     add.add_argument("--intervals", action="store_true", help=intervals)
     add.add_argument("--json", **as_json)
@@ -379,30 +382,78 @@ def _evaluate(options: argparse.Namespace) -> None:
 
     _check_evaluation(options)  # before the work, which may take hours
     from . import evaluate
+    from .stats.targets import PARTS
 
-    shape = {name: getattr(options, name) for name in ("ways", "shots", "queries", "seed")}
+    if options.intervals:
+        for learner in options.learners:
+            whole(f"tasks with --intervals ({learner})", _count(options, learner, "closed"), 2 * PARTS)
+    shape = {name: getattr(options, name) for name in ("ways", "shots", "queries", "seed", "skip_small_classes")}
+    source, model, methods = evaluate.ready(options.dataset, options.backbone, options.learners)
+    drawn = _drawn(options, source, **shape)
     tables = []
-    for learner in options.learners:
+    for learner, method in zip(options.learners, methods):
         for sampling in options.samplings:
-            ft = learner == "ft"
-            if sampling == "closed":
-                tasks = options.ft_tasks if ft and options.ft_tasks else options.tasks
-            else:
-                tasks = options.ft_open if ft else None
-            table = evaluate.run(
-                options.dataset, options.backbone, learner, sampling, tasks=tasks, progress=not options.quiet, **shape
+            if (learner, sampling) not in drawn:
+                continue
+            kept, _ = evaluate.record(source, model, method, drawn[learner, sampling], progress=not options.quiet)
+            table = evaluate.results_table(
+                kept, dataset=options.dataset, backbone=options.backbone, learner=learner, sampling=sampling, **shape
             )
             print(f"{options.dataset} {options.backbone} {learner} {sampling}: {len(table)} tasks, "
                   f"mean accuracy {table.accuracy.mean():.2f} %", flush=True)
             tables.append(table)
     evaluate.write_table(pd.concat(tables), options.output)
     if options.intervals:
-        from . import targets
+        print(_intervals(options, **shape))
 
+
+def _count(options: argparse.Namespace, learner: str, sampling: str) -> int | None:
+    """How many tasks of a sampling a learner is to be run on; None for as many as the data hold."""
+    slow = learner == "ft"
+    if sampling == "open":
+        return options.ft_open if slow else None
+    return options.ft_tasks if slow and options.ft_tasks is not None else options.tasks
+
+
+def _drawn(options: argparse.Namespace, source, **shape) -> dict:
+    """The tasks of each learner and sampling; open ones that the data cannot give are told, and left out."""
+    from . import evaluate
+
+    if shape["skip_small_classes"]:
+        counts = Counter(evaluate.class_of(source).tolist())
+        small = [str(name) for name, n in sorted(counts.items()) if n < shape["shots"] + shape["queries"]]
+        if small:
+            print(f"fslcore: {len(small)} of {len(counts)} classes are left out as small: {', '.join(small)}", file=sys.stderr)
+    found = {}
+    for sampling in options.samplings:
+        counts = {learner: _count(options, learner, sampling) for learner in options.learners}
+        try:
+            tasks = {count: evaluate.draw(source, sampling, tasks=count, **shape) for count in set(counts.values())}
+        except InputError as error:
+            # Closed tasks ask least of the data: where they cannot be drawn, nothing can.
+            if sampling == "closed" or "closed" not in options.samplings:
+                raise
+            print(f"fslcore: no open tasks: {error}", file=sys.stderr)
+        else:
+            found |= {(learner, sampling): tasks[count] for learner, count in counts.items()}
+    return found
+
+
+def _intervals(options: argparse.Namespace, **shape) -> str:
+    """What the closed tasks say of these images, new images and new classes, a line a learner."""
+    import pandas as pd
+
+    from . import targets
+
+    counts = {learner: _count(options, learner, "closed") for learner in options.learners}
+    tables = []
+    for count in dict.fromkeys(counts.values()):
+        learners = [learner for learner in options.learners if counts[learner] == count]
         found = targets.queries(
-            [options.dataset], [options.backbone], options.learners, tasks=options.tasks, groups=targets.GROUPS, **shape
+            [options.dataset], [options.backbone], learners, tasks=count, groups=targets.GROUPS, **shape
         )
-        print(targets.shown(targets.intervals(found)).to_string())
+        tables.append(targets.intervals(found))
+    return targets.shown(pd.concat(tables, ignore_index=True)).to_string()
 
 
 def _check_evaluation(options: argparse.Namespace) -> None:

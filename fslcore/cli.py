@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 EXIT_CODES = """exit codes:
   0    done
   1    a fault of fslcore
-  2    bad input, or a file that cannot be read or written: told in one line
+  2    bad input, a file that cannot be read or written, or not enough memory
   130  stopped with Ctrl-C"""
 LARGEST = 2**53  # of seeds: whole numbers up to here are the same in every file format
 

@@ -38,7 +38,11 @@ def main(arguments: list[str] | None = None) -> int:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # for consoles that lack ± or →
     try:
-        options = _parser().parse_args(arguments, argparse.Namespace(debug=False, quiet=False, device=None))
+        try:
+            options = _parser().parse_args(arguments, argparse.Namespace(debug=False, quiet=False, device=None))
+        except SystemExit:  # after --help or --version
+            sys.stdout.flush()
+            raise
         if options.device:
             os.environ["FSLCORE_DEVICE"] = options.device  # read by `backbones.device`, here and in notebooks
         if options.computes:

@@ -117,7 +117,7 @@ def test_unknown_notebook(small, capsys):
     ("small: {rat: 1}", "parameter rat: small takes"),
     ("small: {rate: 2}", "parameter rate = 2; 0..1 is allowed"),
     ("small: {rate: 2001-13-01}", "not a YAML value: month must be in 1..12"),
-    ("[" * 3000, "nested too deeply"),
+    ("[" * 3000, "profile.yml; nested too deeply"),
 ])
 def test_bad_profiles_are_told_in_one_line(small, tmp_path, capsys, text, message):
     path = tmp_path / "profile.yml"
@@ -396,15 +396,17 @@ def test_a_cache_that_cannot_be_is_told_before_the_work(monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("fslcore: FSLCORE_CACHE: nothing can be written to /proc (")
 
 
-def test_output_to_a_closed_pipe_or_a_full_disk_makes_no_noise():
-    command = dict(args=[sys.executable, "-m", "fslcore", "list"], cwd=ROOT, text=True, stderr=-1)
+@pytest.mark.parametrize("command", ["list", "completion fish", "--version"])  # more and less than a buffer holds
+def test_output_to_a_closed_pipe_or_a_full_disk_makes_no_noise(command):
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    call = dict(args=[sys.executable, "-m", "fslcore", *command.split()], cwd=ROOT, env=buffered, text=True, stderr=-1)
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run(**command, stdout=write)
+    done = subprocess.run(**call, stdout=write)
     os.close(write)
     assert (done.returncode, done.stderr) == (141, "")  # as the shell has it of what `head` cuts off
     with open("/dev/full", "w") as full:
-        done = subprocess.run(**command, stdout=full)
+        done = subprocess.run(**call, stdout=full)
     assert (done.returncode, done.stderr) == (2, "fslcore: No space left on device\n")
 
 

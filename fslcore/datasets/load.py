@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..errors import InputError
+from ..errors import InputError, like
 from .coloured import load_coloured
+from .decode import colour
 from .embedded import cards, load_embedded
 from .folder import load_folder
 from .images import Images
@@ -13,7 +14,10 @@ from .papers import PAPERS
 
 __all__ = ["check", "forms", "load", "names"]
 
-SETTINGS = {"per_class": int, "bias": float, "seed": int, "ink": str}  # of `load_coloured`
+SETTINGS = {  # after a question mark: what `load_coloured` and `load_folder` take
+    "coloured": {"per_class": int, "bias": float, "seed": int, "ink": str},
+    "folder": {"ground": colour, "white": float},
+}
 
 
 def names(split: str = "novel") -> list[str]:
@@ -36,22 +40,21 @@ def forms() -> list[str]:
 
 def check(spec: str, split: str = "novel") -> None:
     """Raise `InputError` if `load` would not know the name; reads no image."""
-    name, settings = _settings(spec)
-    if settings and name.partition("/")[0] != "coloured":
-        raise InputError(f"dataset = {spec}; only coloured takes settings ({', '.join(SETTINGS)})")
-    spec = name
+    spec, _ = _settings(spec)
     kind, colon, path = spec.partition(":")
     if colon and f"{kind}:PATH" in forms():
         if not Path(path).expanduser().is_dir():
             raise InputError(f"dataset: no folder {path}")
     elif spec not in names(split):
-        raise InputError(f"dataset = {spec}; known are {', '.join([*names(split), *forms()])}")
+        near = like(spec, names(split))
+        raise InputError(f"dataset = {spec}; known are {', '.join([*names(split), *forms()])}{near}")
 
 
 def load(spec: str, split: str = "novel") -> Images:
     """``clipart``, ``glyphs/latin`` …, ``folder:PATH`` for a folder of class folders, ``cub:PATH`` and the like.
 
-    ``coloured?per_class=200&bias=0.5`` sets what `load_coloured` draws.
+    ``coloured?per_class=200&bias=0.5`` sets what `load_coloured` draws, ``folder:PATH?ground=black`` what
+    `load_folder` lays transparent images on, and ``folder:PATH?white=4095`` which value is white in deep ones.
 
     Parameters
     ----------
@@ -67,10 +70,10 @@ def load(spec: str, split: str = "novel") -> Images:
         Unknown name (says which are known) or missing folder, and as for the reader.
     """
     check(spec, split)
-    spec, settings = _settings(spec)
+    given, (spec, settings) = spec, _settings(spec)
     kind, colon, path = spec.partition(":")
     if colon:
-        return load_folder(path) if kind == "folder" else PAPERS[kind](path, split)
+        return load_folder(path, name=given, **settings) if kind == "folder" else PAPERS[kind](path, split)
     name, _, domain = spec.partition("/")
     if name == "coloured":
         return load_coloured(domain or None, split=split, **settings)
@@ -79,16 +82,22 @@ def load(spec: str, split: str = "novel") -> Images:
 
 def _settings(spec: str) -> tuple[str, dict]:
     """Name and settings of ``NAME?KEY=VALUE&KEY=VALUE``; a path may hold a question mark."""
-    name, mark, given = spec.partition("?")
-    if not mark or ":" in name:
+    own = ":" in spec
+    name, mark, given = spec.rpartition("?") if own else spec.partition("?")
+    allowed = SETTINGS.get(name.partition(":" if own else "/")[0], {})
+    if not mark or (own and given.partition("=")[0] not in allowed):
         return spec, {}
+    if not allowed:
+        raise InputError(f"dataset = {spec}; only coloured takes settings ({', '.join(SETTINGS['coloured'])})")
     found = {}
     for part in given.split("&"):
         key, _, value = part.partition("=")
-        if key not in SETTINGS:
-            raise InputError(f"dataset = {spec}; {', '.join(SETTINGS)} can be set, not {key or 'nothing'}")
+        if key not in allowed:
+            raise InputError(f"dataset = {spec}; {', '.join(allowed)} can be set, not {key or 'nothing'}")
         try:
-            found[key] = SETTINGS[key](value)
+            found[key] = allowed[key](value)
+        except InputError:
+            raise
         except ValueError:
             raise InputError(f"dataset = {spec}; {key} = {value} is not a number that is allowed") from None
     return name, found

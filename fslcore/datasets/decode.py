@@ -1,0 +1,140 @@
+"""An image file of anybody's making as 8-bit RGB: scaled by its format, and nothing lost in silence."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageColor
+
+from ..errors import InputError
+
+__all__ = ["Lost", "centre_square", "colour", "rgb"]
+
+SLACK = 0.1  # floats may leave 0 … 1 by so much, as resampling makes them
+DIM = 1 / 16  # of the range of its format; an image that stays below has another white
+BITS_PER_SAMPLE, PHOTOMETRIC, WHITE_IS_ZERO = 258, 262, 0  # of TIFF
+
+
+class Lost(InputError):
+    """An image that varies in its file and is one flat colour when decoded."""
+
+
+def colour(ground: str) -> str:
+    """The name of a colour, if Pillow knows it.
+
+    Raises
+    ------
+    InputError
+        It does not.
+    """
+    try:
+        ImageColor.getrgb(ground)
+    except (ValueError, AttributeError, TypeError):
+        raise InputError(f"ground = {ground}; white, black, grey and other names of colours are allowed") from None
+    return ground
+
+
+def rgb(file: Path, ground: str = "white", white: float | None = None) -> Image.Image:
+    """The (first) picture of a file, as 8-bit RGB.
+
+    Transparent parts show the ``ground``. Numbers of more than 8 bits are scaled by what the format
+    says, never by what the image holds: 16-bit grey by 65535, TIFF of fewer bits by its BitsPerSample,
+    floats from 0 … 1. An image that then stays below a sixteenth of the range has another
+    white, and so have 32-bit whole numbers: ``white`` says which value it is.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be decoded, or whose white is not known.
+    Lost
+        All of it has one colour, and the file has not: white on transparent, say.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # of a large image; a bomb is an error
+            with Image.open(file) as image:
+                image.load()
+                deep = image.mode.startswith(("I", "F"))
+                found = _eight_bits(image, white) if deep else image
+                if found.has_transparency_data:
+                    laid = Image.new("RGBA", found.size, ground)
+                    laid.alpha_composite(found.convert("RGBA"))
+                    found = laid
+                found = found.convert("RGB")
+                if not _varies(found) and _varies(image):
+                    raise Lost(_why_lost(image, found, ground))
+                return found
+    except InputError as error:
+        raise type(error)(f"image {file}: {error}") from None
+    except Exception as error:  # Pillow's readers raise whatever they stumble over in a broken file
+        raise InputError(f"unreadable image {file} ({_reason(file, error)})") from None
+
+
+def centre_square(image: Image.Image, size: int) -> np.ndarray:
+    """The middle square of an RGB image at ``size`` × ``size`` pixels, (size, size, 3) uint8."""
+    side = min(image.size)
+    left, top = (image.width - side) // 2, (image.height - side) // 2
+    box = (left, top, left + side, top + side)
+    return np.asarray(image.resize((size, size), Image.Resampling.BICUBIC, box))
+
+
+def _eight_bits(image: Image.Image, white: float | None) -> Image.Image:
+    """A grey image of 16-bit or 32-bit numbers with 8 bits; LA where one of its greys is transparent."""
+    values = np.asarray(image).astype(np.float64)
+    if not np.isfinite(values).all():
+        raise InputError("it holds NaN or infinity")
+    low, high = values.min(), values.max()
+    tags = getattr(image, "tag_v2", {})
+    if white is not None:
+        full = white
+    elif image.mode == "F":
+        full = 1.0
+        if low < -SLACK or high > 1 + SLACK:
+            raise InputError(f"it holds floats from {low:g} to {high:g}, and 0 to 1 is read; {_say_white(255)}")
+    elif image.mode == "I" and image.format != "PPM":  # Pillow gives PGM from 0 to 65535
+        raise InputError(f"its numbers, from {low:g} to {high:g}, have a type that tells no white; {_say_white(high)}")
+    else:
+        full = 2 ** min(np.atleast_1d(tags.get(BITS_PER_SAMPLE, 16))[0], 16) - 1
+    if white is None and 0 < high < DIM * full:
+        raise InputError(f"it holds numbers up to {high:g} of {full:g}, all nearly black; {_say_white(4095)}")
+    scaled = (255 * np.clip(values / full, 0, 1)).round().astype(np.uint8)
+    if tags.get(PHOTOMETRIC) == WHITE_IS_ZERO:
+        scaled = 255 - scaled
+    clear = image.info.get("transparency")
+    if clear is None:
+        return Image.fromarray(scaled)
+    alpha = np.where(values == clear, 0, 255).astype(np.uint8)
+    return Image.merge("LA", (Image.fromarray(scaled), Image.fromarray(alpha)))
+
+
+def _say_white(value: float) -> str:
+    return f"say which value is white, as in folder:PATH?white={value:g}"
+
+
+def _varies(image: Image.Image) -> bool:
+    """Whether any channel, transparency too, has two values."""
+    if image.mode == "P":
+        image = image.convert("RGBA")
+    if image.mode.startswith("I;"):  # not all of these tell their extremes
+        return bool(np.ptp(np.asarray(image)))
+    return any(low < high for low, high in np.reshape(image.getextrema(), (-1, 2)))
+
+
+def _why_lost(image: Image.Image, decoded: Image.Image, ground: str) -> str:
+    flat = "#%02x%02x%02x" % decoded.getpixel((0, 0))
+    if image.has_transparency_data:
+        other = "black" if ImageColor.getrgb(ground)[:3] == (255, 255, 255) else "white"
+        return f"laid on {ground} it is all {flat}; give it another ground, as in folder:PATH?ground={other}"
+    return f"decoded it is all {flat}, and its file is not; {_say_white(4095)}"
+
+
+def _reason(file: Path, error: Exception) -> str:
+    if file.is_dir():
+        return "a folder"
+    if not file.exists():
+        return "no such file" + (f", a link to {file.readlink()}" if file.is_symlink() else "")
+    if isinstance(error, Image.UnidentifiedImageError):
+        return "empty" if not file.stat().st_size else "not a kind of image that Pillow reads"
+    return " ".join(str(getattr(error, "strerror", None) or error or type(error).__name__).split())

@@ -1,0 +1,185 @@
+"""A user's own image files: of every depth and kind they look as they should, or are named."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fslcore import datasets
+from fslcore.datasets.decode import rgb
+from fslcore.errors import InputError
+
+GREY = np.random.default_rng(0).integers(0, 256, (24, 24)).astype(np.uint8)
+GREY[0, :2] = 0, 255  # the whole range, whatever is drawn
+
+
+def folder(root, *images, endings=".png"):
+    """One class of these images, and another of two plain drawings."""
+    for name in ("a", "b"):
+        (root / name).mkdir(parents=True, exist_ok=True)
+    for i in range(2):
+        Image.fromarray(np.roll(GREY, i)).save(root / "b" / f"{i}.png")
+    for i, image in enumerate(images):
+        image.save(root / "a" / f"{i}{endings}")
+    return f"folder:{root}"
+
+
+def tiff(values, path, bits, photometric):
+    """A TIFF of a kind that Pillow reads and does not write: (H, W) numbers of 12 bits, two in three bytes, or 16."""
+    if bits == 12:
+        first, second = values[:, ::2], values[:, 1::2]
+        values = np.stack([first >> 4, (first & 15) << 4 | second >> 8, second & 255], axis=-1).astype(np.uint8)
+    data = values.astype("<u2" if bits == 16 else np.uint8).tobytes()
+    tags = {256: 24, 257: 24, 258: bits, 259: 1, 262: photometric, 273: 8, 277: 1, 278: 24, 279: len(data)}
+    entries = b"".join(np.array([tag, 4, 1, 0, value, 0], "<u2").tobytes() for tag, value in tags.items())
+    head = b"II*\0" + np.array([8 + len(data)], "<u4").tobytes()
+    path.write_bytes(head + data + np.array([len(tags)], "<u2").tobytes() + entries + bytes(4))
+
+
+@pytest.mark.parametrize("ending, deep", [
+    (".png", lambda x: Image.fromarray(x.astype(np.uint16) * 257)),
+    (".tif", lambda x: Image.fromarray(x.astype(np.uint16) * 257)),
+    (".pgm", lambda x: Image.fromarray((x.astype(np.int32) * 257))),
+    (".tif", lambda x: Image.fromarray((x / 255).astype(np.float32))),
+    (".pfm", lambda x: Image.fromarray((x / 255).astype(np.float32))),
+    (".png", lambda x: Image.fromarray(x).convert("P")),
+    (".png", lambda x: Image.merge("LA", [Image.fromarray(x), Image.new("L", x.shape, 255)])),
+    (".png", lambda x: Image.fromarray(x).convert("RGBA")),
+    (".tif", lambda x: Image.merge("CMYK", [Image.fromarray(255 - x)] * 3 + [Image.new("L", x.shape, 0)])),
+], ids=["png16", "tiff16", "pgm16", "tiff-float", "pfm", "palette", "LA", "RGBA", "CMYK"])
+def test_every_depth_is_the_same_picture(tmp_path, ending, deep):
+    deep(GREY).save(tmp_path / f"x{ending}")
+    assert (np.asarray(rgb(tmp_path / f"x{ending}")) == GREY[..., None]).all()
+
+
+def test_other_depths(tmp_path):
+    values = np.arange(24 * 24).reshape(24, 24) * 7
+    tiff(values, tmp_path / "x.tif", 12, photometric=1)
+    assert (np.asarray(rgb(tmp_path / "x.tif"))[..., 0] == (255 * values / 4095).round()).all()
+    tiff(values * 16, tmp_path / "x.tif", 16, photometric=0)  # white is zero
+    assert (np.asarray(rgb(tmp_path / "x.tif"))[..., 0] == 255 - (255 * values * 16 / 65535).round()).all()
+    Image.fromarray(GREY > 99).save(tmp_path / "x.png")
+    assert (np.asarray(rgb(tmp_path / "x.png"))[..., 0] == 255 * (GREY > 99)).all()
+
+
+def icon(shade, mode="RGBA"):
+    """A disc of one shade on a transparent ground."""
+    y, x = np.mgrid[-12:12, -12:12]
+    alpha = Image.fromarray((255 * (x**2 + y**2 < 64)).astype(np.uint8))
+    image = Image.new("L", (24, 24), shade)
+    if mode == "P":
+        return Image.merge("RGBA", [image] * 3 + [alpha]).convert("P", palette=Image.Palette.ADAPTIVE)
+    return Image.merge(mode, [image] * (len(mode) - 1) + [alpha])
+
+
+@pytest.mark.parametrize("mode, ending", [("RGBA", ".png"), ("LA", ".png"), ("P", ".png"), ("RGBA", ".gif"), ("RGBA", ".webp")])
+def test_transparency_shows_the_ground(tmp_path, mode, ending):
+    icon(0, mode).save(tmp_path / f"x{ending}", **({"lossless": True} if ending == ".webp" else {}))
+    for ground, shade in (("white", 255), ("#ff0000", 255)):
+        found = np.asarray(rgb(tmp_path / f"x{ending}", ground))
+        assert found[0, 0, 0] == shade and found[0, 0, 1] == (255 if ground == "white" else 0)
+        assert (found[12, 12] == 0).all()
+
+
+def test_one_grey_of_sixteen_bits_can_be_transparent(tmp_path):
+    Image.fromarray(GREY.astype(np.uint16) * 257).save(tmp_path / "x.png", transparency=0)
+    found = np.asarray(rgb(tmp_path / "x.png"))[..., 0]
+    assert (found == np.where(GREY == 0, 255, GREY)).all()
+
+
+def test_what_would_vanish_stops_with_names(tmp_path):
+    spec = folder(tmp_path, icon(0), icon(255), icon(255, "LA"))
+    with pytest.raises(InputError, match=r"a/1.png: laid on white it is all #ffffff; .*\?ground=black; so are 1 of the next 3 images: 2.png$"):
+        datasets.load(spec).images[:]
+    with pytest.raises(InputError, match=r"a/0.png: laid on black it is all #000000; .*\?ground=white$"):
+        datasets.load(f"{spec}?ground=black").images[:]
+    grey = datasets.load(f"{spec}?ground=grey")
+    assert grey.name == f"{spec}?ground=grey" and grey.digest != datasets.load(spec).digest
+    assert np.ptp(grey.images[:3].reshape(3, -1), axis=1).min() > 100
+    for wrong, message in (("ground=mauvish", "ground = mauvish"), ("white=much", "white = much is not a number"), ("ground=red&size=3", "not size"), ("white=0", "white = 0.0")):
+        with pytest.raises(InputError, match=message):
+            datasets.load(f"{spec}?{wrong}")
+    assert len(datasets.load(folder(tmp_path / "what?size=3", icon(0)))) == 3  # a path may hold a question mark
+
+
+def test_flat_in_the_file_too_is_no_loss(tmp_path):
+    same = Image.fromarray(np.eye(9, dtype=np.uint8), "L").convert("P")
+    same.putpalette([7] * 6)  # two numbers for one colour
+    same.save(tmp_path / "same.png")
+    assert (np.asarray(rgb(tmp_path / "same.png")) == 7).all()
+    icon(255, "P").save(tmp_path / "white.png")
+    narrow = np.eye(9) * 20 + 60120
+    Image.fromarray(narrow.astype(np.uint16)).save(tmp_path / "narrow.png")
+    Image.frombytes("I;16B", (9, 9), narrow.astype(">u2").tobytes()).save(tmp_path / "narrow.tif")
+    flat = "decoded it is all #eaeaea, and its file is not"
+    for name, message in (("white.png", "laid on white it is all #ffffff"), ("narrow.png", flat), ("narrow.tif", flat)):
+        with pytest.raises(InputError, match=f"image .*{name}: {message}"):
+            rgb(tmp_path / name)
+
+
+@pytest.mark.parametrize("values, message", [
+    (GREY.astype(np.uint16) * 16, r"numbers up to 4080 of 65535, all nearly black; say which value is white, as in folder:PATH\?white=4095"),
+    (GREY.astype(np.float32), r"floats from 0 to 255, and 0 to 1 is read; .*white=255"),
+    (GREY.astype(np.int32) * 257, "numbers, from 0 to 65535, have a type that tells no white; .*white=65535"),
+    (np.where(GREY, GREY / 255, np.nan).astype(np.float32), "NaN or infinity"),
+], ids=["12-of-16", "float", "int32", "nan"])
+def test_a_white_that_the_format_does_not_tell(tmp_path, values, message):
+    Image.fromarray(values).save(tmp_path / "x.tif")
+    with pytest.raises(InputError, match=message) as error:
+        rgb(tmp_path / "x.tif")
+    assert "x.tif" in str(error.value) and "\n" not in str(error.value)
+    if np.isfinite(values).all():
+        assert (np.asarray(rgb(tmp_path / "x.tif", white=float(values.max())))[..., 0] == GREY).all()
+
+
+def test_first_of_an_animation(tmp_path):
+    first, *rest = (Image.fromarray(np.roll(GREY, i)) for i in range(3))
+    for ending in (".gif", ".webp", ".png", ".tif"):
+        first.save(tmp_path / f"x{ending}", save_all=True, append_images=rest, **({"lossless": True} if ending == ".webp" else {}))
+        assert (np.asarray(rgb(tmp_path / f"x{ending}"))[..., 0] == GREY).all()
+
+
+def test_many_of_one_colour_are_told_once(tmp_path, capsys):
+    flat = [Image.new("RGB", (9, 9), (i, 0, 0)) for i in range(3)]
+    spec = folder(tmp_path, *flat)
+    images = datasets.load(spec)
+    images.images[:1]
+    assert not capsys.readouterr().err
+    images.images[:]
+    said = capsys.readouterr().err
+    assert said.startswith(f"fslcore: {spec}: 2 or more of 5 images show one colour") and said.count("\n") == 1
+    assert f"{tmp_path}/a/0.png" in said
+
+
+def noise(side):
+    return Image.fromarray(np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype=np.uint8))
+
+
+def test_broken_files_are_told_in_one_line(tmp_path, monkeypatch):
+    def cut(name, share):
+        noise(64).save(tmp_path / name)
+        whole = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(whole[: int(share * len(whole))])
+
+    for ending in (".jpg", ".png", ".tif", ".webp", ".gif", ".bmp", ".avif", ".jp2"):
+        cut(f"cut{ending}", 0.6)
+        with pytest.raises(InputError, match=f"unreadable image .*cut{ending}") as error:
+            rgb(tmp_path / f"cut{ending}")
+        assert "\n" not in str(error.value)
+    (tmp_path / "nothing.png").touch()
+    (tmp_path / "text.png").write_text("hello")
+    (tmp_path / "x.png").mkdir()
+    (tmp_path / "gone.png").symlink_to("/nowhere")
+    for name, message in (("nothing", "empty"), ("text", "not a kind of image"), ("x", "a folder"), ("gone", "no such file, a link to /nowhere")):
+        with pytest.raises(InputError, match=rf"unreadable image .*{name}.png \({message}"):
+            rgb(tmp_path / f"{name}.png")
+    noise(64).save(tmp_path / "bomb.png")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+    with pytest.raises(InputError, match="bomb.png .*decompression bomb"):
+        rgb(tmp_path / "bomb.png")
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2000, 1), (1, 2000), (3, 500)])
+def test_odd_shapes(tmp_path, size):
+    Image.effect_noise(size, 50).save(tmp_path / "x.png")
+    spec = folder(tmp_path / "f", Image.effect_noise(size, 50))
+    assert datasets.load(spec).images[:].shape == (3, 224, 224, 3)

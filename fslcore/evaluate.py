@@ -21,7 +21,7 @@ from .paths import CACHE, DATA, replace_file
 from .tasks import Tasks, sample_closed, sample_open
 
 __all__ = [
-    "COLUMNS", "Record", "evaluate", "load_backbone", "load_source", "record", "run", "run_queries", "scores",
+    "COLUMNS", "Record", "evaluate", "fitted", "load_backbone", "load_source", "record", "run", "run_queries", "scores",
     "write_table",
 ]
 
@@ -149,11 +149,21 @@ def scores(
         yield learner.scores(bank, tasks[at : at + chunk])
 
 
-def load_source(dataset: str) -> datasets.Images | Bank:
+def load_source(dataset: str, size: int | None = None) -> datasets.Images | Bank:
     """The images of a data set (see `fslcore.datasets.load`), or the bank that ``features:PATH`` names."""
     if dataset.startswith("features:"):
+        if size is not None:
+            raise InputError(f"size = {size}; {dataset} are features, not images")
         return load_features(dataset.removeprefix("features:"))
-    return datasets.load(dataset) if ":" in dataset else _shipped_images(dataset)
+    return datasets.load(dataset, size=size) if ":" in dataset or size is not None else _shipped_images(dataset)
+
+
+def fitted(source: datasets.Images | Bank, backbone: str) -> tuple[datasets.Images | Bank, backbones.Backbone | None]:
+    """What `record` takes: images and the backbone of this name at one size (see `fslcore.backbones.fitted`).
+
+    A bank needs none and comes back with None.
+    """
+    return (source, None) if isinstance(source, Bank) else backbones.fitted(source, load_backbone(backbone))
 
 
 def load_backbone(name: str) -> backbones.Backbone:
@@ -169,7 +179,7 @@ _named_backbone = lru_cache(maxsize=8)(backbones.load)
 def run(
     dataset: str, backbone: str, learner: str, sampling: str, *, ways: int = 5, shots: int = 5,
     queries: int = 15, tasks: int | None = 600, seed: int = 0, skip_small_classes: bool = False,
-    stored: bool = False, progress: bool = False,
+    stored: bool = False, progress: bool = False, size: int | None = None,
 ) -> pd.DataFrame | None:
     """Results table of one setting, from the cache or from ``data/results`` where it is there.
 
@@ -183,7 +193,7 @@ def run(
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed)
     _, kept = run_queries(
         dataset, backbone, learner, sampling, tasks=tasks, skip_small_classes=skip_small_classes, stored=stored,
-        progress=progress, **shape,
+        progress=progress, size=size, **shape,
     )
     if kept is None:
         return None
@@ -196,7 +206,7 @@ def run(
 def run_queries(
     dataset: str, backbone: str, learner: str, sampling: str, *, ways: int = 5, shots: int = 5,
     queries: int = 15, tasks: int | None = 600, seed: int = 0, skip_small_classes: bool = False,
-    stored: bool = False, progress: bool = False,
+    stored: bool = False, progress: bool = False, size: int | None = None,
 ) -> tuple[Tasks, Record | None]:
     """The tasks of one setting, and which queries were right.
 
@@ -221,6 +231,8 @@ def run_queries(
         are kept of, or None.
     progress : bool
         Show progress bars.
+    size : int, optional
+        Pixels at which the user's own images are read and seen, as for `fslcore.datasets.load`.
 
     Returns
     -------
@@ -235,11 +247,7 @@ def run_queries(
     """
     if sampling not in ("closed", "open"):
         raise InputError(f"sampling = {sampling}; closed and open are allowed")
-    source = load_source(dataset)
-    if isinstance(source, Bank):
-        model = None
-    else:
-        model = load_backbone(backbone)
+    source, model = fitted(load_source(dataset, size), backbone)
     method = learners.make(learner, model)
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed)
     # The samplers are told the names of the classes, so that their errors can name one.

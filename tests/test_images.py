@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fslcore import datasets
+from fslcore import assess, backbones, cli, datasets, evaluate
 from fslcore.datasets.decode import rgb
 from fslcore.errors import InputError
 
@@ -293,3 +293,64 @@ def test_levels_that_are_not_classes(tmp_path):
         datasets.load(f"folder:{tmp_path}/data/train")
     with pytest.raises(InputError, match="x.txt is a file; a folder of class folders is needed"):
         datasets.load_folder(tmp_path / "data" / "train" / "c" / "x.txt")
+
+
+# ------------------------------------------------------------ at which size
+
+
+def test_own_images_are_seen_as_large_as_the_network_takes_them(tmp_path, capsys):
+    spec = folder(tmp_path, *[noise(300)] * 3)
+    for name, side in (("efficientnet-lite0", 224), ("efficientnet-lite2", 260), ("glyph-conv", 28), ("conv4-protonet", 32)):
+        images, model = evaluate.fitted(evaluate.load_source(spec), name)
+        assert images.images.shape == (5, side, side, 3) == (5, *[model.side(300, 300)] * 2, 3)
+        assert f"{spec}: read at {side} × {side} pixels, which {name} sees" in capsys.readouterr().err
+        again, _ = evaluate.fitted(images, "efficientnet-lite0")  # one after the other, as chapters do
+        assert again.digest == datasets.load_folder(tmp_path, size=224).digest
+    images, model = evaluate.fitted(evaluate.load_source(spec, 96), "efficientnet-lite0")
+    assert images.images.shape[1] == 96 == model.side(*images.images.shape[1:3])
+    assert model.digest != backbones.load("efficientnet-lite0").digest
+    with pytest.raises(InputError, match="size = 96; glyph-conv takes images of 28 pixels a side only"):
+        evaluate.fitted(evaluate.load_source(spec, 96), "glyph-conv")
+
+
+def test_other_images_are_seen_as_before(tmp_path):
+    folder(tmp_path, noise(300))
+    for source in (evaluate.load_source("clipart"), datasets.load_folder(tmp_path, size=224)):
+        images, model = evaluate.fitted(source, "efficientnet-lite0")
+        assert images is source and model.resolution is None and model.side(*images.images.shape[1:3]) == 64
+    support = assess.load(tmp_path)
+    assert backbones.fitted(support, model) == (support, model) and support.images.shape[1] == 224
+    for dataset, size, message in (
+        ("clipart", 64, "size = 64; the pixels of clipart are fixed; folder:PATH, cifar-fs:PATH"),
+        ("features:none.npz", 64, "size = 64; features:none.npz are features"), (f"folder:{tmp_path}", 3, "size = 3; a whole number from 8"),
+        (f"folder:{tmp_path}", 2.5, "size = 2.5; a whole number"),
+    ):
+        with pytest.raises(InputError, match=message):
+            evaluate.load_source(dataset, size)
+
+
+def test_the_size_changes_what_the_network_gives(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / "f" / name).mkdir(parents=True)
+        for i in range(3):
+            Image.fromarray(np.kron(np.roll(GREY, 3 * i + (name == "b")), np.ones((10, 10), np.uint8))).save(tmp_path / "f" / name / f"{i}.png")
+    banks = {}
+    for size in (None, 224, 64):
+        images, model = evaluate.fitted(evaluate.load_source(f"folder:{tmp_path}/f", size), "efficientnet-lite0")
+        banks[size] = backbones.features(images, model)
+    assert banks[None].digest == banks[224].digest != banks[64].digest
+    assert (banks[None].data - banks[64].data).abs().mean() > 0.1 * banks[64].data.abs().mean()
+
+
+def test_evaluate_takes_a_size(tmp_path, capsys):
+    spec = folder(tmp_path / "f", *[noise(40)] * 3)
+    for name in "bcd":
+        (tmp_path / "f" / name).mkdir(exist_ok=True)
+        for i in range(3):
+            Image.fromarray(np.roll(GREY, i + 3 * ord(name))).save(tmp_path / "f" / name / f"{i}.png")
+    shape = ["--ways", "2", "--shots", "1", "--queries", "2", "--tasks", "20", "--learners", "ncc", "--samplings", "closed"]
+    command = ["evaluate", spec, "efficientnet-lite0", "-o", str(tmp_path / "t.csv"), *shape]
+    assert cli.main([*command, "--size", "48", "--intervals"]) == 0
+    assert "read at 48 × 48 pixels" in capsys.readouterr().err
+    assert cli.main([*command, "--size", "4"]) == 2
+    assert "size = 4; a whole number from 8 to 2048 is allowed" in capsys.readouterr().err

@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, note, number
+from ..errors import InputError, note, number, whole
 from .decode import Lost, centre_square, colour, is_image, rgb
 from .images import Images, OnDemand
 
 __all__ = ["from_class_folders", "from_files", "load_folder"]
 
+SIZE = 224  # pixels, where none are asked for
+SIZES = 8, 2048
 JUNK = {"__MACOSX", "@eaDir", "Thumbs.db", "desktop.ini"}  # what systems leave in folders, beside hidden names
 SPLITS = {"train", "training", "val", "valid", "validation", "dev", "test", "testing", "base", "novel"}
 DECODING = 2  # raise it when what `decode` makes of a file changes: features of before are then not found
@@ -59,7 +62,7 @@ class _Reader:
 
 
 def from_files(
-    name: str, files: list[Path], labels: np.ndarray, class_names: list[str], size: int,
+    name: str, files: list[Path], labels: np.ndarray, class_names: list[str], size: int | None,
     facts: pd.DataFrame | None = None, *, ground: str = "white", white: float | None = None,
 ) -> Images:
     """Image files with their labels, as `Images`.
@@ -75,8 +78,8 @@ def from_files(
     labels : (N,) integers
         Index into ``class_names``.
     class_names : list of str
-    size : int
-        Pixels.
+    size : int or None
+        Pixels, 8 to 2048. None: 224, until `fslcore.backbones.fitted` asks for a backbone's own.
     facts : DataFrame, optional
         One row an image. The last two parts of its path are added, as the column ``file``, where there is none.
     ground : str
@@ -91,27 +94,39 @@ def from_files(
         an image that cannot be decoded, or that is one colour when decoded and not in its file, by name.
         No image is silently dropped. Where one image in twenty shows one colour, a line on stderr says so.
     """
+    if size is not None:
+        whole("size", size, *SIZES)
     colour(ground)
     white = None if white is None else number("white", white, above=0)
     missing = [f for f in files if not f.is_file()]
     if missing:
         why = "a folder" if missing[0].is_dir() else "no such file"
         raise InputError(f"unreadable image {missing[0]} ({why}; {len(missing)} of {len(files)} are missing)")
-    content = hashlib.sha256(f"centre square {size} {DECODING} {ground} {white}".encode())
+    of_files = hashlib.sha256()
     for file in files:
         try:
-            content.update(hashlib.sha256(file.read_bytes()).digest())
+            of_files.update(hashlib.sha256(file.read_bytes()).digest())
         except OSError as error:
             raise InputError(f"unreadable image {file} ({error.strerror})") from None
     if facts is None or "file" not in facts:
         facts = pd.DataFrame(index=range(len(files))) if facts is None else facts
         facts = facts.assign(file=["/".join(file.parts[-2:]) for file in files])
-    images = OnDemand(_Reader(name, files, size, ground, white), len(files), (size, size, 3))
-    return Images(name, images, np.asarray(labels, np.int64), class_names, facts=facts, content=content.hexdigest())
+
+    @lru_cache(maxsize=2)
+    def at(side: int) -> Images:
+        read = f"centre square {side} {DECODING} {ground} {white} {of_files.hexdigest()}"
+        return Images(
+            name, OnDemand(_Reader(name, files, side, ground, white), len(files), (side, side, 3)),
+            np.asarray(labels, np.int64), class_names, facts=facts, content=hashlib.sha256(read.encode()).hexdigest(),
+            sized=at if size is None else None,
+        )
+
+    return at(size or SIZE)
 
 
 def load_folder(
-    path: str | Path, *, size: int = 224, name: str | None = None, ground: str = "white", white: float | None = None
+    path: str | Path, *, size: int | None = None, name: str | None = None, ground: str = "white",
+    white: float | None = None,
 ) -> Images:
     """A folder of class folders: ``path/CLASS/IMAGE``, read as `from_files` does.
 

@@ -28,8 +28,9 @@ from tqdm import tqdm
 from .bank import Bank
 from .datasets import Images
 from .errors import InputError, note
+from .known import CHECKPOINTS, PINNED, TRAINED
 from .networks import NETWORKS, Network, folded, import_torchvision, with_fast_convolutions
-from .paths import CACHE, DATA, replace_file
+from .paths import CACHE, replace_file
 
 __all__ = ["Backbone", "available", "device", "feature_key", "features", "fitted", "load", "shipped", "speed"]
 
@@ -182,20 +183,9 @@ def _trained_here(name: str) -> _Entry:
     return _Entry(
         network, NETWORKS[network].dim, f"trained here on the base classes of {base} (fslcore train)", "MIT",
         (0.5,) * 3, (0.5,) * 3, NETWORKS[network].side, "bilinear", local=CHECKPOINTS / f"{name}.safetensors",
-        sha256=_PINNED.get(f"{name}.safetensors"),
+        sha256=PINNED.get(f"{name}.safetensors"),
     )
 
-
-CHECKPOINTS = DATA / "checkpoints"
-_PINNED = {file: digest for digest, file in map(str.split, (CHECKPOINTS / "SHA256SUMS").read_text().splitlines())}
-_EPISODIC = ("protonet", "r2d2", "maml", "anil", "boil", "leo", "dn4", "can", "renet")
-# What ships, and names under which a user brings what `fslcore train` made: of other learners, or a larger network.
-_TRAINED = (
-    *(Path(file).stem for file in _PINNED),
-    *(f"conv4-1shot-{learner}" for learner in _EPISODIC),
-    *(f"{network}-{learner}" for network in ("conv4", "resnet12", "resnet18")
-      for learner in ("baseline", "baseline++", "rfs", *_EPISODIC)),
-)
 
 _IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 _CLIP = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
@@ -208,7 +198,7 @@ REGISTRY: dict[str, _Entry] = {
     "efficientnet-lite2": _lite(
         2, 260, "efficientnet-lite2-9656183e.pth", "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
     ),
-    **{name: _trained_here(name) for name in _TRAINED},
+    **{name: _trained_here(name) for name in TRAINED},
     "clip": _vit(
         _clip, 512, "CLIP ViT-B/16, OpenAI (open_clip)", "MIT", _CLIP,
         "timm/vit_base_patch16_clip_224.openai", "open_clip_model.safetensors",
@@ -226,7 +216,7 @@ REGISTRY: dict[str, _Entry] = {
 
 def shipped(name: str) -> bool:
     """Whether a network that was trained here ships with the book, and not its name alone."""
-    return f"{name}.safetensors" in _PINNED
+    return f"{name}.safetensors" in PINNED
 
 
 def available() -> list[str]:
@@ -383,14 +373,14 @@ def compute(images: Images, backbone: Backbone, progress: bool = False) -> torch
     """(N, D) 16-bit features of all images, computed."""
     where = device()
     out, network = [], None
-    bar = tqdm(total=len(images), desc=f"{backbone.name} on {images.name}", unit="image", disable=not progress)
+    what = dict(desc=f"{backbone.name} on {images.name}", unit="image", delay=5, disable=not progress)
     size = max(1, min(BATCH, BATCH * LARGE**2 // backbone.side(*images.images.shape[1:3]) ** 2))
-    for at in range(0, len(images), size):
-        x = backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[at : at + size])).to(where))
-        network = network or _for_features(backbone, x)
-        out.append(network(x).half().cpu())
-        bar.update(len(x))
-    bar.close()
+    with tqdm(total=len(images), **what) as bar:
+        for at in range(0, len(images), size):
+            x = backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[at : at + size])).to(where))
+            network = network or _for_features(backbone, x)
+            out.append(network(x).half().cpu())
+            bar.update(len(x))
     return torch.cat(out)
 
 

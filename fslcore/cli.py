@@ -3,129 +3,354 @@
 from __future__ import annotations
 
 import argparse
+import json
+import math
+import os
+import re
 import sys
 import tempfile
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
-import yaml
+from . import __version__, known, notebooks
+from .errors import InputError, choice, like, number, whole
+from .paths import BUILD, PROFILES, check_folder, check_output
 
-from . import __version__, notebooks
-from .errors import InputError
-from .paths import BUILD, PROFILES
+EXIT_CODES = """exit codes:
+  0    done
+  1    a fault of fslcore
+  2    bad input, or a file that cannot be read or written: told in one line
+  130  stopped with Ctrl-C"""
+LARGEST = 2**53  # of seeds: whole numbers up to here are the same in every file format
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; 0, or 2 after bad input, which is told in one line."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    """Run a command and return its exit code (see `EXIT_CODES`); what goes wrong is told in one line."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # for consoles that lack ± or →
     try:
+        options = _parser().parse_args(arguments)
+        if options.device:
+            os.environ["FSLCORE_DEVICE"] = options.device  # read by `backbones.device`, here and in notebooks
+        if options.quiet:
+            os.environ["TQDM_DISABLE"] = "1"
+            warnings.simplefilter("ignore")
         options.command(options)
-    except InputError as error:
-        print(f"fslcore: {error}", file=sys.stderr)
-        return 2
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:
+        line, code = _told(error)
+        if "--debug" in arguments:
+            traceback.print_exc()
+        if line:
+            print(f"fslcore: {line}", file=sys.stderr)
+        if isinstance(error, OSError):
+            _drop_output()
+        return code
     return 0
 
 
+def _told(error: BaseException) -> tuple[str, int]:
+    """The one line to be said of an error, and the exit code."""
+    text = " ".join(str(error).split())
+    kind = type(error).__name__
+    if isinstance(error, InputError):
+        return text, 2
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped", 130
+    if isinstance(error, BrokenPipeError):
+        return "", 141  # as the shell has it of what `head` cuts off
+    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate" in text):
+        return f"not enough memory{f' ({text})' if text else ''}", 2
+    if isinstance(error, OSError) and error.strerror:
+        return (f"{error.filename}: " if error.filename is not None else "") + error.strerror, 2
+    if isinstance(error, ModuleNotFoundError):
+        return f"this needs the package {error.name}; pip install '.[book]' brings it", 2
+    if isinstance(error, RecursionError):
+        return f"the input is nested too deeply ({text})", 2
+    if isinstance(error, UnicodeDecodeError):
+        return f"a file is not UTF-8 text ({text})", 2
+    if kind in BROKEN:
+        return f"a file is damaged or of another kind ({kind}: {text[:200]})", 2
+    return f"a fault of fslcore: {kind}: {text[:200]}; the same command with --debug shows where, please report it", 1
+
+
+# What libraries raise on files that are cut off or hold something else; by name, since they are imported late.
+BROKEN = {
+    "ArrowInvalid", "BadZipFile", "DecompressionBombError", "EOFError", "JSONDecodeError", "OSError", "SafetensorError",
+    "UnidentifiedImageError", "UnpicklingError", "YAMLError", "error",
+}
+
+
+def _drop_output() -> None:
+    """Let nothing that is still to be written to a closed pipe or a full disk make noise at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def print_json(value: object) -> None:
+    """Print a value as strict JSON, which has no NaN and no infinity: they become null.
+
+    Parameters
+    ----------
+    value
+        Of dicts, lists, text, paths, numbers (of NumPy too), truth values and None; a data frame is the list of its
+        rows.
+    """
+    print(json.dumps(_plain(value), allow_nan=False, ensure_ascii=False, indent=1))
+
+
+def _plain(value: object) -> object:
+    if hasattr(value, "to_dict"):
+        value = value.to_dict("records")
+    elif hasattr(value, "tolist"):  # arrays, and numbers of NumPy
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, with the near name if there is one."""
+
+    def error(self, message: str):
+        raise InputError(f"{message}; see {self.prog} --help")
+
+    def parse_known_args(self, args=None, namespace=None):
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            options = [option for action in self._actions for option in action.option_strings]
+            raise InputError(f"{unknown[0]}: no such argument{like(unknown[0], options)}; see {self.prog} --help")
+        return found, unknown
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None:
+            choice(action.dest if action.metavar is None else action.metavar.lower(), value, action.choices)
+
+
+class _Once(argparse.Action):
+    """A list of names, in which none is twice."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        setattr(namespace, self.dest, list(dict.fromkeys(values)))
+
+
+def _reads(check: Callable[[str], object]) -> Callable[[str], object]:
+    """A check of errors.py for ``type=``: its own words reach the user."""
+
+    def read(text: str) -> object:
+        try:
+            return check(text)
+        except InputError as error:
+            raise argparse.ArgumentError(None, str(error)) from None
+
+    return read
+
+
+def _whole(name: str, least: int, most: int | None = None) -> Callable[[str], object]:
+    return _reads(lambda text: whole(name, int(text) if re.fullmatch(r"[+-]?\d{1,30}", text) else text, least, most))
+
+
+def _level(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = text
+    return number("level", value, above=0, below=1)
+
+
+def _name(what: str, names: Callable[[], list[str]], file: bool = False) -> Callable[[str], object]:
+    """A check of a known name; with ``file``, also of NAME:FILE."""
+
+    def check(text: str) -> str:
+        choice(what, text.partition(":")[0] if file else text, names())
+        return text
+
+    return _reads(check)
+
+
+def _dataset(split: str) -> Callable[[str], object]:
+    def check(text: str) -> str:
+        from . import datasets
+
+        if split == "novel" and text.startswith("features:"):
+            if not Path(text.removeprefix("features:")).is_file():
+                raise InputError(f"features: no file {text.removeprefix('features:')}")
+        else:
+            datasets.check(text, split)
+        return text
+
+    return _reads(check)
+
+
+def _device(text: str) -> str:
+    if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", text):
+        raise InputError(f"device = {text}; cpu, cuda, cuda:NUMBER and mps are allowed")
+    return text
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("fslcore", description="The statistics of few-shot evaluation.")
-    parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show where an error comes from")
+    common.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS,
+                        help="no progress bars and no notes: the result and errors alone")
+    device = argparse.ArgumentParser(add_help=False)
+    device.add_argument("--device", type=_reads(_device), default=argparse.SUPPRESS,
+                        help="cpu, cuda, cuda:NUMBER or mps (the first CUDA GPU, else the CPU)")
+    parser = _Parser("fslcore", description="The statistics of few-shot evaluation.", parents=[common],
+                     formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_epilog("list", "COMMAND --help"))
+    parser.set_defaults(debug=False, quiet=False, device=None)
+    parser.add_argument("--version", action="version", version=__version__, help="print the version and stop")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
-    add = commands.add_parser("list", help="notebooks with their parameters, data sets, backbones, learners")
-    add.set_defaults(command=_list)
+    def command(name: str, run: Callable, text: str, *examples: str, on_device: bool = False) -> _Parser:
+        add = commands.add_parser(
+            name, help=text, description=f"{text[0].upper()}{text[1:]}.", parents=[common, device][: 1 + on_device],
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            epilog=_epilog(*(f"{name} {example}".strip() for example in examples)),
+        )
+        add.set_defaults(command=run)
+        return add
 
-    add = commands.add_parser("run", help="execute a notebook with other parameters")
-    add.add_argument("notebook")
-    add.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+    as_json = dict(action="store_true", help="print strict JSON")
+
+    add = command("list", _list, "notebooks with their parameters, data sets, backbones, learners", "", "--json")
+    add.add_argument("--json", **as_json)
+
+    add = command("run", _run, "execute a notebook with other parameters",
+                  "closed-vs-open -p shots 1 -p datasets \"[clipart, fashion]\"", on_device=True)
+    add.add_argument("notebook", help="a name that fslcore list gives")
+    add.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
+                     help="a parameter of the notebook and its value, in YAML; may be given again")
     add.add_argument("--profile", type=Path, default=PROFILES / "quick.yml", help="file of parameters (quick.yml)")
     add.add_argument("-o", "--output", type=Path, help="executed notebook (_build/runs/NOTEBOOK.ipynb)")
-    add.set_defaults(command=_run)
 
-    add = commands.add_parser("report", help="say what per-task accuracies of your own methods show")
+    add = command("report", _report, "say what per-task accuracies of your own methods show",
+                  "results.csv", "results.csv --sampling open --common --level 0.99 -o report.html")
     add.add_argument("results", type=Path, help=".csv or .parquet, a row a task; see \"The results table\" in the book")
     add.add_argument("-o", "--output", type=Path, help="the report, one HTML file (RESULTS.html in this folder)")
     add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
-    add.add_argument("--level", type=float, default=0.95, help="nominal coverage (0.95)")
-    add.set_defaults(command=_report)
+    add.add_argument("--level", type=_reads(_level), default=0.95, help="nominal coverage (0.95)")
 
-    add = commands.add_parser("assess", help="say what a support set of your own promises, before there is a test set")
+    add = command("assess", _assess, "say what a support set of your own promises, before there is a test set",
+                  "my-images", "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8", on_device=True)
     add.add_argument("folder", type=Path, help="one folder a class, 1 to 20 images in each")
-    add.add_argument("--backbone", nargs="+", dest="backbones", help="(efficientnet-lite0 glyph-conv)",
-                     default=["efficientnet-lite0", "glyph-conv"])
-    add.add_argument("--learner", nargs="+", dest="learners", default=["ncc", "lr"], help="(ncc lr)")
-    add.add_argument("--level", type=float, default=0.9, help="nominal coverage (0.9)")
+    add.add_argument("--backbone", nargs="+", dest="backbones", type=_name("backbone", known.backbones), action=_Once,
+                     default=["efficientnet-lite0", "glyph-conv"], help="(efficientnet-lite0 glyph-conv)")
+    add.add_argument("--learner", nargs="+", dest="learners", type=_name("learner", known.learners), action=_Once,
+                     default=["ncc", "lr"], help="(ncc lr)")
+    add.add_argument("--level", type=_reads(_level), default=0.9, help="nominal coverage (0.9)")
     add.add_argument("-o", "--output", type=Path, help="the page, one HTML file (FOLDER.html in this folder)")
-    add.set_defaults(command=_assess)
 
-    add = commands.add_parser("evaluate", help="run learners on tasks and write the results table")
-    add.add_argument("dataset", help="a name that fslcore list gives, folder:PATH or features:PATH")
-    add.add_argument("backbone")
+    add = command("evaluate", _evaluate, "run learners on tasks and write the results table",
+                  "folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv",
+                  "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000", on_device=True)
+    add.add_argument("dataset", type=_dataset("novel"), help="a name that fslcore list gives, folder:PATH or features:PATH")
+    add.add_argument("backbone", help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH")
     add.add_argument("-o", "--output", type=Path, required=True, help=".parquet or .csv")
-    add.add_argument("--learners", nargs="+", default=["ncc", "lr"])
-    add.add_argument("--samplings", nargs="+", default=["closed", "open"])
-    for name, default in dict(ways=5, shots=5, queries=15, tasks=600, seed=0).items():
-        add.add_argument(f"--{name}", type=int, default=default, help=f"({default})")
-    add.add_argument("--size", type=int, help="pixels at which your own images are read and seen (the backbone's own)")
-    add.add_argument("--ft-tasks", type=int, help="closed tasks of fine-tuning, where fewer than the others")
-    add.add_argument("--ft-open", type=int, help="at most so many open tasks of fine-tuning (all)")
+    add.add_argument("--learners", nargs="+", type=_name("learner", known.learners), action=_Once,
+                     default=["ncc", "lr"], help="names that fslcore list gives (ncc lr)")
+    add.add_argument("--samplings", nargs="+", type=_name("sampling", lambda: ["closed", "open"]), action=_Once,
+                     default=["closed", "open"], help="closed: images are used again; open: each at most once (both)")
+    for name, least, default, text in (
+        ("ways", 2, 5, "classes a task"), ("shots", 1, 5, "labelled images a class"),
+        ("queries", 1, 15, "test images a class"), ("tasks", 2, 600, "closed tasks; open ones are as many as there can be"),
+        ("seed", 0, 0, "of the task samplers"),
+    ):
+        most = LARGEST if name == "seed" else None
+        add.add_argument(f"--{name}", type=_whole(name, least, most), default=default, help=f"{text} ({default})")
+    add.add_argument("--size", type=_whole("size", 8, 2048),
+                     help="pixels at which your own images are read and seen (the backbone's own)")
+    add.add_argument("--ft-tasks", type=_whole("ft-tasks", 2),
+                     help="closed tasks of fine-tuning, where fewer than the others")
+    add.add_argument("--ft-open", type=_whole("ft-open", 2), help="at most so many open tasks of fine-tuning (all)")
+    add.add_argument("--skip-small-classes", action="store_true",
+                     help="leave out classes with fewer than shots + queries images, where they would be an error")
     intervals = "print what the closed tasks say of these images, new images and new classes"
     add.add_argument("--intervals", action="store_true", help=intervals)
-    add.set_defaults(command=_evaluate)
+    add.add_argument("--json", **as_json)
 
-    add = commands.add_parser("fetch", help="download results that others have released, checked by SHA-256")
-    add.add_argument("what", choices=["oops-benchmark"])
+    add = command("fetch", _fetch, "download results that others have released, checked by SHA-256", "oops-benchmark")
+    add.add_argument("what", choices=["oops-benchmark"], help="oops-benchmark: the released results of that paper")
     add.add_argument("--folder", type=Path, help="where to (the cache, where chapters find them)")
-    add.set_defaults(command=_fetch)
 
-    add = commands.add_parser("train", help="train a learner on base classes and write its checkpoint")
-    add.add_argument("learner")
-    add.add_argument("-o", "--output", type=Path, help="checkpoint (_build/NETWORK-LEARNER.safetensors, _build/NETWORK-1shot-LEARNER.safetensors)")
-    add.add_argument("--network", help="conv4, resnet12, resnet12-map and the like (the learner's own)")
-    add.add_argument("--dataset", help="its base classes train, its validation classes select (the learner's own)")
-    add.add_argument("--shots", type=int, help="images a class in the training tasks (5)")
-    add.add_argument("--epochs", type=int, help="(the learner's own)")
-    add.add_argument("--seed", type=int, default=0, help="(0)")
-    add.set_defaults(command=_train)
+    add = command("train", _train, "train a learner on base classes and write its checkpoint",
+                  "protonet --epochs 30 -o my-protonet.safetensors",
+                  "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs", on_device=True)
+    add.add_argument("learner", type=_name("learner", known.recipes), help=f"one of {', '.join(known.recipes())}")
+    add.add_argument("-o", "--output", type=Path,
+                     help="checkpoint (_build/NETWORK-LEARNER.safetensors, _build/NETWORK-1shot-LEARNER.safetensors)")
+    add.add_argument("--network", type=_name("network", known.networks),
+                     help="conv4, resnet12, resnet12-map and the like (the learner's own)")
+    add.add_argument("--dataset", type=_dataset("base"),
+                     help="its base classes train, its validation classes select (the learner's own)")
+    add.add_argument("--shots", type=_whole("shots", 1), help="images a class in the training tasks (5)")
+    add.add_argument("--epochs", type=_whole("epochs", 1), help="how often all is gone through (the learner's own)")
+    add.add_argument("--seed", type=_whole("seed", 0, LARGEST), default=0, help="of weights and batches (0)")
 
-    add = commands.add_parser("caption", help="describe every image of a data set in a sentence")
+    add = command("caption", _caption, "describe every image of a data set in a sentence",
+                  "folder:/data/mushrooms -o mushrooms.csv", "clipart --captioner vit-gpt2 -o clipart.csv", on_device=True)
     add.add_argument("dataset", help="a name that fslcore list gives, folder:PATH and the like")
-    add.add_argument("--captioner", default="pixels", help="pixels, vit-gpt2, blip, or KIND:FOLDER (pixels)")
-    add.add_argument("--split", default="novel", choices=["novel", "validation", "base"], help="(novel)")
+    add.add_argument("--captioner", default="pixels", type=_name("captioner", known.captioners, file=True),
+                     help="pixels, vit-gpt2, blip, or KIND:FOLDER (pixels)")
+    add.add_argument("--split", default="novel", choices=["novel", "validation", "base"],
+                     help="which classes of the data set (novel)")
     add.add_argument("-o", "--output", type=Path, required=True, help=".csv; where one was begun, it is gone on with")
-    add.set_defaults(command=_caption)
     return parser
 
 
-def _list(_: argparse.Namespace) -> None:
-    from . import backbones, datasets, learners
+def _epilog(*examples: str) -> str:
+    return "\n".join(["examples:", *(f"  fslcore {example}" for example in examples), "", EXIT_CODES])
 
-    for name in notebooks.names():
-        print(f"{name}: {notebooks.title(name)}")
-        for p in notebooks.parameters(name):
-            print(f"  {p.name} = {p.default!r}  ({p.type}; {p.allowed})  {p.meaning}")
-    print("datasets:", ", ".join([*datasets.names(), *datasets.forms(), "features:PATH"]))
-    print("backbones:", ", ".join(backbones.available()))
-    print("learners:", ", ".join(learners.names))
+
+def _list(options: argparse.Namespace) -> None:
+    from . import datasets
+
+    found = {
+        "notebooks": {
+            name: {"title": notebooks.title(name), "parameters": [vars(p) for p in notebooks.parameters(name)]}
+            for name in notebooks.names()
+        },
+        "datasets": [*datasets.names(), *datasets.forms(), "features:PATH"],
+        "backbones": known.backbones(),
+        "learners": known.learners(),
+        "captioners": known.captioners(),
+        "profiles": sorted(path.name for path in PROFILES.glob("*.yml")),
+    }
+    if options.json:
+        print_json(found)
+        return
+    for name, notebook in found.pop("notebooks").items():
+        print(f"{name}: {notebook['title']}")
+        for p in notebook["parameters"]:
+            print(f"  {p['name']} = {p['default']!r}  ({p['type']}; {p['allowed']})  {p['meaning']}")
+    for what, names in found.items():
+        print(f"{what}: {', '.join(names)}")
 
 
 def _run(options: argparse.Namespace) -> None:
-    given = dict(notebooks.profile(options.profile).get(options.notebook, {}))
-    for name, value in options.parameter:
-        try:
-            given[name] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise InputError(f"parameter {name} = {value}; not a YAML value") from None
+    notebooks.check(options.notebook, {})
     output = options.output or BUILD / "runs" / f"{options.notebook}.ipynb"
+    output = check_output(output, [".ipynb"])
+    given = dict(notebooks.profile(options.profile).get(options.notebook, {}))
+    given |= {name: notebooks.value(name, text) for name, text in options.parameter}
     print(notebooks.run(options.notebook, given, output))
 
 
 def _report(options: argparse.Namespace) -> None:
     from . import results
 
-    output = options.output or Path(f"{options.results.stem}.html")
-    if output.suffix != ".html":
-        raise InputError(f"output = {output}; a name that ends in .html is allowed")
+    output = check_output(options.output or Path(f"{options.results.stem}.html"), [".html"], [options.results])
     given = dict(results=str(options.results), common=options.common, level=options.level)
     given["sampling"] = options.sampling or "unknown"
     notebooks.check("your-results", given)
@@ -141,9 +366,7 @@ def _report(options: argparse.Namespace) -> None:
 def _assess(options: argparse.Namespace) -> None:
     from . import assess
 
-    output = options.output or Path(f"{options.folder.resolve().name}.html")
-    if output.suffix != ".html":
-        raise InputError(f"output = {output}; a name that ends in .html is allowed")
+    output = check_output(options.output or Path(f"{options.folder.resolve().name}.html"), [".html"])
     given = dict(folder=str(options.folder), level=options.level)
     given |= dict(backbones=options.backbones, learners=options.learners)
     notebooks.check("your-support-set", given)
@@ -159,52 +382,127 @@ def _assess(options: argparse.Namespace) -> None:
 def _evaluate(options: argparse.Namespace) -> None:
     import pandas as pd
 
+    _check_evaluation(options)  # before the work, which may take hours
     from . import evaluate
+    from .stats.targets import PARTS
 
-    shape = {name: getattr(options, name) for name in ("ways", "shots", "queries", "seed", "size")}
-    evaluate.check_ending(options.output)  # before the work, which may take hours
+    if options.intervals:
+        for learner in options.learners:
+            whole(f"tasks with --intervals ({learner})", _count(options, learner, "closed"), 2 * PARTS)
+    shape = {name: getattr(options, name) for name in ("ways", "shots", "queries", "seed", "skip_small_classes")}
+    source, model, methods = evaluate.ready(options.dataset, options.backbone, options.learners, options.size)
+    drawn = _drawn(options, source, **shape)
     tables = []
-    for learner in options.learners:
+    for learner, method in zip(options.learners, methods):
         for sampling in options.samplings:
-            ft = learner == "ft"
-            if sampling == "closed":
-                tasks = options.ft_tasks if ft and options.ft_tasks else options.tasks
-            else:
-                tasks = options.ft_open if ft else None
-            table = evaluate.run(
-                options.dataset, options.backbone, learner, sampling, tasks=tasks, progress=True, **shape
+            if (learner, sampling) not in drawn:
+                continue
+            kept, _ = evaluate.record(source, model, method, drawn[learner, sampling], progress=not options.quiet)
+            table = evaluate.results_table(
+                kept, dataset=options.dataset, backbone=options.backbone, learner=learner, sampling=sampling, **shape
             )
             print(f"{options.dataset} {options.backbone} {learner} {sampling}: {len(table)} tasks, "
                   f"mean accuracy {table.accuracy.mean():.2f} %", flush=True)
             tables.append(table)
     evaluate.write_table(pd.concat(tables), options.output)
     if options.intervals:
-        from . import targets
+        print(_intervals(options, size=options.size, **shape))
 
+
+def _count(options: argparse.Namespace, learner: str, sampling: str) -> int | None:
+    """How many tasks of a sampling a learner is to be run on; None for as many as the data hold."""
+    slow = learner == "ft"
+    if sampling == "open":
+        return options.ft_open if slow else None
+    return options.ft_tasks if slow and options.ft_tasks is not None else options.tasks
+
+
+def _drawn(options: argparse.Namespace, source, **shape) -> dict:
+    """The tasks of each learner and sampling; open ones that the data cannot give are told, and left out."""
+    from . import evaluate
+
+    if shape["skip_small_classes"]:
+        counts = Counter(evaluate.class_of(source).tolist())
+        small = [str(name) for name, n in sorted(counts.items()) if n < shape["shots"] + shape["queries"]]
+        if small:
+            print(f"fslcore: {len(small)} of {len(counts)} classes are left out as small: {', '.join(small)}", file=sys.stderr)
+    found = {}
+    for sampling in options.samplings:
+        counts = {learner: _count(options, learner, sampling) for learner in options.learners}
+        try:
+            tasks = {count: evaluate.draw(source, sampling, tasks=count, **shape) for count in set(counts.values())}
+        except InputError as error:
+            # Closed tasks ask least of the data: where they cannot be drawn, nothing can.
+            if sampling == "closed" or "closed" not in options.samplings:
+                raise
+            print(f"fslcore: no open tasks: {error}", file=sys.stderr)
+        else:
+            found |= {(learner, sampling): tasks[count] for learner, count in counts.items()}
+    return found
+
+
+def _intervals(options: argparse.Namespace, **shape) -> str:
+    """What the closed tasks say of these images, new images and new classes, a line a learner."""
+    import pandas as pd
+
+    from . import targets
+
+    counts = {learner: _count(options, learner, "closed") for learner in options.learners}
+    tables = []
+    for count in dict.fromkeys(counts.values()):
+        learners = [learner for learner in options.learners if counts[learner] == count]
         found = targets.queries(
-            [options.dataset], [options.backbone], options.learners, tasks=options.tasks, groups=targets.GROUPS, **shape
+            [options.dataset], [options.backbone], learners, tasks=count, groups=targets.GROUPS, **shape
         )
-        print(targets.shown(targets.intervals(found)).to_string())
+        tables.append(targets.intervals(found))
+    return targets.shown(pd.concat(tables, ignore_index=True)).to_string()
+
+
+def _check_evaluation(options: argparse.Namespace) -> None:
+    """What can be told of the arguments together, before torch is imported or an image read."""
+    kind, _, path = options.dataset.partition(":")
+    if kind != "features":
+        choice("backbone", options.backbone.partition(":")[0], known.backbones())
+    weights = options.backbone.partition(":")[2]
+    options.output = check_output(options.output, [".parquet", ".csv"], [part for part in (path, weights) if part])
+    images = options.ways * (options.shots + options.queries)
+    wanted, there = 24 * options.tasks * images, _memory()  # bytes at the peak of drawing them, as measured
+    if wanted > there:
+        raise InputError(
+            f"tasks = {options.tasks:,} of {images} images each need about {wanted / 2**30:,.0f} GiB of memory; this "
+            f"machine has {there / 2**30:,.0f} GiB"
+        )
+
+
+def _memory() -> float:
+    """Bytes of memory of this machine, infinite where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
 
 
 def _fetch(options: argparse.Namespace) -> None:
+    folder = options.folder and check_folder(options.folder)
     from . import released
 
-    print(released.fetch(options.folder, progress=True))
+    print(released.fetch(folder, progress=not options.quiet))
 
 
 def _train(options: argparse.Namespace) -> None:
+    output = options.output and check_output(options.output)
     from . import training
 
     changes = {name: getattr(options, name) for name in ("network", "dataset", "shots", "epochs")}
-    print(training.train(options.learner, options.output, seed=options.seed, **changes))
+    print(training.train(options.learner, output, seed=options.seed, progress=not options.quiet, **changes))
 
 
 def _caption(options: argparse.Namespace) -> None:
+    output = check_output(options.output, [".csv"])
     from . import captions, datasets
 
     images = datasets.load(options.dataset, options.split)
-    print(captions.write(images, options.captioner, options.output, progress=True))
+    print(captions.write(images, options.captioner, output, progress=not options.quiet))
 
 
 if __name__ == "__main__":

@@ -16,13 +16,13 @@ from tqdm import tqdm
 
 from . import backbones, datasets, learners
 from .bank import Bank, load_features
-from .errors import InputError
+from .errors import InputError, choice
 from .paths import CACHE, DATA, replace_file
 from .tasks import Tasks, sample_closed, sample_open
 
 __all__ = [
-    "COLUMNS", "Record", "evaluate", "fitted", "load_backbone", "load_source", "record", "run", "run_queries", "scores",
-    "write_table",
+    "COLUMNS", "Record", "class_of", "draw", "evaluate", "fitted", "load_backbone", "load_source", "ready", "record",
+    "results_table", "run", "run_queries", "scores", "write_table",
 ]
 
 # One row a task; `fslcore.results.read` reads it back (book/running.md, "The results table").
@@ -144,9 +144,16 @@ def scores(
             chunk = max(1, min(256, 2**23 // n**2))  # Gram matrices of n × n
     if maps:
         bank = learner.prepare(bank)  # once, not for each chunk
-    starts = range(0, len(tasks), chunk)
-    for at in tqdm(starts, desc=learner.name, unit_scale=chunk, unit="task", disable=not progress):
-        yield learner.scores(bank, tasks[at : at + chunk])
+    with _bar(learner, len(tasks), progress) as bar:
+        for at in range(0, len(tasks), chunk):
+            part = tasks[at : at + chunk]
+            yield learner.scores(bank, part)
+            bar.update(len(part))
+
+
+def _bar(learner, tasks: int, progress: bool) -> tqdm:
+    """Counts tasks, where they take longer than five seconds."""
+    return tqdm(total=tasks, desc=learner.name, unit="task", delay=5, disable=not progress)
 
 
 def load_source(dataset: str, size: int | None = None) -> datasets.Images | Bank:
@@ -197,10 +204,15 @@ def run(
     )
     if kept is None:
         return None
+    return results_table(kept, dataset=dataset, backbone=backbone, learner=learner, sampling=sampling, **shape)
+
+
+def results_table(kept: Record, **setting) -> pd.DataFrame:
+    """A row a task, with the columns of `COLUMNS` that ``setting`` gives to all rows; accuracy in percent."""
+    if setting["dataset"].startswith("features:"):
+        setting["backbone"] = "none"
     table = pd.DataFrame({"task": np.arange(len(kept.correct)), "accuracy": 100 * kept.accuracy()})
-    backbone = "none" if dataset.startswith("features:") else backbone
-    ids = dict(dataset=dataset, backbone=backbone, learner=learner, sampling=sampling, **shape)
-    return table.assign(**ids)[list(COLUMNS)]
+    return table.assign(**setting)[list(COLUMNS)]
 
 
 def run_queries(
@@ -245,18 +257,36 @@ def run_queries(
     InputError
         What the loaders and samplers raise; an unknown learner or sampling.
     """
-    if sampling not in ("closed", "open"):
-        raise InputError(f"sampling = {sampling}; closed and open are allowed")
-    source, model = fitted(load_source(dataset, size), backbone)
-    method = learners.make(learner, model)
-    shape = dict(ways=ways, shots=shots, queries=queries, seed=seed)
-    # The samplers are told the names of the classes, so that their errors can name one.
-    labels = source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
-    if sampling == "closed":
-        drawn = sample_closed(labels, tasks=tasks or 0, skip_small_classes=skip_small_classes, **shape)
-    else:
-        drawn = sample_open(labels, max_tasks=tasks, skip_small_classes=skip_small_classes, **shape)
+    _known(sampling)
+    source, model, (method,) = ready(dataset, backbone, [learner], size)
+    shape = dict(ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=skip_small_classes)
+    drawn = draw(source, sampling, tasks=tasks, **shape)
     return drawn, record(source, model, method, drawn, stored=stored, progress=progress)[0]
+
+
+def ready(
+    dataset: str, backbone: str, names: list[str], size: int | None = None
+) -> tuple[datasets.Images | Bank, backbones.Backbone | None, list]:
+    """The images or the bank, the backbone (None for a bank) and the learners of these names; errors as for each."""
+    source, model = fitted(load_source(dataset, size), backbone)
+    return source, model, [learners.make(name, model) for name in names]
+
+
+def draw(source: datasets.Images | Bank, sampling: str, *, tasks: int | None, **shape) -> Tasks:
+    """Tasks of a sampling by its name; ``shape`` and errors as for `fslcore.tasks.sample_closed`."""
+    labels = class_of(source)  # by name, so that an error can name one
+    if _known(sampling) == "closed":
+        return sample_closed(labels, tasks=0 if tasks is None else tasks, **shape)
+    return sample_open(labels, max_tasks=tasks, **shape)
+
+
+def class_of(source: datasets.Images | Bank) -> np.ndarray:
+    """(N,) class of each image: its name, or a bank's label."""
+    return source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
+
+
+def _known(sampling: str) -> str:
+    return choice("sampling", sampling, ("closed", "open"))
 
 
 BLOCK = 20  # tasks of fine-tuning that are kept together, so that a stopped run loses little
@@ -308,9 +338,12 @@ def record(
                     return found, key(whole)
             return (_joined(parts[:n]), key(tasks[: n * size])) if n else (None, key(tasks))
         bank = _bank(source, backbone, trains, digest, progress)
-        for i in tqdm([i for i, part in enumerate(parts) if part is None], desc=learner.name, disable=not progress):
-            parts[i] = evaluate(learner, bank, blocks[i], progress=progress and not trains)
-            parts[i].save(CACHE / "records" / f"{key(blocks[i])}.npz", {"key": key(blocks[i])})
+        with _bar(learner, len(tasks), progress and trains) as bar:
+            for i, block in enumerate(blocks):
+                if parts[i] is None:
+                    parts[i] = evaluate(learner, bank, block, progress=progress and not trains)
+                    parts[i].save(CACHE / "records" / f"{key(block)}.npz", {"key": key(block)})
+                bar.update(len(block))
     return _joined(parts), key(tasks)
 
 

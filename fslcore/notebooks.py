@@ -10,18 +10,21 @@ knows, ``file`` and ``folder`` for a path that is there or an empty text.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
-import yaml
-
-from .errors import InputError, like
+from . import known
+from .errors import InputError, choice, like, shown
 from .paths import NOTEBOOKS, replace_file
 
-__all__ = ["Parameter", "check", "names", "page", "parameter_table", "parameters", "profile", "run", "title"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Parameter", "check", "names", "page", "parameter_table", "parameters", "profile", "run", "title", "value"]
 
 TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool}
 
@@ -43,14 +46,12 @@ def names() -> list[str]:
 
 
 def _path(name: str) -> Path:
-    if name not in names():
-        raise InputError(f"notebook = {name}; {', '.join(names())} are there{like(name, names())}")
-    return NOTEBOOKS / f"{name}.md"
+    return NOTEBOOKS / f"{choice('notebook', name, names())}.md"
 
 
 def title(name: str) -> str:
     """The first heading of a notebook."""
-    return re.search(r"^# (.+)$", _path(name).read_text(), re.MULTILINE)[1]
+    return re.search(r"^# (.+)$", _path(name).read_text("utf-8"), re.MULTILINE)[1]
 
 
 def parameters(name: str) -> list[Parameter]:
@@ -61,23 +62,15 @@ def parameters(name: str) -> list[Parameter]:
     InputError
         Unknown notebook (says which there are).
     """
-    import jupytext
-    from papermill.inspection import inspect_notebook
-
-    with tempfile.TemporaryDirectory() as folder:
-        ipynb = Path(folder) / f"{name}.ipynb"
-        jupytext.write(jupytext.read(_path(name)), ipynb)
-        found = inspect_notebook(str(ipynb))
-    out = []
-    for p in found.values():
-        allowed, _, meaning = p["help"].partition(":")
-        default = ast.literal_eval(p["default"])
-        out.append(Parameter(p["name"], p["inferred_type_name"], default, allowed.strip(), meaning.strip()))
-    return out
+    cell = re.search(r"^:tags: \[parameters\]$(.*?)^```$", _path(name).read_text("utf-8"), re.MULTILINE | re.DOTALL)[1]
+    lines = re.findall(r"^(\w+): (\S+) = (.+?)  # (.+?): (.+)$", cell, re.MULTILINE)
+    return [Parameter(of, kind, ast.literal_eval(default), *rest) for of, kind, default, *rest in lines]
 
 
 def parameter_table(name: str) -> pd.DataFrame:
     """The parameters of a notebook as a table for its reader."""
+    import pandas as pd
+
     rows = [(p.name, p.default, p.type, p.allowed.replace("|", " | "), p.meaning) for p in parameters(name)]
     return pd.DataFrame(rows, columns=["parameter", "default", "type", "allowed", "meaning"]).set_index("parameter")
 
@@ -121,10 +114,7 @@ def _check_allowed(p: Parameter, item) -> None:
         if not item.startswith("features:"):
             datasets.check(item)
     elif p.allowed == "backbone":
-        from . import backbones
-
-        if item.partition(":")[0] not in backbones.available():
-            raise InputError(f"parameter {p.name} = {item}; {', '.join(backbones.available())} are known")
+        choice(f"parameter {p.name}", item.partition(":")[0], known.backbones())
     elif p.allowed == "method":
         from . import evaluators
 
@@ -133,13 +123,35 @@ def _check_allowed(p: Parameter, item) -> None:
         if item and not (Path(item).is_file() if p.allowed == "file" else Path(item).is_dir()):
             raise InputError(f"parameter {p.name} = {item}; there is no such {p.allowed}")
     else:
-        if p.allowed == "learner":
-            from .learners import names as choices
-        else:
-            choices = p.allowed.split("|")
-        item = str(item)  # of numbers and truth values (True|False) too
-        if item not in choices:
-            raise InputError(f"parameter {p.name} = {item}; {', '.join(choices)} are allowed{like(item, choices)}")
+        choices = known.learners() if p.allowed == "learner" else p.allowed.split("|")
+        choice(f"parameter {p.name}", str(item), choices)  # of numbers and truth values (True|False) too
+
+
+def value(name: str, text: str) -> object:
+    """The value of a parameter that was given as text, in YAML.
+
+    Raises
+    ------
+    InputError
+        Not YAML, or not of the kinds that YAML has.
+    """
+    return _yaml(text, f"parameter {name} = {shown(text)}")
+
+
+def _yaml(text: str, what: str) -> object:
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        problem = getattr(error, "problem", None) or str(error)
+        raise InputError(f"{what}; not a YAML value: {shown(problem)}{where}") from None
+    except ValueError as error:  # a date that is none, say
+        raise InputError(f"{what}; not a YAML value: {shown(str(error))}") from None
+    except RecursionError:
+        raise InputError(f"{what}; nested too deeply") from None
 
 
 def profile(path: str | Path) -> dict[str, dict]:
@@ -148,15 +160,27 @@ def profile(path: str | Path) -> dict[str, dict]:
     Raises
     ------
     InputError
-        No such file, not a mapping, or a notebook or parameter that does not exist.
+        No such file, one that cannot be read, not YAML, not a mapping of mappings, or a notebook or parameter that
+        does not exist.
     """
     path = Path(path)
+    if path.is_dir():
+        raise InputError(f"profile: {path} is a folder, a file is needed")
     if not path.is_file():
         raise InputError(f"profile: no file {path}")
-    found = yaml.safe_load(path.read_text()) or {}
-    if not isinstance(found, dict) or not all(isinstance(v, dict) for v in found.values()):
-        raise InputError(f"profile: {path} must map notebooks to their parameters")
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"profile: {path} is not UTF-8 text") from None
+    found = _yaml(text, f"profile: {path}")
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise InputError(f"profile: {path} holds {shown(found)}; notebooks with their parameters are needed")
     for name, given in found.items():
+        choice(f"profile: {path}: notebook", name, names())
+        if not isinstance(given, dict):
+            raise InputError(f"profile: {path}: {name} has {shown(given)}; parameters with their values are needed")
         check(name, given)
     return found
 
@@ -190,9 +214,12 @@ def run(name: str, given: dict, output: str | Path) -> Path:
                 ),
             )
         except papermill.PapermillExecutionError as error:
+            kind = getattr(builtins, error.ename, None)
             if error.ename == "InputError":
-                raise InputError(f"{name}: {error.evalue}") from None
-            raise
+                kind = InputError
+            elif not (isinstance(kind, type) and issubclass(kind, Exception)):
+                raise
+            raise kind(f"{name}: {error.evalue}") from error
     return output
 
 

@@ -372,7 +372,8 @@ def comparisons(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
             d = (grid[a] - grid[b]).round(DIGITS).to_numpy()
             r = stats.paired_interval(d, np.zeros_like(d), level)
             apart = stats.compare(closed[a], closed[b]) != 0
-            rows.append((setting, a, b, r.n_tasks, r.mean, r.half_width, d.std(ddof=1), r.p_value, apart))
+            # Of equal means a's may come out the lower by rounding.
+            rows.append((setting, a, b, r.n_tasks, max(r.mean, 0.0), r.half_width, d.std(ddof=1), r.p_value, apart))
     columns = ["setting", "a", "b", "tasks", "difference", "half_width", "sd", "p", "unpaired"]
     out = pd.DataFrame(rows, columns=columns)
     for name, method in (("holm", "holm"), ("bh", "fdr_bh")):
@@ -453,7 +454,8 @@ def matrix(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     both = pd.concat([pairs, back])
     up = both["difference"] > 0
     mark = np.where(both["holm"], np.where(up, "▲", "▼"), np.where(both["bh"], np.where(up, "△", "▽"), "○"))
-    both["cell"] = mark + both["difference"].map("\N{NO-BREAK SPACE}{:+.2f}".format).str.replace("-", "−")
+    text = [f"\N{NO-BREAK SPACE}{d + 0.0:+.2f}".replace("-", "−") for d in both["difference"]]
+    both["cell"] = mark.astype(object) + np.array(text, dtype=object)
     ranked = {setting: pd.Series(grid.columns, name="method") for setting, grid in _grids(table).items()}
     order = pd.concat(ranked, names=["setting"])
     wide = both.pivot(index=["setting", "a"], columns="b", values="cell")
@@ -485,8 +487,9 @@ def _named(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _pm(pairs: pd.DataFrame) -> pd.Series:
-    text = pairs["difference"].map("{:.2f} ± ".format) + pairs["half_width"].map("{:.2f}".format)
-    return text.str.replace(" ", "\N{NO-BREAK SPACE}")
+    """Text also without rows, where pandas would keep the type of the numbers."""
+    text = [f"{d:.2f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{h:.2f}" for d, h in zip(pairs["difference"], pairs["half_width"])]
+    return pd.Series(text, pairs.index, dtype=object)
 
 
 def _p(value: float) -> str:

@@ -219,7 +219,8 @@ def sample_open(
     if tasks < 2:
         raise InputError(
             f"the data hold {tasks} task{'s' * (tasks != 1)} of {ways} ways and up to {enough} images a class "
-            "without reuse; at least 2 are needed: lower ways, shots or queries"
+            "without reuse; at least 2 are needed: lower ways, shots or queries, or draw closed tasks alone "
+            "(--samplings closed)"
         )
     rows = np.array(rows).reshape(tasks, ways, 2)
     first = start[rows[..., 0]] + rows[..., 1]
@@ -294,7 +295,7 @@ def _by_class(labels, ways, shots, queries, skip_small_classes):
         worst = int(size.argmin())
         raise InputError(
             f"shots + queries = {enough}; class {classes[worst]} has {size[worst]} images "
-            "(lower them, or skip small classes)"
+            "(lower them, or skip small classes: --skip-small-classes)"
         )
     if (~small).sum() < ways:
         raise InputError(

@@ -103,7 +103,7 @@ def test_command(folder, capsys):
     assert {"red", "blue", "plain"} <= set(attributes.of(images, str(out)).names)
     capsys.readouterr()
     for arguments, message in [
-        (["--captioner", "clip"], "captioner = clip; pixels, vit-gpt2, blip and vit-gpt2:FOLDER"),
+        (["--captioner", "clip"], "captioner = clip; pixels, vit-gpt2, blip are allowed"),
         (["-o", "captions.txt"], "captions.txt; a name that ends in .csv is allowed"),
     ]:
         assert cli.main(["caption", "clipart", "-o", str(folder / "d.csv"), *arguments]) == 2

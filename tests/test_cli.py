@@ -100,10 +100,10 @@ def test_unknown_notebook_and_profile(small, capsys):
 @pytest.mark.parametrize("arguments, message", [
     (["--ways", "8"], "ways = 8; the data have 7 classes"),
     (["--shots", "30", "--queries", "31"], "shots + queries = 61; class 0 has 60 images"),
-    (["--tasks", "1"], "tasks = 1; at least 2"),
+    (["--tasks", "1"], "tasks = 1; a whole number of at least 2"),
     (["--learners", "svm"], "learner = svm"),
     (["--seed", "-1"], "seed = -1"),
-    (["-o", "table.txt"], "table.txt; .parquet and .csv are allowed"),
+    (["-o", "table.txt"], "table.txt; a name that ends in .parquet or .csv is allowed"),
 ])
 def test_evaluate(tmp_path, capsys, arguments, message):
     rng, labels = np.random.default_rng(0), np.arange(7).repeat(60)
@@ -162,3 +162,14 @@ def test_a_file_is_whole_or_absent(tmp_path):
     assert not list(tmp_path.iterdir())
     replace_file(tmp_path / "x", lambda part: part.write_text("whole"))
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_names_known_without_torch_are_those_of_the_registries():
+    from fslcore import backbones, captions, known, learners, networks, training
+
+    pairs = {
+        known.backbones: backbones.available(), known.learners: learners.names, known.networks: networks.NETWORKS,
+        known.recipes: training.RECIPES, known.captioners: captions.NAMES,
+    }
+    for names, registry in pairs.items():
+        assert sorted(names()) == sorted(registry)

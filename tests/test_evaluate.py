@@ -99,7 +99,7 @@ def test_finetuning_goes_on_from_the_blocks_that_were_kept(monkeypatch):
 
 @pytest.mark.parametrize("arguments, message", [
     (("clipart", "glyph-conv", "svm", "closed"), "learner = svm; ncc, lr, cosine"),
-    (("clipart", "glyph-conv", "ncc", "opened"), "sampling = opened; closed and open"),
+    (("clipart", "glyph-conv", "ncc", "opened"), "sampling = opened; closed, open"),
     (("clipart", "none", "ncc", "closed"), "backbone = none"),
     (("photos", "glyph-conv", "ncc", "closed"), "dataset = photos"),
 ])

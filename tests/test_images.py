@@ -351,6 +351,7 @@ def test_evaluate_takes_a_size(tmp_path, capsys):
     shape = ["--ways", "2", "--shots", "1", "--queries", "2", "--tasks", "20", "--learners", "ncc", "--samplings", "closed"]
     command = ["evaluate", spec, "efficientnet-lite0", "-o", str(tmp_path / "t.csv"), *shape]
     assert cli.main([*command, "--size", "48", "--intervals"]) == 0
-    assert "read at 48 × 48 pixels" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "read at 48 × 48 pixels" in said and said.count("read at") == 1
     assert cli.main([*command, "--size", "4"]) == 2
     assert "size = 4; a whole number from 8 to 2048 is allowed" in capsys.readouterr().err

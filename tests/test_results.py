@@ -1,19 +1,22 @@
 """Results of anybody's methods: what is read, what is refused, and what is concluded."""
 
+import contextlib
 import gc
+import io
 from itertools import combinations
 
-import networkx
+import jupytext
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from fslcore import cli, evaluate, plots, results
+from fslcore import cli, evaluate, paths, plots, results
 from fslcore.errors import InputError
 
 
@@ -352,7 +355,106 @@ def test_the_tables_for_a_reader():
     assert results.changed(table, results.comparisons(table)).index.tolist() == [("d", "top")]
 
 
+# ---------------------------------------------------------------- the whole report, over random tables
+
+
+@st.composite
+def files(draw):
+    """A table as people bring it, and how it is to be read: wide or long, with gaps, ties, doubles and holes."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    methods, tasks = draw(st.integers(1, 12)), draw(st.integers(2, 40))
+    gap, noise = draw(st.sampled_from([0, 1e-12, 0.01, 1, 20])), draw(st.sampled_from([0, 1e-13, 0.1, 4]))
+    digits, shares = draw(st.sampled_from([0, 1, 6, 15])), draw(st.booleans())
+    parts, common = [], draw(st.booleans())
+    for s in range(draw(st.integers(1, 3))):
+        of = methods if s == 0 else draw(st.integers(1, methods))
+        hard = rng.normal(60, draw(st.sampled_from([0, 10])), tasks)
+        x = hard[:, None] + gap * np.arange(of) + noise * rng.normal(size=(tasks, of))
+        if of > 2 and draw(st.booleans()):
+            x[:, 1] = x[:, 0]  # one method twice
+            x[0, 2] += 5  # and one that differs on one task only, where there is no noise
+        frame = pd.DataFrame(x.clip(2, 100).round(digits), columns=[f"m{i}" for i in range(of)])
+        frame = frame / 100 if shares else frame
+        frame = frame.assign(task=range(tasks)).melt("task", var_name="method", value_name="accuracy")
+        if common and tasks > 2:
+            frame = frame.iloc[1:] if draw(st.booleans()) else frame  # the first method lacks a task
+        parts.append(frame.assign(dataset=f"d{s}"))
+    shape = dict(ways=5, shots=1, queries=15) if draw(st.booleans()) else {}
+    sampling = draw(st.sampled_from(["open", "closed", "unknown"]))
+    return pd.concat(parts).assign(**shape), dict(sampling=sampling, common=common), draw(st.sampled_from([0.5, 0.95]))
+
+
+@settings(max_examples=40, phases=[Phase.generate])  # a random table shrinks slowly, to nothing that says more
+@given(files())
+def test_the_report_holds_together_whatever_the_table(file):
+    frame, how, level = file
+    before = frame.copy()
+    table, notes = results.normalise(frame, "mine.csv", **how)
+    pd.testing.assert_frame_equal(frame, before)
+    pairs = results.comparisons(table, level)
+    facts, found = results.settings(table), results.intervals(table, level)
+    sizes = facts["methods"]
+    assert len(pairs) == (sizes * (sizes - 1) // 2).sum() and len(found) == sizes.sum() and all(notes)
+    assert pairs.notna().all(axis=None) and (pairs["difference"] >= 0).all()
+    assert (pairs["p"] <= pairs["p_bh"] + 1e-12).all() and (pairs["p_bh"] <= pairs["p_holm"] + 1e-12).all()
+    assert pairs["p_holm"].between(0, 1).all() and not (pairs["holm"] & ~pairs["bh"]).any()
+    assert not (pairs["holm"] & (pairs["difference"] < 1e-9)).any()  # rounding tells nobody apart
+
+    cells = results.matrix(table, pairs).to_numpy().ravel().astype(str)
+    marks = pd.Series(cells).str[0].value_counts()
+    decided = pairs["holm"].sum()
+    assert marks.get("▲", 0) == marks.get("▼", 0) == decided
+    assert marks.get("△", 0) == marks.get("▽", 0) == (pairs["bh"] & ~pairs["holm"]).sum()
+    assert marks.get("○", 0) == 2 * (~pairs["bh"]).sum() and not pd.Series(cells).str.contains("nan").any()
+
+    letters = results.group_letters(table, pairs)
+    for row in pairs.itertuples():
+        shared = set(letters[row.setting, row.a].split()) & set(letters[row.setting, row.b].split())
+        assert bool(shared) != row.holm
+    for setting, (means, sets) in results.panels(table, pairs).items():
+        assert means.is_monotonic_decreasing or np.ptp(means) < 1e-6
+        assert {m for group in sets for m in group} == set(means.index) and len(means) == sizes[setting]
+
+    listed, other, open_ones = (
+        results.pair_list(table, pairs), results.changed(table, pairs), results.needed(table, pairs, level)
+    )
+    assert len(listed) == len(pairs) and len(open_ones) == len(pairs) - decided
+    assert len(other) == (pairs["unpaired"] != pairs["holm"]).sum()
+    for made in (listed, other, open_ones, results.interval_list(table, pairs, level)):
+        assert "nan" not in made.to_html() and made.notna().all(axis=None)
+    lines = results.summary(table, pairs, level)
+    assert len(lines) >= len(facts) + len(found) + 2 and not any("nan" in line for line in lines)
+    assert len(results.reading(table)) == 1
+
+
+@pytest.mark.parametrize("gap, noise", [(5, 0.5), (0, 0), (5, 5)], ids=["all told apart", "none", "some"])
+def test_the_notebook_s_cells_survive_every_outcome(tmp_path, gap, noise):
+    """Nothing changed, nothing needed, one method: the code of the very notebook, without a kernel."""
+    rng = np.random.default_rng(0)
+    for methods in (1, 2, 5):
+        hard = rng.normal(60, 5, (40, 1))
+        x = hard + gap * np.arange(methods) + noise * rng.normal(size=(40, methods))
+        frame = pd.DataFrame(x.clip(2, 100), columns=[f"m{i}" for i in range(methods)])
+        path = written(frame, tmp_path)
+        scope = dict(results=str(path), sampling="open", common=False, level=0.95)
+        with contextlib.redirect_stdout(io.StringIO()):
+            for cell in jupytext.read(paths.NOTEBOOKS / "your-results.md").cells:
+                if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
+                    exec(cell.source, scope)
+        plt.close("all")
+        assert len(scope["pairs"]) == methods * (methods - 1) / 2
+
+
 # ---------------------------------------------------------------- the command
+
+
+def test_report_where_every_pair_is_told_apart(tmp_path, monkeypatch, capsys):
+    """The two columns of the book's own example."""
+    monkeypatch.chdir(tmp_path)
+    written(wide(tasks=100, methods=2, spread=20), tmp_path)
+    assert cli.main(["report", "mine.csv"]) == 0
+    assert "1 of 1 pairs are told apart" in capsys.readouterr().out
+    assert "No pair is left open" in (tmp_path / "mine.html").read_text()
 
 
 def test_report_is_one_whole_page(tmp_path, monkeypatch, capsys):

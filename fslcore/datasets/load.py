@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ..errors import InputError, whole
+from ..errors import InputError, like, whole
 from .coloured import load_coloured
 from .decode import colour
 from .embedded import cards, load_embedded
@@ -47,7 +47,8 @@ def check(spec: str, split: str = "novel") -> None:
         if not Path(path).expanduser().is_dir():
             raise InputError(f"dataset: no folder {path}")
     elif spec not in names(split):
-        raise InputError(f"dataset = {spec}; known are {', '.join([*names(split), *forms()])}")
+        near = like(spec, names(split))
+        raise InputError(f"dataset = {spec}; known are {', '.join([*names(split), *forms()])}{near}")
 
 
 def load(spec: str, split: str = "novel", size: int | None = None) -> Images:

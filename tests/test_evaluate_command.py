@@ -1,0 +1,89 @@
+"""`fslcore evaluate` on data that give less than was asked for, and on settings that ask too much."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fslcore import cli, evaluate, learners
+from fslcore.bank import Bank
+from fslcore.tasks import sample_closed
+
+
+@pytest.fixture
+def command(tmp_path):
+    """The command on features of classes of given sizes, in shuffled order."""
+
+    def of(*sizes):
+        rng = np.random.default_rng(0)
+        labels = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+        np.savez(tmp_path / "f.npz", features=rng.normal(size=(len(labels), 8)) + 3 * np.eye(8)[labels], labels=labels)
+        return ["evaluate", f"features:{tmp_path}/f.npz", "none", "-o", str(tmp_path / "t.csv"), "--tasks", "6"]
+
+    return of
+
+
+def test_what_small_data_give_is_written_and_the_rest_named(command, tmp_path, capsys):
+    """Six classes of 30 images hold one open task of 5 × 20, and any number of closed ones."""
+    assert cli.main(command(*[30] * 6)) == 0
+    told = capsys.readouterr().err.strip()
+    assert told.startswith("fslcore: no open tasks: the data hold 1 task of 5 ways") and "\n" not in told
+    assert "--samplings closed" in told
+    table = pd.read_csv(tmp_path / "t.csv")
+    assert table.groupby(["learner", "sampling"]).size().to_dict() == {("ncc", "closed"): 6, ("lr", "closed"): 6}
+
+
+@pytest.mark.parametrize("given, message", [
+    (["--samplings", "open"], "the data hold 1 task of 5 ways"),
+    (["--samplings", "open", "closed", "--ways", "7"], "ways = 7; the data have 6 classes"),
+    (["--shots", "20"], "class 0 has 30 images (lower them, or skip small classes: --skip-small-classes)"),
+    (["--samplings", "opened"], "sampling = opened; closed, open are allowed (did you mean open?)"),
+    (["--learners", "ncc", "svm"], "learner = svm"),
+    (["--intervals"], "tasks with --intervals (ncc) = 6; a whole number of at least 20 is allowed"),
+    (["--ft-tasks", "0"], "0"), (["--ft-tasks", "-1"], "-1"), (["--ft-open", "1"], "1"),
+])
+def test_what_can_fail_does_so_before_the_work(command, tmp_path, capsys, monkeypatch, given, message):
+    monkeypatch.setattr(evaluate, "record", None)  # would fail if it were called
+    try:
+        code = cli.main([*command(*[30] * 6), *given])
+    except SystemExit as error:  # the parser's own
+        code = error.code
+    assert code == 2 and message in capsys.readouterr().err.strip().splitlines()[-1]
+    assert not (tmp_path / "t.csv").exists()
+
+
+def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):
+    small = command(60, 60, 7, 60, 60, 60, 60)
+    assert cli.main(small) == 2
+    assert "class 2 has 7 images" in capsys.readouterr().err
+    assert cli.main([*small, "--skip-small-classes", "--intervals", "--tasks", "20"]) == 0
+    told = capsys.readouterr()
+    assert told.err.strip() == "fslcore: 1 of 7 classes are left out as small: 2" and "± new images" in told.out
+    assert set(pd.read_csv(tmp_path / "t.csv")["sampling"]) == {"closed", "open"}
+
+
+def test_fine_tuning_has_its_own_number_of_tasks(command, monkeypatch):
+    given = command(*[60] * 6)
+    options = cli._parser().parse_args([*given, "--ft-tasks", "3", "--ft-open", "2"])
+    assert [cli._count(options, "ft", s) for s in ("closed", "open")] == [3, 2]
+    assert [cli._count(options, "lr", s) for s in ("closed", "open")] == [6, None]
+    options = cli._parser().parse_args(given)
+    assert [cli._count(options, "ft", s) for s in ("closed", "open")] == [6, None]
+
+
+def test_the_bar_counts_tasks(monkeypatch):
+    """600 tasks in chunks of 256 are 600, not 768; and none is shown where none is wanted."""
+    import torch
+
+    shown = io.StringIO()
+    real = evaluate.tqdm
+    monkeypatch.setattr(evaluate, "tqdm", lambda **k: real(**{**k, "delay": 0, "file": shown, "mininterval": 0}))
+    rng, labels = np.random.default_rng(0), np.arange(6).repeat(30)
+    bank = Bank(torch.from_numpy(rng.normal(size=(180, 4)).astype(np.float32)), labels, "")
+    tasks = sample_closed(labels, tasks=600)
+    evaluate.evaluate(learners.NearestCentroid(), bank, tasks, progress=True)
+    assert "600/600" in shown.getvalue() and "768" not in shown.getvalue()
+    shown.truncate(0)
+    evaluate.evaluate(learners.NearestCentroid(), bank, tasks)
+    assert not shown.getvalue().strip("\0")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import pickle
 import time
 from collections.abc import Callable
@@ -27,7 +28,7 @@ from tqdm import tqdm
 
 from .bank import Bank
 from .datasets import Images
-from .errors import InputError, note
+from .errors import InputError, choice, note
 from .known import CHECKPOINTS, PINNED, TRAINED
 from .networks import NETWORKS, Network, folded, import_torchvision, with_fast_convolutions
 from .paths import CACHE, replace_file
@@ -39,8 +40,22 @@ LARGE = 128  # pixels of a side; of images above, a batch holds fewer
 
 
 def device() -> torch.device:
-    """The device evaluations run on: the first CUDA GPU where there is one, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    """The device evaluations run on: the first CUDA GPU where there is one, else the CPU.
+
+    The environment variable ``FSLCORE_DEVICE`` sets another: cpu, cuda, cuda:NUMBER or mps.
+
+    Raises
+    ------
+    InputError
+        It names one that is not there.
+    """
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    wanted = os.environ.get("FSLCORE_DEVICE")
+    if not wanted:
+        return torch.device("cuda" if gpus else "cpu")
+    there = ["cpu"] + ["cuda"] * (gpus > 0) + [f"cuda:{i}" for i in range(gpus)]
+    there += ["mps"] * torch.backends.mps.is_available()
+    return torch.device(choice("device", wanted, there))
 
 
 @dataclass(frozen=True)
@@ -290,7 +305,7 @@ def _weights(name: str, entry: _Entry, own: str) -> Path:
     if own:
         path = Path(own).expanduser()
         if not path.is_file():
-            raise InputError(f"backbone {name}: no weights file {path}")
+            raise InputError(f"backbone {name}: {f'{path} is a folder' if path.is_dir() else f'no weights file {path}'}")
         return path
     if isinstance(entry.local, tuple):
         spec = find_spec(entry.local[0])  # finds without importing: the package's code is not run
@@ -318,7 +333,12 @@ def _from_hub(repository: str, file: str) -> Path | None:
 def _first_seen(name: str, digest: str) -> str:
     """The digest under which a hub's weights were first seen on this machine."""
     pins = CACHE / "weights.json"
-    seen = json.loads(pins.read_text()) if pins.is_file() else {}
+    seen = {}
+    if pins.is_file():
+        try:
+            seen = dict(json.loads(pins.read_text("utf-8")))
+        except (ValueError, TypeError):
+            note(f"{pins} is damaged and made again: weights from the model hub are pinned as they are now")
     if name not in seen:
         seen[name] = digest
         replace_file(pins, lambda part: part.write_text(json.dumps(seen, indent=1)))
@@ -327,10 +347,16 @@ def _first_seen(name: str, digest: str) -> str:
 
 def _read_state(path: Path) -> tuple[dict, dict]:
     """Named tensors, and the recipe of `fslcore.training` where the file has one."""
-    if path.suffix == ".safetensors":
+    with open(path, "rb") as file:
+        head = file.read(9)
+    if path.suffix == ".safetensors" or head[8:] == b"{":
         with safe_open(path, "pt") as file:
             made = json.loads((file.metadata() or {}).get("training", "{}"))
         return load_file(path), made.get("recipe", {})
+    if not head:
+        raise ValueError("the file is empty")
+    if not head.startswith((b"PK", b"\x80")):  # a zip, or a pickle of before
+        raise ValueError("it is neither a PyTorch nor a safetensors file")
     state = torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(state, dict):
         raise ValueError(f"it holds a {type(state).__name__}, not named tensors")
@@ -363,9 +389,30 @@ def features(images: Images, backbone: Backbone, *, progress: bool = False) -> B
     """
     key = feature_key(images, backbone)
     path = CACHE / "features" / f"{key}.safetensors"
+    found = _cached(path, len(images))
+    if found is None:
+        found = compute(images, backbone, progress)
+        replace_file(path, partial(save_file, {"features": found}, metadata={"sha256": _digest(found)}))
+    return Bank(found.float(), images.labels, key)
+
+
+def _cached(path: Path, rows: int) -> torch.Tensor | None:
+    """The features in a file of the cache; None if there is none, or one that is damaged, which is told."""
     if not path.is_file():
-        replace_file(path, partial(save_file, {"features": compute(images, backbone, progress)}))
-    return Bank(load_file(path)["features"].float(), images.labels, key)
+        return None
+    try:
+        with safe_open(path, "pt") as file:
+            found, kept = file.get_tensor("features"), (file.metadata() or {}).get("sha256")
+        if len(found) != rows or kept not in (None, _digest(found)):  # None: written before digests were
+            raise ValueError("other content")
+    except (SafetensorError, OSError, ValueError) as error:
+        note(f"{path} is damaged and made again ({error})")
+        return None
+    return found
+
+
+def _digest(features: torch.Tensor) -> str:
+    return hashlib.sha256(features.numpy().tobytes()).hexdigest()
 
 
 @torch.inference_mode()

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from . import backbones, datasets, learners
 from .bank import Bank, load_features
-from .errors import InputError, choice
+from .errors import InputError, choice, note
 from .paths import CACHE, DATA, replace_file
 from .tasks import Tasks, sample_closed, sample_open
 
@@ -281,8 +281,8 @@ def draw(source: datasets.Images | Bank, sampling: str, *, tasks: int | None, **
 
 
 def class_of(source: datasets.Images | Bank) -> np.ndarray:
-    """(N,) class of each image: its name, or a bank's label."""
-    return source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
+    """(N,) class of each image: its name, or what a bank calls it."""
+    return source.classes if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
 
 
 def _known(sampling: str) -> str:
@@ -364,8 +364,15 @@ def _bank(source, backbone, trains: bool, digest: str, progress: bool) -> Bank:
 def _find(key: str) -> Record | None:
     """The record kept under this key, in the cache or among the results that ship with the book."""
     path = CACHE / "records" / f"{key}.npz"
-    if not path.is_file():
-        path = _shipped().get(key)
+    if path.is_file():
+        try:
+            found, made = Record.load(path)
+            if made["key"] != key or found.correct.shape != found.query_label.shape:
+                raise ValueError("other content")
+            return found
+        except Exception as error:  # many kinds, of broken archives
+            note(f"{path} is damaged and made again ({error or type(error).__name__})")
+    path = _shipped().get(key)
     return Record.load(path)[0] if path else None
 
 

@@ -64,7 +64,7 @@ def load(folder: str | Path) -> Images:
     InputError
         As for `fslcore.datasets.load_folder`; fewer than 2 classes; more than 20 images in a class.
     """
-    images = datasets.load_folder(folder)
+    images = datasets.load_folder(folder, size=224)  # and seen at 64, as the images of the episodes were
     counts = images.counts
     if len(counts) < 2:
         raise InputError(f"{folder}: one class folder, {counts.index[0]}; at least 2 classes are needed")

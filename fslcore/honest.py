@@ -223,7 +223,7 @@ def run(
 
 def _record(source, text: str, tasks: Tasks) -> Record:
     backbone, learner = method(text)
-    model = evaluate.load_backbone(backbone)
+    source, model = evaluate.fitted(source, backbone)
     return evaluate.record(source, model, learners.make(learner, model), tasks)[0]
 
 
@@ -248,7 +248,7 @@ def estimates(runs: Runs, dataset: str, methods: Sequence[str], tasks: int, leve
     drawn = runs.tasks["random"][:tasks]
     for text in methods:
         backbone, learner = method(text)
-        model = evaluate.load_backbone(backbone)
+        source, model = evaluate.fitted(source, backbone)
         estimate = 100 * estimators.run(source, model, learners.make(learner, model), drawn, ["5-fold"])["5-fold"].to_numpy()
         accuracy = mean_accuracy(runs.records["random"][title(text)])[0][:tasks]
         error = np.abs(estimate - accuracy)

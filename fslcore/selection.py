@@ -14,7 +14,6 @@ import pandas as pd
 import statsmodels.formula.api as smf
 
 from . import estimators, evaluate, evaluators, learners, stats
-from .bank import Bank
 from .errors import InputError
 from .estimators import ESTIMATORS, ORACLE
 from .evaluators import FRESH, HALVES, KEYS
@@ -274,7 +273,7 @@ def all_classes(
     backbone, learner = evaluators.method(method)
     for dataset in sets:
         source = evaluate.load_source(dataset)
-        model = None if isinstance(source, Bank) else evaluate.load_backbone(backbone)
+        source, model = evaluate.fitted(source, backbone)
         run = learners.make(learner, model)
         for s in shots:
             drawn = sample_all(source.labels, shots=s, tasks=tasks, seed=seed)

@@ -387,7 +387,8 @@ def _banks(source, methods: list[Method]) -> dict[str, tuple[Bank, str]]:
     by_backbone = {}
     for name, _ in methods:
         if name not in by_backbone:
-            by_backbone[name] = source if isinstance(source, Bank) else backbones.features(source, backbones.load(name))
+            images, model = evaluate.fitted(source, name)
+            by_backbone[name] = images if model is None else backbones.features(images, model)
     return {report.label((name, learner)): (by_backbone[name], learner) for name, learner in methods}
 
 

@@ -119,7 +119,7 @@ def records(
     out, images = {}, images_of(dataset)
     for name in names:
         backbone, learner = method(name, train_shots or trained_with(name, tasks.sampler["shots"]))
-        model = evaluate.load_backbone(backbone)
+        images, model = evaluate.fitted(images, backbone)
         run = learners.make(learner, model)
         slow = run.reads == "images"
         found, _ = evaluate.record(images, model, run, tasks[:image_tasks] if slow else tasks, stored=stored and slow)
@@ -360,7 +360,7 @@ def example(
     drawn, attribute = draw(dataset, captioner, tasks=task + 2, shots=shots, queries=queries, seed=seed, **how)
     drawn, attribute, images = drawn[task : task + 1], attribute[task], images_of(dataset)
     backbone, learner = method(name, trained_with(name, shots))
-    model = evaluate.load_backbone(backbone)
+    images, model = evaluate.fitted(images, backbone)
     run = learners.make(learner, model)
     if run.reads == "images":
         raise InputError(f"learner = {name}; one that reads features is needed for a picture")

@@ -258,3 +258,16 @@ def test_attributes_of_a_data_set(tmp_path, monkeypatch):
     bare = Images("bare", few.images, few.labels, few.class_names)
     with pytest.raises(InputError, match="bare has no captions"):
         attributes.of(bare)
+
+
+def test_damaged_attributes_are_told_and_made_again(capsys):
+    def make():
+        return attributes.from_words([["red", "box"], ["blue"]])
+
+    whole = attributes._cached("key", make)
+    (path,) = (attributes.CACHE / "attributes").iterdir()
+    for damaged in (b"", path.read_bytes()[:100], b"garbage"):
+        path.write_bytes(damaged)
+        again = attributes._cached("key", make)
+        assert again.names == whole.names and (again.has == whole.has).all()
+    assert capsys.readouterr().err.count(f"fslcore: {path} is damaged and made again") >= 1

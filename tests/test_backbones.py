@@ -77,10 +77,19 @@ def test_wrong_checkpoints_are_refused_and_not_executed(tmp_path):
     (tmp_path / "trap").unlink(missing_ok=True)
     torch.save(torch.zeros(2), tmp_path / "tensor.pth")
     (tmp_path / "nothing.pth").write_bytes(b"")
-    for name in ("other.safetensors", "evil.pth", "tensor.pth", "nothing.pth"):
-        with pytest.raises(InputError, match="is not a checkpoint of this network") as error:
+    (tmp_path / "text.pth").write_text("ein Text")
+    for name, reason in (
+        ("other.safetensors", ""), ("evil.pth", ""), ("tensor.pth", r"\(it holds a Tensor"), ("nothing.pth", r"\(the file is empty"),
+        ("text.pth", r"\(it is neither a PyTorch nor a safetensors file\)"),
+    ):
+        with pytest.raises(InputError, match=f"{name} is not a checkpoint of this network {reason}") as error:
             backbones.load(f"glyph-conv:{tmp_path}/{name}")
         assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match="glyph-conv: .* is a folder"):
+        backbones.load(f"glyph-conv:{tmp_path}")
+    checkpoint = backbones.CHECKPOINTS / "glyph-conv.safetensors"
+    (tmp_path / "named.pth").write_bytes(checkpoint.read_bytes())  # told by content, not by its ending
+    assert backbones.load(f"glyph-conv:{tmp_path}/named.pth").weights == backbones.load("glyph-conv").weights
     assert not (tmp_path / "trap").exists()
     with pytest.raises(InputError, match="no weights file"):
         backbones.load(f"glyph-conv:{tmp_path}/none.pth")
@@ -101,6 +110,71 @@ def test_features_are_cached_by_content(monkeypatch):
     backbones.features(pictures(), replace(backbone, weights="other"))
     backbones.features(pictures(), replace(backbone, resolution=32))
     assert len(computed) == 4
+
+
+def empty(whole):
+    return b""
+
+
+def cut(whole):
+    return whole[: len(whole) // 2]
+
+
+def garbage(whole):
+    return b"garbage" * 100
+
+
+def zeros_within(whole):  # as a crash may leave a block
+    return whole[:5000] + bytes(4000) + whole[9000:]
+
+
+@pytest.mark.parametrize("damage", [empty, cut, garbage, zeros_within])
+def test_damaged_features_are_told_and_made_again(damage, capsys):
+    backbone = backbones.load("glyph-conv")
+    first = backbones.features(pictures(), backbone)
+    (path,) = (backbones.CACHE / "features").iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    assert torch.equal(backbones.features(pictures(), backbone).data, first.data)
+    said = capsys.readouterr().err
+    assert f"fslcore: {path} is damaged and made again" in said and said.count("\n") == 1
+    assert path.read_bytes() == whole
+    save_file({"features": first.data[:5]}, path)  # whole, and of something else
+    assert torch.equal(backbones.features(pictures(), backbone).data, first.data)
+    save_file({"features": first.data.half()}, path)  # as they were written before they had a digest
+    assert torch.equal(backbones.features(pictures(), backbone).data, first.data) and path.read_bytes() != whole
+
+
+def test_damaged_pins_are_told_and_made_again(monkeypatch, capsys):
+    pins = backbones.CACHE / "weights.json"
+    pins.parent.mkdir(parents=True)
+    for text in ("", "{", "[1]", "\xff"):
+        pins.write_text(text, "latin-1")
+        assert backbones._first_seen("net", "1234") == "1234" == backbones._first_seen("net", "5678")
+    assert f"{pins} is damaged and made again" in capsys.readouterr().err
+
+
+def test_the_device_can_be_named(monkeypatch):
+    monkeypatch.setenv("FSLCORE_DEVICE", "cpu")
+    assert backbones.device().type == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert backbones.device().type == "cpu"
+    for name in ("cuda", "cuda:1"):
+        monkeypatch.setenv("FSLCORE_DEVICE", name)
+        assert backbones.device() == torch.device(name)
+    for name in ("cuda:2", "gpu", "cpu:3"):
+        monkeypatch.setenv("FSLCORE_DEVICE", name)
+        with pytest.raises(InputError, match=f"device = {name}; cpu, cuda, cuda:0, cuda:1 are allowed"):
+            backbones.device()
+    monkeypatch.setenv("FSLCORE_DEVICE", "")
+    assert backbones.device().type == "cuda"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.delenv("FSLCORE_DEVICE")
+    assert backbones.device().type == "cpu"
+    monkeypatch.setenv("FSLCORE_DEVICE", "cuda")
+    with pytest.raises(InputError, match="device = cuda; cpu is allowed"):
+        backbones.device()
 
 
 def test_features_do_not_depend_on_threads():

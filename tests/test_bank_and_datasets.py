@@ -5,12 +5,15 @@ import pickle
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 from PIL import Image
 from safetensors.numpy import save_file
+from safetensors.torch import save_file as torch_file
 
-from fslcore import datasets
-from fslcore.bank import Bank, load_features
+from fslcore import datasets, evaluate
+from fslcore.bank import LONGEST, SHORTEST, Bank, load_features
 from fslcore.datasets import coloured
 from fslcore.datasets.images import OnDemand
 from fslcore.errors import InputError
@@ -55,12 +58,114 @@ class Touch:
         return open, (self.path, "w")
 
 
+def test_digests_of_features_stay(tmp_path):
+    np.savez(tmp_path / "f.npz", features=np.arange(12, dtype=np.float32).reshape(4, 3) + 1, labels=np.array([0, 1, 0, 1]))
+    assert load_features(tmp_path / "f.npz").digest == "957de9ac794f82e86559160e33b53346bb0f55955270f1fca08bccea1f85a24f"
+
+
+WHOLE = np.round(100 * FEATURES)
+
+
+@pytest.mark.parametrize("features, labels, classes", [
+    (WHOLE.astype(np.int64), LABELS, LABELS),
+    (WHOLE.astype(np.float64), LABELS.astype(float), LABELS),
+    (WHOLE.astype(np.float16), np.array(["cat", "ant", "bee"])[LABELS], np.array(["cat", "ant", "bee"])[LABELS]),
+    (WHOLE, np.array([b"cat", b"ant", b"bee"])[LABELS], np.array(["cat", "ant", "bee"])[LABELS]),
+    (WHOLE, LABELS - 1, LABELS - 1),
+    (WHOLE, 10**12 * LABELS, 10**12 * LABELS),
+], ids=["integers", "float labels", "text", "bytes", "negative", "large"])
+def test_features_and_labels_of_other_types(tmp_path, features, labels, classes):
+    np.savez(tmp_path / "f.npz", features=features, labels=labels)
+    bank = load_features(tmp_path / "f.npz")
+    assert (bank.data.numpy() == WHOLE).all() and (bank.classes == classes).all() and (bank.to("cpu").classes == classes).all()
+    assert bank.labels.dtype == np.int64 and set(bank.labels) == {0, 1, 2}
+    for a, b in combinations(range(12), 2):
+        assert (bank.labels[a] == bank.labels[b]) == (LABELS[a] == LABELS[b])
+        assert (bank.labels[a] < bank.labels[b]) == (classes[a] < classes[b])  # so that tasks are drawn as before
+
+
+def test_a_small_class_is_called_as_the_user_calls_it(tmp_path):
+    np.savez(tmp_path / "f.npz", features=FEATURES, labels=np.array(["cat", "ant", "bee"])[LABELS])
+    with pytest.raises(InputError, match="class ant has 4 images"):
+        evaluate.run(f"features:{tmp_path}/f.npz", "none", "ncc", "closed", ways=3, tasks=2)
+
+
+def test_other_files_of_features(tmp_path):
+    torch.save({"features": torch.tensor(WHOLE).bfloat16(), "labels": torch.tensor(LABELS)}, tmp_path / "f.pt")
+    torch_file({"features": torch.tensor(WHOLE).bfloat16(), "labels": torch.tensor(LABELS)}, tmp_path / "f.safetensors")
+    np.save(tmp_path / "f.npy", WHOLE)
+    np.save(tmp_path / "labels.npy", LABELS)
+    table = pd.DataFrame(WHOLE).assign(label=np.array(["a", "b", "c"])[LABELS])
+    table.to_csv(tmp_path / "f.csv", index=False)
+    table.to_csv(tmp_path / "f.tsv", index=False, sep="\t")
+    for ending in (".pt", ".safetensors", ".npy", ".csv", ".tsv"):
+        bank = load_features(tmp_path / f"f{ending}")
+        assert bank.data.numpy() == pytest.approx(WHOLE, rel=1e-2) and (bank.labels == LABELS).all()
+    table.to_csv(tmp_path / "f.csv")
+    for make, message in (
+        (lambda: None, "column Unnamed: 0 of f.csv is no feature"),
+        (lambda: table.assign(file="x").to_csv(tmp_path / "f.csv", index=False), "column file of f.csv is no feature"),
+        (lambda: table.drop(columns="label").to_csv(tmp_path / "f.csv", index=False), "f.csv lacks the column label; it has 0, 1"),
+        (lambda: table.assign(label=[None, *"ab" * 5, "a"]).to_csv(tmp_path / "f.csv", index=False), "f.csv has 1 rows without a label"),
+    ):
+        make()
+        with pytest.raises(InputError, match=message):
+            load_features(tmp_path / "f.csv")
+    (tmp_path / "labels.npy").unlink()
+    with pytest.raises(InputError, match="f.npy holds one array; labels.npy beside it"):
+        load_features(tmp_path / "f.npy")
+    (tmp_path / "d.npz").mkdir()
+    with pytest.raises(InputError, match="d.npz is a folder"):
+        load_features(tmp_path / "d.npz")
+
+
+def changed(rows, value):
+    features = FEATURES.astype(np.float64)
+    features[rows] = value
+    return features
+
+
+@pytest.mark.parametrize("features, labels, message", [
+    (FEATURES, np.where(LABELS == 1, np.nan, LABELS), r"4 labels in f.npz are NaN or infinite, the first in row 1"),
+    (FEATURES, np.array(["a", "", "b"])[LABELS], "4 labels in f.npz are empty, the first in row 1"),
+    (FEATURES, np.stack([LABELS] * 2), r"'labels' in f.npz is int64 of shape \(2, 12\)"),
+    (FEATURES, np.zeros(12, int), "f.npz holds one class, 0; at least 2"),
+    (np.ones((12, 4)), LABELS, "the 12 rows of f.npz are all equal"),
+    (np.zeros((12, 0)), LABELS, "12 rows of 0 numbers"),
+    (changed([3, 5], 0), LABELS, r"2 rows of f.npz have length 0 \(3, 5\); leave them out"),
+    (changed([3], 1e25), LABELS, r"1 rows of f.npz are longer than 1e\+15 \(3\); scale the features"),
+    (changed([3], 1e300), LABELS, r"f.npz holds 1e\+300; scale"),
+    (FEATURES * 1e-20, LABELS, r"12 rows of f.npz are shorter than 1e-10 \(0, 1, 2, 3, 4 …\)"),
+    (FEATURES.astype(complex), LABELS, "'features' in f.npz is complex128"),
+])
+def test_features_that_would_fail_in_silence(tmp_path, features, labels, message):
+    np.savez(tmp_path / "f.npz", features=features, labels=labels)
+    with pytest.raises(InputError, match=message) as error:
+        load_features(tmp_path / "f.npz")
+    assert "\n" not in str(error.value)
+
+
+def test_the_longest_and_shortest_rows_work(tmp_path):
+    few = np.arange(60) % 3
+    clear = np.random.default_rng(0).normal(size=(60, 8)) + 9 * np.eye(3, 8)[few]
+    clear /= np.linalg.norm(clear, axis=1).max()
+    for scale in (0.99 * LONGEST, 10 * SHORTEST):
+        np.savez(tmp_path / "f.npz", features=scale * clear, labels=few)
+        for learner in ("ncc", "lr", "cosine", "protonet"):
+            table = evaluate.run(f"features:{tmp_path}/f.npz", "none", learner, "closed", ways=3, queries=5, tasks=10)
+            assert table["accuracy"].mean() > 90, (scale, learner)
+
+
 def test_nothing_is_unpickled(tmp_path):
     trap = tmp_path / "trap"
     np.savez(tmp_path / "f.npz", features=np.array([Touch(trap)], dtype=object), labels=LABELS)
     (tmp_path / "g.npz").write_bytes(pickle.dumps(Touch(trap)))
     trap.unlink(missing_ok=True)
-    for name in ("f.npz", "g.npz"):
+    torch.save({"features": Touch(trap), "labels": LABELS}, tmp_path / "h.pt")
+    np.save(tmp_path / "i.npy", np.array([Touch(trap)], dtype=object))
+    np.save(tmp_path / "labels.npy", LABELS)
+    trap.unlink(missing_ok=True)
+    for name in ("f.npz", "g.npz", "h.pt", "i.npy"):
         with pytest.raises(InputError, match="without pickles"):
             load_features(tmp_path / name)
     assert not trap.exists()
@@ -69,9 +174,14 @@ def test_nothing_is_unpickled(tmp_path):
 def test_missing_file_and_other_endings(tmp_path):
     with pytest.raises(InputError, match="no file"):
         load_features(tmp_path / "none.npz")
-    (tmp_path / "f.pt").write_bytes(b"")
-    with pytest.raises(InputError, match=".npz and .safetensors are allowed"):
-        load_features(tmp_path / "f.pt")
+    (tmp_path / "f.mat").write_bytes(b"")
+    with pytest.raises(InputError, match="f.mat; .npz, .safetensors, .pt, .pth, .npy, .csv, .tsv are allowed"):
+        load_features(tmp_path / "f.mat")
+    for ending in (".pt", ".npy", ".csv", ".npz"):
+        (tmp_path / f"f{ending}").write_bytes(b"")
+        np.save(tmp_path / "labels.npy", LABELS)
+        with pytest.raises(InputError, match=f"f{ending} is not a readable {ending}"):
+            load_features(tmp_path / f"f{ending}")
     (tmp_path / "f.safetensors").write_bytes(b"nonsense")
     with pytest.raises(InputError, match="not a readable .safetensors"):
         load_features(tmp_path / "f.safetensors")
@@ -120,10 +230,14 @@ def test_folder_faults_are_named(folder):
     with pytest.raises(InputError, match="no folder"):
         datasets.load(f"folder:{folder}/none")
     (folder / "dog" / "2.png").write_bytes(b"not an image")
+    with pytest.raises(InputError, match="unreadable image .*dog/2.png"):  # not dropped
+        datasets.load_folder(folder, size=16)
+    Image.new("RGB", (20, 30)).save(folder / "dog" / "2.png")
     images = datasets.load_folder(folder, size=16)
-    assert len(images) == 6  # not dropped …
+    (folder / "dog" / "2.png").write_bytes(b"not an image")
     with pytest.raises(InputError, match="unreadable image .*dog/2.png"):
-        images.images[:]  # … and named when it is read
+        images.images[:]  # and named when it is read
+    (folder / "dog" / "2.png").unlink()
     (folder / "dog" / "gone.png").symlink_to(folder / "nowhere")
     with pytest.raises(InputError, match="unreadable image .*gone.png"):
         datasets.load_folder(folder)
@@ -172,8 +286,6 @@ def test_unknown_names_say_what_exists(call, message):
 
 
 def test_bank_and_images_refuse_lengths_that_differ():
-    import torch
-
     with pytest.raises(InputError, match="3 labels for 4 rows"):
         Bank(torch.zeros(4, 2), np.zeros(3, int), "")
     with pytest.raises(InputError, match="2 captions for 3 images"):

@@ -55,6 +55,23 @@ def test_stored_computes_nothing(features_file, monkeypatch):
     assert len(evaluate.run(features_file, "none", "lr", "closed", tasks=5, stored=True)) == 5
 
 
+@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[: len(b) // 2], lambda b: b"garbage" * 50, lambda b: b[:200] + bytes(40) + b[240:]])
+def test_damaged_records_are_told_and_made_again(features_file, damage, capsys):
+    table = evaluate.run(features_file, "none", "ncc", "closed", tasks=40)
+    (path,) = (evaluate.CACHE / "records").iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    assert table.equals(evaluate.run(features_file, "none", "ncc", "closed", tasks=40))
+    said = capsys.readouterr().err
+    assert f"fslcore: {path} is damaged and made again" in said and "Traceback" not in said
+    assert evaluate.Record.load(path)[0].correct.shape == (40, 75)
+    other = evaluate.run(features_file, "none", "ncc", "closed", tasks=40, seed=1)
+    for file in path.parent.iterdir():
+        if file != path:
+            path.write_bytes(file.read_bytes())  # whole, and of other tasks
+    assert not table.equals(other) and table.equals(evaluate.run(features_file, "none", "ncc", "closed", tasks=40))
+
+
 def test_small_classes_can_be_skipped(tmp_path):
     labels = np.repeat(np.arange(7), [60] * 6 + [5])
     np.savez(tmp_path / "f.npz", features=np.random.default_rng(0).normal(size=(365, 4)), labels=labels)

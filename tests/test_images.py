@@ -1,10 +1,12 @@
 """A user's own image files: of every depth and kind they look as they should, or are named."""
 
+import os
+
 import numpy as np
 import pytest
 from PIL import Image
 
-from fslcore import datasets
+from fslcore import assess, backbones, cli, datasets, evaluate
 from fslcore.datasets.decode import rgb
 from fslcore.errors import InputError
 
@@ -183,3 +185,173 @@ def test_odd_shapes(tmp_path, size):
     Image.effect_noise(size, 50).save(tmp_path / "x.png")
     spec = folder(tmp_path / "f", Image.effect_noise(size, 50))
     assert datasets.load(spec).images[:].shape == (3, 224, 224, 3)
+
+
+# ------------------------------------------------------------ which files are images
+
+
+def test_images_are_told_by_content(tmp_path, capsys):
+    spec = folder(tmp_path)
+    for name in ("x.jfif", "x.JPG", "x.webp", "x.avif", "x.TIFF", "x.ico", "x.jp2", "without", "x.dat"):
+        kind = {"without": "PNG", "x.dat": "JPEG", "x.jfif": "JPEG"}.get(name)
+        noise(32).save(tmp_path / "a" / name, format=kind)
+    (tmp_path / "elsewhere").mkdir()
+    noise(8).save(tmp_path / "elsewhere" / "y.png")
+    (tmp_path / "a" / "link.png").symlink_to(tmp_path / "elsewhere" / "y.png")
+    images = datasets.load(spec)
+    assert images.counts.to_dict() == {"a": 10, "b": 2, "elsewhere": 1}
+    assert images.images[:].std(axis=(1, 2, 3)).min() > 20  # all of them are decoded
+    assert not capsys.readouterr().err
+
+
+def test_what_is_left_out_is_counted_and_named(tmp_path, capsys):
+    spec = folder(tmp_path, *[noise(9)] * 2)
+    for name in (".DS_Store", "Thumbs.db", "desktop.ini", "notes.txt", "more.txt", ".hidden.png", "clip.mp4", "empty"):
+        (tmp_path / "a" / name).touch()
+    (tmp_path / "a" / "film").write_bytes(b"\0\0\1\xb3" + bytes(range(1, 17)))
+    (tmp_path / "a" / ".git").mkdir()
+    (tmp_path / "a" / "nothing").symlink_to("/nowhere")
+    (tmp_path / "__MACOSX").mkdir()
+    (tmp_path / "labels.csv").touch()
+    noise(9).save(tmp_path / "poster.png")
+    assert datasets.load(spec).counts.to_dict() == {"a": 2, "b": 2}
+    first, second = capsys.readouterr().err.splitlines()
+    assert f"{spec}: 11 files are no images and are left out: 2 .txt, " in first and "a/.DS_Store" in first
+    assert f"{spec}: 2 files beside the class folders belong to no class and are left out (" in second
+    assert "poster.png" in second
+    datasets.load(spec)
+    assert not capsys.readouterr().err  # told once
+
+
+@pytest.mark.parametrize("name, content, reason", [
+    ("x.heic", b"\0\0\0\x18ftypheic\0\0\0\0", "HEIC, which Pillow does not read; save it as JPEG or PNG"),
+    ("IMG_1", b"\0\0\0\x18ftypmif1\0\0\0\0", "HEIC, which Pillow does not read"),
+    ("x.svg", b"<svg/>", "not a kind of image that Pillow reads"),
+    ("x.JPG", b"no image", "not a kind of image that Pillow reads"),
+    ("x.png", b"", "empty"),
+])
+def test_what_looks_like_an_image_and_is_not_read_stops(tmp_path, name, content, reason):
+    spec = folder(tmp_path, noise(9))
+    (tmp_path / "a" / name).write_bytes(content)
+    (tmp_path / "b" / name).write_bytes(content)
+    with pytest.raises(InputError, match=rf"unreadable image .*a/{name} \({reason}.*\); 1 more files are like that$"):
+        datasets.load(spec)
+
+
+def test_other_things_in_class_folders(tmp_path, monkeypatch):
+    spec = folder(tmp_path, noise(9))
+    os.mkfifo(tmp_path / "a" / "pipe.png")
+    with pytest.raises(InputError, match=r"pipe.png \(not a file\)"):
+        datasets.load(spec)
+    (tmp_path / "a" / "pipe.png").rename(tmp_path / "a" / "pipe")  # not opened, which would wait for ever
+    (tmp_path / "a" / "x.png").mkdir()  # an ordinary folder, with an odd name
+    noise(9).save(tmp_path / "a" / "x.png" / "0.png")
+    assert datasets.load(spec).facts["file"].tolist()[:2] == ["a/0.png", "a/x.png/0.png"]
+    listed = type(tmp_path).iterdir
+    with monkeypatch.context() as patch:
+        patch.setattr(type(tmp_path), "iterdir", lambda self: listed(self if self.name != "b" else tmp_path / "none"))
+        with pytest.raises(InputError, match=r"unreadable folder .*b \("):
+            datasets.load(spec)
+    opened = Image.open
+    noise(9).save(tmp_path / "b" / "plain", format="PNG")
+
+    def refused(file, *rest):
+        if str(file).endswith("b/plain"):
+            raise PermissionError(13, "Permission denied")
+        return opened(file, *rest)
+
+    monkeypatch.setattr(Image, "open", refused)
+    with pytest.raises(InputError, match=r"unreadable image .*b/plain \(Permission denied\)"):
+        datasets.load(spec)
+
+
+def test_folders_in_class_folders(tmp_path, capsys):
+    spec = folder(tmp_path, noise(9))
+    for name in ("x", "x/y", "z"):
+        (tmp_path / "a" / name).mkdir()
+        noise(9).save(tmp_path / "a" / name / "0.png")
+    (tmp_path / "a" / "z" / "round").symlink_to(tmp_path / "a")
+    images = datasets.load(spec)
+    assert images.facts["file"].tolist() == [f"a/{f}" for f in ("0.png", "x/0.png", "x/y/0.png", "z/0.png")] + ["b/0.png", "b/1.png"]
+    assert images.labels.tolist() == [0, 0, 0, 0, 1, 1]
+    assert f"{spec}: 3 of 6 images lie in folders below the class folders" in capsys.readouterr().err
+
+
+def test_levels_that_are_not_classes(tmp_path):
+    for part in ("train", "test"):
+        folder(tmp_path / "data" / part, noise(9))
+    with pytest.raises(InputError, match="test, train in .*data look like splits, not classes; name one .*data/train$"):
+        datasets.load(f"folder:{tmp_path}/data")
+    folder(tmp_path / "zip" / "images", noise(9))
+    with pytest.raises(InputError, match="holds one folder, images, and that holds only folders; .*folder:.*zip/images$"):
+        datasets.load(f"folder:{tmp_path}/zip")
+    with pytest.raises(InputError, match="a holds no class folders but 1 images"):
+        datasets.load(f"folder:{tmp_path}/zip/images/a")
+    (tmp_path / "data" / "train" / "c").mkdir()
+    (tmp_path / "data" / "train" / "c" / "x.txt").touch()
+    with pytest.raises(InputError, match="class folder .*train/c holds no image; 1 others are in it: x.txt"):
+        datasets.load(f"folder:{tmp_path}/data/train")
+    with pytest.raises(InputError, match="x.txt is a file; a folder of class folders is needed"):
+        datasets.load_folder(tmp_path / "data" / "train" / "c" / "x.txt")
+
+
+# ------------------------------------------------------------ at which size
+
+
+def test_own_images_are_seen_as_large_as_the_network_takes_them(tmp_path, capsys):
+    spec = folder(tmp_path, *[noise(300)] * 3)
+    for name, side in (("efficientnet-lite0", 224), ("efficientnet-lite2", 260), ("glyph-conv", 28), ("conv4-protonet", 32)):
+        images, model = evaluate.fitted(evaluate.load_source(spec), name)
+        assert images.images.shape == (5, side, side, 3) == (5, *[model.side(300, 300)] * 2, 3)
+        assert f"{spec}: read at {side} × {side} pixels, which {name} sees" in capsys.readouterr().err
+        again, _ = evaluate.fitted(images, "efficientnet-lite0")  # one after the other, as chapters do
+        assert again.digest == datasets.load_folder(tmp_path, size=224).digest
+    images, model = evaluate.fitted(evaluate.load_source(spec, 96), "efficientnet-lite0")
+    assert images.images.shape[1] == 96 == model.side(*images.images.shape[1:3])
+    assert model.digest != backbones.load("efficientnet-lite0").digest
+    with pytest.raises(InputError, match="size = 96; glyph-conv takes images of 28 pixels a side only"):
+        evaluate.fitted(evaluate.load_source(spec, 96), "glyph-conv")
+
+
+def test_other_images_are_seen_as_before(tmp_path):
+    folder(tmp_path, noise(300))
+    for source in (evaluate.load_source("clipart"), datasets.load_folder(tmp_path, size=224)):
+        images, model = evaluate.fitted(source, "efficientnet-lite0")
+        assert images is source and model.resolution is None and model.side(*images.images.shape[1:3]) == 64
+    support = assess.load(tmp_path)
+    assert backbones.fitted(support, model) == (support, model) and support.images.shape[1] == 224
+    for dataset, size, message in (
+        ("clipart", 64, "size = 64; the pixels of clipart are fixed; folder:PATH, cifar-fs:PATH"),
+        ("features:none.npz", 64, "size = 64; features:none.npz are features"), (f"folder:{tmp_path}", 3, "size = 3; a whole number from 8"),
+        (f"folder:{tmp_path}", 2.5, "size = 2.5; a whole number"),
+    ):
+        with pytest.raises(InputError, match=message):
+            evaluate.load_source(dataset, size)
+
+
+def test_the_size_changes_what_the_network_gives(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / "f" / name).mkdir(parents=True)
+        for i in range(3):
+            Image.fromarray(np.kron(np.roll(GREY, 3 * i + (name == "b")), np.ones((10, 10), np.uint8))).save(tmp_path / "f" / name / f"{i}.png")
+    banks = {}
+    for size in (None, 224, 64):
+        images, model = evaluate.fitted(evaluate.load_source(f"folder:{tmp_path}/f", size), "efficientnet-lite0")
+        banks[size] = backbones.features(images, model)
+    assert banks[None].digest == banks[224].digest != banks[64].digest
+    assert (banks[None].data - banks[64].data).abs().mean() > 0.1 * banks[64].data.abs().mean()
+
+
+def test_evaluate_takes_a_size(tmp_path, capsys):
+    spec = folder(tmp_path / "f", *[noise(40)] * 3)
+    for name in "bcd":
+        (tmp_path / "f" / name).mkdir(exist_ok=True)
+        for i in range(3):
+            Image.fromarray(np.roll(GREY, i + 3 * ord(name))).save(tmp_path / "f" / name / f"{i}.png")
+    shape = ["--ways", "2", "--shots", "1", "--queries", "2", "--tasks", "20", "--learners", "ncc", "--samplings", "closed"]
+    command = ["evaluate", spec, "efficientnet-lite0", "-o", str(tmp_path / "t.csv"), *shape]
+    assert cli.main([*command, "--size", "48", "--intervals"]) == 0
+    said = capsys.readouterr().err
+    assert "read at 48 × 48 pixels" in said and said.count("read at") == 1
+    assert cli.main([*command, "--size", "4"]) == 2
+    assert "size = 4; a whole number from 8 to 2048 is allowed" in capsys.readouterr().err

@@ -10,8 +10,16 @@ from PIL import Image, ImageColor
 
 from ..errors import InputError
 
-__all__ = ["Lost", "centre_square", "colour", "rgb"]
+__all__ = ["Lost", "centre_square", "colour", "is_image", "rgb"]
 
+# What Pillow names and does not draw: films, containers, pages.
+NO_IMAGE = {"BUFR", "GRIB", "HDF5", "MPEG", "WMF"}
+NO_IMAGE_ENDINGS = {".bufr", ".grib", ".h5", ".hdf", ".mpeg", ".mpg", ".pdf", ".ps"}
+FOREIGN = {  # images that Pillow does not read
+    ".heic", ".heif", ".hif", ".jxl", ".jxr", ".svg", ".svgz", ".xcf", ".emf", ".wmf",
+    ".arw", ".cr2", ".cr3", ".dng", ".nef", ".orf", ".raf", ".rw2",
+}
+HEIC = {b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"}
 SLACK = 0.1  # floats may leave 0 … 1 by so much, as resampling makes them
 DIM = 1 / 16  # of the range of its format; an image that stays below has another white
 BITS_PER_SAMPLE, PHOTOMETRIC, WHITE_IS_ZERO = 258, 262, 0  # of TIFF
@@ -34,6 +42,34 @@ def colour(ground: str) -> str:
     except (ValueError, AttributeError, TypeError):
         raise InputError(f"ground = {ground}; white, black, grey and other names of colours are allowed") from None
     return ground
+
+
+def is_image(file: Path) -> bool:
+    """Whether a file is an image that Pillow reads, by its content.
+
+    Raises
+    ------
+    InputError
+        It is none and ends as one, it has a form of image that Pillow does not read, or it cannot be opened.
+    """
+    ending = file.suffix.lower()
+    looks = ending in FOREIGN or (ending in Image.registered_extensions() and ending not in NO_IMAGE_ENDINGS)
+    try:
+        if not file.is_file():
+            raise FileNotFoundError
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(file) as image:
+                if image.format not in NO_IMAGE:
+                    return True
+        error = Image.UnidentifiedImageError()
+    except (PermissionError, Image.DecompressionBombError) as found:
+        looks, error = True, found
+    except Exception as found:  # of files that are no images anything is raised
+        error = found
+    if looks or _brand(file) in HEIC:
+        raise InputError(f"unreadable image {file} ({_reason(file, error)})")
+    return False
 
 
 def rgb(file: Path, ground: str = "white", white: float | None = None) -> Image.Image:
@@ -135,6 +171,22 @@ def _reason(file: Path, error: Exception) -> str:
         return "a folder"
     if not file.exists():
         return "no such file" + (f", a link to {file.readlink()}" if file.is_symlink() else "")
+    if not file.is_file():
+        return "not a file"
+    if _brand(file) in HEIC:
+        return "HEIC, which Pillow does not read; save it as JPEG or PNG"
     if isinstance(error, Image.UnidentifiedImageError):
         return "empty" if not file.stat().st_size else "not a kind of image that Pillow reads"
     return " ".join(str(getattr(error, "strerror", None) or error or type(error).__name__).split())
+
+
+def _brand(file: Path) -> bytes:
+    """What a file of the ISO family (HEIC, AVIF, MP4) calls itself; nothing of others."""
+    if not file.is_file():  # to open a pipe waits for ever
+        return b""
+    try:
+        with open(file, "rb") as opened:
+            head = opened.read(12)
+    except OSError:
+        return b""
+    return head[8:] if head[4:8] == b"ftyp" else b""

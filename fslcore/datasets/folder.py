@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, note, number
-from .decode import Lost, centre_square, colour, rgb
+from ..errors import InputError, note, number, whole
+from .decode import Lost, centre_square, colour, is_image, rgb
 from .images import Images, OnDemand
 
 __all__ = ["from_class_folders", "from_files", "load_folder"]
 
-ENDINGS = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm"}
+SIZE = 224  # pixels, where none are asked for
+SIZES = 8, 2048
+JUNK = {"__MACOSX", "@eaDir", "Thumbs.db", "desktop.ini"}  # what systems leave in folders, beside hidden names
+SPLITS = {"train", "training", "val", "valid", "validation", "dev", "test", "testing", "base", "novel"}
 DECODING = 2  # raise it when what `decode` makes of a file changes: features of before are then not found
 MANY = 0.05  # share of images of one colour that is told
 LOOKED_AT = 1000  # images that are counted before an error says how many are lost
@@ -56,7 +62,7 @@ class _Reader:
 
 
 def from_files(
-    name: str, files: list[Path], labels: np.ndarray, class_names: list[str], size: int,
+    name: str, files: list[Path], labels: np.ndarray, class_names: list[str], size: int | None,
     facts: pd.DataFrame | None = None, *, ground: str = "white", white: float | None = None,
 ) -> Images:
     """Image files with their labels, as `Images`.
@@ -72,10 +78,10 @@ def from_files(
     labels : (N,) integers
         Index into ``class_names``.
     class_names : list of str
-    size : int
-        Pixels.
+    size : int or None
+        Pixels, 8 to 2048. None: 224, until `fslcore.backbones.fitted` asks for a backbone's own.
     facts : DataFrame, optional
-        One row an image. The last two parts of its path are added, as the column ``file``.
+        One row an image. The last two parts of its path are added, as the column ``file``, where there is none.
     ground : str
         Colour under transparent parts.
     white : float, optional
@@ -88,63 +94,143 @@ def from_files(
         an image that cannot be decoded, or that is one colour when decoded and not in its file, by name.
         No image is silently dropped. Where one image in twenty shows one colour, a line on stderr says so.
     """
+    if size is not None:
+        whole("size", size, *SIZES)
     colour(ground)
     white = None if white is None else number("white", white, above=0)
     missing = [f for f in files if not f.is_file()]
     if missing:
         why = "a folder" if missing[0].is_dir() else "no such file"
         raise InputError(f"unreadable image {missing[0]} ({why}; {len(missing)} of {len(files)} are missing)")
-    content = hashlib.sha256(f"centre square {size} {DECODING} {ground} {white}".encode())
+    of_files = hashlib.sha256()
     for file in files:
         try:
-            content.update(hashlib.sha256(file.read_bytes()).digest())
+            of_files.update(hashlib.sha256(file.read_bytes()).digest())
         except OSError as error:
             raise InputError(f"unreadable image {file} ({error.strerror})") from None
-    facts = (pd.DataFrame(index=range(len(files))) if facts is None else facts).assign(
-        file=["/".join(file.parts[-2:]) for file in files]
-    )
-    images = OnDemand(_Reader(name, files, size, ground, white), len(files), (size, size, 3))
-    return Images(name, images, np.asarray(labels, np.int64), class_names, facts=facts, content=content.hexdigest())
+    if facts is None or "file" not in facts:
+        facts = pd.DataFrame(index=range(len(files))) if facts is None else facts
+        facts = facts.assign(file=["/".join(file.parts[-2:]) for file in files])
+
+    @lru_cache(maxsize=2)
+    def at(side: int) -> Images:
+        read = f"centre square {side} {DECODING} {ground} {white} {of_files.hexdigest()}"
+        return Images(
+            name, OnDemand(_Reader(name, files, side, ground, white), len(files), (side, side, 3)),
+            np.asarray(labels, np.int64), class_names, facts=facts, content=hashlib.sha256(read.encode()).hexdigest(),
+            sized=at if size is None else None,
+        )
+
+    return at(size or SIZE)
 
 
 def load_folder(
-    path: str | Path, *, size: int = 224, name: str | None = None, ground: str = "white", white: float | None = None
+    path: str | Path, *, size: int | None = None, name: str | None = None, ground: str = "white",
+    white: float | None = None,
 ) -> Images:
     """A folder of class folders: ``path/CLASS/IMAGE``, read as `from_files` does.
 
-    Files with other endings than those of images are left out; hidden files too.
+    What is an image is told by its content, whatever its name ends in. All images below a class folder are of that
+    class, in folders in it too; links are followed. What is hidden or no image is left out, and so are
+    images beside the class folders: a line on stderr counts and names them.
 
     Raises
     ------
     InputError
-        Missing folder, no class folder, a class without images; and as for `from_files`.
+        Missing folder, no class folder, a class without images; folders that look like splits, or like one level too
+        many, in the place of classes; a file that ends as images do, or has the form of one, and cannot be read;
+        and as for `from_files`.
     """
     path = Path(path).expanduser()
     if not path.is_dir():
-        raise InputError(f"dataset: no folder {path}")
-    classes = sorted(d for d in path.iterdir() if d.is_dir() and not d.name.startswith("."))
-    if not classes:
-        raise InputError(f"dataset: {path} holds no class folders (PATH/CLASS/IMAGE is needed)")
-    files, labels = from_class_folders(classes)
+        raise InputError(f"dataset: {path} is a file; a folder of class folders is needed" if path.is_file()
+                         else f"dataset: no folder {path}")
+    classes = [d for d in _listed(path) if d.is_dir() and not _junk(d)]
+    beside = [f for f in _listed(path) if not f.is_dir() and not _junk(f)]
+    _check_levels(path, classes, beside)
     name = name or f"folder:{path}"
-    return from_files(name, files, labels, [d.name for d in classes], size, ground=ground, white=white)
+    files, labels = from_class_folders(classes, name)
+    if beside:
+        note(f"{name}: {len(beside)} files beside the class folders belong to no class and are left out ({_some(beside)})")
+    facts = pd.DataFrame({"file": [file.relative_to(path).as_posix() for file in files]})
+    return from_files(name, files, labels, [d.name for d in classes], size, facts, ground=ground, white=white)
 
 
-def from_class_folders(classes: list[Path]) -> tuple[list[Path], np.ndarray]:
-    """The image files in these folders, sorted, and the index of the folder each is in.
+def _check_levels(path: Path, classes: list[Path], beside: list[Path]) -> None:
+    """Raise `InputError` if these folders are not classes, by their names or by what they hold."""
+    if not classes:
+        images = sum(map(is_image, beside))
+        raise InputError(f"dataset: {path} holds no class folders{f' but {images} images' if images else ''} "
+                         "(PATH/CLASS/IMAGE is needed)")
+    splits = [d.name for d in classes if d.name.lower() in SPLITS]
+    if len(splits) > 1:
+        raise InputError(f"dataset: {', '.join(splits)} in {path} look like splits, not classes; name one of them, "
+                         f"as in folder:{path / splits[-1]}")
+    if len(classes) == 1 and not any(f.is_file() for f in _listed(classes[0]) if not _junk(f)):
+        raise InputError(f"dataset: {path} holds one folder, {classes[0].name}, and that holds only folders; if they "
+                         f"are the classes, name folder:{classes[0]}")
+
+
+def from_class_folders(classes: list[Path], name: str) -> tuple[list[Path], np.ndarray]:
+    """The image files in and below these folders, sorted, and the index of the folder each is in.
+
+    Lines on stderr, which begin with ``name``, say what is left out, and of folders in class folders.
 
     Raises
     ------
     InputError
-        A folder that is missing or holds no image.
+        A folder that is missing or holds no image; a file that looks like an image and cannot be read.
     """
-    files, labels = [], []
+    files, labels, left, broken = [], [], [], []
     for label, folder in enumerate(classes):
         if not folder.is_dir():
             raise InputError(f"dataset: no class folder {folder}")
-        found = sorted(f for f in folder.iterdir() if f.suffix.lower() in ENDINGS and not f.name.startswith("."))
-        if not found:
-            raise InputError(f"dataset: class folder {folder} holds no image ({', '.join(sorted(ENDINGS))})")
+        found = []
+        for file in sorted(_below(folder)):
+            try:
+                (left if _junk(file) or not is_image(file) else found).append(file)
+            except InputError as error:
+                broken.append(error)
+        if not found and not broken:
+            others = [f.name for f in _listed(folder)]
+            raise InputError(f"dataset: class folder {folder} holds no image"
+                             + (f"; {len(others)} others are in it: {', '.join(others[:3])}" if others else ""))
         files += found
         labels += [label] * len(found)
+    if broken:
+        more = f"; {len(broken) - 1} more files are like that" if len(broken) > 1 else ""
+        raise InputError(f"{broken[0]}{more}")
+    if left:
+        kinds = Counter(f.suffix.lower() or f.name for f in left).most_common(4)
+        kinds = ", ".join(f"{n} {kind}" for kind, n in kinds)
+        note(f"{name}: {len(left)} files are no images and are left out: {kinds} ({_some(left)})")
+    deep = [f for f, label in zip(files, labels) if f.parent != classes[label]]
+    if deep:
+        note(f"{name}: {len(deep)} of {len(files)} images lie in folders below the class folders, and are taken for "
+             f"that class ({_some(deep)})")
     return files, np.array(labels)
+
+
+def _some(files: list[Path]) -> str:
+    return ", ".join("/".join(f.parts[-3:]) for f in files[:3]) + (" …" if len(files) > 3 else "")
+
+
+def _junk(path: Path) -> bool:
+    return path.name.startswith(".") or path.name in JUNK
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise InputError(f"dataset: unreadable folder {folder} ({error.strerror})") from None
+
+
+def _below(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
+    """All files in and below a folder, and its junk, without going round in links."""
+    above = (*above, folder.resolve())
+    for path in _listed(folder):
+        if not path.is_dir() or _junk(path):
+            yield path
+        elif path.resolve() not in above:
+            yield from _below(path, above)

@@ -67,6 +67,10 @@ class Images:
         One row an image: whatever the data set knows (family, weight, author, …).
     content : str
         SHA-256 that stands for the pixels (of the encoded files, say); by default they are read.
+    side : int, optional
+        Pixels at which a backbone should see them, where the user asked for a size (see `fslcore.backbones.fitted`).
+    sized : callable, optional
+        ``sized(size)`` reads the same files at another size, where no size was asked for.
     """
 
     name: str
@@ -76,6 +80,8 @@ class Images:
     captions: list[str] | None = None
     facts: pd.DataFrame | None = field(default=None, repr=False)
     content: str | None = None
+    side: int | None = None
+    sized: Callable[[int], Images] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self):
         n = len(self.images)

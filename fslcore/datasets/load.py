@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from ..errors import InputError, like
+from ..errors import InputError, like, whole
 from .coloured import load_coloured
 from .decode import colour
 from .embedded import cards, load_embedded
-from .folder import load_folder
+from .folder import SIZES, load_folder
 from .images import Images
 from .papers import PAPERS
 
@@ -50,7 +51,7 @@ def check(spec: str, split: str = "novel") -> None:
         raise InputError(f"dataset = {spec}; known are {', '.join([*names(split), *forms()])}{near}")
 
 
-def load(spec: str, split: str = "novel") -> Images:
+def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     """``clipart``, ``glyphs/latin`` …, ``folder:PATH`` for a folder of class folders, ``cub:PATH`` and the like.
 
     ``coloured?per_class=200&bias=0.5`` sets what `load_coloured` draws, ``folder:PATH?ground=black`` what
@@ -63,17 +64,28 @@ def load(spec: str, split: str = "novel") -> Images:
     split : str
         ``novel``, ``validation`` or ``base``; a folder of class folders has no splits, and is
         taken whole.
+    size : int, optional
+        Pixels, 8 to 2048, at which the user's own images are read and a backbone sees them (`fslcore.backbones.fitted`).
+        By default a folder of class folders is read as large as the backbone takes images, and
+        the papers' data sets at their own pixels.
 
     Raises
     ------
     InputError
-        Unknown name (says which are known) or missing folder, and as for the reader.
+        A size for an embedded data set, whose pixels are fixed; unknown name (says which are known) or
+        missing folder, and as for the reader.
     """
+    if size is not None:
+        whole("size", size, *SIZES)
     check(spec, split)
     given, (spec, settings) = spec, _settings(spec)
     kind, colon, path = spec.partition(":")
     if colon:
-        return load_folder(path, name=given, **settings) if kind == "folder" else PAPERS[kind](path, split)
+        settings |= {} if size is None else {"size": size}
+        read = load_folder(path, name=given, **settings) if kind == "folder" else PAPERS[kind](path, split, **settings)
+        return replace(read, side=size)
+    if size is not None:
+        raise InputError(f"size = {size}; the pixels of {spec} are fixed; {', '.join(forms())} take a size")
     name, _, domain = spec.partition("/")
     if name == "coloured":
         return load_coloured(domain or None, split=split, **settings)

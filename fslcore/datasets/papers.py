@@ -95,7 +95,7 @@ def load_cifar_fs(path: str | Path, split: str = "novel", *, size: int = 32) -> 
     classes = {s: set(text_table(lists / f"{s}.txt", header=None, sep="\t")[0].str.strip()) for s in RELEASED.values()}
     _in_one_split(classes, lists)
     names = sorted(classes[part])
-    files, labels = from_class_folders([root / "data" / name for name in names])
+    files, labels = from_class_folders([root / "data" / name for name in names], f"cifar-fs:{path}")
     return from_files(f"cifar-fs:{path}", files, labels, names, size)
 
 
@@ -128,7 +128,7 @@ def load_image_net(path: str | Path, split: str = "novel", *, name: str = "minii
                 raise InputError(f"dataset: {root} has neither {part}.csv nor a folder {s} of class folders")
             folders[s] = sorted(d for d in (root / s).iterdir() if d.is_dir() and not d.name.startswith("."))
         _in_one_split({s: {d.name for d in found} for s, found in folders.items()}, root)
-        files, labels = from_class_folders(folders[part])
+        files, labels = from_class_folders(folders[part], f"{name}:{path}")
         return from_files(f"{name}:{path}", files, labels, [d.name for d in folders[part]], size)
     tables = {s: text_table(root / f"{s}.csv", ["filename", "label"]) for s in RELEASED.values()}
     _in_one_split({s: set(t["label"]) for s, t in tables.items()}, root)

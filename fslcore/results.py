@@ -18,10 +18,12 @@ import scipy.stats
 
 from . import stats, tablefiles
 from .errors import InputError, like
+from .paths import replace_file
 
 __all__ = [
-    "changed", "comparisons", "group_letters", "groups", "interval_list", "intervals", "matrix", "needed", "normalise",
-    "pair_list", "panels", "read", "reading", "settings", "summary", "tasks_for_power", "tasks_for_width",
+    "MANY", "ROWS", "changed", "comparisons", "group_letters", "groups", "interval_list", "intervals", "matrix",
+    "needed", "normalise", "pair_list", "panels", "read", "reading", "record", "settings", "summary",
+    "tasks_for_power", "tasks_for_width", "write_figures", "write_tables",
 ]
 
 # What makes tasks the same for two methods; all may be left out.
@@ -32,6 +34,7 @@ KNOWN = {*SHARED, *NAMES, "task", "accuracy", "query"}
 SUMMARIES = {"mean", "average", "avg", "total", "sum", "std", "sd", "stdev", "stddev", "stderr", "sem", "ci", "ci95"}
 INDEX = re.compile(r"|Unnamed: \d+|index|level_\d+|nan|None")
 DIGITS = 9  # of a percent; what differs by less differs by rounding
+MANY, ROWS = 40, 500  # methods in a matrix or figure and rows of a table that somebody reads
 MOST = 10**6  # tasks; beyond it a number of tasks is no advice
 
 READING = {
@@ -534,14 +537,29 @@ def panels(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, tuple[pd.Serie
     return {setting: (grid.mean(), found[setting]) for setting, grid in _grids(table).items()}
 
 
-def group_letters(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
-    """By setting and method, the letters of its groups: methods that share one are not told apart."""
-    letters = {}
+def _names_of_groups(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[tuple[str, str], list[str]]:
+    """By setting and method, the names of its groups: letters, or numbers where letters do not suffice."""
+    names = {}
     for setting, found in _groups(table, pairs).items():
+        labels = [chr(97 + i) if len(found) <= 26 else f"g{i}" for i in range(len(found))]
         for method in dict.fromkeys(m for group in found for m in group):
-            own = [i for i, group in enumerate(found) if method in group]
-            letters[setting, method] = " ".join(chr(97 + i) if i < 26 else f"g{i}" for i in own)
-    return pd.Series(letters, name="group")
+            names[setting, method] = [label for label, group in zip(labels, found) if method in group]
+    return names
+
+
+def group_letters(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
+    """By setting and method, the letters of its groups: methods that share one are not told apart.
+
+    Where they are more than letters, groups have numbers: 'g3–g7 g9'.
+    """
+    def text(names: list[str]) -> str:
+        if len(names[0]) == 1:
+            return " ".join(names)
+        at = np.array([int(n[1:]) for n in names])
+        runs = np.split(at, np.flatnonzero(np.diff(at) > 1) + 1)
+        return " ".join(f"g{run[0]}" + f"–g{run[-1]}" * (len(run) > 1) for run in runs)
+
+    return pd.Series({key: text(names) for key, names in _names_of_groups(table, pairs).items()}, name="group")
 
 
 def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -755,3 +773,68 @@ def summary(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> li
     else:
         lines.append("One method a setting: no comparison is possible.")
     return lines + [text.replace("**", "").replace("`", "") for text in reading(table)]
+
+
+def record(table: pd.DataFrame, pairs: pd.DataFrame, notes: list[str], level: float = 0.95) -> dict:
+    """The whole report as plain values: notes, reading, settings, methods with intervals and groups, and all pairs.
+
+    Numbers are not rounded. A half-width that the tasks cannot give is None.
+    """
+    methods = intervals(table, level).assign(groups=pd.Series(_names_of_groups(table, pairs))).reset_index()
+    return {
+        "level": level, "unit": "percent", "notes": notes, "reading": reading(table),
+        "settings": settings(table).reset_index().to_dict("records"),
+        "methods": methods.astype(object).where(methods.notna(), None).to_dict("records"),
+        "pairs": pairs.assign(verdict=_verdict(pairs), changed=pairs["unpaired"] != pairs["holm"]).to_dict("records"),
+    }
+
+
+# What plain LaTeX lacks; amssymb has the triangles.
+SYMBOLS = {
+    "▲": r"$\blacktriangle$", "▼": r"$\blacktriangledown$", "△": r"$\vartriangle$", "▽": r"$\triangledown$",
+    "○": r"$\circ$", "±": r"$\pm$", "−": "$-$", "<": "$<$", "—": "---", "\N{NO-BREAK SPACE}": "~",
+}
+
+
+def write_tables(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path, level: float = 0.95) -> list[Path]:
+    """The report's tables as files, each in LaTeX (packages booktabs and amssymb) and Markdown.
+
+    Returns
+    -------
+    list of paths
+        methods, matrix, pairs, changed and needed, each .tex and .md; those without rows are left out.
+    """
+    made = {
+        "methods": interval_list(table, pairs, level), "matrix": matrix(table, pairs), "pairs": pair_list(table, pairs),
+        "changed": changed(table, pairs), "needed": needed(table, pairs, level),
+    }
+    out = []
+    for name, frame in made.items():
+        if frame.empty:
+            continue
+        index = [name or "method" for name in frame.index.names]
+        flat = frame.rename_axis(index=index, columns=None).reset_index().astype(str)
+        latex = flat.to_latex(index=False, escape=True)
+        for symbol, code in SYMBOLS.items():
+            latex = latex.replace(symbol, code)
+        bare = flat.replace(r"\|", r"\\|", regex=True).rename(columns=lambda c: c.replace("|", r"\|"))
+        for ending, text in (("tex", latex), ("md", bare.to_markdown(index=False, disable_numparse=True) + "\n")):
+            out.append(Path(folder) / f"{name}.{ending}")
+            replace_file(out[-1], lambda part: part.write_text(text, "utf-8"))
+    return out
+
+
+def write_figures(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path) -> list[Path]:
+    """The report's figure (`plots.groups`) as groups.png, groups.pdf and groups.svg."""
+    import matplotlib.pyplot as plt
+
+    from . import plots
+
+    out = [Path(folder) / f"groups.{ending}" for ending in ("png", "pdf", "svg")]
+    with plt.rc_context():
+        plots.style()
+        figure = plots.groups(panels(table, pairs))
+        for path in out:
+            replace_file(path, lambda part: figure.savefig(part, bbox_inches="tight", dpi=200))
+        plt.close(figure)
+    return out

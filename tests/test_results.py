@@ -1,24 +1,26 @@
 """Results of anybody's methods: what is read, what is refused, and what is concluded."""
 
-import contextlib
 import gc
-import io
+import json
+import subprocess
+import sys
 import tempfile
 from itertools import combinations
 from pathlib import Path
 
-import jupytext
 import matplotlib.pyplot as plt
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from fslcore import cli, evaluate, paths, plots, results, stats
+from fslcore import cli, evaluate, notebooks, plots, results, stats
 from fslcore.errors import InputError
 
 
@@ -300,7 +302,7 @@ def test_queries_are_averaged_where_a_column_names_them():
     (["none.csv"], "no such file"),
     (["mine.xlsx"], ".npy, .pt are allowed (save the table as .csv)"),
     (["mine.csv", "-o", "out.pdf"], "output = out.pdf; a name that ends in .html"),
-    (["mine.csv", "--level", "95"], "parameter level = 95.0; 0.5..0.999"),
+    (["mine.csv", "--level", "95"], "level = 95.0; a number between 0 and 1"),
     (["open.csv", "--sampling", "closed"], "sampling = closed; row 1 of open.csv says open"),
 ])
 def test_bad_commands(tmp_path, monkeypatch, capsys, arguments, message):
@@ -599,20 +601,31 @@ def test_the_report_holds_together_whatever_the_table(file):
 
 @pytest.mark.parametrize("gap, noise", [(5, 0.5), (0, 0), (5, 5)], ids=["all told apart", "none", "some"])
 def test_the_notebook_s_cells_survive_every_outcome(tmp_path, gap, noise):
-    """Nothing changed, nothing needed, one method: the code of the very notebook, without a kernel."""
+    """Nothing changed, nothing needed, one method."""
     rng = np.random.default_rng(0)
     for methods in (1, 2, 5):
         hard = rng.normal(60, 5, (40, 1))
         x = hard + gap * np.arange(methods) + noise * rng.normal(size=(40, methods))
         frame = pd.DataFrame(x.clip(2, 100), columns=[f"m{i}" for i in range(methods)])
         path = written(frame, tmp_path)
-        scope = dict(results=str(path), sampling="open", common=False, level=0.95)
-        with contextlib.redirect_stdout(io.StringIO()):
-            for cell in jupytext.read(paths.NOTEBOOKS / "your-results.md").cells:
-                if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
-                    exec(cell.source, scope)
-        plt.close("all")
-        assert len(scope["pairs"]) == methods * (methods - 1) / 2
+        found = notebooks.executed("your-results", dict(results=str(path), sampling="open"))
+        assert sum(len(cell.outputs) for cell in found.cells if cell.cell_type == "code") >= 12
+
+
+def test_a_notebook_executed_here_is_that_of_a_kernel(tmp_path):
+    given = dict(results=str(written(wide(tasks=8), tmp_path)), sampling="open", drop=["m1"])
+    here = notebooks.executed("your-results", given)
+    there = nbformat.read(notebooks.run("your-results", given, tmp_path / "out.ipynb"), as_version=4)
+    outputs = [
+        [[o["data"].get("text/html", o["data"].get("text/markdown")) for o in cell.outputs if "data" in o]
+         for cell in n.cells if cell.cell_type == "code" and "injected-parameters" not in cell.metadata.get("tags", [])]
+        for n in (here, there)
+    ]
+    assert outputs[0] == outputs[1] and sum(map(len, outputs[0])) >= 12
+    assert sum("image/png" in o["data"] for n in (here, there) for c in n.cells for o in c.get("outputs", [])) == 2
+    (tmp_path / "mine.csv").write_text("m0,m1\n")
+    with pytest.raises(InputError, match="mine.csv has no rows"):
+        notebooks.executed("your-results", given)
 
 
 # ---------------------------------------------------------------- the command
@@ -643,6 +656,58 @@ def test_report_is_one_whole_page(tmp_path, monkeypatch, capsys):
     assert "<title>mine.csv: report</title>" in html and "Exercises" not in html
     for fetched in ("<script", "<link", 'src="http', "@import", "url(http"):
         assert fetched not in html
+
+
+def test_report_of_a_hundred_methods_leaves_out_what_nobody_reads(tmp_path, capsys):
+    path = written(wide(tasks=30, methods=60, spread=0.1), tmp_path)
+    before = plt.rcParams["figure.dpi"], pd.get_option("display.max_rows"), sys.modules["__main__"]
+    assert cli.main(["report", str(path), "-o", str(tmp_path / "mine.html"), "--quiet"]) == 0
+    assert (plt.rcParams["figure.dpi"], pd.get_option("display.max_rows"), sys.modules["__main__"]) == before
+    html = (tmp_path / "mine.html").read_text()
+    assert html.count("Left out: nobody reads it for more than 40 methods") == 2 and "data:image/png" not in html
+    assert "The first 500 of 1,770 rows" in html and "<td>...</td>" not in html
+    found = results.read(path)[0]
+    assert len(results.interval_list(found, results.comparisons(found))) == 60
+
+
+def test_report_as_json_tables_and_figures(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    frame = wide(tasks=30).rename(columns={"m0": "a_b & 50%", "m1": "p|q"})
+    written(frame.assign(dataset="one"), tmp_path)
+    extra = ["--json", "--tables", "out", "--figures", "out"]
+    assert cli.main(["report", "mine.csv", "--sampling", "closed", *extra]) == 0
+    told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    table, notes = results.read("mine.csv", "closed")
+    pairs = results.comparisons(table)
+    assert told["report"] == "mine.html" and told["notes"] == notes and told["level"] == 0.95
+    assert told["settings"] == [{"setting": "one", "sampling": "closed", "tasks": 30, "methods": 4}]
+    assert [m["mean"] for m in told["methods"]] == results.intervals(table)["mean"].tolist()
+    assert all(m["new_images"] is None and m["these_images"] > 0 for m in told["methods"])
+    assert {(p["a"], p["b"]): p["p_holm"] for p in told["pairs"]} == dict(zip(zip(pairs.a, pairs.b), pairs.p_holm))
+    groups = results.groups([m["method"] for m in told["methods"]], pairs[pairs["holm"]])
+    assert [[m["method"] for m in told["methods"] if g in m["groups"]] for g in "abcd"[: len(groups)]] == groups
+    names = {p.name for p in (tmp_path / "out").iterdir()}
+    assert {"methods.tex", "methods.md", "matrix.tex", "pairs.md", "groups.png", "groups.pdf", "groups.svg"} <= names
+    latex, text = ((tmp_path / "out" / f"pairs.{e}").read_text() for e in ("tex", "md"))
+    assert r"a\_b \& 50\%" in latex and r"$\pm$" in latex and latex.isascii() and latex.count(r"\\") == 1 + len(pairs)
+    assert r"p\|q" in text and len(text.splitlines()) == 2 + len(pairs)
+    assert r"$\blacktriangle$" in (tmp_path / "out" / "matrix.tex").read_text()
+    with Image.open(tmp_path / "out" / "groups.png") as image:
+        assert image.width > 500 and image.getextrema()[0] != (255, 255)
+    assert (tmp_path / "out" / "groups.pdf").read_bytes()[:5] == b"%PDF-"
+
+
+def test_what_report_imports(tmp_path):
+    """It starts in a second or two, which torch and statsmodels' tables would double."""
+    path = written(wide(tasks=10), tmp_path)
+    code = f"""
+import sys
+from fslcore import cli
+assert cli.main(["report", {str(path)!r}, "-o", {str(tmp_path / "mine.html")!r}]) == 0
+slow = {{"torch", "sklearn", "papermill", "statsmodels.stats.multitest", "ipykernel"}} & set(sys.modules)
+assert not slow, slow
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_report_on_one_method_and_on_several_settings(tmp_path, capsys):

@@ -265,7 +265,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
     add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
     add.add_argument("--level", type=_reads(_level), default=0.95, help="nominal coverage (0.95)")
-    add.add_argument("--json", action="store_true", help="print settings, methods, pairs and notes as strict JSON")
+    add.add_argument("--json", action="store_true", help="print the whole report as strict JSON, not the summary")
     add.add_argument("--tables", type=Path, metavar="FOLDER", help="write the tables there too, in LaTeX and Markdown")
     add.add_argument("--figures", type=Path, metavar="FOLDER", help="write the figure there too, as PNG, PDF and SVG")
 
@@ -392,8 +392,8 @@ def _report(options: argparse.Namespace) -> None:
     for name in ("tables", "figures"):
         if getattr(options, name):
             check_folder(getattr(options, name), name)
-    given = dict(results=str(options.results), common=options.common, level=options.level)
-    given |= dict(sampling=options.sampling or "unknown") | (dict(drop=options.drop) if options.drop else {})
+    given = dict(results=str(options.results), common=options.common, level=options.level, drop=options.drop)
+    given["sampling"] = options.sampling or "unknown"
     notebooks.check("your-results", given)
     from . import results
 

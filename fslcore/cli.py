@@ -533,7 +533,7 @@ def _fetch(options: argparse.Namespace) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    output = options.output and check_output(options.output)
+    output = options.output and check_output(options.output, [".safetensors"])
     from . import training
 
     changes = {name: getattr(options, name) for name in ("network", "dataset", "shots", "epochs")}

@@ -256,12 +256,18 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("-o", "--output", type=Path, help="executed notebook (_build/runs/NOTEBOOK.ipynb)")
 
     add = command("report", _report, "say what per-task accuracies of your own methods show",
-                  "results.csv", "results.csv --sampling open --common --level 0.99 -o report.html")
-    add.add_argument("results", type=Path, help=".csv or .parquet, a row a task; see \"The results table\" in the book")
+                  "results.csv", "results.csv --sampling open --common --level 0.99 -o report.html",
+                  "results.csv --tables paper --figures paper --json")
+    add.add_argument("results", type=Path, help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a task; see \"The "
+                     "results table\" in the book")
     add.add_argument("-o", "--output", type=Path, help="the report, one HTML file (RESULTS.html in this folder)")
     add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
+    add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
     add.add_argument("--level", type=_reads(_level), default=0.95, help="nominal coverage (0.95)")
+    add.add_argument("--json", **as_json)
+    add.add_argument("--tables", type=Path, metavar="FOLDER", help="write the tables there too, in LaTeX and Markdown")
+    add.add_argument("--figures", type=Path, metavar="FOLDER", help="write the figure there too, as PNG, PDF and SVG")
 
     add = command("assess", _assess, "say what a support set of your own promises, before there is a test set",
                   "my-images", "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8", computes=True)
@@ -381,18 +387,27 @@ def _run(options: argparse.Namespace) -> None:
 
 def _report(options: argparse.Namespace) -> None:
     output = check_output(options.output or Path(f"{options.results.stem}.html"), [".html"], [options.results])
+    for name in ("tables", "figures"):
+        if getattr(options, name):
+            check_folder(getattr(options, name), name)
+    given = dict(results=str(options.results), common=options.common, level=options.level)
+    given |= dict(sampling=options.sampling or "unknown") | (dict(drop=options.drop) if options.drop else {})
+    notebooks.check("your-results", given)
     from . import results
 
-    given = dict(results=str(options.results), common=options.common, level=options.level)
-    given["sampling"] = options.sampling or "unknown"
-    notebooks.check("your-results", given)
     # Read here too: bad input is told before anything runs.
-    table, _ = results.read(options.results, given["sampling"], options.common)
+    table, notes = results.read(options.results, given["sampling"], options.common, options.drop)
     pairs = results.comparisons(table, options.level)
-    with tempfile.TemporaryDirectory() as folder:
-        executed = notebooks.run("your-results", given, Path(folder) / "your-results.ipynb")
-        notebooks.page(executed, output, f"{options.results.name}: report")
-    print(*results.summary(table, pairs, options.level), output, sep="\n")
+    executed = notebooks.executed("your-results", given, progress=not options.quiet)
+    notebooks.page(executed, output, f"{options.results.name}: report")
+    if options.tables:
+        results.write_tables(table, pairs, options.tables, options.level)
+    if options.figures:
+        results.write_figures(table, pairs, options.figures)
+    if options.json:
+        print_json(results.record(table, pairs, notes, options.level) | {"report": output})
+    else:
+        print(*results.summary(table, pairs, options.level), output, sep="\n")
 
 
 def _assess(options: argparse.Namespace) -> None:

@@ -97,7 +97,7 @@ def check(name: str, given: dict) -> dict:
 
 def _check_value(p: Parameter, value: object) -> None:
     inner = re.fullmatch(r"list\[(\w+)\]", p.type)
-    if inner and (not isinstance(value, list) or not value):
+    if inner and (not isinstance(value, list) or (not value and p.default)):
         raise InputError(f"parameter {p.name} = {value!r}; a list of {inner[1]} is allowed, such as {p.default}")
     kind = inner[1] if inner else p.type
     for item in value if inner else [value]:

@@ -367,7 +367,7 @@ def test_output_is_checked_and_nothing_left_behind(tmp_path):
         (tmp_path, "this is a folder"), ("", "this is a folder"), ("/dev/null", "this is no ordinary file"),
         (tmp_path / "in.csv", "is never overwritten"), (tmp_path / "link.csv", "is never overwritten"),
         (tmp_path / "in.csv" / "t.csv", "in.csv is a file, a folder is needed"),
-        ("/proc/1/t.csv", "nothing can be written to /proc/1"), ("x" * 250, "File name too long"),
+        ("/proc/1/t.csv", "nothing can be written to /proc/1"), ("x" * 254, "File name too long"),
     ]:
         with pytest.raises(InputError, match=message):
             check_output(path, inputs=[tmp_path / "in.csv"])

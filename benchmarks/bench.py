@@ -1,4 +1,4 @@
-"""How fast: batched learners against one task at a time, drawing tasks, resampling.
+"""How fast: batched learners against one task at a time, drawing tasks, resampling, comparing methods.
 
     python benchmarks/bench.py [--threads 2]
 
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 import warnings
+from itertools import combinations
 from statistics import median
 
 parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -27,10 +28,14 @@ for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[variable] = str(options.threads)  # read when NumPy and torch load
 
 import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
 import torch  # noqa: E402
+from scipy.stats import ttest_rel  # noqa: E402
 from sklearn.linear_model import LogisticRegression as SklearnLR  # noqa: E402
+from statsmodels.stats.multitest import multipletests  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
+from fslcore import results  # noqa: E402
 from fslcore.backbones import Backbone  # noqa: E402
 from fslcore.bank import Bank  # noqa: E402
 from fslcore.biased import sample_biased  # noqa: E402
@@ -210,6 +215,39 @@ def biased() -> None:
               f"{3000 / ours:>10.1f} s", flush=True)
 
 
+def pair_loop(table) -> tuple[np.ndarray, np.ndarray]:
+    """p-values of all pairs, and after Holm's correction, with one call of SciPy a pair and statsmodels' correction."""
+    grid = table.pivot(index="task", columns="method", values="accuracy")
+    grid = grid[sorted(grid, key=lambda m: -grid[m].mean())]
+    p = np.array([ttest_rel(grid[a], grid[b]).pvalue for a, b in combinations(grid, 2)])
+    return p, multipletests(p, method="holm")[1]
+
+
+def report(methods: int = 150, tasks: int = 600) -> None:
+    """A report on many methods: all pairs at once against one after the other, and the tasks that are needed."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(70, 8, (tasks, 1)) + 0.02 * np.arange(methods) + rng.normal(0, 4, (tasks, methods))
+    frame = pd.DataFrame(x.clip(2, 100), columns=[f"m{i}" for i in range(methods)])
+    table, _ = results.normalise(frame, "bench.csv")
+    seconds = [[], [], []]
+    for _ in range(options.repeats):
+        marks = [time.perf_counter()]
+        pairs = results.comparisons(table)
+        marks.append(time.perf_counter())
+        p, holm = pair_loop(table)
+        marks.append(time.perf_counter())
+        results.needed(table, pairs)
+        marks.append(time.perf_counter())
+        for kept, start, end in zip(seconds, marks, marks[1:]):
+            kept.append(end - start)
+    ours, theirs, needed = map(median, seconds)
+    same = np.allclose(pairs["p"], p, atol=1e-9) and np.allclose(pairs["p_holm"], holm, atol=1e-9)
+    print(f"{f'{len(pairs):,} pairs of {methods} methods, {tasks} tasks':<44}{'at once':>9}{'a pair':>10}{'ratio':>8}"
+          f"{'needed':>12}")
+    print(f"{'  seconds; p-values ' + ('agree' if same else 'DIFFER'):<44}{ours:>9.2f}{theirs:>10.2f}{theirs / ours:>8.1f}"
+          f"{needed:>10.2f} s", flush=True)
+
+
 def main() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning)
     print(f"Python {platform.python_version()}, torch {torch.__version__}, {options.threads} threads, "
@@ -247,6 +285,7 @@ def main() -> None:
     print(f"open tasks from 7.7 million labels: {n:,.0f} in {seconds:.2f} s ({n / seconds:,.0f}/s), "
           f"peak {megabytes:,.0f} MB")
     biased()
+    report()
     resampling()
     if options.chunks:
         for learner in (LogisticRegression(), NearestCentroid()):

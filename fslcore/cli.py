@@ -13,16 +13,21 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import __version__, known, notebooks
 from .errors import InputError, choice, like, number, whole
-from .paths import BUILD, PROFILES, check_folder, check_output
+from .paths import BUILD, CACHE, PROFILES, check_folder, check_output
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXIT_CODES = """exit codes:
   0    done
   1    a fault of fslcore
-  2    bad input, or a file that cannot be read or written: told in one line
+  2    bad input, a file that cannot be read or written, or not enough memory
   130  stopped with Ctrl-C"""
 LARGEST = 2**53  # of seeds: whole numbers up to here are the same in every file format
 
@@ -33,11 +38,17 @@ def main(arguments: list[str] | None = None) -> int:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # for consoles that lack ± or →
     try:
-        options = _parser().parse_args(arguments)
+        try:
+            options = _parser().parse_args(arguments, argparse.Namespace(debug=False, quiet=False, device=None))
+        except SystemExit:  # after --help or --version
+            sys.stdout.flush()
+            raise
         if options.device:
             os.environ["FSLCORE_DEVICE"] = options.device  # read by `backbones.device`, here and in notebooks
+        if options.computes:
+            check_folder(CACHE, "FSLCORE_CACHE")
         if options.quiet:
-            os.environ["TQDM_DISABLE"] = "1"
+            os.environ["TQDM_DISABLE"] = os.environ["FSLCORE_QUIET"] = "1"  # no bars, no notes; in notebooks too
             warnings.simplefilter("ignore")
         options.command(options)
         sys.stdout.flush()
@@ -65,8 +76,8 @@ def _told(error: BaseException) -> tuple[str, int]:
         return "", 141  # as the shell has it of what `head` cuts off
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate" in text):
         return f"not enough memory{f' ({text})' if text else ''}", 2
-    if isinstance(error, OSError) and error.strerror:
-        return (f"{error.filename}: " if error.filename is not None else "") + error.strerror, 2
+    if isinstance(error, OSError):
+        return (f"{error.filename}: " if error.filename is not None else "") + (error.strerror or text), 2
     if isinstance(error, ModuleNotFoundError):
         return f"this needs the package {error.name}; pip install '.[book]' brings it", 2
     if isinstance(error, RecursionError):
@@ -80,8 +91,8 @@ def _told(error: BaseException) -> tuple[str, int]:
 
 # What libraries raise on files that are cut off or hold something else; by name, since they are imported late.
 BROKEN = {
-    "ArrowInvalid", "BadZipFile", "DecompressionBombError", "EOFError", "JSONDecodeError", "OSError", "SafetensorError",
-    "UnidentifiedImageError", "UnpicklingError", "YAMLError", "error",
+    "ArrowInvalid", "BadZipFile", "DecompressionBombError", "EOFError", "JSONDecodeError", "SafetensorError",
+    "UnpicklingError", "YAMLError",
 }
 
 
@@ -99,15 +110,17 @@ def print_json(value: object) -> None:
     Parameters
     ----------
     value
-        Of dicts, lists, text, paths, numbers (of NumPy too), truth values and None; a data frame is the list of its
-        rows.
+        Of dicts, dataclasses, lists, text, paths, numbers (of NumPy too), truth values and None; a data frame is the
+        list of its rows.
     """
     print(json.dumps(_plain(value), allow_nan=False, ensure_ascii=False, indent=1))
 
 
 def _plain(value: object) -> object:
-    if hasattr(value, "to_dict"):
+    if hasattr(value, "columns"):
         value = value.to_dict("records")
+    elif is_dataclass(value):
+        value = asdict(value)
     elif hasattr(value, "tolist"):  # arrays, and numbers of NumPy
         value = value.tolist()
     if isinstance(value, dict):
@@ -141,11 +154,14 @@ class _Once(argparse.Action):
     """A list of names, in which none is twice."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        setattr(namespace, self.dest, list(dict.fromkeys(values)))
+        twice = next((value for value in values if values.count(value) > 1), None)
+        if twice:
+            raise argparse.ArgumentError(None, f"{self.dest} = {' '.join(values)}; {twice} is allowed once")
+        setattr(namespace, self.dest, values)
 
 
-def _reads(check: Callable[[str], object]) -> Callable[[str], object]:
-    """A check of errors.py for ``type=``: its own words reach the user."""
+def _reads(check: Callable[[str], object], names: Callable[[], list[str]] = list) -> Callable[[str], object]:
+    """A check of errors.py for ``type=``: its own words reach the user. ``names`` are what can be completed."""
 
     def read(text: str) -> object:
         try:
@@ -153,6 +169,7 @@ def _reads(check: Callable[[str], object]) -> Callable[[str], object]:
         except InputError as error:
             raise argparse.ArgumentError(None, str(error)) from None
 
+    read.names = names
     return read
 
 
@@ -175,7 +192,7 @@ def _name(what: str, names: Callable[[], list[str]], file: bool = False) -> Call
         choice(what, text.partition(":")[0] if file else text, names())
         return text
 
-    return _reads(check)
+    return _reads(check, names)
 
 
 def _dataset(split: str) -> Callable[[str], object]:
@@ -189,7 +206,13 @@ def _dataset(split: str) -> Callable[[str], object]:
             datasets.check(text, split)
         return text
 
-    return _reads(check)
+    return _reads(check, lambda: _datasets(split))
+
+
+def _datasets(split: str = "novel") -> list[str]:
+    from . import datasets
+
+    return datasets.names(split)
 
 
 def _device(text: str) -> str:
@@ -200,50 +223,54 @@ def _device(text: str) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show where an error comes from")
+    common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS,
+                        help="show where an error comes from")
     common.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS,
                         help="no progress bars and no notes: the result and errors alone")
     device = argparse.ArgumentParser(add_help=False)
     device.add_argument("--device", type=_reads(_device), default=argparse.SUPPRESS,
                         help="cpu, cuda, cuda:NUMBER or mps (the first CUDA GPU, else the CPU)")
     parser = _Parser("fslcore", description="The statistics of few-shot evaluation.", parents=[common],
-                     formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_epilog("list", "COMMAND --help"))
-    parser.set_defaults(debug=False, quiet=False, device=None)
+                     formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_epilog("list", "evaluate --help"))
     parser.add_argument("--version", action="version", version=__version__, help="print the version and stop")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
-    def command(name: str, run: Callable, text: str, *examples: str, on_device: bool = False) -> _Parser:
+    def command(name: str, run: Callable, text: str, *examples: str, computes: bool = False) -> _Parser:
         add = commands.add_parser(
-            name, help=text, description=f"{text[0].upper()}{text[1:]}.", parents=[common, device][: 1 + on_device],
+            name, help=text, description=f"{text[0].upper()}{text[1:]}.", parents=[common, device][: 1 + computes],
             formatter_class=argparse.RawDescriptionHelpFormatter,
             epilog=_epilog(*(f"{name} {example}".strip() for example in examples)),
         )
-        add.set_defaults(command=run)
+        add.set_defaults(command=run, computes=computes)
         return add
 
-    as_json = dict(action="store_true", help="print strict JSON")
-
     add = command("list", _list, "notebooks with their parameters, data sets, backbones, learners", "", "--json")
-    add.add_argument("--json", **as_json)
+    add.add_argument("--json", action="store_true", help="print it as strict JSON")
 
     add = command("run", _run, "execute a notebook with other parameters",
-                  "closed-vs-open -p shots 1 -p datasets \"[clipart, fashion]\"", on_device=True)
-    add.add_argument("notebook", help="a name that fslcore list gives")
+                  "closed-vs-open -p shots 1 -p datasets \"[clipart, fashion]\"", computes=True)
+    add.add_argument("notebook", type=_name("notebook", notebooks.names), help="a name that fslcore list gives")
     add.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
                      help="a parameter of the notebook and its value, in YAML; may be given again")
     add.add_argument("--profile", type=Path, default=PROFILES / "quick.yml", help="file of parameters (quick.yml)")
     add.add_argument("-o", "--output", type=Path, help="executed notebook (_build/runs/NOTEBOOK.ipynb)")
 
     add = command("report", _report, "say what per-task accuracies of your own methods show",
-                  "results.csv", "results.csv --sampling open --common --level 0.99 -o report.html")
-    add.add_argument("results", type=Path, help=".csv or .parquet, a row a task; see \"The results table\" in the book")
+                  "results.csv", "results.csv --sampling open --common --level 0.99 -o report.html",
+                  "results.csv --tables paper --figures paper --json")
+    add.add_argument("results", type=Path, help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a task; see \"The "
+                     "results table\" in the book")
     add.add_argument("-o", "--output", type=Path, help="the report, one HTML file (RESULTS.html in this folder)")
     add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
+    add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
     add.add_argument("--level", type=_reads(_level), default=0.95, help="nominal coverage (0.95)")
+    add.add_argument("--json", action="store_true", help="print the summary as strict JSON")
+    add.add_argument("--tables", type=Path, metavar="FOLDER", help="write the tables there too, in LaTeX and Markdown")
+    add.add_argument("--figures", type=Path, metavar="FOLDER", help="write the figure there too, as PNG, PDF and SVG")
 
     add = command("assess", _assess, "say what a support set of your own promises, before there is a test set",
-                  "my-images", "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8", on_device=True)
+                  "my-images", "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8", computes=True)
     add.add_argument("folder", type=Path, help="one folder a class, 1 to 20 images in each")
     add.add_argument("--backbone", nargs="+", dest="backbones", type=_name("backbone", known.backbones), action=_Once,
                      default=["efficientnet-lite0", "glyph-conv"], help="(efficientnet-lite0 glyph-conv)")
@@ -254,9 +281,11 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command("evaluate", _evaluate, "run learners on tasks and write the results table",
                   "folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv",
-                  "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000", on_device=True)
-    add.add_argument("dataset", type=_dataset("novel"), help="a name that fslcore list gives, folder:PATH or features:PATH")
-    add.add_argument("backbone", help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH")
+                  "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000", computes=True)
+    add.add_argument("dataset", type=_dataset("novel"),
+                     help="a name that fslcore list gives, folder:PATH or features:PATH")
+    add.add_argument("backbone", type=_reads(str, known.backbones),
+                     help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH")
     add.add_argument("-o", "--output", type=Path, required=True, help=".parquet or .csv")
     add.add_argument("--learners", nargs="+", type=_name("learner", known.learners), action=_Once,
                      default=["ncc", "lr"], help="names that fslcore list gives (ncc lr)")
@@ -264,8 +293,8 @@ def _parser() -> argparse.ArgumentParser:
                      default=["closed", "open"], help="closed: images are used again; open: each at most once (both)")
     for name, least, default, text in (
         ("ways", 2, 5, "classes a task"), ("shots", 1, 5, "labelled images a class"),
-        ("queries", 1, 15, "test images a class"), ("tasks", 2, 600, "closed tasks; open ones are as many as there can be"),
-        ("seed", 0, 0, "of the task samplers"),
+        ("queries", 1, 15, "test images a class"), ("seed", 0, 0, "of the task samplers"),
+        ("tasks", 2, 600, "closed tasks; open ones are as many as there can be"),
     ):
         most = LARGEST if name == "seed" else None
         add.add_argument(f"--{name}", type=_whole(name, least, most), default=default, help=f"{text} ({default})")
@@ -278,7 +307,7 @@ def _parser() -> argparse.ArgumentParser:
                      help="leave out classes with fewer than shots + queries images, where they would be an error")
     intervals = "print what the closed tasks say of these images, new images and new classes"
     add.add_argument("--intervals", action="store_true", help=intervals)
-    add.add_argument("--json", **as_json)
+    add.add_argument("--json", action="store_true", help="print settings, means and intervals as strict JSON")
 
     add = command("fetch", _fetch, "download results that others have released, checked by SHA-256", "oops-benchmark")
     add.add_argument("what", choices=["oops-benchmark"], help="oops-benchmark: the released results of that paper")
@@ -286,7 +315,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command("train", _train, "train a learner on base classes and write its checkpoint",
                   "protonet --epochs 30 -o my-protonet.safetensors",
-                  "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs", on_device=True)
+                  "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs", computes=True)
     add.add_argument("learner", type=_name("learner", known.recipes), help=f"one of {', '.join(known.recipes())}")
     add.add_argument("-o", "--output", type=Path,
                      help="checkpoint (_build/NETWORK-LEARNER.safetensors, _build/NETWORK-1shot-LEARNER.safetensors)")
@@ -299,13 +328,20 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--seed", type=_whole("seed", 0, LARGEST), default=0, help="of weights and batches (0)")
 
     add = command("caption", _caption, "describe every image of a data set in a sentence",
-                  "folder:/data/mushrooms -o mushrooms.csv", "clipart --captioner vit-gpt2 -o clipart.csv", on_device=True)
-    add.add_argument("dataset", help="a name that fslcore list gives, folder:PATH and the like")
+                  "folder:/data/mushrooms -o mushrooms.csv", "clipart --captioner vit-gpt2 -o clipart.csv",
+                  computes=True)
+    add.add_argument("dataset", type=_reads(str, _datasets),
+                     help="a name that fslcore list gives, folder:PATH and the like")
     add.add_argument("--captioner", default="pixels", type=_name("captioner", known.captioners, file=True),
                      help="pixels, vit-gpt2, blip, or KIND:FOLDER (pixels)")
     add.add_argument("--split", default="novel", choices=["novel", "validation", "base"],
                      help="which classes of the data set (novel)")
     add.add_argument("-o", "--output", type=Path, required=True, help=".csv; where one was begun, it is gone on with")
+
+    add = command("completion", _completion, "print a script that lets a shell complete commands, options and names",
+                  "bash > ~/.local/share/bash-completion/completions/fslcore", "zsh > ~/.fslcore.zsh",
+                  "fish > ~/.config/fish/completions/fslcore.fish")
+    add.add_argument("shell", choices=["bash", "zsh", "fish"], help="bash, zsh or fish")
     return parser
 
 
@@ -314,14 +350,19 @@ def _epilog(*examples: str) -> str:
 
 
 def _list(options: argparse.Namespace) -> None:
-    from . import datasets
+    try:
+        from . import datasets
 
+        sets = [*datasets.names(), *datasets.forms(), "features:PATH"]
+    except ModuleNotFoundError as error:  # with NumPy and SciPy alone there is all the rest
+        sets = []
+        print(f"fslcore: data sets need the package {error.name}; pip install '.[book]' brings it", file=sys.stderr)
     found = {
         "notebooks": {
             name: {"title": notebooks.title(name), "parameters": [vars(p) for p in notebooks.parameters(name)]}
             for name in notebooks.names()
         },
-        "datasets": [*datasets.names(), *datasets.forms(), "features:PATH"],
+        "datasets": sets,
         "backbones": known.backbones(),
         "learners": known.learners(),
         "captioners": known.captioners(),
@@ -339,7 +380,6 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    notebooks.check(options.notebook, {})
     output = options.output or BUILD / "runs" / f"{options.notebook}.ipynb"
     output = check_output(output, [".ipynb"])
     given = dict(notebooks.profile(options.profile).get(options.notebook, {}))
@@ -348,25 +388,34 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
+    output = check_output(options.output or Path(f"{options.results.stem}.html"), [".html"], [options.results])
+    for name in ("tables", "figures"):
+        if getattr(options, name):
+            check_folder(getattr(options, name), name)
+    given = dict(results=str(options.results), common=options.common, level=options.level)
+    given |= dict(sampling=options.sampling or "unknown") | (dict(drop=options.drop) if options.drop else {})
+    notebooks.check("your-results", given)
     from . import results
 
-    output = check_output(options.output or Path(f"{options.results.stem}.html"), [".html"], [options.results])
-    given = dict(results=str(options.results), common=options.common, level=options.level)
-    given["sampling"] = options.sampling or "unknown"
-    notebooks.check("your-results", given)
     # Read here too: bad input is told before anything runs.
-    table, _ = results.read(options.results, given["sampling"], options.common)
+    table, notes = results.read(options.results, given["sampling"], options.common, options.drop)
     pairs = results.comparisons(table, options.level)
-    with tempfile.TemporaryDirectory() as folder:
-        executed = notebooks.run("your-results", given, Path(folder) / "your-results.ipynb")
-        notebooks.page(executed, output, f"{options.results.name}: report")
-    print(*results.summary(table, pairs, options.level), output, sep="\n")
+    executed = notebooks.executed("your-results", given, progress=not options.quiet)
+    notebooks.page(executed, output, f"{options.results.name}: report")
+    if options.tables:
+        results.write_tables(table, pairs, options.tables, options.level)
+    if options.figures:
+        results.write_figures(table, pairs, options.figures)
+    if options.json:
+        print_json(results.record(table, pairs, notes, options.level) | {"report": output})
+    else:
+        print(*results.summary(table, pairs, options.level), output, sep="\n")
 
 
 def _assess(options: argparse.Namespace) -> None:
+    output = check_output(options.output or Path(f"{options.folder.resolve().name}.html"), [".html"])
     from . import assess
 
-    output = check_output(options.output or Path(f"{options.folder.resolve().name}.html"), [".html"])
     given = dict(folder=str(options.folder), level=options.level)
     given |= dict(backbones=options.backbones, learners=options.learners)
     notebooks.check("your-support-set", given)
@@ -382,13 +431,9 @@ def _assess(options: argparse.Namespace) -> None:
 def _evaluate(options: argparse.Namespace) -> None:
     import pandas as pd
 
-    _check_evaluation(options)  # before the work, which may take hours
+    _check_evaluation(options)  # all that can fail does so before the work, which may take hours
     from . import evaluate
-    from .stats.targets import PARTS
 
-    if options.intervals:
-        for learner in options.learners:
-            whole(f"tasks with --intervals ({learner})", _count(options, learner, "closed"), 2 * PARTS)
     shape = {name: getattr(options, name) for name in ("ways", "shots", "queries", "seed", "skip_small_classes")}
     source, model, methods = evaluate.ready(options.dataset, options.backbone, options.learners, options.size)
     drawn = _drawn(options, source, **shape)
@@ -401,12 +446,21 @@ def _evaluate(options: argparse.Namespace) -> None:
             table = evaluate.results_table(
                 kept, dataset=options.dataset, backbone=options.backbone, learner=learner, sampling=sampling, **shape
             )
-            print(f"{options.dataset} {options.backbone} {learner} {sampling}: {len(table)} tasks, "
-                  f"mean accuracy {table.accuracy.mean():.2f} %", flush=True)
+            if not options.json:
+                print(f"{options.dataset} {options.backbone} {learner} {sampling}: {len(table)} tasks, "
+                      f"mean accuracy {table.accuracy.mean():.2f} %", flush=True)
             tables.append(table)
     evaluate.write_table(pd.concat(tables), options.output)
-    if options.intervals:
-        print(_intervals(options, size=options.size, **shape))
+    found = _intervals(options, size=options.size, **shape) if options.intervals else None
+    if options.json:
+        means = pd.concat(tables).groupby(["learner", "sampling"], sort=False)["accuracy"].agg(["size", "mean"])
+        means = means.reset_index().rename(columns={"size": "tasks", "mean": "accuracy"})
+        asked = {"dataset": options.dataset, "backbone": options.backbone, "size": options.size, **shape}
+        print_json({**asked, "means": means, "intervals": found, "output": options.output})
+    elif found is not None:
+        from . import targets
+
+        print(targets.shown(found).to_string())
 
 
 def _count(options: argparse.Namespace, learner: str, sampling: str) -> int | None:
@@ -424,8 +478,9 @@ def _drawn(options: argparse.Namespace, source, **shape) -> dict:
     if shape["skip_small_classes"]:
         counts = Counter(evaluate.class_of(source).tolist())
         small = [str(name) for name, n in sorted(counts.items()) if n < shape["shots"] + shape["queries"]]
-        if small:
-            print(f"fslcore: {len(small)} of {len(counts)} classes are left out as small: {', '.join(small)}", file=sys.stderr)
+        if small and not options.quiet:
+            left = f"{len(small)} of {len(counts)} classes are left out as small"
+            print(f"fslcore: {left}: {', '.join(small)}", file=sys.stderr)
     found = {}
     for sampling in options.samplings:
         counts = {learner: _count(options, learner, sampling) for learner in options.learners}
@@ -441,7 +496,7 @@ def _drawn(options: argparse.Namespace, source, **shape) -> dict:
     return found
 
 
-def _intervals(options: argparse.Namespace, **shape) -> str:
+def _intervals(options: argparse.Namespace, **shape) -> pd.DataFrame:
     """What the closed tasks say of these images, new images and new classes, a line a learner."""
     import pandas as pd
 
@@ -455,7 +510,7 @@ def _intervals(options: argparse.Namespace, **shape) -> str:
             [options.dataset], [options.backbone], learners, tasks=count, groups=targets.GROUPS, **shape
         )
         tables.append(targets.intervals(found))
-    return targets.shown(pd.concat(tables, ignore_index=True)).to_string()
+    return pd.concat(tables, ignore_index=True)
 
 
 def _check_evaluation(options: argparse.Namespace) -> None:
@@ -465,6 +520,11 @@ def _check_evaluation(options: argparse.Namespace) -> None:
         choice("backbone", options.backbone.partition(":")[0], known.backbones())
     weights = options.backbone.partition(":")[2]
     options.output = check_output(options.output, [".parquet", ".csv"], [part for part in (path, weights) if part])
+    if options.intervals:
+        from .stats.targets import PARTS
+
+        for learner in options.learners:
+            whole(f"tasks with --intervals ({learner})", _count(options, learner, "closed"), 2 * PARTS)
     images = options.ways * (options.shots + options.queries)
     wanted, there = 24 * options.tasks * images, _memory()  # bytes at the peak of drawing them, as measured
     if wanted > there:
@@ -503,6 +563,36 @@ def _caption(options: argparse.Namespace) -> None:
 
     images = datasets.load(options.dataset, options.split)
     print(captions.write(images, options.captioner, output, progress=not options.quiet))
+
+
+def _completion(options: argparse.Namespace) -> None:
+    (commands,) = (action.choices for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
+    words = {name: _words(parser) for name, parser in commands.items()}
+    if options.shell == "fish":
+        print(f"complete -c fslcore -n __fish_use_subcommand -a '{' '.join(words)}'")
+        for name, of in words.items():
+            print(f"complete -c fslcore -n '__fish_seen_subcommand_from {name}' -a '{' '.join(of)}'")
+        return
+    if options.shell == "zsh":
+        print("autoload -U +X compinit bashcompinit && compinit && bashcompinit")
+    cases = "\n".join(f"    {name}) words='{' '.join(of)}' ;;" for name, of in words.items())
+    print(f"""_fslcore() {{
+  local words='{' '.join(words)}'
+  [ "$COMP_CWORD" -gt 1 ] && case "${{COMP_WORDS[1]}}" in
+{cases}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
+}}
+complete -o default -F _fslcore fslcore""")
+
+
+def _words(parser: argparse.ArgumentParser) -> list[str]:
+    """All that can be completed after a command: its options, and the names that its arguments take."""
+    words = []
+    for action in parser._actions:
+        names = getattr(action.type, "names", list)()
+        words += [*action.option_strings, *names, *(action.choices or ())]
+    return list(dict.fromkeys(words))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import difflib
 import math
 import numbers
 import operator
+import os
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -103,8 +104,9 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> str:
     """
     known = list(allowed)
     if not isinstance(value, str) or value not in known:
-        many = "is" if len(known) == 1 else "are"
-        raise InputError(f"{name} = {shown(value)}; {', '.join(known)} {many} allowed{like(value, known)}")
+        near, many = like(value, known), "is" if len(known) == 1 else "are"
+        named = f"one of {len(known)} names is" if near and len(known) > 20 else f"{', '.join(known)} {many}"
+        raise InputError(f"{name} = {shown(value)}; {named} allowed{near}")
     return value
 
 
@@ -150,8 +152,9 @@ def floats(name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool =
 
 @cache
 def note(line: str) -> None:
-    """What the user should know and nothing stops for: a line on stderr, the same one once."""
-    print(f"fslcore: {line}", file=sys.stderr)
+    """What the user should know and nothing stops for: a line on stderr, the same one once; none with --quiet."""
+    if not os.environ.get("FSLCORE_QUIET"):
+        print(f"fslcore: {line}", file=sys.stderr)
 
 
 def shown(value: object) -> str:

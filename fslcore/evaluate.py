@@ -269,7 +269,13 @@ def ready(
 ) -> tuple[datasets.Images | Bank, backbones.Backbone | None, list]:
     """The images or the bank, the backbone (None for a bank) and the learners of these names; errors as for each."""
     source, model = fitted(load_source(dataset, size), backbone)
-    return source, model, [learners.make(name, model) for name in names]
+    methods = [learners.make(name, model) for name in names]
+    for method in methods if model is None else []:
+        if getattr(method, "sized", False):
+            raise InputError(f"learner = {method.name}; it needs weights that were trained beside a network, not features")
+        if isinstance(method, learners.OnMaps):
+            method.embed(source.data[:1])  # raises where the features are no such map
+    return source, model, methods
 
 
 def draw(source: datasets.Images | Bank, sampling: str, *, tasks: int | None, **shape) -> Tasks:

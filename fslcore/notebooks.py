@@ -4,7 +4,7 @@ A notebook is a MyST Markdown file under ``notebooks/`` whose first code cell is
 ``parameters``. Each line of that cell reads ``name: type = default  # allowed: meaning``, where
 *allowed* is a range (``2..50``, ``0..``), a choice (``closed|open``), or one of the words
 ``dataset``, ``backbone``, ``learner`` and ``method`` (a backbone, a space, a learner) for names that fslcore
-knows, ``file`` and ``folder`` for a path that is there or an empty text.
+knows, ``file`` and ``folder`` for a path that is there or an empty text, ``text`` for any.
 """
 
 from __future__ import annotations
@@ -23,8 +23,12 @@ from .paths import NOTEBOOKS, replace_file
 
 if TYPE_CHECKING:
     import pandas as pd
+    from nbformat import NotebookNode
 
-__all__ = ["Parameter", "check", "names", "page", "parameter_table", "parameters", "profile", "run", "title", "value"]
+__all__ = [
+    "Parameter", "check", "executed", "names", "page", "parameter_table", "parameters", "profile", "run", "title",
+    "value",
+]
 
 TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool}
 
@@ -115,6 +119,8 @@ def _check_allowed(p: Parameter, item) -> None:
             datasets.check(item)
     elif p.allowed == "backbone":
         choice(f"parameter {p.name}", item.partition(":")[0], known.backbones())
+    elif p.allowed == "text":
+        pass
     elif p.allowed == "method":
         from . import evaluators
 
@@ -192,9 +198,12 @@ def run(name: str, given: dict, output: str | Path) -> Path:
     ------
     InputError
         As for `check`; or what the notebook raised as such, in one line. Then nothing is written.
+    OSError, MemoryError, RecursionError, RuntimeError
+        What else the notebook raised, in one line too; its process ended.
     """
     import jupytext
     import papermill
+    from nbclient.exceptions import DeadKernelError
     from traitlets.config import Config
 
     check(name, given)
@@ -214,16 +223,79 @@ def run(name: str, given: dict, output: str | Path) -> Path:
                 ),
             )
         except papermill.PapermillExecutionError as error:
-            kind = getattr(builtins, error.ename, None)
             if error.ename == "InputError":
-                kind = InputError
-            elif not (isinstance(kind, type) and issubclass(kind, Exception)):
-                raise
-            raise kind(f"{name}: {error.evalue}") from error
+                raise InputError(f"{name}: {error.evalue}") from None
+            kind = getattr(builtins, error.ename, None)
+            if isinstance(kind, type) and issubclass(kind, (OSError, MemoryError, RecursionError)):
+                raise kind(f"{name}: {error.evalue}") from error
+            raise RuntimeError(f"{name}: {error.ename}: {error.evalue}") from error
+        except DeadKernelError:
+            raise MemoryError(f"{name}: its process ended; that is how the system stops what takes too much") from None
     return output
 
 
-def page(executed: str | Path, output: str | Path, title: str) -> None:
+def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
+    """The notebook executed with these parameters in this process: for those whose work is less than a kernel's start.
+
+    Parameters
+    ----------
+    name, given
+        As for `run`.
+    progress : bool
+        Show a bar where it takes more than five seconds.
+
+    Raises
+    ------
+    InputError
+        As for `check`.
+    Exception
+        What a cell raised.
+    """
+    import jupytext
+    import matplotlib.pyplot as plt
+    import nbformat
+    import pandas as pd
+    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.core.pylabtools import select_figure_formats
+    from IPython.display import display
+    from IPython.utils.capture import capture_output
+    from tqdm import tqdm
+    from traitlets.config import Config
+
+    check(name, given)
+    notebook = jupytext.read(_path(name))
+    if InteractiveShell.initialized():  # called from a notebook, say, whose names are not ours to touch
+        with tempfile.TemporaryDirectory() as folder:
+            return nbformat.read(run(name, given, Path(folder) / f"{name}.ipynb"), as_version=4)
+    backend = plt.get_backend()
+    with tempfile.TemporaryDirectory() as folder, plt.rc_context(), pd.option_context("display.max_colwidth", None):
+        shell = InteractiveShell.instance(ipython_dir=folder, config=Config({"HistoryManager": {"enabled": False}}))
+        plt.switch_backend("agg")
+        try:
+            select_figure_formats(shell, {"png"}, bbox_inches="tight")  # as the kernel's own figures
+            cells = [c for c in notebook.cells if c.cell_type == "code"]
+            for cell in tqdm(cells, desc=name, unit="cell", delay=5, leave=False, disable=not progress):
+                with capture_output() as found:
+                    result = shell.run_cell(cell.source)
+                    # The value of the last line, which is captured as text only.
+                    if result.result is not None and not cell.source.rstrip().endswith(";"):
+                        display(result.result)
+                    for number in plt.get_fignums():
+                        display(plt.figure(number))
+                    plt.close("all")
+                result.raise_error()
+                made = [(o.data, o.metadata) for o in found.outputs]
+                cell.outputs = [nbformat.v4.new_output("display_data", d, metadata=m) for d, m in made]
+                if "parameters" in cell.metadata.get("tags", []):
+                    shell.push(given)
+        finally:
+            shell.restore_sys_module_state()
+            InteractiveShell.clear_instance()
+            plt.switch_backend(backend)
+    return notebook
+
+
+def page(executed: str | Path | NotebookNode, output: str | Path, title: str) -> None:
     """One HTML file of an executed notebook: what its cells gave, without code, and nothing to fetch.
 
     Cells tagged ``book`` are for readers of the book and left out; so their markup may be Sphinx's,
@@ -231,8 +303,8 @@ def page(executed: str | Path, output: str | Path, title: str) -> None:
 
     Parameters
     ----------
-    executed : path
-        An .ipynb that `run` wrote.
+    executed : path or notebook
+        An .ipynb that `run` wrote, or what `executed` gave.
     output : path
         The .html file; pictures and style are inside it, formulas are MathML.
     title : str
@@ -242,7 +314,7 @@ def page(executed: str | Path, output: str | Path, title: str) -> None:
     from docutils.core import publish_string
     from myst_nb.docutils_ import Parser
 
-    notebook = nbformat.read(executed, as_version=4)
+    notebook = executed if isinstance(executed, dict) else nbformat.read(executed, as_version=4)
     notebook.cells = [c for c in notebook.cells if "book" not in c.metadata.get("tags", [])]
     with tempfile.TemporaryDirectory() as folder:
         settings = {
@@ -253,7 +325,7 @@ def page(executed: str | Path, output: str | Path, title: str) -> None:
             "nb_execution_mode": "off", "nb_remove_code_source": True, "nb_output_folder": folder,
         }
         html = publish_string(
-            nbformat.writes(notebook), source_path=str(executed), parser=Parser(), writer_name="html5",
+            nbformat.writes(notebook), source_path=f"{title}.ipynb", parser=Parser(), writer_name="html5",
             settings_overrides=settings,
         )
     replace_file(Path(output), lambda part: part.write_text(html, "utf-8"))

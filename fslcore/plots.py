@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import cycle, product
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,10 +12,11 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from .coverage import names
-from .datasets import Images
 from .stats import Interval, power
-from .tasks import Tasks
+
+if TYPE_CHECKING:  # these import torch, which takes longer than a report
+    from .datasets import Images
+    from .tasks import Tasks
 
 __all__ = [
     "accuracy_panels", "against_truth", "assessment", "biased_task", "captioner_noise", "conclusive_bars", "conflict",
@@ -206,6 +208,8 @@ def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
 
 def coverage(summary: pd.DataFrame) -> plt.Figure:
     """Share of intervals that hold the truth, by kind of world (`fslcore.coverage.summary`)."""
+    from .coverage import names
+
     figure, axes = plt.subplots(1, 2, figsize=(6.8, 7.2), sharey=True)
     marks = {"closed": (COLOURS[1], "x", "closed, 600 tasks"), "open": (COLOURS[2], "^", "open, best Q"),
              "own": (COLOURS[0], "o", "this chapter's")}
@@ -226,6 +230,8 @@ def coverage(summary: pd.DataFrame) -> plt.Figure:
 
 def ratio_bars(ratios: pd.DataFrame) -> plt.Figure:
     """Open half-width over that for new images, by kind of world (`fslcore.coverage.width_ratios`)."""
+    from .coverage import names
+
     figure, ax = plt.subplots(figsize=(6.4, 4.6))
     rows = np.arange(len(ratios))
     ax.barh(rows, ratios["ratio"], color=COLOURS[0])

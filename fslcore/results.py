@@ -6,7 +6,8 @@ format a user may bring and notes every choice it took, so that a report can sta
 
 from __future__ import annotations
 
-from functools import partial
+import re
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -14,21 +15,26 @@ import networkx
 import numpy as np
 import pandas as pd
 import scipy.stats
-from statsmodels.stats.multitest import multipletests
 
-from . import stats
-from .errors import InputError
+from . import stats, tablefiles
+from .errors import InputError, like
+from .paths import replace_file
 
 __all__ = [
-    "changed", "comparisons", "group_letters", "groups", "interval_list", "intervals", "matrix", "needed", "normalise",
-    "pair_list", "panels", "read", "reading", "settings", "summary", "tasks_for_power", "tasks_for_width",
+    "MANY", "ROWS", "changed", "comparisons", "group_letters", "groups", "interval_list", "intervals", "matrix",
+    "needed", "normalise", "pair_list", "panels", "read", "reading", "record", "settings", "summary",
+    "tasks_for_power", "tasks_for_width", "write_figures", "write_tables",
 ]
 
 # What makes tasks the same for two methods; all may be left out.
 SHARED = {"dataset": str, "sampling": str, "ways": int, "shots": int, "queries": int, "seed": int}
 NAMES = ("method", "backbone", "learner")
-KNOWN = {*SHARED, *NAMES, "task", "accuracy"}
+KNOWN = {*SHARED, *NAMES, "task", "accuracy", "query"}
+# What stands at the edge of a table and is no method and no task.
+SUMMARIES = {"mean", "average", "avg", "total", "sum", "std", "sd", "stdev", "stddev", "stderr", "sem", "ci", "ci95"}
+INDEX = re.compile(r"|Unnamed: \d+|index|level_\d+|nan|None")
 DIGITS = 9  # of a percent; what differs by less differs by rounding
+MANY, ROWS = 40, 500  # methods in a matrix or figure and rows of a table that somebody reads
 MOST = 10**6  # tasks; beyond it a number of tasks is no advice
 
 READING = {
@@ -43,8 +49,10 @@ READING = {
 }
 
 
-def read(path: str | Path, sampling: str = "unknown", common: bool = False) -> tuple[pd.DataFrame, list[str]]:
-    """Read per-task accuracies from a .csv or .parquet file, in either of two formats.
+def read(
+    path: str | Path, sampling: str = "unknown", common: bool = False, drop: Sequence[str] = ()
+) -> tuple[pd.DataFrame, list[str]]:
+    """Read per-task accuracies from a file, in either of two formats.
 
     *Long*: a row a task of a method, with columns ``accuracy``, ``task`` and ``method`` (or, in its
     place, ``backbone``, ``learner`` or both). *Wide*: a row a task and a column a method; a column
@@ -54,8 +62,8 @@ def read(path: str | Path, sampling: str = "unknown", common: bool = False) -> t
     Parameters
     ----------
     path : path
-        The file.
-    sampling, common
+        The file: text, Parquet or an array (`fslcore.tablefiles.frame`).
+    sampling, common, drop
         As for `normalise`.
 
     Returns
@@ -69,30 +77,13 @@ def read(path: str | Path, sampling: str = "unknown", common: bool = False) -> t
         No such file, another ending, unreadable, two columns of one name; and as for `normalise`.
     """
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"results: no file {path}")
-    # Every digit of an accuracy counts: two methods may differ by rounding only.
-    readers = {".parquet": pd.read_parquet, ".csv": partial(pd.read_csv, float_precision="round_trip")}
-    if path.suffix not in readers:
-        raise InputError(f"results: {path.name}; .parquet and .csv are allowed")
-    try:
-        frame = readers[path.suffix](path)
-        header = frame.columns
-        if path.suffix == ".csv":  # pandas renames the second of two equal columns, and says nothing
-            header = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0].dropna()
-    except (ValueError, OSError) as error:
-        raise InputError(f"results: {path} cannot be read ({str(error).splitlines()[0]})") from None
-    twice = pd.Index(header)[pd.Index(header).duplicated()]
-    if len(twice):
-        raise InputError(f"results: {path.name} has two columns {twice[0]}; each name may stand once")
-    if path.suffix == ".csv" and not isinstance(frame.index, pd.RangeIndex):
-        raise InputError(f"results: rows of {path.name} have more cells than its header names columns")
-    frame = frame.reset_index(drop=frame.index.names == [None])
-    return normalise(frame, path.name, sampling, common)
+    frame, notes = tablefiles.frame(path)
+    table, more = normalise(frame, path.name, sampling, common, drop)
+    return table, notes + more
 
 
 def normalise(
-    frame: pd.DataFrame, name: str, sampling: str = "unknown", common: bool = False
+    frame: pd.DataFrame, name: str, sampling: str = "unknown", common: bool = False, drop: Sequence[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
     """Check a table of either format (see `read`) and lay it out as the one long table.
 
@@ -107,6 +98,8 @@ def normalise(
     common : bool
         Where methods have different tasks or empty cells, use the tasks that all share instead of
         raising.
+    drop : sequence of str
+        Columns, methods and tasks to leave out, such as a mean that was written along.
 
     Returns
     -------
@@ -120,9 +113,11 @@ def normalise(
     ------
     InputError
         A column missing; a value of the wrong type, missing, outside its range or in another unit
-        than the rest; a task given twice; methods with different tasks; fewer than 2 tasks. The
-        message names column and row (1 is the first below the header), or method and task.
+        than the rest; nothing but 0 and 1, which are queries and no tasks; a mean or another summary among methods
+        or tasks; a task given twice; methods with different tasks; fewer than 2 tasks. The message names column and
+        row (1 is the first below the header), or method and task.
     """
+    before = [*map(str, frame.columns)]
     frame = frame.rename(columns=_plain)
     if frame.columns.duplicated().any():
         raise InputError(f"results: {name} has two columns {frame.columns[frame.columns.duplicated()][0]}")
@@ -131,12 +126,28 @@ def normalise(
     frame = frame.reset_index(drop=True)
     for column in SHARED.keys() & set(frame):
         frame[column] = _typed(frame[column], column, name)
-    long, notes = (_long if "accuracy" in frame else _wide)(frame, name)
+    known = {*before, *frame}
+    frame = frame.drop(columns=[c for c in drop if c in frame])
+    if "task" in frame:
+        known |= set(frame["task"].astype(str))
+        frame = frame[~frame["task"].astype(str).isin(drop)].copy()
+    frame, notes = _without_index(frame, name)
+    long, more = (_long if "accuracy" in frame else _wide)(frame, name)
+    known |= set(long["method"])
+    if unknown := [one for one in drop if one not in known]:
+        near = like(unknown[0], known)
+        raise InputError(f"drop = {unknown[0]}; no column, method or task of {name} has that name{near}")
+    long = long[~long["method"].isin(drop)].copy()
+    if long.empty:
+        raise InputError(f"drop = {_listed(drop)}; nothing of {name} is left")
+    notes += more + [f"Left out, as told: {_listed(drop)}."] * bool(drop)
     long["sampling"] = _sampling(long, sampling, name)
     if "sampling" not in frame:
         notes.append(f"No column sampling: the sampling is {sampling}{', as told' * (sampling != 'unknown')}.")
     long["setting"] = _setting(long, name)
-    notes += _to_percent(long, name, common)
+    long, more = _tasks_of_queries(long, name)
+    notes += more + _to_percent(long, name, common)
+    _refuse_summaries(long, name)
     long = long.dropna(subset="accuracy")
     if long["task"].dtype == object:
         long["task"] = long["task"].astype(str)
@@ -156,6 +167,73 @@ def _plain(column) -> str:
     """A column's name without blanks around it; known ones in lower case, or Task would be a method."""
     text = str(column).strip()
     return text.lower() if text.lower() in KNOWN else text
+
+
+def _without_index(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
+    """Without columns that nobody named: row numbers that were saved along, and empty ones."""
+    if "accuracy" in frame:
+        return frame, []  # where they are not read
+    notes = []
+    for column in [c for c in frame if INDEX.fullmatch(c)]:
+        values = frame[column]
+        number = pd.api.types.is_numeric_dtype(values)
+        counts = number and ((values.diff() == 1) | (values == values.iloc[0])).all()  # one after another, perhaps anew
+        if not counts and values.notna().any():
+            raise InputError(f"results: column '{column}' of {name} looks like an index, not a method; name it task, "
+                             f"or leave it out (--drop '{column}')")
+        notes.append(f"Not read: column '{column}', which {'counts the rows' if counts else 'is empty'}.")
+        frame = frame.drop(columns=column)
+    return frame, notes
+
+
+def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
+    """A row a task where a column says which query a row is; values of queries that pass for tasks are refused."""
+    numbers = pd.to_numeric(long["accuracy"], errors="coerce")
+    single = numbers[long["accuracy"].notna()].isin([0, 1]).all() and numbers.nunique() > 1
+    if "query" not in long:
+        if single:
+            twice = long.duplicated(["setting", "method", "task"]).any()
+            how = "name the queries in a column query" if twice else "add columns task and query"
+            raise InputError(f"results: {name} holds only 0 and 1, as single queries do; the accuracy of each task is "
+                             f"needed: average them by task, or {how}, and they are averaged here")
+        return long, []
+    if not numbers.notna().all():
+        first = long[numbers.isna()].iloc[0]
+        raise InputError(f"results: {first['cell']} in row {first['row']} of {name} is {first['accuracy']}; a number "
+                         "for each query is needed")
+    keys = [c for c in long if c not in ("accuracy", "query", "row")]
+    twice = long.duplicated([*keys, "query"])
+    if twice.any():
+        first = long[twice].iloc[0]
+        raise InputError(f"results: method {first['method']} has query {first['query']} of task {first['task']} twice "
+                         f"(row {first['row']} of {name})")
+    groups = long.assign(accuracy=numbers).groupby(keys, sort=False)
+    out = groups.agg(accuracy=("accuracy", "mean"), row=("row", "first"), size=("row", "size")).reset_index()
+    sizes = sorted(out.pop("size").unique())
+    shown = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else sizes[0]
+    return out, [f"Column query: the accuracy of a task is the mean of its {shown} queries."]
+
+
+def _refuse_summaries(long: pd.DataFrame, name: str) -> None:
+    """Means, totals and the like among the methods, or among the tasks."""
+    for what in ("method", "task"):
+        names = pd.unique(long[what]) if long[what].dtype == object else []
+        for one in [n for n in names if str(n).strip().lower() in SUMMARIES]:
+            raise InputError(f"results: {what} {one} of {name} looks like a summary of the others; leave it out "
+                             f"(--drop {one}), or give it another name")
+
+
+def _refuse_last_row(numbers: pd.DataFrame, name: str) -> None:
+    """A row of means or sums below a wide table, or above a last row of standard deviations."""
+    for back in (1, 2):
+        above, last = numbers.iloc[:-back], numbers.iloc[-back] if len(numbers) > 5 else None
+        if last is None or last.isna().any() or (above == last).any(axis=0).all():  # a task like another
+            continue
+        near = 0.0051 if (above > 1).any(axis=None) else 5.1e-5  # means are often rounded to two digits of a percent
+        for summary, values in (("mean", above.mean()), ("sum", above.sum())):
+            if np.allclose(last, values, rtol=1e-6, atol=near):
+                row = len(above) + 1
+                raise InputError(f"results: row {row} of {name} is the {summary} of the rows above; leave it out")
 
 
 def _typed(values: pd.Series, column: str, name: str) -> pd.Series:
@@ -178,7 +256,7 @@ def _long(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     for column in [*who, "task"]:
         if frame[column].isna().any():
             raise InputError(f"results: column {column} of {name} is empty in row {frame[column].isna().argmax() + 1}")
-    kept = [c for c in frame if c in SHARED or c in ("task", "accuracy")]
+    kept = [c for c in frame if c in SHARED or c in ("task", "accuracy", "query")]
     long = frame[kept].assign(method=frame[who].astype(str).agg(" ".join, axis=1), row=frame.index + 1)
     notes = [f"{name} is read as a long table, a row a task of a method; a method is named by "
              f"{' and '.join(who)}: {_listed(long['method'].unique())}."]
@@ -191,7 +269,8 @@ def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     if who:
         raise InputError(f"results: {name} has a column {who[0]} but lacks accuracy; it needs task and accuracy too")
     shared = [c for c in SHARED if c in frame]
-    methods = [c for c in frame if c not in shared and c != "task"]
+    own = [*shared, *(c for c in ("task", "query") if c in frame)]
+    methods = [c for c in frame if c not in own]
     if not methods:
         raise InputError(f"results: {name} has no column of accuracies; it needs one a method, or a column accuracy")
     key = [frame[c] for c in shared] or [pd.Series(0, frame.index)]
@@ -200,12 +279,15 @@ def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
         steps = numbers.groupby(key).diff().dropna()
         if len(steps) > 1 and (steps == 1).all():
             raise InputError(f"results: column {column} of {name} counts the rows; name it task, or leave it out")
+    _refuse_last_row(frame[methods].apply(pd.to_numeric, errors="coerce").astype(float), name)
     task = frame["task"] if "task" in frame else frame.groupby(key).cumcount()
     if task.isna().any():
         raise InputError(f"results: column task of {name} is empty in row {task.isna().argmax() + 1}")
     flags = frame.select_dtypes(bool)  # melting would make numbers of them
+    if "query" in frame and "task" not in frame:
+        raise InputError(f"results: {name} has a column query but lacks task; it needs both")
     wide = frame.assign(**flags.astype(object), task=task, row=frame.index + 1)
-    long = wide.melt([*shared, "task", "row"], methods, "method", "accuracy")
+    long = wide.melt([*dict.fromkeys([*own, "task", "row"])], methods, "method", "accuracy")
     notes = [f"{name} is read as a wide table, a row a task and a column a method: {_listed(methods)}."]
     if "task" not in frame:
         notes.append("No column says which task a row is: the rows are taken as tasks in their order, the same for "
@@ -365,21 +447,58 @@ def comparisons(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         and b are told apart: ``paired`` (without correction), ``holm``, ``bh``, and ``unpaired``, the
         usual way: their closed intervals do not meet.
     """
-    rows = []
-    for setting, grid in _grids(table).items():
-        closed = {m: stats.closed_interval(grid[m], level) for m in grid}
-        for a, b in combinations(grid, 2):
-            d = (grid[a] - grid[b]).round(DIGITS).to_numpy()
-            r = stats.paired_interval(d, np.zeros_like(d), level)
-            apart = stats.compare(closed[a], closed[b]) != 0
-            # Of equal means a's may come out the lower by rounding.
-            rows.append((setting, a, b, r.n_tasks, max(r.mean, 0.0), r.half_width, d.std(ddof=1), r.p_value, apart))
-    columns = ["setting", "a", "b", "tasks", "difference", "half_width", "sd", "p", "unpaired"]
-    out = pd.DataFrame(rows, columns=columns)
-    for name, method in (("holm", "holm"), ("bh", "fdr_bh")):
-        out[f"p_{name}"] = multipletests(out["p"], method=method)[1] if len(out) else out["p"]
+    parts = [_compared(grid, level).assign(setting=setting) for setting, grid in _grids(table).items()]
+    out = pd.concat(parts, ignore_index=True)
+    for name, adjust in (("holm", _holm), ("bh", scipy.stats.false_discovery_control)):
+        out[f"p_{name}"] = adjust(out["p"].to_numpy()) if len(out) else out["p"]
         out[name] = out[f"p_{name}"] < 1 - level
-    return out.assign(paired=out["p"] < 1 - level)
+    out["paired"] = out["p"] < 1 - level
+    first = ["setting", "a", "b", "tasks", "difference", "half_width", "sd", "p", "unpaired"]
+    return out[[*first, *out.columns.drop(first)]]
+
+
+def _compared(grid: pd.DataFrame, level: float) -> pd.DataFrame:
+    """Every pair of one setting, a row of differences at a time: `stats.paired_interval` for thousands of pairs."""
+    x = np.ascontiguousarray(grid.T)
+    (methods, tasks), coarse = x.shape, x.astype(np.float32)
+    mean, sd = np.zeros((2, methods, methods))
+    for i in range(methods - 1):
+        d = (x[i] - x[i + 1 :]).round(DIGITS)
+        # A file may hold one method in 32 bits and another in 64, and text does not say so: what 32 bits cannot tell
+        # apart is equal. No task has the millions of queries that it would take to differ by so little.
+        equal = stats.paired_differences(*np.broadcast_arrays(coarse[i][:, None], coarse[i + 1 :].T)).T
+        d[equal == 0] = 0
+        mean[i, i + 1 :] = d.mean(axis=1)
+        sd[i, i + 1 :] = np.where(np.ptp(equal, axis=1) > 0, d.std(ddof=1, axis=1), 0)
+    a, b = np.triu_indices(methods, 1)
+    mean, sd = mean[a, b].clip(min=0), sd[a, b]  # of equal means that of a may come out the lower by rounding
+    error = sd / np.sqrt(tasks)
+    p = 2 * scipy.stats.t.sf(mean / np.where(sd > 0, error, 1), tasks - 1)
+    fixed = {d: stats.paired_interval([d] * tasks, [0] * tasks, level).p_value for d in (0, 1)}
+    names = grid.columns.to_numpy(dtype=object)
+    return pd.DataFrame({
+        "a": names[a], "b": names[b], "tasks": tasks, "difference": mean,
+        "half_width": scipy.stats.t.ppf((1 + level) / 2, tasks - 1) * error, "sd": sd,
+        "p": np.where(sd > 0, p, np.where(mean > 0, fixed[1], fixed[0])),
+        "unpaired": _unpaired(grid, level)[a, b] & ((mean > 0) | (sd > 0)),
+    })
+
+
+def _unpaired(grid: pd.DataFrame, level: float) -> np.ndarray:
+    """(M, M) truth values: whether two closed intervals do not meet (`stats.compare`)."""
+    closed = [stats.closed_interval(grid[m], level) for m in grid]
+    low, high = (np.array([getattr(r, end) for r in closed]) for end in ("low", "high"))
+    apart = (low[:, None] > high) | (low > high[:, None])
+    for i in [i for i, r in enumerate(closed) if r.half_width == 0]:  # which has rules of its own
+        apart[i] = apart[:, i] = [stats.compare(closed[i], r) != 0 for r in closed]
+    return apart
+
+
+def _holm(p: np.ndarray) -> np.ndarray:
+    """Holm's adjusted p-values. statsmodels has them too, and takes a second to import."""
+    order = np.argsort(p)
+    adjusted = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1)
+    return adjusted[np.argsort(order)]
 
 
 def groups(methods: list[str], apart: pd.DataFrame) -> list[list[str]]:
@@ -418,14 +537,29 @@ def panels(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, tuple[pd.Serie
     return {setting: (grid.mean(), found[setting]) for setting, grid in _grids(table).items()}
 
 
-def group_letters(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
-    """By setting and method, the letters of its groups: methods that share one are not told apart."""
-    letters = {}
+def _names_of_groups(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[tuple[str, str], list[str]]:
+    """By setting and method, the names of its groups: letters, or numbers where letters do not suffice."""
+    names = {}
     for setting, found in _groups(table, pairs).items():
+        labels = [chr(97 + i) if len(found) <= 26 else f"g{i}" for i in range(len(found))]
         for method in dict.fromkeys(m for group in found for m in group):
-            own = [i for i, group in enumerate(found) if method in group]
-            letters[setting, method] = " ".join(chr(97 + i) if i < 26 else f"g{i}" for i in own)
-    return pd.Series(letters, name="group")
+            names[setting, method] = [label for label, group in zip(labels, found) if method in group]
+    return names
+
+
+def group_letters(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
+    """By setting and method, the letters of its groups: methods that share one are not told apart.
+
+    Where they are more than letters, groups have numbers: 'g3–g7 g9'.
+    """
+    def text(names: list[str]) -> str:
+        if len(names[0]) == 1:
+            return " ".join(names)
+        at = np.array([int(n[1:]) for n in names])
+        runs = np.split(at, np.flatnonzero(np.diff(at) > 1) + 1)
+        return " ".join(f"g{run[0]}" + f"–g{run[-1]}" * (len(run) > 1) for run in runs)
+
+    return pd.Series({key: text(names) for key, names in _names_of_groups(table, pairs).items()}, name="group")
 
 
 def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -488,7 +622,8 @@ def _named(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 def _pm(pairs: pd.DataFrame) -> pd.Series:
     """Text also without rows, where pandas would keep the type of the numbers."""
-    text = [f"{d:.2f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{h:.2f}" for d, h in zip(pairs["difference"], pairs["half_width"])]
+    numbers = zip(pairs["difference"], pairs["half_width"])
+    text = [f"{d:.2f} ± {half:.2f}".replace(" ", "\N{NO-BREAK SPACE}") for d, half in numbers]
     return pd.Series(text, pairs.index, dtype=object)
 
 
@@ -528,7 +663,7 @@ def tasks_for_width(effect: float, level: float = 0.95) -> int | None:
     int or None
         None where it is beyond a million, as for an effect of 0.
     """
-    return stats.smallest(lambda t: scipy.stats.t.ppf((1 + level) / 2, t - 1) / np.sqrt(t) < abs(effect), 2, MOST)
+    return _whole(_for_width(np.array([effect]), level)[0])
 
 
 def tasks_for_power(effect: float, level: float = 0.95, power: float = 0.8) -> int | None:
@@ -536,7 +671,50 @@ def tasks_for_power(effect: float, level: float = 0.95, power: float = 0.8) -> i
 
     Parameters and result as for `tasks_for_width`; the test is made at 1 - ``level``.
     """
-    return stats.smallest(lambda t: stats.power(effect, 1 / np.sqrt(t), t - 1, level) >= power, 2, MOST)
+    return _whole(_for_power(np.array([effect]), level, power)[0])
+
+
+def _whole(tasks: float) -> int | None:
+    return None if np.isnan(tasks) else int(tasks)
+
+
+def _for_width(effects: np.ndarray, level: float) -> np.ndarray:
+    def enough(effect: np.ndarray, tasks: np.ndarray) -> np.ndarray:
+        return scipy.stats.t.ppf((1 + level) / 2, tasks - 1) / np.sqrt(tasks) < np.abs(effect)
+
+    return _smallest(enough, effects, level)
+
+
+def _for_power(effects: np.ndarray, level: float, power: float = 0.8) -> np.ndarray:
+    def enough(effect: np.ndarray, tasks: np.ndarray) -> np.ndarray:  # `stats.power` of many at once
+        limit, shift = scipy.stats.t.ppf((1 + level) / 2, tasks - 1), np.abs(effect) * np.sqrt(tasks)
+        other = np.nan_to_num(scipy.stats.nct.cdf(-limit, tasks - 1, shift))
+        return scipy.stats.nct.sf(limit, tasks - 1, shift) + other >= power
+
+    return _smallest(enough, effects, level)
+
+
+def _smallest(enough, effects: np.ndarray, level: float) -> np.ndarray:
+    """`stats.smallest` number of tasks for each of many effects at once; NaN where it is beyond `MOST`.
+
+    An infinite effect, of equal differences, is told by the sign test, as in `comparisons`.
+    """
+    out, finite = np.full(len(effects), np.floor(2 - np.log2(1 - level))), np.isfinite(effects)
+    out[finite] = _search(enough, effects[finite])
+    return out
+
+
+def _search(enough, effects: np.ndarray) -> np.ndarray:
+    low, high = np.full((2, len(effects)), 2)
+    going = ~enough(effects, high)
+    while going.any() and high.max() < MOST:
+        low[going], high[going] = high[going], np.minimum(2 * high[going], MOST)
+        going[going] = ~enough(effects[going], high[going])
+    while (at := np.flatnonzero((low < high) & ~going)).size:
+        middle = (low[at] + high[at]) // 2
+        yes = enough(effects[at], middle)
+        high[at[yes]], low[at[~yes]] = middle[yes], middle[~yes] + 1
+    return np.where(going, np.nan, high)
 
 
 def needed(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -557,14 +735,14 @@ def needed(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.
     images = shape["ways"] * (shape["shots"] + shape["queries"]) if sized else pd.Series(np.nan, shape.index)
     a_task = images.where(shape["sampling"] == "open")  # closed tasks use images again
     out = pairs[~pairs["holm"]]
-    effect = (out["difference"] / out["sd"]).fillna(0)  # identical accuracies: 0 / 0
+    effect = (out["difference"] / out["sd"]).fillna(0).to_numpy()  # identical accuracies: 0 / 0
     among = 1 - (1 - level) / max(len(pairs), 1)
-    count = effect.map(partial(tasks_for_power, level=among)).astype(float)
+    count = pd.Series(_for_power(effect, among), out.index)
     shown = {
         "difference (points)": _pm(out),
         "tasks now": out["tasks"].map("{:,}".format),
-        "for ± below the difference": effect.map(partial(tasks_for_width, level=level)).map(_count),
-        "for 80 % power, alone": effect.map(partial(tasks_for_power, level=level)).map(_count),
+        "for ± below the difference": [_count(t) for t in _for_width(effect, level)],
+        "for 80 % power, alone": [_count(t) for t in _for_power(effect, level)],
         f"for 80 % power, one of {len(pairs)}": count.map(_count),
     }
     if a_task.notna().any():
@@ -595,3 +773,68 @@ def summary(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> li
     else:
         lines.append("One method a setting: no comparison is possible.")
     return lines + [text.replace("**", "").replace("`", "") for text in reading(table)]
+
+
+def record(table: pd.DataFrame, pairs: pd.DataFrame, notes: list[str], level: float = 0.95) -> dict:
+    """The whole report as plain values: notes, reading, settings, methods with intervals and groups, and all pairs.
+
+    Numbers are not rounded. A half-width that the tasks cannot give is None.
+    """
+    methods = intervals(table, level).assign(groups=pd.Series(_names_of_groups(table, pairs))).reset_index()
+    return {
+        "level": level, "unit": "percent", "notes": notes, "reading": reading(table),
+        "settings": settings(table).reset_index().to_dict("records"),
+        "methods": methods.astype(object).where(methods.notna(), None).to_dict("records"),
+        "pairs": pairs.assign(verdict=_verdict(pairs), changed=pairs["unpaired"] != pairs["holm"]).to_dict("records"),
+    }
+
+
+# What plain LaTeX lacks; amssymb has the triangles.
+SYMBOLS = {
+    "▲": r"$\blacktriangle$", "▼": r"$\blacktriangledown$", "△": r"$\vartriangle$", "▽": r"$\triangledown$",
+    "○": r"$\circ$", "±": r"$\pm$", "−": "$-$", "<": "$<$", "—": "---", "\N{NO-BREAK SPACE}": "~",
+}
+
+
+def write_tables(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path, level: float = 0.95) -> list[Path]:
+    """The report's tables as files, each in LaTeX (packages booktabs and amssymb) and Markdown.
+
+    Returns
+    -------
+    list of paths
+        methods, matrix, pairs, changed and needed, each .tex and .md; those without rows are left out.
+    """
+    made = {
+        "methods": interval_list(table, pairs, level), "matrix": matrix(table, pairs), "pairs": pair_list(table, pairs),
+        "changed": changed(table, pairs), "needed": needed(table, pairs, level),
+    }
+    out = []
+    for name, frame in made.items():
+        if frame.empty:
+            continue
+        index = [name or "method" for name in frame.index.names]
+        flat = frame.rename_axis(index=index, columns=None).reset_index().astype(str)
+        latex = flat.to_latex(index=False, escape=True)
+        for symbol, code in SYMBOLS.items():
+            latex = latex.replace(symbol, code)
+        bare = flat.replace(r"\|", r"\\|", regex=True).rename(columns=lambda c: c.replace("|", r"\|"))
+        for ending, text in (("tex", latex), ("md", bare.to_markdown(index=False, disable_numparse=True) + "\n")):
+            out.append(Path(folder) / f"{name}.{ending}")
+            replace_file(out[-1], lambda part: part.write_text(text, "utf-8"))
+    return out
+
+
+def write_figures(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path) -> list[Path]:
+    """The report's figure (`plots.groups`) as groups.png, groups.pdf and groups.svg."""
+    import matplotlib.pyplot as plt
+
+    from . import plots
+
+    out = [Path(folder) / f"groups.{ending}" for ending in ("png", "pdf", "svg")]
+    with plt.rc_context():
+        plots.style()
+        figure = plots.groups(panels(table, pairs))
+        for path in out:
+            replace_file(path, lambda part: figure.savefig(part, bbox_inches="tight", dpi=200))
+        plt.close(figure)
+    return out

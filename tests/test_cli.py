@@ -1,16 +1,24 @@
 """The command line: what it runs, and the one line it says about bad input."""
 
+import argparse
+import errno
+import json
 import os
+import pickle
+import shlex
+import signal
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 
 import nbformat
 import numpy as np
 import pytest
 
 from fslcore import cli, notebooks
-from fslcore.errors import InputError
-from fslcore.paths import PROFILES, ROOT
+from fslcore.errors import InputError, note
+from fslcore.paths import PROFILES, ROOT, check_folder, check_output, replace_file
 
 NOTEBOOK = """---
 jupytext:
@@ -90,11 +98,56 @@ def test_bad_parameters_are_told_in_one_line(small, tmp_path, capfd, given, mess
     assert sorted(p.name for p in tmp_path.iterdir()) == ["nb", "profile.yml"]
 
 
-def test_unknown_notebook_and_profile(small, capsys):
+def test_unknown_notebook(small, capsys):
     assert cli.main(["run", "smal", *small[2:]]) == 2
     assert "did you mean small?" in capsys.readouterr().err
-    assert cli.main(["run", "small", "--profile", "none.yml"]) == 2
-    assert "no file none.yml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text, message", [
+    (None, "profile: no file "),
+    ("small: {rate: [1", "profile.yml; not a YAML value: expected ',' or ']', but got '<stream end>' (line 1, column "),
+    ("small:\n\trate: 1", "found character '\\t' that cannot start any token (line 2, column 1)"),
+    (b"\x89PNG\r\n\x1a\n\x00", "profile.yml is not UTF-8 text"),
+    ("a: \x00", "profile.yml; not a YAML value: unacceptable character #x0000: special"),
+    ("- small", "holds ['small']; notebooks with their parameters are needed"),
+    ("small", "holds small; notebooks with their parameters are needed"),
+    ("small: 3", "small has 3; parameters with their values are needed"),
+    ("smal: {rate: 1}", "notebook = smal; small is allowed (did you mean small?)"),
+    ("1: {rate: 1}", "notebook = 1; small is allowed"),
+    ("small: {rat: 1}", "parameter rat: small takes"),
+    ("small: {rate: 2}", "parameter rate = 2; 0..1 is allowed"),
+    ("small: {rate: 2001-13-01}", "not a YAML value: month must be in 1..12"),
+    ("[" * 3000, "profile.yml; nested too deeply"),
+])
+def test_bad_profiles_are_told_in_one_line(small, tmp_path, capsys, text, message):
+    path = tmp_path / "profile.yml"
+    path.unlink()
+    if text is not None:
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert cli.main(small) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.startswith("fslcore: ") and error.count("\n") == 1
+    assert not (tmp_path / "out.ipynb").exists()
+
+
+def test_a_profile_that_is_a_folder_and_one_that_is_empty(small, tmp_path, capsys):
+    assert cli.main([*small, "--profile", str(tmp_path)]) == 2
+    assert f"profile: {tmp_path} is a folder, a file is needed" in capsys.readouterr().err
+    (tmp_path / "profile.yml").write_text("# nothing\n")
+    assert notebooks.profile(tmp_path / "profile.yml") == {}
+
+
+def test_a_notebook_whose_process_ends_or_fails_is_told_in_one_line(small, tmp_path, capsys):
+    book = tmp_path / "nb" / "small.md"
+    for code, message in [
+        ("import os; os._exit(1)", "not enough memory (small: its process ended; "),
+        ("open('/none/x')", "fslcore: small: [Errno 2] No such file or directory: '/none/x'"),
+        ("1 / 0", "a fault of fslcore: RuntimeError: small: ZeroDivisionError: division by zero; "),
+    ]:
+        book.write_text(NOTEBOOK.replace("import numpy as np", code))
+        assert cli.main(small) == (1 if "1 / 0" in code else 2)
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1 and not (tmp_path / "out.ipynb").exists()
 
 
 @pytest.mark.parametrize("arguments, message", [
@@ -119,10 +172,331 @@ def test_evaluate(tmp_path, capsys, arguments, message):
     assert "± new images" in out and "± new classes" in out and "none LR" in out
 
 
+# Told before torch is imported: {t} is a folder with the file f.npz, which is not read either.
+EVALUATE = "evaluate features:{t}/f.npz none -o {t}/t.csv"
+BAD = [
+    ("", "the following arguments are required: COMMAND"),
+    ("evalute", "command = evalute; list, run, report"),
+    ("evalute", "(did you mean evaluate?)"),
+    ("lst", "(did you mean list?)"),
+    ("list extra", "extra: no such argument"),
+    ("list --jsn", "--jsn: no such argument (did you mean --json?)"),
+    ("evaluate", "required: dataset, backbone, -o/--output; see fslcore evaluate --help"),
+    ("evaluate clipard glyph-conv -o {t}/t.csv", "(did you mean clipart?)"),
+    ("evaluate folder:{t}/none glyph-conv -o {t}/t.csv", "dataset: no folder {t}/none"),
+    ("evaluate features:{t}/none.npz none -o {t}/t.csv", "features: no file {t}/none.npz"),
+    ("evaluate clipart glif-conv -o {t}/t.csv", "one of 51 names is allowed (did you mean glyph-conv?)"),
+    ("evaluate clipart none -o {t}/t.csv", "backbone = none; "),
+    (EVALUATE + " --lerners ncc", "--lerners: no such argument (did you mean --learners?)"),
+    (EVALUATE + " --learners nc", "learner = nc; "),
+    (EVALUATE + " --learners nc", "are allowed (did you mean ncc?)"),
+    (EVALUATE + " --learners", "argument --learners: expected at least one argument"),
+    (EVALUATE + " --learners ncc ncc", "learners = ncc ncc; ncc is allowed once"),
+    (EVALUATE + " --samplings closed closed", "samplings = closed closed; closed is allowed once"),
+    (EVALUATE + " --samplings opened", "sampling = opened; closed, open are allowed (did you mean open?)"),
+    *((EVALUATE + f" --{name} {value}", f"{name} = {value}; a whole number of at least {least} is allowed")
+      for name, least in (("ways", 2), ("shots", 1), ("queries", 1), ("tasks", 2), ("ft-tasks", 2), ("ft-open", 2))
+      for value in (least - 1, -5, "five", 2.5, "1e3", "nan")),
+    (EVALUATE + " --seed -1", "seed = -1; a whole number from 0 to 9,007,199,254,740,992 is allowed"),
+    (EVALUATE + " --seed 99999999999999999999", "seed = 99999999999999999999; "),
+    (EVALUATE + " --tasks " + "9" * 5000, "tasks = 9999"),
+    (EVALUATE + " --tasks 1000000000", "tasks = 1,000,000,000 of 100 images each need about 2,235 GiB of memory"),
+    (EVALUATE + " --device gpu", "device = gpu; cpu, cuda, cuda:NUMBER and mps are allowed"),
+    ("evaluate features:{t}/f.npz none -o {t}/t.txt", "t.txt; a name that ends in .parquet or .csv is allowed"),
+    ("evaluate features:{t}/f.npz none -o {t}", "a name that ends in .parquet or .csv"),
+    ("evaluate features:{t}/f.npz none -o {t}/folder.csv", "this is a folder, the name of a file is needed"),
+    ("evaluate features:{t}/f.npz none -o {t}/f.npz/t.csv", "{t}/f.npz is a file, a folder is needed"),
+    ("evaluate features:{t}/f.npz none -o /proc/t.csv", "nothing can be written to /proc"),
+    ("evaluate features:{t}/f.npz none -o {t}/" + "x" * 251 + ".csv", ".csv; File name too long"),
+    ("evaluate folder:{t} glyph-conv -o {t}/old.csv", "this is what is read ({t}), and is never overwritten"),
+    ("train protnet", "learner = protnet; "),
+    ("train protnet", "are allowed (did you mean protonet?)"),
+    ("train protonet --epochs 0", "epochs = 0; a whole number of at least 1 is allowed"),
+    ("train protonet --shots 0", "shots = 0; "),
+    ("train protonet --seed -1", "seed = -1; "),
+    ("train protonet --network conv5", "network = conv5; "),
+    ("train protonet --dataset coloured/hebrw", "dataset = coloured/hebrw; known are "),
+    ("train protonet -o {t}/folder.csv", "output = {t}/folder.csv; "),
+    ("train protonet -o /proc/x.safetensors", "nothing can be written to /proc"),
+    ("caption clipart --captioner blib -o {t}/c.csv", "captioner = blib; pixels, vit-gpt2, blip are allowed"),
+    ("caption clipart --split nvel -o {t}/c.csv", "split = nvel; novel, validation, base are allowed (did you mean"),
+    ("caption clipart -o {t}/c.txt", "a name that ends in .csv is allowed"),
+    ("fetch opps-benchmark", "(did you mean oops-benchmark?)"),
+    ("fetch oops-benchmark --folder {t}/f.npz", "{t}/f.npz is a file, a folder is needed"),
+    ("report {t}/old.csv --level 1", "level = 1.0; a number between 0 and 1 is allowed"),
+    ("report {t}/old.csv --level much", "level = much; "),
+    ("report {t}/old.csv -o {t}/report.pdf", "report.pdf; "),
+    ("assess {t} --level 0 -o {t}/a.html", "level = 0.0; "),
+    ("assess {t} --learner ncc ncc -o {t}/a.html", "learners = ncc ncc; ncc is allowed once"),
+    ("assess {t} --backbone dinno -o {t}/a.html", "(did you mean dino?)"),
+    ("run pilots", "notebook = pilots; one of 22 names is allowed (did you mean pilot?)"),
+    ("run pilot -p shots", "argument -p/--parameter: expected 2 arguments"),
+    ("run pilot -o {t}/out.ipynb -p shots [", "parameter shots = [; not a YAML value: "),
+    ("run pilot -o {t}/out.ipynb -p first glyf-conv", "parameter first = glyf-conv; one of 51 names"),
+    ("run pilot -o {t}/out.ipynb --profile {t}", "profile: {t} is a folder"),
+    ("run pilot -o {t}/out.html", "a name that ends in .ipynb is allowed"),
+    ("completion tcsh", "shell = tcsh; bash, zsh, fish are allowed"),
+]
+
+
+@pytest.fixture
+def told(tmp_path, capsys):
+    """A bad command line's one line on stderr; nothing else is said and nothing written."""
+    (tmp_path / "f.npz").write_bytes(b"not read")
+    (tmp_path / "old.csv").write_text("a,b\n")
+    (tmp_path / "folder.csv").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+
+    def of(line):
+        assert cli.main(shlex.split(line.replace("{t}", str(tmp_path)))) == 2
+        out, error = capsys.readouterr()
+        assert error.startswith("fslcore: ") and error.count("\n") == 1 and not out
+        assert sorted(tmp_path.rglob("*")) == before
+        return error.replace(str(tmp_path), "{t}")
+
+    return of
+
+
+@pytest.mark.parametrize("line, message", BAD, ids=lambda text: text[:60])
+def test_bad_command_lines_are_told_in_one_line(told, line, message):
+    assert message in told(line)
+
+
+def test_bad_command_lines_are_told_without_torch(tmp_path):
+    (tmp_path / "f.npz").write_bytes(b"not read")
+    (tmp_path / "old.csv").write_text("a,b\n")
+    (tmp_path / "folder.csv").mkdir()
+    code = (
+        "import sys, shlex, json; sys.modules['torch'] = None\n"
+        "from fslcore import cli\n"
+        "for line in json.load(sys.stdin): assert cli.main(shlex.split(line)) == 2, line"
+    )
+    lines = [line.replace("{t}", str(tmp_path)) for line, _ in BAD]
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, input=json.dumps(lines), text=True, capture_output=True, cwd=ROOT)
+    assert done.stderr.count("\n") == len(BAD) and "torch" not in done.stderr and done.returncode == 0
+
+
+def test_version_help_and_list_need_numpy_and_scipy_alone():
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys("
+        "'torch pandas yaml PIL pyarrow tqdm jupytext papermill statsmodels safetensors'.split()))\n"
+        "from fslcore import cli\n"
+        "try: cli.main(sys.argv[1:])\n"
+        "except SystemExit as stop: sys.exit(stop.code)"
+    )
+    for command, text in [("--version", "0.1"), ("evaluate --help", "--samplings"), ("list", "learners: ")]:
+        done = subprocess.run([sys.executable, "-c", code, *command.split()], text=True, capture_output=True, cwd=ROOT)
+        assert done.returncode == 0 and text in done.stdout and "Traceback" not in done.stderr
+
+
+def test_a_missing_package_is_named(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "fslcore.results", None)
+    monkeypatch.delattr("fslcore.results", raising=False)
+    assert cli.main(["report", str(ROOT / "README.md")]) == 2
+    assert capsys.readouterr().err.startswith("fslcore: this needs the package ")
+
+
+@pytest.mark.parametrize("error, code, line", [
+    (InputError("tasks = 1; more"), 2, "tasks = 1; more"),
+    (KeyboardInterrupt(), 130, "stopped"),
+    (PermissionError(errno.EACCES, "Permission denied", "/x/y"), 2, "/x/y: Permission denied"),
+    (OSError(errno.ENOSPC, "No space left on device"), 2, "No space left on device"),
+    (OSError("cannot identify image file"), 2, "cannot identify image file"),
+    (MemoryError(), 2, "not enough memory"),
+    (MemoryError("Unable to allocate 7.45 GiB"), 2, "not enough memory (Unable to allocate 7.45 GiB)"),
+    (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 2, "not enough memory (DefaultCPUAllocator: "),
+    (RecursionError("maximum recursion depth exceeded"), 2, "the input is nested too deeply (maximum"),
+    (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 2, "a file is not UTF-8 text ("),
+    (zipfile.BadZipFile("File is not a zip file"), 2, "a file is damaged or of another kind (BadZipFile: File is"),
+    (pickle.UnpicklingError("x"), 2, "a file is damaged or of another kind (UnpicklingError: x)"),
+    (json.JSONDecodeError("x", "", 0), 2, "a file is damaged or of another kind (JSONDecodeError: "),
+    (ZeroDivisionError("division\nby zero"), 1, "a fault of fslcore: ZeroDivisionError: division by zero; the same "),
+])
+def test_what_goes_wrong_is_one_line_and_an_exit_code(monkeypatch, capsys, error, code, line):
+    def fails(_):
+        raise error
+
+    monkeypatch.setattr(cli, "_list", fails)
+    assert cli.main(["list"]) == code
+    said = capsys.readouterr().err
+    assert said.startswith(f"fslcore: {line}") and said.count("\n") == 1
+    for arguments in (["--debug", "list"], ["list", "--debug"]):
+        assert cli.main(arguments) == code
+        said = capsys.readouterr().err
+        assert said.startswith("Traceback") and f"\nfslcore: {line}" in said
+
+
+def _commands():
+    parser = cli._parser()
+    (commands,) = (a.choices for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    return {"fslcore": parser, **commands}
+
+
+@pytest.mark.parametrize("name", _commands())
+def test_help_explains_every_argument_and_gives_examples_and_exit_codes(name, tmp_path, capsys):
+    parser = _commands()[name]
+    for action in parser._actions:
+        assert action.help or isinstance(action, argparse._SubParsersAction), action.dest
+    assert "exit codes:" in parser.epilog and "130" in parser.epilog
+    assert name in parser.format_help()  # a stray % would fail here
+    examples = [line.strip() for line in parser.epilog.splitlines() if line.startswith("  fslcore ")]
+    assert examples
+    for example in examples:
+        _, *arguments = shlex.split(example.partition(" >")[0])
+        try:
+            cli._parser().parse_args(arguments)
+        except InputError as error:  # the files are not here
+            assert "no folder /data" in str(error) or "no file my" in str(error)
+        except SystemExit as stop:
+            assert arguments[-1] == "--help" and not stop.code
+
+
+def test_output_is_checked_and_nothing_left_behind(tmp_path):
+    (tmp_path / "in.csv").write_text("")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "in.csv")
+    assert check_output(tmp_path / "new" / "deep" / "t.csv", [".csv"]) == tmp_path / "new" / "deep" / "t.csv"
+    assert check_output(tmp_path / "in.csv") == tmp_path / "in.csv"  # may be written again
+    for path, message in [
+        (tmp_path, "this is a folder"), ("", "this is a folder"), ("/dev/null", "this is no ordinary file"),
+        (tmp_path / "in.csv", "is never overwritten"), (tmp_path / "link.csv", "is never overwritten"),
+        (tmp_path / "in.csv" / "t.csv", "in.csv is a file, a folder is needed"),
+        ("/proc/1/t.csv", "nothing can be written to /proc/1"), ("x" * 250, "File name too long"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            check_output(path, inputs=[tmp_path / "in.csv"])
+    assert check_folder(tmp_path / "new") == tmp_path / "new"
+    for path in (tmp_path / "in.csv", "/proc/new"):
+        with pytest.raises(InputError, match="folder"):
+            check_folder(path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv", "link.csv"]
+
+
+@pytest.mark.parametrize("library", ["python", "safetensors", "parquet"])
+def test_a_full_disk_is_told_with_the_file(tmp_path, library):
+    import pandas as pd
+    from safetensors import SafetensorError
+
+    def fills(part):
+        if library == "safetensors":  # it writes to a name of its own; these are its words
+            raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+        part.symlink_to("/dev/full")
+        part.write_text("x") if library == "python" else pd.DataFrame({"x": [1]}).to_parquet(part)
+
+    with pytest.raises(OSError) as told:
+        replace_file(tmp_path / "t.csv", fills)
+    assert str(told.value) == f"[Errno 28] No space left on device: '{tmp_path}/t.csv'"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_cache_that_cannot_be_is_told_before_the_work(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "CACHE", Path("/proc/cache"))
+    monkeypatch.setattr(cli, "_run", None)  # would fail if it were called
+    assert cli.main(["run", "pilot"]) == 2
+    assert capsys.readouterr().err.startswith("fslcore: FSLCORE_CACHE: nothing can be written to /proc (")
+
+
+@pytest.mark.parametrize("command", ["list", "completion fish", "--version"])  # more and less than a buffer holds
+def test_output_to_a_closed_pipe_or_a_full_disk_makes_no_noise(command):
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    call = dict(args=[sys.executable, "-m", "fslcore", *command.split()], cwd=ROOT, env=buffered, text=True, stderr=-1)
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(**call, stdout=write)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, "")  # as the shell has it of what `head` cuts off
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(**call, stdout=full)
+    assert (done.returncode, done.stderr) == (2, "fslcore: No space left on device\n")
+
+
+def test_ctrl_c_stops_with_one_line(tmp_path):
+    rng, labels = np.random.default_rng(0), np.arange(7).repeat(60)
+    np.savez(tmp_path / "f.npz", features=rng.normal(size=(420, 64)), labels=labels)
+    command = [sys.executable, "-m", "fslcore", "evaluate", f"features:{tmp_path}/f.npz", "none"]
+    options = ["-o", f"{tmp_path}/t.csv", "--samplings", "closed", "--tasks", "20000", "--quiet"]
+    env = {**os.environ, "FSLCORE_CACHE": str(tmp_path / "cache")}
+    run = subprocess.Popen([*command, *options], cwd=ROOT, env=env, text=True, stdout=-1, stderr=-1)
+    assert "ncc closed: 20000 tasks" in run.stdout.readline()  # now it is at the second learner
+    run.send_signal(signal.SIGINT)
+    _, error = run.communicate(timeout=30)
+    assert (run.returncode, error) == (130, "fslcore: stopped\n")
+    assert not (tmp_path / "t.csv").exists() and not list(tmp_path.rglob(".*"))
+
+
+def test_json_is_strict(capsys):
+    assert cli.main(["list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"notebooks", "datasets", "backbones", "learners", "captioners", "profiles"}
+    first = found["notebooks"]["pilot"]["parameters"][3]
+    assert first == {"name": "ways", "type": "int", "default": 5, "allowed": "2..50", "meaning": "classes a task, K"}
+    import pandas as pd
+
+    table = pd.DataFrame({"x": [1.5, np.nan], "n": [1, 2]})
+    cli.print_json({"t": table, "p": Path("a/b"), 3: (np.float32(np.inf), np.arange(2), np.bool_(True)), "none": None})
+    rows = [{"x": 1.5, "n": 1}, {"x": None, "n": 2}]
+    assert json.loads(capsys.readouterr().out) == {"t": rows, "p": "a/b", "3": [None, [0, 1], True], "none": None}
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    """What a command says to what it starts is set back at the end."""
+    for name in ("FSLCORE_DEVICE", "TQDM_DISABLE", "FSLCORE_QUIET"):
+        monkeypatch.setenv(name, "")
+
+
+def test_evaluate_prints_json_alone(tmp_path, capsys, environment):
+    rng, labels = np.random.default_rng(0), np.arange(7).repeat(60)
+    np.savez(tmp_path / "f.npz", features=rng.normal(size=(420, 8)), labels=labels)
+    command = ["evaluate", f"features:{tmp_path}/f.npz", "none", "-o", str(tmp_path / "t.csv"), "--tasks", "40"]
+    command.append("--json")
+    assert cli.main([*command, "--quiet", "--intervals"]) == 0
+    out, error = capsys.readouterr()
+    found = json.loads(out)
+    assert not error and found["output"] == str(tmp_path / "t.csv") and found["ways"] == 5
+    table = np.genfromtxt(tmp_path / "t.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
+    for mean in found["means"]:
+        rows = table[(table["learner"] == mean["learner"]) & (table["sampling"] == mean["sampling"])]
+        assert mean["tasks"] == len(rows) and mean["accuracy"] == pytest.approx(rows["accuracy"].mean())
+    assert len(found["means"]) == 4 and [row["method"] for row in found["intervals"]] == ["none NCC", "none LR"]
+    closed = found["intervals"][0]["result"]["closed"]
+    assert closed["mean"] == pytest.approx(found["means"][0]["accuracy"]) and closed["half_width"] > 0
+    assert cli.main(command) == 0
+    assert json.loads(capsys.readouterr().out)["intervals"] is None
+
+
+def test_the_device_reaches_notebooks_and_quiet_has_no_bars(monkeypatch, capsys, environment):
+    monkeypatch.setattr(cli, "_run", lambda options: print(options.device, options.quiet))
+    assert cli.main(["--quiet", "run", "pilot", "--device", "cuda:1"]) == 0
+    assert capsys.readouterr().out == "cuda:1 True\n"
+    assert (os.environ["FSLCORE_DEVICE"], os.environ["TQDM_DISABLE"]) == ("cuda:1", "1")
+    note("of no weight")
+    assert not capsys.readouterr().err
+    monkeypatch.delenv("FSLCORE_QUIET")
+    note("of some weight")
+    assert capsys.readouterr().err == "fslcore: of some weight\n"
+
+
+def test_completion_of_commands_options_and_names(tmp_path, capsys):
+    assert cli.main(["completion", "bash"]) == 0
+    (tmp_path / "c").write_text(capsys.readouterr().out)
+    for words, expected in [
+        ("ev", "evaluate"), ("evaluate clipart glyph", "glyphs glyphs/cyrillic glyphs/hebrew glyphs/latin glyph-conv"),
+        ("run clo", "closed-vs-open"), ("evaluate a b --ft", "--ft-tasks --ft-open"), ("report x --sampling o", "open"),
+    ]:
+        script = f"source {tmp_path}/c; COMP_WORDS=(fslcore {words}); COMP_CWORD={len(words.split())}; _fslcore"
+        done = subprocess.run(["bash", "-c", f'{script}; echo "${{COMPREPLY[@]}}"; complete -p fslcore'],
+                              text=True, capture_output=True, check=True)
+        assert done.stdout.splitlines() == [expected, "complete -o default -F _fslcore fslcore"]
+    for shell, line in [("zsh", "bashcompinit"), ("fish", "'__fish_seen_subcommand_from evaluate' -a '-h --help")]:
+        assert cli.main(["completion", shell]) == 0
+        assert line in capsys.readouterr().out
+
+
 def test_list_names_everything(capsys):
     assert cli.main(["list"]) == 0
     out = capsys.readouterr().out
-    for word in ("closed-vs-open", "ft_tasks = 100", "glyphs/latin", "efficientnet-lite0", "dinov2", "lr"):
+    for word in ("closed-vs-open", "ft_tasks = 100", "glyphs/latin", "efficientnet-lite0", "dinov2", "lr", "quick.yml"):
         assert word in out
 
 
@@ -134,6 +508,19 @@ def test_the_plain_way_jupytext_and_papermill(tmp_path):
     )
     subprocess.run(command, shell=True, check=True, cwd=ROOT, capture_output=True)
     assert nbformat.read(tmp_path / "out.ipynb", 4).metadata.papermill.parameters == {"classes": 3, "speed_images": 64}
+
+
+@pytest.mark.parametrize("name", notebooks.names())
+def test_parameters_are_read_as_papermill_reads_them(name, tmp_path):
+    import jupytext
+    from papermill.inspection import inspect_notebook
+
+    jupytext.write(jupytext.read(notebooks.NOTEBOOKS / f"{name}.md"), tmp_path / "n.ipynb")
+    for p in notebooks.parameters(name):
+        theirs = inspect_notebook(str(tmp_path / "n.ipynb"))[p.name]
+        assert theirs["inferred_type_name"] == p.type and eval(theirs["default"]) == p.default
+        assert theirs["help"] == f"{p.allowed}: {p.meaning}"
+    assert len(inspect_notebook(str(tmp_path / "n.ipynb"))) == len(notebooks.parameters(name))
 
 
 @pytest.mark.parametrize("name", notebooks.names())
@@ -151,8 +538,6 @@ def test_profiles_fit_their_notebooks(path):
 
 
 def test_a_file_is_whole_or_absent(tmp_path):
-    from fslcore.paths import replace_file
-
     def breaks(part):
         part.write_text("half")
         raise RuntimeError

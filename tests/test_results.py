@@ -1,22 +1,26 @@
 """Results of anybody's methods: what is read, what is refused, and what is concluded."""
 
-import contextlib
 import gc
-import io
+import json
+import subprocess
+import sys
+import tempfile
 from itertools import combinations
+from pathlib import Path
 
-import jupytext
 import matplotlib.pyplot as plt
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from fslcore import cli, evaluate, paths, plots, results
+from fslcore import cli, evaluate, notebooks, plots, results, stats
 from fslcore.errors import InputError
 
 
@@ -157,12 +161,11 @@ def test_faults_name_what_is_wrong(tmp_path, capsys, fault, message):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("", "cannot be read"),
+    ("", "mine.csv has no rows"),
     ("m0,m0\n70,71\n72,73\n", "two columns m0"),
     ("m0,m1\n70,71,72\n72,73,74\n", "more cells than its header"),
     ("m0,Task,task\n70,0,1\n", "two columns task"),
     ("m0,m1\n70,71\n72\n", "m1 in row 2 of mine.csv is empty"),
-    ("m0;m1\n70;71\n72;73\n", "m0;m1 in row 1 of mine.csv is 70;71"),
     ("m0,m1\nTrue,70\nFalse,72\n", "m0 in row 1 of mine.csv is True; a number"),
 ])
 def test_files_that_are_no_tables(tmp_path, text, message):
@@ -171,11 +174,135 @@ def test_files_that_are_no_tables(tmp_path, text, message):
         results.read(tmp_path / "mine.csv")
 
 
+EASY = pd.DataFrame({"ours": [72.5, 80.0, 64.25, 71.0], "base": [70.5, 79.0, 66.0, 70.25]})
+
+
+@pytest.mark.parametrize("ending, text", [
+    ("csv", "ours;base\n72,5;70,5\n80;79\n64,25;66\n71;70,25\n"),
+    ("csv", "sep=;\r\nours;base\r\n72,5;70,5\r\n80;79\r\n64,25;66\r\n71;70,25\r\n"),
+    ("csv", 'ours,base\n"72,5","70,5"\n"80","79"\n"64,25","66"\n"71","70,25"\n'),
+    ("tsv", "ours\tbase\n72.5\t70.5\n80\t79\n64.25\t66\n71\t70.25\n"),
+    ("txt", "ours base\n72.5 70.5\n80 79\n64.25 66\n71 70.25\n"),
+    ("csv", "# made on Monday\nours,base\n72.5,70.5\n\n80,79\n# half-time\n64.25,66\n71,70.25\n"),
+    ("txt", "# ours base\n72.5 70.5\n80 79\n64.25 66\n71 70.25\n"),  # np.savetxt with a header
+    ("csv", 'ours,base\n"72.5%",70.5 %\n80%,79%\n64.25%,66%\n71%,70.25%\n'),
+    ("CSV", "\ufeffours, base\n72.5, 70.5\n80, 79\n64.25, 66\n71, 70.25\n"),
+    ("csv", ",ours,base\n0,72.5,70.5\n1,80,79\n2,64.25,66\n3,71,70.25\n"),  # the index of pandas
+    ("csv", "index,ours,base,\n1,72.5,70.5,\n2,80,79,\n3,64.25,66,\n4,71,70.25,\n"),
+], ids=range(11))
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_text_is_read_however_it_is_written(tmp_path, ending, text, encoding):
+    (tmp_path / f"t.{ending}").write_bytes(text.encode(encoding))
+    before = (tmp_path / f"t.{ending}").read_bytes()
+    table, notes = results.read(tmp_path / f"t.{ending}")
+    pd.testing.assert_frame_equal(table, results.normalise(EASY, f"t.{ending}")[0])
+    assert (tmp_path / f"t.{ending}").read_bytes() == before
+
+
+def test_text_without_names_or_in_another_encoding(tmp_path):
+    (tmp_path / "t.csv").write_text("72.5,70.5\n80,79\n64.25,66\n71,70.25\n")
+    table, notes = results.read(tmp_path / "t.csv")
+    assert len(table) == 8 and set(table["method"]) == {"method 1", "method 2"} and "no line of names" in notes[0]
+    (tmp_path / "t.csv").write_bytes("Größe,1\n72.5,70.5\n80,79\n".encode("latin-1"))
+    table, notes = results.read(tmp_path / "t.csv")
+    assert set(table["method"]) == {"Größe", "1"} and "Latin-1" in notes[0]
+    (tmp_path / "t.csv").write_text("0,1,2\n72.5,70.5,60\n80,79,61.5\n")  # pandas names columns so
+    assert set(results.read(tmp_path / "t.csv")[0]["method"]) == {"0", "1", "2"}
+
+
+def test_arrays(tmp_path):
+    import torch
+
+    x = EASY.to_numpy() / 100
+    np.save(tmp_path / "t.npy", x)
+    torch.save(torch.from_numpy(x), tmp_path / "t.pt")
+    expected = EASY.set_axis(["method 1", "method 2"], axis=1)
+    for name in ("t.npy", "t.pt"):
+        table, notes = results.read(tmp_path / name)
+        pd.testing.assert_frame_equal(table, results.normalise(expected / 100, name)[0])
+        assert "numbered" in notes[0]
+    torch.save({m: torch.from_numpy(x[:, i]) for i, m in enumerate(EASY)}, tmp_path / "t.pt")
+    pd.testing.assert_frame_equal(results.read(tmp_path / "t.pt")[0], results.normalise(EASY / 100, "t")[0])
+
+    class Evil:
+        def __reduce__(self):
+            return (Path(tmp_path / "ran").touch, ())
+
+    np.save(tmp_path / "wide.npy", x.T), np.save(tmp_path / "cube.npy", x[None]), np.save(tmp_path / "o.npy", [Evil()])
+    torch.save(Evil(), tmp_path / "evil.pt"), torch.save({"a": torch.ones(2), "b": torch.ones(3)}, tmp_path / "two.pt")
+    (tmp_path / "bad.parquet").write_text("no"), (tmp_path / "bad.csv").write_bytes(b"\0\1\2")
+    for name, message in {
+        "wide.npy": "2 rows and 4 columns; a row a task", "cube.npy": r"shape \(1, 4, 2\)", "o.npy": "cannot be read",
+        "evil.pt": "no file of tensors alone", "two.pt": "different lengths", "bad.parquet": "cannot be read",
+        "bad.csv": "is no text",
+    }.items():
+        with pytest.raises(InputError, match=message):
+            results.read(tmp_path / name)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("fault, message", [
+    (lambda f: f.assign(**{"Unnamed: 0": [3, 1, 2, 9] * 10}), "column 'Unnamed: 0' of .* looks like an index"),
+    (lambda f: f.assign(mean=f.mean(axis=1)), "method mean of .* looks like a summary .*--drop mean"),
+    (lambda f: f.assign(Std=1.5), "method Std of"),
+    (lambda f: long(f).replace({"method": {"m0": "Total"}}), "method Total of"),
+    (lambda f: pd.concat([f.assign(task=f.index.astype(str)), f.mean().to_frame().T.assign(task="mean")]), "row 41 of"),
+    (lambda f: f.assign(task=["Mean", *map(str, range(39))]), "task Mean of"),
+    (lambda f: pd.concat([f, f.mean().round(2).to_frame().T]), "row 41 of .* is the mean of the rows above"),
+    (lambda f: pd.concat([f, f.mean().to_frame().T, f.std().to_frame().T]), "row 41 of .* is the mean"),
+    (lambda f: pd.concat([f / 1e4, f.sum().to_frame().T / 1e4]), "row 41 of .* is the sum"),
+    (lambda f: (f > 70).astype(int), "only 0 and 1, as single queries do; .* add columns task and query"),
+    (lambda f: (f > 70).assign(task=f.index // 4), "only 0 and 1.* name the queries in a column query"),
+    (lambda f: long((f > 70).astype(float)), "only 0 and 1"),
+    (lambda f: (f > 70).astype(float).assign(query=f.index), "column query but lacks task"),
+    (lambda f: (f > 70).astype(float).assign(query=0, task=f.index // 4), "query 0 of task 0 twice"),
+])
+def test_what_is_no_method_and_no_task_is_refused(fault, message):
+    with pytest.raises(InputError, match=message):
+        results.normalise(fault(wide()), "mine.csv")
+
+
+@given(st.integers(0, 300), st.integers(1, 5), st.integers(5, 30), st.sampled_from([3, 5, 75]))
+def test_no_honest_row_passes_for_a_summary(seed, methods, tasks, queries):
+    right = np.random.default_rng(seed).integers(0, queries + 1, (tasks, methods)) / queries
+    assume(len(np.unique(right)) > 2)
+    frame = pd.DataFrame(right, columns=[f"m{i}" for i in range(methods)])
+    for one in (frame, 100 * frame):
+        table, _ = results.normalise(one, "mine.csv")
+        assert len(table) == tasks * methods
+
+
+def test_what_is_to_be_left_out():
+    frame = wide().assign(mean=1.5, Odd=[3, 1, 2, 9] * 10)
+    frame = frame.assign(task=[*map(str, range(39)), "total"])
+    expected = results.normalise(wide()[:39].assign(task=[*map(str, range(39))]), "mine.csv")[0]
+    for one in (frame, frame.melt("task", var_name="method", value_name="accuracy")):
+        table, notes = results.normalise(one, "mine.csv", drop=["mean", "Odd", "total"])
+        pd.testing.assert_frame_equal(table, expected)
+        assert "Left out, as told: mean, Odd, total." in notes
+    with pytest.raises(InputError, match=r"drop = m01; no column, method or task of mine.csv .*did you mean m1"):
+        results.normalise(wide(), "mine.csv", drop=["m01"])
+    with pytest.raises(InputError, match="nothing of mine.csv is left"):
+        results.normalise(long(wide()), "mine.csv", drop=["m0", "m1", "m2", "m3"])
+
+
+def test_queries_are_averaged_where_a_column_names_them():
+    rng = np.random.default_rng(0)
+    right = pd.DataFrame(rng.integers(0, 2, (120, 3)), columns=list("abc"))
+    keys = dict(task=np.arange(120) // 15, query=np.arange(120) % 15)
+    expected = results.normalise(right.groupby(keys["task"]).mean().rename_axis("task").reset_index(), "mine.csv")[0]
+    both = right.assign(**keys), right.assign(**keys).melt(["task", "query"], var_name="method", value_name="accuracy")
+    for frame in both:
+        table, notes = results.normalise(frame, "mine.csv")
+        pd.testing.assert_frame_equal(table, expected, check_dtype=False)
+        assert "Column query: the accuracy of a task is the mean of its 15 queries." in notes
+
+
 @pytest.mark.parametrize("arguments, message", [
     (["none.csv"], "no such file"),
-    (["mine.xlsx"], ".parquet and .csv are allowed"),
+    (["mine.xlsx"], ".npy, .pt are allowed (save the table as .csv)"),
     (["mine.csv", "-o", "out.pdf"], "output = out.pdf; a name that ends in .html"),
-    (["mine.csv", "--level", "95"], "parameter level = 95.0; 0.5..0.999"),
+    (["mine.csv", "--level", "95"], "level = 95.0; a number between 0 and 1"),
     (["open.csv", "--sampling", "closed"], "sampling = closed; row 1 of open.csv says open"),
 ])
 def test_bad_commands(tmp_path, monkeypatch, capsys, arguments, message):
@@ -256,15 +383,45 @@ def test_order_and_unit_do_not_matter(seed, random):
 
 
 def test_differences_without_variance():
-    a = np.array([70.1, 80.3, 90.7])
-    pairs = verdicts(pd.DataFrame({"a": a, "same": a + [0, 1e-14, 0], "less": a - 1})).set_index(["a", "b"])
-    assert pairs.loc[("a", "same"), ["p", "p_holm", "difference", "holm"]].tolist() == [1, 1, 0, False]
-    assert pairs.loc[("a", "less"), ["p", "p_holm", "holm"]].tolist() == [0, 0, True]
-    assert pairs.loc[("a", "less"), "difference"] == pytest.approx(1)
+    """A constant gap goes by the sign test: p = 2^(1 - T), so 3 tasks conclude nothing and 8 do, also after Holm."""
+    a = np.array([70.1, 80.3, 90.7, 60.2, 50.9, 44.4, 81.3, 77.7])
+    for tasks in (3, 8):
+        frame = pd.DataFrame({"a": a, "same": a + [0, 1e-14] * 4, "less": a - 1})[:tasks]
+        table, _ = results.normalise(frame, "mine.csv")
+        pairs = results.comparisons(table)
+        found = pairs.set_index(["a", "b"])
+        assert found.loc[("a", "same"), ["p", "p_holm", "difference", "holm"]].tolist() == [1, 1, 0, False]
+        p = 2.0 ** (1 - tasks)
+        assert found.loc[("a", "less"), ["p", "p_holm", "holm"]].tolist() == [p, min(3 * p, 1), 3 * p < 0.05]
+        assert found.loc[("a", "less"), "difference"] == pytest.approx(1)
+        assert stats.paired_interval(frame["a"], frame["less"]).p_value == p
+        needed = results.needed(table, pairs).set_index("lower mean", append=True)
+        if tasks == 3:  # 2^-5 < 0.05 and 2^-6 < 0.05 / 3
+            assert needed.loc[("a", "less")].iloc[2:].tolist() == ["6", "6", "7"]
     table, _ = results.normalise(pd.DataFrame({"a": a / 100, "b": a / 100}), "mine.csv")
     pairs = results.comparisons(table)
     assert results.needed(table, pairs).iloc[0, 3:].tolist() == ["over 1,000,000"] * 3
     assert results.group_letters(table, pairs).tolist() == ["a", "a"]
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 1000), st.sampled_from(["parquet", "csv"]), st.sampled_from([0.01, 1]))
+def test_methods_that_are_equal_but_for_rounding_are_never_told_apart(seed, ending, unit):
+    """32 bits beside 64, in a file that says so and in text; sums in another order; the same with a shift."""
+    rng = np.random.default_rng(seed)
+    right = rng.integers(10, 76, 600)
+    x = pd.DataFrame({"a": right / 75 * 100 * unit})
+    x["half"] = (right / 75).astype(np.float32) * np.float32(100 * unit)
+    x["added"] = sum([right / 75 * 10 * unit] * 10)
+    x["less"] = x["a"].where(x.index > 2, x["a"] - 0.05 * unit)
+    with tempfile.TemporaryDirectory() as folder:
+        table, _ = results.read(written(x, Path(folder), f"t.{ending}"))
+    pairs = results.comparisons(table)
+    alike = ~(pairs["a"].eq("less") | pairs["b"].eq("less"))
+    assert (pairs.loc[alike, ["p", "p_holm"]] == 1).all(axis=None) and (pairs.loc[alike, "difference"] == 0).all()
+    assert not pairs[["holm", "bh", "paired", "unpaired"]].any(axis=None) and (pairs.loc[~alike, "sd"] > 0).all()
+    shifted = pd.DataFrame({"a": x["a"], "half": x["half"] - np.float32(5 * unit)})[:5]  # equal shifts, on five tasks
+    assert verdicts(shifted)["p"].tolist() == [2.0**-4]
 
 
 def test_false_conclusions_are_as_rare_as_promised():
@@ -316,6 +473,21 @@ def test_tasks_needed(effect, level):
         assert n == np.ceil(TTestPower().solve_power(effect, alpha=1 - level, power=0.8))
     assert n >= t or n <= 4
     assert results.tasks_for_width(0) is results.tasks_for_power(0) is None
+
+
+def test_tasks_needed_of_many_at_once():
+    rng = np.random.default_rng(0)
+    effects = rng.lognormal(-2, 1.5, 40)
+    table, _ = results.normalise(wide(methods=7, spread=0.3), "mine.csv")
+    pairs = results.comparisons(table)
+    made = results.needed(table, pairs)
+    for (_, row), (_, pair) in zip(made.iterrows(), pairs[~pairs["holm"]].iterrows()):
+        effect = pair["difference"] / pair["sd"]
+        alone, among = results.tasks_for_power(effect), results.tasks_for_power(effect, 1 - 0.05 / 21)
+        assert row.iloc[3:].tolist() == [f"{n:,}" for n in (results.tasks_for_width(effect), alone, among)]
+    for effect in effects:
+        n = results.tasks_for_power(effect)
+        assert n == stats.smallest(lambda t: stats.power(effect, 1 / np.sqrt(t), t - 1) >= 0.8, 2, 10**6)
 
 
 def test_tasks_for_power_by_simulation():
@@ -429,20 +601,31 @@ def test_the_report_holds_together_whatever_the_table(file):
 
 @pytest.mark.parametrize("gap, noise", [(5, 0.5), (0, 0), (5, 5)], ids=["all told apart", "none", "some"])
 def test_the_notebook_s_cells_survive_every_outcome(tmp_path, gap, noise):
-    """Nothing changed, nothing needed, one method: the code of the very notebook, without a kernel."""
+    """Nothing changed, nothing needed, one method."""
     rng = np.random.default_rng(0)
     for methods in (1, 2, 5):
         hard = rng.normal(60, 5, (40, 1))
         x = hard + gap * np.arange(methods) + noise * rng.normal(size=(40, methods))
         frame = pd.DataFrame(x.clip(2, 100), columns=[f"m{i}" for i in range(methods)])
         path = written(frame, tmp_path)
-        scope = dict(results=str(path), sampling="open", common=False, level=0.95)
-        with contextlib.redirect_stdout(io.StringIO()):
-            for cell in jupytext.read(paths.NOTEBOOKS / "your-results.md").cells:
-                if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
-                    exec(cell.source, scope)
-        plt.close("all")
-        assert len(scope["pairs"]) == methods * (methods - 1) / 2
+        found = notebooks.executed("your-results", dict(results=str(path), sampling="open"))
+        assert sum(len(cell.outputs) for cell in found.cells if cell.cell_type == "code") >= 12
+
+
+def test_a_notebook_executed_here_is_that_of_a_kernel(tmp_path):
+    given = dict(results=str(written(wide(tasks=8), tmp_path)), sampling="open", drop=["m1"])
+    here = notebooks.executed("your-results", given)
+    there = nbformat.read(notebooks.run("your-results", given, tmp_path / "out.ipynb"), as_version=4)
+    outputs = [
+        [[o["data"].get("text/html", o["data"].get("text/markdown")) for o in cell.outputs if "data" in o]
+         for cell in n.cells if cell.cell_type == "code" and "injected-parameters" not in cell.metadata.get("tags", [])]
+        for n in (here, there)
+    ]
+    assert outputs[0] == outputs[1] and sum(map(len, outputs[0])) >= 12
+    assert sum("image/png" in o["data"] for n in (here, there) for c in n.cells for o in c.get("outputs", [])) == 2
+    (tmp_path / "mine.csv").write_text("m0,m1\n")
+    with pytest.raises(InputError, match="mine.csv has no rows"):
+        notebooks.executed("your-results", given)
 
 
 # ---------------------------------------------------------------- the command
@@ -473,6 +656,58 @@ def test_report_is_one_whole_page(tmp_path, monkeypatch, capsys):
     assert "<title>mine.csv: report</title>" in html and "Exercises" not in html
     for fetched in ("<script", "<link", 'src="http', "@import", "url(http"):
         assert fetched not in html
+
+
+def test_report_of_a_hundred_methods_leaves_out_what_nobody_reads(tmp_path, capsys):
+    path = written(wide(tasks=30, methods=60, spread=0.1), tmp_path)
+    before = plt.rcParams["figure.dpi"], pd.get_option("display.max_rows"), sys.modules["__main__"]
+    assert cli.main(["report", str(path), "-o", str(tmp_path / "mine.html"), "--quiet"]) == 0
+    assert (plt.rcParams["figure.dpi"], pd.get_option("display.max_rows"), sys.modules["__main__"]) == before
+    html = (tmp_path / "mine.html").read_text()
+    assert html.count("Left out: nobody reads it for more than 40 methods") == 2 and "data:image/png" not in html
+    assert "The first 500 of 1,770 rows" in html and "<td>...</td>" not in html
+    found = results.read(path)[0]
+    assert len(results.interval_list(found, results.comparisons(found))) == 60
+
+
+def test_report_as_json_tables_and_figures(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    frame = wide(tasks=30).rename(columns={"m0": "a_b & 50%", "m1": "p|q"})
+    written(frame.assign(dataset="one"), tmp_path)
+    extra = ["--json", "--tables", "out", "--figures", "out"]
+    assert cli.main(["report", "mine.csv", "--sampling", "closed", *extra]) == 0
+    told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    table, notes = results.read("mine.csv", "closed")
+    pairs = results.comparisons(table)
+    assert told["report"] == "mine.html" and told["notes"] == notes and told["level"] == 0.95
+    assert told["settings"] == [{"setting": "one", "sampling": "closed", "tasks": 30, "methods": 4}]
+    assert [m["mean"] for m in told["methods"]] == results.intervals(table)["mean"].tolist()
+    assert all(m["new_images"] is None and m["these_images"] > 0 for m in told["methods"])
+    assert {(p["a"], p["b"]): p["p_holm"] for p in told["pairs"]} == dict(zip(zip(pairs.a, pairs.b), pairs.p_holm))
+    groups = results.groups([m["method"] for m in told["methods"]], pairs[pairs["holm"]])
+    assert [[m["method"] for m in told["methods"] if g in m["groups"]] for g in "abcd"[: len(groups)]] == groups
+    names = {p.name for p in (tmp_path / "out").iterdir()}
+    assert {"methods.tex", "methods.md", "matrix.tex", "pairs.md", "groups.png", "groups.pdf", "groups.svg"} <= names
+    latex, text = ((tmp_path / "out" / f"pairs.{e}").read_text() for e in ("tex", "md"))
+    assert r"a\_b \& 50\%" in latex and r"$\pm$" in latex and latex.isascii() and latex.count(r"\\") == 1 + len(pairs)
+    assert r"p\|q" in text and len(text.splitlines()) == 2 + len(pairs)
+    assert r"$\blacktriangle$" in (tmp_path / "out" / "matrix.tex").read_text()
+    with Image.open(tmp_path / "out" / "groups.png") as image:
+        assert image.width > 500 and image.getextrema()[0] != (255, 255)
+    assert (tmp_path / "out" / "groups.pdf").read_bytes()[:5] == b"%PDF-"
+
+
+def test_what_report_imports(tmp_path):
+    """It starts in a second or two, which torch and statsmodels' tables would double."""
+    path = written(wide(tasks=10), tmp_path)
+    code = f"""
+import sys
+from fslcore import cli
+assert cli.main(["report", {str(path)!r}, "-o", {str(tmp_path / "mine.html")!r}]) == 0
+slow = {{"torch", "sklearn", "papermill", "statsmodels.stats.multitest", "ipykernel"}} & set(sys.modules)
+assert not slow, slow
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_report_on_one_method_and_on_several_settings(tmp_path, capsys):

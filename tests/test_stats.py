@@ -53,7 +53,12 @@ def test_independent_against_scipy(n, m, seed, level):
 
 def test_independent_without_any_variance():
     r = stats.independent_interval([1, 1], [3, 3, 3])
-    assert (r.mean, r.half_width, r.conclusion) == (-2, 0, -1)
+    assert (r.mean, r.half_width, r.conclusion) == (-2, 0, 0)
+    # As for SciPy, which goes through all ways to split the values.
+    reference = scipy_stats.permutation_test(([1, 1], [3, 3, 3]), lambda x, y: np.mean(x) - np.mean(y))
+    assert r.p_value == pytest.approx(reference.pvalue)
+    assert stats.independent_interval([1] * 5, [3] * 5).conclusion == -1
+    assert stats.independent_interval([0.3] * 9, [0.1 + 0.2] * 9).p_value == 1
     with pytest.raises(InputError, match="at least 2 tasks"):
         stats.independent_interval([1, 2], [3])
 
@@ -73,9 +78,65 @@ def test_p_value_of_few_coarse_differences(d):
     assert 0 <= r.p_value <= 1
     assert (r.p_value < 0.05) == (r.conclusion != 0)
     if len(set(d)) == 1:  # no variance: nothing to scale the mean by
-        assert r.p_value == (d[0] == 0)
+        assert r.p_value == (1 if d[0] == 0 else pytest.approx(scipy_stats.binomtest(len(d), len(d)).pvalue))
     else:
         assert r.p_value == pytest.approx(scipy_stats.ttest_1samp(d, 0).pvalue, rel=1e-6)
+
+
+SHARES = np.random.default_rng(3).integers(0, 76, 600) / 75
+
+
+@pytest.mark.parametrize("a, b", [
+    ([0.3] * 600, [0.1 + 0.2] * 600),
+    (SHARES, SHARES.astype(np.float32)),
+    (SHARES, SHARES.astype(np.float16)),
+    (SHARES, SHARES.astype(np.float32).astype(float)),  # the type is gone, the bits show
+    (100 * SHARES, 100 * SHARES.astype(np.float32).astype(float)),
+    (SHARES, np.sort(SHARES[:, None] / 5 + np.zeros(5), axis=1).sum(axis=1)),
+    (0.3 - SHARES.clip(max=0.3), 0.1 + 0.2 - SHARES.clip(max=0.3)),  # rounding is that of the largest, not of the last
+])
+def test_methods_that_differ_by_rounding_are_equal(a, b):
+    for one, other in ((a, b), (b, a)):
+        r = stats.paired_interval(one, other)
+        assert (r.mean, r.half_width, r.conclusion, r.p_value) == (0, 0, 0, 1)
+
+
+@pytest.mark.parametrize("a, b", [
+    ([0.5] * 600, [0.5 - 1e-8] * 600),  # short numbers are exact
+    (SHARES, SHARES + 1e-12),
+    (SHARES.astype(np.float32), SHARES.astype(np.float32) + np.float32(1e-4)),
+    (np.full(600, 12345678.0), np.full(600, 12345679.0)),
+    ([80.0] * 6, [60.0] * 6),
+    (SHARES + 0.2, SHARES),  # all differences are 0.2, but for rounding
+])
+def test_methods_that_differ_by_more_than_rounding_are_not(a, b):
+    for one, other in ((a, b), (b, a)):
+        assert stats.paired_interval(one, other).conclusion == np.sign(one[0] - other[0])
+
+
+def test_equal_differences_are_judged_by_the_sign_test():
+    for tasks, sure in ((2, False), (5, False), (6, True), (600, True), (3000, True)):
+        r = stats.paired_interval(SHARES[:1].repeat(tasks) + np.linspace(0, 0.1, tasks) + 0.2,
+                                  SHARES[:1].repeat(tasks) + np.linspace(0, 0.1, tasks))
+        assert (r.half_width, r.conclusion) == (0, int(sure))
+        assert r.p_value == 2.0 ** (1 - tasks) and (r.p_value < 0.05) == sure
+
+
+def test_differences_of_many_methods_are_those_of_each():
+    rng = np.random.default_rng(5)
+    a = rng.random((40, 6)) * [1, 100, 1, 1, 1, 1]
+    b = np.stack([a[:, 0] + 1e-17, a[:, 1] * 1.5, a[:, 2].astype(np.float32), a[:, 3] + 0.1, a[:, 4], a[:, 0]], axis=1)
+    found = stats.paired_differences(a, b)
+    np.testing.assert_array_equal(found, np.stack([stats.paired_differences(*x) for x in zip(a.T, b.T)], axis=1))
+    assert not found[:, [0, 2, 4]].any() and np.ptp(found[:, 3]) == 0 and np.ptp(found[:, 1]) > 1
+
+
+@pytest.mark.parametrize("kind", ["closed", "open"])
+def test_intervals_without_a_width_conclude_only_if_that_is_rare(kind):
+    verdict = lambda n: stats.conclusions({"a": [0.8] * n, "b": [0.6] * n}, kind)[0, 1]  # noqa: E731
+    assert [verdict(n) for n in (2, 5, 6, 600)] == [0, 0, 1, 1]
+    assert not stats.conclusions({"a": [0.3] * 600, "b": [0.1 + 0.2] * 600}, kind).any()
+    assert stats.closed_interval([0.1] * 7).half_width == 0
 
 
 def test_p_value_of_a_closed_interval_is_that_of_the_normal_distribution():
@@ -159,7 +220,7 @@ def test_conclusions_of_all_pairs(kind):
 @pytest.mark.parametrize("arguments, message", [
     (([0.5],), "at least 2 tasks"),
     (([[0.5, 0.6]],), "shape"),
-    (([0.5, np.nan, np.inf],), "2 are NaN or infinite"),
+    (([0.5, np.nan, np.inf],), "accuracies: 2 values are NaN or infinite"),
     (([0.5, 0.6], 0), "level = 0"),
     (([0.5, 0.6], 1), "level = 1"),
     (([0.5, 0.6], 95), "level = 95"),

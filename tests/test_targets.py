@@ -157,6 +157,18 @@ def test_equal_values_give_no_width(run):
     assert max(found.images.half_width, found.classes.half_width) < 1e-9
 
 
+def test_equal_values_conclude_as_a_sign_test_of_the_units_does(run):
+    values, support, query, labels = run(50)
+    found = three_intervals(np.full_like(values, 0.1, dtype=float), support, query, labels)
+    classes = len(np.unique(labels[query]))
+    assert [i.half_width for i in (found.closed, found.images, found.classes)] == [0, 0, 0]
+    assert (found.closed.p_value, found.classes.p_value) == (2.0**-49, 2.0 ** (1 - classes))
+    assert found.images.p_value == 2.0 ** (1 - np.isin(labels, labels[query]).sum())
+    tasks = sample_closed(labels[labels < 5], tasks=50, ways=4, seed=0)
+    five = three_intervals(np.full(tasks.query.shape, 0.1), tasks.support, tasks.query, labels[labels < 5])
+    assert (five.classes.p_value, five.classes.conclusion, five.closed.conclusion) == (2.0**-4, 0, 1)
+
+
 def broken(change):
     rng = np.random.default_rng(0)
     labels = np.arange(6).repeat(8)

@@ -3,7 +3,9 @@
 from .compare import CONCLUSION, compare, conclusions
 from .conformal import conformal_quantile
 from .influence import Influence, influence
-from .intervals import Interval, closed_interval, independent_interval, open_interval, paired_interval
+from .intervals import (
+    Interval, closed_interval, independent_interval, open_interval, paired_differences, paired_interval,
+)
 from .sizing import (
     CommonOptimum, Moments, OptimumRatio, Pilot, VarianceFit, VarianceModel, best_queries, common_optimum,
     compare_optima, fit_variance, moments, pilot, task_count,
@@ -16,6 +18,6 @@ __all__ = [
     "CONCLUSION", "CommonOptimum", "Influence", "Interval", "Moments", "OptimumRatio", "Pilot", "Plan", "ThreeIntervals",
     "VarianceFit", "VarianceModel", "best_queries", "closed_interval", "common_optimum", "compare",
     "compare_optima", "conclusions", "conformal_quantile", "detectable", "fit_variance", "independent_interval", "influence",
-    "moments", "open_interval", "paired_interval", "picked", "pilot", "plan", "power", "rank_correlation", "smallest",
-    "task_count", "three_intervals",
+    "moments", "open_interval", "paired_differences", "paired_interval", "picked", "pilot", "plan", "power",
+    "rank_correlation", "smallest", "task_count", "three_intervals",
 ]

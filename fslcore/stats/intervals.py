@@ -3,10 +3,14 @@
 The three differ in what they treat as random, which the sampling of the tasks decides; the
 arithmetic is that of a mean of T numbers. Equation numbers are those of OOPS
 (Lafargue et al., 2024).
+
+Numbers that differ by less than they were rounded by are equal (`paired_differences`). Where all T are equal, Student's
+interval has a half-width of 0 and would be certain after two tasks; there an exact test decides (`Interval.p_value`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,9 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from ..errors import InputError
+from ..errors import InputError, floats, number
 
-__all__ = ["Interval", "closed_interval", "independent_interval", "open_interval", "paired_interval"]
+__all__ = [
+    "Interval", "closed_interval", "independent_interval", "open_interval", "paired_differences", "paired_interval",
+]
+
+ULPS = 4  # an accuracy is a sum and a quotient: its last digits may be off by a few
+SHORT, LONG = 2.0**16, 2.0**32  # numbers of up to 16 bits are exact; of more, and up to 32, they were 32-bit floats
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,9 @@ class Interval:
         'closed', 'open', 'paired' or 'independent'; of `fslcore.stats.three_intervals` also 'images' and 'classes'.
     df : float
         Degrees of freedom of the Student quantile in it; infinite for a normal one.
+    exact : float or None
+        p-value of an exact test, where nothing varies and the half-width is 0. By default that of the sign test
+        of T values that all lie on one side of 0, 2^(1 - T).
     """
 
     mean: float
@@ -43,6 +55,7 @@ class Interval:
     n_tasks: int
     kind: str
     df: float = np.inf
+    exact: float | None = None
 
     @property
     def low(self) -> float:
@@ -63,8 +76,11 @@ class Interval:
     def conclusion(self) -> int:
         """+1 if the whole interval lies above 0, -1 if below, 0 if it holds 0.
 
-        For a paired interval this is the verdict on which method is better.
+        For a paired interval this is the verdict on which method is better. Without any variance it is that of
+        ``p_value``: two tasks with equal differences conclude nothing at 95 %, six do.
         """
+        if self.half_width == 0:
+            return int(np.sign(self.mean)) if self.p_value < 1 - self.level else 0
         return int(self.low > 0) - int(self.high < 0)
 
     @property
@@ -72,12 +88,14 @@ class Interval:
         """Two-sided p-value of the hypothesis that the mean is 0, for a paired interval.
 
         It is below 1 - level exactly where ``conclusion`` is not 0, and equals the p-value of the
-        paired t-test (``scipy.stats.ttest_rel``). Without any variance it is 1 if the mean is 0
-        and else 0, where SciPy has no value or warns: on few tasks such a 0 says only that the
-        differences happen to be equal, as the interval of half-width 0 does.
+        paired t-test (``scipy.stats.ttest_rel``). Without any variance, where that test has no value, it is 1 if the
+        mean is 0 and else ``exact``. It is 1 where the half-width is infinite.
         """
         if self.half_width == 0:
-            return float(self.mean == 0)
+            exact = 2.0 ** (1 - self.n_tasks) if self.exact is None else self.exact
+            return 1.0 if self.mean == 0 else min(exact, 1.0)
+        if math.isinf(self.half_width):
+            return 1.0
         return float(2 * stats.t.sf(abs(self.mean) / self.standard_error, self.df))
 
     def meets(self, other: Interval) -> bool:
@@ -118,7 +136,7 @@ def closed_interval(accuracies: ArrayLike, level: float = 0.95) -> Interval:
     >>> round(r.mean, 3), round(r.half_width, 4)
     (0.775, 0.0633)
     """
-    return _interval(accuracies, level, "closed", lambda t: np.inf)
+    return _interval(*_values("accuracies", accuracies), level, "closed", lambda t: np.inf)
 
 
 def open_interval(accuracies: ArrayLike, level: float = 0.95) -> Interval:
@@ -139,7 +157,7 @@ def open_interval(accuracies: ArrayLike, level: float = 0.95) -> Interval:
     >>> round(open_interval([0.7, 0.8, 0.75, 0.85]).half_width, 4)
     0.1027
     """
-    return _interval(accuracies, level, "open", lambda t: t - 1)
+    return _interval(*_values("accuracies", accuracies), level, "open", lambda t: t - 1)
 
 
 def paired_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
@@ -159,7 +177,7 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval
     Returns
     -------
     Interval
-        Of the mean of a - b, with Student's quantile; ``conclusion`` is +1 where a is better.
+        Of the mean of a - b (`paired_differences`), with Student's quantile; ``conclusion`` is +1 where a is better.
 
     Raises
     ------
@@ -172,10 +190,71 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval
     >>> round(r.mean, 4), round(r.half_width, 4), r.conclusion
     (0.0275, 0.0272, 1)
     """
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    if a.shape != b.shape:
+    d = paired_differences(a, b)
+    if d.ndim != 1 or d.size < 2:
+        raise InputError(f"a and b have shape {d.shape}; one number a task for at least 2 tasks is needed")
+    return _interval(d, 0.0, level, "paired", lambda t: t - 1)
+
+
+def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
+    """a - b without what comes from rounding: 0.3 and 0.1 + 0.2 are equal, and so are 32-bit and 64-bit copies.
+
+    Parameters
+    ----------
+    a, b : (T,) or (T, n) array_like
+        Accuracies of two methods (or of n methods each) on the same T tasks, in one unit.
+
+    Returns
+    -------
+    array of that shape
+        0 where a and b differ by less than they were rounded by: by some units in the last place of the largest, of
+        the coarser type of the two. Where the differences of a column are all equal but for that, they are made
+        equal: then nothing varies, and only an exact test is left (`Interval.p_value`).
+
+    Raises
+    ------
+    InputError
+        Different shapes, NaN or infinity, values that are masked out, no tasks.
+
+    Examples
+    --------
+    >>> paired_differences([0.3, 0.7], [0.1 + 0.2, 0.5])
+    array([0. , 0.2])
+    """
+    (a, fine_a), (b, fine_b) = _read("a", a), _read("b", b)
+    if a.shape != b.shape or a.ndim not in (1, 2) or not a.size:
         raise InputError(f"a has shape {a.shape}, b has {b.shape}; paired methods share their tasks")
-    return _interval(a - b, level, "paired", lambda t: t - 1)
+    fine = np.maximum(fine_a, fine_b)
+    d = a - b
+    d[np.abs(d) <= fine] = 0.0
+    low, high = d.min(axis=0), d.max(axis=0)
+    same = high - low <= 2 * fine
+    return np.where(same, np.where((low <= 0) & (high >= 0), 0.0, low), d)
+
+
+def _read(name: str, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Checked values, as 64-bit floats, and by how much those of each column may be off from having been rounded.
+
+    The last place is that of their type. 64-bit numbers that need no more bits than 32-bit ones have, once multiplied
+    by 100 perhaps, were 32-bit numbers before, unless they are short, as whole numbers and quarters are.
+    """
+    x = floats(name, values, None)
+    if not x.size:
+        return x, np.zeros(x.shape[1:])
+    given = np.asarray(values).dtype
+    if given.kind == "f" and given.itemsize < 8:
+        eps = np.finfo(given).eps
+    else:
+        eps = np.finfo(float).eps
+        if _fits(x[:9], LONG).any() and (single := _fits(x, LONG)).any():  # most are ruled out by their first values
+            eps = np.where(single & ~_fits(x, SHORT), np.finfo(np.float32).eps, eps)
+    return x, ULPS * eps * np.abs(x).max(axis=0)
+
+
+def _fits(x: np.ndarray, steps: float) -> np.ndarray:
+    """Whether the numbers of each column are whole or have mantissas of so many steps."""
+    part = np.frexp(x)[0] * steps
+    return ((part == np.rint(part)) | (x == np.rint(x))).all(axis=0)
 
 
 def independent_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
@@ -205,23 +284,31 @@ def independent_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Int
     >>> round(r.mean, 3), round(r.half_width, 3), r.conclusion
     (0.275, 0.202, 1)
     """
-    one, other = open_interval(a, level), open_interval(b, level)
+    (x, fine_x), (y, fine_y) = _values("a", a), _values("b", b)
+    one, other = (_interval(v, fine, level, "open", lambda t: t - 1) for v, fine in ((x, fine_x), (y, fine_y)))
     variances = np.array([one.standard_error, other.standard_error]) ** 2
     total = variances.sum()
     counts = np.array([one.n_tasks, other.n_tasks])
     df = float(total**2 / (variances**2 / (counts - 1)).sum()) if total > 0 else np.inf
     half = float(stats.t.ppf((1 + level) / 2, df) * np.sqrt(total))
-    return Interval(one.mean - other.mean, half, level, int(counts.sum()), "independent", df)
+    # Where nothing varies, the two sets lie wholly apart, as in 2 of all the ways to split these values.
+    exact = 2 / math.comb(int(counts.sum()), one.n_tasks) if total == 0 else None
+    mean = one.mean - other.mean
+    mean = mean if abs(mean) > max(fine_x, fine_y) else 0.0
+    return Interval(mean, half, level, int(counts.sum()), "independent", df, exact)
 
 
-def _interval(values: ArrayLike, level: float, kind: str, degrees: Callable[[int], float]) -> Interval:
-    x = np.asarray(values, dtype=float)
+def _values(name: str, values: ArrayLike) -> tuple[np.ndarray, float]:
+    """`_read` for one number a task, of at least 2 tasks."""
+    x, fine = _read(name, values)
     if x.ndim != 1 or x.size < 2:
-        raise InputError(f"accuracies have shape {x.shape}; one a task for at least 2 tasks is needed")
-    if not np.isfinite(x).all():
-        raise InputError(f"accuracies: {(~np.isfinite(x)).sum()} are NaN or infinite")
-    if not 0 < level < 1:
-        raise InputError(f"level = {level}; a number between 0 and 1 is allowed")
-    df = degrees(x.size)
-    half = stats.t.ppf((1 + level) / 2, df) * x.std(ddof=1) / np.sqrt(x.size)
+        raise InputError(f"{name} has shape {x.shape}; one number a task for at least 2 tasks is needed")
+    return x, float(fine)
+
+
+def _interval(x: np.ndarray, fine: float, level: float, kind: str, degrees: Callable[[int], float]) -> Interval:
+    """Of checked values, which are equal where they spread by no more than rounding puts them off."""
+    level, df = number("level", level, above=0, below=1), degrees(x.size)
+    spread = x.std(ddof=1) if np.ptp(x) > 2 * fine else 0.0
+    half = stats.t.ppf((1 + level) / 2, df) * spread / np.sqrt(x.size)
     return Interval(float(x.mean()), float(half), level, x.size, kind, df)

@@ -133,6 +133,8 @@ def assembled(
     if not 0 < level < 1:
         raise InputError(f"level = {level}; a number between 0 and 1 is allowed")
     z = stats.norm.ppf((1 + level) / 2)
+    rounded = (1e-12 * mean) ** 2  # what varies by less does not vary
+    sampling, found, noise = (np.where(np.abs(x) > rounded, x, 0.0) for x in (sampling, found, noise))
     closed = Interval(float(mean), float(z * np.sqrt(sampling)), level, tasks, "closed")
     image_variance, class_variance = np.maximum(found, [0, max(found[0], 0)])
 
@@ -144,7 +146,8 @@ def assembled(
         spread = 2 * variance**2 / (units - 1) + noise**2
         df = max(2 * total**2 / spread, 1.0) if spread > 0 else np.inf
         half = stats.t.ppf((1 + level) / 2, df) * np.sqrt(total)
-        return Interval(closed.mean, float(half), level, tasks, kind, float(df))
+        # Where nothing varies: a sign test of images, groups or classes, which all lie on one side of 0.
+        return Interval(closed.mean, float(half), level, tasks, kind, float(df), 2.0 ** (1 - units))
 
     images = interval("images", image_variance, units, noise[0])
     of_classes = interval("classes", class_variance, classes, noise[1])

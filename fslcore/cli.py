@@ -9,20 +9,25 @@ import os
 import re
 import sys
 import tempfile
-from collections import Counter
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import __version__, known, notebooks
 from .errors import InputError, choice, like, number, whole
-from .paths import BUILD, PROFILES, check_folder, check_output
+from .paths import BUILD, CACHE, PROFILES, check_folder, check_output
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXIT_CODES = """exit codes:
   0    done
   1    a fault of fslcore
-  2    bad input, or a file that cannot be read or written: told in one line
+  2    bad input, a file that cannot be read or written, or not enough memory
   130  stopped with Ctrl-C"""
 LARGEST = 2**53  # of seeds: whole numbers up to here are the same in every file format
 
@@ -33,11 +38,17 @@ def main(arguments: list[str] | None = None) -> int:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # for consoles that lack ± or →
     try:
-        options = _parser().parse_args(arguments, argparse.Namespace(debug=False, quiet=False, device=None))
+        try:
+            options = _parser().parse_args(arguments, argparse.Namespace(debug=False, quiet=False, device=None))
+        except SystemExit:  # after --help or --version
+            sys.stdout.flush()
+            raise
         if options.device:
             os.environ["FSLCORE_DEVICE"] = options.device  # read by `backbones.device`, here and in notebooks
+        if options.computes:
+            check_folder(CACHE, "FSLCORE_CACHE")
         if options.quiet:
-            os.environ["TQDM_DISABLE"] = "1"
+            os.environ["TQDM_DISABLE"] = os.environ["FSLCORE_QUIET"] = "1"  # no bars, no notes; in notebooks too
             warnings.simplefilter("ignore")
         options.command(options)
         sys.stdout.flush()
@@ -99,8 +110,8 @@ def print_json(value: object) -> None:
     Parameters
     ----------
     value
-        Of dicts, lists, text, paths, numbers (of NumPy too), truth values and None; a data frame is the list of its
-        rows.
+        Of dicts, dataclasses, lists, text, paths, numbers (of NumPy too), truth values and None; a data frame is the
+        list of its rows.
     """
     print(json.dumps(_plain(value), allow_nan=False, ensure_ascii=False, indent=1))
 
@@ -108,6 +119,8 @@ def print_json(value: object) -> None:
 def _plain(value: object) -> object:
     if hasattr(value, "columns"):
         value = value.to_dict("records")
+    elif is_dataclass(value):
+        value = asdict(value)
     elif hasattr(value, "tolist"):  # arrays, and numbers of NumPy
         value = value.tolist()
     if isinstance(value, dict):
@@ -210,7 +223,8 @@ def _device(text: str) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show where an error comes from")
+    common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS,
+                        help="show where an error comes from")
     common.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS,
                         help="no progress bars and no notes: the result and errors alone")
     device = argparse.ArgumentParser(add_help=False)
@@ -221,22 +235,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=__version__, help="print the version and stop")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
-    def command(name: str, run: Callable, text: str, *examples: str, on_device: bool = False) -> _Parser:
+    def command(name: str, run: Callable, text: str, *examples: str, computes: bool = False) -> _Parser:
         add = commands.add_parser(
-            name, help=text, description=f"{text[0].upper()}{text[1:]}.", parents=[common, device][: 1 + on_device],
+            name, help=text, description=f"{text[0].upper()}{text[1:]}.", parents=[common, device][: 1 + computes],
             formatter_class=argparse.RawDescriptionHelpFormatter,
             epilog=_epilog(*(f"{name} {example}".strip() for example in examples)),
         )
-        add.set_defaults(command=run)
+        add.set_defaults(command=run, computes=computes)
         return add
 
-    as_json = dict(action="store_true", help="print strict JSON")
-
     add = command("list", _list, "notebooks with their parameters, data sets, backbones, learners", "", "--json")
-    add.add_argument("--json", **as_json)
+    add.add_argument("--json", action="store_true", help="print it as strict JSON")
 
     add = command("run", _run, "execute a notebook with other parameters",
-                  "closed-vs-open -p shots 1 -p datasets \"[clipart, fashion]\"", on_device=True)
+                  "closed-vs-open -p shots 1 -p datasets \"[clipart, fashion]\"", computes=True)
     add.add_argument("notebook", type=_name("notebook", notebooks.names), help="a name that fslcore list gives")
     add.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
                      help="a parameter of the notebook and its value, in YAML; may be given again")
@@ -252,7 +264,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--level", type=_reads(_level), default=0.95, help="nominal coverage (0.95)")
 
     add = command("assess", _assess, "say what a support set of your own promises, before there is a test set",
-                  "my-images", "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8", on_device=True)
+                  "my-images", "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8", computes=True)
     add.add_argument("folder", type=Path, help="one folder a class, 1 to 20 images in each")
     add.add_argument("--backbone", nargs="+", dest="backbones", type=_name("backbone", known.backbones), action=_Once,
                      default=["efficientnet-lite0", "glyph-conv"], help="(efficientnet-lite0 glyph-conv)")
@@ -263,8 +275,9 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command("evaluate", _evaluate, "run learners on tasks and write the results table",
                   "folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv",
-                  "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000", on_device=True)
-    add.add_argument("dataset", type=_dataset("novel"), help="a name that fslcore list gives, folder:PATH or features:PATH")
+                  "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000", computes=True)
+    add.add_argument("dataset", type=_dataset("novel"),
+                     help="a name that fslcore list gives, folder:PATH or features:PATH")
     add.add_argument("backbone", type=_reads(str, known.backbones),
                      help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH")
     add.add_argument("-o", "--output", type=Path, required=True, help=".parquet or .csv")
@@ -274,8 +287,8 @@ def _parser() -> argparse.ArgumentParser:
                      default=["closed", "open"], help="closed: images are used again; open: each at most once (both)")
     for name, least, default, text in (
         ("ways", 2, 5, "classes a task"), ("shots", 1, 5, "labelled images a class"),
-        ("queries", 1, 15, "test images a class"), ("tasks", 2, 600, "closed tasks; open ones are as many as there can be"),
-        ("seed", 0, 0, "of the task samplers"),
+        ("queries", 1, 15, "test images a class"), ("seed", 0, 0, "of the task samplers"),
+        ("tasks", 2, 600, "closed tasks; open ones are as many as there can be"),
     ):
         most = LARGEST if name == "seed" else None
         add.add_argument(f"--{name}", type=_whole(name, least, most), default=default, help=f"{text} ({default})")
@@ -286,7 +299,7 @@ def _parser() -> argparse.ArgumentParser:
                      help="leave out classes with fewer than shots + queries images, where they would be an error")
     intervals = "print what the closed tasks say of these images, new images and new classes"
     add.add_argument("--intervals", action="store_true", help=intervals)
-    add.add_argument("--json", **as_json)
+    add.add_argument("--json", action="store_true", help="print settings, means and intervals as strict JSON")
 
     add = command("fetch", _fetch, "download results that others have released, checked by SHA-256", "oops-benchmark")
     add.add_argument("what", choices=["oops-benchmark"], help="oops-benchmark: the released results of that paper")
@@ -294,7 +307,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command("train", _train, "train a learner on base classes and write its checkpoint",
                   "protonet --epochs 30 -o my-protonet.safetensors",
-                  "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs", on_device=True)
+                  "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs", computes=True)
     add.add_argument("learner", type=_name("learner", known.recipes), help=f"one of {', '.join(known.recipes())}")
     add.add_argument("-o", "--output", type=Path,
                      help="checkpoint (_build/NETWORK-LEARNER.safetensors, _build/NETWORK-1shot-LEARNER.safetensors)")
@@ -307,8 +320,10 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--seed", type=_whole("seed", 0, LARGEST), default=0, help="of weights and batches (0)")
 
     add = command("caption", _caption, "describe every image of a data set in a sentence",
-                  "folder:/data/mushrooms -o mushrooms.csv", "clipart --captioner vit-gpt2 -o clipart.csv", on_device=True)
-    add.add_argument("dataset", type=_reads(str, _datasets), help="a name that fslcore list gives, folder:PATH and the like")
+                  "folder:/data/mushrooms -o mushrooms.csv", "clipart --captioner vit-gpt2 -o clipart.csv",
+                  computes=True)
+    add.add_argument("dataset", type=_reads(str, _datasets),
+                     help="a name that fslcore list gives, folder:PATH and the like")
     add.add_argument("--captioner", default="pixels", type=_name("captioner", known.captioners, file=True),
                      help="pixels, vit-gpt2, blip, or KIND:FOLDER (pixels)")
     add.add_argument("--split", default="novel", choices=["novel", "validation", "base"],
@@ -414,12 +429,21 @@ def _evaluate(options: argparse.Namespace) -> None:
             table = evaluate.results_table(
                 kept, dataset=options.dataset, backbone=options.backbone, learner=learner, sampling=sampling, **shape
             )
-            print(f"{options.dataset} {options.backbone} {learner} {sampling}: {len(table)} tasks, "
-                  f"mean accuracy {table.accuracy.mean():.2f} %", flush=True)
+            if not options.json:
+                print(f"{options.dataset} {options.backbone} {learner} {sampling}: {len(table)} tasks, "
+                      f"mean accuracy {table.accuracy.mean():.2f} %", flush=True)
             tables.append(table)
     evaluate.write_table(pd.concat(tables), options.output)
-    if options.intervals:
-        print(_intervals(options, **shape))
+    found = _intervals(options, **shape) if options.intervals else None
+    if options.json:
+        means = pd.concat(tables).groupby(["learner", "sampling"], sort=False)["accuracy"].agg(["size", "mean"])
+        means = means.reset_index().rename(columns={"size": "tasks", "mean": "accuracy"})
+        asked = {"dataset": options.dataset, "backbone": options.backbone, **shape}
+        print_json({**asked, "means": means, "intervals": found, "output": options.output})
+    elif found is not None:
+        from . import targets
+
+        print(targets.shown(found).to_string())
 
 
 def _count(options: argparse.Namespace, learner: str, sampling: str) -> int | None:
@@ -438,7 +462,8 @@ def _drawn(options: argparse.Namespace, source, **shape) -> dict:
         counts = Counter(evaluate.class_of(source).tolist())
         small = [str(name) for name, n in sorted(counts.items()) if n < shape["shots"] + shape["queries"]]
         if small and not options.quiet:
-            print(f"fslcore: {len(small)} of {len(counts)} classes are left out as small: {', '.join(small)}", file=sys.stderr)
+            left = f"{len(small)} of {len(counts)} classes are left out as small"
+            print(f"fslcore: {left}: {', '.join(small)}", file=sys.stderr)
     found = {}
     for sampling in options.samplings:
         counts = {learner: _count(options, learner, sampling) for learner in options.learners}
@@ -454,7 +479,7 @@ def _drawn(options: argparse.Namespace, source, **shape) -> dict:
     return found
 
 
-def _intervals(options: argparse.Namespace, **shape) -> str:
+def _intervals(options: argparse.Namespace, **shape) -> pd.DataFrame:
     """What the closed tasks say of these images, new images and new classes, a line a learner."""
     import pandas as pd
 
@@ -468,7 +493,7 @@ def _intervals(options: argparse.Namespace, **shape) -> str:
             [options.dataset], [options.backbone], learners, tasks=count, groups=targets.GROUPS, **shape
         )
         tables.append(targets.intervals(found))
-    return targets.shown(pd.concat(tables, ignore_index=True)).to_string()
+    return pd.concat(tables, ignore_index=True)
 
 
 def _check_evaluation(options: argparse.Namespace) -> None:

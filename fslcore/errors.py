@@ -10,6 +10,7 @@ import difflib
 import math
 import numbers
 import operator
+import os
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -151,8 +152,9 @@ def floats(name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool =
 
 @cache
 def note(line: str) -> None:
-    """What the user should know and nothing stops for: a line on stderr, the same one once."""
-    print(f"fslcore: {line}", file=sys.stderr)
+    """What the user should know and nothing stops for: a line on stderr, the same one once; none with --quiet."""
+    if not os.environ.get("FSLCORE_QUIET"):
+        print(f"fslcore: {line}", file=sys.stderr)
 
 
 def shown(value: object) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -95,17 +98,26 @@ def _part(path: Path) -> Path:
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Call ``write(part)`` on a temporary name beside ``path``, then rename: whole or absent.
 
-    An OSError names ``path``, also where what failed does not say it (a full disk).
+    Raises
+    ------
+    OSError
+        It cannot be written (a full disk, say); names ``path``. What ``write`` raises of itself stays as it is.
     """
     part = _part(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(part)
         os.replace(part, path)
-    except OSError as error:
-        if error.errno and error.filename in (None, str(part)):
-            raise OSError(error.errno, error.strerror, str(path)) from error
-        raise
+    except Exception as error:
+        # Libraries tell what the system said in words of their own, and none names the file.
+        told = re.search(r"(?:errno|os error) (\d+)", str(error), re.IGNORECASE)
+        of_writing = isinstance(error, OSError) or type(error).__name__ == "SafetensorError"
+        number = getattr(error, "errno", None) or (int(told[1]) if told and of_writing else None)
+        if number is None and shutil.disk_usage(path.parent).free < 4096:
+            number = errno.ENOSPC
+        if number is None or getattr(error, "filename", None) not in (None, str(part)):
+            raise
+        raise OSError(number, os.strerror(number), str(path)) from error
     finally:
         with suppress(OSError):  # what went wrong before is what is told
             part.unlink()

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from fslcore import cli, notebooks
-from fslcore.errors import InputError
+from fslcore.errors import InputError, note
 from fslcore.paths import PROFILES, ROOT, check_folder, check_output, replace_file
 
 NOTEBOOK = """---
@@ -105,7 +105,7 @@ def test_unknown_notebook(small, capsys):
 
 @pytest.mark.parametrize("text, message", [
     (None, "profile: no file "),
-    ("small: {rate: [1", "profile.yml; not a YAML value: expected ',' or ']', but got '<stream end>' (line 1, column 17)"),
+    ("small: {rate: [1", "profile.yml; not a YAML value: expected ',' or ']', but got '<stream end>' (line 1, column "),
     ("small:\n\trate: 1", "found character '\\t' that cannot start any token (line 2, column 1)"),
     (b"\x89PNG\r\n\x1a\n\x00", "profile.yml is not UTF-8 text"),
     ("a: \x00", "profile.yml; not a YAML value: unacceptable character #x0000: special"),
@@ -117,7 +117,7 @@ def test_unknown_notebook(small, capsys):
     ("small: {rat: 1}", "parameter rat: small takes"),
     ("small: {rate: 2}", "parameter rate = 2; 0..1 is allowed"),
     ("small: {rate: 2001-13-01}", "not a YAML value: month must be in 1..12"),
-    ("[" * 3000, "nested too deeply"),
+    ("[" * 3000, "profile.yml; nested too deeply"),
 ])
 def test_bad_profiles_are_told_in_one_line(small, tmp_path, capsys, text, message):
     path = tmp_path / "profile.yml"
@@ -219,7 +219,7 @@ BAD = [
     ("train protonet -o {t}/folder.csv", "output = {t}/folder.csv; "),
     ("train protonet -o /proc/x.safetensors", "nothing can be written to /proc"),
     ("caption clipart --captioner blib -o {t}/c.csv", "captioner = blib; pixels, vit-gpt2, blip are allowed"),
-    ("caption clipart --split nvel -o {t}/c.csv", "split = nvel; novel, validation, base are allowed (did you mean novel?)"),
+    ("caption clipart --split nvel -o {t}/c.csv", "split = nvel; novel, validation, base are allowed (did you mean"),
     ("caption clipart -o {t}/c.txt", "a name that ends in .csv is allowed"),
     ("fetch opps-benchmark", "(did you mean oops-benchmark?)"),
     ("fetch oops-benchmark --folder {t}/f.npz", "{t}/f.npz is a file, a folder is needed"),
@@ -272,7 +272,8 @@ def test_bad_command_lines_are_told_without_torch(tmp_path):
         "for line in json.load(sys.stdin): assert cli.main(shlex.split(line)) == 2, line"
     )
     lines = [line.replace("{t}", str(tmp_path)) for line, _ in BAD]
-    done = subprocess.run([sys.executable, "-c", code], input=json.dumps(lines), text=True, capture_output=True, cwd=ROOT)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, input=json.dumps(lines), text=True, capture_output=True, cwd=ROOT)
     assert done.stderr.count("\n") == len(BAD) and "torch" not in done.stderr and done.returncode == 0
 
 
@@ -371,34 +372,49 @@ def test_output_is_checked_and_nothing_left_behind(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv", "link.csv"]
 
 
-def test_a_full_disk_is_told_with_the_file(tmp_path):
-    def fills(part):
-        part.write_text("half")
-        with open("/dev/full", "w") as file:
-            file.write("the rest")
+@pytest.mark.parametrize("library", ["python", "safetensors", "parquet"])
+def test_a_full_disk_is_told_with_the_file(tmp_path, library):
+    import pandas as pd
+    from safetensors import SafetensorError
 
-    with pytest.raises(OSError, match=f"No space left on device: '{tmp_path}/t.csv'"):
+    def fills(part):
+        if library == "safetensors":  # it writes to a name of its own; these are its words
+            raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+        part.symlink_to("/dev/full")
+        part.write_text("x") if library == "python" else pd.DataFrame({"x": [1]}).to_parquet(part)
+
+    with pytest.raises(OSError) as told:
         replace_file(tmp_path / "t.csv", fills)
+    assert str(told.value) == f"[Errno 28] No space left on device: '{tmp_path}/t.csv'"
     assert not list(tmp_path.iterdir())
 
 
-def test_output_to_a_closed_pipe_or_a_full_disk_makes_no_noise():
-    command = dict(args=[sys.executable, "-m", "fslcore", "list"], cwd=ROOT, text=True, stderr=-1)
+def test_a_cache_that_cannot_be_is_told_before_the_work(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "CACHE", Path("/proc/cache"))
+    monkeypatch.setattr(cli, "_run", None)  # would fail if it were called
+    assert cli.main(["run", "pilot"]) == 2
+    assert capsys.readouterr().err.startswith("fslcore: FSLCORE_CACHE: nothing can be written to /proc (")
+
+
+@pytest.mark.parametrize("command", ["list", "completion fish", "--version"])  # more and less than a buffer holds
+def test_output_to_a_closed_pipe_or_a_full_disk_makes_no_noise(command):
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    call = dict(args=[sys.executable, "-m", "fslcore", *command.split()], cwd=ROOT, env=buffered, text=True, stderr=-1)
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run(**command, stdout=write)
+    done = subprocess.run(**call, stdout=write)
     os.close(write)
     assert (done.returncode, done.stderr) == (141, "")  # as the shell has it of what `head` cuts off
     with open("/dev/full", "w") as full:
-        done = subprocess.run(**command, stdout=full)
+        done = subprocess.run(**call, stdout=full)
     assert (done.returncode, done.stderr) == (2, "fslcore: No space left on device\n")
 
 
 def test_ctrl_c_stops_with_one_line(tmp_path):
     rng, labels = np.random.default_rng(0), np.arange(7).repeat(60)
     np.savez(tmp_path / "f.npz", features=rng.normal(size=(420, 64)), labels=labels)
-    command = [sys.executable, "-m", "fslcore", "evaluate", f"features:{tmp_path}/f.npz", "none", "-o", f"{tmp_path}/t.csv"]
-    options = ["--samplings", "closed", "--tasks", "20000", "--quiet"]
+    command = [sys.executable, "-m", "fslcore", "evaluate", f"features:{tmp_path}/f.npz", "none"]
+    options = ["-o", f"{tmp_path}/t.csv", "--samplings", "closed", "--tasks", "20000", "--quiet"]
     env = {**os.environ, "FSLCORE_CACHE": str(tmp_path / "cache")}
     run = subprocess.Popen([*command, *options], cwd=ROOT, env=env, text=True, stdout=-1, stderr=-1)
     assert "ncc closed: 20000 tasks" in run.stdout.readline()  # now it is at the second learner
@@ -422,13 +438,43 @@ def test_json_is_strict(capsys):
     assert json.loads(capsys.readouterr().out) == {"t": rows, "p": "a/b", "3": [None, [0, 1], True], "none": None}
 
 
-def test_the_device_reaches_notebooks_and_quiet_has_no_bars(monkeypatch, capsys):
-    for name in ("FSLCORE_DEVICE", "TQDM_DISABLE"):
-        monkeypatch.setenv(name, "")  # set back at the end
+@pytest.fixture
+def environment(monkeypatch):
+    """What a command says to what it starts is set back at the end."""
+    for name in ("FSLCORE_DEVICE", "TQDM_DISABLE", "FSLCORE_QUIET"):
+        monkeypatch.setenv(name, "")
+
+
+def test_evaluate_prints_json_alone(tmp_path, capsys, environment):
+    rng, labels = np.random.default_rng(0), np.arange(7).repeat(60)
+    np.savez(tmp_path / "f.npz", features=rng.normal(size=(420, 8)), labels=labels)
+    command = ["evaluate", f"features:{tmp_path}/f.npz", "none", "-o", str(tmp_path / "t.csv"), "--tasks", "40"]
+    command.append("--json")
+    assert cli.main([*command, "--quiet", "--intervals"]) == 0
+    out, error = capsys.readouterr()
+    found = json.loads(out)
+    assert not error and found["output"] == str(tmp_path / "t.csv") and found["ways"] == 5
+    table = np.genfromtxt(tmp_path / "t.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
+    for mean in found["means"]:
+        rows = table[(table["learner"] == mean["learner"]) & (table["sampling"] == mean["sampling"])]
+        assert mean["tasks"] == len(rows) and mean["accuracy"] == pytest.approx(rows["accuracy"].mean())
+    assert len(found["means"]) == 4 and [row["method"] for row in found["intervals"]] == ["none NCC", "none LR"]
+    closed = found["intervals"][0]["result"]["closed"]
+    assert closed["mean"] == pytest.approx(found["means"][0]["accuracy"]) and closed["half_width"] > 0
+    assert cli.main(command) == 0
+    assert json.loads(capsys.readouterr().out)["intervals"] is None
+
+
+def test_the_device_reaches_notebooks_and_quiet_has_no_bars(monkeypatch, capsys, environment):
     monkeypatch.setattr(cli, "_run", lambda options: print(options.device, options.quiet))
     assert cli.main(["--quiet", "run", "pilot", "--device", "cuda:1"]) == 0
     assert capsys.readouterr().out == "cuda:1 True\n"
     assert (os.environ["FSLCORE_DEVICE"], os.environ["TQDM_DISABLE"]) == ("cuda:1", "1")
+    note("of no weight")
+    assert not capsys.readouterr().err
+    monkeypatch.delenv("FSLCORE_QUIET")
+    note("of some weight")
+    assert capsys.readouterr().err == "fslcore: of some weight\n"
 
 
 def test_completion_of_commands_options_and_names(tmp_path, capsys):

@@ -8,7 +8,6 @@ import math
 import os
 import re
 import sys
-import tempfile
 import traceback
 import warnings
 from collections import Counter
@@ -272,7 +271,8 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--figures", type=Path, metavar="FOLDER", help="write the figure there too, as PNG, PDF and SVG")
 
     add = command("assess", _assess, "say what a support set of your own promises, before there is a test set",
-                  "my-images", "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8", computes=True)
+                  "my-images", "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8",
+                  "my-images --json", computes=True)
     add.add_argument("folder", type=Path, help="one folder a class, 1 to 20 images in each")
     add.add_argument("--backbone", nargs="+", dest="backbones", type=_name("backbone", known.backbones), action=_Once,
                      default=["efficientnet-lite0", "glyph-conv"], help="(efficientnet-lite0 glyph-conv)")
@@ -280,6 +280,7 @@ def _parser() -> argparse.ArgumentParser:
                      default=["ncc", "lr"], help="(ncc lr)")
     add.add_argument("--level", type=_reads(_level), default=0.9, help="nominal coverage (0.9)")
     add.add_argument("-o", "--output", type=Path, help="the page, one HTML file (FOLDER.html in this folder)")
+    add.add_argument("--json", action="store_true", help="print methods, intervals and cautions as strict JSON")
 
     add = command("evaluate", _evaluate, "run learners on tasks and write the results table",
                   "folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv",
@@ -416,18 +417,23 @@ def _report(options: argparse.Namespace) -> None:
 
 def _assess(options: argparse.Namespace) -> None:
     output = check_output(options.output or Path(f"{options.folder.resolve().name}.html"), [".html"])
-    from . import assess
+    from . import calibration
 
+    chosen = calibration.methods(options.backbones, options.learners)
     given = dict(folder=str(options.folder), level=options.level)
     given |= dict(backbones=options.backbones, learners=options.learners)
     notebooks.check("your-support-set", given)
+    from . import assess  # only now: this imports torch
+
     # Assessed here too: bad input is told before anything runs, and the notebook finds the features in the cache.
     images = assess.load(options.folder)
-    table = assess.assess(images, assess.methods(options.backbones, options.learners), options.level)
-    with tempfile.TemporaryDirectory() as folder:
-        executed = notebooks.run("your-support-set", given, Path(folder) / "your-support-set.ipynb")
-        notebooks.page(executed, output, f"{images.name}: assessment")
-    print(*assess.summary(images, table, options.level), output, sep="\n")
+    table = assess.assess(images, chosen, options.level, progress=not options.quiet)
+    executed = notebooks.executed("your-support-set", given, progress=not options.quiet)
+    notebooks.page(executed, output, f"{images.name}: assessment")
+    if options.json:
+        print_json(assess.as_json(images, table, options.level) | {"report": output})
+    else:
+        print(*assess.summary(images, table, options.level), output, sep="\n")
 
 
 def _evaluate(options: argparse.Namespace) -> None:

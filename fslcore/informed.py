@@ -26,9 +26,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from . import estimators, evaluate, stats
 from .bank import Bank
+from .calibration import stored
 from .errors import InputError
 from .learners.common import fetch
-from .paths import DATA
 from .tasks import Tasks, sample_closed
 
 __all__ = [
@@ -273,12 +273,45 @@ class Informed:
             raise InputError(f"{len(fitting)} complete episodes to fit on; at least 50 are needed")
         names = fitting[self.columns].select_dtypes(exclude="number").columns
         self._model = make_pipeline(
-            make_column_transformer((OneHotEncoder(handle_unknown="ignore"), list(names)), remainder=StandardScaler()), REGRESSORS[regressor]()
+            make_column_transformer((OneHotEncoder(handle_unknown="ignore"), list(names)), remainder=StandardScaler()),
+            REGRESSORS[regressor](),
         )
         x, y = fitting[self.columns], fitting["accuracy"].to_numpy(dtype=float)
         weight = {f"{self._model.steps[-1][0]}__sample_weight": _level_weights(y) ** level}
         self._model.fit(x, y, **weight)
         self._fitting, self._weight = fitting, weight
+
+    @cached_property
+    def _geometry(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean of the standardised columns and inverse of their penalised scatter, as the ridge regressor sees them."""
+        x, (weight,) = self._model[:-1].transform(self._fitting[self.columns]), self._weight.values()
+        mean = np.average(x, axis=0, weights=weight)
+        scatter = (x - mean).T @ (weight[:, None] * (x - mean))
+        return mean, np.linalg.inv(scatter + self._model[-1].alpha_ * np.eye(len(mean)))
+
+    def leverage(self, table: pd.DataFrame) -> np.ndarray:
+        """(T,) leverage of each task, for ridge: its distance from the middle of the episodes, squared.
+
+        In units of their own spread in that direction, so that an unusual combination of usual signals counts
+        too. The variance of a linear prediction grows with it (Hoaglin and Welsch, 1978).
+        """
+        mean, inverse = self._geometry
+        away = self._model[:-1].transform(table[self.columns]) - mean
+        return np.einsum("ti,ij,tj->t", away, inverse, away)
+
+    def outside(self, table: pd.DataFrame) -> np.ndarray:
+        """(T,) whether a task lies outside the range of the episodes of the fit, so that the estimate extrapolates.
+
+        That is, its number of ways or images is beyond theirs, or its `leverage` larger than that of any of them.
+        """
+        shape = [name for name in SHAPE if name in self.columns]
+        known = self._fitting[shape].astype(float)
+        beyond = (table[shape] < known.min()) | (table[shape] > known.max())
+        return beyond.any(axis=1).to_numpy() | (self.leverage(table) > self._farthest)
+
+    @cached_property
+    def _farthest(self) -> float:
+        return self.leverage(self._fitting).max()
 
     @cached_property
     def _spread(self) -> LinearRegression:
@@ -293,9 +326,12 @@ class Informed:
         """(T,) estimated accuracies, 0 to 1."""
         return self._model.predict(table[self.columns]).clip(0, 1)
 
-    def spread(self, table: pd.DataFrame) -> np.ndarray:
-        """(T,) root mean square of the error to expect, against the accuracy on ``queries`` queries."""
-        variance = self._spread.predict(_variances(self.predict(table), table))
+    def spread(self, table: pd.DataFrame, estimate: np.ndarray | None = None) -> np.ndarray:
+        """(T,) root mean square of the error to expect, against the accuracy on ``queries`` queries.
+
+        Of `predict`, or of another ``estimate``, (T,), as if it were as good.
+        """
+        variance = self._spread.predict(_variances(self.predict(table) if estimate is None else estimate, table))
         return np.sqrt(variance.clip(min=1e-4))  # a point at least
 
     def scores(self, table: pd.DataFrame) -> np.ndarray:
@@ -345,15 +381,6 @@ def cross_scores(table: pd.DataFrame, groups: np.ndarray, **options) -> np.ndarr
         mine = groups == group
         out[mine] = Informed(table[~mine], **options).scores(table[mine])
     return out
-
-
-def stored() -> pd.DataFrame:
-    """The episodes that ship with the book (``data/episodes``; its README tells the columns).
-
-    ``classes`` is added: data set and split, as no two of them share a class.
-    """
-    table = pd.read_parquet(DATA / "episodes" / "episodes.parquet")
-    return table.assign(classes=table["dataset"].astype(str) + " " + table["split"].astype(str))
 
 
 def of_dataset(

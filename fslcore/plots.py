@@ -262,14 +262,20 @@ def power_curves(degrees: list[float], level: float) -> plt.Figure:
 def assessment(table: pd.DataFrame) -> plt.Figure:
     """Estimated accuracy of each method with its interval, and the 5-fold estimate (`fslcore.assess.assess`)."""
     figure, ax = plt.subplots(figsize=(6.4, 1.4 + 0.5 * len(table)))
-    at = np.arange(len(table))
+    at, informed = np.arange(len(table)), (table["basis"] == "informed").to_numpy()
     ax.hlines(at, 100 * table["low"], 100 * table["high"], color=COLOURS[0], linewidth=3, label="interval")
-    ax.plot(100 * table["estimate"], at, "o", color=COLOURS[0], markersize=8, label="informed estimate")
-    ax.plot(100 * table["5-fold"], at, "x", color="black", markersize=8, mew=2, label="5-fold")
+    for rows, face, size, label in (
+        (informed, COLOURS[0], 8, "informed estimate"), (~informed, "white", 11, "other estimate"),
+    ):
+        if rows.any():
+            dots = dict(color=COLOURS[0], markerfacecolor=face, markersize=size, mew=2, label=label, clip_on=False)
+            ax.plot(100 * table["estimate"][rows], at[rows], "o", **dots)
+    size = 8 if informed.all() else 6  # inside a dot that is empty
+    ax.plot(100 * table["5-fold"], at, "x", color="black", markersize=size, mew=2, label="5-fold", clip_on=False)
     ax.set_yticks(at, table["backbone"] + "\n" + table["learner"], fontsize=10)
     ax.set(xlim=(0, 100), ylim=(len(table) - 0.5, -0.5), xlabel="accuracy (%)")
     ax.grid(axis="y", visible=False)
-    ax.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncols=3, fontsize=10, columnspacing=1)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncols=4, fontsize=10, columnspacing=1)
     return figure
 
 

@@ -161,6 +161,30 @@ def test_level_weights_keep_the_usual_accuracy_out():
     assert 0 < bias[1] < bias[0]
 
 
+@pytest.mark.parametrize("level", [0.0, 1.0])
+def test_leverage_is_that_of_the_hat_matrix(level):
+    table = fake_episodes(300, 0)
+    model = informed.Informed(table, ("silhouette", "ratio", "bootstrap"), level=level)
+    model._model[-1].alpha_ = 1e-9  # without a penalty: of X (XᵀWX)⁻¹ Xᵀ, less the part of the mean
+    weight = informed._level_weights(table["accuracy"].to_numpy()) ** level
+    x = np.column_stack([np.ones(300), table[model.columns]])
+    hat = (x @ np.linalg.inv((x.T * weight) @ x) * x).sum(axis=1)
+    np.testing.assert_allclose(model.leverage(table), hat - 1 / weight.sum(), atol=1e-6)
+
+
+def test_outside_is_what_extrapolates():
+    table = fake_episodes(300, 0)
+    table["ratio"] = table["silhouette"] + 0.1 * table["ratio"]
+    table["ways"] = np.tile([2.0, 5.0, 10.0], 100)
+    model = informed.Informed(table, ("ways", "silhouette", "ratio"))
+    assert not model.outside(table).any()
+    middle = table.assign(ways=5.0, silhouette=0.0, ratio=0.0)[:1]
+    pair = {"silhouette": 1.5, "ratio": -1.5}
+    cases = {"middle": {}, "far": {"ratio": 40.0}, "unusual pair": pair, "ways": {"ways": 11.0}}
+    found = {name: bool(model.outside(middle.assign(**given))[0]) for name, given in cases.items()}
+    assert found == {"middle": False, "far": True, "unusual pair": True, "ways": True}
+
+
 def test_selection_by_plain_loops():
     rng = np.random.default_rng(0)
     truth, guess = rng.integers(0, 5, (2, 40, 4)) / 4

@@ -244,8 +244,10 @@ def _parser() -> argparse.ArgumentParser:
         add.set_defaults(command=run, computes=computes)
         return add
 
+    as_json = dict(action="store_true", help="print the result as strict JSON")
+
     add = command("list", _list, "notebooks with their parameters, data sets, backbones, learners", "", "--json")
-    add.add_argument("--json", action="store_true", help="print it as strict JSON")
+    add.add_argument("--json", **as_json)
 
     add = command("run", _run, "execute a notebook with other parameters",
                   "closed-vs-open -p shots 1 -p datasets \"[clipart, fashion]\"", computes=True)
@@ -265,7 +267,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
     add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
     add.add_argument("--level", type=_reads(_level), default=0.95, help="nominal coverage (0.95)")
-    add.add_argument("--json", action="store_true", help="print the summary as strict JSON")
+    add.add_argument("--json", action="store_true", help="print the whole report as strict JSON, not the summary")
     add.add_argument("--tables", type=Path, metavar="FOLDER", help="write the tables there too, in LaTeX and Markdown")
     add.add_argument("--figures", type=Path, metavar="FOLDER", help="write the figure there too, as PNG, PDF and SVG")
 
@@ -307,7 +309,7 @@ def _parser() -> argparse.ArgumentParser:
                      help="leave out classes with fewer than shots + queries images, where they would be an error")
     intervals = "print what the closed tasks say of these images, new images and new classes"
     add.add_argument("--intervals", action="store_true", help=intervals)
-    add.add_argument("--json", action="store_true", help="print settings, means and intervals as strict JSON")
+    add.add_argument("--json", **as_json)
 
     add = command("fetch", _fetch, "download results that others have released, checked by SHA-256", "oops-benchmark")
     add.add_argument("what", choices=["oops-benchmark"], help="oops-benchmark: the released results of that paper")
@@ -392,8 +394,8 @@ def _report(options: argparse.Namespace) -> None:
     for name in ("tables", "figures"):
         if getattr(options, name):
             check_folder(getattr(options, name), name)
-    given = dict(results=str(options.results), common=options.common, level=options.level)
-    given |= dict(sampling=options.sampling or "unknown") | (dict(drop=options.drop) if options.drop else {})
+    given = dict(results=str(options.results), common=options.common, level=options.level, drop=options.drop)
+    given["sampling"] = options.sampling or "unknown"
     notebooks.check("your-results", given)
     from . import results
 
@@ -550,7 +552,7 @@ def _fetch(options: argparse.Namespace) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    output = options.output and check_output(options.output)
+    output = options.output and check_output(options.output, [".safetensors"])
     from . import training
 
     changes = {name: getattr(options, name) for name in ("network", "dataset", "shots", "epochs")}

@@ -97,7 +97,7 @@ def check(name: str, given: dict) -> dict:
 
 def _check_value(p: Parameter, value: object) -> None:
     inner = re.fullmatch(r"list\[(\w+)\]", p.type)
-    if inner and (not isinstance(value, list) or not value):
+    if inner and (not isinstance(value, list) or (not value and p.default)):
         raise InputError(f"parameter {p.name} = {value!r}; a list of {inner[1]} is allowed, such as {p.default}")
     kind = inner[1] if inner else p.type
     for item in value if inner else [value]:
@@ -126,8 +126,11 @@ def _check_allowed(p: Parameter, item) -> None:
 
         evaluators.method(item)
     elif p.allowed in ("file", "folder"):
-        if item and not (Path(item).is_file() if p.allowed == "file" else Path(item).is_dir()):
-            raise InputError(f"parameter {p.name} = {item}; there is no such {p.allowed}")
+        path = Path(item)
+        if item and not (path.is_file() if p.allowed == "file" else path.is_dir()):
+            there = "a folder" if path.is_dir() else "a file" if path.is_file() else "no ordinary file"
+            what = f"this is {there}, a {p.allowed} is needed" if path.exists() else f"there is no such {p.allowed}"
+            raise InputError(f"parameter {p.name} = {item}; {what}")
     else:
         choices = known.learners() if p.allowed == "learner" else p.allowed.split("|")
         choice(f"parameter {p.name}", str(item), choices)  # of numbers and truth values (True|False) too

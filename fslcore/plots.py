@@ -159,7 +159,7 @@ def groups(panels: dict[str, tuple[pd.Series, list[list[str]]]]) -> plt.Figure:
     panels : dict
         Setting → mean accuracies (percent) by method, the best first, and groups of methods not
         told apart (see `fslcore.results.groups`). A bar has a dot at each member and passes
-        by the others.
+        by the others. More than 40 bars are left out with a word.
     """
     rows = [len(means) for means, _ in panels.values()]
     figure, axes = plt.subplots(
@@ -169,6 +169,9 @@ def groups(panels: dict[str, tuple[pd.Series, list[list[str]]]]) -> plt.Figure:
         at = {method: row for row, method in enumerate(means.index)}
         ax.plot(means, list(at.values()), "o", color="black")
         bars = [group for group in found if len(group) > 1]
+        if len(bars) > 40:  # they would be wider than the rest
+            ax.text(1.02, 0.5, f"{len(bars)} bars are left out", transform=ax.transAxes, rotation=90, va="center")
+            bars = []
         for i, group in enumerate(bars):
             own = [at[m] for m in group]
             ax.plot([1.04 + 0.05 * i] * len(own), own, "o-", color=COLOURS[i % len(COLOURS)], linewidth=3,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 
 import networkx
@@ -21,8 +21,8 @@ from .errors import InputError, like
 from .paths import replace_file
 
 __all__ = [
-    "MANY", "ROWS", "changed", "comparisons", "group_letters", "groups", "interval_list", "intervals", "matrix",
-    "needed", "normalise", "pair_list", "panels", "read", "reading", "record", "settings", "summary",
+    "MANY", "ROWS", "changed", "comparisons", "crowded", "group_letters", "groups", "interval_list", "intervals",
+    "matrix", "needed", "normalise", "pair_list", "panels", "read", "reading", "record", "settings", "summary",
     "tasks_for_power", "tasks_for_width", "write_figures", "write_tables",
 ]
 
@@ -35,6 +35,7 @@ SUMMARIES = {"mean", "average", "avg", "total", "sum", "std", "sd", "stdev", "st
 INDEX = re.compile(r"|Unnamed: \d+|index|level_\d+|nan|None")
 DIGITS = 9  # of a percent; what differs by less differs by rounding
 MANY, ROWS = 40, 500  # methods in a matrix or figure and rows of a table that somebody reads
+GROUPS = 200  # sets of methods; n pairs of twins that are told apart, and from nobody else, make 2^n
 MOST = 10**6  # tasks; beyond it a number of tasks is no advice
 
 READING = {
@@ -189,13 +190,14 @@ def _without_index(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[s
 def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     """A row a task where a column says which query a row is; values of queries that pass for tasks are refused."""
     numbers = pd.to_numeric(long["accuracy"], errors="coerce")
-    single = numbers[long["accuracy"].notna()].isin([0, 1]).all() and numbers.nunique() > 1
+    there = numbers[long["accuracy"].notna()]
+    single = there.nunique() > 1 and any(there.isin([0, right]).all() for right in (1, 100))
     if "query" not in long:
         if single:
             twice = long.duplicated(["setting", "method", "task"]).any()
             how = "name the queries in a column query" if twice else "add columns task and query"
-            raise InputError(f"results: {name} holds only 0 and 1, as single queries do; the accuracy of each task is "
-                             f"needed: average them by task, or {how}, and they are averaged here")
+            raise InputError(f"results: {name} holds only 0 and {there.max():.0f}, as single queries do; the accuracy of "
+                             f"each task is needed: average them by task, or {how}, and they are averaged here")
         return long, []
     if not numbers.notna().all():
         first = long[numbers.isna()].iloc[0]
@@ -296,7 +298,10 @@ def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _listed(names) -> str:
-    return ", ".join(map(str, names))
+    """The names in one line; of very many the first ones."""
+    names = [*map(str, names)]
+    more = f" and {len(names) - MANY // 2} more" if len(names) > MANY else ""
+    return ", ".join(names[: MANY // 2] if more else names) + more
 
 
 def _sampling(long: pd.DataFrame, told: str, name: str) -> pd.Series:
@@ -501,7 +506,7 @@ def _holm(p: np.ndarray) -> np.ndarray:
     return adjusted[np.argsort(order)]
 
 
-def groups(methods: list[str], apart: pd.DataFrame) -> list[list[str]]:
+def groups(methods: list[str], apart: pd.DataFrame, most: int | None = None) -> list[list[str]]:
     """Largest sets of methods of which no two are told apart.
 
     Not being told apart does not carry over (a from b no, b from c no, yet a from c), so the sets
@@ -513,6 +518,8 @@ def groups(methods: list[str], apart: pd.DataFrame) -> list[list[str]]:
         Of one setting, in the order wanted.
     apart : DataFrame
         Pairs that are told apart, in columns a and b; all others are not.
+    most : int, optional
+        Where there are more sets, none is returned: their number can double with each pair.
 
     Returns
     -------
@@ -523,12 +530,15 @@ def groups(methods: list[str], apart: pd.DataFrame) -> list[list[str]]:
     graph = networkx.Graph([pair for pair in combinations(methods, 2) if frozenset(pair) not in told])
     graph.add_nodes_from(methods)
     at = {m: i for i, m in enumerate(methods)}.get
-    return sorted((sorted(c, key=at) for c in networkx.find_cliques(graph)), key=lambda c: [at(m) for m in c])
+    found = list(islice(networkx.find_cliques(graph), None if most is None else most + 1))
+    if most is not None and len(found) > most:
+        return []
+    return sorted((sorted(c, key=at) for c in found), key=lambda c: [at(m) for m in c])
 
 
 def _groups(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, list[list[str]]]:
     apart = pairs[pairs["holm"]]
-    return {s: groups(list(grid), apart[apart["setting"] == s]) for s, grid in _grids(table).items()}
+    return {s: groups(list(grid), apart[apart["setting"] == s], GROUPS) for s, grid in _grids(table).items()}
 
 
 def panels(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, tuple[pd.Series, list[list[str]]]]:
@@ -542,7 +552,7 @@ def _names_of_groups(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[tuple[str
     names = {}
     for setting, found in _groups(table, pairs).items():
         labels = [chr(97 + i) if len(found) <= 26 else f"g{i}" for i in range(len(found))]
-        for method in dict.fromkeys(m for group in found for m in group):
+        for method in table.loc[table["setting"] == setting, "method"].unique():
             names[setting, method] = [label for label, group in zip(labels, found) if method in group]
     return names
 
@@ -550,16 +560,23 @@ def _names_of_groups(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[tuple[str
 def group_letters(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
     """By setting and method, the letters of its groups: methods that share one are not told apart.
 
-    Where they are more than letters, groups have numbers: 'g3–g7 g9'.
+    Where they are more than letters, groups have numbers: 'g3–g7 g9'; where they are too many, there are none
+    (`crowded`).
     """
     def text(names: list[str]) -> str:
-        if len(names[0]) == 1:
-            return " ".join(names)
+        if not names or len(names[0]) == 1:
+            return " ".join(names) or "—"
         at = np.array([int(n[1:]) for n in names])
         runs = np.split(at, np.flatnonzero(np.diff(at) > 1) + 1)
         return " ".join(f"g{run[0]}" + f"–g{run[-1]}" * (len(run) > 1) for run in runs)
 
     return pd.Series({key: text(names) for key, names in _names_of_groups(table, pairs).items()}, name="group")
+
+
+def crowded(table: pd.DataFrame, pairs: pd.DataFrame) -> list[str]:
+    """A sentence for each setting whose methods form too many groups to name."""
+    return [f"{setting}: over {GROUPS} sets of methods are not told apart, too many for letters; see the pairs."
+            for setting, found in _groups(table, pairs).items() if not found]
 
 
 def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -772,6 +789,7 @@ def summary(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> li
         lines.append(f"Pairs on which unpaired closed intervals would say otherwise: {len(changed(table, pairs))}.")
     else:
         lines.append("One method a setting: no comparison is possible.")
+    lines += crowded(table, pairs)
     return lines + [text.replace("**", "").replace("`", "") for text in reading(table)]
 
 
@@ -782,7 +800,7 @@ def record(table: pd.DataFrame, pairs: pd.DataFrame, notes: list[str], level: fl
     """
     methods = intervals(table, level).assign(groups=pd.Series(_names_of_groups(table, pairs))).reset_index()
     return {
-        "level": level, "unit": "percent", "notes": notes, "reading": reading(table),
+        "level": level, "unit": "percent", "notes": [*notes, *crowded(table, pairs)], "reading": reading(table),
         "settings": settings(table).reset_index().to_dict("records"),
         "methods": methods.astype(object).where(methods.notna(), None).to_dict("records"),
         "pairs": pairs.assign(verdict=_verdict(pairs), changed=pairs["unpaired"] != pairs["holm"]).to_dict("records"),

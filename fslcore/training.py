@@ -7,7 +7,10 @@ best epoch are kept. A run that was stopped goes on from its last epoch, to the 
 
 from __future__ import annotations
 
+import hashlib
 import json
+import pickle
+import warnings
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,14 +26,14 @@ from tqdm import tqdm
 from . import backbones, datasets, learners
 from .backbones import Backbone
 from .bank import Bank
-from .errors import InputError
+from .errors import InputError, choice, whole
 from .evaluate import evaluate
 from .learners.maml import with_task_norm
 from .networks import NETWORKS
-from .paths import BUILD, replace_file
+from .paths import BUILD, check_output, replace_file
 from .tasks import sample_closed
 
-__all__ = ["RECIPES", "Recipe", "checkpoint_name", "train"]
+__all__ = ["RECIPES", "Recipe", "checkpoint_name", "split_classes", "train"]
 
 @dataclass(frozen=True)
 class Recipe:
@@ -110,23 +113,27 @@ RECIPES = {
     "renet": Recipe("renet", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
 }
 TEMPERATURE = 4.0  # of the teacher's answers
+WAYS = 5  # of validation tasks
 VALIDATION = {"features": 1000, "images": 150}  # tasks after each epoch, by what the learner reads
 
 
 def train(name: str, output: str | Path | None = None, *, seed: int = 0, progress: bool = True, **changes) -> Path:
     """Train by a recipe and write the checkpoint, with its training curve beside it (.csv).
 
+    A folder of class folders comes without splits: some of its classes train and the others validate (see
+    `split_classes`), which is told with ``progress``.
+
     Parameters
     ----------
     name : str
         Of `RECIPES`.
     output : path, optional
-        By default ``_build/NETWORK-NAME.safetensors``, or ``NETWORK-1shot-NAME`` where another number of shots than 5
+        Ends in .safetensors. By default ``_build/NETWORK-NAME.safetensors``, or ``NETWORK-1shot-NAME`` where another number of shots than 5
         is trained with; use it as ``NETWORK-NAME:PATH``.
     seed : int
         Same seed and machine, same weights.
     progress : bool
-        Show progress bars.
+        Tell how each epoch went, and show a bar where one takes longer than five seconds.
     **changes
         Fields of `Recipe` that differ, ``epochs`` say.
 
@@ -139,22 +146,16 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     Raises
     ------
     InputError
-        Unknown name or network, epochs or shots below 1; shots of a learner that is trained on batches of images; a
-        network that is not the one of the frozen backbone; an auxiliary loss for a learner that reads images.
+        Unknown name, network or data set; epochs or shots below 1, a seed below 0; an output that ends otherwise or cannot
+        be written to; shots of a learner that is trained on batches of images; a network that is not the one of the
+        frozen backbone; an auxiliary loss for a learner that reads images; classes too few or too small to train
+        on some and to validate on others. All of it is told before the work.
     """
-    if name not in RECIPES:
-        raise InputError(f"learner = {name}; {', '.join(RECIPES)} can be trained")
-    recipe = replace(RECIPES[name], **{k: v for k, v in changes.items() if v is not None})
-    if recipe.epochs < 1:
-        raise InputError(f"epochs = {recipe.epochs}; at least 1 is needed")
-    if recipe.network not in NETWORKS:
-        raise InputError(f"network = {recipe.network}; {', '.join(NETWORKS)} are allowed")
-    if recipe.shots < 1 or (recipe.batch == "classes" and "shots" in changes and changes["shots"] is not None):
-        raise InputError(f"shots = {recipe.shots}; {'1 or more' if recipe.batch == 'tasks' else 'none'} are allowed for {name}")
-    if recipe.auxiliary and recipe.learner in learners.of_images:
-        raise InputError(f"auxiliary = {recipe.auxiliary}; 0 is allowed for {recipe.learner}, which reads images")
-    path = Path(output) if output else BUILD / f"{_file(name, recipe)}.safetensors"
-    run = _Run(path.stem, recipe, seed)
+    recipe = _checked(name, {k: v for k, v in changes.items() if v is not None})
+    seed = whole("seed", seed, 0, 2**53)
+    path = check_output(output or BUILD / f"{_file(name, recipe)}.safetensors", [".safetensors"])
+    check_output(path.with_suffix(".csv"))
+    run = _Run(path.stem, recipe, seed, progress)
     kept = path.with_name(f".{path.stem}.training")
     run.resume(kept)
     while run.epoch < recipe.epochs:
@@ -163,8 +164,22 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     tensors, curve = run.checkpoint()
     replace_file(path.with_suffix(".csv"), partial(curve.to_csv, index=False))
     replace_file(path, partial(save_file, tensors, metadata={"training": run.settings}))
-    kept.unlink()
+    kept.unlink(missing_ok=True)  # a second process may have trained the same, to the same weights
     return path
+
+
+def _checked(name: str, changes: dict) -> Recipe:
+    """The recipe of this name with its changes, if it can be trained."""
+    recipe = replace(RECIPES[choice("learner", name, RECIPES)], **changes)
+    whole("epochs", recipe.epochs, 1)
+    choice("network", recipe.network, NETWORKS)
+    datasets.check(recipe.dataset, "base")
+    if recipe.batch == "classes" and "shots" in changes:
+        raise InputError(f"shots = {recipe.shots}; none are allowed for {name}, which is trained on batches of images")
+    whole("shots", recipe.shots, 1)
+    if recipe.auxiliary and recipe.learner in learners.of_images:
+        raise InputError(f"auxiliary = {recipe.auxiliary}; 0 is allowed for {recipe.learner}, which reads images")
+    return recipe
 
 
 def checkpoint_name(name: str, shots: int) -> str:
@@ -179,17 +194,52 @@ def _file(name: str, recipe: Recipe) -> str:
     return name if public == name else f"{public}-{shots}{name}"
 
 
+def split_classes(images: datasets.Images, ways: int = 5) -> tuple[datasets.Images, datasets.Images]:
+    """Classes to train on and classes to validate on, of images that come without a split.
+
+    In the order of the SHA-256 of their names, the first quarter validates, at least five classes, and the others
+    train: the split does not depend on the machine, nor on how the classes' names are sorted.
+
+    Parameters
+    ----------
+    ways : int
+        As many classes are needed to train on.
+
+    Raises
+    ------
+    InputError
+        Fewer classes than five and ``ways``.
+    """
+    order = sorted(images.class_names, key=lambda name: hashlib.sha256(name.encode()).digest())
+    held = max(WAYS, len(order) // 4)
+    if len(order) - held < ways:
+        raise InputError(
+            f"dataset = {images.name}; {len(order)} classes; at least {ways + WAYS} are needed, {ways} to train on and "
+            f"{WAYS} others to validate on"
+        )
+    return _of_classes(images, sorted(order[held:])), _of_classes(images, sorted(order[:held]))
+
+
+def _of_classes(images: datasets.Images, names: list[str]) -> datasets.Images:
+    place = {name: i for i, name in enumerate(names)}
+    label = np.array([place.get(name, -1) for name in images.class_names])[images.labels]
+    rows = np.flatnonzero(label >= 0)
+    return datasets.Images(images.name, images.images[rows], label[rows], names)
+
+
 class _Run:
     """Network, learner, head and optimiser between two epochs."""
 
-    def __init__(self, name: str, recipe: Recipe, seed: int):
+    def __init__(self, name: str, recipe: Recipe, seed: int, progress: bool = False):
         self.name, self.recipe, self.seed, self.epoch = name, recipe, seed, 0
         self.settings = json.dumps({"recipe": asdict(recipe), "seed": seed}, sort_keys=True)
         self.where = backbones.device()
-        self._read(recipe)
+        self._read(recipe, progress)
+        self._check_tasks(recipe)
         torch.manual_seed(seed)
         self._build(recipe)
-        self.steps = recipe.steps or len(self.labels) // recipe.size
+        # Where there are fewer images than a batch holds, it holds some twice.
+        self.steps = recipe.steps or max(1, len(self.labels) // recipe.size)
         self.optimiser = torch.optim.AdamW(self.parts.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay)
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(
             self.optimiser, recipe.lr, total_steps=recipe.epochs * self.steps
@@ -197,12 +247,22 @@ class _Run:
         self.curve: list[dict] = []
         self.kept: dict[str, torch.Tensor] = {}
 
-    def _read(self, recipe: Recipe) -> None:
+    def _read(self, recipe: Recipe, progress: bool) -> None:
         """The images to train on and to select with, and what other networks make of them."""
         base = datasets.load(recipe.dataset, split="base")
+        if recipe.dataset.startswith("folder:"):  # it has no splits
+            base, validation = split_classes(base, recipe.ways)
+            if progress:
+                told = "; ".join(
+                    f"{len(part.class_names)} classes {what} ({', '.join(part.class_names)})"
+                    for part, what in ((base, "train"), (validation, "validate"))
+                )
+                tqdm.write(f"{recipe.dataset}: {told}")
+        else:
+            validation = datasets.load(recipe.dataset, split="validation")
+        self.data = [base.digest, validation.digest]
         self.images = torch.from_numpy(np.ascontiguousarray(base.images[:])).to(self.where)
         self.labels, self.classes = base.labels, len(base.class_names)
-        validation = datasets.load(recipe.dataset, split="validation")
         self.validation = replace(validation, images=np.ascontiguousarray(validation.images[:]))  # read once
         self.frozen, self.answers = None, None
         if recipe.frozen:
@@ -212,6 +272,17 @@ class _Run:
         if recipe.teacher:
             bank = backbones.features(base, backbones.load(recipe.teacher)).to(self.where)
             self.answers = _logits_of_all(bank, self.classes, self.seed)
+
+    def _check_tasks(self, recipe: Recipe) -> None:
+        """Raise `InputError` where the data give no tasks to train or to validate with."""
+        parts = [("validate", self.validation.labels, dict(shots=recipe.shots, queries=15))]
+        if recipe.batch == "tasks":
+            parts.append(("train", self.labels, dict(ways=recipe.ways, shots=recipe.shots, queries=recipe.queries)))
+        for what, labels, shape in parts:
+            try:
+                sample_closed(labels, tasks=2, skip_small_classes=True, **shape)
+            except InputError as error:
+                raise InputError(f"dataset = {recipe.dataset}; its classes do not do to {what} on ({error})") from None
 
     def _build(self, recipe: Recipe) -> None:
         """Network, learner and head, at their start."""
@@ -252,7 +323,7 @@ class _Run:
         self.parts.train()
         total = 0.0
         batches = self._class_batches if self.recipe.batch == "classes" else self._task_batches
-        bar = tqdm(batches(), desc=f"{self.name} {self.epoch + 1}/{self.recipe.epochs}", total=self.steps, disable=not progress)
+        bar = tqdm(batches(), desc=f"{self.name} {self.epoch + 1}/{self.recipe.epochs}", total=self.steps, delay=5, disable=not progress)
         for loss in bar:
             self.optimiser.zero_grad()
             loss.backward()
@@ -324,7 +395,7 @@ class _Run:
         self.parts.eval()
         images = self.validation
         tasks = sample_closed(
-            images.labels, tasks=VALIDATION[self.learner.reads], shots=self.recipe.shots, queries=15, seed=0,
+            images.labels, tasks=VALIDATION[self.learner.reads], ways=WAYS, shots=self.recipe.shots, queries=15, seed=0,
             skip_small_classes=True,
         )
         if self.learner.reads == "images":
@@ -349,18 +420,22 @@ class _Run:
     def save(self, path: Path) -> None:
         """Write all that the next epoch depends on."""
         state = {
-            "settings": self.settings, "epoch": self.epoch, "curve": self.curve, "kept": self.kept,
+            "settings": self.settings, "data": self.data, "epoch": self.epoch, "curve": self.curve, "kept": self.kept,
             "parts": self.parts.state_dict(), "optimiser": self.optimiser.state_dict(),
             "schedule": self.schedule.state_dict(),
         }
         replace_file(path, partial(torch.save, state))
 
     def resume(self, path: Path) -> None:
-        """Go on from what `save` wrote, if it is there and of the same settings."""
+        """Go on from what `save` wrote, if it is there, whole, and of the same settings and data."""
         if not path.is_file():
             return
-        state = torch.load(path, map_location=self.where, weights_only=True)
-        if state["settings"] != self.settings:
+        try:
+            state = torch.load(path, map_location=self.where, weights_only=True)
+        except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
+            warnings.warn(f"{path} is damaged ({str(error).splitlines()[0]}); training starts anew", stacklevel=2)
+            return
+        if state["settings"] != self.settings or state.get("data") != self.data:
             return
         self.epoch, self.curve, self.kept = state["epoch"], state["curve"], state["kept"]
         for part in ("parts", "optimiser", "schedule"):

@@ -253,7 +253,8 @@ def test_arrays(tmp_path):
     (lambda f: pd.concat([f / 1e4, f.sum().to_frame().T / 1e4]), "row 41 of .* is the sum"),
     (lambda f: (f > 70).astype(int), "only 0 and 1, as single queries do; .* add columns task and query"),
     (lambda f: (f > 70).assign(task=f.index // 4), "only 0 and 1.* name the queries in a column query"),
-    (lambda f: long((f > 70).astype(float)), "only 0 and 1"),
+    (lambda f: long((f > 70).astype(float)), "only 0 and 1,"),
+    (lambda f: 100 * (f > 70), "only 0 and 100,"),
     (lambda f: (f > 70).astype(float).assign(query=f.index), "column query but lacks task"),
     (lambda f: (f > 70).astype(float).assign(query=0, task=f.index // 4), "query 0 of task 0 twice"),
 ])
@@ -456,8 +457,31 @@ def test_groups_that_overlap_and_their_bars():
     skips = results.groups(list("abc"), pd.DataFrame({"a": ["a", "b"], "b": ["b", "c"]}))
     assert skips == [["a", "c"], ["b"]]
     figure = plots.groups({"one": (pd.Series({"a": 80.0, "b": 79.0, "c": 78.0}), skips)})
+    many = [[f"m{i}", f"m{i + 1}"] for i in range(41)]
+    crowd = plots.groups({"one": (pd.Series(1.0, [f"m{i}" for i in range(42)]), many)}).axes[0]
+    assert len(crowd.lines) == 1 and crowd.texts[0].get_text() == "41 bars are left out"
+    plt.close("all")
     dots, bar = figure.axes[0].lines
     assert dots.get_xdata().tolist() == [80, 79, 78] and list(bar.get_ydata()) == [0, 2]
+
+
+def test_twins_make_more_groups_than_can_be_named():
+    """Thirty pairs, each told apart in itself and from nobody else: 2^30 sets, of which none is made."""
+    rng = np.random.default_rng(0)
+    one = rng.normal(60, 10, (50, 30))
+    both = np.hstack([one, one + 0.5 + rng.normal(0, 0.1, one.shape)])
+    table, notes = results.normalise(pd.DataFrame(both, columns=[f"m{i}" for i in range(60)]), "mine.csv")
+    pairs = results.comparisons(table)
+    assert pairs["holm"].sum() >= 30
+    letters = results.group_letters(table, pairs)
+    assert len(letters) == 60 and set(letters) == {"—"} and len(results.interval_list(table, pairs)) == 60
+    assert any("over 200 sets of methods" in line for line in results.summary(table, pairs))
+    told = results.record(table, pairs, notes)
+    assert "over 200 sets" in told["notes"][-1] and all(m["groups"] == [] for m in told["methods"])
+    assert len(plots.groups(results.panels(table, pairs)).axes[0].lines) == 1
+    plt.close("all")
+    few = wide(methods=3)
+    assert results.crowded(*(lambda t: (t, results.comparisons(t)))(results.normalise(few, "mine.csv")[0])) == []
 
 
 @pytest.mark.parametrize("effect", [0.005, 0.05, 0.2, 0.5, 1.5, 8])

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from PIL import Image
 from safetensors import safe_open
 
 from fslcore import backbones, datasets, evaluate, learners, training
@@ -185,8 +186,81 @@ def test_bad_settings(tmp_path):
     for given, message in (
         (dict(name="x"), "learner = x; glyph-conv, baseline"), (dict(name="maml", epochs=0), "epochs = 0"),
         (dict(name="maml", network="vgg"), "network = vgg; conv4"),
-        (dict(name="maml", shots=0), "shots = 0; 1 or more are allowed for maml"),
+        (dict(name="maml", shots=0), "shots = 0; a whole number of at least 1"),
+        (dict(name="maml", shots=2.5), "shots = 2.5"), (dict(name="maml", seed=-1), "seed = -1"),
+        (dict(name="maml", seed=2**60), "seed = "), (dict(name="maml", dataset="photos"), "dataset = photos"),
+        (dict(name="maml", dataset="folder:/none"), "no folder /none"),
         (dict(name="rfs", shots=1), "shots = 1; none are allowed for rfs"),
     ):
         with pytest.raises(InputError, match=message):
             training.train(output=tmp_path / "x.safetensors", **given)
+    (tmp_path / "folder.safetensors").mkdir()
+    (tmp_path / "taken.csv").mkdir()
+    for output, message in (
+        ("curve.csv", "curve.csv; a name that ends in .safetensors"), ("x.pt", "x.pt; a name that ends in .safetensors"),
+        ("folder.safetensors", "this is a folder"), ("taken.safetensors", "taken.csv; this is a folder"),
+    ):
+        with pytest.raises(InputError, match=message):
+            training.train("maml", tmp_path / output)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.safetensors", "taken.csv"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Makes a folder of class folders with PNGs of 8×8."""
+
+    def of(*sizes):
+        rng = np.random.default_rng(0)
+        for c, n in enumerate(sizes):
+            (tmp_path / f"photos/kind{c}").mkdir(parents=True)
+            for i in range(n):
+                pixels = rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)
+                Image.fromarray(pixels).save(tmp_path / f"photos/kind{c}/{i}.png")
+        return f"folder:{tmp_path}/photos"
+
+    return of
+
+
+def test_a_folder_trains_on_some_classes_and_validates_on_others(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(training, "VALIDATION", {"features": 4})
+    dataset = folder(*[16] * 12)
+    seen = []
+    real = training.split_classes
+    monkeypatch.setattr(training, "split_classes", lambda *a: seen.extend(real(*a)) or seen)
+    given = dict(dataset=dataset, epochs=1, steps=1, shots=1, queries=15)
+    training.train("protonet", tmp_path / "p.safetensors", **given)
+    base, validation = seen
+    assert len(base.class_names) == 7 and len(validation.class_names) == 5
+    assert sorted(base.class_names + validation.class_names) == sorted(f"kind{c}" for c in range(12))
+    assert validation.class_names == ["kind10", "kind2", "kind4", "kind5", "kind9"]  # of this rule, anywhere
+    whole = datasets.load(dataset)
+    for part in seen:  # every image of each class, with its own pixels
+        assert part.counts.tolist() == [16] * len(part.class_names)
+        name = part.class_names[2]
+        assert (part.images[part.labels == 2] == whole.images[:][whole.labels == whole.class_names.index(name)]).all()
+    told = capsys.readouterr().out
+    assert "7 classes train (" in told and "5 classes validate (kind10, kind2, kind4, kind5, kind9)" in told
+
+
+@pytest.mark.parametrize("sizes, message", [
+    ([16] * 9, "9 classes; at least 10 are needed, 5 to train on and 5 others to validate on"),
+    ([12] * 10, "its classes do not do to validate on .*0 classes have shots . queries = 16"),
+])
+def test_a_folder_too_small_to_train_on_is_refused(folder, tmp_path, sizes, message):
+    with pytest.raises(InputError, match=message):
+        training.train("protonet", tmp_path / "p.safetensors", dataset=folder(*sizes), shots=1)
+    assert not list(tmp_path.glob("*p.*"))
+
+
+def test_a_damaged_or_foreign_state_is_not_gone_on_from(small, tmp_path):
+    run = training._Run("x", training.replace(training.RECIPES["protonet"], **SHORT), 0)
+    run.train_epoch(False)
+    run.save(tmp_path / "state")
+    whole = (tmp_path / "state").read_bytes()
+    (tmp_path / "state").write_bytes(whole[: len(whole) // 2])
+    with pytest.warns(UserWarning, match="state is damaged .*; training starts anew"):
+        run.resume(tmp_path / "state")
+    (tmp_path / "state").write_bytes(whole)
+    run.epoch, run.data = 0, ["other", "images"]
+    run.resume(tmp_path / "state")
+    assert run.epoch == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -123,8 +122,8 @@ def _npy(path: Path) -> dict[str, np.ndarray]:
 
 
 def _tensors(path: Path) -> dict[str, np.ndarray]:
-    read = safetensors_file if path.suffix == ".safetensors" else partial(torch.load, map_location="cpu", weights_only=True)
-    found = read(path)
+    safe = path.suffix == ".safetensors"
+    found = safetensors_file(path) if safe else torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(found, dict):
         raise ValueError(f"it holds a {type(found).__name__}, not named tensors")
     tensors = {k: torch.as_tensor(found[k]).detach() for k in ("features", "labels") if k in found}
@@ -147,7 +146,8 @@ def _table(path: Path) -> dict[str, np.ndarray]:
 
 
 READERS = {
-    ".npz": _npz, ".safetensors": _tensors, ".pt": _tensors, ".pth": _tensors, ".npy": _npy, ".csv": _table, ".tsv": _table,
+    ".npz": _npz, ".safetensors": _tensors, ".pt": _tensors, ".pth": _tensors, ".npy": _npy, ".csv": _table,
+    ".tsv": _table,
 }
 
 
@@ -167,7 +167,8 @@ def _classes(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | No
         if (labels % 1).any():
             first = np.flatnonzero(labels % 1)[0]
             raise InputError(
-                f"features: label {labels[first]:g} in {name} (row {first}) is no class; (N,) integers are needed, or text"
+                f"features: label {labels[first]:g} in {name} (row {first}) is no class; (N,) integers are needed, "
+                "or text"
             )
     return labels.astype(np.int64), None
 

@@ -59,7 +59,8 @@ class Touch:
 
 
 def test_digests_of_features_stay(tmp_path):
-    np.savez(tmp_path / "f.npz", features=np.arange(12, dtype=np.float32).reshape(4, 3) + 1, labels=np.array([0, 1, 0, 1]))
+    features = np.arange(12, dtype=np.float32).reshape(4, 3) + 1
+    np.savez(tmp_path / "f.npz", features=features, labels=np.array([0, 1, 0, 1]))
     assert load_features(tmp_path / "f.npz").digest == "957de9ac794f82e86559160e33b53346bb0f55955270f1fca08bccea1f85a24f"
 
 
@@ -77,7 +78,8 @@ WHOLE = np.round(100 * FEATURES)
 def test_features_and_labels_of_other_types(tmp_path, features, labels, classes):
     np.savez(tmp_path / "f.npz", features=features, labels=labels)
     bank = load_features(tmp_path / "f.npz")
-    assert (bank.data.numpy() == WHOLE).all() and (bank.classes == classes).all() and (bank.to("cpu").classes == classes).all()
+    assert (bank.data.numpy() == WHOLE).all() and (bank.classes == classes).all()
+    assert (bank.to("cpu").classes == classes).all()
     assert bank.labels.dtype == np.int64 and set(bank.labels) == {0, 1, 2}
     for a, b in combinations(range(12), 2):
         assert (bank.labels[a] == bank.labels[b]) == (LABELS[a] == LABELS[b])
@@ -105,8 +107,10 @@ def test_other_files_of_features(tmp_path):
     for make, message in (
         (lambda: None, "column Unnamed: 0 of f.csv is no feature"),
         (lambda: table.assign(file="x").to_csv(tmp_path / "f.csv", index=False), "column file of f.csv is no feature"),
-        (lambda: table.drop(columns="label").to_csv(tmp_path / "f.csv", index=False), "f.csv lacks the column label; it has 0, 1"),
-        (lambda: table.assign(label=[None, *"ab" * 5, "a"]).to_csv(tmp_path / "f.csv", index=False), "f.csv has 1 rows without a label"),
+        (lambda: table.drop(columns="label").to_csv(tmp_path / "f.csv", index=False),
+         "f.csv lacks the column label; it has 0, 1"),
+        (lambda: table.assign(label=[None, *"ab" * 5, "a"]).to_csv(tmp_path / "f.csv", index=False),
+         "f.csv has 1 rows without a label"),
     ):
         make()
         with pytest.raises(InputError, match=message):

@@ -55,7 +55,9 @@ def test_stored_computes_nothing(features_file, monkeypatch):
     assert len(evaluate.run(features_file, "none", "lr", "closed", tasks=5, stored=True)) == 5
 
 
-@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[: len(b) // 2], lambda b: b"garbage" * 50, lambda b: b[:200] + bytes(40) + b[240:]])
+@pytest.mark.parametrize("damage", [
+    lambda b: b"", lambda b: b[: len(b) // 2], lambda b: b"garbage" * 50, lambda b: b[:200] + bytes(40) + b[240:],
+])
 def test_damaged_records_are_told_and_made_again(features_file, damage, capsys):
     table = evaluate.run(features_file, "none", "ncc", "closed", tasks=40)
     (path,) = (evaluate.CACHE / "records").iterdir()

@@ -73,7 +73,9 @@ def icon(shade, mode="RGBA"):
     return Image.merge(mode, [image] * (len(mode) - 1) + [alpha])
 
 
-@pytest.mark.parametrize("mode, ending", [("RGBA", ".png"), ("LA", ".png"), ("P", ".png"), ("RGBA", ".gif"), ("RGBA", ".webp")])
+@pytest.mark.parametrize("mode, ending", [
+    ("RGBA", ".png"), ("LA", ".png"), ("P", ".png"), ("RGBA", ".gif"), ("RGBA", ".webp"),
+])
 def test_transparency_shows_the_ground(tmp_path, mode, ending):
     icon(0, mode).save(tmp_path / f"x{ending}", **({"lossless": True} if ending == ".webp" else {}))
     for ground, shade in (("white", 255), ("#ff0000", 255)):
@@ -90,14 +92,18 @@ def test_one_grey_of_sixteen_bits_can_be_transparent(tmp_path):
 
 def test_what_would_vanish_stops_with_names(tmp_path):
     spec = folder(tmp_path, icon(0), icon(255), icon(255, "LA"))
-    with pytest.raises(InputError, match=r"a/1.png: laid on white it is all #ffffff; .*\?ground=black; so are 1 of the next 3 images: 2.png$"):
+    lost = r"a/1.png: laid on white it is all #ffffff; .*\?ground=black; so are 1 of the next 3 images: 2.png$"
+    with pytest.raises(InputError, match=lost):
         datasets.load(spec).images[:]
     with pytest.raises(InputError, match=r"a/0.png: laid on black it is all #000000; .*\?ground=white$"):
         datasets.load(f"{spec}?ground=black").images[:]
     grey = datasets.load(f"{spec}?ground=grey")
     assert grey.name == f"{spec}?ground=grey" and grey.digest != datasets.load(spec).digest
     assert np.ptp(grey.images[:3].reshape(3, -1), axis=1).min() > 100
-    for wrong, message in (("ground=mauvish", "ground = mauvish"), ("white=much", "white = much is not a number"), ("ground=red&size=3", "not size"), ("white=0", "white = 0.0")):
+    for wrong, message in (
+        ("ground=mauvish", "ground = mauvish"), ("white=much", "white = much is not a number"),
+        ("ground=red&size=3", "not size"), ("white=0", "white = 0.0"),
+    ):
         with pytest.raises(InputError, match=message):
             datasets.load(f"{spec}?{wrong}")
     assert len(datasets.load(folder(tmp_path / "what?size=3", icon(0)))) == 3  # a path may hold a question mark
@@ -113,13 +119,15 @@ def test_flat_in_the_file_too_is_no_loss(tmp_path):
     Image.fromarray(narrow.astype(np.uint16)).save(tmp_path / "narrow.png")
     Image.frombytes("I;16B", (9, 9), narrow.astype(">u2").tobytes()).save(tmp_path / "narrow.tif")
     flat = "decoded it is all #eaeaea, and its file is not"
-    for name, message in (("white.png", "laid on white it is all #ffffff"), ("narrow.png", flat), ("narrow.tif", flat)):
+    white = "laid on white it is all #ffffff"
+    for name, message in (("white.png", white), ("narrow.png", flat), ("narrow.tif", flat)):
         with pytest.raises(InputError, match=f"image .*{name}: {message}"):
             rgb(tmp_path / name)
 
 
 @pytest.mark.parametrize("values, message", [
-    (GREY.astype(np.uint16) * 16, r"numbers up to 4080 of 65535, all nearly black; say which value is white, as in folder:PATH\?white=4095"),
+    (GREY.astype(np.uint16) * 16,
+     r"numbers up to 4080 of 65535, all nearly black; say which value is white, as in folder:PATH\?white=4095"),
     (GREY.astype(np.float32), r"floats from 0 to 255, and 0 to 1 is read; .*white=255"),
     (GREY.astype(np.int32) * 257, "numbers, from 0 to 65535, have a type that tells no white; .*white=65535"),
     (np.where(GREY, GREY / 255, np.nan).astype(np.float32), "NaN or infinity"),
@@ -136,7 +144,8 @@ def test_a_white_that_the_format_does_not_tell(tmp_path, values, message):
 def test_first_of_an_animation(tmp_path):
     first, *rest = (Image.fromarray(np.roll(GREY, i)) for i in range(3))
     for ending in (".gif", ".webp", ".png", ".tif"):
-        first.save(tmp_path / f"x{ending}", save_all=True, append_images=rest, **({"lossless": True} if ending == ".webp" else {}))
+        exact = {"lossless": True} if ending == ".webp" else {}
+        first.save(tmp_path / f"x{ending}", save_all=True, append_images=rest, **exact)
         assert (np.asarray(rgb(tmp_path / f"x{ending}"))[..., 0] == GREY).all()
 
 
@@ -171,7 +180,10 @@ def test_broken_files_are_told_in_one_line(tmp_path, monkeypatch):
     (tmp_path / "text.png").write_text("hello")
     (tmp_path / "x.png").mkdir()
     (tmp_path / "gone.png").symlink_to("/nowhere")
-    for name, message in (("nothing", "empty"), ("text", "not a kind of image"), ("x", "a folder"), ("gone", "no such file, a link to /nowhere")):
+    for name, message in (
+        ("nothing", "empty"), ("text", "not a kind of image"), ("x", "a folder"),
+        ("gone", "no such file, a link to /nowhere"),
+    ):
         with pytest.raises(InputError, match=rf"unreadable image .*{name}.png \({message}"):
             rgb(tmp_path / f"{name}.png")
     noise(64).save(tmp_path / "bomb.png")
@@ -272,7 +284,8 @@ def test_folders_in_class_folders(tmp_path, capsys):
         noise(9).save(tmp_path / "a" / name / "0.png")
     (tmp_path / "a" / "z" / "round").symlink_to(tmp_path / "a")
     images = datasets.load(spec)
-    assert images.facts["file"].tolist() == [f"a/{f}" for f in ("0.png", "x/0.png", "x/y/0.png", "z/0.png")] + ["b/0.png", "b/1.png"]
+    of_a = [f"a/{f}" for f in ("0.png", "x/0.png", "x/y/0.png", "z/0.png")]
+    assert images.facts["file"].tolist() == [*of_a, "b/0.png", "b/1.png"]
     assert images.labels.tolist() == [0, 0, 0, 0, 1, 1]
     assert f"{spec}: 3 of 6 images lie in folders below the class folders" in capsys.readouterr().err
 
@@ -300,7 +313,8 @@ def test_levels_that_are_not_classes(tmp_path):
 
 def test_own_images_are_seen_as_large_as_the_network_takes_them(tmp_path, capsys):
     spec = folder(tmp_path, *[noise(300)] * 3)
-    for name, side in (("efficientnet-lite0", 224), ("efficientnet-lite2", 260), ("glyph-conv", 28), ("conv4-protonet", 32)):
+    sides = {"efficientnet-lite0": 224, "efficientnet-lite2": 260, "glyph-conv": 28, "conv4-protonet": 32}
+    for name, side in sides.items():
         images, model = evaluate.fitted(evaluate.load_source(spec), name)
         assert images.images.shape == (5, side, side, 3) == (5, *[model.side(300, 300)] * 2, 3)
         assert f"{spec}: read at {side} × {side} pixels, which {name} sees" in capsys.readouterr().err
@@ -322,7 +336,8 @@ def test_other_images_are_seen_as_before(tmp_path):
     assert backbones.fitted(support, model) == (support, model) and support.images.shape[1] == 224
     for dataset, size, message in (
         ("clipart", 64, "size = 64; the pixels of clipart are fixed; folder:PATH, cifar-fs:PATH"),
-        ("features:none.npz", 64, "size = 64; features:none.npz are features"), (f"folder:{tmp_path}", 3, "size = 3; a whole number from 8"),
+        ("features:none.npz", 64, "size = 64; features:none.npz are features"),
+        (f"folder:{tmp_path}", 3, "size = 3; a whole number from 8"),
         (f"folder:{tmp_path}", 2.5, "size = 2.5; a whole number"),
     ):
         with pytest.raises(InputError, match=message):
@@ -333,7 +348,8 @@ def test_the_size_changes_what_the_network_gives(tmp_path):
     for name in ("a", "b"):
         (tmp_path / "f" / name).mkdir(parents=True)
         for i in range(3):
-            Image.fromarray(np.kron(np.roll(GREY, 3 * i + (name == "b")), np.ones((10, 10), np.uint8))).save(tmp_path / "f" / name / f"{i}.png")
+            large = np.kron(np.roll(GREY, 3 * i + (name == "b")), np.ones((10, 10), np.uint8))
+            Image.fromarray(large).save(tmp_path / "f" / name / f"{i}.png")
     banks = {}
     for size in (None, 224, 64):
         images, model = evaluate.fitted(evaluate.load_source(f"folder:{tmp_path}/f", size), "efficientnet-lite0")
@@ -348,7 +364,7 @@ def test_evaluate_takes_a_size(tmp_path, capsys):
         (tmp_path / "f" / name).mkdir(exist_ok=True)
         for i in range(3):
             Image.fromarray(np.roll(GREY, i + 3 * ord(name))).save(tmp_path / "f" / name / f"{i}.png")
-    shape = ["--ways", "2", "--shots", "1", "--queries", "2", "--tasks", "20", "--learners", "ncc", "--samplings", "closed"]
+    shape = "--ways 2 --shots 1 --queries 2 --tasks 20 --learners ncc --samplings closed".split()
     command = ["evaluate", spec, "efficientnet-lite0", "-o", str(tmp_path / "t.csv"), *shape]
     assert cli.main([*command, "--size", "48", "--intervals"]) == 0
     said = capsys.readouterr().err

@@ -58,7 +58,8 @@ class _Reader:
         if not lost:
             return error
         names = ", ".join(file.name for file in lost[:3])
-        return InputError(f"{error}; so are {len(lost)} of the next {len(rest)} images: {names}{' …' * (len(lost) > 3)}")
+        more = " …" if len(lost) > 3 else ""
+        return InputError(f"{error}; so are {len(lost)} of the next {len(rest)} images: {names}{more}")
 
 
 def from_files(
@@ -151,7 +152,8 @@ def load_folder(
     name = name or f"folder:{path}"
     files, labels = from_class_folders(classes, name)
     if beside:
-        note(f"{name}: {len(beside)} files beside the class folders belong to no class and are left out ({_some(beside)})")
+        note(f"{name}: {len(beside)} files beside the class folders belong to no class and are left out "
+             f"({_some(beside)})")
     facts = pd.DataFrame({"file": [file.relative_to(path).as_posix() for file in files]})
     return from_files(name, files, labels, [d.name for d in classes], size, facts, ground=ground, white=white)
 

@@ -141,6 +141,23 @@ def test_a_white_that_the_format_does_not_tell(tmp_path, values, message):
         assert (np.asarray(rgb(tmp_path / "x.tif", white=float(values.max())))[..., 0] == GREY).all()
 
 
+@pytest.mark.parametrize("turn", range(1, 9))
+@pytest.mark.parametrize("ending", ["jpg", "png", "webp", "tif"])
+def test_photos_stand_upright(tmp_path, turn, ending):
+    """A camera held on its side writes the pixels as its sensor saw them, and how to turn them."""
+    pixels = np.zeros((16, 32, 3), np.uint8)
+    pixels[:8, :16] = 255, 0, 0
+    pixels[8:, 16:] = 0, 0, 255
+    upright = Image.fromarray(pixels)
+    back = {2: 0, 3: 3, 4: 1, 5: 5, 6: 2, 7: 6, 8: 4}  # the transposition that undoes the turn, by Pillow's numbers
+    stored = upright.transpose(Image.Transpose(back[turn])) if turn > 1 else upright
+    exif = Image.Exif()
+    exif[274] = turn
+    stored.save(tmp_path / f"x.{ending}", exif=exif, **({"lossless": True} if ending == "webp" else {}))
+    found = np.asarray(rgb(tmp_path / f"x.{ending}")).astype(int)
+    assert found.shape == pixels.shape and np.abs(found - pixels).mean() < 20
+
+
 def test_first_of_an_animation(tmp_path):
     first, *rest = (Image.fromarray(np.roll(GREY, i)) for i in range(3))
     for ending in (".gif", ".webp", ".png", ".tif"):

@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageColor
+from PIL import ExifTags, Image, ImageColor
 
 from ..errors import InputError
 
@@ -22,6 +22,11 @@ FOREIGN = {  # images that Pillow does not read
 HEIC = {b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"}
 SLACK = 0.1  # floats may leave 0 … 1 by so much, as resampling makes them
 DIM = 1 / 16  # of the range of its format; an image that stays below has another white
+UPRIGHT = {  # what a camera says of how it was held
+    2: Image.Transpose.FLIP_LEFT_RIGHT, 3: Image.Transpose.ROTATE_180, 4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE, 6: Image.Transpose.ROTATE_270, 7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
 BITS_PER_SAMPLE, PHOTOMETRIC, WHITE_IS_ZERO = 258, 262, 0  # of TIFF
 
 
@@ -73,7 +78,7 @@ def is_image(file: Path) -> bool:
 
 
 def rgb(file: Path, ground: str = "white", white: float | None = None) -> Image.Image:
-    """The (first) picture of a file, as 8-bit RGB.
+    """The (first) picture of a file, as 8-bit RGB, upright where a camera noted how it was held (Exif).
 
     Transparent parts show the ``ground``. Numbers of more than 8 bits are scaled by what the format
     says, never by what the image holds: 16-bit grey by 65535, TIFF of fewer bits by its BitsPerSample,
@@ -101,7 +106,8 @@ def rgb(file: Path, ground: str = "white", white: float | None = None) -> Image.
                 found = found.convert("RGB")
                 if not _varies(found) and _varies(image):
                     raise Lost(_why_lost(image, found, ground))
-                return found
+                turn = image.getexif().get(ExifTags.Base.Orientation)
+                return found.transpose(UPRIGHT[turn]) if turn in UPRIGHT else found
     except InputError as error:
         raise type(error)(f"image {file}: {error}") from None
     except Exception as error:  # Pillow's readers raise whatever they stumble over in a broken file

@@ -69,8 +69,8 @@ def from_files(
     """Image files with their labels, as `Images`.
 
     Images are read on demand, as RGB, from their middle square at ``size`` × ``size`` pixels: the first of an
-    animation or of many pages, without turning it as a camera's EXIF tag says. See
-    `fslcore.datasets.decode.rgb` for transparency and for more than 8 bits.
+    animation or of many pages. See `fslcore.datasets.decode.rgb` for photos that were turned, for
+    transparency and for more than 8 bits.
 
     Parameters
     ----------

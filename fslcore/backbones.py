@@ -281,7 +281,9 @@ def _weights(name: str, entry: _Entry, own: str) -> Path:
 def _from_hub(repository: str, file: str) -> Path | None:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.utils import logging
 
+    logging.set_verbosity_error()  # what fails is told once, by us, and not at every new try
     try:
         return Path(hf_hub_download(repository, file))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError):

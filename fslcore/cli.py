@@ -244,8 +244,10 @@ def _parser() -> argparse.ArgumentParser:
         add.set_defaults(command=run, computes=computes)
         return add
 
+    as_json = dict(action="store_true", help="print the result as strict JSON")
+
     add = command("list", _list, "notebooks with their parameters, data sets, backbones, learners", "", "--json")
-    add.add_argument("--json", action="store_true", help="print it as strict JSON")
+    add.add_argument("--json", **as_json)
 
     add = command("run", _run, "execute a notebook with other parameters",
                   "closed-vs-open -p shots 1 -p datasets \"[clipart, fashion]\"", computes=True)
@@ -305,7 +307,7 @@ def _parser() -> argparse.ArgumentParser:
                      help="leave out classes with fewer than shots + queries images, where they would be an error")
     intervals = "print what the closed tasks say of these images, new images and new classes"
     add.add_argument("--intervals", action="store_true", help=intervals)
-    add.add_argument("--json", action="store_true", help="print settings, means and intervals as strict JSON")
+    add.add_argument("--json", **as_json)
 
     add = command("fetch", _fetch, "download results that others have released, checked by SHA-256", "oops-benchmark")
     add.add_argument("what", choices=["oops-benchmark"], help="oops-benchmark: the released results of that paper")
@@ -548,7 +550,7 @@ def _fetch(options: argparse.Namespace) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    output = options.output and check_output(options.output)
+    output = options.output and check_output(options.output, [".safetensors"])
     from . import training
 
     changes = {name: getattr(options, name) for name in ("network", "dataset", "shots", "epochs")}

@@ -126,8 +126,11 @@ def _check_allowed(p: Parameter, item) -> None:
 
         evaluators.method(item)
     elif p.allowed in ("file", "folder"):
-        if item and not (Path(item).is_file() if p.allowed == "file" else Path(item).is_dir()):
-            raise InputError(f"parameter {p.name} = {item}; there is no such {p.allowed}")
+        path = Path(item)
+        if item and not (path.is_file() if p.allowed == "file" else path.is_dir()):
+            there = "a folder" if path.is_dir() else "a file" if path.is_file() else "no ordinary file"
+            what = f"this is {there}, a {p.allowed} is needed" if path.exists() else f"there is no such {p.allowed}"
+            raise InputError(f"parameter {p.name} = {item}; {what}")
     else:
         choices = known.learners() if p.allowed == "learner" else p.allowed.split("|")
         choice(f"parameter {p.name}", str(item), choices)  # of numbers and truth values (True|False) too

@@ -85,6 +85,7 @@ def test_run_executes_with_the_given_parameters(small, tmp_path):
     (["-p", "rate", ".nan"], "parameter rate = nan; 0..1 is allowed"),
     (["-p", "kind", "opened"], "parameter kind = opened; closed, open are allowed (did you mean open?)"),
     (["-p", "where", "/none"], "parameter where = /none; there is no such folder"),
+    (["-p", "where", "/etc/passwd"], "parameter where = /etc/passwd; this is a file, a folder is needed"),
     (["-p", "sets", "clipart"], "parameter sets = 'clipart'; a list of str is allowed"),
     (["-p", "sets", "[clipard]"], "dataset = clipard; known are clipart"),
     (["-p", "sets", "['folder:/none']"], "no folder /none"),
@@ -216,7 +217,7 @@ BAD = [
     ("train protonet --seed -1", "seed = -1; "),
     ("train protonet --network conv5", "network = conv5; "),
     ("train protonet --dataset coloured/hebrw", "dataset = coloured/hebrw; known are "),
-    ("train protonet -o {t}/folder.csv", "output = {t}/folder.csv; "),
+    ("train protonet -o {t}/x.pt", "output = {t}/x.pt; a name that ends in .safetensors is allowed"),
     ("train protonet -o /proc/x.safetensors", "nothing can be written to /proc"),
     ("caption clipart --captioner blib -o {t}/c.csv", "captioner = blib; pixels, vit-gpt2, blip are allowed"),
     ("caption clipart --split nvel -o {t}/c.csv", "split = nvel; novel, validation, base are allowed (did you mean"),
@@ -290,6 +291,11 @@ def test_version_help_and_list_need_numpy_and_scipy_alone():
         assert done.returncode == 0 and text in done.stdout and "Traceback" not in done.stderr
 
 
+def test_a_folder_in_the_place_of_a_file_is_named(tmp_path):
+    with pytest.raises(InputError, match="this is a folder, a file is needed"):
+        notebooks.check("your-results", {"results": str(tmp_path)})
+
+
 def test_a_missing_package_is_named(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "fslcore.results", None)
     monkeypatch.delattr("fslcore.results", raising=False)
@@ -361,7 +367,7 @@ def test_output_is_checked_and_nothing_left_behind(tmp_path):
         (tmp_path, "this is a folder"), ("", "this is a folder"), ("/dev/null", "this is no ordinary file"),
         (tmp_path / "in.csv", "is never overwritten"), (tmp_path / "link.csv", "is never overwritten"),
         (tmp_path / "in.csv" / "t.csv", "in.csv is a file, a folder is needed"),
-        ("/proc/1/t.csv", "nothing can be written to /proc/1"), ("x" * 250, "File name too long"),
+        ("/proc/1/t.csv", "nothing can be written to /proc/1"), ("x" * 254, "File name too long"),
     ]:
         with pytest.raises(InputError, match=message):
             check_output(path, inputs=[tmp_path / "in.csv"])

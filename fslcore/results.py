@@ -196,8 +196,9 @@ def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list
         if single:
             twice = long.duplicated(["setting", "method", "task"]).any()
             how = "name the queries in a column query" if twice else "add columns task and query"
-            raise InputError(f"results: {name} holds only 0 and {there.max():.0f}, as single queries do; the accuracy of "
-                             f"each task is needed: average them by task, or {how}, and they are averaged here")
+            right = f"{there.max():.0f}"
+            raise InputError(f"results: {name} holds only 0 and {right}, as single queries do; the accuracy of each task "
+                             f"is needed: average them by task, or {how}, and they are averaged here")
         return long, []
     if not numbers.notna().all():
         first = long[numbers.isna()].iloc[0]

@@ -273,6 +273,13 @@ def test_no_honest_row_passes_for_a_summary(seed, methods, tasks, queries):
         assert len(table) == tasks * methods
 
 
+def test_a_task_like_all_others_is_no_mean():
+    frame = pd.DataFrame({"a": [0.5] * 8, "b": [0.4, 0.6] * 4})
+    frame.loc[8] = [0.5, 0.6]
+    assert len(results.normalise(frame, "mine.csv")[0]) == 18
+    assert len(results.normalise(frame.assign(b=0.6), "mine.csv")[0]) == 18
+
+
 def test_what_is_to_be_left_out():
     frame = wide().assign(mean=1.5, Odd=[3, 1, 2, 9] * 10)
     frame = frame.assign(task=[*map(str, range(39)), "total"])

@@ -5,8 +5,8 @@
 Each case makes its input in a folder of its own and hands it to the project, mostly inside one process. *named*:
 refused, in one line that names what is wrong. *right*: taken, and the result is checked. *warned*: taken with a word on
 it. *misnamed*: refused in words that lack the value at fault, or though it was good. *silent*: taken without a
-word though it misleads. *traceback*: any other exception. *hang*: no end within the time limit. The cases lie
-in the folder ``misuse`` beside this file. The exit code is 1 where a case is none of the first three.
+word though it misleads. *lacking*: an option or a text that one expects is not there. *traceback*: any other
+exception. *hang*: no end within the time limit. The cases lie in the folder ``misuse`` beside this file. The exit code is 1 where a case is none of the first three.
 """
 
 from __future__ import annotations

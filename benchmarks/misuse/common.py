@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 GOOD = ("named", "right", "warned")
-BAD = ("misnamed", "silent", "traceback", "hang")
+BAD = ("lacking", "misnamed", "silent", "traceback", "hang")
 LIMIT = 20.0  # seconds
 
 
@@ -45,6 +45,8 @@ class Case:
         The input may be taken with a word on it: output or warnings hold all of these words (as for ``says``).
     limit : float
         Seconds.
+    expected : bool
+        Nothing bad is put in: it is asked whether something is there that a user expects.
     """
 
     area: str
@@ -54,6 +56,7 @@ class Case:
     right: Callable[[object], str | None] | None = None
     warns: tuple[str, ...] | None = None
     limit: float = LIMIT
+    expected: bool = False
 
 
 @dataclass(frozen=True)
@@ -181,7 +184,7 @@ def _refused(case: Case, text: str) -> tuple[str, str]:
     usage = text.startswith("usage:")  # argparse writes how to call the command first
     lines = [line for line in re.split(r"[\r\n]+", text.strip()) if line and not re.search(r"\d+%\||it/s\]", line)]
     if case.says is None:
-        return "misnamed", _line(f"refused: {_last(text)}")
+        return "lacking" if case.expected else "misnamed", _line(f"refused: {_last(text)}")
     if lacking := holds(lines[-1] if usage and lines else text, case.says):
         return "misnamed", _line(f"lacks {', '.join(lacking)}: {_last(text)}")
     if len(lines) > 1 and not usage:
@@ -196,7 +199,7 @@ def _taken(case: Case, value: object, text: str) -> tuple[str, str]:
     if case.right is None:
         return "silent", _line(f"taken: {_shown(value)}")
     wrong = case.right(value)
-    return ("silent", _line(f"{wrong}")) if wrong else ("right", _line(_shown(value)))
+    return ("lacking" if case.expected else "silent", _line(f"{wrong}")) if wrong else ("right", _line(_shown(value)))
 
 
 def _shown(value: object) -> str:

@@ -2,11 +2,13 @@
 
     python benchmarks/misuse.py [--only AREA ...] [--json FILE] [--list] [--case TEXT]
 
-Each case makes its input in a folder of its own and hands it to the project, mostly inside one process. *named*:
-refused, in one line that names what is wrong. *right*: taken, and the result is checked. *warned*: taken with a word on
-it. *misnamed*: refused in words that lack the value at fault, or though it was good. *silent*: taken without a
-word though it misleads. *lacking*: an option or a text that one expects is not there. *traceback*: any other
-exception. *hang*: no end within the time limit. The cases lie in the folder ``misuse`` beside this file. The exit code is 1 where a case is none of the first three.
+Each case makes its input in a folder of its own and hands it to the project, mostly inside one process.
+
+*named*: refused, in one line that names what is wrong. *right*: taken, and the result is checked. *warned*: taken
+with a word on it. *lacking*: an option or a text that one expects is not there. *misnamed*: refused in words that lack
+the value at fault, or though it was good. *silent*: taken without a word though it misleads. *traceback*: any other
+exception. *hang*: no end within the time limit. The cases lie in the folder ``misuse`` beside this file. The exit code
+is 1 where a case is none of the first three.
 """
 
 from __future__ import annotations
@@ -80,7 +82,9 @@ class Workers:
         if not ready:
             self.process.kill()
         code, self.process = self.process.wait(), None
-        return ("traceback", f"the process died ({code})", 0.0) if ready else ("hang", f"no end in {limit:.0f} s", limit)
+        if ready:
+            return "traceback", f"the process died ({code})", 0.0
+        return "hang", f"no end in {limit:.0f} s", limit
 
     def close(self) -> None:
         if self.process:
@@ -100,7 +104,7 @@ def table(found: list[dict]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", nargs="+", metavar="AREA", help=f"of {', '.join(AREAS)}, or {', '.join(AREAS.values())}")
+    parser.add_argument("--only", nargs="+", metavar="AREA", help=f"of {', '.join(AREAS.values())}")
     parser.add_argument("--case", default="", help="only cases whose name holds this")
     parser.add_argument("--json", type=Path, help="every case with its outcome, as JSON")
     parser.add_argument("--list", action="store_true", help="the cases, and run none")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .common import Case, Ran, fine, fslcore, has, nowhere, of_area, small_disk
-from .images import HEIC, array, cut, deep, icon, nested, one, put, real, save, shape, tree, turned, u16
+from .images import HEIC, array, cut, deep, icon, nested, one, put, real, save, tree, turned, u16
 
 case = of_area("assess")
 FIRST = 60.0  # seconds: the episodes are read and the estimators fitted once a process
@@ -39,7 +39,8 @@ def at_least(least: float) -> Callable[[Ran], str | None]:
     return check
 
 
-def given(name: str, write: Callable, *more: str, ending: str = ".png", after: Callable = lambda: None, **wanted) -> Case:
+def given(name: str, write: Callable, *more: str, ending: str = ".png", after: Callable = lambda: None,
+    **wanted) -> Case:
     def call() -> Ran:
         tree(write, ending=ending)
         after()
@@ -82,25 +83,34 @@ def many(classes: int, per: int) -> Callable[[], None]:
     return do
 
 
-plain = lambda name, *more, after=lambda: None, **wanted: given(name, save(), *more, after=after, **wanted)  # noqa: E731
-ALPHA = dict(says=("flat|transparent|alpha|colour",), warns=("transparent|alpha|flat",))
+plain = lambda name, *more, after=lambda: None, **wanted: given(name, save(), *more, after=after,
+    **wanted)  # noqa: E731
+ALPHA = dict(says=("flat|transparent|alpha|colour|ground",), warns=("transparent|alpha|flat",))
 RANGE = dict(says=("0.",), warns=("16-bit|16 bit|bits|float",))
 supports = [
     plain("good", right=at_least(60)),
     plain("both learners", "--learner", "ncc", "lr", right=at_least(60)),
-    *(given(f"near-identical photos, {b} {l}", photos, "--backbone", b, "--learner", l, right=at_least(85), warns=("outside", "5-fold|range"))
-      for b in ("glyph-conv", "efficientnet-lite0") for l in ("ncc", "lr")),
-    given("near-identical photos, the defaults", photos, "--backbone", "efficientnet-lite0", "glyph-conv", "--learner", "ncc", "lr",
+    *(given(f"near-identical photos, {b} {learner}", photos, "--backbone", b, "--learner", learner, right=at_least(85),
+        warns=("outside", "5-fold|range"))
+      for b in ("glyph-conv", "efficientnet-lite0") for learner in ("ncc", "lr")),
+    given("near-identical photos, the defaults", photos, "--backbone", "efficientnet-lite0", "glyph-conv", "--learner",
+        "ncc", "lr",
           right=at_least(85), warns=("outside", "5-fold|range")),
-    given("nothing to tell classes by", noise, right=lambda ran: None if (estimate(ran) or 0) >= 25 else f"below chance: {ran.out}",
+    given("nothing to tell classes by", noise,
+        right=lambda ran: None if (estimate(ran) or 0) >= 25 else f"below chance: {ran.out}",
           warns=("chance",)),
-    given("one image everywhere", same, says=("same|identical|equal",), warns=("the same|identical|equal|twice|chance",)),
-    plain("one image a class", after=lambda: [p.unlink() for p in Path("data").glob("*/[1-9].png")] and None, right=has("%"), warns=("one image",)),
-    plain("one image in one class", after=lambda: [p.unlink() for p in Path("data/disk").glob("[1-9].png")] and None, right=has("one image", "disk")),
-    plain("two images a class", after=lambda: [p.unlink() for p in Path("data").glob("*/[2-9].png")] and None, right=has("%")),
+    given("one image everywhere", same, says=("same|identical|equal",),
+        warns=("the same|identical|equal|twice|chance",)),
+    plain("one image a class", after=lambda: [p.unlink() for p in Path("data").glob("*/[1-9].png")] and None,
+        right=has("%"), warns=("one image",)),
+    plain("one image in one class", after=lambda: [p.unlink() for p in Path("data/disk").glob("[1-9].png")] and None,
+        right=has("one image", "disk")),
+    plain("two images a class", after=lambda: [p.unlink() for p in Path("data").glob("*/[2-9].png")] and None,
+        right=has("%")),
     plain("one class", after=lambda: (shutil.rmtree("data/disk"), shutil.rmtree("data/standing")), says=("class", "2")),
     plain("two classes", after=lambda: shutil.rmtree("data/disk"), right=has("%")),
-    plain("21 images in a class", after=lambda: [one(f"data/disk/x{i}.png", 2, i % 6) for i in range(15)] and None, says=("disk", "21", "20")),
+    plain("21 images in a class", after=lambda: [one(f"data/disk/x{i}.png", 2, i % 6) for i in range(15)] and None,
+        says=("disk", "21", "20")),
     plain("40 classes of two", after=many(40, 2), right=has("40 classes"), warns=("40",)),
     plain("no images", after=lambda: [p.unlink() for p in Path("data").glob("*/*")] and None, says=("disk", "image")),
     plain("an empty class", after=lambda: Path("data/none").mkdir(), says=("none",)),
@@ -109,7 +119,8 @@ supports = [
     case("a file", lambda: (Path("data").write_text("x"), assess())[1], says=("data",)),
     case("an empty name", lambda: assess(data=""), says=("folder",)),
     case("a name too long", lambda: assess(data="x" * 300), says=("xxx",)),
-    case("folder: before the name", lambda: (tree(save()), assess(data="folder:data"))[1], says=("folder:data",), right=at_least(60), limit=FIRST),
+    case("folder: before the name", lambda: (tree(save()), assess(data="folder:data"))[1], says=("folder:data",),
+        right=at_least(60), limit=FIRST),
     case("the present folder", lambda: (tree(save(), "."), assess(data="."))[1], right=at_least(60), limit=FIRST),
     case("a slash at the end", lambda: (tree(save()), assess(data="data/"))[1], right=at_least(60), limit=FIRST),
     plain("corrupt", after=cut(), says=("0.png",)),
@@ -117,9 +128,11 @@ supports = [
     plain("a HEIC beside them", after=put("lying/9.heic", HEIC), says=("heic",), warns=("heic",)),
     plain("hidden files", after=put("lying/._0.png", "x"), right=at_least(60)),
     plain("a text beside them", after=put("lying/notes.txt", "x"), right=at_least(60), says=("notes",)),
-    plain("images in the top folder too", after=lambda: one("data/loose.png"), says=("loose|class folder",), warns=("loose|class folder",)),
+    plain("images in the top folder too", after=lambda: one("data/loose.png"), says=("loose|class folder",),
+        warns=("loose|class folder",)),
     given("CLASS/PART/IMAGE", nested, right=at_least(60), says=("class folder|folders",)),
-    given("CLASS/IMAGE and CLASS/PART/IMAGE", deep, says=("/a|/b|folder",), warns=("not read|are left out|were left out",),
+    given("CLASS/IMAGE and CLASS/PART/IMAGE", deep, says=("/a|/b|folder",),
+        warns=("not read|are left out|were left out",),
           right=lambda ran: None if "6" in ran.out and "a/" in ran.out else "half of the images are left out"),
     given("PNG, 16 bits", array(u16(65535)), right=at_least(60)),
     given("PNG, 12 of 16 bits", array(u16(4095)), right=at_least(60), **RANGE),
@@ -145,7 +158,8 @@ options = [
     option("--backbone", "", says=("backbone",)),
     option("--backbone", "glyph-conv", "glyph-conv", says=("glyph-conv", "twice|once|double"),
            right=lambda ran: None if ran.out.count("glyph-conv ncc:") == 1 else f"twice: {ran.out}"),
-    option("--learner", "ncc", "ncc", says=("ncc", "twice|once|double"), right=lambda ran: None if ran.out.count("glyph-conv ncc:") == 1 else f"twice: {ran.out}"),
+    option("--learner", "ncc", "ncc", says=("ncc", "twice|once|double"),
+        right=lambda ran: None if ran.out.count("glyph-conv ncc:") == 1 else f"twice: {ran.out}"),
     option("--learner", "ft", says=("ft", "ncc")),
     option("--learner", "NCC", says=("NCC", "ncc"), right=fine),
     option("--learner", "lrr", says=("lrr", "lr")),
@@ -158,10 +172,14 @@ options = [
     option("extra", says=("extra",)),
     *(option("-o", v, says=(v or "output|-o", ".html")) for v in ("out.pdf", "out", "-", "out.csv")),
     option("-o", "", says=("output|-o",)),
-    option("-o", "data/out.html", name="page inside the support", right=lambda _: None if Path("data/out.html").is_file() else "no page"),
-    case("a disk without room", lambda: (tree(save()), _full())[1], says=("out.html|room|space|large|cache",), limit=FIRST),
-    case("bad options are told before an image is read", lambda: (tree(save()), cut()(), assess("--level", "2"))[-1], says=("level",)),
-    case("a bad page is told before an image is read", lambda: (tree(save()), cut()(), assess("-o", "out.pdf"))[-1], says=("out.pdf",)),
+    option("-o", "data/out.html", name="page inside the support",
+        right=lambda _: None if Path("data/out.html").is_file() else "no page"),
+    case("a disk without room", lambda: (tree(save()), _full())[1], says=("out.html|room|space|large|cache",),
+        limit=FIRST),
+    case("bad options are told before an image is read", lambda: (tree(save()), cut()(), assess("--level", "2"))[-1],
+        says=("level",)),
+    case("a bad page is told before an image is read", lambda: (tree(save()), cut()(), assess("-o", "out.pdf"))[-1],
+        says=("out.pdf",)),
 ]
 
 

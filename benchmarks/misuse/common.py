@@ -116,8 +116,8 @@ def without_notebooks():
         notebooks.run = kept
 
 
-def command(*arguments: object, stop_after: float | None = None, until: str = "", timeout: float = 60) -> Ran:
-    """``python -m fslcore.cli ARGUMENTS`` in a process of its own; Ctrl-C once it wrote ``until`` and some seconds on."""
+def command(*arguments: object, stop_after: float | None = None, timeout: float = 60) -> Ran:
+    """``python -m fslcore.cli ARGUMENTS`` in a process of its own; Ctrl-C after so many seconds."""
     line = [sys.executable, "-m", "fslcore.cli", *map(str, arguments)]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
     try:
@@ -257,7 +257,6 @@ def has(*words: str) -> Callable[[object], str | None]:
     return check
 
 
-#: A text that runs a command when it is unpickled; the case then finds the file.
 class Trap:
     """Leaves a file behind where somebody unpickles it."""
 
@@ -270,7 +269,6 @@ def unsprung(value: object) -> str | None:
     return "a pickled command was run" if Path("SPRUNG").exists() else None
 
 
-#: Where nothing can be written, by name; to each the file's name is added.
 def nowhere(ending: str) -> dict[str, Callable[[], str]]:
     """Places where no file can be written: name → a function that makes the place and returns the path."""
 

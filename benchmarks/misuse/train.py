@@ -1,4 +1,4 @@
-"""``fslcore train``: names, numbers, data and outputs. Recipes are cut to two steps, or each case would take minutes."""
+"""``fslcore train``: names, numbers, data and outputs. Recipes are cut to two steps, or a case would take minutes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .common import Case, Ran, fine, fslcore, nowhere, of_area, small_disk
-from .images import cut, one, save, tree
+from .images import one
 
 case = of_area("train")
 
@@ -58,7 +58,8 @@ BAD = {
     "seed": ("-1", "nan", "x", "2.5"),
 }
 options = [
-    *(option(f"--{name}", v, says=(name, v) if v not in ("1000000000", "30") else (name,)) for name, values in BAD.items() for v in values),
+    *(option(f"--{name}", v, says=(name, v) if v not in ("1000000000", "30") else (name,)) for name,
+        values in BAD.items() for v in values),
     option("--seed", "1000000000000", right=whole, says=("seed",)),
     option("--seed", "99999999999999999999999999", says=("seed",), right=whole),
     option("--epochs", "99999999999999999999999999", says=("epochs",)),
@@ -70,8 +71,10 @@ options = [
     option("--network", "Conv4", says=("Conv4", "conv4")),
     option("--network", "", says=("network",)),
     option("--network", "clip", says=("clip",)),
-    option("--network", "conv4", name="DN4 on a network without a map", learner="dn4", says=("dn4|map", "conv4"), right=fine),
-    option("--network", "resnet12", name="LEO on another network than its frozen one", learner="leo", says=("resnet12", "conv4-baseline")),
+    option("--network", "conv4", name="DN4 on a network without a map", learner="dn4", says=("dn4|map", "conv4"),
+        right=fine),
+    option("--network", "resnet12", name="LEO on another network than its frozen one", learner="leo",
+        says=("resnet12", "conv4-baseline")),
     option("--shots", "1", name="shots of a learner on batches", learner="baseline", says=("shots", "baseline")),
     option(learner="protonett", name="learner protonett", says=("protonett", "mean protonet")),
     option(learner="ncc", name="learner ncc", says=("ncc", "protonet")),
@@ -91,12 +94,16 @@ def few(classes: int, per: int, **wanted) -> Case:
 
 sets = [
     few(1, 30, says=("class",)), few(2, 30, says=("class|ways",)), few(4, 30, says=("class|ways",)),
-    few(6, 30, says=("class|ways|split",), warns=("class",)), few(12, 5, says=("images|shots",)), few(12, 1, says=("images|shots",)),
-    option("--epochs", "1", name="a corrupt image", before=lambda: (data(), Path("data/class 00/0.png").write_text("x")), says=("0.png",)),
+    few(6, 30, says=("class|ways|split",), warns=("class",)), few(12, 5, says=("images|shots",)),
+        few(12, 1, says=("images|shots",)),
+    option("--epochs", "1", name="a corrupt image", before=lambda: (data(),
+        Path("data/class 00/0.png").write_text("x")), says=("0.png",)),
     option("--epochs", "1", name="an empty class", before=lambda: (data(), Path("data/none").mkdir()), says=("none",)),
     *(option("--dataset", d, says=words) for d, words in {
-        "clipard": ("clipard", "mean clipart"), "folder:gone": ("gone",), "": ("dataset",), "folder:": ("dataset|folder",), "features:f.npz": ("features:f.npz",),
-        "data": ("data", "folder:"), "coloured?bias=7": ("bias", "7"), "glyphs/hebrew": ("glyphs/hebrew",), "fashion": ("fashion",),
+        "clipard": ("clipard", "mean clipart"), "folder:gone": ("gone",), "": ("dataset",),
+            "folder:": ("dataset|folder",), "features:f.npz": ("features:f.npz",),
+        "data": ("data", "folder:"), "coloured?bias=7": ("bias", "7"), "glyphs/hebrew": ("glyphs/hebrew",),
+            "fashion": ("fashion",),
         "cub:.": (".",),
     }.items()),
 ]
@@ -104,15 +111,20 @@ outputs = [
     option("-o", "out.csv", name="output out.csv: the curve would take its place", says=("out.csv", ".safetensors")),
     option("-o", "out.pt", name="output out.pt", says=("out.pt", ".safetensors"), right=lambda _: _readable("out.pt")),
     option("-o", "out", name="output without ending", says=("out", ".safetensors"), right=lambda _: _readable("out")),
-    option("-o", "out.pth", name="output out.pth", says=("out.pth", ".safetensors"), right=lambda _: _readable("out.pth")),
+    option("-o", "out.pth", name="output out.pth", says=("out.pth", ".safetensors"),
+        right=lambda _: _readable("out.pth")),
     option("-o", "", name="output empty", says=("output|-o",)),
     option("-o", ".safetensors", name="output .safetensors", says=(".safetensors",), right=fine),
     option("-o", "data", name="output is the data", says=("data",)),
-    option("--epochs", "1", "-o", "new/out.safetensors", name="output in a new folder", right=lambda _: _readable("new/out.safetensors")),
-    option("--epochs", "1", name="text in place of a stopped run", before=lambda: (data(), Path(".out.training").write_text("x")),
+    option("--epochs", "1", "-o", "new/out.safetensors", name="output in a new folder",
+        right=lambda _: _readable("new/out.safetensors")),
+    option("--epochs", "1", name="text in place of a stopped run", before=lambda: (data(),
+        Path(".out.training").write_text("x")),
            says=(".out.training",), right=whole),
-    option("--epochs", "1", name="nothing in place of a stopped run", before=lambda: (data(), Path(".out.training").touch()), says=(".out.training",), right=whole),
-    option("--epochs", "1", name="another thing in place of a stopped run", before=lambda: (data(), _other()), says=(".out.training",), right=whole),
+    option("--epochs", "1", name="nothing in place of a stopped run", before=lambda: (data(),
+        Path(".out.training").touch()), says=(".out.training",), right=whole),
+    option("--epochs", "1", name="another thing in place of a stopped run", before=lambda: (data(), _other()),
+        says=(".out.training",), right=whole),
 ]
 
 
@@ -165,7 +177,8 @@ def _early(make: Callable[[], str]) -> Callable[[], str]:
 
 for name, make in nowhere(".safetensors").items():
     outputs.append(case(f"output: {name}", _into(make), says=("plain|there|proc|xxx",), limit=40))
-    outputs.append(case(f"output: {name}: told before the work", _early(make), right=lambda text: text or None, limit=40))
+    outputs.append(case(f"output: {name}: told before the work", _early(make), right=lambda text: text or None,
+        limit=40))
 
 
 def _full() -> Ran:

@@ -172,7 +172,7 @@ def judge(case: Case) -> tuple[str, str]:
     text = "\n".join(str(w.message) for w in said if issubclass(w.category, (UserWarning, FutureWarning)))
     if isinstance(value, Ran):
         text += value.text
-        if "Traceback (most recent call last)" in value.text or value.code not in (0, 2, 130):
+        if "Traceback (most recent call last)" in value.text or value.code not in (0, 2, 130, 141):
             return "traceback", _line(f"exit code {value.code}: {_last(value.err)}")
         if value.code:
             return _refused(case, value.err)

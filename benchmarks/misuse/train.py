@@ -82,7 +82,7 @@ options = [
     option(learner="", name="learner empty", says=("learner",)),
     option(learner="clip", name="learner clip", says=("clip", "protonet")),
     case("no learner", lambda: fslcore("train"), says=("learner",)),
-    option("--size", "0", says=("size", "0")),
+    option("--size", "0", says=("size",)),
     option("--lr", "0.1", says=("lr",)),
     option("extra", says=("extra",)),
 ]

@@ -99,10 +99,12 @@ CASES = [
                 ("a link to nothing", lambda: (_features(), Path("cache").symlink_to("/proc/gone")), None),
             ("a new folder", lambda: _features(), fine))),
     case("statistics need NumPy and SciPy alone",
-        lambda: lacking_modules("import fslcore.stats as s; print(s.closed_interval([0.5, 0.6]))"), right=has("0.55"),
+        lambda: lacking_modules("import fslcore.stats as s; print(s.closed_interval([0.5, 0.6]))", "torch", "pandas"),
+        right=has("0.55"),
             limit=30),
     *(case(f"{name}: told before torch is there",
-        lambda given=given: lacking_modules(f"import sys; from fslcore.cli import main; sys.exit(main({given}))"),
+        lambda given=given: lacking_modules(
+            f"import sys; from fslcore.cli import main; sys.exit(main({given}))", "torch", "torchvision"),
            says=words, limit=30) for name, given, words in (
         ("a bad output", ["evaluate", "clipart", "glyph-conv", "-o", "r.txt"], ("r.txt",)),
         ("a bad number", ["evaluate", "clipart", "glyph-conv", "-o", "r.csv", "--ways", "-1"], ("ways", "-1")),
@@ -115,11 +117,12 @@ CASES = [
 ]
 
 
-def lacking_modules(code: str) -> Ran:
-    """Python code where torch, pandas and torchvision cannot be imported."""
-    block = ("import builtins; real = builtins.__import__\n"
+def lacking_modules(code: str, *barred: str) -> Ran:
+    """Python code where these modules cannot be imported."""
+    block = (f"BARRED = {barred}\n"
+             "import builtins; real = builtins.__import__\n"
              "def barred(name, *a, **k):\n"
-             "    if name.split('.')[0] in ('torch', 'pandas', 'torchvision'): raise ImportError(name)\n"
+             "    if name.split('.')[0] in BARRED: raise ImportError(name)\n"
              "    return real(name, *a, **k)\n"
              "builtins.__import__ = barred\n")
     Path("run.py").write_text(block + code)

@@ -193,7 +193,7 @@ def test_common_optimum_of_independent_runs():
     (lambda: stats.moments(np.ones((3, 2))), r"shape \(3, 2\)"),
     (lambda: stats.moments(np.ones((1, 2, 3))), "at least 2 tasks"),
     (lambda: stats.moments(np.ones((4, 2, 1))), "2 queries"),
-    (lambda: stats.pilot(np.full((4, 2, 3), np.nan), 5), "24 are NaN"),
+    (lambda: stats.pilot(np.full((4, 2, 3), np.nan), 5), "24 values are NaN"),
     (lambda: stats.pilot(np.eye(4)[:, :, None].repeat(2, 2), 5), "do not vary"),
     (lambda: stats.pilot(np.arange(16).reshape(4, 2, 2), 0), "shots = 0"),
     (lambda: stats.pilot(np.arange(16).reshape(4, 2, 2), 5, 95), "level = 95"),

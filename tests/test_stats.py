@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -241,3 +242,52 @@ def test_bad_pairs():
 def test_stats_needs_numpy_and_scipy_only():
     code = "import sys, fslcore.stats; print([m for m in ('torch', 'pandas', 'PIL', 'fslcore.datasets') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+@given(st.permutations(range(8)))
+def test_series_are_paired_by_their_index_and_never_by_position(order):
+    a, b = np.linspace(0.5, 0.9, 8), np.linspace(0.5, 0.9, 8) ** 2
+    tasks = [f"task {i}" for i in range(8)]
+    ours, theirs = pd.Series(a, tasks), pd.Series(b, tasks).iloc[list(order)]
+    assert stats.paired_interval(ours, theirs) == stats.paired_interval(a, b)
+    assert stats.paired_interval(theirs, ours).mean == pytest.approx((b - a).mean())
+
+
+@pytest.mark.parametrize("other", [[0, 1, 2, 4], [0, 1, 2, 2], [0, 1, 2], ["0", "1", "2", "3"]])
+def test_series_of_other_tasks_are_refused(other):
+    b = pd.Series([0.4, 0.5, 0.6, 0.8][: len(other)], other)
+    for pair in ((pd.Series([0.5, 0.6, 0.7, 0.9]), b), (b, pd.Series([0.5, 0.6, 0.7, 0.9]))):
+        with pytest.raises(InputError, match="^index: a has .* b has .* the same labels, each once"):
+            stats.paired_interval(*pair)
+
+
+def test_percent_is_not_compared_with_shares():
+    shares, percent = np.linspace(0.4, 0.9, 30), np.linspace(40, 80, 30)
+    for compared in (
+        lambda: stats.paired_interval(percent, shares), lambda: stats.paired_interval(shares, percent),
+        lambda: stats.independent_interval(percent, shares[1:]),
+        *(lambda kind=k: stats.conclusions({"x": shares, "y": percent}, kind) for k in ("closed", "open", "paired")),
+    ):
+        with pytest.raises(InputError, match="goes up to 80 and .* to 0.9: percent and shares"):
+            compared()
+
+
+@pytest.mark.parametrize("a, b", [
+    ([60.0, 70, 80], [0.0, 0, 0]), ([60.0, 70, 80], [1.0, 0, 1]),  # counts, or a method that is always wrong
+    ([1.2, 0.9, 1.4], [0.8, 0.7, 0.9]), ([60.0, 70, 80], [-0.1, 0.2, 0.3]), ([600.0, 70, 80], [0.1, 0.2, 0.3]),
+])
+def test_other_small_numbers_are_taken_as_they_come(a, b):
+    assert stats.paired_interval(a, b).mean == pytest.approx(np.mean(a) - np.mean(b))
+
+
+@pytest.mark.parametrize("asked", [
+    stats.closed_interval, stats.open_interval, stats.conformal_quantile,
+    lambda x: stats.paired_interval(x, x), lambda x: stats.independent_interval(x, [0.5, 0.6]),
+    lambda x: stats.moments(x.reshape(3, 1, 2)), lambda x: stats.pilot(x.reshape(3, 1, 2), 1),
+    lambda x: stats.rank_correlation(x.reshape(3, 2), x.data.reshape(3, 2)),
+    lambda x: stats.picked(x.data.reshape(3, 2), x.reshape(3, 2)),
+    lambda x: stats.three_intervals(x.reshape(3, 2), [[0]] * 3, [[0, 1]] * 3, [0, 1]),
+])
+def test_masked_values_are_refused(asked):
+    with pytest.raises(InputError, match="1 values are masked"):
+        asked(np.ma.masked_greater([0.5, 0.6, 0.7, 0.5, 0.6, 99.0], 1))

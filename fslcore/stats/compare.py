@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
-from .intervals import Interval, closed_interval, open_interval, paired_interval
+from .intervals import Interval, check_units, closed_interval, open_interval, paired_interval
 
 __all__ = ["CONCLUSION", "compare", "conclusions"]
 
@@ -46,7 +46,7 @@ def conclusions(accuracies: Mapping[str, ArrayLike], kind: str, level: float = 0
     Parameters
     ----------
     accuracies : mapping of M names to (T,) arrays
-        Accuracy of each task; for 'paired' all on the same tasks.
+        Accuracy of each task, in one unit; for 'paired' all on the same tasks.
     kind : str
         'closed', 'open' or 'paired'.
     level : float
@@ -69,6 +69,7 @@ def conclusions(accuracies: Mapping[str, ArrayLike], kind: str, level: float = 0
     elif kind in ("closed", "open"):
         interval = closed_interval if kind == "closed" else open_interval
         single = [interval(m, level) for m in methods]
+        check_units(accuracies)
         verdict = lambda i, j: compare(single[i], single[j])  # noqa: E731
     else:
         raise InputError(f"kind = {kind}; closed, open and paired are allowed")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError
+from ..errors import InputError, floats, number
 
 __all__ = ["conformal_quantile"]
 
@@ -47,12 +47,11 @@ def conformal_quantile(scores: ArrayLike, level: float = 0.9) -> float:
     >>> conformal_quantile([0.03, 0.01], level=0.9)
     inf
     """
-    x = np.asarray(scores, dtype=float)
+    x = floats("scores", scores, None, finite=False)
     if x.ndim != 1 or not x.size:
         raise InputError(f"scores have shape {x.shape}; one a calibration case is needed")
     if np.isnan(x).any():
         raise InputError(f"scores: {int(np.isnan(x).sum())} are NaN")
-    if not 0 < level < 1:
-        raise InputError(f"level = {level}; a number between 0 and 1 is allowed")
+    level = number("level", level, above=0, below=1)
     rank = math.ceil((x.size + 1) * level - 1e-9)  # 10 · 0.9 is 9, not a little more
     return float(np.sort(x)[rank - 1]) if rank <= x.size else math.inf

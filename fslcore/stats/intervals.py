@@ -11,14 +11,14 @@ interval has a half-width of 0 and would be certain after two tasks; there an ex
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from ..errors import InputError, floats, number
+from ..errors import InputError, floats, number, shown
 
 __all__ = [
     "Interval", "closed_interval", "independent_interval", "open_interval", "paired_differences", "paired_interval",
@@ -170,7 +170,8 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval
     Parameters
     ----------
     a, b : (T,) array_like
-        Accuracies of two methods, task by task in the same order, T ≥ 2.
+        Accuracies of two methods in one unit, task by task in the same order, T ≥ 2. Two pandas Series are paired
+        by their index.
     level : float
         Nominal coverage, between 0 and 1.
 
@@ -182,7 +183,7 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval
     Raises
     ------
     InputError
-        Different lengths, and as for `closed_interval`.
+        Different lengths or index labels, one in percent and the other in shares, and as for `closed_interval`.
 
     Examples
     --------
@@ -193,6 +194,7 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval
     d = paired_differences(a, b)
     if d.ndim != 1 or d.size < 2:
         raise InputError(f"a and b have shape {d.shape}; one number a task for at least 2 tasks is needed")
+    check_units({"a": a, "b": b})
     return _interval(d, 0.0, level, "paired", lambda t: t - 1)
 
 
@@ -202,7 +204,8 @@ def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     Parameters
     ----------
     a, b : (T,) or (T, n) array_like
-        Accuracies of two methods (or of n methods each) on the same T tasks, in one unit.
+        Accuracies of two methods (or of n methods each) on the same T tasks, in one unit. Where both have an index,
+        as in pandas, it says which tasks are the same.
 
     Returns
     -------
@@ -214,14 +217,14 @@ def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     Raises
     ------
     InputError
-        Different shapes, NaN or infinity, values that are masked out, no tasks.
+        Different shapes or index labels, NaN or infinity, values that are masked out, no tasks.
 
     Examples
     --------
     >>> paired_differences([0.3, 0.7], [0.1 + 0.2, 0.5])
     array([0. , 0.2])
     """
-    (a, fine_a), (b, fine_b) = _read("a", a), _read("b", b)
+    (a, fine_a), (b, fine_b) = _read("a", a), _read("b", _in_order(a, b))
     if a.shape != b.shape or a.ndim not in (1, 2) or not a.size:
         raise InputError(f"a has shape {a.shape}, b has {b.shape}; paired methods share their tasks")
     fine = np.maximum(fine_a, fine_b)
@@ -230,6 +233,38 @@ def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     low, high = d.min(axis=0), d.max(axis=0)
     same = high - low <= 2 * fine
     return np.where(same, np.where((low <= 0) & (high >= 0), 0.0, low), d)
+
+
+def _in_order(a: ArrayLike, b: ArrayLike) -> ArrayLike:
+    """b with its rows in the order of a, where both have an index, as in pandas: never paired by position then."""
+    if not (hasattr(a, "reindex") and hasattr(b, "reindex")) or a.index.equals(b.index):
+        return b
+    if len(a) != len(b) or not (a.index.is_unique and b.index.is_unique and a.index.isin(b.index).all()):
+        raise InputError(
+            f"index: a has {shown(list(a.index[:3]))} …, b has {shown(list(b.index[:3]))} …; the same labels, each once, "
+            "are needed to pair tasks (.to_numpy() of both, to pair them by position)"
+        )
+    return b.reindex(a.index)
+
+
+def check_units(methods: Mapping[str, ArrayLike]) -> None:
+    """Raise `InputError` where one method's accuracies are in percent and another's are shares.
+
+    So they are if one goes beyond 1, up to 100, while another varies within 0 and 1, not from 0 to 1 alone, and has a
+    mean that is less than a fifth. All other numbers, constants, differences and sizes too, are taken as they come.
+    """
+    of = {name: np.asarray(values, dtype=float) for name, values in methods.items()}
+    of = {name: (x.min(), x.max(), x.mean(), x) for name, x in of.items()}
+    percent = {name: mean for name, (low, high, mean, _) in of.items() if low >= 0 and 1 < high <= 100}
+    if not percent:
+        return
+    large = max(percent, key=percent.get)
+    for name, (low, high, mean, x) in of.items():
+        if 0 <= low < high <= 1 and 5 * mean < percent[large] and ((x > 0) & (x < 1)).any():
+            raise InputError(
+                f"{large} goes up to {of[large][1]:g} and {name} to {high:g}: percent and shares? one unit is needed "
+                "(divide both by 100 if it is)"
+            )
 
 
 def _read(name: str, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -276,7 +311,7 @@ def independent_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Int
     Raises
     ------
     InputError
-        As for `closed_interval`.
+        As for `closed_interval`; one in percent and the other in shares.
 
     Examples
     --------
@@ -285,6 +320,7 @@ def independent_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Int
     (0.275, 0.202, 1)
     """
     (x, fine_x), (y, fine_y) = _values("a", a), _values("b", b)
+    check_units({"a": x, "b": y})
     one, other = (_interval(v, fine, level, "open", lambda t: t - 1) for v, fine in ((x, fine_x), (y, fine_y)))
     variances = np.array([one.standard_error, other.standard_error]) ** 2
     total = variances.sum()

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from ..errors import InputError
+from ..errors import InputError, floats, whole
 
 __all__ = ["picked", "rank_correlation"]
 
@@ -31,7 +31,7 @@ def rank_correlation(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     InputError
         Other or different shapes, NaN or infinity.
     """
-    ranks = [rankdata(np.round(x, DIGITS), axis=1) for x in _grids(a, b)]
+    ranks = [rankdata(np.round(x, DIGITS), axis=1) for x in _grids(a=a, b=b)]
     x, y = (r - r.mean(axis=1, keepdims=True) for r in ranks)
     with np.errstate(invalid="ignore"):
         return (x * y).sum(axis=1) / np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
@@ -61,23 +61,21 @@ def picked(estimate: ArrayLike, value: ArrayLike, default: int | None = None) ->
     InputError
         As for `rank_correlation`; ``default`` is no candidate.
     """
-    estimate, value = _grids(estimate, value)
+    estimate, value = _grids(estimate=estimate, value=value)
     estimate = np.round(estimate, DIGITS)
     first = estimate == estimate.max(axis=1, keepdims=True)
     if default is not None:
-        if not 0 <= default < first.shape[1]:
-            raise InputError(f"default = {default}; a candidate, 0 to {first.shape[1] - 1}, is allowed")
+        default = whole("default", default, 0, first.shape[1] - 1)
         stays = first[:, default]
         first[stays] = np.arange(first.shape[1]) == default
     return (first * value).sum(axis=1) / first.sum(axis=1)
 
 
-def _grids(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    a, b = (np.asarray(x, dtype=float) for x in (a, b))
+def _grids(**given: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    a, b = (floats(name, x, None) for name, x in given.items())
     if a.ndim != 2 or a.shape != b.shape or a.shape[1] < 2:
         raise InputError(
-            f"shapes {a.shape} and {b.shape}; both (tasks, candidates) with 2 candidates or more are needed"
+            f"{' and '.join(given)} have shapes {a.shape} and {b.shape}; both (tasks, candidates) with 2 candidates or "
+            "more are needed"
         )
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise InputError("estimates or values are NaN or infinite; every candidate needs one on every task")
     return a, b

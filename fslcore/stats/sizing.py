@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from ..errors import InputError
+from ..errors import InputError, floats
 
 __all__ = [
     "CommonOptimum", "Moments", "OptimumRatio", "Pilot", "VarianceFit", "VarianceModel", "best_queries",
@@ -448,14 +448,12 @@ def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: 
 
 
 def _values(values: ArrayLike, least_tasks: int) -> np.ndarray:
-    x = np.asarray(values, dtype=float)
+    x = floats("values", values, None)
     if x.ndim != 3 or len(x) < least_tasks or x.shape[1] < 1 or x.shape[2] < 2:
         raise InputError(
             f"values have shape {x.shape}; (tasks, ways, queries) with at least {least_tasks} tasks "
             "and 2 queries is needed"
         )
-    if not np.isfinite(x).all():
-        raise InputError(f"values: {(~np.isfinite(x)).sum()} are NaN or infinite")
     return x
 
 

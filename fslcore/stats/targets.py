@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from ..errors import InputError
+from ..errors import InputError, floats
 from .intervals import Interval
 
 __all__ = ["ThreeIntervals", "three_intervals"]
@@ -213,7 +213,7 @@ def _by_group(change, average, group, of_task, members) -> float:
 
 def _checked(values, support, query, labels, groups):
     """(values (T, K, Q), support (T, K, S), query (T, K, Q), classes (T, K)) by class; sizes; groups; members."""
-    values, labels = np.asarray(values, dtype=float), np.asarray(labels)
+    values, labels = floats("values", values, None), np.asarray(labels)
     support, query = np.asarray(support), np.asarray(query)
     if values.shape != query.shape or query.ndim != 2 or support.ndim != 2 or len(support) != len(query):
         raise InputError(
@@ -222,8 +222,6 @@ def _checked(values, support, query, labels, groups):
         )
     if len(values) < 2 * PARTS:
         raise InputError(f"{len(values)} tasks; at least {2 * PARTS} are needed, and some thousand are better")
-    if not np.isfinite(values).all():
-        raise InputError(f"values: {(~np.isfinite(values)).sum()} are NaN or infinite")
     both = np.concatenate([support, query], axis=1)
     if both.dtype.kind not in "iu" or both.min() < 0 or both.max() >= len(labels):
         raise InputError(

@@ -8,14 +8,16 @@ Zheng, Ye and Zhang (2024).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from .errors import InputError
+from .errors import InputError, flag, instance, number, room, shown, whole
+from .errors import choice as checked_choice
+from .errors import labels as checked_labels
 from .stats import closed_interval, independent_interval, paired_interval
 from .tasks import Tasks, assemble, describe, fill, per_class, streams
 
@@ -102,12 +104,10 @@ def sample_biased(
     again for ever; this one stops after 20,000 tries for a task and says what failed.
     """
     for name, value, allowed in zip(METHODS, (support, query, variant), METHODS.values()):
-        if value not in allowed:
-            raise InputError(f"{name} = {value}; {', '.join(allowed)} are allowed")
+        checked_choice(name, value, allowed)
     if variant == "released" and (support, query) != ("SC3", "QC3"):
         raise InputError(f"support, query = {support}, {query}; the released variant knows SC3 and QC3 only")
-    if tasks < 2:
-        raise InputError(f"tasks = {tasks}; at least 2 are needed")
+    tasks = whole("tasks", tasks, least=2)
     counts = [per_class(name, value, ways) for name, value in (("shots", shots), ("queries", queries))]
     if any((c != c[0]).any() for c in counts):
         raise InputError(f"shots, queries = {shots}, {queries}; biased tasks have equal numbers a class")
@@ -115,6 +115,7 @@ def sample_biased(
     data = _Data(labels, has)
     if ways > len(data.names):
         raise InputError(f"ways = {ways}; the data have {len(data.names)} classes")
+    room("tasks", tasks, 24 * tasks * ways * (shots + queries))
     choice_rng, image_rng = streams(seed, 2)
 
     if variant == "released":
@@ -170,6 +171,8 @@ def sample_matched(labels: np.ndarray, tasks: Tasks, *, seed: int = 0) -> Tasks:
     InputError
         Tasks of different sizes or padded, or a class with fewer than S + Q images.
     """
+    instance("tasks", tasks, Tasks)
+    labels = checked_labels("labels", labels)
     shape = [label[0] for label in (tasks.support_label, tasks.query_label)]
     if any((x != row).any() or (row < 0).any() for x, row in zip((tasks.support_label, tasks.query_label), shape)):
         raise InputError("tasks differ in their numbers of images a class; equal numbers are needed")
@@ -213,6 +216,11 @@ def gaps(
     InputError
         Learners that differ, no learner, or paired records of different numbers of tasks.
     """
+    for name, records in (("random", random), ("biased", biased)):
+        for record in instance(name, records, Mapping).values():
+            if not hasattr(record, "worst_class"):
+                raise InputError(f"{name} holds {shown(record)}; records of `fslcore.evaluate`, by learner, are allowed")
+    flag("paired", paired), number("level", level, above=0, below=1)
     if random.keys() != biased.keys() or not random:
         raise InputError(f"learners {', '.join(random)} and {', '.join(biased)}; the same are needed for both")
     difference = paired_interval if paired else independent_interval
@@ -246,7 +254,9 @@ class _Data:
     """
 
     def __init__(self, labels, has):
-        labels, has = np.asarray(labels), np.asarray(has)
+        if np.ma.is_masked(has):
+            raise InputError(f"has: {int(np.ma.getmaskarray(has).sum())} values are masked; leave them out first")
+        labels, has = checked_labels("labels", labels), _array("has", has)
         if has.dtype != bool or has.ndim != 2 or labels.shape != (len(has),):
             raise InputError(
                 f"labels {labels.shape} and has {has.dtype} {has.shape}; "
@@ -573,6 +583,13 @@ def _released(data: _Data, ways: int, shots: int, queries: int, rng: np.random.G
         scored = np.zeros(data.count.shape[1], dtype=bool)
         scored[pool] = True
         yield _Choice(np.array(classes), attributes, tolerated, intra, scored)
+
+
+def _array(name: str, values) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except ValueError:  # ragged
+        raise InputError(f"{name} = {shown(values)}; (images, attributes) are needed") from None
 
 
 def _listed(names: np.ndarray) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import __version__, known, notebooks
-from .errors import InputError, choice, like, number, whole
+from .errors import InputError, choice, like, memory, number, whole
 from .paths import BUILD, CACHE, PROFILES, check_folder, check_output
 
 if TYPE_CHECKING:
@@ -534,20 +534,12 @@ def _check_evaluation(options: argparse.Namespace) -> None:
         for learner in options.learners:
             whole(f"tasks with --intervals ({learner})", _count(options, learner, "closed"), 2 * PARTS)
     images = options.ways * (options.shots + options.queries)
-    wanted, there = 24 * options.tasks * images, _memory()  # bytes at the peak of drawing them, as measured
+    wanted, there = 24 * options.tasks * images, memory()  # bytes at the peak of drawing them, as measured
     if wanted > there:
         raise InputError(
             f"tasks = {options.tasks:,} of {images} images each need about {wanted / 2**30:,.0f} GiB of memory; this "
             f"machine has {there / 2**30:,.0f} GiB"
         )
-
-
-def _memory() -> float:
-    """Bytes of memory of this machine, infinite where it does not say."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return math.inf
 
 
 def _fetch(options: argparse.Namespace) -> None:

@@ -18,7 +18,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["InputError", "choice", "flag", "floats", "like", "note", "number", "shown", "whole"]
+__all__ = [
+    "InputError", "choice", "flag", "floats", "instance", "labels", "like", "memory", "note", "number", "room", "shown",
+    "whole", "wholes",
+]
 
 
 class InputError(ValueError):
@@ -148,6 +151,92 @@ def floats(name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool =
     if finite and not np.isfinite(found).all():
         raise InputError(f"{name}: {int((~np.isfinite(found)).sum())} values are NaN or infinite")
     return found
+
+
+def wholes(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
+    """An array of whole numbers, as it is given: indices, in-task labels.
+
+    Raises
+    ------
+    InputError
+        Not an array of whole numbers (5.0 is none, True neither), values that are masked out, another number of
+        dimensions.
+    """
+    if np.ma.is_masked(values):
+        raise InputError(f"{name}: {int(np.ma.getmaskarray(values).sum())} values are masked; leave them out first")
+    try:
+        found = np.asarray(values)
+    except (ValueError, TypeError):
+        raise InputError(f"{name} = {shown(values)}; an array of whole numbers is allowed") from None
+    if found.dtype.kind not in "iu":
+        raise InputError(f"{name} holds {found.dtype} (shape {found.shape}); whole numbers (integers) are allowed")
+    if ndim is not None and found.ndim != ndim:
+        raise InputError(f"{name} has shape {found.shape}; {ndim} dimension{'s are' if ndim != 1 else ' is'} needed")
+    return found
+
+
+def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray:
+    """A class (or a group) of each image: numbers, or texts.
+
+    Parameters
+    ----------
+    count : int, optional
+        How many images there are.
+
+    Raises
+    ------
+    InputError
+        Not one dimension, none at all, another number of images, values that are masked out, NaN or infinity, None,
+        other objects, or texts and numbers together.
+    """
+    if np.ma.is_masked(values):
+        raise InputError(f"{name}: {int(np.ma.getmaskarray(values).sum())} values are masked; leave them out first")
+    try:
+        found = np.asarray(values)
+    except (ValueError, TypeError):
+        raise InputError(f"{name} = {shown(values)}; one number or text an image is allowed") from None
+    if found.ndim != 1 or not found.size or (count is not None and len(found) != count):
+        wanted = "(N,), one an image," if count is None else f"({count},), one an image,"
+        raise InputError(f"{name}: shape {found.shape}; {wanted} is needed")
+    if found.dtype.kind == "f" and not np.isfinite(found).all():
+        raise InputError(f"{name}: {int((~np.isfinite(found)).sum())} are NaN or infinite; every image needs one")
+    text = sum(isinstance(x, str) for x in found) if found.dtype == object else 0
+    if found.dtype.kind not in "biufSUTO" or (found.dtype == object and not (
+        text == len(found) or all(isinstance(x, numbers.Real) and math.isfinite(x) for x in found)
+    )):
+        raise InputError(f"{name} = {shown(values)}; numbers alone or texts alone are allowed, without None and NaN")
+    return found
+
+
+def instance(name: str, value: object, kind: type | tuple[type, ...]) -> object:
+    """A value of this class, or of one of these.
+
+    Raises
+    ------
+    InputError
+        Of another.
+    """
+    if not isinstance(value, kind):
+        known = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
+        raise InputError(f"{name} = {shown(value)}; {known} is allowed")
+    return value
+
+
+def room(name: str, value: int, need: float) -> None:
+    """Raise `InputError` where a number of things takes more bytes of memory than this machine has."""
+    if need > memory():
+        raise InputError(
+            f"{name} = {value:,}; about {need / 2**30:,.0f} GiB of memory would be needed, and this machine has "
+            f"{memory() / 2**30:,.0f} GiB"
+        )
+
+
+def memory() -> float:
+    """Bytes of memory of this machine, infinite where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
 
 
 @cache

@@ -10,14 +10,14 @@ the mean accuracy over its re-splits. The query of the given tasks is never look
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from . import evaluate
-from .errors import InputError
+from .errors import InputError, flag, instance, room, shown, whole, wholes
 from .tasks import PAD, Tasks
 
 __all__ = [
@@ -74,7 +74,7 @@ def k_fold(tasks: Tasks, k: int = 5) -> Resplit:
     InputError
         k out of range for a support (so also a support of one image).
     """
-    return _folds(tasks, k)
+    return _folds(tasks, whole("k", k, least=2))
 
 
 def hold_out(tasks: Tasks, k: int = 5) -> Resplit:
@@ -82,7 +82,7 @@ def hold_out(tasks: Tasks, k: int = 5) -> Resplit:
 
     Parameters and errors: as for `k_fold`; one re-split a task.
     """
-    return _folds(tasks, k, only_first=True)
+    return _folds(tasks, whole("k", k, least=2), only_first=True)
 
 
 def leave_one_out(tasks: Tasks, refill: bool = False) -> Resplit:
@@ -101,6 +101,7 @@ def leave_one_out(tasks: Tasks, refill: bool = False) -> Resplit:
     InputError
         A support of one image; to refill, a class with one.
     """
+    flag("refill", refill)
     split = _folds(tasks, None)
     if not refill:
         return split
@@ -145,11 +146,9 @@ def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
         Fewer than 1 round, a negative seed; a support with one image a class, which every draw
         that holds all classes uses up; classes so many that no draw was found to hold them all.
     """
-    if rounds < 1:
-        raise InputError(f"rounds = {rounds}; at least 1 is needed")
-    if seed < 0:
-        raise InputError(f"seed = {seed}; a whole number of at least 0 is allowed")
+    rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed, least=0)
     _, label, n = _packed(tasks)
+    room("rounds", rounds, 64 * rounds * label.size)
     classes = (label[..., None] == np.arange(tasks.ways)).any(axis=1)  # (T, K), of the support
     single = n <= classes.sum(axis=1)
     if single.any():
@@ -198,15 +197,16 @@ def resplit(tasks: Tasks, name: str, *, rounds: int = 30, seed: int = 0) -> Resp
     InputError
         Another name; what the estimator raises.
     """
+    instance("name", name, str)
     if name == "bootstrap":
         return bootstrap(tasks, rounds, seed)
     if name == "hold-out":
         return hold_out(tasks)
     if name in ("leave-one-out", REFILLED):
         return leave_one_out(tasks, refill=name == REFILLED)
-    k = re.fullmatch(r"(\d+)-fold", name)
+    k = re.fullmatch(r"(\d{1,9})-fold", name)
     if k is None:
-        raise InputError(f"estimator = {name}; hold-out, leave-one-out, bootstrap and K-fold are allowed")
+        raise InputError(f"name = {shown(name)}; hold-out, leave-one-out, bootstrap and K-fold are allowed")
     return k_fold(tasks, int(k[1]))
 
 
@@ -226,7 +226,20 @@ def estimate(record: evaluate.Record, owner: np.ndarray, n: int) -> np.ndarray:
     -------
     (T,) array
         Shares, 0 to 1; NaN for a task without re-splits.
+
+    Raises
+    ------
+    InputError
+        Owners that are not 0 to n - 1, one of each task of the record; fewer than 1 task.
     """
+    instance("record", record, evaluate.Record)
+    owner, n = wholes("owner", owner, 1), whole("n", n, least=1)
+    if len(owner) != len(record.correct) or not 0 <= owner.min() <= owner.max() < n:
+        raise InputError(
+            f"owner: {len(owner)} from {owner.min(initial=0)} to {owner.max(initial=0)}; one for each of the record's "
+            f"{len(record.correct)} tasks, from 0 to {n - 1}, is needed"
+        )
+    room("n", n, 24 * n)
     with np.errstate(invalid="ignore"):
         return np.bincount(owner, record.accuracy(), minlength=n) / np.bincount(owner, minlength=n)
 
@@ -253,6 +266,9 @@ def run(
     DataFrame or None
         A row a task, a column a name; shares, 0 to 1.
     """
+    instance("tasks", tasks, Tasks), flag("stored", stored), flag("progress", progress)
+    if isinstance(names, str) or not all(isinstance(n, str) for n in instance("names", names, Iterable)):
+        raise InputError(f"names = {shown(names)}; a sequence of names is allowed")
     columns = {}
     for name in names:
         if name == ORACLE:
@@ -268,6 +284,7 @@ def run(
 
 def _packed(tasks: Tasks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Support and labels (T, n) with padding last, and how many images each task has."""
+    instance("tasks", tasks, Tasks)
     order = np.argsort(tasks.support_label < 0, axis=1, kind="stable")
     support, label = (np.take_along_axis(a, order, axis=1) for a in (tasks.support, tasks.support_label))
     return support, label, (label >= 0).sum(axis=1)
@@ -276,7 +293,7 @@ def _packed(tasks: Tasks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _folds(tasks: Tasks, k: int | None, only_first: bool = False) -> Resplit:
     """Re-splits into k folds; None for as many as there are images."""
     _, label, n = _packed(tasks)
-    k = n if k is None else np.full(len(n), k)
+    k = n if k is None else np.full(len(n), min(k, 10**9))
     wrong = (k < 2) | (k > n)
     if wrong.any():
         worst = int(wrong.argmax())

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,12 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import InputError
-from .paths import replace_file
+from .errors import InputError, flag, instance, room, shown, whole, wholes
+from .errors import labels as checked_labels
+from .paths import check_output, replace_file
 
 __all__ = ["Tasks", "sample_all", "sample_closed", "sample_open"]
 
 PAD = -1
+MOST, MOST_WAYS = 10**9, 10**6  # images a class, and classes, in a task
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,11 @@ class Tasks:
     sampler: dict = field(default_factory=dict)
 
     def __post_init__(self):
+        whole("ways", self.ways, least=1), instance("sampler", self.sampler, dict)
+        for name in ("support", "support_label", "query", "query_label"):
+            object.__setattr__(self, name, wholes(name, getattr(self, name)))
+        if not self.support.size:
+            raise InputError(f"support: shape {self.support.shape}; at least 1 task of 1 image is needed, none is empty")
         for name in ("support", "query"):
             index, label = getattr(self, name), getattr(self, f"{name}_label")
             if index.ndim != 2 or index.shape != label.shape:
@@ -63,8 +72,6 @@ class Tasks:
                 )
             if len(index) != len(self.support):
                 raise InputError(f"{name}: {len(index)} tasks, support has {len(self.support)}")
-            if not np.issubdtype(index.dtype, np.integer) or not np.issubdtype(label.dtype, np.integer):
-                raise InputError(f"{name}: dtypes {index.dtype}, {label.dtype}; both must be integers")
             if ((index < 0) != (label < 0)).any() or (index < PAD).any() or (label < PAD).any():
                 raise InputError(f"{name}: padding is -1 in index and label alike")
             if (label >= self.ways).any():
@@ -94,12 +101,20 @@ class Tasks:
 
     def check_bank(self, n_images: int) -> None:
         """Raise `InputError` if a task names an image that a bank of ``n_images`` lacks."""
+        whole("n_images", n_images, least=0)
         top = max(self.support.max(initial=PAD), self.query.max(initial=PAD))
         if top >= n_images:
             raise InputError(f"a task names image {top}; the bank has {n_images} images")
 
     def save(self, path: str | Path) -> None:
-        """Write to ``path`` as an .npz without pickles (temporary name, then rename)."""
+        """Write to ``path`` as an .npz without pickles (temporary name, then rename).
+
+        Raises
+        ------
+        InputError
+            A folder, or what cannot be written to.
+        """
+        path = check_output(_path(path), name="path")
 
         def write(part: Path) -> None:
             with open(part, "wb") as file:
@@ -108,16 +123,30 @@ class Tasks:
                     query_label=self.query_label, ways=self.ways, sampler=json.dumps(self.sampler),
                 )
 
-        replace_file(Path(path), write)
+        replace_file(path, write)
 
     @classmethod
     def load(cls, path: str | Path) -> Tasks:
-        """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as z:
-            return cls(
-                z["support"], z["support_label"], z["query"], z["query_label"],
-                int(z["ways"]), json.loads(str(z["sampler"])),
-            )
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        InputError
+            No such file, or one that holds no tasks. Nothing is ever unpickled.
+        """
+        path = _path(path)
+        try:
+            with np.load(path, allow_pickle=False) as z:
+                return cls(
+                    z["support"], z["support_label"], z["query"], z["query_label"],
+                    int(z["ways"]), json.loads(str(z["sampler"])),
+                )
+        except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+            raise InputError(f"path = {path}; no file of tasks can be read there ({shown(str(error))})") from None
+
+
+def _path(path: object) -> Path:
+    return Path(instance("path", path, (str, os.PathLike)))
 
 
 def sample_closed(
@@ -147,12 +176,12 @@ def sample_closed(
     Raises
     ------
     InputError
-        More ways than classes, shots + queries beyond a class, fewer than 2 tasks.
+        More ways than classes, shots + queries beyond a class, fewer than 2 tasks, more than there is memory for.
     """
-    if tasks < 2:
-        raise InputError(f"tasks = {tasks}; at least 2 are needed")
+    tasks = whole("tasks", tasks, least=2)
     shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
     order, start, size = _by_class(labels, ways, shots, queries, skip_small_classes)
+    room("tasks", tasks, tasks * (16 * len(size) + 24 * int((shots + queries).sum())))
     class_rng, image_rng, order_rng = streams(seed, 3)
 
     chosen = class_rng.random((tasks, len(size))).argsort(axis=1)[:, :ways]
@@ -183,8 +212,8 @@ def sample_open(
     InputError
         As for `sample_closed`; also if the data hold fewer than 2 tasks.
     """
-    if max_tasks is not None and max_tasks < 2:
-        raise InputError(f"max_tasks = {max_tasks}; at least 2 are needed")
+    if max_tasks is not None:
+        max_tasks = whole("max_tasks", max_tasks, least=2)
     shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
     order, start, size = _by_class(labels, ways, shots, queries, skip_small_classes)
     image_rng, class_rng = streams(seed, 2)
@@ -245,11 +274,14 @@ def sample_all(labels: np.ndarray, *, shots: int, tasks: int, seed: int = 0) -> 
     Raises
     ------
     InputError
-        Fewer than 2 classes, a class with S images or fewer, fewer than 1 task.
+        Fewer than 2 classes, a class with S images or fewer, fewer than 1 task, more than there is memory for.
     """
-    if tasks < 1:
-        raise InputError(f"tasks = {tasks}; at least 1 is needed")
+    tasks, shots = whole("tasks", tasks, least=1), whole("shots", shots, least=1)
+    labels = checked_labels("labels", labels)
     ways = len(np.unique(labels))
+    if ways < 2:
+        raise InputError(f"labels: they hold {ways} class; at least 2 are needed")
+    room("tasks", tasks, 24 * tasks * len(labels))
     take = per_class("shots", shots, ways)
     order, start, size = _by_class(labels, ways, take, np.ones_like(take), skip_small_classes=False)
     (rng,) = streams(seed, 1)
@@ -265,17 +297,19 @@ def sample_all(labels: np.ndarray, *, shots: int, tasks: int, seed: int = 0) -> 
 
 
 def streams(seed: int, n: int) -> list[np.random.Generator]:
-    if seed < 0:
-        raise InputError(f"seed = {seed}; a whole number of at least 0 is allowed")
+    seed = whole("seed", seed, least=0)
     return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(n)]
 
 
 def per_class(name: str, count: int | Sequence[int], ways: int) -> np.ndarray:
-    counts = np.atleast_1d(np.asarray(count))
-    if ways < 2:
+    if whole("ways", ways, most=MOST_WAYS) < 2:
         raise InputError(f"ways = {ways}; at least 2 are needed")
-    if counts.dtype.kind not in "iu" or counts.min() < 1:
-        raise InputError(f"{name} = {count}; whole numbers of at least 1 are allowed")
+    try:
+        counts = np.atleast_1d(wholes(name, count))
+    except InputError:  # a number that is too large for 64 bits is no array of them
+        counts = np.zeros(0, int)
+    if not counts.size or counts.ndim > 1 or counts.min() < 1 or counts.max() > MOST:
+        raise InputError(f"{name} = {shown(count)}; whole numbers of at least 1, up to {MOST:,}, are allowed")
     if counts.size not in (1, ways):
         raise InputError(f"{name} = {count}; one number, or one for each of {ways} ways")
     return np.broadcast_to(counts, ways)
@@ -283,7 +317,8 @@ def per_class(name: str, count: int | Sequence[int], ways: int) -> np.ndarray:
 
 def _by_class(labels, ways, shots, queries, skip_small_classes):
     """Image indices sorted by class, and where each class starts and how many it has."""
-    labels = np.asarray(labels)
+    flag("skip_small_classes", skip_small_classes)
+    labels = checked_labels("labels", labels)
     classes, size = np.unique(labels, return_counts=True)
     if ways > len(classes):
         raise InputError(f"ways = {ways}; the data have {len(classes)} classes")

@@ -240,12 +240,12 @@ def test_leaving_out_the_only_image_of_a_class_is_always_an_error():
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda t: k_fold(t, 1), "k = 1; task 0 has a support of 10: 2 to 10 folds are allowed"),
+    (lambda t: k_fold(t, 1), "k = 1; a whole number of at least 2"),
     (lambda t: k_fold(t, 11), "k = 11; task 0 has a support of 10: 2 to 10"),
     (lambda t: hold_out(t, 12), "k = 12; task 0"),
-    (lambda t: bootstrap(t, 0), "rounds = 0; at least 1"),
+    (lambda t: bootstrap(t, 0), "rounds = 0; a whole number of at least 1"),
     (lambda t: bootstrap(t, seed=-1), "seed = -1; a whole number"),
-    (lambda t: resplit(t, "jackknife"), "estimator = jackknife; hold-out, leave-one-out, bootstrap and K-fold"),
+    (lambda t: resplit(t, "jackknife"), "name = jackknife; hold-out, leave-one-out, bootstrap and K-fold"),
 ])
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):

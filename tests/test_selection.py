@@ -59,7 +59,7 @@ def test_sums_that_differ_by_rounding_tie():
     (lambda: stats.picked([[1.0, np.nan]], [[1.0, 2.0]]), "NaN or infinite"),
     (lambda: stats.picked([[1.0, 2.0]], [[1.0, 2.0]], default=2), "default = 2; a whole number from 0 to 1"),
     (lambda: sample_all([0, 0, 1], shots=1, tasks=1), "class 1 has 1 images"),
-    (lambda: sample_all([0, 0, 1, 1], shots=1, tasks=0), "tasks = 0; at least 1"),
+    (lambda: sample_all([0, 0, 1, 1], shots=1, tasks=0), "tasks = 0; a whole number of at least 1"),
     (lambda: selection.ranks(world(candidates=1)), "d: m0 alone; at least 2 candidates"),
     (lambda: selection.picks(world(), default="C = 9"), "default = C = 9; m0, m1, m2, m3 are the candidates"),
 ])

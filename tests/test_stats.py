@@ -235,7 +235,7 @@ def test_bad_input(interval, arguments, message):
 def test_bad_pairs():
     with pytest.raises(InputError, match="share their tasks"):
         stats.paired_interval([1, 2, 3], [1, 2])
-    with pytest.raises(InputError, match="closed, open and paired"):
+    with pytest.raises(InputError, match="kind = opened; closed, open, paired are allowed"):
         stats.conclusions({"a": [1, 2]}, "opened")
 
 

@@ -182,11 +182,11 @@ def broken(change):
     (lambda a: a | {"values": np.where(a["values"] > 0.9, np.nan, a["values"])}, "NaN or infinite"),
     (lambda a: a | {"query": np.where(a["query"] > 40, -1, a["query"])}, "without padding"),
     (lambda a: a | {"labels": a["labels"][:40]}, "images 0 to 39 are allowed"),
-    (lambda a: a | {"support": a["support"] * 1.0}, "support and query hold float64"),
+    (lambda a: a | {"support": a["support"] * 1.0}, "support holds float64"),
     (lambda a: a | {"query": np.concatenate([a["support"][:, :1], a["query"][:, 1:]], axis=1)}, "twice in a task"),
     (lambda a: a | {"support": a["support"][:, 1:]}, "support: 3 classes with equal numbers"),
     (lambda a: a | {"support": np.roll(a["support"], 1, axis=0)}, "different classes|twice in a task"),
-    (lambda a: a | {"groups": np.zeros(3)}, r"groups have shape \(3,\)"),
+    (lambda a: a | {"groups": np.zeros(3)}, r"groups: shape \(3,\)"),
     (lambda a: a | {"groups": np.zeros(48)}, "groups: all images are in one"),
     (lambda a: a | {"level": 1.0}, "level = 1.0"),
 ])

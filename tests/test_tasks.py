@@ -147,7 +147,7 @@ def test_digest_changes_with_anything_a_learner_sees():
     (dict(shots=0), "shots = 0"),
     (dict(queries=2.5), "queries = 2.5"),
     (dict(shots=(1, 2)), "one for each of 5 ways"),
-    (dict(tasks=1), "tasks = 1; at least 2"),
+    (dict(tasks=1), "tasks = 1; a whole number of at least 2"),
     (dict(seed=-1), "seed = -1"),
 ])
 def test_bad_input_names_value_and_bound(arguments, message):

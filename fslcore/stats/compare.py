@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError
+from ..errors import InputError, choice, instance, number
 from .intervals import Interval, check_units, closed_interval, open_interval, paired_interval
 
 __all__ = ["CONCLUSION", "compare", "conclusions"]
@@ -29,6 +29,7 @@ def compare(a: Interval, b: Interval) -> int:
     InputError
         The intervals differ in kind or level, or are paired (whose own ``conclusion`` says it).
     """
+    instance("a", a, Interval), instance("b", b, Interval)
     if a.kind != b.kind or a.level != b.level or a.kind == "paired":
         raise InputError(
             f"cannot compare a {a.kind} interval at {a.level} with a {b.kind} one at {b.level}; "
@@ -63,16 +64,15 @@ def conclusions(accuracies: Mapping[str, ArrayLike], kind: str, level: float = 0
     InputError
         Unknown kind, and as for the intervals.
     """
-    methods = list(accuracies.values())
-    if kind == "paired":
+    methods = list(instance("accuracies", accuracies, Mapping).values())
+    number("level", level, above=0, below=1)
+    if choice("kind", kind, ("closed", "open", "paired")) == "paired":
         verdict = lambda i, j: paired_interval(methods[i], methods[j], level).conclusion  # noqa: E731
-    elif kind in ("closed", "open"):
+    else:
         interval = closed_interval if kind == "closed" else open_interval
         single = [interval(m, level) for m in methods]
         check_units(accuracies)
         verdict = lambda i, j: compare(single[i], single[j])  # noqa: E731
-    else:
-        raise InputError(f"kind = {kind}; closed, open and paired are allowed")
     out = np.zeros((len(methods), len(methods)), dtype=int)
     for i in range(len(methods)):
         for j in range(i):

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError
-from .intervals import closed_interval
+from ..errors import InputError, floats, instance, number, wholes
+from ..errors import labels as checked_labels
 from .targets import PARTS, ThreeIntervals, assembled
 
 __all__ = ["Influence", "influence"]
@@ -60,6 +60,7 @@ class Influence:
     groups: np.ndarray | None = None
 
     def __sub__(self, other: Influence) -> Influence:
+        instance("other", other, Influence)
         if not np.array_equal(self.labels, other.labels):
             raise InputError("the two runs are on different images; the same are needed for a difference")
         with np.errstate(invalid="ignore"):
@@ -78,6 +79,7 @@ class Influence:
         InputError
             A level outside (0, 1).
         """
+        level = number("level", level, above=0, below=1)
         size = np.bincount(self.labels, minlength=len(self.held))
         shrink = (1 - 1 / size)[self.labels]
         variances = [_square(self.images * np.sqrt(shrink))]
@@ -158,15 +160,14 @@ def influence(
     >>> print(influence(100 * right.mean(axis=2).min(axis=1), images.reshape(400, 20), labels).intervals())
     28.33 ± 2.28 (these images), ± 14.80 (new images), ± 27.18 (new classes)
     """
-    values, drawn, labels = np.asarray(values, dtype=float), np.asarray(drawn), np.asarray(labels)
-    closed_interval(values)  # checks the values
+    values, drawn, labels = floats("values", values), wholes("drawn", drawn), checked_labels("labels", labels)
     if len(values) < 2 * PARTS:
         raise InputError(f"{len(values)} tasks; at least {2 * PARTS} are needed, and some thousand are better")
     if (query is None) != (replaced is None):
         raise InputError("query and replaced: one is given without the other; both or none are needed")
     for what, images, lowest in (("drawn", drawn, 0), ("query", query, 0), ("pool", pool, -1)):
         if images is not None:
-            _check(what, np.asarray(images), len(values), len(labels), lowest)
+            _check(what, wholes(what, images), len(values), len(labels), lowest)
     names, label, size = np.unique(labels, return_inverse=True, return_counts=True)
     tasks, of_drawn = len(values), np.sort(label[drawn], axis=1)
     classes = len(np.unique(of_drawn[0]))
@@ -210,8 +211,8 @@ def influence(
         inside = pool >= 0
         change -= summed(np.where(inside, pool, 0), np.where(inside, centred * of_class(pool, more), 0), len(labels))
     if query is not None:
-        query, replaced = np.asarray(query), np.asarray(replaced, dtype=float)
-        if replaced.shape != query.shape or not np.isfinite(replaced).all():
+        query, replaced = np.asarray(query), floats("replaced", replaced, None)
+        if replaced.shape != query.shape:
             raise InputError(f"replaced has shape {replaced.shape}, query {query.shape}; a finite number each is needed")
         less = values[:, None] - replaced
         change += summed(query, less * (1 + of_class(query, more)) if pool is None else less, len(labels))
@@ -221,9 +222,9 @@ def influence(
         of_classes = summed(of_task, centred, len(names)) / (1 - holding)
     of_classes[:, np.isclose(holding, 1)] = np.inf
     if groups is not None:
-        groups = np.asarray(groups)
-        if groups.shape != labels.shape or len(np.unique(groups)) < 2:
-            raise InputError(f"groups have shape {groups.shape}, labels {labels.shape}; one an image, in at least 2 groups")
+        groups = checked_labels("groups", groups, len(labels))
+        if len(np.unique(groups)) < 2:
+            raise InputError("groups: all images are in one; at least 2 are needed")
         groups = np.unique(groups, return_inverse=True)[1]
     return Influence(
         float(values.mean()), float(values.var(ddof=1) / tasks), tasks, change - per_class[:, label], of_classes, label,
@@ -232,7 +233,7 @@ def influence(
 
 
 def _check(what: str, images: np.ndarray, tasks: int, n: int, lowest: int) -> None:
-    if images.ndim != 2 or len(images) != tasks or images.dtype.kind not in "iu":
+    if images.ndim != 2 or len(images) != tasks or not images.size:
         raise InputError(f"{what} is {images.dtype} of shape {images.shape}; whole numbers, one row for each of {tasks} tasks")
     if images.min() < lowest or images.max() >= n:
         raise InputError(f"{what} holds images from {images.min()} to {images.max()}; {lowest} to {n - 1} are allowed")

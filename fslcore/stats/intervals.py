@@ -274,7 +274,7 @@ def _read(name: str, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     by 100 perhaps, were 32-bit numbers before, unless they are short, as whole numbers and quarters are.
     """
     x = floats(name, values, None)
-    if not x.size:
+    if not x.size or not x.ndim:
         return x, np.zeros(x.shape[1:])
     given = np.asarray(values).dtype
     if given.kind == "f" and given.itemsize < 8:

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, stats
 
-from ..errors import InputError
+from ..errors import InputError, instance, number, whole
 from .targets import ThreeIntervals
 
 __all__ = ["Plan", "detectable", "plan", "power", "smallest"]
+
+MOST = 2**62  # what is asked for is not looked for beyond
 
 
 def power(difference: float, standard_error: float, df: float = np.inf, level: float = 0.95) -> float:
@@ -31,56 +33,87 @@ def power(difference: float, standard_error: float, df: float = np.inf, level: f
     Raises
     ------
     InputError
-        A standard error that is not over 0, a level outside (0, 1), fewer than 1 degrees of freedom.
+        A difference that is no finite number, a standard error that is not over 0, a level outside (0, 1), fewer
+        than 1 degrees of freedom.
 
     Examples
     --------
     >>> round(power(1.0, 0.5), 3)
     0.516
     """
-    if not standard_error > 0:
-        raise InputError(f"standard_error = {standard_error}; a number over 0 is allowed")
-    if not 0 < level < 1:
-        raise InputError(f"level = {level}; a number between 0 and 1 is allowed")
-    if not df >= 1:
-        raise InputError(f"df = {df}; a number of at least 1 is allowed")
+    number("difference", difference), number("standard_error", standard_error, above=0)
+    number("level", level, above=0, below=1), number("df", df, least=1, infinite=True)
+    return _power(difference, standard_error, df, level)
+
+
+def _power(difference: float, standard_error: float, df: float, level: float) -> float:
+    """`power` of checked arguments, since planning asks it many times."""
     shift = abs(difference) / standard_error
     if math.isinf(df):
         limit, of = stats.norm.ppf((1 + level) / 2), stats.norm(shift)
     else:
         limit, of = stats.t.ppf((1 + level) / 2, df), stats.nct(df, shift)
+    upper = of.sf(limit)
+    if math.isnan(upper):  # as SciPy gives for huge shifts, beside which only the estimated error varies
+        upper = stats.chi2.cdf(df * (shift / limit) ** 2, df) if math.isfinite(shift) else 1.0
     # SciPy gives NaN for some lower tails that are too small to matter.
-    return float(of.sf(limit) + np.nan_to_num(of.cdf(-limit)))
+    return float(upper + np.nan_to_num(of.cdf(-limit)))
 
 
 def detectable(standard_error: float, df: float = np.inf, *, chance: float = 0.8, level: float = 0.95) -> float:
     """The true difference that an interval with this standard error tells from 0 with this chance (`power`).
+
+    Raises
+    ------
+    InputError
+        As for `power`; a chance not between 1 - level and 1.
 
     Examples
     --------
     >>> round(detectable(0.5), 2)
     1.4
     """
+    number("standard_error", standard_error, above=0), number("df", df, least=1, infinite=True)
     _check_chance(chance, level)
     # Every shift beyond both quantiles has the chance.
     limit = stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(chance, df)
-    root = optimize.brentq(lambda x: power(x, 1.0, df, level) - chance, 1e-6, 2 * limit + 10)
+    root = optimize.brentq(lambda x: _power(x, 1.0, df, level) - chance, 1e-6, 2 * limit + 10)
     return root * standard_error
 
 
 def smallest(enough: Callable[[int], bool], least: int, most: int | None = None) -> int | None:
-    """The smallest whole number from ``least`` to ``most`` that is enough, where every larger one is too; else None."""
+    """The smallest whole number that is enough, where every larger one is too.
+
+    Parameters
+    ----------
+    enough : callable
+        Takes a whole number, gives whether it is enough.
+    least, most : int
+        The range to look in, from 1 on, up to 2^62 (about 4.6 · 10^18) by default.
+
+    Returns
+    -------
+    int or None
+        None where none is enough.
+
+    Raises
+    ------
+    InputError
+        ``enough`` cannot be called, a range that is empty or goes beyond these bounds.
+    """
+    instance("enough", enough, Callable)
+    least = whole("least", least, 1, MOST)
+    most = MOST if most is None else whole("most", most, least, MOST)
     low, high = least, least
     while not enough(high):
-        if most is not None and high >= most:
+        if high >= most:
             return None
-        low, high = high, 2 * high if most is None else min(2 * high, most)
+        low, high = high, min(2 * high, most)
     return bisect_left(range(high), True, lo=low, key=enough)
 
 
 def _check_chance(chance: float, level: float) -> None:
-    if not (1 - level) < chance < 1:
-        raise InputError(f"chance = {chance}; a number between {1 - level:.3g} and 1 is allowed")
+    number("chance", chance, above=1 - number("level", level, above=0, below=1), below=1)
 
 
 @dataclass(frozen=True)
@@ -132,17 +165,26 @@ def plan(
     Raises
     ------
     InputError
-        A difference of 0, a chance not between 1 - level and 1.
+        A pilot of one method's answers, not of a difference; a difference of 0, or one so small that more than 4.6 ·
+        10^18 of something are needed; a chance not between 1 - level and 1; fewer classes than ways; numbers that are
+        none or out of range.
     """
-    if not abs(difference) > 0:
+    instance("pilot", pilot, ThreeIntervals)
+    number("images", images, above=0), whole("ways", ways, least=2), whole("shots", shots, least=1)
+    if whole("classes", classes, least=1) < ways:
+        raise InputError(f"classes = {classes}; at least as many as ways = {ways} are needed")
+    if not abs(number("difference", difference)) > 0:
         raise InputError(f"difference = {difference}; a number other than 0 is allowed")
     _check_chance(chance, level)
 
     def size(variance: float, least: int, df: Callable[[int], float]) -> int:
         """The smallest size at which a variance of variance/size lets the difference be told."""
-        return smallest(
-            lambda n: variance == 0 or power(difference, math.sqrt(variance / n), df(n), level) >= chance, least
+        found = smallest(
+            lambda n: variance == 0 or _power(difference, math.sqrt(variance / n), df(n), level) >= chance, least
         )
+        if found is None:
+            raise InputError(f"difference = {difference}; more than {MOST:.2g} tasks, images or classes would be needed")
+        return found
 
     needed = size(pilot.class_variance * classes, ways + 1, lambda c: c - 1) if pilot.class_variance < np.inf else None
     by_image = (pilot.images.half_width / stats.norm.ppf((1 + pilot.images.level) / 2)) ** 2 - pilot.sampling_variance

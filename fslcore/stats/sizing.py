@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from ..errors import InputError, floats
+from ..errors import InputError, floats, instance, number, shown, whole
 
 __all__ = [
     "CommonOptimum", "Moments", "OptimumRatio", "Pilot", "VarianceFit", "VarianceModel", "best_queries",
@@ -49,6 +49,11 @@ class VarianceModel:
     gamma: float
     shots: int
 
+    def __post_init__(self):
+        for name in ("alpha", "beta", "gamma"):
+            number(name, getattr(self, name))
+        whole("shots", self.shots, least=1)
+
     @property
     def optimum(self) -> float:
         """Q* = √(β/α), in queries a class.
@@ -64,9 +69,14 @@ class VarianceModel:
         """Var(Ā), in the squared unit of a value, of ``tasks`` tasks with ``queries`` queries a class.
 
         ``tasks`` may be a whole number of tasks, or equation 6 without its rounding (`task_count`).
+
+        Raises
+        ------
+        InputError
+            Numbers that are not over 0, or are NaN or infinite.
         """
-        q = np.asarray(queries, dtype=float)
-        return (self.alpha * q + self.beta / q + self.gamma) / ((self.shots + q) * np.asarray(tasks))
+        q = _positive("queries", queries)
+        return (self.alpha * q + self.beta / q + self.gamma) / ((self.shots + q) * _positive("tasks", tasks))
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,7 @@ class Moments:
 
     def model(self, shots: int) -> VarianceModel:
         """The variance model at S = ``shots``, the shots that the moments were measured at."""
+        whole("shots", shots, least=1)
         alpha = self.m2 / self.ways + self.m3 - self.squared_mean
         a_query = (self.square - self.m2) / self.ways
         return VarianceModel(alpha, shots * a_query, a_query + shots * alpha, shots)
@@ -232,8 +243,18 @@ def task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike) -> 
         K and S.
     queries : array_like
         Q; broadcasts with ``images``.
+
+    Raises
+    ------
+    InputError
+        Numbers that are not over 0, or are NaN or infinite; shapes that do not broadcast.
     """
-    return np.asarray(images) / (ways * (shots + np.asarray(queries, dtype=float)))
+    n, q = _positive("images", images), _positive("queries", queries)
+    ways, shots = whole("ways", ways, least=1), whole("shots", shots, least=1)
+    try:
+        return n / (ways * (shots + q))
+    except ValueError:
+        raise InputError(f"images have shape {n.shape}, queries {q.shape}; shapes that broadcast are needed") from None
 
 
 def moments(values: ArrayLike) -> Moments:
@@ -301,10 +322,7 @@ def pilot(values: ArrayLike, shots: int, level: float = 0.95) -> Pilot:
         class and task, which leave nothing to size.
     """
     x = _values(values, 3)
-    if shots < 1:
-        raise InputError(f"shots = {shots}; at least 1 is needed")
-    if not 0 < level < 1:
-        raise InputError(f"level = {level}; a number between 0 and 1 is allowed")
+    shots, level = whole("shots", shots, least=1), number("level", level, above=0, below=1)
     found = moments(x)
     model = found.model(shots)
     if not x.var(axis=2).any():
@@ -331,7 +349,7 @@ def compare_optima(a: ArrayLike, b: ArrayLike) -> OptimumRatio:
     InputError
         As for `moments`; different shapes.
     """
-    a, b = _values(a, 3), _values(b, 3)
+    a, b = _values(a, 3, "a"), _values(b, 3, "b")
     if a.shape != b.shape:
         raise InputError(f"a has shape {a.shape}, b has {b.shape}; both are of the same tasks")
     (alpha_a, beta_a), (alpha_b, beta_b) = ((m.alpha, m.beta) for m in (moments(x).model(1) for x in (a, b)))
@@ -354,6 +372,7 @@ def common_optimum(pilots: Sequence[Pilot]) -> CommonOptimum:
     InputError
         Fewer than 2 runs; runs with different shots.
     """
+    pilots = [instance("pilots", p, Pilot) for p in instance("pilots", pilots, Sequence)]
     if len(pilots) < 2 or len({p.model.shots for p in pilots}) > 1:
         raise InputError(f"pilots: {len(pilots)} runs; at least 2 with equal shots are needed")
     alpha, beta = (np.array([getattr(p.model, name) for p in pilots]) for name in ("alpha", "beta"))
@@ -392,16 +411,19 @@ def fit_variance(
     Raises
     ------
     InputError
-        Different lengths, fewer than 4 values of Q, an error that is not positive.
+        Different lengths, fewer than 4 values of Q, numbers that are not over 0 (of ``variance``: below 0), NaN or
+        infinity, fewer than 1 shot.
     """
-    q, t, v, e = (np.asarray(a, dtype=float) for a in (queries, tasks, variance, error))
+    whole("shots", shots, least=1)
+    q, t, e = _positive("queries", queries), _positive("tasks", tasks), _positive("error", error)
+    v = floats("variance", variance, None)
+    if (v < 0).any():
+        raise InputError(f"variance: the least is {v.min():g}; numbers of at least 0 are allowed")
     if not (q.shape == t.shape == v.shape == e.shape and q.ndim == 1) or len(np.unique(q)) < 4:
         raise InputError(
             f"queries, tasks, variance and error have shapes {q.shape}, {t.shape}, {v.shape}, {e.shape}; "
             "four arrays of one length, with at least 4 values of Q, are needed"
         )
-    if not (np.isfinite(e) & (e > 0)).all():
-        raise InputError("error: some are not positive; the standard error of each variance is needed")
     design = np.stack([q, 1 / q, np.ones_like(q)], axis=1) / ((shots + q) * t * e)[:, None]
     target = v / e
     solution = np.linalg.lstsq(design, target, rcond=None)[0]
@@ -430,8 +452,10 @@ def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: 
     Raises
     ------
     InputError
-        No finite Q* and nothing to choose from; different lengths; a number of tasks below 2.
+        No finite Q* and nothing to choose from; one of ``queries`` and ``tasks`` without the other; different lengths;
+        queries that are not whole numbers from 1 on; a number of tasks below 2.
     """
+    instance("model", model, VarianceModel)
     if queries is None and tasks is None:
         if not np.isfinite(model.optimum):
             raise InputError(f"Q* = {model.optimum}; give the queries to choose from and the tasks at each")
@@ -439,19 +463,30 @@ def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: 
         queries = np.array([below, below + 1])
         tasks = 1 / (model.shots + queries)
     else:
-        queries, tasks = np.atleast_1d(queries), np.atleast_1d(tasks)
-        if queries.shape != tasks.shape or queries.ndim != 1:
+        if queries is None or tasks is None:
+            raise InputError("queries and tasks: one is given without the other; both or none are needed")
+        queries, tasks = np.atleast_1d(_positive("queries", queries)), np.atleast_1d(floats("tasks", tasks, None))
+        if (queries % 1).any():
+            raise InputError(f"queries = {shown(queries)}; whole numbers are allowed")
+        if queries.shape != tasks.shape or queries.ndim != 1 or not queries.size:
             raise InputError(f"queries has shape {queries.shape}, tasks {tasks.shape}; one length is needed")
         if (tasks < 2).any():
             raise InputError(f"tasks: the least is {tasks.min()}; at least 2 are needed for an interval")
     return int(queries[np.argmin(model.variance(queries, tasks))])
 
 
-def _values(values: ArrayLike, least_tasks: int) -> np.ndarray:
-    x = floats("values", values, None)
+def _positive(name: str, values: ArrayLike) -> np.ndarray:
+    x = floats(name, values, None)
+    if (x <= 0).any():
+        raise InputError(f"{name}: the least is {x.min():g}; numbers over 0 are allowed")
+    return x
+
+
+def _values(values: ArrayLike, least_tasks: int, name: str = "values") -> np.ndarray:
+    x = floats(name, values, None)
     if x.ndim != 3 or len(x) < least_tasks or x.shape[1] < 1 or x.shape[2] < 2:
         raise InputError(
-            f"values have shape {x.shape}; (tasks, ways, queries) with at least {least_tasks} tasks "
+            f"{name}: shape {x.shape}; (tasks, ways, queries) with at least {least_tasks} tasks "
             "and 2 queries is needed"
         )
     return x

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from ..errors import InputError, floats
+from ..errors import InputError, floats, number, wholes
+from ..errors import labels as checked_labels
 from .intervals import Interval
 
 __all__ = ["ThreeIntervals", "three_intervals"]
@@ -112,6 +113,7 @@ def three_intervals(
     >>> print(three_intervals(100 * right, images[..., 0], images[..., 1:].reshape(400, 15), labels))
     69.97 ± 1.19 (these images), ± 1.97 (new images), ± 17.87 (new classes)
     """
+    level = number("level", level, above=0, below=1)
     run, size, groups, members = _checked(values, support, query, labels, groups)
     accuracy = run[0].mean(axis=(1, 2))
     (tasks, ways), classes = run[3].shape, len(size)
@@ -130,8 +132,6 @@ def assembled(
     mean: float, tasks: int, sampling: float, found: np.ndarray, noise: np.ndarray, units: int, classes: int, level: float
 ) -> ThreeIntervals:
     """Three intervals from the variances of images and of classes (an infinite one is not known), and their noise."""
-    if not 0 < level < 1:
-        raise InputError(f"level = {level}; a number between 0 and 1 is allowed")
     z = stats.norm.ppf((1 + level) / 2)
     rounded = (1e-12 * mean) ** 2  # what varies by less does not vary
     sampling, found, noise = (np.where(np.abs(x) > rounded, x, 0.0) for x in (sampling, found, noise))
@@ -213,8 +213,8 @@ def _by_group(change, average, group, of_task, members) -> float:
 
 def _checked(values, support, query, labels, groups):
     """(values (T, K, Q), support (T, K, S), query (T, K, Q), classes (T, K)) by class; sizes; groups; members."""
-    values, labels = floats("values", values, None), np.asarray(labels)
-    support, query = np.asarray(support), np.asarray(query)
+    values, labels = floats("values", values, None), checked_labels("labels", labels)
+    support, query = wholes("support", support), wholes("query", query)
     if values.shape != query.shape or query.ndim != 2 or support.ndim != 2 or len(support) != len(query):
         raise InputError(
             f"values have shape {values.shape}, query {query.shape}, support {support.shape}; "
@@ -223,7 +223,7 @@ def _checked(values, support, query, labels, groups):
     if len(values) < 2 * PARTS:
         raise InputError(f"{len(values)} tasks; at least {2 * PARTS} are needed, and some thousand are better")
     both = np.concatenate([support, query], axis=1)
-    if both.dtype.kind not in "iu" or both.min() < 0 or both.max() >= len(labels):
+    if both.min() < 0 or both.max() >= len(labels):
         raise InputError(
             f"support and query hold {both.dtype} from {both.min()} to {both.max()}; "
             f"images 0 to {len(labels) - 1} are allowed, without padding"
@@ -245,9 +245,7 @@ def _checked(values, support, query, labels, groups):
         raise InputError(f"class {names[size.argmin()]} has {size.min()} images; {needed} are needed, to leave one out")
     members = None
     if groups is not None:
-        groups = np.asarray(groups)
-        if groups.shape != labels.shape:
-            raise InputError(f"groups have shape {groups.shape}, labels {labels.shape}; one an image is needed")
+        groups = checked_labels("groups", groups, len(labels))
         of_present = label >= 0
         groups = np.unique(groups, return_inverse=True)[1]
         present_groups = np.unique(groups[of_present])

@@ -94,7 +94,7 @@ def _told(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError):
         return (f"{error.filename}: " if error.filename is not None else "") + (error.strerror or text), 2
     if isinstance(error, ModuleNotFoundError):
-        return f"this needs the package {error.name}; pip install '.[book]' brings it", 2
+        return f"this needs the package {error.name}; pip install -e '.[book]' in the book's repository brings it", 2
     if isinstance(error, RecursionError):
         return f"the input is nested too deeply ({text})", 2
     if isinstance(error, UnicodeDecodeError):
@@ -210,6 +210,10 @@ def _name(what: str, names: Callable[[], list[str]], file: bool = False) -> Call
     return _reads(check, names)
 
 
+def _notebook(text: str) -> str:
+    return notebooks.source(text).stem
+
+
 def _dataset(split: str) -> Callable[[str], object]:
     def check(text: str) -> str:
         from . import datasets
@@ -266,7 +270,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command("run", _run, "execute a notebook with other parameters",
                   "closed-vs-open -p shots 1 -p datasets \"[clipart, fashion]\"", computes=True)
-    add.add_argument("notebook", type=_name("notebook", notebooks.names), help="a name that fslcore list gives")
+    add.add_argument("notebook", type=_reads(_notebook, notebooks.names), help="a name that fslcore list gives")
     add.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
                      help="a parameter of the notebook and its value, in YAML; may be given again")
     add.add_argument("--profile", type=Path, default=PROFILES / "quick.yml", help="file of parameters (quick.yml)")
@@ -375,7 +379,7 @@ def _list(options: argparse.Namespace) -> None:
         sets = [*datasets.names(), *datasets.forms(), "features:PATH"]
     except ModuleNotFoundError as error:  # with NumPy and SciPy alone there is all the rest
         sets = []
-        print(f"fslcore: data sets need the package {error.name}; pip install '.[book]' brings it", file=sys.stderr)
+        print(f"fslcore: data sets need the package {error.name}; pip install -e '.[book]' in the book's repository brings it", file=sys.stderr)
     found = {
         "notebooks": {
             name: {"title": notebooks.title(name), "parameters": [vars(p) for p in notebooks.parameters(name)]}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 __all__ = [
-    "Parameter", "check", "executed", "names", "page", "parameter_table", "parameters", "profile", "run", "title",
+    "Parameter", "check", "executed", "names", "page", "parameter_table", "parameters", "profile", "run", "source", "title",
     "value",
 ]
 
@@ -49,13 +49,22 @@ def names() -> list[str]:
     return sorted(path.stem for path in NOTEBOOKS.glob("*.md"))
 
 
-def _path(name: str) -> Path:
+def source(name: str) -> Path:
+    """The file of a notebook.
+
+    Raises
+    ------
+    InputError
+        Unknown notebook (says which there are), or an installation without any.
+    """
+    if not NOTEBOOKS.is_dir():
+        raise InputError(f"notebooks: no folder {NOTEBOOKS}; pip install -e '.[book]' in the book's repository has them")
     return NOTEBOOKS / f"{choice('notebook', name, names())}.md"
 
 
 def title(name: str) -> str:
     """The first heading of a notebook."""
-    return re.search(r"^# (.+)$", _path(name).read_text("utf-8"), re.MULTILINE)[1]
+    return re.search(r"^# (.+)$", source(name).read_text("utf-8"), re.MULTILINE)[1]
 
 
 def parameters(name: str) -> list[Parameter]:
@@ -66,7 +75,7 @@ def parameters(name: str) -> list[Parameter]:
     InputError
         Unknown notebook (says which there are).
     """
-    cell = re.search(r"^:tags: \[parameters\]$(.*?)^```$", _path(name).read_text("utf-8"), re.MULTILINE | re.DOTALL)[1]
+    cell = re.search(r"^:tags: \[parameters\]$(.*?)^```$", source(name).read_text("utf-8"), re.MULTILINE | re.DOTALL)[1]
     lines = re.findall(r"^(\w+): (\S+) = (.+?)  # (.+?): (.+)$", cell, re.MULTILINE)
     return [Parameter(of, kind, ast.literal_eval(default), *rest) for of, kind, default, *rest in lines]
 
@@ -227,7 +236,7 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
             replace_file(
                 output,
                 lambda part: papermill.execute_notebook(
-                    jupytext.read(_path(name)), part, given, kernel_name="python3", engine_name="fslcore",
+                    jupytext.read(source(name)), part, given, kernel_name="python3", engine_name="fslcore",
                     progress_bar=False, config=config,
                 ),
             )
@@ -301,7 +310,7 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
     from traitlets.config import Config
 
     check(name, given)
-    notebook = jupytext.read(_path(name))
+    notebook = jupytext.read(source(name))
     if InteractiveShell.initialized():  # called from a notebook, say, whose names are not ours to touch
         with scratch() as folder:
             return nbformat.read(run(name, given, folder / f"{name}.ipynb"), as_version=4)

@@ -3,7 +3,7 @@ PYTHON ?= python3
 PROFILE ?= profiles/quick.yml
 BIN := .venv/bin
 
-.PHONY: book test bench clean
+.PHONY: book test bench captions clean
 
 book: .venv/ready
 	@test -f _build/html/index.html || rm -f _build/site.done
@@ -15,6 +15,10 @@ test: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py
+
+# What two captioners need besides. With -e: without it, pip would put a copy in the place of this folder, and no data.
+captions: .venv/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c requirements.txt -e '.[captions]'
 
 # The marker is written last, so an interrupted installation starts again from an empty folder.
 .venv/ready: requirements.txt pyproject.toml

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import signal
 import sys
 import traceback
 import warnings
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
 from . import __version__, known, notebooks
@@ -27,7 +29,7 @@ EXIT_CODES = """exit codes:
   0    done
   1    a fault of fslcore
   2    bad input, a file that cannot be read or written, or not enough memory
-  130  stopped with Ctrl-C"""
+  130  stopped with Ctrl-C (143 by another program, with SIGTERM)"""
 LARGEST = 2**53  # of seeds: whole numbers up to here are the same in every file format
 
 
@@ -38,6 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # for consoles that lack ± or →
     try:
         try:
+            _stop_on_sigterm()
             options = _parser().parse_args(arguments, argparse.Namespace(debug=False, quiet=False, device=None))
         except SystemExit:  # after --help or --version
             sys.stdout.flush()
@@ -63,6 +66,19 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM: what is cleaned up on Ctrl-C is cleaned up here."""
+
+
+def _stop_on_sigterm() -> None:
+    def stop(*_) -> None:
+        raise _Terminated
+
+    # Not where somebody else listens to it, or within another program's thread.
+    if current_thread() is main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, stop)
+
+
 def _told(error: BaseException) -> tuple[str, int]:
     """The one line to be said of an error, and the exit code."""
     text = " ".join(str(error).split())
@@ -70,7 +86,7 @@ def _told(error: BaseException) -> tuple[str, int]:
     if isinstance(error, InputError):
         return text, 2
     if isinstance(error, KeyboardInterrupt):
-        return "stopped", 130
+        return "stopped", 143 if isinstance(error, _Terminated) else 130
     if isinstance(error, BrokenPipeError):
         return "", 141  # as the shell has it of what `head` cuts off
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate" in text):
@@ -78,7 +94,7 @@ def _told(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError):
         return (f"{error.filename}: " if error.filename is not None else "") + (error.strerror or text), 2
     if isinstance(error, ModuleNotFoundError):
-        return f"this needs the package {error.name}; pip install '.[book]' brings it", 2
+        return f"this needs the package {error.name}; pip install -e '.[book]' in the book's repository brings it", 2
     if isinstance(error, RecursionError):
         return f"the input is nested too deeply ({text})", 2
     if isinstance(error, UnicodeDecodeError):
@@ -194,6 +210,10 @@ def _name(what: str, names: Callable[[], list[str]], file: bool = False) -> Call
     return _reads(check, names)
 
 
+def _notebook(text: str) -> str:
+    return notebooks.source(text).stem
+
+
 def _dataset(split: str) -> Callable[[str], object]:
     def check(text: str) -> str:
         from . import datasets
@@ -250,7 +270,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command("run", _run, "execute a notebook with other parameters",
                   "closed-vs-open -p shots 1 -p datasets \"[clipart, fashion]\"", computes=True)
-    add.add_argument("notebook", type=_name("notebook", notebooks.names), help="a name that fslcore list gives")
+    add.add_argument("notebook", type=_reads(_notebook, notebooks.names), help="a name that fslcore list gives")
     add.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
                      help="a parameter of the notebook and its value, in YAML; may be given again")
     add.add_argument("--profile", type=Path, default=PROFILES / "quick.yml", help="file of parameters (quick.yml)")
@@ -359,7 +379,7 @@ def _list(options: argparse.Namespace) -> None:
         sets = [*datasets.names(), *datasets.forms(), "features:PATH"]
     except ModuleNotFoundError as error:  # with NumPy and SciPy alone there is all the rest
         sets = []
-        print(f"fslcore: data sets need the package {error.name}; pip install '.[book]' brings it", file=sys.stderr)
+        print(f"fslcore: data sets need the package {error.name}; pip install -e '.[book]' in the book's repository brings it", file=sys.stderr)
     found = {
         "notebooks": {
             name: {"title": notebooks.title(name), "parameters": [vars(p) for p in notebooks.parameters(name)]}
@@ -387,7 +407,7 @@ def _run(options: argparse.Namespace) -> None:
     output = check_output(output, [".ipynb"])
     given = dict(notebooks.profile(options.profile).get(options.notebook, {}))
     given |= {name: notebooks.value(name, text) for name, text in options.parameter}
-    print(notebooks.run(options.notebook, given, output))
+    print(notebooks.run(options.notebook, given, output, progress=not options.quiet))
 
 
 def _report(options: argparse.Namespace) -> None:

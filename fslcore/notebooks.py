@@ -12,21 +12,21 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from . import known
 from .errors import InputError, choice, like, shown
-from .paths import NOTEBOOKS, replace_file
+from .paths import NOTEBOOKS, replace_file, scratch
 
 if TYPE_CHECKING:
     import pandas as pd
     from nbformat import NotebookNode
 
 __all__ = [
-    "Parameter", "check", "executed", "names", "page", "parameter_table", "parameters", "profile", "run", "title",
+    "Parameter", "check", "executed", "names", "page", "parameter_table", "parameters", "profile", "run", "source", "title",
     "value",
 ]
 
@@ -49,13 +49,22 @@ def names() -> list[str]:
     return sorted(path.stem for path in NOTEBOOKS.glob("*.md"))
 
 
-def _path(name: str) -> Path:
+def source(name: str) -> Path:
+    """The file of a notebook.
+
+    Raises
+    ------
+    InputError
+        Unknown notebook (says which there are), or an installation without any.
+    """
+    if not NOTEBOOKS.is_dir():
+        raise InputError(f"notebooks: no folder {NOTEBOOKS}; pip install -e '.[book]' in the book's repository has them")
     return NOTEBOOKS / f"{choice('notebook', name, names())}.md"
 
 
 def title(name: str) -> str:
     """The first heading of a notebook."""
-    return re.search(r"^# (.+)$", _path(name).read_text("utf-8"), re.MULTILINE)[1]
+    return re.search(r"^# (.+)$", source(name).read_text("utf-8"), re.MULTILINE)[1]
 
 
 def parameters(name: str) -> list[Parameter]:
@@ -66,7 +75,7 @@ def parameters(name: str) -> list[Parameter]:
     InputError
         Unknown notebook (says which there are).
     """
-    cell = re.search(r"^:tags: \[parameters\]$(.*?)^```$", _path(name).read_text("utf-8"), re.MULTILINE | re.DOTALL)[1]
+    cell = re.search(r"^:tags: \[parameters\]$(.*?)^```$", source(name).read_text("utf-8"), re.MULTILINE | re.DOTALL)[1]
     lines = re.findall(r"^(\w+): (\S+) = (.+?)  # (.+?): (.+)$", cell, re.MULTILINE)
     return [Parameter(of, kind, ast.literal_eval(default), *rest) for of, kind, default, *rest in lines]
 
@@ -194,8 +203,13 @@ def profile(path: str | Path) -> dict[str, dict]:
     return found
 
 
-def run(name: str, given: dict, output: str | Path) -> Path:
+def run(name: str, given: dict, output: str | Path, progress: bool = False) -> Path:
     """Execute a notebook with these parameters and write it, executed, to ``output``.
+
+    Parameters
+    ----------
+    progress : bool
+        Show a bar where it takes more than five seconds.
 
     Raises
     ------
@@ -207,22 +221,23 @@ def run(name: str, given: dict, output: str | Path) -> Path:
     import jupytext
     import papermill
     from nbclient.exceptions import DeadKernelError
+    from papermill.engines import papermill_engines
     from traitlets.config import Config
 
     check(name, given)
     output = Path(output)
-    with tempfile.TemporaryDirectory() as folder:
-        ipynb = Path(folder) / f"{name}.ipynb"
-        jupytext.write(jupytext.read(_path(name)), ipynb)
+    papermill_engines.register("fslcore", _engine(name, progress))
+    with scratch() as folder:
         # Talk to the kernel through files of our own: no open port, and none shared with a second run.
+        sockets = {"transport": "ipc", "ip": str(folder / "kernel"), "connection_file": str(folder / "kernel.json")}
         quiet = ["--IPKernelApp.log_level=50"]  # its own log, which tells of its end, is no output of ours
-        sockets = {"transport": "ipc", "ip": str(Path(folder) / "kernel")}
+        config = Config({"KernelManager": sockets, "NotebookClient": {"extra_arguments": quiet}})
         try:
             replace_file(
                 output,
                 lambda part: papermill.execute_notebook(
-                    ipynb, part, given, kernel_name="python3", progress_bar=False,
-                    config=Config({"KernelManager": sockets, "NotebookClient": {"extra_arguments": quiet}}),
+                    jupytext.read(source(name)), part, given, kernel_name="python3", engine_name="fslcore",
+                    progress_bar=False, config=config,
                 ),
             )
         except papermill.PapermillExecutionError as error:
@@ -235,6 +250,35 @@ def run(name: str, given: dict, output: str | Path) -> Path:
         except DeadKernelError:
             raise MemoryError(f"{name}: its process ended; that is how the system stops what takes too much") from None
     return output
+
+
+def _engine(name: str, progress: bool) -> type:
+    """Papermill's own engine with a bar that waits five seconds, which papermill's own does not."""
+    from papermill.engines import NBClientEngine
+    from tqdm import tqdm
+
+    class Engine(NBClientEngine):
+        @classmethod
+        def execute_managed_notebook(cls, nb_man, kernel_name, **options):
+            cells, ended = len(nb_man.nb.cells), Event()
+            # No least number of steps, so that the clock runs on during a long cell.
+            bar = tqdm(total=cells, desc=name, unit="cell", delay=5, leave=False, miniters=0,
+                       disable=None if progress else True)  # on a terminal alone
+
+            def tick() -> None:
+                while not ended.wait(1):
+                    bar.update(sum(c.metadata.papermill.status == "completed" for c in nb_man.nb.cells) - bar.n)
+
+            clock = Thread(target=tick, daemon=True)
+            clock.start()
+            try:
+                return super().execute_managed_notebook(nb_man, kernel_name, **options)
+            finally:
+                ended.set()
+                clock.join()
+                bar.close()
+
+    return Engine
 
 
 def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
@@ -266,13 +310,13 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
     from traitlets.config import Config
 
     check(name, given)
-    notebook = jupytext.read(_path(name))
+    notebook = jupytext.read(source(name))
     if InteractiveShell.initialized():  # called from a notebook, say, whose names are not ours to touch
-        with tempfile.TemporaryDirectory() as folder:
-            return nbformat.read(run(name, given, Path(folder) / f"{name}.ipynb"), as_version=4)
+        with scratch() as folder:
+            return nbformat.read(run(name, given, folder / f"{name}.ipynb"), as_version=4)
     backend = plt.get_backend()
-    with tempfile.TemporaryDirectory() as folder, plt.rc_context(), pd.option_context("display.max_colwidth", None):
-        shell = InteractiveShell.instance(ipython_dir=folder, config=Config({"HistoryManager": {"enabled": False}}))
+    with scratch() as folder, plt.rc_context(), pd.option_context("display.max_colwidth", None):
+        shell = InteractiveShell.instance(ipython_dir=str(folder), config=Config({"HistoryManager": {"enabled": False}}))
         plt.switch_backend("agg")
         try:
             select_figure_formats(shell, {"png"}, bbox_inches="tight")  # as the kernel's own figures
@@ -319,13 +363,13 @@ def page(executed: str | Path | NotebookNode, output: str | Path, title: str) ->
 
     notebook = executed if isinstance(executed, dict) else nbformat.read(executed, as_version=4)
     notebook.cells = [c for c in notebook.cells if "book" not in c.metadata.get("tags", [])]
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch() as folder:
         settings = {
             "title": title, "output_encoding": "unicode", "math_output": "mathml", "image_loading": "embed",
             "stylesheet_path": ["minimal.css", str(NOTEBOOKS / "page.css")], "embed_stylesheet": True,
             "report_level": 2, "halt_level": 2,  # a warning is an error, as on the site
             "myst_enable_extensions": ["dollarmath"],
-            "nb_execution_mode": "off", "nb_remove_code_source": True, "nb_output_folder": folder,
+            "nb_execution_mode": "off", "nb_remove_code_source": True, "nb_output_folder": str(folder),
         }
         html = publish_string(
             nbformat.writes(notebook), source_path=f"{title}.ipynb", parser=Parser(), writer_name="html5",

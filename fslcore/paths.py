@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .errors import InputError
@@ -91,12 +94,56 @@ def _check_writable(folder: Path, name: str) -> None:
         raise InputError(f"{name}: nothing can be written to {folder} ({error.strerror})") from None
 
 
+# Whose a temporary name is: the process and the machine, since a folder can be shared between machines.
+_HOST = f"{zlib.crc32(platform.node().encode()):08x}"
+_OWNER = r"(\d+)-([0-9a-f]{8})"
+_ABANDONED = 7 * 24 * 3600  # seconds after which nobody writes to it any more, whoever has the number by now
+
+
+def _mark() -> str:
+    return f"{os.getpid()}-{_HOST}"
+
+
 def _part(path: Path) -> Path:
-    return path.with_name(f".{os.getpid()}.{path.name}")  # keeps the ending, which names the format
+    return path.with_name(f".{_mark()}.{path.name}")  # keeps the ending, which names the format
+
+
+def _remove_stale(folder: Path, pattern: str) -> None:
+    """Remove what killed processes have left in a folder: all whose whole name fits, with the owner in its groups."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            owner = re.fullmatch(pattern, entry.name)
+            if owner and _is_stale(int(owner[1]), owner[2], entry):
+                with suppress(OSError):  # another process is at it too
+                    shutil.rmtree(entry) if entry.is_dir(follow_symlinks=False) else os.unlink(entry)
+
+
+def _is_stale(process: int, host: str, entry: os.DirEntry) -> bool:
+    if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED:
+        return True
+    if host != _HOST or os.name != "posix":  # elsewhere, to ask for a process would end it
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):  # somebody else's
+        return False
+    return False
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A temporary folder, removed at the end; what killed processes have left of theirs goes first."""
+    _remove_stale(Path(tempfile.gettempdir()), rf"fslcore\.{_OWNER}\.\w+")
+    with tempfile.TemporaryDirectory(prefix=f"fslcore.{_mark()}.") as folder:
+        yield Path(folder)
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Call ``write(part)`` on a temporary name beside ``path``, then rename: whole or absent.
+
+    What a killed process has left of the same file is removed.
 
     Raises
     ------
@@ -106,6 +153,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     part = _part(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_stale(path.parent, rf"\.{_OWNER}\.{re.escape(path.name)}")
         write(part)
         os.replace(part, path)
     except Exception as error:

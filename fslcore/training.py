@@ -11,6 +11,7 @@ import hashlib
 import json
 import pickle
 import warnings
+import zipfile
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -431,8 +432,11 @@ class _Run:
         if not path.is_file():
             return
         try:
+            with zipfile.ZipFile(path) as file:  # torch.load reads weights whose check sum is wrong, and says nothing
+                if damaged := file.testzip():
+                    raise zipfile.BadZipFile(f"bad check sum of {damaged}")
             state = torch.load(path, map_location=self.where, weights_only=True)
-        except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        except (RuntimeError, ValueError, EOFError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
             warnings.warn(f"{path} is damaged ({str(error).splitlines()[0]}); training starts anew", stacklevel=2)
             return
         if state["settings"] != self.settings or state.get("data") != self.data:

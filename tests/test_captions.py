@@ -113,7 +113,7 @@ def test_command(folder, capsys):
 
 def test_without_transformers_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(captions, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"needs the package transformers; pip install '.\[captions\]'"):
+    with pytest.raises(InputError, match=r"needs the package transformers; make captions"):
         captions.captioner("blip")
 
 

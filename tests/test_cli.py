@@ -9,6 +9,8 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -18,7 +20,7 @@ import pytest
 
 from fslcore import cli, notebooks
 from fslcore.errors import InputError, note
-from fslcore.paths import PROFILES, ROOT, check_folder, check_output, replace_file
+from fslcore.paths import _HOST, PROFILES, ROOT, check_folder, check_output, replace_file, scratch
 
 NOTEBOOK = """---
 jupytext:
@@ -416,7 +418,8 @@ def test_output_to_a_closed_pipe_or_a_full_disk_makes_no_noise(command):
     assert (done.returncode, done.stderr) == (2, "fslcore: No space left on device\n")
 
 
-def test_ctrl_c_stops_with_one_line(tmp_path):
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_sigterm_stop_with_one_line(number, code, tmp_path):
     rng, labels = np.random.default_rng(0), np.arange(7).repeat(60)
     np.savez(tmp_path / "f.npz", features=rng.normal(size=(420, 64)), labels=labels)
     command = [sys.executable, "-m", "fslcore", "evaluate", f"features:{tmp_path}/f.npz", "none"]
@@ -424,9 +427,9 @@ def test_ctrl_c_stops_with_one_line(tmp_path):
     env = {**os.environ, "FSLCORE_CACHE": str(tmp_path / "cache")}
     run = subprocess.Popen([*command, *options], cwd=ROOT, env=env, text=True, stdout=-1, stderr=-1)
     assert "ncc closed: 20000 tasks" in run.stdout.readline()  # now it is at the second learner
-    run.send_signal(signal.SIGINT)
+    run.send_signal(number)
     _, error = run.communicate(timeout=30)
-    assert (run.returncode, error) == (130, "fslcore: stopped\n")
+    assert (run.returncode, error) == (code, "fslcore: stopped\n")
     assert not (tmp_path / "t.csv").exists() and not list(tmp_path.rglob(".*"))
 
 
@@ -553,6 +556,38 @@ def test_a_file_is_whole_or_absent(tmp_path):
     assert not list(tmp_path.iterdir())
     replace_file(tmp_path / "x", lambda part: part.write_text("whole"))
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.fixture
+def gone():
+    """A process that is no more."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+def test_what_a_killed_process_left_of_a_file_goes_with_the_next_write(tmp_path, gone):
+    host, old = _HOST, time.time() - 8 * 24 * 3600
+    stale = [f".{gone}-{host}.x.csv", f".{os.getppid()}-{host}.x.csv", f".{gone}-00000000.x.csv"]
+    kept = [
+        f".{os.getppid()}-{host}.x.csv.more", f".{gone}-{host}.y.csv", f".{gone}-{host}.xxcsv", f"{gone}-{host}.x.csv",
+        f".{gone}.x.csv", f".a{gone}-{host}.x.csv", f".1-{host}.x.csv", f".{gone}-00000001.x.csv",
+    ]
+    for name in stale + kept:
+        (tmp_path / name).write_text("half")
+    for name in stale[1:]:  # a number that another process has by now, and another machine's: so old that nobody writes
+        os.utime(tmp_path / name, (old, old))
+    replace_file(tmp_path / "x.csv", lambda part: part.write_text("whole"))
+    assert {p.name for p in tmp_path.iterdir()} == {*kept, "x.csv"}
+
+
+def test_a_killed_process_leaves_its_folder_to_the_next(tmp_path, gone, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for name in (f"fslcore.{gone}-{_HOST}.abc", f"fslcore.1-{_HOST}.abc", f"other.{gone}-{_HOST}.abc"):
+        (tmp_path / name).mkdir()
+    with scratch() as folder:
+        assert folder.parent == tmp_path and len(list(tmp_path.iterdir())) == 3
+    assert {p.name for p in tmp_path.iterdir()} == {f"fslcore.1-{_HOST}.abc", f"other.{gone}-{_HOST}.abc"}
 
 
 def test_names_known_without_torch_are_those_of_the_registries():

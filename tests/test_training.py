@@ -260,6 +260,11 @@ def test_a_damaged_or_foreign_state_is_not_gone_on_from(small, tmp_path):
     (tmp_path / "state").write_bytes(whole[: len(whole) // 2])
     with pytest.warns(UserWarning, match="state is damaged .*; training starts anew"):
         run.resume(tmp_path / "state")
+    weights = next(w for w in run.parts.state_dict().values() if w.ndim == 4)
+    at = whole.index(weights.numpy().tobytes("A"))  # in the order of the memory, which is channels last
+    (tmp_path / "state").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])  # a weight is another
+    with pytest.warns(UserWarning, match="state is damaged .bad check sum of .*; training starts anew"):
+        run.resume(tmp_path / "state")
     (tmp_path / "state").write_bytes(whole)
     run.epoch, run.data = 0, ["other", "images"]
     run.resume(tmp_path / "state")

@@ -210,7 +210,7 @@ def split_classes(images: datasets.Images, ways: int = 5) -> tuple[datasets.Imag
     InputError
         Fewer classes than five and ``ways``.
     """
-    order = sorted(images.class_names, key=lambda name: hashlib.sha256(name.encode()).digest())
+    order = sorted(images.class_names, key=lambda name: hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest())
     held = max(WAYS, len(order) // 4)
     if len(order) - held < ways:
         raise InputError(

@@ -125,9 +125,11 @@ def test_a_clone_of_the_repository_and_a_part_of_the_files(copy, tmp_path):
     (torch.tensor([1.0] * 6 + [float("nan")]), "holds nan; 0 to 100"),
     (torch.tensor([1.0] * 6 + [101.0]), "holds 101.0; 0 to 100"),
     (torch.tensor([1.0] * 6 + [-1.0]), "holds -1.0; 0 to 100"),
+    (torch.linspace(0, 1, 7), "holds nothing above 1; these seem to be shares, percent is needed"),
     (torch.zeros(6), "holds 6 tasks, .*LR/vgg_flower.pt 7; methods share their tasks"),
     (threading.Event, "cannot be read as a tensor"),  # code in a pickle is not run
     (b"", "cannot be read as a tensor"),
+    (b"hello\n", "cannot be read as a tensor"),
     (b"no tensor", "cannot be read as a tensor"),
     (b"PK\x03\x04 half a file", "cannot be read as a tensor"),
 ])
@@ -141,6 +143,14 @@ def test_a_bad_file_is_named(copy, content, message):
     with pytest.raises(InputError, match=message) as error:
         released.read(str(folder), registry=registry)
     assert str(path) in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("how", [torch.Tensor.bfloat16, torch.Tensor.requires_grad_])
+def test_tensors_of_other_kinds(copy, how):
+    folder, registry = copy
+    torch.save(how(torch.full((7,), 48.0)), folder / NAMES[1])
+    table = released.read(str(folder), registry=registry)
+    assert 48 in table.groupby(["shots", "backbone", "learner"])["accuracy"].mean().tolist()
 
 
 def test_a_folder_without_the_files(tmp_path):

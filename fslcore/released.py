@@ -48,7 +48,7 @@ def fetch(folder: Path | None = None, *, url: str = URL, registry: Path = REGIST
     Raises
     ------
     InputError
-        No connection, or a file whose digest is another; nothing is kept of that file, and what
+        No connection, no list of files, or a file whose digest is another; nothing is kept of that file, and what
         came before it stays.
     """
     import pooch  # here, since it imports a notebook's progress bars, and they complain in one
@@ -56,7 +56,10 @@ def fetch(folder: Path | None = None, *, url: str = URL, registry: Path = REGIST
 
     pooch.get_logger().setLevel("WARNING")
     store = pooch.create(folder or _cached(), url)
-    store.load_registry(registry)
+    try:
+        store.load_registry(registry)
+    except OSError as error:
+        raise InputError(f"oops-benchmark: {registry} is no list of files ({error.strerror or error})") from None
     for name in tqdm(store.registry_files, desc="oops-benchmark", unit="file", disable=not progress):
         try:
             store.fetch(name)

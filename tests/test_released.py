@@ -81,6 +81,18 @@ def test_a_file_that_is_not_there(copy, server, tmp_path):
     assert files(tmp_path / "to") == []
 
 
+@pytest.mark.parametrize("content", [None, "", "this is no list of files\n"])
+def test_a_list_of_files_that_is_none(tmp_path, content):
+    registry = tmp_path / "registry.txt"
+    if content is None:
+        registry.mkdir()
+    elif content:
+        registry.write_text(content)
+    with pytest.raises(InputError, match="registry.txt is no list of files") as error:
+        released.fetch(tmp_path / "to", url="http://127.0.0.1:9/", registry=registry)
+    assert "\n" not in str(error.value)
+
+
 def test_without_a_network_the_command_says_how_to_name_a_folder(tmp_path, capsys, monkeypatch):
     nowhere = {**released.fetch.__kwdefaults__, "url": "http://127.0.0.1:9/"}
     monkeypatch.setattr(released.fetch, "__kwdefaults__", nowhere)

@@ -64,6 +64,10 @@ class Attributes:
         """The same attributes of some of the images."""
         return Attributes(self.has[images], self.names)
 
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        """``has``, so that a matrix of attributes can be given as one."""
+        return np.array(self.has, dtype=dtype, copy=copy)
+
     def frequent(self, images: int = 2) -> Attributes:
         """Only the attributes that at least so many images have, 0 or more."""
         images = whole("images", images, 0)

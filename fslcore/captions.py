@@ -197,10 +197,13 @@ def write(images: Images, name: str, path: str | Path, *, progress: bool = False
     with tqdm(total=len(names), initial=len(done), **what) as bar:
         for at in range(len(done), len(names), CHUNK):
             chunk = slice(at, min(at + CHUNK, len(names)))
-            rows = {"image": names[chunk], "caption": caption(images.images[chunk]), "captioner": name}
+            said = []
+            for first in range(at, chunk.stop, BATCH):
+                said += caption(images.images[first : min(first + BATCH, chunk.stop)])
+                bar.update(at + len(said) - first)
+            rows = {"image": names[chunk], "caption": said, "captioner": name}
             done = pd.concat([done, pd.DataFrame(rows)], ignore_index=True)
             replace_file(path, partial(done.to_csv, index=False))
-            bar.update(chunk.stop - at)
     return path
 
 

@@ -155,6 +155,7 @@ def test_bad_arguments_are_named(call, says):
 
 def test_attributes_from_lists_and_labels_of_any_integer_type():
     found = Attributes([[True, False], [True, True]], ["a", "b"])
+    assert np.asarray(found).tolist() == [[True, False], [True, True]]  # what takes the matrix takes them too
     assert found.counts([0, 1]).tolist() == found.counts(np.array([0, 1], np.uint8)).tolist() == [[1, 0], [1, 1]]
 
 

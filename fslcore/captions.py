@@ -20,7 +20,7 @@ from tqdm import tqdm
 from . import pixels
 from .datasets import Images
 from .datasets.papers import text_table
-from .errors import InputError
+from .errors import InputError, shown
 from .paths import replace_file
 
 __all__ = ["NAMES", "Captioner", "captioner", "image_names", "read", "write"]
@@ -54,12 +54,12 @@ def captioner(name: str) -> Captioner:
         Unknown name; no `transformers`; no weights (says where they are to be had), or weights that are
         not whole: there is never a silent random model. Nothing in them is executed.
     """
-    kind, _, where = name.partition(":")
+    kind, _, where = str(name).partition(":")
     if name == "pixels":
         return lambda images: pixels.sentences(pixels.look(images))
     if kind not in HUB:
         folders = ", ".join(f"{kind}:FOLDER" for kind in HUB)
-        raise InputError(f"captioner = {name}; {', '.join(NAMES)} and {folders} are allowed")
+        raise InputError(f"captioner = {shown(name)}; {', '.join(NAMES)} and {folders} are allowed")
     if not find_spec("transformers"):
         raise InputError(f"captioner {kind} needs the package transformers; make captions, in the book's repository, brings it")
     repository, settings = HUB[kind]
@@ -111,7 +111,7 @@ def image_names(images: Images) -> list[str]:
     Raises
     ------
     InputError
-        Two images of the same name.
+        Two images of the same name, or a name with bytes that are no text.
     """
     if images.facts is not None and "file" in images.facts:
         names = images.facts["file"].tolist()
@@ -119,6 +119,12 @@ def image_names(images: Images) -> list[str]:
         names = [f"{images.class_names[label]}/{i}" for i, label in enumerate(images.labels)]
     if twice := _twice(names):
         raise InputError(f"{images.name}: two images are called {twice}; captions cannot tell them apart")
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError:  # as the system gives names that were written in another encoding
+            told = name.encode("utf-8", "backslashreplace").decode()
+            raise InputError(f"{images.name}: {told} holds bytes that are no UTF-8 text; rename the file") from None
     return names
 
 
@@ -142,6 +148,8 @@ def read(path: str | Path, images: Images) -> list[str]:
     InputError
         No such file or column; an image twice, or without caption: names the first, and how many.
     """
+    if not isinstance(path, (str, Path)):
+        raise InputError(f"captions = {shown(path)}; the path of a .csv is needed")
     table = text_table(Path(path), ["caption"], what="captions")
     column = next((c for c in ("image", "file") if c in table), None)
     if column is None:
@@ -152,7 +160,7 @@ def read(path: str | Path, images: Images) -> list[str]:
     if twice := _twice(wanted) or _twice(given):
         raise InputError(f"captions: {path} cannot tell images apart by name; {twice} is there twice")
     caption = dict(zip(given, table["caption"]))
-    missing = [name for name in wanted if name not in caption]
+    missing = [name for name in wanted if not caption.get(name, "").strip()]
     if missing:
         raise InputError(f"captions: {path} has none for {missing[0]} ({len(missing)} of {len(wanted)} are missing)")
     return [caption[name] for name in wanted]
@@ -189,10 +197,13 @@ def write(images: Images, name: str, path: str | Path, *, progress: bool = False
     with tqdm(total=len(names), initial=len(done), **what) as bar:
         for at in range(len(done), len(names), CHUNK):
             chunk = slice(at, min(at + CHUNK, len(names)))
-            rows = {"image": names[chunk], "caption": caption(images.images[chunk]), "captioner": name}
+            said = []
+            for first in range(at, chunk.stop, BATCH):
+                said += caption(images.images[first : min(first + BATCH, chunk.stop)])
+                bar.update(at + len(said) - first)
+            rows = {"image": names[chunk], "caption": said, "captioner": name}
             done = pd.concat([done, pd.DataFrame(rows)], ignore_index=True)
             replace_file(path, partial(done.to_csv, index=False))
-            bar.update(chunk.stop - at)
     return path
 
 

@@ -36,6 +36,9 @@ LARGEST = 2**53  # of seeds: whole numbers up to here are the same in every file
 def main(arguments: list[str] | None = None) -> int:
     """Run a command and return its exit code (see `EXIT_CODES`); what goes wrong is told in one line."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell
+            setattr(sys, name, open(os.devnull, "w"))
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # for consoles that lack ± or →
     try:
@@ -49,6 +52,10 @@ def main(arguments: list[str] | None = None) -> int:
             os.environ["FSLCORE_DEVICE"] = options.device  # read by `backbones.device`, here and in notebooks
         if options.computes:
             check_folder(CACHE, "FSLCORE_CACHE")
+            if os.environ.get("FSLCORE_DEVICE", "cpu") != "cpu":
+                from . import backbones
+
+                backbones.device()  # one that is not there is told also where all is found in the cache
         if options.quiet:
             os.environ["TQDM_DISABLE"] = os.environ["FSLCORE_QUIET"] = "1"  # no bars, no notes; in notebooks too
             warnings.simplefilter("ignore")
@@ -192,6 +199,15 @@ def _whole(name: str, least: int, most: int | None = None) -> Callable[[str], ob
     return _reads(lambda text: whole(name, int(text) if re.fullmatch(r"[+-]?\d{1,30}", text) else text, least, most))
 
 
+def _path(name: str) -> Callable[[str], Path]:
+    def check(text: str) -> Path:
+        if not text:  # which would stand for this folder
+            raise InputError(f"{name} = ''; a path is needed")
+        return Path(text)
+
+    return check
+
+
 def _level(text: str) -> float:
     try:
         value = float(text)
@@ -279,7 +295,7 @@ def _parser() -> argparse.ArgumentParser:
     add = command("report", _report, "say what per-task accuracies of your own methods show",
                   "results.csv", "results.csv --sampling open --common --level 0.99 -o report.html",
                   "results.csv --tables paper --figures paper --json")
-    add.add_argument("results", type=Path, help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a task; see \"The "
+    add.add_argument("results", type=_reads(_path("results")), help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a task; see \"The "
                      "results table\" in the book")
     add.add_argument("-o", "--output", type=Path, help="the report, one HTML file (RESULTS.html in this folder)")
     add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
@@ -293,7 +309,7 @@ def _parser() -> argparse.ArgumentParser:
     add = command("assess", _assess, "say what a support set of your own promises, before there is a test set",
                   "my-images", "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8",
                   "my-images --json", computes=True)
-    add.add_argument("folder", type=Path, help="one folder a class, 1 to 20 images in each")
+    add.add_argument("folder", type=_reads(_path("folder")), help="one folder a class, 1 to 20 images in each")
     add.add_argument("--backbone", nargs="+", dest="backbones", type=_name("backbone", known.backbones), action=_Once,
                      default=["efficientnet-lite0", "glyph-conv"], help="(efficientnet-lite0 glyph-conv)")
     add.add_argument("--learner", nargs="+", dest="learners", type=_name("learner", known.learners), action=_Once,
@@ -411,7 +427,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
-    output = check_output(options.output or Path(f"{options.results.stem}.html"), [".html"], [options.results])
+    output = check_output(options.output or Path(f"{options.results.absolute().stem}.html"), [".html"], [options.results])
     for name in ("tables", "figures"):
         if getattr(options, name):
             check_folder(getattr(options, name), name)
@@ -556,9 +572,11 @@ def _check_evaluation(options: argparse.Namespace) -> None:
     images = options.ways * (options.shots + options.queries)
     wanted, there = 24 * options.tasks * images, memory()  # bytes at the peak of drawing them, as measured
     if wanted > there:
+        usual = dict(tasks=600, ways=5, shots=5, queries=15)
+        name = max(usual, key=lambda name: getattr(options, name) / usual[name])
         raise InputError(
-            f"tasks = {options.tasks:,} of {images} images each need about {wanted / 2**30:,.0f} GiB of memory; this "
-            f"machine has {there / 2**30:,.0f} GiB"
+            f"{name} = {getattr(options, name):,}; {options.tasks:,} tasks of {images:,} images each need about "
+            f"{wanted / 2**30:,.0f} GiB of memory, and this machine has {there / 2**30:,.0f} GiB"
         )
 
 

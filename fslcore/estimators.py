@@ -21,7 +21,7 @@ from .errors import InputError, flag, instance, room, shown, whole, wholes
 from .tasks import PAD, Tasks
 
 __all__ = [
-    "ESTIMATORS", "ORACLE", "REFILLED", "Resplit", "bootstrap", "estimate", "hold_out", "k_fold", "leave_one_out",
+    "ESTIMATORS", "ORACLE", "REFILLED", "Resplit", "Undrawn", "bootstrap", "estimate", "hold_out", "k_fold", "leave_one_out",
     "resplit", "run",
 ]
 
@@ -30,6 +30,10 @@ ESTIMATORS = ("hold-out", "5-fold", "leave-one-out", "bootstrap")
 COLUMNS = (ORACLE, *ESTIMATORS)
 REFILLED = "leave-one-out, refilled"  # not in the paper
 DRAWS = 2_000  # after so many, bootstrap gives up on a support
+
+
+class Undrawn(InputError):
+    """No draw of the bootstrap holds all classes of a support: they are too many."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,7 @@ def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
             break
     else:
         worst = owner[left[0]]
-        raise InputError(
+        raise Undrawn(
             f"bootstrap: none of {DRAWS} draws of {n[worst]} support images held all {classes[worst].sum()} classes; "
             "fewer ways or more shots are needed"
         )

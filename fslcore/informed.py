@@ -91,7 +91,8 @@ def signals(
         5-fold, leave-one-out (above 25 images: 25-fold) and bootstrap: the estimated accuracy, mean
         ``margin`` and its ``spread`` (standard deviation), ``smooth`` = Φ(margin / spread), ``low``
         (the 10 % quantile of the margins) and ``worst`` (lowest accuracy of a class). ``hold-out`` is
-        the first of the 5 folds. Where a class has a single image, no column besides those of `BARE` has a value.
+        the first of the 5 folds. Where a class has a single image, no column besides those of `BARE` has a value,
+        and none of the bootstrap's where classes are so many that no draw holds all of a task.
     """
     out = _separation(features or bank, tasks)
     whole = out["fewest"].to_numpy() > 1
@@ -109,7 +110,10 @@ def signals(
         "bootstrap": "bootstrap",
     }
     for name, made in names.items():
-        split = estimators.resplit(part, made, rounds=rounds, seed=seed)
+        try:
+            split = estimators.resplit(part, made, rounds=rounds, seed=seed)
+        except estimators.Undrawn:
+            continue
         held = _held_out(bank, learner, split)
         found = _summary(held, name)
         if name == "5-fold":

@@ -159,8 +159,19 @@ def value(name: str, text: str) -> object:
 def _yaml(text: str, what: str) -> object:
     import yaml
 
+    class Once(yaml.SafeLoader):
+        """Takes no name twice: YAML itself keeps the last one, without a word."""
+
+        def construct_mapping(self, node, deep=False):
+            keys = [key.value for key, _ in node.value]
+            for i, (key, _) in enumerate(node.value):
+                if isinstance(key.value, str) and key.value in keys[:i]:
+                    raise yaml.constructor.ConstructorError(problem=f"{key.value} is there twice",
+                                                            problem_mark=key.start_mark)
+            return super().construct_mapping(node, deep)
+
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, Once)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
@@ -178,7 +189,7 @@ def profile(path: str | Path) -> dict[str, dict]:
     Raises
     ------
     InputError
-        No such file, one that cannot be read, not YAML, not a mapping of mappings, or a notebook or parameter that
+        No such file, one that cannot be read, not YAML, a name twice, not a mapping of mappings, or a notebook or parameter that
         does not exist.
     """
     path = Path(path)

@@ -6,7 +6,6 @@ them, or a copy of them that the user has, into a results table.
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +48,7 @@ def fetch(folder: Path | None = None, *, url: str = URL, registry: Path = REGIST
     Raises
     ------
     InputError
-        No connection, or a file whose digest is another; nothing is kept of that file, and what
+        No connection, no list of files, or a file whose digest is another; nothing is kept of that file, and what
         came before it stays.
     """
     import pooch  # here, since it imports a notebook's progress bars, and they complain in one
@@ -57,7 +56,10 @@ def fetch(folder: Path | None = None, *, url: str = URL, registry: Path = REGIST
 
     pooch.get_logger().setLevel("WARNING")
     store = pooch.create(folder or _cached(), url)
-    store.load_registry(registry)
+    try:
+        store.load_registry(registry)
+    except OSError as error:
+        raise InputError(f"oops-benchmark: {registry} is no list of files ({error.strerror or error})") from None
     for name in tqdm(store.registry_files, desc="oops-benchmark", unit="file", disable=not progress):
         try:
             store.fetch(name)
@@ -93,7 +95,7 @@ def read(folder: str = "", *, registry: Path = REGISTRY) -> pd.DataFrame | None:
     ------
     InputError
         No such file in the folder; a file that is not one floating-point number a task, all between
-        0 and 100; methods with different numbers of tasks on one data set. Names the file.
+        0 and 100, or all below 1, as shares are; methods with different numbers of tasks on one data set. Names the file.
     """
     names = [line.split()[0] for line in registry.read_text().splitlines() if line]
     roots = [Path(folder), Path(folder) / "results" / "benchmark"] if folder else [_cached()]
@@ -125,11 +127,13 @@ def _cached() -> Path:
 def _accuracies(path: Path) -> np.ndarray:
     try:
         x = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError) as error:
+    except Exception as error:  # of any kind: a text is read as the commands of a pickle
         raise InputError(f"released: {path} cannot be read as a tensor ({type(error).__name__})") from None
     if not isinstance(x, torch.Tensor) or not x.is_floating_point() or x.ndim != 1 or len(x) < 2:
         raise InputError(f"released: {path} must hold one floating-point number a task, for at least 2 tasks")
-    x = x.double().numpy()
+    x = x.detach().double().numpy()
     if not ((x >= 0) & (x <= 100)).all():  # also where it is NaN
         raise InputError(f"released: {path} holds {x[~((x >= 0) & (x <= 100))][0]}; 0 to 100 (percent) is allowed")
+    if 0 < x.max() <= 1:
+        raise InputError(f"released: {path} holds nothing above {x.max():g}; these seem to be shares, percent is needed")
     return x

@@ -8,9 +8,8 @@ best epoch are kept. A run that was stopped goes on from its last epoch, to the 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import pickle
-import warnings
 import zipfile
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -27,7 +26,7 @@ from tqdm import tqdm
 from . import backbones, datasets, learners
 from .backbones import Backbone
 from .bank import Bank
-from .errors import InputError, choice, whole
+from .errors import InputError, choice, note, whole
 from .evaluate import evaluate
 from .learners.maml import with_task_norm
 from .networks import NETWORKS
@@ -115,6 +114,7 @@ RECIPES = {
 }
 TEMPERATURE = 4.0  # of the teacher's answers
 WAYS = 5  # of validation tasks
+EPOCHS = 10**6  # the most: beyond it, a number is a slip of the keyboard
 VALIDATION = {"features": 1000, "images": 150}  # tasks after each epoch, by what the learner reads
 
 
@@ -147,8 +147,8 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     Raises
     ------
     InputError
-        Unknown name, network or data set; epochs or shots below 1, a seed below 0; an output that ends otherwise or cannot
-        be written to; shots of a learner that is trained on batches of images; a network that is not the one of the
+        Unknown name, network or data set; epochs or shots below 1, too many epochs, a seed below 0;
+        an output that ends otherwise or cannot be written to; shots of a learner that is trained on batches of images; a network that is not the one of the
         frozen backbone; an auxiliary loss for a learner that reads images; classes too few or too small to train
         on some and to validate on others. All of it is told before the work.
     """
@@ -172,7 +172,7 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
 def _checked(name: str, changes: dict) -> Recipe:
     """The recipe of this name with its changes, if it can be trained."""
     recipe = replace(RECIPES[choice("learner", name, RECIPES)], **changes)
-    whole("epochs", recipe.epochs, 1)
+    whole("epochs", recipe.epochs, 1, EPOCHS)
     choice("network", recipe.network, NETWORKS)
     datasets.check(recipe.dataset, "base")
     if recipe.batch == "classes" and "shots" in changes:
@@ -211,7 +211,7 @@ def split_classes(images: datasets.Images, ways: int = 5) -> tuple[datasets.Imag
     InputError
         Fewer classes than five and ``ways``.
     """
-    order = sorted(images.class_names, key=lambda name: hashlib.sha256(name.encode()).digest())
+    order = sorted(images.class_names, key=lambda name: hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest())
     held = max(WAYS, len(order) // 4)
     if len(order) - held < ways:
         raise InputError(
@@ -251,14 +251,15 @@ class _Run:
     def _read(self, recipe: Recipe, progress: bool) -> None:
         """The images to train on and to select with, and what other networks make of them."""
         base = datasets.load(recipe.dataset, split="base")
-        if recipe.dataset.startswith("folder:"):  # it has no splits
-            base, validation = split_classes(base, recipe.ways)
+        if recipe.dataset.startswith("folder:"):  # it has no splits, and no size of its own
+            side = NETWORKS[recipe.network].side
+            base, validation = split_classes(base.sized(side), recipe.ways)
             if progress:
                 told = "; ".join(
                     f"{len(part.class_names)} classes {what} ({', '.join(part.class_names)})"
                     for part, what in ((base, "train"), (validation, "validate"))
                 )
-                tqdm.write(f"{recipe.dataset}: {told}")
+                tqdm.write(f"{recipe.dataset}: read at {side} × {side} pixels; {told}")
         else:
             validation = datasets.load(recipe.dataset, split="validation")
         self.data = [base.digest, validation.digest]
@@ -425,7 +426,9 @@ class _Run:
             "parts": self.parts.state_dict(), "optimiser": self.optimiser.state_dict(),
             "schedule": self.schedule.state_dict(),
         }
-        replace_file(path, partial(torch.save, state))
+        made = io.BytesIO()  # written by Python, whose errors are the system's own
+        torch.save(state, made)
+        replace_file(path, lambda part: part.write_bytes(made.getbuffer()))
 
     def resume(self, path: Path) -> None:
         """Go on from what `save` wrote, if it is there, whole, and of the same settings and data."""
@@ -436,10 +439,11 @@ class _Run:
                 if damaged := file.testzip():
                     raise zipfile.BadZipFile(f"bad check sum of {damaged}")
             state = torch.load(path, map_location=self.where, weights_only=True)
-        except (RuntimeError, ValueError, EOFError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
-            warnings.warn(f"{path} is damaged ({str(error).splitlines()[0]}); training starts anew", stacklevel=2)
+            same = state["settings"] == self.settings and state.get("data") == self.data
+        except Exception as error:  # of any kind: a text is read as the commands of a pickle
+            note(f"{path} is damaged ({type(error).__name__}); training starts anew")
             return
-        if state["settings"] != self.settings or state.get("data") != self.data:
+        if not same:
             return
         self.epoch, self.curve, self.kept = state["epoch"], state["curve"], state["kept"]
         for part in ("parts", "optimiser", "schedule"):

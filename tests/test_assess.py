@@ -66,6 +66,20 @@ def test_any_support_gets_an_estimate_inside_its_interval(tmp_path, counts):
     json.dumps(assess.as_json(images, table), allow_nan=False)
 
 
+def test_classes_so_many_that_no_draw_holds_them_all_are_judged_by_their_shape():
+    rng = np.random.default_rng(0)
+    labels = np.arange(40).repeat(2)
+    pixels = rng.integers(0, 256, (80, 8, 8, 3), dtype=np.uint8)
+    images = datasets.Images("mine", pixels, labels, [f"class {k}" for k in range(40)])
+    bank = Bank(torch.from_numpy(rng.normal(size=(80, 512))).float(), labels, "fake")
+    table = pd.DataFrame([assess.assess_bank(bank, *METHOD[0])])
+    found = table.iloc[0]
+    assert found["basis"] == "shape" and not np.isnan(found["5-fold"])
+    assert 0 <= found["low"] <= found["estimate"] <= found["high"] <= 1
+    told = [line for line in assess.cautions(images, table) if "hardly a draw of the bootstrap" in line]
+    assert len(told) == 1 and told[0].startswith("With 40 classes and 2 images of each, ")
+
+
 @pytest.mark.parametrize("shots", [2, 10])
 def test_what_is_easy_is_told_as_easy(tmp_path, shots):
     support, fresh = (assess.load(copies_of(tmp_path / n, *of)) for n, of in (("a", (shots, 0)), ("b", (15, 1))))

@@ -126,10 +126,43 @@ def test_attributes_that_do_not_fit(tmp_path):
         Attributes.load(tmp_path / "pickle.npz")
 
 
+@pytest.mark.parametrize("call, says", [
+    *((lambda labels=labels: named(np.ones((2, 2), bool)).spurious(labels), r"labels( =|:)") for labels in (
+        [0, -1], [0, 10**12], [0.0, 1.0], [[0, 1]], ["a", "b"], None, [0, np.nan])),
+    (lambda: named(np.ones((0, 2), bool)).counts(np.zeros(0, int)), "0 labels for 0 images"),
+    *((lambda n=n: named(np.ones((2, 2), bool)).spurious([0, 1], present=n), "present = ") for n in (0, 1.5, None)),
+    (lambda: named(np.ones((2, 2), bool)).spurious([0, 1], absent=0), "absent = 0"),
+    *((lambda n=n: named(np.ones((2, 2), bool)).frequent(n), "images = ") for n in (-1, 2.5, None, "2")),
+    (lambda: describe(named(np.ones((2, 2), bool)), [0, -1]), "labels = -1"),
+    (lambda: Attributes(np.ones((1, 1), bool), None), "names = None"),
+    (lambda: Attributes(np.ones((1, 1), bool), [1]), "names: 1 is no text"),
+    (lambda: from_words(["red dog"]), "words of image 0 = red dog; a list of texts"),
+    (lambda: from_words([1]), "words of image 0 = 1"),
+    (lambda: from_words([["red", 1]]), "words of image 0: 1 is no text"),
+    (lambda: from_words(None), "words = None"),
+    (lambda: from_facts([1, 2]), r"facts = \[1, 2\]; a data frame"),
+    (lambda: from_captions("a red dog"), "captions = a red dog; a list of texts"),
+    (lambda: from_captions(["a red dog", None]), "captions: None is no text"),
+    (lambda: attributes.of(None, None), "source = None; captions, pixels"),
+    (lambda: attributes.of(None, ""), "source = ''; captions, pixels"),
+    (lambda: agreement(from_words([["a"]]), None), "reference = None; attributes of images"),
+])
+def test_bad_arguments_are_named(call, says):
+    with pytest.raises(InputError, match=says) as error:
+        call()
+    assert "\n" not in str(error.value)
+
+
+def test_attributes_from_lists_and_labels_of_any_integer_type():
+    found = Attributes([[True, False], [True, True]], ["a", "b"])
+    assert np.asarray(found).tolist() == [[True, False], [True, True]]  # what takes the matrix takes them too
+    assert found.counts([0, 1]).tolist() == found.counts(np.array([0, 1], np.uint8)).tolist() == [[1, 0], [1, 1]]
+
+
 def test_describe_by_hand():
     #                  a  b  c
     has = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]], bool)
-    told = describe(Attributes(has, "abc"), np.array([0, 0, 2, 2]))  # no image of class 1
+    told = describe(Attributes(has, list("abc")), np.array([0, 0, 2, 2]))  # no image of class 1
     assert told.to_dict() == {
         "classes": 2, "images": 4, "attributes": 2, "per image": 5 / 4,
         "per class": 3 / 2, "spurious per class": 1 / 2,  # a, b of the first class and b of the last; b of the first

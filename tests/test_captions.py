@@ -1,6 +1,7 @@
 """Tables of captions, and the captioners that write them."""
 
 import json
+import os
 import pickle
 
 import numpy as np
@@ -46,6 +47,8 @@ def test_captions_are_read_by_name_whatever_their_order(folder, column, names):
     ({"image": ["cat/0"], "text": "x"}, "lacks the column caption; it has image, text"),
     ({"picture": ["cat/0"], "caption": "x"}, "lacks the column image; it has picture, caption"),
     ({"image": [], "caption": []}, "c.csv is empty"),
+    ({"image": ["cat/0", "dog/1", "cat/2", "dog/3", "cat/4"], "caption": ["x", "", "x", " ", "x"]},
+     r"has none for dog/1 \(2 of 5 are missing\)"),
 ])
 def test_faults_of_a_table_are_told_in_one_line(tmp_path, table, message):
     pd.DataFrame(table).to_csv(tmp_path / "c.csv", index=False)
@@ -54,6 +57,21 @@ def test_faults_of_a_table_are_told_in_one_line(tmp_path, table, message):
     assert "\n" not in str(error.value) and str(error.value).startswith("captions: ")
     with pytest.raises(InputError, match="captions: no file"):
         captions.read(tmp_path / "none.csv", some())
+
+
+def test_a_name_that_is_no_text_is_told_before_the_work(folder, capsys):
+    os.rename(folder / "cat" / "cat0.png", os.fsencode(folder / "cat") + b"/\xff.png")
+    assert cli.main(["caption", f"folder:{folder}", "-o", str(folder / "c.csv")]) == 2
+    assert r"cat/\udcff.png holds bytes that are no UTF-8 text" in capsys.readouterr().err
+    assert not (folder / "c.csv").exists()
+
+
+@pytest.mark.parametrize("value", [None, 3])
+def test_other_things_than_names_and_paths(value):
+    with pytest.raises(InputError, match=f"captioner = {value}; pixels"):
+        captions.captioner(value)
+    with pytest.raises(InputError, match=f"captions = {value}; the path"):
+        captions.read(value, some())
 
 
 def test_two_images_of_one_name():
@@ -91,6 +109,15 @@ def test_write_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     assert captions.read(path, images) == [f"a picture\nof {image.sum()}" for image in images.images]
     monkeypatch.setattr(captions, "captioner", None)
     captions.write(images, "pixels", path)  # done: no captioner is asked for
+
+
+def test_the_bar_moves_between_two_writes(tmp_path, monkeypatch):
+    images, moved = some(40), []
+    monkeypatch.setattr(captions, "captioner", lambda name: lambda batch: [f"{image.sum()}" for image in batch])
+    monkeypatch.setattr(captions.tqdm, "update", lambda bar, n: moved.append(n))
+    captions.write(images, "pixels", tmp_path / "c.csv")
+    assert moved == [16, 16, 8]
+    assert captions.read(tmp_path / "c.csv", images) == [f"{image.sum()}" for image in images.images]
 
 
 def test_command(folder, capsys):

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import pickle
+import re
 import shlex
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+import torch
 
 from fslcore import cli, notebooks
 from fslcore.errors import InputError, note
@@ -203,7 +205,14 @@ BAD = [
     (EVALUATE + " --seed -1", "seed = -1; a whole number from 0 to 9,007,199,254,740,992 is allowed"),
     (EVALUATE + " --seed 99999999999999999999", "seed = 99999999999999999999; "),
     (EVALUATE + " --tasks " + "9" * 5000, "tasks = 9999"),
-    (EVALUATE + " --tasks 1000000000", "tasks = 1,000,000,000 of 100 images each need about 2,235 GiB of memory"),
+    *((f"{EVALUATE} --{name} 1000000000", f"{name} = 1,000,000,000; {tasks} images each need about {memory} GiB of mem")
+      for name, tasks, memory in (("tasks", "1,000,000,000 tasks of 100", "2,235"),
+                                  ("ways", "600 tasks of 20,000,000,000", "268,221"),
+                                  ("shots", "600 tasks of 5,000,000,075", "67,055"),
+                                  ("queries", "600 tasks of 5,000,000,025", "67,055"))),
+    ("report ''", "results = ''; a path is needed"),
+    ("report . --level 0.9", "parameter results = .; this is a folder, a file is needed"),
+    ("assess ''", "folder = ''; a path is needed"),
     (EVALUATE + " --device gpu", "device = gpu; cpu, cuda, cuda:NUMBER and mps are allowed"),
     ("evaluate features:{t}/f.npz none -o {t}/t.txt", "t.txt; a name that ends in .parquet or .csv is allowed"),
     ("evaluate features:{t}/f.npz none -o {t}", "a name that ends in .parquet or .csv"),
@@ -476,6 +485,8 @@ def test_evaluate_prints_json_alone(tmp_path, capsys, environment):
 
 def test_the_device_reaches_notebooks_and_quiet_has_no_bars(monkeypatch, capsys, environment):
     monkeypatch.setattr(cli, "_run", lambda options: print(options.device, options.quiet))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert cli.main(["--quiet", "run", "pilot", "--device", "cuda:1"]) == 0
     assert capsys.readouterr().out == "cuda:1 True\n"
     assert (os.environ["FSLCORE_DEVICE"], os.environ["TQDM_DISABLE"]) == ("cuda:1", "1")
@@ -484,6 +495,32 @@ def test_the_device_reaches_notebooks_and_quiet_has_no_bars(monkeypatch, capsys,
     monkeypatch.delenv("FSLCORE_QUIET")
     note("of some weight")
     assert capsys.readouterr().err == "fslcore: of some weight\n"
+
+
+def test_a_device_that_is_not_there_is_told_before_anything_is_looked_up(monkeypatch, capsys, environment):
+    monkeypatch.setattr(cli, "_evaluate", lambda options: print("from the cache"))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert cli.main(["evaluate", "clipart", "glyph-conv", "-o", "x.csv", "--device", "cuda"]) == 2
+    told = capsys.readouterr()
+    assert not told.out and told.err.startswith("fslcore: device = cuda; cpu")
+
+
+def test_a_closed_output_is_no_fault(environment):
+    for closed in ("1>&-", "2>&-", "1>&- 2>&-"):
+        done = subprocess.run(["bash", "-c", f"{sys.executable} -m fslcore.cli --version {closed}"], capture_output=True)
+        assert done.returncode == 0 and b"fault" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("text, message", [
+    ("small: {rate: 0.5, rate: 0.25}", "profile.yml; not a YAML value: rate is there twice (line 1, column 20)"),
+    ("small:\n  rate: 0.5\nsmall:\n  rate: 0.5\n", "small is there twice (line 3, column 1)"),
+])
+def test_a_name_twice_in_a_profile(small, tmp_path, text, message):
+    (tmp_path / "profile.yml").write_text(text)
+    with pytest.raises(InputError, match=re.escape(message)):
+        notebooks.profile(tmp_path / "profile.yml")
+    (tmp_path / "profile.yml").write_text("small: &all {rate: 0.5}\n")  # what has one of each is taken as ever
+    assert notebooks.profile(tmp_path / "profile.yml") == {"small": {"rate": 0.5}}
 
 
 def test_completion_of_commands_options_and_names(tmp_path, capsys):

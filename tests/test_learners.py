@@ -121,6 +121,25 @@ def test_protonet_against_a_loop():
         assert scores[t] == pytest.approx(-distance, rel=1e-4)
 
 
+@pytest.mark.parametrize("dim", [8, 64])
+@pytest.mark.parametrize("scale", [1e3, 1e6, 1e10])
+def test_r2d2_solves_long_features_and_leaves_the_others_as_they_are(dim, scale):
+    rng = torch.Generator().manual_seed(0)
+    centres = torch.randn(60, 5, 1, dim, generator=rng) + 5
+    support, query = (
+        (centres + 0.05 * torch.randn(60, 5, n, dim, generator=rng)).flatten(1, 2) for n in (5, 15)
+    )
+    members = F.one_hot(torch.arange(5).repeat_interleave(5), 5).float().expand(60, -1, -1)
+    learner, truth = R2D2(), torch.arange(5).repeat_interleave(15)
+    with torch.no_grad():
+        plain = learner(support, members, query)
+        factor = torch.ones(60, 1, 1)
+        factor[30:] = scale
+        mixed = learner(support * factor, members, query * factor)
+    assert torch.equal(mixed[:30], plain[:30])  # not solved in another way because others in the batch are
+    assert (mixed[30:].argmax(dim=-1) == truth).float().mean() > 0.995
+
+
 def test_r2d2_is_scikit_learns_ridge_regression():
     bank = features(dim=64)
     tasks = sample_closed(bank.labels, tasks=5)

@@ -81,6 +81,18 @@ def test_a_file_that_is_not_there(copy, server, tmp_path):
     assert files(tmp_path / "to") == []
 
 
+@pytest.mark.parametrize("content", [None, "", "this is no list of files\n"])
+def test_a_list_of_files_that_is_none(tmp_path, content):
+    registry = tmp_path / "registry.txt"
+    if content is None:
+        registry.mkdir()
+    elif content:
+        registry.write_text(content)
+    with pytest.raises(InputError, match="registry.txt is no list of files") as error:
+        released.fetch(tmp_path / "to", url="http://127.0.0.1:9/", registry=registry)
+    assert "\n" not in str(error.value)
+
+
 def test_without_a_network_the_command_says_how_to_name_a_folder(tmp_path, capsys, monkeypatch):
     nowhere = {**released.fetch.__kwdefaults__, "url": "http://127.0.0.1:9/"}
     monkeypatch.setattr(released.fetch, "__kwdefaults__", nowhere)
@@ -125,9 +137,11 @@ def test_a_clone_of_the_repository_and_a_part_of_the_files(copy, tmp_path):
     (torch.tensor([1.0] * 6 + [float("nan")]), "holds nan; 0 to 100"),
     (torch.tensor([1.0] * 6 + [101.0]), "holds 101.0; 0 to 100"),
     (torch.tensor([1.0] * 6 + [-1.0]), "holds -1.0; 0 to 100"),
+    (torch.linspace(0, 1, 7), "holds nothing above 1; these seem to be shares, percent is needed"),
     (torch.zeros(6), "holds 6 tasks, .*LR/vgg_flower.pt 7; methods share their tasks"),
     (threading.Event, "cannot be read as a tensor"),  # code in a pickle is not run
     (b"", "cannot be read as a tensor"),
+    (b"hello\n", "cannot be read as a tensor"),
     (b"no tensor", "cannot be read as a tensor"),
     (b"PK\x03\x04 half a file", "cannot be read as a tensor"),
 ])
@@ -141,6 +155,14 @@ def test_a_bad_file_is_named(copy, content, message):
     with pytest.raises(InputError, match=message) as error:
         released.read(str(folder), registry=registry)
     assert str(path) in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("how", [torch.Tensor.bfloat16, torch.Tensor.requires_grad_])
+def test_tensors_of_other_kinds(copy, how):
+    folder, registry = copy
+    torch.save(how(torch.full((7,), 48.0)), folder / NAMES[1])
+    table = released.read(str(folder), registry=registry)
+    assert 48 in table.groupby(["shots", "backbone", "learner"])["accuracy"].mean().tolist()
 
 
 def test_a_folder_without_the_files(tmp_path):

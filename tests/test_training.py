@@ -1,5 +1,7 @@
 """Training by recipe, on a set small enough to learn in seconds."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -185,6 +187,7 @@ def test_the_best_epoch_is_kept(small, tmp_path, monkeypatch):
 def test_bad_settings(tmp_path):
     for given, message in (
         (dict(name="x"), "learner = x; glyph-conv, baseline"), (dict(name="maml", epochs=0), "epochs = 0"),
+        (dict(name="maml", epochs=10**26), "epochs = 1000.*; a whole number from 1 to 1,000,000 is allowed"),
         (dict(name="maml", network="vgg"), "network = vgg; conv4"),
         (dict(name="maml", shots=0), "shots = 0; a whole number of at least 1"),
         (dict(name="maml", shots=2.5), "shots = 2.5"), (dict(name="maml", seed=-1), "seed = -1"),
@@ -233,13 +236,13 @@ def test_a_folder_trains_on_some_classes_and_validates_on_others(folder, tmp_pat
     assert len(base.class_names) == 7 and len(validation.class_names) == 5
     assert sorted(base.class_names + validation.class_names) == sorted(f"kind{c}" for c in range(12))
     assert validation.class_names == ["kind10", "kind2", "kind4", "kind5", "kind9"]  # of this rule, anywhere
-    whole = datasets.load(dataset)
+    whole = datasets.load(dataset).sized(32)  # as the network takes them, and not larger
     for part in seen:  # every image of each class, with its own pixels
         assert part.counts.tolist() == [16] * len(part.class_names)
         name = part.class_names[2]
         assert (part.images[part.labels == 2] == whole.images[:][whole.labels == whole.class_names.index(name)]).all()
     told = capsys.readouterr().out
-    assert "7 classes train (" in told and "5 classes validate (kind10, kind2, kind4, kind5, kind9)" in told
+    assert "photos: read at 32 × 32 pixels; 7 classes train (" in told and "5 classes validate (kind10, kind2, kind4, kind5, kind9)" in told
 
 
 @pytest.mark.parametrize("sizes, message", [
@@ -252,19 +255,22 @@ def test_a_folder_too_small_to_train_on_is_refused(folder, tmp_path, sizes, mess
     assert not list(tmp_path.glob("*p.*"))
 
 
-def test_a_damaged_or_foreign_state_is_not_gone_on_from(small, tmp_path):
+def test_a_damaged_or_foreign_state_is_not_gone_on_from(small, tmp_path, capsys):
     run = training._Run("x", training.replace(training.RECIPES["protonet"], **SHORT), 0)
     run.train_epoch(False)
     run.save(tmp_path / "state")
     whole = (tmp_path / "state").read_bytes()
-    (tmp_path / "state").write_bytes(whole[: len(whole) // 2])
-    with pytest.warns(UserWarning, match="state is damaged .*; training starts anew"):
-        run.resume(tmp_path / "state")
     weights = next(w for w in run.parts.state_dict().values() if w.ndim == 4)
     at = whole.index(weights.numpy().tobytes("A"))  # in the order of the memory, which is channels last
-    (tmp_path / "state").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])  # a weight is another
-    with pytest.warns(UserWarning, match="state is damaged .bad check sum of .*; training starts anew"):
-        run.resume(tmp_path / "state")
+    other = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]  # a weight is another
+    listed = io.BytesIO()
+    torch.save([1, 2, 3], listed)
+    run.epoch = 0
+    for i, content in enumerate([whole[: len(whole) // 2], b"", b"hello\n", listed.getvalue(), other]):
+        path = tmp_path / f"state{i}"
+        path.write_bytes(content)
+        run.resume(path)
+        assert run.epoch == 0 and f"{path} is damaged" in capsys.readouterr().err
     (tmp_path / "state").write_bytes(whole)
     run.epoch, run.data = 0, ["other", "images"]
     run.resume(tmp_path / "state")

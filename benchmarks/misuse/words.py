@@ -31,7 +31,11 @@ def none(found: list) -> str | None:
 
 def broken(line: str, name: str) -> object:
     """A reader that stops reading: nothing but the pipe's end may come of it."""
-    return case(name, lambda: shell(f"set -o pipefail; {line}"),
+    def call() -> Ran:
+        ran = shell(f"set -o pipefail; {line}")
+        return Ran(0 if ran.code == 141 else ran.code, ran.out, ran.err)  # 141: as the shell has it of a cut pipe
+
+    return case(name, call,
         right=lambda ran: None if "Error" not in ran.err and "Traceback" not in ran.err else ran.err, limit=60)
 
 

@@ -7,6 +7,7 @@ format a user may bring and notes every choice it took, so that a report can sta
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from itertools import combinations, islice
 from pathlib import Path
@@ -32,8 +33,15 @@ NAMES = ("method", "backbone", "learner")
 KNOWN = {*SHARED, *NAMES, "task", "accuracy", "query"}
 # What stands at the edge of a table and is no method and no task.
 SUMMARIES = {"mean", "average", "avg", "total", "sum", "std", "sd", "stdev", "stddev", "stderr", "sem", "ci", "ci95"}
+OF_WHAT = {"acc", "accuracy", "accuracies", "score", "scores", "test", "task", "tasks", "of", "over", "all", "overall"}
+ALL = {"all", "overall"}  # as tasks; a method may well be called so
+BESIDE = re.compile(r"(.+?)(?:__(?:min|max|step)|[ _.-]+(?:std|stdev|stddev|stderr|sem|ci95|ci))", re.IGNORECASE)
+DIFFERENCES = {"diff", "difference", "delta", "gap", "gain"}
+LEAST = {"ways": 1, "shots": 1, "queries": 1, "seed": 0}
+RARE = 1e-5  # what comes less often by chance is taken for made
 INDEX = re.compile(r"|Unnamed: \d+|index|level_\d+|nan|None")
 DIGITS = 9  # of a percent; what differs by less differs by rounding
+COMPARED = 400  # methods of a setting; of more, no one reads the pairs, and they take minutes
 MANY, ROWS = 40, 500  # methods in a matrix or figure and rows of a table that somebody reads
 GROUPS = 200  # sets of methods; n pairs of twins that are told apart, and from nobody else, make 2^n
 MOST = 10**6  # tasks; beyond it a number of tasks is no advice
@@ -218,25 +226,106 @@ def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list
 
 
 def _refuse_summaries(long: pd.DataFrame, name: str) -> None:
-    """Means, totals and the like among the methods, or among the tasks."""
+    """Means, totals and the like among the methods or the tasks, by their names.
+
+    Of a method the whole name must say it (mean_acc), since nearest-mean and mean teacher are methods; or it must
+    stand beside its method (ours and ours_std).
+    """
     for what in ("method", "task"):
-        names = pd.unique(long[what]) if long[what].dtype == object else []
-        for one in [n for n in names if str(n).strip().lower() in SUMMARIES]:
-            raise InputError(f"results: {what} {one} of {name} looks like a summary of the others; leave it out "
-                             f"(--drop {one}), or give it another name")
+        names = [str(n).strip() for n in pd.unique(long[what])] if long[what].dtype == object else []
+        for one in names if len(names) > 1 else []:
+            words, beside = _words(one), BESIDE.fullmatch(one) if what == "method" else None
+            if words & SUMMARIES and words <= SUMMARIES | OF_WHAT or what == "task" and words and words <= ALL:
+                others = "the others"
+            elif beside and beside[1] in names:
+                others = beside[1]
+            else:
+                continue
+            raise InputError(f"results: {what} {one} of {name} looks like a summary of {others}; leave it out "
+                             f"(--drop {shlex.quote(one)}), or give it another name")
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text.lower()))
+
+
+def _refuse_made_columns(numbers: pd.DataFrame, name: str) -> None:
+    """A column of a wide table that is the mean of all others, or by name and values a difference of two."""
+    x, methods = numbers.to_numpy(), [*numbers]
+    if len(methods) < 3:
+        return
+
+    def refuse(at: int, what: str) -> None:
+        raise InputError(f"results: method {methods[at]} of {name} {what}; leave it out "
+                         f"(--drop {shlex.quote(methods[at])})")
+
+    for at in (i for i, method in enumerate(methods) if _words(method) & DIFFERENCES):
+        rest, size, near = np.delete(x, at, axis=1), np.abs(x[:, at]), _unit(x[:, at])
+        few = np.abs(np.abs(rest[:9, :, None] - rest[:9, None]) - size[:9, None, None]) <= near
+        for pair in np.argwhere(np.triu(few.all(axis=0), 1)):
+            if (np.abs(np.abs(np.diff(rest[:, pair])[:, 0]) - size) <= near).all():
+                refuse(at, "is the difference of " + " and ".join(np.delete(methods, at)[pair]))
+    off = np.abs((x.sum(axis=1, keepdims=True) - x) / (len(methods) - 1) - x).max(axis=0)
+    at = int(off.argmin())
+    rest = np.delete(x, at, axis=1)
+    varied = np.ptp(rest, axis=1) > 4 * (near := _unit(x[:, at]))
+    if off[at] <= near and varied.sum() >= 8:
+        refuse(at, "looks like a summary of the others: it is their mean")
+
+
+def _unit(values: np.ndarray) -> float:
+    """One in the last decimal place that numbers were written with; of many digits, what computing may be off by."""
+    digits = max(len(np.format_float_positional(v, trim="-").partition(".")[2]) for v in values)
+    return max(1.01 * 10.0**-digits, 1e-6 * np.abs(values).max())
 
 
 def _refuse_last_row(numbers: pd.DataFrame, name: str) -> None:
-    """A row of means or sums below a wide table, or above a last row of standard deviations."""
+    """A row of means or sums below a wide table, or above a last row of standard deviations.
+
+    A row that a task of its own might well give is left in.
+    """
+    x = numbers.to_numpy()
     for back in (1, 2):
-        above, last = numbers.iloc[:-back], numbers.iloc[-back] if len(numbers) > 5 else None
-        if last is None or last.isna().any() or (above == last).any(axis=0).all():  # a task like another
+        above, last = x[:-back], x[-back] if len(x) > 5 else np.nan
+        if np.isnan(last).any():
             continue
-        near = 0.0051 if (above > 1).any(axis=None) else 5.1e-5  # means are often rounded to two digits of a percent
-        for summary, values in (("mean", above.mean()), ("sum", above.sum())):
-            if np.allclose(last, values, rtol=1e-6, atol=near):
-                row = len(above) + 1
-                raise InputError(f"results: row {row} of {name} is the {summary} of the rows above; leave it out")
+        near = max(_unit(last), 1e-6 * np.nanmax(np.abs(above)))
+        for summary, values in (("mean", np.nanmean(above, axis=0)), ("sum", np.nansum(above, axis=0))):
+            if (np.abs(last - values) <= near).all() and _chance(above, last, near) < RARE:
+                raise InputError(f"results: row {len(above) + 1} of {name} is the {summary} of the rows above; leave "
+                                 "it out")
+
+
+def _chance(rows: np.ndarray, row: np.ndarray, near: float) -> float:
+    """About how often one more task of this kind would by chance come so near to the middle of all methods.
+
+    The normal density in the middle, one method after another, each given those before it. Accuracies go in steps of
+    a query: where the row is on a step like the rest, no value is nearer than half a step.
+
+    Parameters
+    ----------
+    rows, row : (T, M) and (M,)
+    near : float
+        How near it is.
+    """
+    reach = np.array([max(near, _step(column, value) / 2) for column, value in zip(rows.T, row)])
+    if (np.abs(rows - row) <= 3 * reach).all(axis=1).any():  # there is such a task
+        return 1.0
+    centred = np.nan_to_num(rows - np.nanmean(rows, axis=0))
+    spread = np.zeros(len(reach))  # what the methods before leave open
+    diagonal = np.diag(np.linalg.qr(centred, mode="r"))
+    spread[: len(diagonal)] = np.abs(diagonal) / np.sqrt(len(rows))
+    return float(np.prod(np.minimum(1, 2 * reach / np.maximum(np.sqrt(2 * np.pi) * spread, near * 1e-9))))
+
+
+def _step(column: np.ndarray, value: float) -> float:
+    """The step of which values differ by whole numbers, and this value from them; infinite if all are one, else 0."""
+    levels = np.unique(column[~np.isnan(column)].round(9))
+    if len(levels) < 2:
+        return np.inf
+    step = np.diff(levels).min()
+    steps = np.append(levels, value) / step - levels[0] / step
+    return step if np.abs(steps - steps.round()).max() < 1e-3 else 0.0
 
 
 def _typed(values: pd.Series, column: str, name: str) -> pd.Series:
@@ -247,6 +336,9 @@ def _typed(values: pd.Series, column: str, name: str) -> pd.Series:
             raise ValueError
     except (ValueError, TypeError):
         raise InputError(f"results: column {column} of {name} must hold {kind.__name__} values in every row") from None
+    if kind is int and (low := typed < LEAST[column]).any():
+        raise InputError(f"results: {column} in row {low.argmax() + 1} of {name} is {typed[low].iloc[0]}; a whole number "
+                         f"of at least {LEAST[column]} is allowed")
     return typed
 
 
@@ -282,7 +374,9 @@ def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
         steps = numbers.groupby(key).diff().dropna()
         if len(steps) > 1 and (steps == 1).all():
             raise InputError(f"results: column {column} of {name} counts the rows; name it task, or leave it out")
-    _refuse_last_row(frame[methods].apply(pd.to_numeric, errors="coerce").astype(float), name)
+    values = frame[methods].apply(pd.to_numeric, errors="coerce").astype(float).replace([np.inf, -np.inf], np.nan)
+    _refuse_made_columns(values, name)
+    _refuse_last_row(values, name)
     task = frame["task"] if "task" in frame else frame.groupby(key).cumcount()
     if task.isna().any():
         raise InputError(f"results: column task of {name} is empty in row {task.isna().argmax() + 1}")
@@ -473,7 +567,7 @@ def _compared(grid: pd.DataFrame, level: float) -> pd.DataFrame:
         # A file may hold one method in 32 bits and another in 64, and text does not say so: what 32 bits cannot tell
         # apart is equal. No task has the millions of queries that it would take to differ by so little.
         equal = stats.paired_differences(*np.broadcast_arrays(coarse[i][:, None], coarse[i + 1 :].T)).T
-        d[equal == 0] = 0
+        d[(equal == 0).all(axis=1)] = 0
         mean[i, i + 1 :] = d.mean(axis=1)
         sd[i, i + 1 :] = np.where(np.ptp(equal, axis=1) > 0, d.std(ddof=1, axis=1), 0)
     a, b = np.triu_indices(methods, 1)

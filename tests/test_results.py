@@ -134,6 +134,11 @@ FAULTS = [
     (lambda f: f.assign(dataset=["d"] * 39 + [None]), "column dataset of mine.csv must hold str"),
     (lambda f: f.assign(ways=5.5), "column ways of mine.csv must hold int"),
     (lambda f: f.assign(ways="five"), "column ways of mine.csv must hold int"),
+    (change(3, "ways", 5), "column ways of mine.csv must hold int"),
+    (lambda f: f.assign(ways=[5] * 9 + [-5] * 31), "ways in row 10 of mine.csv is -5; a whole number of at least 1"),
+    (lambda f: f.assign(shots=0), "shots in row 1 of mine.csv is 0"),
+    (lambda f: f.assign(queries=-1), "queries in row 1 of mine.csv is -1"),
+    (lambda f: f.assign(seed=-1), "seed in row 1 of mine.csv is -1; a whole number of at least 0"),
     (lambda f: f.assign(sampling="opened"), "sampling in row 1 of mine.csv is opened; open and closed"),
     (lambda f: f.assign(learner="ncc"), "column learner but lacks accuracy"),
     (lambda f: f[:1], "mine: 1 task for every method; it needs 2"),
@@ -245,6 +250,14 @@ def test_arrays(tmp_path):
     (lambda f: f.assign(**{"Unnamed: 0": [3, 1, 2, 9] * 10}), "column 'Unnamed: 0' of .* looks like an index"),
     (lambda f: f.assign(mean=f.mean(axis=1)), "method mean of .* looks like a summary .*--drop mean"),
     (lambda f: f.assign(Std=1.5), "method Std of"),
+    (lambda f: f.assign(mean_acc=50.5), "method mean_acc of .* a summary of the others"),
+    (lambda f: f.assign(**{"Accuracy mean": 50.5}), "--drop 'Accuracy mean'"),
+    (lambda f: f.assign(m1_std=1.5), "method m1_std of .* a summary of m1;"),
+    (lambda f: f.assign(m1__MAX=f["m1"] + 0.25), "method m1__MAX of .* a summary of m1;"),
+    (lambda f: f.assign(Mittelwert=f.mean(axis=1).round(2)), "Mittelwert of .* it is their mean"),
+    (lambda f: f.assign(gap=(f["m3"] - f["m1"]).abs().round(1)), "gap of .* is the difference of m1 and m3"),
+    (lambda f: pd.concat([long(f).astype(object), *[pd.DataFrame([["all", m, 50]], columns=long(f).columns) for m in f]]),
+     "task all of"),
     (lambda f: long(f).replace({"method": {"m0": "Total"}}), "method Total of"),
     (lambda f: pd.concat([f.assign(task=f.index.astype(str)), f.mean().to_frame().T.assign(task="mean")]), "row 41 of"),
     (lambda f: f.assign(task=["Mean", *map(str, range(39))]), "task Mean of"),
@@ -273,11 +286,50 @@ def test_no_honest_row_passes_for_a_summary(seed, methods, tasks, queries):
         assert len(table) == tasks * methods
 
 
+@settings(max_examples=300)
+@given(
+    st.integers(0, 10**6), st.integers(1, 9), st.integers(6, 200), st.sampled_from([0, 1e-6, 0.001, 0.1, 2, 9]),
+    st.sampled_from([0, 1e-6, 0.01, 1, 9]), st.sampled_from([None, 0, 1, 2, 4]),
+)
+def test_no_ordinary_table_has_a_row_of_means_however_little_it_varies(seed, methods, tasks, noise, spread, decimals):
+    """Also one whose last row is as near to the mean of all as an ordinary row comes: the nearest of 20."""
+    rng = np.random.default_rng(seed)
+    x = 60 + spread * rng.normal(size=(tasks + 19, 1)) + noise * rng.normal(size=(tasks + 19, methods))
+    x = x.clip(2, 99) if decimals is None else x.clip(2, 99).round(decimals)
+    above, ends = x[: tasks - 1], x[tasks - 1 :]
+    last = ends[np.abs(ends - above.mean(axis=0)).max(axis=1).argmin()]
+    frame = pd.DataFrame(np.vstack([above, last]), columns=[f"m{i}" for i in range(methods)])
+    assume(not (frame.diff().dropna() == 1).all().any())  # counts the rows
+    assert len(results.normalise(frame, "mine.csv")[0]) == tasks * methods
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 4, None])
+@pytest.mark.parametrize("methods", [2, 3, 8])
+def test_a_row_of_means_is_found_where_it_is_no_chance(methods, decimals):
+    for seed in range(5):
+        frame = wide(seed, tasks=100, methods=methods)
+        mean = frame.mean() if decimals is None else frame.mean().round(decimals)
+        if decimals == 1 and methods < 8:  # of numbers of two digits, a task may well be so near
+            continue
+        with pytest.raises(InputError, match="row 101 of .* is the mean"):
+            results.normalise(pd.concat([frame, mean.to_frame().T]), "mine.csv")
+
+
 def test_a_task_like_all_others_is_no_mean():
     frame = pd.DataFrame({"a": [0.5] * 8, "b": [0.4, 0.6] * 4})
     frame.loc[8] = [0.5, 0.6]
     assert len(results.normalise(frame, "mine.csv")[0]) == 18
     assert len(results.normalise(frame.assign(b=0.6), "mine.csv")[0]) == 18
+
+
+def test_methods_may_have_names_like_those_of_summaries():
+    frame = wide(methods=4)
+    for names in (
+        ["nearest-mean", "mean teacher", "m1-max", "delta"], ["average pooling", "gap", "all", "overall"],
+        ["difference", "ours", "ours-sd", "sum of ours"], ["ours", "ours_max", "min-max", "std-norm"],
+    ):
+        table, _ = results.normalise(frame.set_axis(names, axis=1), "mine.csv")
+        assert table["method"].nunique() == 4
 
 
 def test_what_is_to_be_left_out():

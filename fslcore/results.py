@@ -319,13 +319,19 @@ def _chance(rows: np.ndarray, row: np.ndarray, near: float) -> float:
 
 
 def _step(column: np.ndarray, value: float) -> float:
-    """The step of which values differ by whole numbers, and this value from them; infinite if all are one, else 0."""
+    """The largest step of which all values differ by whole numbers; 0 if this value does not, infinite if all are one.
+
+    Of numbers that were computed it is next to nothing.
+    """
     levels = np.unique(column[~np.isnan(column)].round(9))
     if len(levels) < 2:
         return np.inf
-    step = np.diff(levels).min()
-    steps = np.append(levels, value) / step - levels[0] / step
-    return step if np.abs(steps - steps.round()).max() < 1e-3 else 0.0
+    step, small = 0.0, 1e-6 * np.abs(levels).max()
+    for rest in np.diff(levels):  # Euclid's algorithm
+        while rest > small:
+            step, rest = rest, abs(step - rest * round(step / rest))
+    off = (value - levels[0]) / (step or small)
+    return step if abs(off - round(off)) < 1e-3 else 0.0
 
 
 def _typed(values: pd.Series, column: str, name: str) -> pd.Series:

@@ -176,6 +176,12 @@ def _whole(name: str, least: int, most: int | None = None) -> Callable[[str], ob
     return _reads(lambda text: whole(name, int(text) if re.fullmatch(r"[+-]?\d{1,30}", text) else text, least, most))
 
 
+def _file(text: str) -> Path:
+    if not text or text.endswith(("/", os.sep)):
+        raise InputError(f"output = {text or repr(text)}; the name of a file is allowed")
+    return Path(text)
+
+
 def _level(text: str) -> float:
     try:
         value = float(text)
@@ -261,7 +267,7 @@ def _parser() -> argparse.ArgumentParser:
                   "results.csv --tables paper --figures paper --json")
     add.add_argument("results", type=Path, help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a task; see \"The "
                      "results table\" in the book")
-    add.add_argument("-o", "--output", type=Path, help="the report, one HTML file (RESULTS.html in this folder)")
+    add.add_argument("-o", "--output", type=_reads(_file), help="the report, one HTML file (RESULTS.html in this folder)")
     add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
     add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
@@ -391,6 +397,8 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
+    if not options.results.name:
+        raise InputError(f"results = {options.results}; the name of a file is allowed")
     output = check_output(options.output or Path(f"{options.results.stem}.html"), [".html"], [options.results])
     for name in ("tables", "figures"):
         if getattr(options, name):

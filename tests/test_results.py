@@ -1,6 +1,7 @@
 """Results of anybody's methods: what is read, what is refused, and what is concluded."""
 
 import gc
+import inspect
 import json
 import subprocess
 import sys
@@ -51,6 +52,59 @@ def no_collection():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "collect", lambda *_: 0)
         yield
+
+
+# ---------------------------------------------------------------- arguments
+
+def other(name):
+    """Bad values for every name of an argument, with what the message says."""
+    table, _ = results.normalise(wide(methods=3), "mine.csv")
+    pairs = results.comparisons(table)
+    frames = [None, "r.csv", 3, [1, 2], {"a": [0.5]}]
+    return {
+        "table": [
+            *frames, table.drop(columns="task"), table.head(0), table.assign(accuracy=np.nan),
+            table.assign(accuracy="high"), table.assign(accuracy=101.0), table.assign(sampling="both"), table[1:],
+            pd.concat([table, table]), pd.concat([table], axis=1, keys=["level"]),
+        ],
+        "pairs": [*frames, table, pairs.drop(columns="holm"), pairs.assign(a="x"), pairs.assign(difference=np.nan),
+                  pairs.assign(holm=0.5)],
+        "frame": [*frames, pd.concat([wide()], axis=1, keys=["level"])],
+        "apart": [*frames, pairs.drop(columns="a")],
+        "level": [0, 1, -0.5, 95, np.nan, np.inf, "0.95", None, True],
+        "power": [0, 1, 2, np.nan, "0.8", None],
+        "effect": [np.nan, "1", None, [1, 2], 1j],
+        "sampling": ["random", "", None, 3, ["open"]],
+        "common": ["yes", None, 3],
+        "drop": ["m0", None, 3, [3]],
+        "methods": ["m0", None, 3, [3]],
+        "notes": ["note", None, 3],
+        "most": [0, -1, 2.5, "2", True],
+        "name": [None, 3, "", b"r"],
+        "path": [None, 3, "", b"r.csv"],
+        "folder": [None, 3, ""],
+    }[name]
+
+
+GOOD = {
+    "frame": wide(), "name": "mine.csv", "path": "none.csv", "folder": "none", "notes": [], "effect": 0.5,
+    "methods": ["m0", "m1"],
+}
+GOOD["table"] = results.normalise(wide(methods=3), "mine.csv")[0]
+GOOD["apart"] = GOOD["pairs"] = results.comparisons(GOOD["table"])
+
+
+@pytest.mark.parametrize("function", [f for f in results.__all__ if callable(getattr(results, f))])
+def test_every_function_names_what_it_cannot_take(function):
+    call = getattr(results, function)
+    for name, of in inspect.signature(call).parameters.items():
+        good = {n: GOOD[n] for n, p in inspect.signature(call).parameters.items() if p.default is p.empty}
+        for bad in other(name):
+            if bad is None and of.default is None:
+                continue
+            with pytest.raises(InputError, match=name) as error:
+                call(**{**good, name: bad})
+            assert "\n" not in str(error.value)
 
 
 # ---------------------------------------------------------------- reading
@@ -134,6 +188,7 @@ FAULTS = [
     (lambda f: f.assign(dataset=["d"] * 39 + [None]), "column dataset of mine.csv must hold str"),
     (lambda f: f.assign(ways=5.5), "column ways of mine.csv must hold int"),
     (lambda f: f.assign(ways="five"), "column ways of mine.csv must hold int"),
+    (lambda f: f.head(2).assign(**{f"x{i}": 0.5 for i in range(500)}), "504 methods and 2 tasks; up to 400"),
     (change(3, "ways", 5), "column ways of mine.csv must hold int"),
     (lambda f: f.assign(ways=[5] * 9 + [-5] * 31), "ways in row 10 of mine.csv is -5; a whole number of at least 1"),
     (lambda f: f.assign(shots=0), "shots in row 1 of mine.csv is 0"),
@@ -320,6 +375,20 @@ def test_a_task_like_all_others_is_no_mean():
     frame.loc[8] = [0.5, 0.6]
     assert len(results.normalise(frame, "mine.csv")[0]) == 18
     assert len(results.normalise(frame.assign(b=0.6), "mine.csv")[0]) == 18
+
+
+def test_what_is_all_right_or_all_wrong_is_no_query():
+    table, _ = results.normalise(pd.DataFrame({"a": [100.0] * 9, "b": [0.0] * 9}), "mine.csv")
+    assert results.intervals(table)["mean"].tolist() == [100, 0]
+
+
+def test_small_differences_stay_where_not_all_of_a_pair_are_rounding():
+    """Methods that differ by 1e-5 to 1e-3 points, below and above what 32 bits can tell of 60 %."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(60 + 0.0005 * rng.normal(size=(5, 3)), columns=list("abc"))
+    for _, row in verdicts(frame).iterrows():
+        d = frame[row["a"]] - frame[row["b"]]
+        assert row["difference"] == pytest.approx(d.mean(), abs=1e-8) and row["sd"] == pytest.approx(d.std(), abs=1e-8)
 
 
 def test_methods_may_have_names_like_those_of_summaries():

@@ -267,7 +267,8 @@ def _parser() -> argparse.ArgumentParser:
                   "results.csv --tables paper --figures paper --json")
     add.add_argument("results", type=Path, help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a task; see \"The "
                      "results table\" in the book")
-    add.add_argument("-o", "--output", type=_reads(_file), help="the report, one HTML file (RESULTS.html in this folder)")
+    add.add_argument("-o", "--output", type=_reads(_file),
+                     help="the report, one HTML file (RESULTS.html in this folder)")
     add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
     add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")

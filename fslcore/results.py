@@ -305,8 +305,8 @@ def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list
             twice = long.duplicated(["setting", "method", "task"]).any()
             how = "name the queries in a column query" if twice else "add columns task and query"
             right = f"{there.max():.0f}"
-            raise InputError(f"results: {name} holds only 0 and {right}, as single queries do; the accuracy of each task "
-                             f"is needed: average them by task, or {how}, and they are averaged here")
+            raise InputError(f"results: {name} holds only 0 and {right}, as single queries do; the accuracy of each "
+                             f"task is needed: average them by task, or {how}, and they are averaged here")
         return long, []
     if not numbers.notna().all():
         first = long[numbers.isna()].iloc[0]

@@ -122,10 +122,11 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
                          "names the columns is needed")
     else:
         first = 0
-    widths = [len(_cells(line, sep)) for line in lines[:LOOKED_AT]] if '"' not in "".join(lines[:LOOKED_AT]) else []
-    if long := [i for i, width in enumerate(widths) if width > len(header)][:1] if len(set(widths)) > 1 else []:
-        raise InputError(f"results: row {long[0]} of {name} has {widths[long[0]]} cells, {shown(lines[long[0]])}, and its "
-                         f"first line names {len(header)} columns: {shown(', '.join(header))}")
+    quoted = any('"' in line for line in lines[:LOOKED_AT])  # a cell in quotes may go on in the next line
+    long = next((i for i, row in enumerate(rows) if len(row) > len(rows[0])), None)
+    if long and not quoted:
+        raise InputError(f"results: row {long} of {name}, {shown(lines[long])}, has more cells than its header names "
+                         f"columns, {shown(', '.join(header))}")
     # Every digit of an accuracy counts: two methods may differ by rounding only.
     found = pd.read_csv(
         io.StringIO("\n".join(lines)), sep=r"\s+" if sep is None else sep, decimal=decimal, header=first,

@@ -152,8 +152,8 @@ def load_folder(
     here = path.resolve()
     for folder in classes:
         if here.is_relative_to(folder.resolve()):
-            raise InputError(f"dataset: class folder {folder} is a link to {folder.resolve()}, which holds all classes; "
-                             "remove the link")
+            raise InputError(f"dataset: class folder {folder} is a link to {folder.resolve()}, which holds all "
+                             "classes; remove the link")
     name = name or f"folder:{path}"
     files, labels = from_class_folders(classes, name)
     if beside:

@@ -158,6 +158,10 @@ def _classes(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | No
         empty = np.flatnonzero(np.char.strip(labels) == "")
         if len(empty):
             raise InputError(f"features: {len(empty)} labels in {name} are empty, the first in row {empty[0]}")
+        nan = np.flatnonzero(labels == "nan")  # what astype(str) makes of a missing value
+        if len(nan):
+            raise InputError(f"features: {len(nan)} labels in {name} are nan, as missing ones are written, the first in "
+                             f"row {nan[0]}; leave these rows out, or give the class another name")
         names, found = np.unique(labels, return_inverse=True)
         return found.astype(np.int64), names
     if labels.dtype.kind == "f":

@@ -199,10 +199,12 @@ def _whole(name: str, least: int, most: int | None = None) -> Callable[[str], ob
     return _reads(lambda text: whole(name, int(text) if re.fullmatch(r"[+-]?\d{1,30}", text) else text, least, most))
 
 
-def _path(name: str) -> Callable[[str], Path]:
+def _path(name: str, file: bool = False) -> Callable[[str], Path]:
     def check(text: str) -> Path:
         if not text:  # which would stand for this folder
             raise InputError(f"{name} = ''; a path is needed")
+        if file and text.endswith(("/", os.sep)):
+            raise InputError(f"{name} = {text}; the name of a file is allowed")
         return Path(text)
 
     return check
@@ -295,9 +297,10 @@ def _parser() -> argparse.ArgumentParser:
     add = command("report", _report, "say what per-task accuracies of your own methods show",
                   "results.csv", "results.csv --sampling open --common --level 0.99 -o report.html",
                   "results.csv --tables paper --figures paper --json")
-    add.add_argument("results", type=_reads(_path("results")), help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a task; see \"The "
-                     "results table\" in the book")
-    add.add_argument("-o", "--output", type=Path, help="the report, one HTML file (RESULTS.html in this folder)")
+    add.add_argument("results", type=_reads(_path("results")), help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a "
+                     "task; see \"The results table\" in the book")
+    add.add_argument("-o", "--output", type=_reads(_path("output", file=True)),
+                     help="the report, one HTML file (RESULTS.html in this folder)")
     add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
     add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")

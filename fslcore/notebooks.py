@@ -382,8 +382,11 @@ def page(executed: str | Path | NotebookNode, output: str | Path, title: str) ->
             "myst_enable_extensions": ["dollarmath"],
             "nb_execution_mode": "off", "nb_remove_code_source": True, "nb_output_folder": str(folder),
         }
-        html = publish_string(
-            nbformat.writes(notebook), source_path=f"{title}.ipynb", parser=Parser(), writer_name="html5",
-            settings_overrides=settings,
-        )
+        try:
+            html = publish_string(
+                nbformat.writes(notebook), source_path=f"{title}.ipynb", parser=Parser(), writer_name="html5",
+                settings_overrides=settings,
+            )
+        except OSError as error:  # of a temporary file, whose name tells nothing
+            raise OSError(error.errno, error.strerror, str(output)) from error
     replace_file(Path(output), lambda part: part.write_text(html, "utf-8"))

@@ -6,8 +6,12 @@ format a user may bring and notes every choice it took, so that a report can sta
 
 from __future__ import annotations
 
+import functools
+import inspect
+import os
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Callable, Sequence
 from itertools import combinations, islice
 from pathlib import Path
 
@@ -17,7 +21,7 @@ import pandas as pd
 import scipy.stats
 
 from . import stats, tablefiles
-from .errors import InputError, like
+from .errors import InputError, choice, flag, floats, like, number, shown, whole
 from .paths import replace_file
 
 __all__ = [
@@ -32,8 +36,15 @@ NAMES = ("method", "backbone", "learner")
 KNOWN = {*SHARED, *NAMES, "task", "accuracy", "query"}
 # What stands at the edge of a table and is no method and no task.
 SUMMARIES = {"mean", "average", "avg", "total", "sum", "std", "sd", "stdev", "stddev", "stderr", "sem", "ci", "ci95"}
+OF_WHAT = {"acc", "accuracy", "accuracies", "score", "scores", "test", "task", "tasks", "of", "over", "all", "overall"}
+ALL = {"all", "overall"}  # as tasks; a method may well be called so
+BESIDE = re.compile(r"(.+?)(?:__(?:min|max|step)|[ _.-]+(?:std|stdev|stddev|stderr|sem|ci95|ci))", re.IGNORECASE)
+DIFFERENCES = {"diff", "difference", "delta", "gap", "gain"}
+LEAST = {"ways": 1, "shots": 1, "queries": 1, "seed": 0}
+RARE = 1e-5  # what comes less often by chance is taken for made
 INDEX = re.compile(r"|Unnamed: \d+|index|level_\d+|nan|None")
 DIGITS = 9  # of a percent; what differs by less differs by rounding
+COMPARED = 400  # methods of a setting; the 80,000 pairs take a minute
 MANY, ROWS = 40, 500  # methods in a matrix or figure and rows of a table that somebody reads
 GROUPS = 200  # sets of methods; n pairs of twins that are told apart, and from nobody else, make 2^n
 MOST = 10**6  # tasks; beyond it a number of tasks is no advice
@@ -50,6 +61,101 @@ READING = {
 }
 
 
+def _checked(function: Callable) -> Callable:
+    """The function, with each argument checked by its name in `CHECKS`; an `InputError` names it."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        for name, value in given.arguments.items():
+            CHECKS[name](name, value)
+        if "pairs" in given.arguments:
+            _check_pairs_of(given.arguments["table"], given.arguments["pairs"])
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _check_frame(name: str, value: object, columns: Sequence[str] = (), source: str = "") -> None:
+    if not isinstance(value, pd.DataFrame):
+        raise InputError(f"{name} = {shown(value)}; a DataFrame{source} is allowed")
+    if value.columns.nlevels > 1:
+        raise InputError(f"{name} has columns of {value.columns.nlevels} levels; one level, a name each, is allowed")
+    if missing := [c for c in columns if c not in value]:
+        raise InputError(f"{name} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}; a DataFrame{source} "
+                         "is allowed")
+
+
+def _check_table(name: str, value: object) -> None:
+    _check_frame(name, value, ["setting", "method", "task", "accuracy", "sampling"], " as `normalise` gives it")
+    if value.empty:
+        raise InputError(f"{name} has no rows; a row a task of a method is needed")
+    accuracy = floats(f"{name}, column accuracy", value["accuracy"])
+    if not ((accuracy >= 0) & (accuracy <= 100)).all():
+        raise InputError(f"{name} has accuracies from {accuracy.min():g} to {accuracy.max():g}; 0 to 100 (percent) is "
+                         "allowed")
+    for sampling in pd.unique(value["sampling"]):
+        choice(f"{name}, column sampling", sampling, READING)
+    if value.duplicated(["setting", "method", "task"]).any():
+        raise InputError(f"{name} has a task of a method twice; once is allowed")
+    number_of = value.groupby("setting")[["method", "task"]].nunique()
+    if (number_of.prod(axis=1) != value.groupby("setting").size()).any() or (number_of["task"] < 2).any():
+        raise InputError(f"{name} has methods with other tasks, or fewer than 2; the same ones for every method of a "
+                         "setting are needed")
+
+
+def _check_pairs(name: str, value: object) -> None:
+    _check_frame(name, value, PAIRS, " as `comparisons` gives it")
+    floats(f"{name}, column difference", value["difference"])
+    for column in ("holm", "bh", "paired", "unpaired"):
+        if value[column].dtype != bool and len(value):
+            raise InputError(f"{name}, column {column} holds {value[column].dtype}; True and False are allowed")
+
+
+def _check_pairs_of(table: pd.DataFrame, pairs: pd.DataFrame) -> None:
+    there = pd.MultiIndex.from_frame(table[["setting", "method"]].drop_duplicates())
+    for column in "ab":
+        other = ~pd.MultiIndex.from_frame(pairs[["setting", column]]).isin(there)
+        if other.any():
+            raise InputError(f"pairs: column {column} has {pairs.loc[other, column].iloc[0]}; methods of the table are "
+                             "allowed")
+
+
+def _check_names(name: str, value: object) -> None:
+    if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, pd.Index, np.ndarray)) or any(
+        not isinstance(one, str) for one in value
+    ):
+        raise InputError(f"{name} = {shown(value)}; a list of names is allowed")
+
+
+def _check_path(name: str, value: object) -> None:
+    if not isinstance(value, (str, os.PathLike)) or not str(value):
+        raise InputError(f"results: {name} = {shown(value)}; the name of a file or folder is allowed")
+
+
+def _check_text(name: str, value: object) -> None:
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{name} = {shown(value)}; a name is allowed")
+
+
+PAIRS = [
+    "setting", "a", "b", "tasks", "difference", "half_width", "sd", "p", "unpaired", "p_holm", "holm", "p_bh", "bh",
+    "paired",
+]
+CHECKS = {  # by the name of the argument
+    "table": _check_table, "pairs": _check_pairs, "frame": _check_frame, "name": _check_text, "path": _check_path,
+    "folder": _check_path, "methods": _check_names, "drop": _check_names, "notes": _check_names,
+    "sampling": functools.partial(choice, allowed=[*READING]), "common": flag,
+    "apart": functools.partial(_check_frame, columns=["a", "b"], source=" with columns a and b"),
+    "level": functools.partial(number, above=0, below=1), "power": functools.partial(number, above=0, below=1),
+    "effect": functools.partial(number, infinite=True),
+    "most": lambda name, value: None if value is None else whole(name, value, least=1),
+}
+
+
+@_checked
 def read(
     path: str | Path, sampling: str = "unknown", common: bool = False, drop: Sequence[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
@@ -83,6 +189,7 @@ def read(
     return table, notes + more
 
 
+@_checked
 def normalise(
     frame: pd.DataFrame, name: str, sampling: str = "unknown", common: bool = False, drop: Sequence[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
@@ -191,14 +298,15 @@ def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list
     """A row a task where a column says which query a row is; values of queries that pass for tasks are refused."""
     numbers = pd.to_numeric(long["accuracy"], errors="coerce")
     there = numbers[long["accuracy"].notna()]
-    single = there.nunique() > 1 and any(there.isin([0, right]).all() for right in (1, 100))
+    varies = there.groupby(long["method"]).nunique().max() > 1  # else one may be all right, and one all wrong
+    single = varies and any(there.isin([0, right]).all() for right in (1, 100))
     if "query" not in long:
         if single:
             twice = long.duplicated(["setting", "method", "task"]).any()
             how = "name the queries in a column query" if twice else "add columns task and query"
             right = f"{there.max():.0f}"
-            raise InputError(f"results: {name} holds only 0 and {right}, as single queries do; the accuracy of each task "
-                             f"is needed: average them by task, or {how}, and they are averaged here")
+            raise InputError(f"results: {name} holds only 0 and {right}, as single queries do; the accuracy of each "
+                             f"task is needed: average them by task, or {how}, and they are averaged here")
         return long, []
     if not numbers.notna().all():
         first = long[numbers.isna()].iloc[0]
@@ -218,25 +326,112 @@ def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list
 
 
 def _refuse_summaries(long: pd.DataFrame, name: str) -> None:
-    """Means, totals and the like among the methods, or among the tasks."""
+    """Means, totals and the like among the methods or the tasks, by their names.
+
+    Of a method the whole name must say it (mean_acc), since nearest-mean and mean teacher are methods; or it must
+    stand beside its method (ours and ours_std).
+    """
     for what in ("method", "task"):
-        names = pd.unique(long[what]) if long[what].dtype == object else []
-        for one in [n for n in names if str(n).strip().lower() in SUMMARIES]:
-            raise InputError(f"results: {what} {one} of {name} looks like a summary of the others; leave it out "
-                             f"(--drop {one}), or give it another name")
+        names = [str(n).strip() for n in pd.unique(long[what])] if long[what].dtype == object else []
+        for one in names if len(names) > 1 else []:
+            words, beside = _words(one), BESIDE.fullmatch(one) if what == "method" else None
+            if words & SUMMARIES and words <= SUMMARIES | OF_WHAT or what == "task" and words and words <= ALL:
+                others = "the others"
+            elif beside and beside[1] in names:
+                others = beside[1]
+            else:
+                continue
+            raise InputError(f"results: {what} {one} of {name} looks like a summary of {others}; leave it out "
+                             f"(--drop {shlex.quote(one)}), or give it another name")
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text.lower()))
+
+
+def _refuse_made_columns(numbers: pd.DataFrame, name: str) -> None:
+    """A column of a wide table that is the mean of all others, or by name and values a difference of two."""
+    x, methods = numbers.to_numpy(), [*numbers]
+    if len(methods) < 3:
+        return
+
+    def refuse(at: int, what: str) -> None:
+        raise InputError(f"results: method {methods[at]} of {name} {what}; leave it out "
+                         f"(--drop {shlex.quote(methods[at])})")
+
+    for at in (i for i, method in enumerate(methods) if _words(method) & DIFFERENCES):
+        rest, size, near = np.delete(x, at, axis=1), np.abs(x[:, at]), _unit(x[:, at])
+        few = np.abs(np.abs(rest[:9, :, None] - rest[:9, None]) - size[:9, None, None]) <= near
+        for pair in np.argwhere(np.triu(few.all(axis=0), 1)):
+            if (np.abs(np.abs(np.diff(rest[:, pair])[:, 0]) - size) <= near).all():
+                refuse(at, "is the difference of " + " and ".join(np.delete(methods, at)[pair]))
+    off = np.abs((x.sum(axis=1, keepdims=True) - x) / (len(methods) - 1) - x).max(axis=0)
+    at = int(off.argmin())
+    rest = np.delete(x, at, axis=1)
+    varied = np.ptp(rest, axis=1) > 4 * (near := _unit(x[:, at]))
+    if off[at] <= near and varied.sum() >= 8:
+        refuse(at, "looks like a summary of the others: it is their mean")
+
+
+def _unit(values: np.ndarray) -> float:
+    """One in the last decimal place that numbers were written with; of many digits, what computing may be off by."""
+    digits = max(len(np.format_float_positional(v, trim="-").partition(".")[2]) for v in values)
+    return max(1.01 * 10.0**-digits, 1e-6 * np.abs(values).max())
 
 
 def _refuse_last_row(numbers: pd.DataFrame, name: str) -> None:
-    """A row of means or sums below a wide table, or above a last row of standard deviations."""
+    """A row of means or sums below a wide table, or above a last row of standard deviations.
+
+    A row that a task of its own might well give is left in.
+    """
+    x = numbers.to_numpy()
     for back in (1, 2):
-        above, last = numbers.iloc[:-back], numbers.iloc[-back] if len(numbers) > 5 else None
-        if last is None or last.isna().any() or (above == last).any(axis=0).all():  # a task like another
+        above, last = x[:-back], x[-back] if len(x) > 5 else np.nan
+        if np.isnan(last).any():
             continue
-        near = 0.0051 if (above > 1).any(axis=None) else 5.1e-5  # means are often rounded to two digits of a percent
-        for summary, values in (("mean", above.mean()), ("sum", above.sum())):
-            if np.allclose(last, values, rtol=1e-6, atol=near):
-                row = len(above) + 1
-                raise InputError(f"results: row {row} of {name} is the {summary} of the rows above; leave it out")
+        near = max(_unit(last), 1e-6 * np.nanmax(np.abs(above)))
+        for summary, values in (("mean", np.nanmean(above, axis=0)), ("sum", np.nansum(above, axis=0))):
+            if (np.abs(last - values) <= near).all() and _chance(above, last, near) < RARE:
+                raise InputError(f"results: row {len(above) + 1} of {name} is the {summary} of the rows above; leave "
+                                 "it out")
+
+
+def _chance(rows: np.ndarray, row: np.ndarray, near: float) -> float:
+    """About how often one more task of this kind would by chance come so near to the middle of all methods.
+
+    The normal density in the middle, one method after another, each given those before it. Accuracies go in steps of
+    a query: where the row is on a step like the rest, no value is nearer than half a step.
+
+    Parameters
+    ----------
+    rows, row : (T, M) and (M,)
+    near : float
+        How near it is.
+    """
+    reach = np.array([max(near, _step(column, value) / 2) for column, value in zip(rows.T, row)])
+    if (np.abs(rows - row) <= 3 * reach).all(axis=1).any():  # there is such a task
+        return 1.0
+    centred = np.nan_to_num(rows - np.nanmean(rows, axis=0))
+    spread = np.zeros(len(reach))  # what the methods before leave open
+    diagonal = np.diag(np.linalg.qr(centred, mode="r"))
+    spread[: len(diagonal)] = np.abs(diagonal) / np.sqrt(len(rows))
+    return float(np.prod(np.minimum(1, 2 * reach / np.maximum(np.sqrt(2 * np.pi) * spread, near * 1e-9))))
+
+
+def _step(column: np.ndarray, value: float) -> float:
+    """The largest step of which all values differ by whole numbers; 0 if this value does not, infinite if all are one.
+
+    Of numbers that were computed it is next to nothing.
+    """
+    levels = np.unique(column[~np.isnan(column)].round(9))
+    if len(levels) < 2:
+        return np.inf
+    step, small = 0.0, 1e-6 * np.abs(levels).max()
+    for rest in np.diff(levels):  # Euclid's algorithm
+        while rest > small:
+            step, rest = rest, abs(step - rest * round(step / rest))
+    off = (value - levels[0]) / (step or small)
+    return step if abs(off - round(off)) < 1e-3 else 0.0
 
 
 def _typed(values: pd.Series, column: str, name: str) -> pd.Series:
@@ -247,6 +442,9 @@ def _typed(values: pd.Series, column: str, name: str) -> pd.Series:
             raise ValueError
     except (ValueError, TypeError):
         raise InputError(f"results: column {column} of {name} must hold {kind.__name__} values in every row") from None
+    if kind is int and (low := typed < LEAST[column]).any():
+        raise InputError(f"results: {column} in row {low.argmax() + 1} of {name} is {typed[low].iloc[0]}; a whole "
+                         f"number of at least {LEAST[column]} is allowed")
     return typed
 
 
@@ -276,13 +474,16 @@ def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     methods = [c for c in frame if c not in own]
     if not methods:
         raise InputError(f"results: {name} has no column of accuracies; it needs one a method, or a column accuracy")
+    _check_number(len(methods), len(frame), name)
     key = [frame[c] for c in shared] or [pd.Series(0, frame.index)]
     for column in methods:  # a row number that was saved along would pass for a method
         numbers = pd.to_numeric(frame[column], errors="coerce")
         steps = numbers.groupby(key).diff().dropna()
         if len(steps) > 1 and (steps == 1).all():
             raise InputError(f"results: column {column} of {name} counts the rows; name it task, or leave it out")
-    _refuse_last_row(frame[methods].apply(pd.to_numeric, errors="coerce").astype(float), name)
+    values = frame[methods].apply(pd.to_numeric, errors="coerce").astype(float).replace([np.inf, -np.inf], np.nan)
+    _refuse_made_columns(values, name)
+    _refuse_last_row(values, name)
     task = frame["task"] if "task" in frame else frame.groupby(key).cumcount()
     if task.isna().any():
         raise InputError(f"results: column task of {name} is empty in row {task.isna().argmax() + 1}")
@@ -296,6 +497,12 @@ def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
         notes.append("No column says which task a row is: the rows are taken as tasks in their order, the same for "
                      "every method.")
     return long.assign(cell=long["method"]), notes
+
+
+def _check_number(methods: int, tasks: int, name: str) -> None:
+    if methods > COMPARED:
+        raise InputError(f"results: {name} has {methods:,} methods and {tasks:,} tasks; up to {COMPARED} methods are "
+                         "compared at once (leave some out, or transpose it: a row a task, a column a method)")
 
 
 def _listed(names) -> str:
@@ -363,8 +570,9 @@ def _to_percent(long: pd.DataFrame, name: str, common: bool) -> list[str]:
 def _aligned(long: pd.DataFrame, common: bool) -> tuple[pd.DataFrame, list[str]]:
     """The table with the same tasks for every method of a setting."""
     notes, parts = [], []
-    everybody = long["method"].unique()
+    everybody = long["method"].unique().astype(str)
     for setting, part in long.groupby("setting"):
+        _check_number(part["method"].nunique(), part["task"].nunique(), setting)
         count = part.groupby("task")["method"].transform("size")
         full = part[count == part["method"].nunique()]
         tasks, kept = part["task"].nunique(), full["task"].nunique()
@@ -379,8 +587,7 @@ def _aligned(long: pd.DataFrame, common: bool) -> tuple[pd.DataFrame, list[str]]
             raise InputError(f"results: {setting}: {kept} task{'s' * (kept != 1)} for every method; it needs 2 or more")
         if kept < tasks:
             notes.append(f"{setting}: {tasks - kept} of {tasks} tasks are left out, since not every method has them.")
-        absent = [m for m in everybody if m not in set(part["method"])]
-        if absent:
+        if absent := everybody[~np.isin(everybody, part["method"].unique())].tolist():
             notes.append(f"{setting}: no results of {_listed(absent)}.")
         if part["method"].nunique() == 1:
             notes.append(f"{setting}: one method only, so no comparison is possible.")
@@ -391,11 +598,13 @@ def _aligned(long: pd.DataFrame, common: bool) -> tuple[pd.DataFrame, list[str]]
     return pd.concat(parts), notes
 
 
+@_checked
 def reading(table: pd.DataFrame) -> list[str]:
     """What intervals and conclusions speak of, for each way of sampling in the table."""
     return [READING[s] for s in READING if (table["sampling"] == s).any()]
 
 
+@_checked
 def settings(table: pd.DataFrame) -> pd.DataFrame:
     """A row a setting: how its tasks were drawn, their shape where it is known, their number, the methods'."""
     parts = table.groupby("setting")
@@ -412,6 +621,7 @@ def _grids(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return out
 
 
+@_checked
 def intervals(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """Mean and intervals of every method in percent, the best first.
 
@@ -438,6 +648,7 @@ def intervals(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     return out
 
 
+@_checked
 def comparisons(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """Every pair of methods of every setting, compared task by task.
 
@@ -473,7 +684,7 @@ def _compared(grid: pd.DataFrame, level: float) -> pd.DataFrame:
         # A file may hold one method in 32 bits and another in 64, and text does not say so: what 32 bits cannot tell
         # apart is equal. No task has the millions of queries that it would take to differ by so little.
         equal = stats.paired_differences(*np.broadcast_arrays(coarse[i][:, None], coarse[i + 1 :].T)).T
-        d[equal == 0] = 0
+        d[(equal == 0).all(axis=1)] = 0
         mean[i, i + 1 :] = d.mean(axis=1)
         sd[i, i + 1 :] = np.where(np.ptp(equal, axis=1) > 0, d.std(ddof=1, axis=1), 0)
     a, b = np.triu_indices(methods, 1)
@@ -507,6 +718,7 @@ def _holm(p: np.ndarray) -> np.ndarray:
     return adjusted[np.argsort(order)]
 
 
+@_checked
 def groups(methods: list[str], apart: pd.DataFrame, most: int | None = None) -> list[list[str]]:
     """Largest sets of methods of which no two are told apart.
 
@@ -542,6 +754,7 @@ def _groups(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, list[list[str
     return {s: groups(list(grid), apart[apart["setting"] == s], GROUPS) for s, grid in _grids(table).items()}
 
 
+@_checked
 def panels(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, tuple[pd.Series, list[list[str]]]]:
     """Setting → mean accuracies (the best first) and groups after Holm's correction, for `plots.groups`."""
     found = _groups(table, pairs)
@@ -558,6 +771,7 @@ def _names_of_groups(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[tuple[str
     return names
 
 
+@_checked
 def group_letters(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
     """By setting and method, the letters of its groups: methods that share one are not told apart.
 
@@ -574,12 +788,14 @@ def group_letters(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
     return pd.Series({key: text(names) for key, names in _names_of_groups(table, pairs).items()}, name="group")
 
 
+@_checked
 def crowded(table: pd.DataFrame, pairs: pd.DataFrame) -> list[str]:
     """A sentence for each setting whose methods form too many groups to name."""
     return [f"{setting}: over {GROUPS} sets of methods are not told apart, too many for letters; see the pairs."
             for setting, found in _groups(table, pairs).items() if not found]
 
 
+@_checked
 def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """`intervals` for a reader, with the letters of `group_letters`; only the columns that say something."""
     found = intervals(table, level)
@@ -596,6 +812,7 @@ def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95)
     return _unnested(table, out.reindex(found.index))
 
 
+@_checked
 def matrix(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """Row minus column in points, each cell with the mark of its verdict; best methods first.
 
@@ -649,6 +866,7 @@ def _p(value: float) -> str:
     return "<\N{NO-BREAK SPACE}0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
+@_checked
 def pair_list(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """`comparisons` for a reader: the difference with its paired interval, the three p-values, the verdict."""
     p = {column: pairs[column].map(_p) for column in ("p", "p_holm", "p_bh")}
@@ -657,6 +875,7 @@ def pair_list(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     return _named(table, out)[["lower mean", "difference (points)", "verdict", "p", "p, Holm", "p, BH"]]
 
 
+@_checked
 def changed(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """Pairs on which the usual reading (closed intervals that do not meet) and the paired tests differ."""
     out = pairs[pairs["unpaired"] != pairs["holm"]]
@@ -666,6 +885,7 @@ def changed(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     return _named(table, out)[["lower mean", "difference (points)", "usual reading", "paired"]]
 
 
+@_checked
 def tasks_for_width(effect: float, level: float = 0.95) -> int | None:
     """Smallest number of tasks at which a paired interval's half-width is below the difference.
 
@@ -684,6 +904,7 @@ def tasks_for_width(effect: float, level: float = 0.95) -> int | None:
     return _whole(_for_width(np.array([effect]), level)[0])
 
 
+@_checked
 def tasks_for_power(effect: float, level: float = 0.95, power: float = 0.8) -> int | None:
     """Smallest number of tasks at which a two-sided paired t-test finds a true difference in ``power`` of the cases.
 
@@ -735,6 +956,7 @@ def _search(enough, effects: np.ndarray) -> np.ndarray:
     return np.where(going, np.nan, high)
 
 
+@_checked
 def needed(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """For each pair not told apart after Holm's correction, how many tasks would tell it apart.
 
@@ -773,6 +995,7 @@ def _count(value: float | None) -> str:
     return f"over {MOST:,}" if pd.isna(value) else f"{int(value):,}"
 
 
+@_checked
 def summary(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> list[str]:
     """A few lines for a terminal: each method's mean ±, its groups, and what can be concluded."""
     found, letters = intervals(table, level), group_letters(table, pairs)
@@ -794,6 +1017,7 @@ def summary(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> li
     return lines + [text.replace("**", "").replace("`", "") for text in reading(table)]
 
 
+@_checked
 def record(table: pd.DataFrame, pairs: pd.DataFrame, notes: list[str], level: float = 0.95) -> dict:
     """The whole report as plain values: notes, reading, settings, methods with intervals and groups, and all pairs.
 
@@ -815,6 +1039,7 @@ SYMBOLS = {
 }
 
 
+@_checked
 def write_tables(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path, level: float = 0.95) -> list[Path]:
     """The report's tables as files, each in LaTeX (packages booktabs and amssymb) and Markdown.
 
@@ -843,6 +1068,7 @@ def write_tables(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path, l
     return out
 
 
+@_checked
 def write_figures(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path) -> list[Path]:
     """The report's figure (`plots.groups`) as groups.png, groups.pdf and groups.svg."""
     import matplotlib.pyplot as plt

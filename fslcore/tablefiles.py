@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from .errors import InputError
+from .errors import InputError, shown
 
 __all__ = ["ENDINGS", "frame"]
 
@@ -122,6 +122,11 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
                          "names the columns is needed")
     else:
         first = 0
+    quoted = any('"' in line for line in lines[:LOOKED_AT])  # a cell in quotes may go on in the next line
+    long = next((i for i, row in enumerate(rows) if len(row) > len(rows[0])), None)
+    if long and not quoted:
+        raise InputError(f"results: row {long} of {name}, {shown(lines[long])}, has more cells than its header names "
+                         f"columns, {shown(', '.join(header))}")
     # Every digit of an accuracy counts: two methods may differ by rounding only.
     found = pd.read_csv(
         io.StringIO("\n".join(lines)), sep=r"\s+" if sep is None else sep, decimal=decimal, header=first,

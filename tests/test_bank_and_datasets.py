@@ -132,6 +132,7 @@ def changed(rows, value):
 @pytest.mark.parametrize("features, labels, message", [
     (FEATURES, np.where(LABELS == 1, np.nan, LABELS), r"4 labels in f.npz are NaN or infinite, the first in row 1"),
     (FEATURES, np.array(["a", "", "b"])[LABELS], "4 labels in f.npz are empty, the first in row 1"),
+    (FEATURES, np.array(["a", "nan", "b"])[LABELS], "4 labels in f.npz are nan, as missing"),
     (FEATURES, np.stack([LABELS] * 2), r"'labels' in f.npz is int64 of shape \(2, 12\)"),
     (FEATURES, np.zeros(12, int), "f.npz holds one class, 0; at least 2"),
     (np.ones((12, 4)), LABELS, "the 12 rows of f.npz are all equal"),
@@ -287,6 +288,14 @@ def test_sizes_span_the_crossover():
 def test_unknown_names_say_what_exists(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_a_file_or_folder_is_known_for_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.npz").touch(), (tmp_path / "photos").mkdir()
+    for name, meant in (("f.npz", "features:f.npz"), ("photos", "folder:photos")):
+        with pytest.raises(InputError, match=rf"dataset = {name}; .* \(did you mean {meant}\?\)"):
+            datasets.check(name)
 
 
 def test_bank_and_images_refuse_lengths_that_differ():

@@ -1,6 +1,8 @@
 """A user's own image files: of every depth and kind they look as they should, or are named."""
 
 import os
+import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -139,6 +141,40 @@ def test_a_white_that_the_format_does_not_tell(tmp_path, values, message):
     assert "x.tif" in str(error.value) and "\n" not in str(error.value)
     if np.isfinite(values).all():
         assert (np.asarray(rgb(tmp_path / "x.tif", white=float(values.max())))[..., 0] == GREY).all()
+
+
+def png(values, path):
+    """A PNG of 16 bits a colour, which Pillow does not write: (H, W, C) numbers, C of 2 (LA), 3 (RGB) or 4 (RGBA)."""
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    height, width, channels = values.shape
+    head = struct.pack(">IIBBBBB", width, height, 16, {2: 4, 3: 2, 4: 6}[channels], 0, 0, 0)
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows))
+                     + chunk(b"IEND", b""))
+
+
+@pytest.mark.parametrize("channels", [2, 3, 4])
+def test_colours_of_sixteen_bits(tmp_path, channels):
+    values = np.repeat(GREY[..., None].astype(np.uint16), channels, axis=2)
+    alpha = [65535] * (channels % 2 == 0)
+
+    def write(step):
+        deep = values * step
+        if alpha:
+            deep[..., -1] = 65535
+        png(deep, tmp_path / "x.png")
+
+    write(257)
+    assert (np.asarray(rgb(tmp_path / "x.png"))[..., 0] == GREY).all()
+    write(16)
+    with pytest.raises(InputError, match=r"x.png: .* 16 bits up to about 3840 of 65535, all nearly .*\?white=4095"):
+        rgb(tmp_path / "x.png")
+    seen = np.asarray(rgb(tmp_path / "x.png", white=4095))[..., 0].astype(int)
+    assert np.abs(seen - GREY).max() <= 16 and np.ptp(seen) > 230  # only the upper 4 of 12 bits are there
+    png(np.zeros((9, 9, channels)), tmp_path / "x.png")  # black all over is no other white
+    assert rgb(tmp_path / "x.png").getextrema()[0][1] in (0, 255)
 
 
 @pytest.mark.parametrize("turn", range(1, 9))
@@ -321,6 +357,9 @@ def test_levels_that_are_not_classes(tmp_path):
     (tmp_path / "data" / "train" / "c" / "x.txt").touch()
     with pytest.raises(InputError, match="class folder .*train/c holds no image; 1 others are in it: x.txt"):
         datasets.load(f"folder:{tmp_path}/data/train")
+    (tmp_path / "zip" / "images" / "loop").symlink_to("..")
+    with pytest.raises(InputError, match="class folder .*images/loop is a link to .*zip, which holds all classes"):
+        datasets.load(f"folder:{tmp_path}/zip/images")
     with pytest.raises(InputError, match="x.txt is a file; a folder of class folders is needed"):
         datasets.load_folder(tmp_path / "data" / "train" / "c" / "x.txt")
 

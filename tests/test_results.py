@@ -1,6 +1,7 @@
 """Results of anybody's methods: what is read, what is refused, and what is concluded."""
 
 import gc
+import inspect
 import json
 import subprocess
 import sys
@@ -51,6 +52,59 @@ def no_collection():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "collect", lambda *_: 0)
         yield
+
+
+# ---------------------------------------------------------------- arguments
+
+def other(name):
+    """Bad values for every name of an argument, with what the message says."""
+    table, _ = results.normalise(wide(methods=3), "mine.csv")
+    pairs = results.comparisons(table)
+    frames = [None, "r.csv", 3, [1, 2], {"a": [0.5]}]
+    return {
+        "table": [
+            *frames, table.drop(columns="task"), table.head(0), table.assign(accuracy=np.nan),
+            table.assign(accuracy="high"), table.assign(accuracy=101.0), table.assign(sampling="both"), table[1:],
+            pd.concat([table, table]), pd.concat([table], axis=1, keys=["level"]),
+        ],
+        "pairs": [*frames, table, pairs.drop(columns="holm"), pairs.assign(a="x"), pairs.assign(difference=np.nan),
+                  pairs.assign(holm=0.5)],
+        "frame": [*frames, pd.concat([wide()], axis=1, keys=["level"])],
+        "apart": [*frames, pairs.drop(columns="a")],
+        "level": [0, 1, -0.5, 95, np.nan, np.inf, "0.95", None, True],
+        "power": [0, 1, 2, np.nan, "0.8", None],
+        "effect": [np.nan, "1", None, [1, 2], 1j],
+        "sampling": ["random", "", None, 3, ["open"]],
+        "common": ["yes", None, 3],
+        "drop": ["m0", None, 3, [3]],
+        "methods": ["m0", None, 3, [3]],
+        "notes": ["note", None, 3],
+        "most": [0, -1, 2.5, "2", True],
+        "name": [None, 3, "", b"r"],
+        "path": [None, 3, "", b"r.csv"],
+        "folder": [None, 3, ""],
+    }[name]
+
+
+GOOD = {
+    "frame": wide(), "name": "mine.csv", "path": "none.csv", "folder": "none", "notes": [], "effect": 0.5,
+    "methods": ["m0", "m1"],
+}
+GOOD["table"] = results.normalise(wide(methods=3), "mine.csv")[0]
+GOOD["apart"] = GOOD["pairs"] = results.comparisons(GOOD["table"])
+
+
+@pytest.mark.parametrize("function", [f for f in results.__all__ if callable(getattr(results, f))])
+def test_every_function_names_what_it_cannot_take(function):
+    call = getattr(results, function)
+    for name, of in inspect.signature(call).parameters.items():
+        good = {n: GOOD[n] for n, p in inspect.signature(call).parameters.items() if p.default is p.empty}
+        for bad in other(name):
+            if bad is None and of.default is None:
+                continue
+            with pytest.raises(InputError, match=name) as error:
+                call(**{**good, name: bad})
+            assert "\n" not in str(error.value)
 
 
 # ---------------------------------------------------------------- reading
@@ -134,6 +188,12 @@ FAULTS = [
     (lambda f: f.assign(dataset=["d"] * 39 + [None]), "column dataset of mine.csv must hold str"),
     (lambda f: f.assign(ways=5.5), "column ways of mine.csv must hold int"),
     (lambda f: f.assign(ways="five"), "column ways of mine.csv must hold int"),
+    (lambda f: pd.concat([f.head(2)] * 126, axis=1).set_axis(range(504), axis=1), "504 methods and 2 tasks; up to 400"),
+    (change(3, "ways", 5), "column ways of mine.csv must hold int"),
+    (lambda f: f.assign(ways=[5] * 9 + [-5] * 31), "ways in row 10 of mine.csv is -5; a whole number of at least 1"),
+    (lambda f: f.assign(shots=0), "shots in row 1 of mine.csv is 0"),
+    (lambda f: f.assign(queries=-1), "queries in row 1 of mine.csv is -1"),
+    (lambda f: f.assign(seed=-1), "seed in row 1 of mine.csv is -1; a whole number of at least 0"),
     (lambda f: f.assign(sampling="opened"), "sampling in row 1 of mine.csv is opened; open and closed"),
     (lambda f: f.assign(learner="ncc"), "column learner but lacks accuracy"),
     (lambda f: f[:1], "mine: 1 task for every method; it needs 2"),
@@ -163,7 +223,9 @@ def test_faults_name_what_is_wrong(tmp_path, capsys, fault, message):
 @pytest.mark.parametrize("text, message", [
     ("", "mine.csv has no rows"),
     ("m0,m0\n70,71\n72,73\n", "two columns m0"),
-    ("m0,m1\n70,71,72\n72,73,74\n", "more cells than its header"),
+    ("m0,m1\n70,71,72\n72,73,74\n", "row 1 of mine.csv, 70,71,72, has more cells than its header"),
+    ("task,m0,m1\n1,70,71\n2,72,1,5\n", "row 2 of mine.csv, 2,72,1,5, has more"),
+    ('m0,m1\n"70",71\n72,1,5\n', "in line 3, saw 3"),
     ("m0,Task,task\n70,0,1\n", "two columns task"),
     ("m0,m1\n70,71\n72\n", "m1 in row 2 of mine.csv is empty"),
     ("m0,m1\nTrue,70\nFalse,72\n", "m0 in row 1 of mine.csv is True; a number"),
@@ -245,6 +307,14 @@ def test_arrays(tmp_path):
     (lambda f: f.assign(**{"Unnamed: 0": [3, 1, 2, 9] * 10}), "column 'Unnamed: 0' of .* looks like an index"),
     (lambda f: f.assign(mean=f.mean(axis=1)), "method mean of .* looks like a summary .*--drop mean"),
     (lambda f: f.assign(Std=1.5), "method Std of"),
+    (lambda f: f.assign(mean_acc=50.5), "method mean_acc of .* a summary of the others"),
+    (lambda f: f.assign(**{"Accuracy mean": 50.5}), "--drop 'Accuracy mean'"),
+    (lambda f: f.assign(m1_std=1.5), "method m1_std of .* a summary of m1;"),
+    (lambda f: f.assign(m1__MAX=f["m1"] + 0.25), "method m1__MAX of .* a summary of m1;"),
+    (lambda f: f.assign(Mittelwert=f.mean(axis=1).round(2)), "Mittelwert of .* it is their mean"),
+    (lambda f: f.assign(gap=(f["m3"] - f["m1"]).abs().round(1)), "gap of .* is the difference of m1 and m3"),
+    (lambda f: pd.concat([long(f).astype(object), pd.DataFrame({"task": "all", "method": f.columns, "accuracy": 50})]),
+     "task all of"),
     (lambda f: long(f).replace({"method": {"m0": "Total"}}), "method Total of"),
     (lambda f: pd.concat([f.assign(task=f.index.astype(str)), f.mean().to_frame().T.assign(task="mean")]), "row 41 of"),
     (lambda f: f.assign(task=["Mean", *map(str, range(39))]), "task Mean of"),
@@ -273,11 +343,64 @@ def test_no_honest_row_passes_for_a_summary(seed, methods, tasks, queries):
         assert len(table) == tasks * methods
 
 
+@settings(max_examples=300)
+@given(
+    st.integers(0, 10**6), st.integers(1, 9), st.integers(6, 200), st.sampled_from([0, 1e-6, 0.001, 0.1, 2, 9]),
+    st.sampled_from([0, 1e-6, 0.01, 1, 9]), st.sampled_from([None, 0, 1, 2, 4]),
+)
+def test_no_ordinary_table_has_a_row_of_means_however_little_it_varies(seed, methods, tasks, noise, spread, decimals):
+    """Also one whose last row is as near to the mean of all as an ordinary row comes: the nearest of 20."""
+    rng = np.random.default_rng(seed)
+    x = 60 + spread * rng.normal(size=(tasks + 19, 1)) + noise * rng.normal(size=(tasks + 19, methods))
+    x = x.clip(2, 99) if decimals is None else x.clip(2, 99).round(decimals)
+    above, ends = x[: tasks - 1], x[tasks - 1 :]
+    last = ends[np.abs(ends - above.mean(axis=0)).max(axis=1).argmin()]
+    frame = pd.DataFrame(np.vstack([above, last]), columns=[f"m{i}" for i in range(methods)])
+    assume(not (frame.diff().dropna() == 1).all().any())  # counts the rows
+    assert len(results.normalise(frame, "mine.csv")[0]) == tasks * methods
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 4, None])
+@pytest.mark.parametrize("methods", [2, 3, 8])
+def test_a_row_of_means_is_found_where_it_is_no_chance(methods, decimals):
+    for seed in range(5):
+        frame = wide(seed, tasks=100, methods=methods)
+        mean = frame.mean() if decimals is None else frame.mean().round(decimals)
+        if decimals == 1 and methods < 8:  # of numbers of two digits, a task may well be so near
+            continue
+        with pytest.raises(InputError, match="row 101 of .* is the mean"):
+            results.normalise(pd.concat([frame, mean.to_frame().T]), "mine.csv")
+
+
 def test_a_task_like_all_others_is_no_mean():
     frame = pd.DataFrame({"a": [0.5] * 8, "b": [0.4, 0.6] * 4})
     frame.loc[8] = [0.5, 0.6]
     assert len(results.normalise(frame, "mine.csv")[0]) == 18
     assert len(results.normalise(frame.assign(b=0.6), "mine.csv")[0]) == 18
+
+
+def test_what_is_all_right_or_all_wrong_is_no_query():
+    table, _ = results.normalise(pd.DataFrame({"a": [100.0] * 9, "b": [0.0] * 9}), "mine.csv")
+    assert results.intervals(table)["mean"].tolist() == [100, 0]
+
+
+def test_small_differences_stay_where_not_all_of_a_pair_are_rounding():
+    """Methods that differ by 1e-5 to 1e-3 points, below and above what 32 bits can tell of 60 %."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(60 + 0.0005 * rng.normal(size=(5, 3)), columns=list("abc"))
+    for _, row in verdicts(frame).iterrows():
+        d = frame[row["a"]] - frame[row["b"]]
+        assert row["difference"] == pytest.approx(d.mean(), abs=1e-8) and row["sd"] == pytest.approx(d.std(), abs=1e-8)
+
+
+def test_methods_may_have_names_like_those_of_summaries():
+    frame = wide(methods=4)
+    for names in (
+        ["nearest-mean", "mean teacher", "m1-max", "delta"], ["average pooling", "gap", "all", "overall"],
+        ["difference", "ours", "ours-sd", "sum of ours"], ["ours", "ours_max", "min-max", "std-norm"],
+    ):
+        table, _ = results.normalise(frame.set_axis(names, axis=1), "mine.csv")
+        assert table["method"].nunique() == 4
 
 
 def test_what_is_to_be_left_out():

@@ -83,8 +83,11 @@ class Refused(Exception):
 
 def fslcore(*arguments: object) -> Ran:
     """``fslcore ARGUMENTS`` inside this process. A notebook is not executed: see `without_notebooks`."""
-    from fslcore import cli
+    from fslcore import cli, errors
 
+    for name in ("FSLCORE_QUIET", "TQDM_DISABLE"):  # which --quiet sets, for a process of one command
+        os.environ.pop(name, None)
+    errors.note.cache_clear()
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), without_notebooks():
         try:

@@ -380,8 +380,12 @@ shapes = [
     given("an empty row in the middle", "\n".join(wide[:20] + [",,"] + wide[20:]), says=("20|empty",), right=means()),
     *(given(f"a cell {text}", csv("task,ours,base", [[i, a, text if i == 5 else b] for i,
         (a, b) in enumerate(zip(OURS, BASE))]), says=("base", "6|row"))
-      for text in ("inf", "-inf", "1e400", "n/a", "-", "failed", "0.7.1", "0x1", "#DIV/0!", "1,5", "-0.1", "-70", "170",
+      for text in ("inf", "-inf", "1e400", "n/a", "-", "failed", "0.7.1", "0x1", "#DIV/0!", "-0.1", "-70", "170",
           "70", "1e-3%")),
+    # A comma makes two cells of it: the row is named, and what is in it.
+    given("a cell 1,5", csv("task,ours,base", [[i, a, "1,5" if i == 5 else b] for i,
+        (a, b) in enumerate(zip(OURS, BASE))]),
+        says=("row 6", "1,5")),
     given("a bool in a column of numbers", csv("task,ours,base", [[i, a, "True" if i == 5 else b] for i,
         (a, b) in enumerate(zip(OURS, BASE))]), says=("base",)),
     given("one method in percent, one in shares", csv("task,ours,base",
@@ -455,7 +459,7 @@ options = [
           "--sampling", "closed", says=("closed", "open")),
     given("an option that is not there", WIDE, "--levle", "0.9", says=("levle",)),
     given("two files", WIDE, "second.csv", says=("second.csv",)),
-    *(given(f"page {name}", WIDE, "-o", name, says=(name or "output", ".html")) for name in ("out.pdf", "out",
+    *(given(f"page {name}", WIDE, "-o", name, says=(name or "output", ".html")) for name in ("out.pdf", "out", "out.html/",
         "out.csv", "r.csv", "-")),
     given("page '' (empty)", WIDE, "-o", "", says=("output|-o",)),
     given("page .html", WIDE, "-o", ".html", says=(".html",), right=fine),

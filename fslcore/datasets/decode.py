@@ -96,9 +96,10 @@ def rgb(file: Path, ground: str = "white", white: float | None = None) -> Image.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # of a large image; a bomb is an error
             with Image.open(file) as image:
+                halved = ";16" in str([tile.args for tile in image.tile])  # Pillow keeps 8 of 16 bits of colours
                 image.load()
                 deep = image.mode.startswith(("I", "F"))
-                found = _eight_bits(image, white) if deep else image
+                found = _eight_bits(image, white) if deep else _scaled(image, white) if halved else image
                 if found.has_transparency_data:
                     laid = Image.new("RGBA", found.size, ground)
                     laid.alpha_composite(found.convert("RGBA"))
@@ -149,6 +150,19 @@ def _eight_bits(image: Image.Image, white: float | None) -> Image.Image:
         return Image.fromarray(scaled)
     alpha = np.where(values == clear, 0, 255).astype(np.uint8)
     return Image.merge("LA", (Image.fromarray(scaled), Image.fromarray(alpha)))
+
+
+def _scaled(image: Image.Image, white: float | None) -> Image.Image:
+    """Colours of 16 bits, of which Pillow gives the upper 8, scaled like greys."""
+    high = max(high for _, high in image.convert("RGB").getextrema())
+    if white is None:
+        if 0 < high < DIM * 255:
+            raise InputError(f"it holds colours of 16 bits up to about {256 * high} of 65535, all nearly black; "
+                             f"{_say_white(4095)}, or save it with 8 bits a colour, since only the upper 8 are read")
+        return image
+    bands = [band if name == "A" else band.point([min(255, round(v * 65535 / white)) for v in range(256)])
+             for name, band in zip(image.getbands(), image.split())]
+    return Image.merge(image.mode, bands)
 
 
 def _say_white(value: float) -> str:

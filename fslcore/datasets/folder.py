@@ -149,6 +149,11 @@ def load_folder(
     classes = [d for d in _listed(path) if d.is_dir() and not _junk(d)]
     beside = [f for f in _listed(path) if not f.is_dir() and not _junk(f)]
     _check_levels(path, classes, beside)
+    here = path.resolve()
+    for folder in classes:
+        if here.is_relative_to(folder.resolve()):
+            raise InputError(f"dataset: class folder {folder} is a link to {folder.resolve()}, which holds all "
+                             "classes; remove the link")
     name = name or f"folder:{path}"
     files, labels = from_class_folders(classes, name)
     if beside:

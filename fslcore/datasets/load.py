@@ -47,7 +47,8 @@ def check(spec: str, split: str = "novel") -> None:
         if not Path(path).expanduser().is_dir():
             raise InputError(f"dataset: no folder {path}")
     elif spec not in names(split):
-        near = like(spec, names(split))
+        form = "features" if Path(spec).is_file() else "folder"
+        near = f" (did you mean {form}:{spec}?)" if Path(spec).exists() else like(spec, names(split))
         raise InputError(f"dataset = {spec}; known are {', '.join([*names(split), *forms()])}{near}")
 
 

@@ -275,8 +275,8 @@ def _parser() -> argparse.ArgumentParser:
     add = command("report", _report, "say what per-task accuracies of your own methods show",
                   "results.csv", "results.csv --sampling open --common --level 0.99 -o report.html",
                   "results.csv --tables paper --figures paper --json")
-    add.add_argument("results", type=_reads(_path("results")), help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a task; see \"The "
-                     "results table\" in the book")
+    add.add_argument("results", type=_reads(_path("results")), help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a "
+                     "task; see \"The results table\" in the book")
     add.add_argument("-o", "--output", type=Path, help="the report, one HTML file (RESULTS.html in this folder)")
     add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
@@ -407,7 +407,8 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
-    output = check_output(options.output or Path(f"{options.results.absolute().stem}.html"), [".html"], [options.results])
+    output = options.output or Path(f"{options.results.absolute().stem}.html")
+    output = check_output(output, [".html"], [options.results])
     for name in ("tables", "figures"):
         if getattr(options, name):
             check_folder(getattr(options, name), name)

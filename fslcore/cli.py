@@ -430,7 +430,8 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
-    output = check_output(options.output or Path(f"{options.results.absolute().stem}.html"), [".html"], [options.results])
+    output = options.output or Path(f"{options.results.absolute().stem}.html")
+    output = check_output(output, [".html"], [options.results])
     for name in ("tables", "figures"):
         if getattr(options, name):
             check_folder(getattr(options, name), name)

@@ -189,8 +189,8 @@ def profile(path: str | Path) -> dict[str, dict]:
     Raises
     ------
     InputError
-        No such file, one that cannot be read, not YAML, a name twice, not a mapping of mappings, or a notebook or parameter that
-        does not exist.
+        No such file, one that cannot be read, not YAML, a name twice, not a mapping of mappings, or a notebook or
+        parameter that does not exist.
     """
     path = Path(path)
     if path.is_dir():

@@ -95,7 +95,8 @@ def read(folder: str = "", *, registry: Path = REGISTRY) -> pd.DataFrame | None:
     ------
     InputError
         No such file in the folder; a file that is not one floating-point number a task, all between
-        0 and 100, or all below 1, as shares are; methods with different numbers of tasks on one data set. Names the file.
+        0 and 100, or none above 1, as shares are; methods with different numbers of tasks on one data set. Names
+        the file.
     """
     names = [line.split()[0] for line in registry.read_text().splitlines() if line]
     roots = [Path(folder), Path(folder) / "results" / "benchmark"] if folder else [_cached()]
@@ -135,5 +136,5 @@ def _accuracies(path: Path) -> np.ndarray:
     if not ((x >= 0) & (x <= 100)).all():  # also where it is NaN
         raise InputError(f"released: {path} holds {x[~((x >= 0) & (x <= 100))][0]}; 0 to 100 (percent) is allowed")
     if 0 < x.max() <= 1:
-        raise InputError(f"released: {path} holds nothing above {x.max():g}; these seem to be shares, percent is needed")
+        raise InputError(f"released: {path} holds nothing above {x.max():g}: shares, it seems; percent is needed")
     return x

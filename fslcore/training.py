@@ -148,8 +148,9 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     ------
     InputError
         Unknown name, network or data set; epochs or shots below 1, too many epochs, a seed below 0;
-        an output that ends otherwise or cannot be written to; shots of a learner that is trained on batches of images; a network that is not the one of the
-        frozen backbone; an auxiliary loss for a learner that reads images; classes too few or too small to train
+        an output that ends otherwise or cannot be written to; shots of a learner that is trained on batches of
+        images; a network that is not the one of the frozen backbone; an auxiliary loss for a learner that reads
+        images; classes too few or too small to train
         on some and to validate on others. All of it is told before the work.
     """
     recipe = _checked(name, {k: v for k, v in changes.items() if v is not None})
@@ -211,7 +212,8 @@ def split_classes(images: datasets.Images, ways: int = 5) -> tuple[datasets.Imag
     InputError
         Fewer classes than five and ``ways``.
     """
-    order = sorted(images.class_names, key=lambda name: hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest())
+    names = {name: name.encode("utf-8", "surrogateescape") for name in images.class_names}
+    order = sorted(names, key=lambda name: hashlib.sha256(names[name]).digest())
     held = max(WAYS, len(order) // 4)
     if len(order) - held < ways:
         raise InputError(

@@ -507,7 +507,8 @@ def test_a_device_that_is_not_there_is_told_before_anything_is_looked_up(monkeyp
 
 def test_a_closed_output_is_no_fault(environment):
     for closed in ("1>&-", "2>&-", "1>&- 2>&-"):
-        done = subprocess.run(["bash", "-c", f"{sys.executable} -m fslcore.cli --version {closed}"], capture_output=True)
+        line = f"{sys.executable} -m fslcore.cli --version {closed}"
+        done = subprocess.run(["bash", "-c", line], capture_output=True)
         assert done.returncode == 0 and b"fault" not in done.stderr, done.stderr
 
 

@@ -129,6 +129,7 @@ def test_r2d2_solves_long_features_and_leaves_the_others_as_they_are(dim, scale)
     support, query = (
         (centres + 0.05 * torch.randn(60, 5, n, dim, generator=rng)).flatten(1, 2) for n in (5, 15)
     )
+    support[40:, 1] = support[40:, 0]  # an image twice: the larger system is singular
     members = F.one_hot(torch.arange(5).repeat_interleave(5), 5).float().expand(60, -1, -1)
     learner, truth = R2D2(), torch.arange(5).repeat_interleave(15)
     with torch.no_grad():

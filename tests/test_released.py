@@ -137,7 +137,7 @@ def test_a_clone_of_the_repository_and_a_part_of_the_files(copy, tmp_path):
     (torch.tensor([1.0] * 6 + [float("nan")]), "holds nan; 0 to 100"),
     (torch.tensor([1.0] * 6 + [101.0]), "holds 101.0; 0 to 100"),
     (torch.tensor([1.0] * 6 + [-1.0]), "holds -1.0; 0 to 100"),
-    (torch.linspace(0, 1, 7), "holds nothing above 1; these seem to be shares, percent is needed"),
+    (torch.linspace(0, 1, 7), "holds nothing above 1: shares, it seems; percent is needed"),
     (torch.zeros(6), "holds 6 tasks, .*LR/vgg_flower.pt 7; methods share their tasks"),
     (threading.Event, "cannot be read as a tensor"),  # code in a pickle is not run
     (b"", "cannot be read as a tensor"),

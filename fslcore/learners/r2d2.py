@@ -30,19 +30,18 @@ class R2D2(OnFeatures):
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         support = support * members.sum(dim=-1, keepdim=True)  # padding is a row of zeros, which changes nothing
         penalty = self.log_lambda.exp()
-        ridge = penalty * torch.eye(support.shape[1], device=support.device)
-        weights = support.mT @ torch.linalg.solve(support @ support.mT + ridge, members)
-        large = support.square().sum((1, 2)) > LARGE * penalty
+        large = (support.square().sum((1, 2)) > LARGE * penalty)[:, None, None]
+        x = support.masked_fill(large, 0)  # what is solved apart is not to be singular here
+        ridge = penalty * torch.eye(x.shape[1], device=x.device)
+        weights = x.mT @ torch.linalg.solve(x @ x.mT + ridge, members)
         if large.any():
-            weights = torch.where(large[:, None, None], _in_64_bits(support, members, penalty), weights)
+            weights = torch.where(large, _in_64_bits(support, members, penalty), weights)
         return self.scale * (query @ weights) + self.bias
 
 
 def _in_64_bits(support: torch.Tensor, members: torch.Tensor, penalty: torch.Tensor) -> torch.Tensor:
-    """Weights (T, D, K), from the smaller of the two systems: the larger one is nearly singular where λ is small."""
+    """Weights (T, D, K), by singular values: λ is lost in the squares of long features, not in the features."""
     x, y, ridge = (v.to("cpu", torch.float64) for v in (support, members, penalty))  # not all GPUs have 64 bits
-    n, dim = x.shape[1:]
-    ridge = ridge * torch.eye(min(n, dim), dtype=x.dtype)
-    if dim < n:
-        return torch.linalg.solve(x.mT @ x + ridge, x.mT @ y).to(support)
-    return (x.mT @ torch.linalg.solve(x @ x.mT + ridge, y)).to(support)
+    u, s, v = torch.linalg.svd(x, full_matrices=False)
+    noise = s <= s[:, :1] * max(x.shape[1:]) * torch.finfo(s.dtype).eps
+    return (v.mT @ ((s / (s.square() + ridge)).masked_fill(noise, 0)[..., None] * (u.mT @ y))).to(support)

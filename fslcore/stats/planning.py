@@ -170,7 +170,7 @@ def plan(
         none or out of range.
     """
     instance("pilot", pilot, ThreeIntervals)
-    number("images", images, above=0), whole("ways", ways, least=2), whole("shots", shots, least=1)
+    number("images", images, above=0), whole("ways", ways, least=2), whole("shots", shots, 1, MOST - 2)
     if whole("classes", classes, least=1) < ways:
         raise InputError(f"classes = {classes}; at least as many as ways = {ways} are needed")
     if not abs(number("difference", difference)) > 0:

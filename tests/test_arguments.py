@@ -40,6 +40,7 @@ BAD = {
 LABELS = np.arange(8).repeat(12)
 TASKS = samplers.sample_closed(LABELS, tasks=40, ways=5, shots=3, queries=2)
 RIGHT = (RNG.random((30, 4, 6)) < RNG.uniform(0.3, 0.9, (30, 4, 1))).astype(float)
+QUERIES = np.tile(np.arange(4).repeat(6), (30, 1))
 A, B = RNG.uniform(0.5, 0.8, 30), RNG.uniform(0.4, 0.7, 30)
 HAS = RNG.random((96, 12)) < 0.5
 PLACES = {
@@ -82,8 +83,10 @@ FUNCTIONS = {
             "query": ("whole array", TASKS.query), "labels": ("labels", LABELS), "groups": ("labels", np.arange(96) // 2),
             "level": ("level", 0.95),
         },
-        "moments": {"values": ("array", RIGHT)}, "pilot": {
-            "values": ("array", RIGHT), "shots": ("count", 5), "level": ("level", 0.95),
+        "moments": {"values": ("array", RIGHT.reshape(30, 24)), "labels": ("labels", QUERIES)},
+        "pilot": {
+            "values": ("array", RIGHT.reshape(30, 24)), "shots": ("count", 5), "level": ("level", 0.95),
+            "labels": ("labels", QUERIES),
         },
         "compare_optima": {"a": ("array", RIGHT), "b": ("array", RIGHT[::-1])},
         "common_optimum": {"pilots": ("object", [stats.pilot(RIGHT, 5), stats.pilot(RIGHT[:, ::-1], 5)])},
@@ -117,7 +120,7 @@ FUNCTIONS = {
     "tasks": {
         "Tasks": {
             **{k: ("whole array", getattr(TASKS, k)) for k in ("support", "support_label", "query", "query_label")},
-            "ways": ("count", 5), "sampler": ("object", {}),
+            "ways": ("count", 5), "sampler": ("object", {}), "unseen": ("flag", True),
         },
         "sample_closed": {**SHAPE, "skip_small_classes": ("flag", False)},
         "sample_open": {

@@ -37,7 +37,7 @@ def supports(draw, least=1):
     label = np.array(rows)
     index = np.where(label >= 0, rng.permutation(label.size).reshape(label.shape), -1)
     query = np.zeros((len(label), 1), dtype=int)
-    return Tasks(index, label, query, query, ways)
+    return Tasks(index, label, query, query, ways, unseen=False)
 
 
 def pairs(index, label):

@@ -486,9 +486,13 @@ def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: 
 
 def _by_class(x: np.ndarray, labels: ArrayLike) -> np.ndarray:
     """Values (T, K·Q) of queries in any order as (T, K, Q), by the class of each query."""
-    if x.ndim != 2 or not x.size or np.shape(labels) != x.shape:
-        raise InputError(f"values have shape {x.shape}, labels {np.shape(labels)}; both (tasks, queries) are needed")
-    of_query = checked_labels("labels", np.ma.ravel(labels) if np.ma.isMA(labels) else np.ravel(labels)).reshape(x.shape)
+    try:
+        of_query = labels if np.ma.isMA(labels) else np.asarray(labels)
+    except ValueError:
+        raise InputError(f"labels = {shown(labels)}; one a query, (tasks, queries), is needed") from None
+    if x.ndim != 2 or not x.size or of_query.shape != x.shape:
+        raise InputError(f"values have shape {x.shape}, labels {of_query.shape}; both (tasks, queries) are needed")
+    of_query = checked_labels("labels", of_query.ravel()).reshape(x.shape)
     if of_query.dtype.kind == "i" and (of_query < 0).any():
         raise InputError(f"labels hold {of_query.min()}, which is padding; tasks of equal size are needed")
     order = of_query.argsort(axis=1, kind="stable")

@@ -96,7 +96,7 @@ def assess(
 def assess_bank(bank: Bank, backbone: str, learner: str, level: float = 0.9) -> dict:
     """The row of `assess` of one method, for a support whose features by that backbone are at hand."""
     n, label = np.arange(len(bank))[None], bank.labels[None]
-    task = Tasks(n, label, n, label, int(label.max()) + 1)  # the query is never looked at
+    task = Tasks(n, label, n, label, int(label.max()) + 1, unseen=False)  # the query is never looked at
     own = informed.signals(bank, learners.make(learner), task).assign(queries=QUERIES * task.ways)
     # Distances between single images mislead: on a data set left out they err more than the shape alone.
     columns = informed.SIGNALS if own[list(informed.SIGNALS)].notna().all(axis=None) else informed.SHAPE

@@ -42,12 +42,15 @@ class Tasks:
         K, the number of classes in a task.
     sampler : dict
         How the tasks were drawn (name, parameters, seed); plain JSON values.
+    unseen : bool
+        That no query is in the support of its task, or else an accuracy would be that on images the learner was
+        shown. False to allow it, where the queries are not looked at.
 
     Raises
     ------
     InputError
         If the shapes disagree, a label is out of range, padding of index and label disagree,
-        or a task has an empty support or query.
+        a task has an empty support or query, or a query is in the support of its task.
     """
 
     support: np.ndarray
@@ -56,6 +59,7 @@ class Tasks:
     query_label: np.ndarray
     ways: int
     sampler: dict = field(default_factory=dict)
+    unseen: bool = True
 
     def __post_init__(self):
         whole("ways", self.ways, least=1), instance("sampler", self.sampler, dict)
@@ -79,6 +83,11 @@ class Tasks:
             empty = label.max(axis=1, initial=PAD) < 0
             if empty.any():
                 raise InputError(f"{name}: task {int(empty.argmax())} is empty")
+        if flag("unseen", self.unseen) and (found := _shared(self.support, self.query)):
+            raise InputError(
+                f"query: image {found[1]} of task {found[0]} is in its support too; queries that the learner has not seen "
+                "are needed"
+            )
 
     def __len__(self) -> int:
         return len(self.support)
@@ -87,7 +96,7 @@ class Tasks:
         """The tasks of ``rows`` (a slice or an index array), as Tasks."""
         return Tasks(
             self.support[rows], self.support_label[rows], self.query[rows], self.query_label[rows],
-            self.ways, self.sampler,
+            self.ways, self.sampler, self.unseen,
         )
 
     @cached_property
@@ -120,7 +129,7 @@ class Tasks:
             with open(part, "wb") as file:
                 np.savez_compressed(
                     file, support=self.support, support_label=self.support_label, query=self.query,
-                    query_label=self.query_label, ways=self.ways, sampler=json.dumps(self.sampler),
+                    query_label=self.query_label, ways=self.ways, sampler=json.dumps(self.sampler), unseen=self.unseen,
                 )
 
         replace_file(path, write)
@@ -139,10 +148,29 @@ class Tasks:
             with np.load(path, allow_pickle=False) as z:
                 return cls(
                     z["support"], z["support_label"], z["query"], z["query_label"],
-                    int(z["ways"]), json.loads(str(z["sampler"])),
+                    int(z["ways"]), json.loads(str(z["sampler"])), bool(z["unseen"]) if "unseen" in z else True,
                 )
         except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise InputError(f"path = {path}; no file of tasks can be read there ({shown(str(error))})") from None
+
+
+def _shared(support: np.ndarray, query: np.ndarray) -> tuple[int, int] | None:
+    """A task, and an image of it that is in its support and in its query; None if there is none."""
+    images = int(max(support.max(), query.max())) + 1
+    if images > 2**24:  # beyond any bank: their places among the images of these tasks will do
+        known = np.unique(np.concatenate([support.ravel(), query.ravel()]))
+        found = _shared(*(np.where(a < 0, PAD, np.searchsorted(known, a)) for a in (support, query)))
+        return found and (found[0], int(known[found[1]]))
+    rows = max(1, 2**22 // (images + 1))
+    for at in range(0, len(support), rows):
+        seen = np.zeros((min(rows, len(support) - at), images + 1), dtype=bool)
+        np.put_along_axis(seen, support[at : at + rows].astype(np.intp), True, axis=1)
+        seen[:, PAD] = False  # where padding is marked
+        both = np.take_along_axis(seen, query[at : at + rows].astype(np.intp), axis=1)
+        if both.any():
+            task, place = np.argwhere(both)[0]
+            return at + int(task), int(query[at + task, place])
+    return None
 
 
 def _path(path: object) -> Path:

@@ -37,7 +37,7 @@ def supports(draw, least=1):
     label = np.array(rows)
     index = np.where(label >= 0, rng.permutation(label.size).reshape(label.shape), -1)
     query = np.zeros((len(label), 1), dtype=int)
-    return Tasks(index, label, query, query, ways)
+    return Tasks(index, label, query, query, ways, unseen=False)
 
 
 def pairs(index, label):
@@ -223,7 +223,7 @@ def test_run_has_a_column_a_name_and_the_oracle_reads_the_query():
     table = estimators.run(features, None, NearestCentroid(), tasks)
     assert list(table) == ["oracle", *estimators.ESTIMATORS] and len(table) == 5
     assert (table["oracle"] == evaluate(NearestCentroid(), features, tasks).accuracy()).all()
-    other = Tasks(tasks.support, tasks.support_label, tasks.query[::-1], tasks.query_label, 5)
+    other = Tasks(tasks.support, tasks.support_label, tasks.query[::-1], tasks.query_label, 5, unseen=False)
     names = list(estimators.ESTIMATORS)
     again = estimators.run(features, None, NearestCentroid(), other, names)
     assert (again == table[names]).all(axis=None)  # no estimator has seen the query

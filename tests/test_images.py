@@ -389,7 +389,7 @@ def test_other_images_are_seen_as_before(tmp_path):
         images, model = evaluate.fitted(source, "efficientnet-lite0")
         assert images is source and model.resolution is None and model.side(*images.images.shape[1:3]) == 64
     support = assess.load(tmp_path)
-    assert backbones.fitted(support, model) == (support, model) and support.images.shape[1] == 224
+    assert backbones.fitted(support, model) == (support, model) and support.images.shape[1] == assess.SIZE
     for dataset, size, message in (
         ("clipart", 64, "size = 64; the pixels of clipart are fixed; folder:PATH, cifar-fs:PATH"),
         ("features:none.npz", 64, "size = 64; features:none.npz are features"),

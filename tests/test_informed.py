@@ -37,7 +37,7 @@ def test_estimates_among_the_signals_are_the_estimators(bank, name, shots):
 
 def test_the_query_is_never_looked_at(bank):
     tasks = sample_closed(bank.labels, tasks=4, queries=10)
-    other = Tasks(tasks.support, tasks.support_label, tasks.query[:, ::-1] * 0, tasks.query_label, tasks.ways)
+    other = Tasks(tasks.support, tasks.support_label, tasks.query[:, ::-1] * 0, tasks.query_label, tasks.ways, unseen=False)
     both = [informed.signals(bank, learners.LogisticRegression(), t) for t in (tasks, other)]
     pd.testing.assert_frame_equal(*both)
 

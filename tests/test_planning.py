@@ -8,7 +8,7 @@ from statsmodels.stats.power import NormalIndPower, TTestPower
 
 from fslcore import coverage
 from fslcore.errors import InputError
-from fslcore.stats import Interval, Plan, ThreeIntervals, closed_interval, detectable, plan, power
+from fslcore.stats import Interval, Plan, ThreeIntervals, closed_interval, detectable, plan, power, smallest
 
 
 @given(st.floats(0.05, 3), st.integers(3, 400), st.floats(0.8, 0.99))
@@ -84,3 +84,19 @@ def test_bad_input_is_told(call, message):
 def test_no_plan_for_new_classes_where_the_pilot_tells_nothing_of_them():
     found = plan(pilot([1, 2, 3], 1.0, np.inf), images=20, classes=5, ways=5, shots=1, difference=1)
     assert isinstance(found, Plan) and found.classes is None
+
+
+def test_power_of_a_huge_difference_is_1_and_tends_to_it():
+    assert [power(x, 1.0, df) for x in (1e12, 1e200) for df in (1, 20, np.inf)] == [1.0] * 6
+
+
+@pytest.mark.parametrize("arguments, found", [((3,), 7), ((3, 6), None), ((3, 7), 7), ((9,), 9), ((1,), 7)])
+def test_smallest_looks_in_its_range(arguments, found):
+    assert smallest(lambda n: n >= 7, *arguments) == found
+
+
+def test_smallest_ends():
+    assert smallest(lambda n: False, 2) is None and smallest(lambda n: n >= 10**12, 2) == 10**12
+    for arguments, name in (((0,), "least = 0"), ((-3,), "least = -3"), ((20, 10), "most = 10"), ((2, 10**30), "most")):
+        with pytest.raises(InputError, match=name):
+            smallest(lambda n: n > 5, *arguments)

@@ -201,7 +201,7 @@ def test_common_optimum_of_independent_runs():
     (lambda: stats.compare_optima(np.ones((3, 2, 2)), np.ones((4, 2, 2))), "same tasks"),
     (lambda: stats.common_optimum([]), "0 runs"),
     (lambda: stats.fit_variance([1, 2, 3], [1, 1, 1], [1, 1, 1], [1, 1, 1], 5), "at least 4 values"),
-    (lambda: stats.fit_variance([1, 2, 3, 4], [1] * 4, [1] * 4, [1, 1, 0, 1], 5), "not positive"),
+    (lambda: stats.fit_variance([1, 2, 3, 4], [1] * 4, [1] * 4, [1, 1, 0, 1], 5), "error: the least is 0; numbers over 0"),
     (lambda: stats.best_queries(stats.VarianceModel(1, 1, 1, 1), [1, 2], [9, 1]), "the least is 1"),
     (lambda: stats.best_queries(stats.VarianceModel(1, 1, 1, 1), [1, 2], [9]), "one length"),
 ])
@@ -302,3 +302,32 @@ def test_claims_on_the_two_gaussians():
     assert at.loc[(1000, 5), "Q*"] == at.loc[(100_000, 5), "Q*"]
     assert at.loc[(1000, 20), "tasks"] == 2 and at.loc[(1000, 20), "cost_of_one_task"] < 1.05
     assert at.loc[(100_000, 20), "tasks"] > 100 and at.loc[(100_000, 20), "cost_of_one_task"] > 5
+
+
+@pytest.mark.parametrize("kind", [int, str])
+def test_labels_group_queries_that_come_in_any_order(kind):
+    rng = np.random.default_rng(0)
+    x = rng.random((40, 4, 6)) < rng.uniform(0.2, 0.9, (40, 4, 1))
+    classes = np.array([rng.permutation(9)[:4] for _ in range(40)])  # tasks differ in their classes
+    order = rng.random((40, 24)).argsort(axis=1)
+    label = np.take_along_axis(np.repeat(classes, 6, axis=1), order, axis=1).astype(kind)
+    flat = np.take_along_axis(x.reshape(40, 24), order, axis=1)
+    found, grouped = stats.pilot(flat, 5, labels=label), stats.pilot(x, 5)
+    assert (found.low, found.optimum, found.high) == pytest.approx((grouped.low, grouped.optimum, grouped.high))
+    assert stats.moments(flat, labels=label).m2 == pytest.approx(stats.moments(x).m2)
+
+
+@pytest.mark.parametrize("label, message", [
+    (None, r"values: shape \(3, 4\); labels of the queries are needed"), ([[0, 1, 1, 1]] * 3, "labels: 2 classes with equal"),
+    ([[0, 0, 1, 1]] * 2, r"labels \(2, 4\)"), ([[0, 0, -1, -1]] * 3, "labels hold -1, which is padding"),
+    ([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0]], "labels: 2 classes with equal"),
+])
+def test_labels_that_do_not_fit_are_told(label, message):
+    with pytest.raises(InputError, match=message):
+        stats.pilot(np.arange(12).reshape(3, 4) % 2, 5, labels=label)
+
+
+@pytest.mark.parametrize("values, difference", [([0, 1], False), ([0, 100], False), ([-1, 0, 1], True), ([0, 0.5, 1], None)])
+def test_a_pilot_says_whether_it_is_of_a_difference(values, difference):
+    x = np.random.default_rng(0).choice(values, (9, 2, 8))
+    assert stats.pilot(x, 5).difference is difference

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from fslcore import coverage
 from fslcore.errors import InputError
-from fslcore.stats import closed_interval, three_intervals
-from fslcore.tasks import sample_closed
+from fslcore.stats import closed_interval, influence, plan, three_intervals
+from fslcore.tasks import sample_closed, sample_open
 
 CLASSES, IMAGES, WAYS = 4, 5, 3
 LABELS = np.arange(CLASSES).repeat(IMAGES)
@@ -201,3 +201,28 @@ def test_a_class_too_small_to_leave_an_image_out():
     tasks = sample_closed(labels, tasks=20, ways=2, shots=3, queries=1)
     with pytest.raises(InputError, match="class 0 has 4 images; 5 are needed"):
         three_intervals(np.ones((20, 2)), tasks.support, tasks.query, labels)
+
+
+@pytest.mark.parametrize("of", ["three", "influence"])
+def test_tasks_that_share_no_image_are_sent_to_the_open_interval(of):
+    labels = np.arange(3).repeat(80)
+    tasks = sample_open(labels, ways=3, shots=2, queries=1)
+    drawn = np.concatenate([tasks.support, tasks.query], axis=1)
+    with pytest.raises(InputError, match="no image is in two tasks; .* open_interval"):
+        if of == "three":
+            three_intervals(np.ones(tasks.query.shape), tasks.support, tasks.query, labels)
+        else:
+            influence(np.ones(len(tasks)), drawn, labels)
+
+
+def test_a_plan_is_of_a_difference():
+    labels = np.arange(6).repeat(12)
+    tasks = sample_closed(labels, tasks=50, shots=1, queries=3)
+    right = np.random.default_rng(0).integers(0, 2, (2, *tasks.query.shape))
+    one, both = (three_intervals(v, tasks.support, tasks.query, labels) for v in (right[0], right[0] - right[1]))
+    shape = dict(images=12, classes=6, ways=5, shots=1, difference=0.1)
+    assert plan(both, **shape).tasks > 1 and both.difference and one.difference is False
+    with pytest.raises(InputError, match="pilot: its values are those of one method"):
+        plan(one, **shape)
+    with pytest.raises(InputError, match="difference = 1e-300; more than 4.6e"):
+        plan(both, **shape | {"difference": 1e-300})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fslcore.errors import InputError
-from fslcore.tasks import Tasks, sample_closed, sample_open
+from fslcore.tasks import Tasks, sample_all, sample_closed, sample_open
 
 
 @st.composite
@@ -182,3 +182,37 @@ def test_a_task_beyond_the_bank_is_refused():
     tasks.check_bank(180)
     with pytest.raises(InputError, match="the bank has 20 images"):
         tasks.check_bank(20)
+
+
+@given(st.integers(1, 5), st.integers(1, 6), st.integers(1, 6), st.sampled_from([9, 10**8]), st.integers(0, 99))
+def test_a_query_of_the_support_is_found_and_told(tasks, shots, queries, images, seed):
+    rng = np.random.default_rng(seed)
+    support, query = (rng.integers(-1, images, (tasks, n)) for n in (shots, queries))
+    support[:, 0], query[:, 0] = images, images + 1  # none is empty
+    labels = [np.minimum(a, 0) for a in (support, query)]
+    shared = [(t, int(i)) for t in range(tasks) for i in query[t] if i >= 0 and i in support[t]]
+    if not shared:
+        assert len(Tasks(support, labels[0], query, labels[1], 2)) == tasks
+        return
+    with pytest.raises(InputError) as error:
+        Tasks(support, labels[0], query, labels[1], 2)
+    assert str(error.value).startswith(f"query: image {shared[0][1]} of task {shared[0][0]} is in its support too")
+    allowed = Tasks(support, labels[0], query, labels[1], 2, unseen=False)
+    assert len(allowed[:1]) == 1
+
+
+def test_saved_tasks_say_whether_queries_may_be_in_the_support(tmp_path):
+    one = np.zeros((1, 1), dtype=int)
+    Tasks(one, one, one, one, 2, unseen=False).save(tmp_path / "t.npz")
+    assert not Tasks.load(tmp_path / "t.npz").unseen
+    with np.load(tmp_path / "t.npz") as z:  # as it was written before
+        np.savez(tmp_path / "old.npz", **{k: z[k] for k in z if k != "unseen"} | {"query": one + 1})
+    assert Tasks.load(tmp_path / "old.npz").unseen
+
+
+@pytest.mark.parametrize("draw", [
+    lambda: sample_closed(np.arange(8).repeat(25), tasks=10**10), lambda: sample_all([0, 0, 1, 1], shots=1, tasks=10**12),
+])
+def test_more_tasks_than_memory_are_refused_at_once(draw):
+    with pytest.raises(InputError, match="tasks = 1[0,]*; about [0-9,]+ GiB of memory would be needed"):
+        draw()

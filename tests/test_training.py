@@ -166,7 +166,7 @@ def test_one_shot_training_has_its_own_name_and_validation(small, tmp_path, monk
     real = training.sample_closed
     monkeypatch.setattr(training, "sample_closed", lambda *a, **k: (seen.append(k["shots"]), real(*a, **k))[1])
     path = training.train("protonet", shots=1, epochs=1, steps=2, progress=False)
-    assert path.name == "conv4-1shot-protonet.safetensors" and seen == [1, 1]
+    assert path.name == "conv4-1shot-protonet.safetensors" and set(seen) == {1}
     assert training.train("protonet", epochs=1, steps=2, progress=False).name == "conv4-protonet.safetensors"
     assert backbones.load(f"conv4-1shot-protonet:{path}").dim == 256
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import InputError, floats, instance, number, wholes
 from ..errors import labels as checked_labels
-from .targets import PARTS, ThreeIntervals, assembled
+from .targets import PARTS, ThreeIntervals, assembled, check_reuse
 
 __all__ = ["Influence", "influence"]
 
@@ -137,7 +137,8 @@ def influence(
     ------
     InputError
         Shapes that disagree, NaN, fewer than 20 tasks, an image out of range or twice, unequal numbers of images a
-        class, a class no larger than m, one of ``query`` and ``replaced`` without the other, all images in one group.
+        class, a class no larger than m, one of ``query`` and ``replaced`` without the other, all images in one group,
+        tasks that share no image.
 
     Notes
     -----
@@ -168,6 +169,7 @@ def influence(
     for what, images, lowest in (("drawn", drawn, 0), ("query", query, 0), ("pool", pool, -1)):
         if images is not None:
             _check(what, wholes(what, images), len(values), len(labels), lowest)
+    check_reuse("drawn", drawn)
     names, label, size = np.unique(labels, return_inverse=True, return_counts=True)
     tasks, of_drawn = len(values), np.sort(label[drawn], axis=1)
     classes = len(np.unique(of_drawn[0]))

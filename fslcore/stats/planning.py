@@ -169,8 +169,12 @@ def plan(
         10^18 of something are needed; a chance not between 1 - level and 1; fewer classes than ways; numbers that are
         none or out of range.
     """
-    instance("pilot", pilot, ThreeIntervals)
-    number("images", images, above=0), whole("ways", ways, least=2), whole("shots", shots, least=1)
+    if instance("pilot", pilot, ThreeIntervals).difference is False:
+        raise InputError(
+            "pilot: its values are those of one method; a pilot of a difference is needed, "
+            "three_intervals(right_a - right_b, …)"
+        )
+    number("images", images, above=0), whole("ways", ways, least=2), whole("shots", shots, 1, MOST - 2)
     if whole("classes", classes, least=1) < ways:
         raise InputError(f"classes = {classes}; at least as many as ways = {ways} are needed")
     if not abs(number("difference", difference)) > 0:

@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from ..errors import InputError, floats, instance, number, shown, whole
+from ..errors import labels as checked_labels
+from .targets import of_difference
 
 __all__ = [
     "CommonOptimum", "Moments", "OptimumRatio", "Pilot", "VarianceFit", "VarianceModel", "best_queries",
@@ -132,6 +134,8 @@ class Pilot:
         T of the run.
     covariance : (2, 2) ndarray
         Of the estimates of α and β, by a jackknife over tasks.
+    difference : bool or None
+        Whether the values were those of a difference of two methods, or of one (`fslcore.stats.ThreeIntervals`).
     """
 
     moments: Moments
@@ -141,6 +145,7 @@ class Pilot:
     level: float
     n_tasks: int
     covariance: np.ndarray
+    difference: bool | None = None
 
     @property
     def optimum(self) -> float:
@@ -257,7 +262,7 @@ def task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike) -> 
         raise InputError(f"images have shape {n.shape}, queries {q.shape}; shapes that broadcast are needed") from None
 
 
-def moments(values: ArrayLike) -> Moments:
+def moments(values: ArrayLike, *, labels: ArrayLike | None = None) -> Moments:
     """Unbiased estimates of the moments from one run with Q ≥ 2.
 
     Products of expectations are estimated from pairs that are independent given what they share:
@@ -267,16 +272,20 @@ def moments(values: ArrayLike) -> Moments:
 
     Parameters
     ----------
-    values : (T, K, Q) array_like
+    values : (T, K, Q) array_like, or (T, K·Q) with ``labels``
         Value of each query, by task and class (`Record.by_class` of `fslcore.evaluate`; the
         difference of two of them for a paired comparison). T ≥ 2, Q ≥ 2. The tasks must be
         independent: open tasks, or closed ones of a large data set. Closed tasks of N images have
         the data in common, which makes α too small by the variance over data sets of the closed mean.
+    labels : (T, K·Q) array_like, optional
+        Class of each query, where they are not grouped by class: ``values`` then come in the same order. Q queries of
+        each of the task's K classes, in any order; numbers from 0 on, or texts.
 
     Raises
     ------
     InputError
-        Another shape, fewer than 2 tasks or queries, NaN or infinity.
+        Another shape, fewer than 2 tasks or queries, NaN or infinity; labels of another shape, padding (-1) among them,
+        classes with different numbers of queries.
 
     Examples
     --------
@@ -284,7 +293,7 @@ def moments(values: ArrayLike) -> Moments:
     >>> round(m.mean, 4), round(m.m2, 4), round(m.model(1).alpha, 4)
     (0.5833, 0.3333, 0.0208)
     """
-    x = _values(values, 2)
+    x = _values(values, 2, labels=labels)
     t, k, q = x.shape
     total, of_class = x.sum(axis=(1, 2)), x.sum(axis=2)
     return Moments(
@@ -297,7 +306,7 @@ def moments(values: ArrayLike) -> Moments:
     )
 
 
-def pilot(values: ArrayLike, shots: int, level: float = 0.95) -> Pilot:
+def pilot(values: ArrayLike, shots: int, level: float = 0.95, *, labels: ArrayLike | None = None) -> Pilot:
     """Q* and an interval for it from one run with Q ≥ 2.
 
     The interval holds each q for which α̂q² - β̂ is within normal bounds of 0, the covariance of α̂
@@ -308,7 +317,7 @@ def pilot(values: ArrayLike, shots: int, level: float = 0.95) -> Pilot:
 
     Parameters
     ----------
-    values : (T, K, Q) array_like
+    values, labels
         As for `moments`, with T ≥ 3.
     shots : int
         S of the run; Q* is that of tasks with as many shots.
@@ -321,7 +330,7 @@ def pilot(values: ArrayLike, shots: int, level: float = 0.95) -> Pilot:
         As for `moments`; a level outside (0, 1); fewer than 1 shot; values that do not vary within any
         class and task, which leave nothing to size.
     """
-    x = _values(values, 3)
+    x = _values(values, 3, labels=labels)
     shots, level = whole("shots", shots, least=1), number("level", level, above=0, below=1)
     found = moments(x)
     model = found.model(shots)
@@ -329,7 +338,7 @@ def pilot(values: ArrayLike, shots: int, level: float = 0.95) -> Pilot:
         raise InputError("values: they do not vary within any class of a task; there is no Q to choose")
     covariance = _jackknife(_left_out(x, shots))
     low, high = _fieller(model.alpha, model.beta, covariance, stats.norm.ppf((1 + level) / 2))
-    return Pilot(found, model, low, high, level, len(x), covariance)
+    return Pilot(found, model, low, high, level, len(x), covariance, of_difference(x))
 
 
 def compare_optima(a: ArrayLike, b: ArrayLike) -> OptimumRatio:
@@ -475,6 +484,27 @@ def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: 
     return int(queries[np.argmin(model.variance(queries, tasks))])
 
 
+def _by_class(x: np.ndarray, labels: ArrayLike) -> np.ndarray:
+    """Values (T, K·Q) of queries in any order as (T, K, Q), by the class of each query."""
+    try:
+        of_query = labels if np.ma.isMA(labels) else np.asarray(labels)
+    except ValueError:
+        raise InputError(f"labels = {shown(labels)}; one a query, (tasks, queries), is needed") from None
+    if x.ndim != 2 or not x.size or of_query.shape != x.shape:
+        raise InputError(f"values have shape {x.shape}, labels {of_query.shape}; both (tasks, queries) are needed")
+    of_query = checked_labels("labels", of_query.ravel()).reshape(x.shape)
+    if of_query.dtype.kind == "i" and (of_query < 0).any():
+        raise InputError(f"labels hold {of_query.min()}, which is padding; tasks of equal size are needed")
+    order = of_query.argsort(axis=1, kind="stable")
+    of_query = np.take_along_axis(of_query, order, axis=1)
+    ways = len(np.unique(of_query[0]))
+    if x.shape[1] % ways == 0:
+        grouped = of_query.reshape(len(x), ways, -1)
+        if (grouped == grouped[..., :1]).all() and (grouped[:, 1:, 0] != grouped[:, :-1, 0]).all():
+            return np.take_along_axis(x, order, axis=1).reshape(grouped.shape)
+    raise InputError(f"labels: {ways} classes with equal numbers of queries in each task are needed")
+
+
 def _positive(name: str, values: ArrayLike) -> np.ndarray:
     x = floats(name, values, None)
     if (x <= 0).any():
@@ -482,8 +512,14 @@ def _positive(name: str, values: ArrayLike) -> np.ndarray:
     return x
 
 
-def _values(values: ArrayLike, least_tasks: int, name: str = "values") -> np.ndarray:
+def _values(
+    values: ArrayLike, least_tasks: int, name: str = "values", labels: ArrayLike | None = None
+) -> np.ndarray:
     x = floats(name, values, None)
+    if labels is not None:
+        x = _by_class(x, labels)
+    elif x.ndim == 2 and name == "values":
+        raise InputError(f"values: shape {x.shape}; labels of the queries are needed too, or (tasks, ways, queries)")
     if x.ndim != 3 or len(x) < least_tasks or x.shape[1] < 1 or x.shape[2] < 2:
         raise InputError(
             f"{name}: shape {x.shape}; (tasks, ways, queries) with at least {least_tasks} tasks "

@@ -40,6 +40,9 @@ class ThreeIntervals:
         Variance of the mean, in squared units of the input: from the T tasks (it falls as 1/T),
         from the images (about as 1/N) and from the classes with their images (about as
         1/C). The last two are 0 where noise hides them.
+    difference : bool or None
+        Whether the values were those of a difference of two methods (some are negative) or of one (all are 0 or one
+        other number, such as 1 or 100); None where this cannot be told.
     """
 
     closed: Interval
@@ -48,6 +51,7 @@ class ThreeIntervals:
     sampling_variance: float
     image_variance: float
     class_variance: float
+    difference: bool | None = None
 
     def __str__(self) -> str:
         return f"{self.closed.mean:.2f} ± {self.closed.half_width:.2f} (these images), " \
@@ -84,7 +88,8 @@ def three_intervals(
     ------
     InputError
         Shapes that disagree, NaN, fewer than 20 tasks, tasks that are padded or unbalanced, an image twice
-        in a task, a class with fewer than S + 2 images, a level outside (0, 1).
+        in a task, a class with fewer than S + 2 images, tasks that share no image (`fslcore.stats.open_interval` is
+        for those), a level outside (0, 1).
 
     Notes
     -----
@@ -125,7 +130,16 @@ def three_intervals(
     if classes == ways:
         found[1] = np.inf
     units = size.sum() if members is None else len(members)
-    return assembled(accuracy.mean(), tasks, sampling, found, noise, units, classes, level)
+    made = assembled(accuracy.mean(), tasks, sampling, found, noise, units, classes, level)
+    return replace(made, difference=of_difference(run[0]))
+
+
+def of_difference(values: np.ndarray) -> bool | None:
+    """Whether values of queries are those of a difference of two methods, as far as it can be told."""
+    low, high = values.min(), values.max()
+    if low < 0:
+        return True
+    return False if low == 0 < high and ((values == 0) | (values == high)).all() else None
 
 
 def assembled(
@@ -231,6 +245,7 @@ def _checked(values, support, query, labels, groups):
     ordered = np.sort(both, axis=1)
     if (ordered[:, 1:] == ordered[:, :-1]).any():
         raise InputError("an image stands twice in a task; tasks without repetition are needed")
+    check_reuse("support and query", both)
     names, label, size = np.unique(labels, return_inverse=True, return_counts=True)
     present = np.unique(label[both])  # classes that no task holds are left out
     place = np.full(len(names), -1)
@@ -256,6 +271,15 @@ def _checked(values, support, query, labels, groups):
         np.add.at(members, (groups[of_present], label[of_present]), 1)
     values = np.take_along_axis(values, order, axis=1).reshape(query.shape)
     return (values, support, query, of_task), size, groups, members
+
+
+def check_reuse(what: str, images: np.ndarray) -> None:
+    """Raise `InputError` where no image (T, m) is in two tasks: then nothing tells what the tasks have in common."""
+    if len(np.unique(images)) == images.size:
+        raise InputError(
+            f"{what}: no image is in two tasks; tasks drawn with reuse of images are needed (sample_closed). For open "
+            "tasks, open_interval of their accuracies speaks of new images"
+        )
 
 
 def _by_class(what: str, images: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import logging
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -282,8 +283,15 @@ def _engine(name: str, progress: bool) -> type:
 
             clock = Thread(target=tick, daemon=True)
             clock.start()
+            # On a stop nobody listens to the tasks that talk to the kernel: what they say of its end, then or when
+            # they are collected, is no news.
+            asyncio = logging.getLogger("asyncio")
+            level = asyncio.level
+            asyncio.setLevel(logging.CRITICAL)
             try:
-                return super().execute_managed_notebook(nb_man, kernel_name, **options)
+                made = super().execute_managed_notebook(nb_man, kernel_name, **options)
+                asyncio.setLevel(level)
+                return made
             finally:
                 ended.set()
                 clock.join()

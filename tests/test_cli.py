@@ -2,6 +2,7 @@
 
 import argparse
 import errno
+import io
 import json
 import os
 import pickle
@@ -608,7 +609,7 @@ def test_what_a_killed_process_left_of_a_file_goes_with_the_next_write(tmp_path,
     host, old = _HOST, time.time() - 8 * 24 * 3600
     stale = [f".{gone}-{host}.x.csv", f".{os.getppid()}-{host}.x.csv", f".{gone}-00000000.x.csv"]
     kept = [
-        f".{os.getppid()}-{host}.x.csv.more", f".{gone}-{host}.y.csv", f".{gone}-{host}.xxcsv", f"{gone}-{host}.x.csv",
+        f".{gone}-{host}.x.csv.more", f".{gone}-{host}.y.csv", f".{gone}-{host}.xxcsv", f"{gone}-{host}.x.csv",
         f".{gone}.x.csv", f".a{gone}-{host}.x.csv", f".1-{host}.x.csv", f".{gone}-00000001.x.csv",
     ]
     for name in stale + kept:
@@ -637,3 +638,36 @@ def test_names_known_without_torch_are_those_of_the_registries():
     }
     for names, registry in pairs.items():
         assert sorted(names()) == sorted(registry)
+
+
+@pytest.mark.parametrize("when", ["import", "end"])
+def test_ctrl_c_is_quiet_while_python_begins_and_ends(when):
+    stop = "os.kill(os.getpid(), signal.SIGINT)"
+    script = {
+        "import": "import os, signal, sys, types; from importlib.abc import MetaPathFinder\n"
+        f"class Stop(MetaPathFinder):\n def find_spec(self, name, *_):\n  if name == 'fslcore.cli': {stop}\n"
+        "sys.meta_path.insert(0, Stop())\n",
+        "end": f"import atexit, os, signal, sys, time\natexit.register(lambda: ({stop}, time.sleep(5)))\n",
+    }[when]
+    script += "sys.argv[1:] = ['--quiet', 'completion', 'bash']\nfrom fslcore.__main__ import main\nsys.exit(main())\n"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, text=True, capture_output=True)
+    assert (done.returncode, done.stderr) == ((130, "fslcore: stopped\n") if when == "import" else (-signal.SIGINT, ""))
+
+
+def test_run_shows_a_bar_after_five_seconds_and_on_a_terminal_alone(small, tmp_path, monkeypatch):
+    import tqdm
+
+    real, shown, given = tqdm.tqdm, io.StringIO(), []
+
+    def bar(**options):
+        given.append(options)
+        return real(**{**options, "delay": 0, "disable": bool(options["disable"]), "file": shown})
+
+    monkeypatch.setattr(tqdm, "tqdm", bar)
+    notebooks.run("small", {}, tmp_path / "o.ipynb", progress=True)
+    assert given[0]["delay"] == 5 and given[0]["disable"] is None  # None: where it is no terminal
+    cells = [int(n) for n in re.findall(r"(\d+)/3 ", shown.getvalue())]
+    assert cells and cells == sorted(cells) and not re.search(r"\dcell ", shown.getvalue())  # more than there are
+    shown.truncate(0)
+    notebooks.run("small", {}, tmp_path / "o.ipynb")
+    assert given[1]["disable"] is True and not shown.getvalue().strip("\0")

@@ -387,7 +387,7 @@ def test_what_is_all_right_or_all_wrong_is_no_query():
 def test_small_differences_stay_where_not_all_of_a_pair_are_rounding():
     """Methods that differ by 1e-5 to 1e-3 points, below and above what 32 bits can tell of 60 %."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(60 + 0.0005 * rng.normal(size=(5, 3)), columns=list("abc"))
+    frame = pd.DataFrame(60 + 0.0001 * rng.normal(size=(20, 3)), columns=list("abc"))
     for _, row in verdicts(frame).iterrows():
         d = frame[row["a"]] - frame[row["b"]]
         assert row["difference"] == pytest.approx(d.mean(), abs=1e-8) and row["sd"] == pytest.approx(d.std(), abs=1e-8)

@@ -30,6 +30,7 @@ EXIT_CODES = """exit codes:
   1    a fault of fslcore
   2    bad input, a file that cannot be read or written, or not enough memory
   130  stopped with Ctrl-C (143 by another program, with SIGTERM)"""
+OPTIONS_OF_CHILDREN = ("FSLCORE_DEVICE", "FSLCORE_QUIET", "TQDM_DISABLE")  # how --device and --quiet reach notebooks
 LARGEST = 2**53  # of seeds: whole numbers up to here are the same in every file format
 
 
@@ -41,6 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
             setattr(sys, name, open(os.devnull, "w"))
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # for consoles that lack ± or →
+    before = {name: os.environ.get(name) for name in OPTIONS_OF_CHILDREN}
     try:
         try:
             _stop_on_sigterm()
@@ -70,6 +72,12 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(error, OSError):
             _drop_output()
         return code
+    finally:  # another command in this process has options of its own
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
     return 0
 
 

@@ -21,7 +21,7 @@ from .errors import InputError, flag, instance, room, shown, whole, wholes
 from .tasks import PAD, Tasks
 
 __all__ = [
-    "ESTIMATORS", "ORACLE", "REFILLED", "Resplit", "Undrawn", "bootstrap", "estimate", "hold_out", "k_fold",
+    "ESTIMATORS", "ORACLE", "REFILLED", "Resplit", "bootstrap", "estimate", "hold_out", "k_fold",
     "leave_one_out", "resplit", "run",
 ]
 

@@ -157,16 +157,17 @@ class Tasks:
 def _shared(support: np.ndarray, query: np.ndarray) -> tuple[int, int] | None:
     """A task, and an image of it that is in its support and in its query; None if there is none."""
     images = int(max(support.max(), query.max())) + 1
-    if images > 2**24:  # beyond any bank: their places among the images of these tasks will do
+    if images > 2**40:  # beyond any bank: their places among the images of these tasks will do
         known = np.unique(np.concatenate([support.ravel(), query.ravel()]))
         found = _shared(*(np.where(a < 0, PAD, np.searchsorted(known, a)) for a in (support, query)))
         return found and (found[0], int(known[found[1]]))
-    rows = max(1, 2**22 // (images + 1))
+    rows = max(1, 2**16 // support.shape[1])  # as many tasks at once as a processor's own memory holds
     for at in range(0, len(support), rows):
-        seen = np.zeros((min(rows, len(support) - at), images + 1), dtype=bool)
-        np.put_along_axis(seen, support[at : at + rows].astype(np.intp), True, axis=1)
-        seen[:, PAD] = False  # where padding is marked
-        both = np.take_along_axis(seen, query[at : at + rows].astype(np.intp), axis=1)
+        held, wanted = (a[at : at + rows].astype(np.int64) for a in (support, query))
+        of_task = np.arange(len(held))[:, None] * (images + 1)  # keeps the images of two tasks, and padding, apart
+        held = np.sort(held + of_task, axis=None)
+        place = np.searchsorted(held, wanted + of_task).clip(max=held.size - 1)
+        both = (held[place] == wanted + of_task) & (wanted >= 0)
         if both.any():
             task, place = np.argwhere(both)[0]
             return at + int(task), int(query[at + task, place])

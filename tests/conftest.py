@@ -7,6 +7,7 @@ import torch
 
 from fslcore import attributes, backbones, evaluate, released
 from fslcore.bank import Bank
+from fslcore.errors import note
 
 # No time limit an example (machines stall), and the same examples every time.
 hypothesis.settings.register_profile("project", deadline=None, derandomize=True)
@@ -17,6 +18,12 @@ hypothesis.settings.load_profile("project")
 def own_cache(tmp_path, monkeypatch):
     for module in (attributes, backbones, evaluate, released):
         monkeypatch.setattr(module, "CACHE", tmp_path / "cache")
+
+
+@pytest.fixture(autouse=True)
+def fresh_notes():
+    """A note is printed once a process; here once a test."""
+    note.cache_clear()
 
 
 @pytest.fixture

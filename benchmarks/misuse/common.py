@@ -185,7 +185,8 @@ def judge(case: Case) -> tuple[str, str]:
 def _refused(case: Case, text: str) -> tuple[str, str]:
     """The outcome of a refusal."""
     usage = text.startswith("usage:")  # argparse writes how to call the command first
-    lines = [line for line in re.split(r"[\r\n]+", text.strip()) if line and not re.search(r"\d+%\||it/s\]", line)]
+    other = r"\d+%\||it/s\]|read at \d+ × \d+ pixels"  # bars, and the note of the size
+    lines = [line for line in re.split(r"[\r\n]+", text.strip()) if line and not re.search(other, line)]
     if case.says is None:
         return "lacking" if case.expected else "misnamed", _line(f"refused: {_last(text)}")
     if lacking := holds(lines[-1] if usage and lines else text, case.says):

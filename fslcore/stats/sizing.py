@@ -317,8 +317,10 @@ def pilot(values: ArrayLike, shots: int, level: float = 0.95, *, labels: ArrayLi
 
     Parameters
     ----------
-    values, labels
+    values : (T, K, Q) array_like, or (T, K·Q) with ``labels``
         As for `moments`, with T ≥ 3.
+    labels : (T, K·Q) array_like, optional
+        As for `moments`.
     shots : int
         S of the run; Q* is that of tasks with as many shots.
     level : float

@@ -135,18 +135,10 @@ def floats(name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool =
         Not an array of real numbers (ragged, text, complex, objects), values that are masked out, another
         number of dimensions, NaN or infinity.
     """
-    if np.ma.is_masked(values):
-        raise InputError(f"{name}: {int(np.ma.getmaskarray(values).sum())} values are masked; leave them out first")
-    try:
-        found = np.asarray(values)
-        if found.dtype == object:  # of numbers, as pandas gives them, or of anything
-            found = found.astype(float)
-    except (ValueError, TypeError):
-        raise InputError(f"{name} = {shown(values)}; an array of numbers is allowed") from None
+    found = _array(name, values, "an array of numbers", float)
     if found.dtype.kind not in "biuf":
         raise InputError(f"{name} holds {found.dtype}; numbers are allowed")
-    if ndim is not None and found.ndim != ndim:
-        raise InputError(f"{name} has shape {found.shape}; {ndim} dimension{'s are' if ndim != 1 else ' is'} needed")
+    _check_dimensions(name, found, ndim)
     found = found.astype(float)
     if finite and not np.isfinite(found).all():
         raise InputError(f"{name}: {int((~np.isfinite(found)).sum())} values are NaN or infinite")
@@ -162,17 +154,27 @@ def wholes(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
         Not an array of whole numbers (5.0 is none, True neither), values that are masked out, another number of
         dimensions.
     """
+    found = _array(name, values, "an array of whole numbers")
+    if found.dtype.kind not in "iu":
+        raise InputError(f"{name} holds {found.dtype} (shape {found.shape}); whole numbers (integers) are allowed")
+    _check_dimensions(name, found, ndim)
+    return found
+
+
+def _array(name: str, values: ArrayLike, allowed: str, of_objects: type | None = None) -> np.ndarray:
+    """Values as an array, none masked out; objects, as pandas gives numbers, as the type that is given for them."""
     if np.ma.is_masked(values):
         raise InputError(f"{name}: {int(np.ma.getmaskarray(values).sum())} values are masked; leave them out first")
     try:
         found = np.asarray(values)
+        return found.astype(of_objects) if of_objects and found.dtype == object else found
     except (ValueError, TypeError):
-        raise InputError(f"{name} = {shown(values)}; an array of whole numbers is allowed") from None
-    if found.dtype.kind not in "iu":
-        raise InputError(f"{name} holds {found.dtype} (shape {found.shape}); whole numbers (integers) are allowed")
+        raise InputError(f"{name} = {shown(values)}; {allowed} is allowed") from None
+
+
+def _check_dimensions(name: str, found: np.ndarray, ndim: int | None) -> None:
     if ndim is not None and found.ndim != ndim:
         raise InputError(f"{name} has shape {found.shape}; {ndim} dimension{'s are' if ndim != 1 else ' is'} needed")
-    return found
 
 
 def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray:
@@ -189,12 +191,7 @@ def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray
         Not one dimension, none at all, another number of images, values that are masked out, NaN or infinity, None,
         other objects, or texts and numbers together.
     """
-    if np.ma.is_masked(values):
-        raise InputError(f"{name}: {int(np.ma.getmaskarray(values).sum())} values are masked; leave them out first")
-    try:
-        found = np.asarray(values)
-    except (ValueError, TypeError):
-        raise InputError(f"{name} = {shown(values)}; one number or text an image is allowed") from None
+    found = _array(name, values, "one number or text an image")
     if found.ndim != 1 or not found.size or (count is not None and len(found) != count):
         wanted = "(N,), one an image," if count is None else f"({count},), one an image,"
         raise InputError(f"{name}: shape {found.shape}; {wanted} is needed")

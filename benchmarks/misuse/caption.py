@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from .common import Case, Ran, Trap, fine, fslcore, nowhere, of_area, small_disk, unsprung
+from .common import Case, Ran, Trap, fill, fine, fslcore, nowhere, of_area, small_disk, unsprung
 from .images import one, save, tree
 
 case = of_area("caption/attributes")
@@ -112,7 +112,7 @@ def table(name: str, content: str | bytes, file: str = "c.csv", **wanted) -> Cas
         from fslcore import captions
 
         found = images()
-        Path(file).write_bytes(content.encode() if isinstance(content, str) else content)
+        fill(Path(file), content)
         return captions.read(file, found)
 
     return case(f"table: {name}", call, **wanted)

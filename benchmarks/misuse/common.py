@@ -81,6 +81,14 @@ class Refused(Exception):
     """What a case raises itself, where refusing takes another form than `InputError`: the line that was read."""
 
 
+def fill(path: Path, content: str | bytes | Callable[[Path], None]) -> None:
+    """A file of this content, or that this function writes."""
+    if callable(content):
+        content(path)
+    else:
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
 def fslcore(*arguments: object) -> Ran:
     """``fslcore ARGUMENTS`` inside this process. A notebook is not executed: see `without_notebooks`."""
     from fslcore import cli, errors

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from .common import Case, Ran, Refused, Trap, fine, folder, fslcore, of_area, unsprung
+from .common import Case, Ran, Refused, Trap, fill, fine, folder, fslcore, of_area, unsprung
 from .features import score
 
 case = of_area("evaluate/images")
@@ -277,7 +277,7 @@ def put(name: str, content: bytes | str = b"") -> Callable[[], None]:
     def do() -> None:
         path = Path("data", name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        fill(path, content)
 
     return do
 

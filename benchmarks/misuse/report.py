@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
 
-from .common import Case, Ran, fine, fslcore, has, nowhere, of_area, small_disk
+from .common import Case, Ran, fill, fine, fslcore, has, nowhere, of_area, small_disk
 
 case = of_area("report files")
 draw = random.Random(0)
@@ -56,11 +56,7 @@ def given(name: str, content: str | bytes | Callable[[Path], None], *options: st
     """A case: this content in this file, and ``fslcore report`` on it."""
 
     def call() -> Ran:
-        path = Path(file)
-        if callable(content):
-            content(path)
-        else:
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        fill(Path(file), content)
         return fslcore("report", file, *(options if "-o" in options else ("-o", "out.html", *options)))
 
     return case(name, call, **wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from .common import Case, Ran, command, fine, fslcore, nowhere, of_area, unsprung
+from .common import Case, Ran, command, fill, fine, fslcore, nowhere, of_area, unsprung
 
 case = of_area("run/profile")
 HERE = "closed-vs-open"
@@ -95,11 +95,7 @@ def profile(name: str, content: str | bytes | Callable[[Path], None], *says: str
     """A profile with this content."""
 
     def call() -> Ran:
-        path = Path(file)
-        if callable(content):
-            content(path)
-        else:
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        fill(Path(file), content)
         return run("--profile", file)
 
     return case(f"profile: {name}", call, says=says or None, **wanted)

@@ -129,8 +129,11 @@ def compare(what: str, ours, ours_tasks, theirs, theirs_tasks, target: float | N
     n = min(len(a), len(b))
     ratio = median(speeds[0]) / median(speeds[1])
     goal = f" (target {target:g})" if target else ""
-    print(f"{what:<44}{median(speeds[0]):>9,.1f}{median(speeds[1]):>10,.1f}{ratio:>8.1f}{goal:<12}"
-          f"{100 * (a[:n] == b[:n]).mean():>9.3f} %", flush=True)
+    print(
+        f"{what:<44}{median(speeds[0]):>9,.1f}{median(speeds[1]):>10,.1f}{ratio:>8.1f}{goal:<12}"
+        f"{100 * (a[:n] == b[:n]).mean():>9.3f} %",
+        flush=True,
+    )
 
 
 def resampling() -> None:
@@ -211,8 +214,11 @@ def biased() -> None:
             speeds[0].append(3000 / (middle - start))
             speeds[1].append(100 / (time.perf_counter() - middle))
         ours, theirs = map(median, speeds)
-        print(f"{f'{shots} shots, {variant}':<44}{ours:>9,.0f}{theirs:>10,.1f}{ours / theirs:>8.1f}"
-              f"{3000 / ours:>10.1f} s", flush=True)
+        print(
+            f"{f'{shots} shots, {variant}':<44}{ours:>9,.0f}{theirs:>10,.1f}{ours / theirs:>8.1f}"
+            f"{3000 / ours:>10.1f} s",
+            flush=True,
+        )
 
 
 def pair_loop(table) -> tuple[np.ndarray, np.ndarray]:
@@ -242,31 +248,50 @@ def report(methods: int = 150, tasks: int = 600) -> None:
             kept.append(end - start)
     ours, theirs, needed = map(median, seconds)
     same = np.allclose(pairs["p"], p, atol=1e-9) and np.allclose(pairs["p_holm"], holm, atol=1e-9)
-    print(f"{f'{len(pairs):,} pairs of {methods} methods, {tasks} tasks':<44}{'at once':>9}{'a pair':>10}{'ratio':>8}"
-          f"{'needed':>12}")
-    print(f"{'  seconds; p-values ' + ('agree' if same else 'DIFFER'):<44}{ours:>9.2f}{theirs:>10.2f}{theirs / ours:>8.1f}"
-          f"{needed:>10.2f} s", flush=True)
+    print(
+        f"{f'{len(pairs):,} pairs of {methods} methods, {tasks} tasks':<44}{'at once':>9}{'a pair':>10}{'ratio':>8}"
+        f"{'needed':>12}"
+    )
+    print(
+        f"{'  seconds; p-values ' + ('agree' if same else 'DIFFER'):<44}{ours:>9.2f}{theirs:>10.2f}{theirs / ours:>8.1f}"
+        f"{needed:>10.2f} s",
+        flush=True,
+    )
 
 
 def main() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning)
-    print(f"Python {platform.python_version()}, torch {torch.__version__}, {options.threads} threads, "
-          f"load {os.getloadavg()[0]:.1f}; medians of {options.repeats}")
+    print(
+        f"Python {platform.python_version()}, torch {torch.__version__}, {options.threads} threads, "
+        f"load {os.getloadavg()[0]:.1f}; medians of {options.repeats}"
+    )
     print(f"{'tasks/s':<44}{'batched':>9}{'a task':>10}{'ratio':>8}{'':<12}{'agree':>11}")
     bank = features()
     tasks = sample_closed(bank.labels, tasks=options.tasks)
     compare(
-        "LR against scikit-learn (5w 5s, 75q, 512-d)", lambda t: predictions(LogisticRegression(), bank, t), tasks,
-        lambda t: np.array(scikit_learn(bank, t)), tasks[:200], 20,
+        "LR against scikit-learn (5w 5s, 75q, 512-d)",
+        lambda t: predictions(LogisticRegression(), bank, t),
+        tasks,
+        lambda t: np.array(scikit_learn(bank, t)),
+        tasks[:200],
+        20,
     )
     compare(
-        "NCC against a loop in PyTorch", lambda t: predictions(NearestCentroid(), bank, t), tasks,
-        lambda t: centroid_loop(bank, t), tasks, 4,
+        "NCC against a loop in PyTorch",
+        lambda t: predictions(NearestCentroid(), bank, t),
+        tasks,
+        lambda t: centroid_loop(bank, t),
+        tasks,
+        4,
     )
     rounds = bootstrap(sample_closed(bank.labels, tasks=600), rounds=30).tasks
     compare(
-        "LR, 600 tasks × 30 bootstrap rounds", lambda t: evaluate(LogisticRegression(), bank, t).accuracy(), rounds,
-        lambda t: scikit_learn_rounds(bank, t), rounds[:300], 20,
+        "LR, 600 tasks × 30 bootstrap rounds",
+        lambda t: evaluate(LogisticRegression(), bank, t).accuracy(),
+        rounds,
+        lambda t: scikit_learn_rounds(bank, t),
+        rounds[:300],
+        20,
     )
 
     torch.manual_seed(0)
@@ -276,14 +301,19 @@ def main() -> None:
     few = sample_closed(images.labels, tasks=8)
     tune = FineTune(backbone)
     compare(
-        "FT of a small network, 4 tasks at once", lambda t: predictions(tune, images, t, 4), few,
-        lambda t: predictions(tune, images, t, 1), few,
+        "FT of a small network, 4 tasks at once",
+        lambda t: predictions(tune, images, t, 4),
+        few,
+        lambda t: predictions(tune, images, t, 1),
+        few,
     )
 
     out = subprocess.run([sys.executable, "-c", SAMPLER], capture_output=True, text=True, check=True).stdout
     n, seconds, megabytes = map(float, out.split())
-    print(f"open tasks from 7.7 million labels: {n:,.0f} in {seconds:.2f} s ({n / seconds:,.0f}/s), "
-          f"peak {megabytes:,.0f} MB")
+    print(
+        f"open tasks from 7.7 million labels: {n:,.0f} in {seconds:.2f} s ({n / seconds:,.0f}/s), "
+        f"peak {megabytes:,.0f} MB"
+    )
     biased()
     report()
     resampling()

@@ -67,12 +67,22 @@ class World:
             (self.folder / part).mkdir(parents=True, exist_ok=True)
         words = COMMANDS[self.name].format(data=self.data, out=self.folder / "out").split()
         env = {
-            **os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "FSLCORE_CACHE": str(self.folder / "cache"),
-            "TMPDIR": str(self.folder / "tmp"), "JUPYTER_RUNTIME_DIR": str(self.folder / "tmp"),
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "OMP_NUM_THREADS": "1",
+            "FSLCORE_CACHE": str(self.folder / "cache"),
+            "TMPDIR": str(self.folder / "tmp"),
+            "JUPYTER_RUNTIME_DIR": str(self.folder / "tmp"),
         }
         return subprocess.Popen(
-            [sys.executable, "-m", "fslcore", *words, "--quiet"], env=env, cwd=ROOT, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, start_new_session=True, **options,
+            [sys.executable, "-m", "fslcore", *words, "--quiet"],
+            env=env,
+            cwd=ROOT,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            **options,
         )
 
     def run(self, **options) -> tuple[int, str]:
@@ -106,7 +116,9 @@ class Row:
     faults: list[str]
 
     def __str__(self) -> str:
-        return f"{self.command:9} {self.how:42} {self.seconds:6.1f} s  {'; '.join(self.faults) or 'equal, nothing left'}"
+        return (
+            f"{self.command:9} {self.how:42} {self.seconds:6.1f} s  {'; '.join(self.faults) or 'equal, nothing left'}"
+        )
 
 
 class Chaos:
@@ -147,7 +159,8 @@ class Chaos:
         """Files under their own names that an undisturbed run makes otherwise: captions are written in whole parts."""
         whole, found = self.undisturbed(world.name)[0], world.files()
         return [
-            f"{p} looks whole" for p in sorted(whole.keys() & found.keys())
+            f"{p} looks whole"
+            for p in sorted(whole.keys() & found.keys())
             if whole[p] != found[p] and not (world.name == "caption" and is_beginning(world.folder / p))
         ]
 
@@ -201,7 +214,9 @@ class Chaos:
             if mounted:
                 (disk / "filler").unlink()
             faults += [f"{p} is left over" for p in world.files() if temporary(p)] + self.again(world)
-        return Row(name, f"{'full disk' if mounted else 'limit of files'}, {left:,} bytes", time.monotonic() - start, faults)
+        return Row(
+            name, f"{'full disk' if mounted else 'limit of files'}, {left:,} bytes", time.monotonic() - start, faults
+        )
 
     def damage(self, name: str, cut: bool) -> Row:
         """A byte flipped or a file cut off, among what the command keeps for later."""
@@ -271,7 +286,9 @@ def book(folder: Path, kills: int, seed: int) -> Iterator[Row]:
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder / name)], check=True)
         start, moments = time.monotonic(), random.Random(seed)
         for i in range(kills if name == "disturbed" else 0):
-            process = subprocess.Popen(["make", "book"], cwd=folder / name, start_new_session=True, stdout=-3, stderr=-3)
+            process = subprocess.Popen(
+                ["make", "book"], cwd=folder / name, start_new_session=True, stdout=-3, stderr=-3
+            )
             try:
                 process.wait(moments.random() * made["seconds"] / kills)
             except subprocess.TimeoutExpired:

@@ -32,9 +32,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from misuse import common  # noqa: E402
 
 AREAS = {
-    "report files": "report", "evaluate/features": "features", "evaluate/images": "images", "assess": "assess",
-    "train": "train", "run/profile": "run", "caption/attributes": "caption", "fetch": "fetch", "list/help": "words",
-    "stats functions": "stats", "tasks/samplers": "tasks", "results functions": "results",
+    "report files": "report",
+    "evaluate/features": "features",
+    "evaluate/images": "images",
+    "assess": "assess",
+    "train": "train",
+    "run/profile": "run",
+    "caption/attributes": "caption",
+    "fetch": "fetch",
+    "list/help": "words",
+    "stats functions": "stats",
+    "tasks/samplers": "tasks",
+    "results functions": "results",
 }
 KINDS = (*common.GOOD, *common.BAD)
 MEMORY = 12 * 2**30  # bytes a process may ask for: what asks for more gets a MemoryError, not the machine

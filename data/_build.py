@@ -69,7 +69,10 @@ def write_images(frame, folder):
     temporary = path.with_suffix(".partial")
     pq.write_table(
         pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None),
-        temporary, compression="zstd", compression_level=19, row_group_size=2000,
+        temporary,
+        compression="zstd",
+        compression_level=19,
+        row_group_size=2000,
     )
     temporary.rename(path)
     print(f"{path.name}: {len(frame):,} images, {path.stat().st_size / 1e6:.2f} MB", flush=True)
@@ -82,8 +85,7 @@ def summary(frame):
     for split in SPLITS:
         part = frame[frame["split"] == split]
         for domain, rows in part.groupby("domain"):
-            counts.setdefault(split, {})[domain] = {
-                "classes": int(rows["class_name"].nunique()), "images": len(rows)}
+            counts.setdefault(split, {})[domain] = {"classes": int(rows["class_name"].nunique()), "images": len(rows)}
     return counts
 
 
@@ -108,8 +110,9 @@ def write_card(frame, folder, facts, text):
     order = ["name", "title", "licence", "source", "image", "splits", "sha256", "build", "packages"]
     card = {key: {**facts, "splits": splits}[key] for key in order}
     card_text = yaml.safe_dump(card, sort_keys=False, allow_unicode=True, width=100)
-    rows = [f"| {split} | {n['classes']} | {n['images']:,} |"
-            for split, domains in splits.items() for n in domains.values()]
+    rows = [
+        f"| {split} | {n['classes']} | {n['images']:,} |" for split, domains in splits.items() for n in domains.values()
+    ]
     filled = {
         **{key: facts[key] for key in ["title", "licence", "source", "sha256", "build"]},
         "packages": ", ".join(f"`{name}` {version}" for name, version in facts["packages"].items()),

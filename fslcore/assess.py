@@ -18,8 +18,20 @@ from .errors import InputError, number
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "as_json", "assess", "assess_bank", "calibrated", "cautions", "episodes", "example", "judge", "load", "methods",
-    "nearest", "record", "summary", "truth",
+    "as_json",
+    "assess",
+    "assess_bank",
+    "calibrated",
+    "cautions",
+    "episodes",
+    "example",
+    "judge",
+    "load",
+    "methods",
+    "nearest",
+    "record",
+    "summary",
+    "truth",
 ]
 
 SIZE = 64  # pixels: no image of the episodes was larger when its backbone saw it
@@ -103,8 +115,12 @@ def assess_bank(bank: Bank, backbone: str, learner: str, level: float = 0.9) -> 
     model, table, scores = _calibration(backbone, learner, columns)
     found = judge(model, table, scores, own, level).iloc[0]
     return {
-        "backbone": backbone, "learner": learner, **found[["low", "estimate", "high"]].astype(float),
-        "5-fold": own["5-fold"].iloc[0], "basis": found["basis"], "guess": bool(found["guess"]),
+        "backbone": backbone,
+        "learner": learner,
+        **found[["low", "estimate", "high"]].astype(float),
+        "5-fold": own["5-fold"].iloc[0],
+        "basis": found["basis"],
+        "guess": bool(found["guess"]),
         "outside": _beyond(table, own.iloc[0], columns) if model.outside(own)[0] else "",
     }
 
@@ -275,9 +291,15 @@ def as_json(images: Images, table: pd.DataFrame, level: float = 0.9) -> dict:
     rows = table.rename(columns={"5-fold": "five_fold"}).astype(object)
     rows = rows.where(rows.notna(), None).to_dict("records")
     counts = {name: int(count) for name, count in images.counts.items()}
-    return {"name": images.name, "level": level, "images": counts, "queries": QUERIES * len(counts),
-            "methods": rows, "recommended": {name: rows[0][name] for name in METHOD},
-            "cautions": cautions(images, table, level)}
+    return {
+        "name": images.name,
+        "level": level,
+        "images": counts,
+        "queries": QUERIES * len(counts),
+        "methods": rows,
+        "recommended": {name: rows[0][name] for name in METHOD},
+        "cautions": cautions(images, table, level),
+    }
 
 
 def cautions(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[str]:

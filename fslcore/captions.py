@@ -61,7 +61,9 @@ def captioner(name: str) -> Captioner:
         folders = ", ".join(f"{kind}:FOLDER" for kind in HUB)
         raise InputError(f"captioner = {shown(name)}; {', '.join(NAMES)} and {folders} are allowed")
     if not find_spec("transformers"):
-        raise InputError(f"captioner {kind} needs the package transformers; make captions, in the book's repository, brings it")
+        raise InputError(
+            f"captioner {kind} needs the package transformers; make captions, in the book's repository, brings it"
+        )
     repository, settings = HUB[kind]
     return _transformer(kind, where or repository, settings)
 

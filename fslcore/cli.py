@@ -121,8 +121,14 @@ def _told(error: BaseException) -> tuple[str, int]:
 
 # What libraries raise on files that are cut off or hold something else; by name, since they are imported late.
 BROKEN = {
-    "ArrowInvalid", "BadZipFile", "DecompressionBombError", "EOFError", "JSONDecodeError", "SafetensorError",
-    "UnpicklingError", "YAMLError",
+    "ArrowInvalid",
+    "BadZipFile",
+    "DecompressionBombError",
+    "EOFError",
+    "JSONDecodeError",
+    "SafetensorError",
+    "UnpicklingError",
+    "YAMLError",
 }
 
 
@@ -268,21 +274,38 @@ def _device(text: str) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS,
-                        help="show where an error comes from")
-    common.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS,
-                        help="no progress bars and no notes: the result and errors alone")
+    common.add_argument(
+        "--debug", action="store_true", default=argparse.SUPPRESS, help="show where an error comes from"
+    )
+    common.add_argument(
+        "--quiet",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="no progress bars and no notes: the result and errors alone",
+    )
     device = argparse.ArgumentParser(add_help=False)
-    device.add_argument("--device", type=_reads(_device), default=argparse.SUPPRESS,
-                        help="cpu, cuda, cuda:NUMBER or mps (the first CUDA GPU, else the CPU)")
-    parser = _Parser("fslcore", description="The statistics of few-shot evaluation.", parents=[common],
-                     formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_epilog("list", "evaluate --help"))
+    device.add_argument(
+        "--device",
+        type=_reads(_device),
+        default=argparse.SUPPRESS,
+        help="cpu, cuda, cuda:NUMBER or mps (the first CUDA GPU, else the CPU)",
+    )
+    parser = _Parser(
+        "fslcore",
+        description="The statistics of few-shot evaluation.",
+        parents=[common],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_epilog("list", "evaluate --help"),
+    )
     parser.add_argument("--version", action="version", version=__version__, help="print the version and stop")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
     def command(name: str, run: Callable, text: str, *examples: str, computes: bool = False) -> _Parser:
         add = commands.add_parser(
-            name, help=text, description=f"{text[0].upper()}{text[1:]}.", parents=[common, device][: 1 + computes],
+            name,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.",
+            parents=[common, device][: 1 + computes],
             formatter_class=argparse.RawDescriptionHelpFormatter,
             epilog=_epilog(*(f"{name} {example}".strip() for example in examples)),
         )
@@ -294,21 +317,45 @@ def _parser() -> argparse.ArgumentParser:
     add = command("list", _list, "notebooks with their parameters, data sets, backbones, learners", "", "--json")
     add.add_argument("--json", **as_json)
 
-    add = command("run", _run, "execute a notebook with other parameters",
-                  "closed-vs-open -p shots 1 -p datasets \"[clipart, fashion]\"", computes=True)
+    add = command(
+        "run",
+        _run,
+        "execute a notebook with other parameters",
+        'closed-vs-open -p shots 1 -p datasets "[clipart, fashion]"',
+        computes=True,
+    )
     add.add_argument("notebook", type=_reads(_notebook, notebooks.names), help="a name that fslcore list gives")
-    add.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
-                     help="a parameter of the notebook and its value, in YAML; may be given again")
+    add.add_argument(
+        "-p",
+        "--parameter",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        help="a parameter of the notebook and its value, in YAML; may be given again",
+    )
     add.add_argument("--profile", type=Path, default=PROFILES / "quick.yml", help="file of parameters (quick.yml)")
     add.add_argument("-o", "--output", type=Path, help="executed notebook (_build/runs/NOTEBOOK.ipynb)")
 
-    add = command("report", _report, "say what per-task accuracies of your own methods show",
-                  "results.csv", "results.csv --sampling open --common --level 0.99 -o report.html",
-                  "results.csv --tables paper --figures paper --json")
-    add.add_argument("results", type=_reads(_path("results")), help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a "
-                     "task; see \"The results table\" in the book")
-    add.add_argument("-o", "--output", type=_reads(_path("output", file=True)),
-                     help="the report, one HTML file (RESULTS.html in this folder)")
+    add = command(
+        "report",
+        _report,
+        "say what per-task accuracies of your own methods show",
+        "results.csv",
+        "results.csv --sampling open --common --level 0.99 -o report.html",
+        "results.csv --tables paper --figures paper --json",
+    )
+    add.add_argument(
+        "results",
+        type=_reads(_path("results")),
+        help='.csv, .tsv, .txt, .parquet, .npy or .pt, a row a task; see "The results table" in the book',
+    )
+    add.add_argument(
+        "-o",
+        "--output",
+        type=_reads(_path("output", file=True)),
+        help="the report, one HTML file (RESULTS.html in this folder)",
+    )
     add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
     add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
@@ -317,44 +364,94 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--tables", type=Path, metavar="FOLDER", help="write the tables there too, in LaTeX and Markdown")
     add.add_argument("--figures", type=Path, metavar="FOLDER", help="write the figure there too, as PNG, PDF and SVG")
 
-    add = command("assess", _assess, "say what a support set of your own promises, before there is a test set",
-                  "my-images", "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8",
-                  "my-images --json", computes=True)
+    add = command(
+        "assess",
+        _assess,
+        "say what a support set of your own promises, before there is a test set",
+        "my-images",
+        "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8",
+        "my-images --json",
+        computes=True,
+    )
     add.add_argument("folder", type=_reads(_path("folder")), help="one folder a class, 1 to 20 images in each")
-    add.add_argument("--backbone", nargs="+", dest="backbones", type=_name("backbone", known.backbones), action=_Once,
-                     default=["efficientnet-lite0", "glyph-conv"], help="(efficientnet-lite0 glyph-conv)")
-    add.add_argument("--learner", nargs="+", dest="learners", type=_name("learner", known.learners), action=_Once,
-                     default=["ncc", "lr"], help="(ncc lr)")
+    add.add_argument(
+        "--backbone",
+        nargs="+",
+        dest="backbones",
+        type=_name("backbone", known.backbones),
+        action=_Once,
+        default=["efficientnet-lite0", "glyph-conv"],
+        help="(efficientnet-lite0 glyph-conv)",
+    )
+    add.add_argument(
+        "--learner",
+        nargs="+",
+        dest="learners",
+        type=_name("learner", known.learners),
+        action=_Once,
+        default=["ncc", "lr"],
+        help="(ncc lr)",
+    )
     add.add_argument("--level", type=_reads(_level), default=0.9, help="nominal coverage (0.9)")
     add.add_argument("-o", "--output", type=Path, help="the page, one HTML file (FOLDER.html in this folder)")
     add.add_argument("--json", action="store_true", help="print methods, intervals and cautions as strict JSON")
 
-    add = command("evaluate", _evaluate, "run learners on tasks and write the results table",
-                  "folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv",
-                  "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000", computes=True)
-    add.add_argument("dataset", type=_dataset("novel"),
-                     help="a name that fslcore list gives, folder:PATH or features:PATH")
-    add.add_argument("backbone", type=_reads(str, known.backbones),
-                     help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH")
+    add = command(
+        "evaluate",
+        _evaluate,
+        "run learners on tasks and write the results table",
+        "folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv",
+        "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000",
+        computes=True,
+    )
+    add.add_argument(
+        "dataset", type=_dataset("novel"), help="a name that fslcore list gives, folder:PATH or features:PATH"
+    )
+    add.add_argument(
+        "backbone",
+        type=_reads(str, known.backbones),
+        help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH",
+    )
     add.add_argument("-o", "--output", type=Path, required=True, help=".parquet or .csv")
-    add.add_argument("--learners", nargs="+", type=_name("learner", known.learners), action=_Once,
-                     default=["ncc", "lr"], help="names that fslcore list gives (ncc lr)")
-    add.add_argument("--samplings", nargs="+", type=_name("sampling", lambda: ["closed", "open"]), action=_Once,
-                     default=["closed", "open"], help="closed: images are used again; open: each at most once (both)")
+    add.add_argument(
+        "--learners",
+        nargs="+",
+        type=_name("learner", known.learners),
+        action=_Once,
+        default=["ncc", "lr"],
+        help="names that fslcore list gives (ncc lr)",
+    )
+    add.add_argument(
+        "--samplings",
+        nargs="+",
+        type=_name("sampling", lambda: ["closed", "open"]),
+        action=_Once,
+        default=["closed", "open"],
+        help="closed: images are used again; open: each at most once (both)",
+    )
     for name, least, default, text in (
-        ("ways", 2, 5, "classes a task"), ("shots", 1, 5, "labelled images a class"),
-        ("queries", 1, 15, "test images a class"), ("seed", 0, 0, "of the task samplers"),
+        ("ways", 2, 5, "classes a task"),
+        ("shots", 1, 5, "labelled images a class"),
+        ("queries", 1, 15, "test images a class"),
+        ("seed", 0, 0, "of the task samplers"),
         ("tasks", 2, 600, "closed tasks; open ones are as many as there can be"),
     ):
         most = LARGEST if name == "seed" else None
         add.add_argument(f"--{name}", type=_whole(name, least, most), default=default, help=f"{text} ({default})")
-    add.add_argument("--size", type=_whole("size", 8, 2048),
-                     help="pixels at which your own images are read and seen (the backbone's own)")
-    add.add_argument("--ft-tasks", type=_whole("ft-tasks", 2),
-                     help="closed tasks of fine-tuning, where fewer than the others")
+    add.add_argument(
+        "--size",
+        type=_whole("size", 8, 2048),
+        help="pixels at which your own images are read and seen (the backbone's own)",
+    )
+    add.add_argument(
+        "--ft-tasks", type=_whole("ft-tasks", 2), help="closed tasks of fine-tuning, where fewer than the others"
+    )
     add.add_argument("--ft-open", type=_whole("ft-open", 2), help="at most so many open tasks of fine-tuning (all)")
-    add.add_argument("--skip-small-classes", action="store_true",
-                     help="leave out classes with fewer than shots + queries images, where they would be an error")
+    add.add_argument(
+        "--skip-small-classes",
+        action="store_true",
+        help="leave out classes with fewer than shots + queries images, where they would be an error",
+    )
     intervals = "print what the closed tasks say of these images, new images and new classes"
     add.add_argument("--intervals", action="store_true", help=intervals)
     add.add_argument("--json", **as_json)
@@ -363,34 +460,68 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("what", choices=["oops-benchmark"], help="oops-benchmark: the released results of that paper")
     add.add_argument("--folder", type=Path, help="where to (the cache, where chapters find them)")
 
-    add = command("train", _train, "train a learner on base classes and write its checkpoint",
-                  "protonet --epochs 30 -o my-protonet.safetensors",
-                  "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs", computes=True)
+    add = command(
+        "train",
+        _train,
+        "train a learner on base classes and write its checkpoint",
+        "protonet --epochs 30 -o my-protonet.safetensors",
+        "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs",
+        computes=True,
+    )
     add.add_argument("learner", type=_name("learner", known.recipes), help=f"one of {', '.join(known.recipes())}")
-    add.add_argument("-o", "--output", type=Path,
-                     help="checkpoint (_build/NETWORK-LEARNER.safetensors, _build/NETWORK-1shot-LEARNER.safetensors)")
-    add.add_argument("--network", type=_name("network", known.networks),
-                     help="conv4, resnet12, resnet12-map and the like (the learner's own)")
-    add.add_argument("--dataset", type=_dataset("base"),
-                     help="its base classes train, its validation classes select (the learner's own)")
+    add.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="checkpoint (_build/NETWORK-LEARNER.safetensors, _build/NETWORK-1shot-LEARNER.safetensors)",
+    )
+    add.add_argument(
+        "--network",
+        type=_name("network", known.networks),
+        help="conv4, resnet12, resnet12-map and the like (the learner's own)",
+    )
+    add.add_argument(
+        "--dataset",
+        type=_dataset("base"),
+        help="its base classes train, its validation classes select (the learner's own)",
+    )
     add.add_argument("--shots", type=_whole("shots", 1), help="images a class in the training tasks (5)")
     add.add_argument("--epochs", type=_whole("epochs", 1), help="how often all is gone through (the learner's own)")
     add.add_argument("--seed", type=_whole("seed", 0, LARGEST), default=0, help="of weights and batches (0)")
 
-    add = command("caption", _caption, "describe every image of a data set in a sentence",
-                  "folder:/data/mushrooms -o mushrooms.csv", "clipart --captioner vit-gpt2 -o clipart.csv",
-                  computes=True)
-    add.add_argument("dataset", type=_reads(str, _datasets),
-                     help="a name that fslcore list gives, folder:PATH and the like")
-    add.add_argument("--captioner", default="pixels", type=_name("captioner", known.captioners, file=True),
-                     help="pixels, vit-gpt2, blip, or KIND:FOLDER (pixels)")
-    add.add_argument("--split", default="novel", choices=["novel", "validation", "base"],
-                     help="which classes of the data set (novel)")
+    add = command(
+        "caption",
+        _caption,
+        "describe every image of a data set in a sentence",
+        "folder:/data/mushrooms -o mushrooms.csv",
+        "clipart --captioner vit-gpt2 -o clipart.csv",
+        computes=True,
+    )
+    add.add_argument(
+        "dataset", type=_reads(str, _datasets), help="a name that fslcore list gives, folder:PATH and the like"
+    )
+    add.add_argument(
+        "--captioner",
+        default="pixels",
+        type=_name("captioner", known.captioners, file=True),
+        help="pixels, vit-gpt2, blip, or KIND:FOLDER (pixels)",
+    )
+    add.add_argument(
+        "--split",
+        default="novel",
+        choices=["novel", "validation", "base"],
+        help="which classes of the data set (novel)",
+    )
     add.add_argument("-o", "--output", type=Path, required=True, help=".csv; where one was begun, it is gone on with")
 
-    add = command("completion", _completion, "print a script that lets a shell complete commands, options and names",
-                  "bash > ~/.local/share/bash-completion/completions/fslcore", "zsh > ~/.fslcore.zsh",
-                  "fish > ~/.config/fish/completions/fslcore.fish")
+    add = command(
+        "completion",
+        _completion,
+        "print a script that lets a shell complete commands, options and names",
+        "bash > ~/.local/share/bash-completion/completions/fslcore",
+        "zsh > ~/.fslcore.zsh",
+        "fish > ~/.config/fish/completions/fslcore.fish",
+    )
     add.add_argument("shell", choices=["bash", "zsh", "fish"], help="bash, zsh or fish")
     return parser
 
@@ -406,7 +537,10 @@ def _list(options: argparse.Namespace) -> None:
         sets = [*datasets.names(), *datasets.forms(), "features:PATH"]
     except ModuleNotFoundError as error:  # with NumPy and SciPy alone there is all the rest
         sets = []
-        print(f"fslcore: data sets need the package {error.name}; pip install -e '.[book]' in the book's repository brings it", file=sys.stderr)
+        print(
+            f"fslcore: data sets need the package {error.name}; pip install -e '.[book]' in the book's repository brings it",
+            file=sys.stderr,
+        )
     found = {
         "notebooks": {
             name: {"title": notebooks.title(name), "parameters": [vars(p) for p in notebooks.parameters(name)]}
@@ -503,8 +637,11 @@ def _evaluate(options: argparse.Namespace) -> None:
                 kept, dataset=options.dataset, backbone=options.backbone, learner=learner, sampling=sampling, **shape
             )
             if not options.json:
-                print(f"{options.dataset} {options.backbone} {learner} {sampling}: {len(table)} tasks, "
-                      f"mean accuracy {table.accuracy.mean():.2f} %", flush=True)
+                print(
+                    f"{options.dataset} {options.backbone} {learner} {sampling}: {len(table)} tasks, "
+                    f"mean accuracy {table.accuracy.mean():.2f} %",
+                    flush=True,
+                )
             tables.append(table)
     evaluate.write_table(pd.concat(tables), options.output)
     found = _intervals(options, size=options.size, **shape) if options.intervals else None
@@ -627,7 +764,7 @@ def _completion(options: argparse.Namespace) -> None:
         print("autoload -U +X compinit bashcompinit && compinit && bashcompinit")
     cases = "\n".join(f"    {name}) words='{' '.join(of)}' ;;" for name, of in words.items())
     print(f"""_fslcore() {{
-  local words='{' '.join(words)}'
+  local words='{" ".join(words)}'
   [ "$COMP_CWORD" -gt 1 ] && case "${{COMP_WORDS[1]}}" in
 {cases}
   esac

@@ -21,8 +21,19 @@ from .paths import DATA
 from .tasks import Tasks, sample_closed, sample_open
 
 __all__ = [
-    "REGIMES", "Regime", "check_plan", "correct", "draw", "from_population", "load", "names",
-    "population_summary", "replicates", "summary", "width_ratios", "world",
+    "REGIMES",
+    "Regime",
+    "check_plan",
+    "correct",
+    "draw",
+    "from_population",
+    "load",
+    "names",
+    "population_summary",
+    "replicates",
+    "summary",
+    "width_ratios",
+    "world",
 ]
 
 WAYS, DIMENSIONS, USUAL_TASKS = 5, 16, 600
@@ -58,13 +69,26 @@ class Regime:
         return max(2000, self.classes * self.images // 3)
 
 
-REGIMES = tuple(Regime(*r) for r in [
-    (10, 20, 1, 0.5, 0.5), (10, 20, 5, 0.8, 0.95), (10, 60, 5, 0.5, 0.5),
-    (10, 200, 1, 0.8, 0.95), (10, 200, 5, 0.5, 0.5),
-    (20, 20, 5, 0.5, 0.95), (20, 60, 1, 0.8, 0.5), (20, 100, 5, 0.8, 0.95),
-    (50, 20, 1, 0.8, 0.5), (50, 20, 5, 0.5, 0.95), (50, 60, 5, 0.8, 0.5), (50, 200, 5, 0.5, 0.95),
-    (100, 20, 5, 0.8, 0.5), (100, 60, 1, 0.5, 0.95), (100, 200, 5, 0.8, 0.5),
-])
+REGIMES = tuple(
+    Regime(*r)
+    for r in [
+        (10, 20, 1, 0.5, 0.5),
+        (10, 20, 5, 0.8, 0.95),
+        (10, 60, 5, 0.5, 0.5),
+        (10, 200, 1, 0.8, 0.95),
+        (10, 200, 5, 0.5, 0.5),
+        (20, 20, 5, 0.5, 0.95),
+        (20, 60, 1, 0.8, 0.5),
+        (20, 100, 5, 0.8, 0.95),
+        (50, 20, 1, 0.8, 0.5),
+        (50, 20, 5, 0.5, 0.95),
+        (50, 60, 5, 0.8, 0.5),
+        (50, 200, 5, 0.5, 0.95),
+        (100, 20, 5, 0.8, 0.5),
+        (100, 60, 1, 0.5, 0.95),
+        (100, 200, 5, 0.8, 0.5),
+    ]
+)
 
 
 def world(regime: Regime, own: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -127,13 +151,21 @@ def replicates(regime: Regime, new: str, worlds: int, sets: int, *, seed: int = 
             flipped = ((a - b).mean(axis=1) * rng.choice([-1, 1], len(a)))[usual]
             coin = stats.paired_interval(flipped, np.zeros_like(flipped))
             row = asdict(regime) | {
-                "new": new, "world": number, "set": repeat, "tasks": regime.tasks, "mean": single.closed.mean,
-                "closed_half": single.closed.half_width, "images_half": single.images.half_width,
+                "new": new,
+                "world": number,
+                "set": repeat,
+                "tasks": regime.tasks,
+                "mean": single.closed.mean,
+                "closed_half": single.closed.half_width,
+                "images_half": single.images.half_width,
                 "classes_half": single.classes.half_width,
                 "usual_half": stats.closed_interval(accuracy[usual]).half_width,
                 "usual_gap": accuracy[usual].mean() - accuracy[USUAL_TASKS:].mean(),
-                "difference": paired.closed.mean, "paired_images_half": paired.images.half_width,
-                "paired_classes_half": paired.classes.half_width, "coin": coin.mean, "coin_half": coin.half_width,
+                "difference": paired.closed.mean,
+                "paired_images_half": paired.images.half_width,
+                "paired_classes_half": paired.classes.half_width,
+                "coin": coin.mean,
+                "coin_half": coin.half_width,
             }
             for q in (q for q in QUERIES if regime.shots + q <= regime.images):
                 opened = stats.open_interval(correct(banks[0], sample_open(labels, queries=q, **shape)).mean(axis=1))
@@ -167,6 +199,7 @@ def from_population(
         One row a test set: world, ``truth`` and ``mean``, with half-widths ``images_half`` and
         ``classes_half``, and ``usual_mean`` with ``usual_half`` over the first 600 tasks; percent.
     """
+
     def mean(bank: Bank) -> float:
         return correct(bank, sample_closed(bank.labels, tasks=20_000, ways=WAYS, shots=shots, seed=seed)).mean()
 
@@ -184,10 +217,18 @@ def from_population(
             right = correct(bank, tasks)
             r = stats.three_intervals(right, tasks.support, tasks.query, bank.labels)
             usual = stats.closed_interval(right[:USUAL_TASKS].mean(axis=1))
-            rows.append({
-                "new": new, "world": number, "truth": truth, "mean": r.closed.mean, "images_half": r.images.half_width,
-                "classes_half": r.classes.half_width, "usual_mean": usual.mean, "usual_half": usual.half_width,
-            })
+            rows.append(
+                {
+                    "new": new,
+                    "world": number,
+                    "truth": truth,
+                    "mean": r.closed.mean,
+                    "images_half": r.images.half_width,
+                    "classes_half": r.classes.half_width,
+                    "usual_mean": usual.mean,
+                    "usual_half": usual.half_width,
+                }
+            )
     return pd.DataFrame(rows)
 
 
@@ -238,8 +279,9 @@ def summary(replicates: pd.DataFrame) -> pd.DataFrame:
         def add(target, interval, error, half, inside=True):
             hits = int(((error.abs() <= half) == inside).sum())
             low, high = binomtest(hits, len(half)).proportion_ci()
-            rows.append((*regime, best, target, interval, 100 * hits / len(half), len(half), 100 * low, 100 * high,
-                         half.mean()))
+            rows.append(
+                (*regime, best, target, interval, 100 * hits / len(half), len(half), 100 * low, 100 * high, half.mean())
+            )
 
         left = 1 - USUAL_TASKS / part["tasks"]  # the other tasks are no truth but a mean as well
         add("these images", "closed", part["usual_gap"] * np.sqrt(left), part["usual_half"])
@@ -252,8 +294,21 @@ def summary(replicates: pd.DataFrame) -> pd.DataFrame:
             add(f"new {new}", "open", sets[f"open_mean_{best}"] - truth, sets[f"open_half_{best}"])
             add(f"new {new}", new, error * own, sets[f"{new}_half"])
             add(f"new {new}", "paired", sets["difference"], sets[f"paired_{new}_half"], inside=False)
-    columns = ["classes", "images", "shots", "spread", "alike", "queries", "target", "interval", "share", "n", "low",
-               "high", "half_width"]
+    columns = [
+        "classes",
+        "images",
+        "shots",
+        "spread",
+        "alike",
+        "queries",
+        "target",
+        "interval",
+        "share",
+        "n",
+        "low",
+        "high",
+        "half_width",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -287,9 +342,20 @@ def check_plan(test_sets: int, *, chance: float, level: float, seed: int) -> dic
     difference = float(np.mean([paired(150).closed.mean for _ in range(10)]))
     first = paired(pilot.images)
     images = stats.plan(
-        first, images=pilot.images, classes=pilot.classes, ways=WAYS, shots=pilot.shots, difference=difference,
-        chance=chance, level=level,
+        first,
+        images=pilot.images,
+        classes=pilot.classes,
+        ways=WAYS,
+        shots=pilot.shots,
+        difference=difference,
+        chance=chance,
+        level=level,
     ).images
     told = {n: np.mean([paired(n).images.conclusion == 1 for _ in range(test_sets)]) for n in (images, pilot.images)}
-    return {"difference": difference, "pilot_half_width": first.images.half_width, "images": images,
-            "told": told[images], "told_by_pilot": told[pilot.images]}
+    return {
+        "difference": difference,
+        "pilot_half_width": first.images.half_width,
+        "images": images,
+        "told": told[images],
+        "told_by_pilot": told[pilot.images],
+    }

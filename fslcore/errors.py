@@ -19,8 +19,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 __all__ = [
-    "InputError", "choice", "flag", "floats", "instance", "labels", "like", "memory", "note", "number", "room", "shown",
-    "whole", "wholes",
+    "InputError",
+    "choice",
+    "flag",
+    "floats",
+    "instance",
+    "labels",
+    "like",
+    "memory",
+    "note",
+    "number",
+    "room",
+    "shown",
+    "whole",
+    "wholes",
 ]
 
 
@@ -46,8 +58,14 @@ def whole(name: str, value: object, least: int | None = None, most: int | None =
 
 
 def number(
-    name: str, value: object, *, least: float | None = None, most: float | None = None, above: float | None = None,
-    below: float | None = None, infinite: bool = False,
+    name: str,
+    value: object,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    infinite: bool = False,
 ) -> float:
     """A real number, with bounds that are allowed themselves (least, most) or not (above, below); never NaN.
 
@@ -66,9 +84,12 @@ def number(
         real = True
     found = float(value) if real else math.nan
     fits = (
-        not math.isnan(found) and (infinite or math.isfinite(found))
-        and (least is None or found >= least) and (most is None or found <= most)
-        and (above is None or found > above) and (below is None or found < below)
+        not math.isnan(found)
+        and (infinite or math.isfinite(found))
+        and (least is None or found >= least)
+        and (most is None or found <= most)
+        and (above is None or found > above)
+        and (below is None or found < below)
     )
     if not fits:
         if above is not None and below is not None:
@@ -198,9 +219,10 @@ def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray
     if found.dtype.kind == "f" and not np.isfinite(found).all():
         raise InputError(f"{name}: {int((~np.isfinite(found)).sum())} are NaN or infinite; every image needs one")
     text = sum(isinstance(x, str) for x in found) if found.dtype == object else 0
-    if found.dtype.kind not in "biufSUTO" or (found.dtype == object and not (
-        text == len(found) or all(isinstance(x, numbers.Real) and math.isfinite(x) for x in found)
-    )):
+    if found.dtype.kind not in "biufSUTO" or (
+        found.dtype == object
+        and not (text == len(found) or all(isinstance(x, numbers.Real) and math.isfinite(x) for x in found))
+    ):
         raise InputError(f"{name} = {shown(values)}; numbers alone or texts alone are allowed, without None and NaN")
     return found
 

@@ -21,8 +21,17 @@ from .errors import InputError, flag, instance, room, shown, whole, wholes
 from .tasks import PAD, Tasks
 
 __all__ = [
-    "ESTIMATORS", "ORACLE", "REFILLED", "Resplit", "bootstrap", "estimate", "hold_out", "k_fold",
-    "leave_one_out", "resplit", "run",
+    "ESTIMATORS",
+    "ORACLE",
+    "REFILLED",
+    "Resplit",
+    "bootstrap",
+    "estimate",
+    "hold_out",
+    "k_fold",
+    "leave_one_out",
+    "resplit",
+    "run",
 ]
 
 ORACLE = "oracle"
@@ -249,8 +258,16 @@ def estimate(record: evaluate.Record, owner: np.ndarray, n: int) -> np.ndarray:
 
 
 def run(
-    source, backbone, learner, tasks: Tasks, names: Sequence[str] = COLUMNS, *, rounds: int = 30,
-    seed: int = 0, stored: bool = False, progress: bool = False,
+    source,
+    backbone,
+    learner,
+    tasks: Tasks,
+    names: Sequence[str] = COLUMNS,
+    *,
+    rounds: int = 30,
+    seed: int = 0,
+    stored: bool = False,
+    progress: bool = False,
 ) -> pd.DataFrame | None:
     """Accuracy of a learner on tasks, by the oracle and as estimated from the support alone.
 
@@ -339,6 +356,7 @@ def _assembled(tasks: Tasks, owner: np.ndarray, support: np.ndarray, query: np.n
     arrays = [a[owner] for a in _packed(tasks)[:2]]
     parts = [
         np.where(position >= 0, np.take_along_axis(array, position.clip(min=0), axis=1), PAD)
-        for position in (support, query) for array in arrays
+        for position in (support, query)
+        for array in arrays
     ]
     return Resplit(Tasks(*parts, tasks.ways, {**tasks.sampler, **made}), owner)

@@ -21,14 +21,35 @@ from .paths import CACHE, DATA, replace_file
 from .tasks import Tasks, sample_closed, sample_open
 
 __all__ = [
-    "COLUMNS", "Record", "class_of", "draw", "evaluate", "fitted", "load_backbone", "load_source", "ready", "record",
-    "results_table", "run", "run_queries", "scores", "write_table",
+    "COLUMNS",
+    "Record",
+    "class_of",
+    "draw",
+    "evaluate",
+    "fitted",
+    "load_backbone",
+    "load_source",
+    "ready",
+    "record",
+    "results_table",
+    "run",
+    "run_queries",
+    "scores",
+    "write_table",
 ]
 
 # One row a task; `fslcore.results.read` reads it back (book/running.md, "The results table").
 COLUMNS = {
-    "dataset": str, "backbone": str, "learner": str, "ways": int, "shots": int, "queries": int,
-    "sampling": str, "seed": int, "task": int, "accuracy": float,
+    "dataset": str,
+    "backbone": str,
+    "learner": str,
+    "ways": int,
+    "shots": int,
+    "queries": int,
+    "sampling": str,
+    "seed": int,
+    "task": int,
+    "accuracy": float,
 }
 
 
@@ -84,7 +105,9 @@ class Record:
         def write(part: Path) -> None:
             with open(part, "wb") as file:
                 np.savez_compressed(
-                    file, correct=self.correct, query_label=self.query_label.astype(np.int16),
+                    file,
+                    correct=self.correct,
+                    query_label=self.query_label.astype(np.int16),
                     provenance=json.dumps(provenance, sort_keys=True),
                 )
 
@@ -184,9 +207,20 @@ _named_backbone = lru_cache(maxsize=8)(backbones.load)
 
 
 def run(
-    dataset: str, backbone: str, learner: str, sampling: str, *, ways: int = 5, shots: int = 5,
-    queries: int = 15, tasks: int | None = 600, seed: int = 0, skip_small_classes: bool = False,
-    stored: bool = False, progress: bool = False, size: int | None = None,
+    dataset: str,
+    backbone: str,
+    learner: str,
+    sampling: str,
+    *,
+    ways: int = 5,
+    shots: int = 5,
+    queries: int = 15,
+    tasks: int | None = 600,
+    seed: int = 0,
+    skip_small_classes: bool = False,
+    stored: bool = False,
+    progress: bool = False,
+    size: int | None = None,
 ) -> pd.DataFrame | None:
     """Results table of one setting, from the cache or from ``data/results`` where it is there.
 
@@ -199,8 +233,16 @@ def run(
     """
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed)
     _, kept = run_queries(
-        dataset, backbone, learner, sampling, tasks=tasks, skip_small_classes=skip_small_classes, stored=stored,
-        progress=progress, size=size, **shape,
+        dataset,
+        backbone,
+        learner,
+        sampling,
+        tasks=tasks,
+        skip_small_classes=skip_small_classes,
+        stored=stored,
+        progress=progress,
+        size=size,
+        **shape,
     )
     if kept is None:
         return None
@@ -216,9 +258,20 @@ def results_table(kept: Record, **setting) -> pd.DataFrame:
 
 
 def run_queries(
-    dataset: str, backbone: str, learner: str, sampling: str, *, ways: int = 5, shots: int = 5,
-    queries: int = 15, tasks: int | None = 600, seed: int = 0, skip_small_classes: bool = False,
-    stored: bool = False, progress: bool = False, size: int | None = None,
+    dataset: str,
+    backbone: str,
+    learner: str,
+    sampling: str,
+    *,
+    ways: int = 5,
+    shots: int = 5,
+    queries: int = 15,
+    tasks: int | None = 600,
+    seed: int = 0,
+    skip_small_classes: bool = False,
+    stored: bool = False,
+    progress: bool = False,
+    size: int | None = None,
 ) -> tuple[Tasks, Record | None]:
     """The tasks of one setting, and which queries were right.
 
@@ -272,7 +325,9 @@ def ready(
     methods = [learners.make(name, model) for name in names]
     for method in methods if model is None else []:
         if getattr(method, "sized", False):
-            raise InputError(f"learner = {method.name}; it needs weights that were trained beside a network, not features")
+            raise InputError(
+                f"learner = {method.name}; it needs weights that were trained beside a network, not features"
+            )
         if isinstance(method, learners.OnMaps):
             method.embed(source.data[:1])  # raises where the features are no such map
     return source, model, methods
@@ -299,8 +354,13 @@ BLOCK = 20  # tasks of fine-tuning that are kept together, so that a stopped run
 
 
 def record(
-    source: datasets.Images | Bank, backbone: backbones.Backbone | None, learner, tasks: Tasks, *,
-    stored: bool = False, progress: bool = False,
+    source: datasets.Images | Bank,
+    backbone: backbones.Backbone | None,
+    learner,
+    tasks: Tasks,
+    *,
+    stored: bool = False,
+    progress: bool = False,
 ) -> tuple[Record | None, str]:
     """The record of a learner on tasks, found by the content of all inputs or else computed and kept.
 

@@ -23,9 +23,29 @@ from .paths import DATA
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "FRESH", "HALVES", "against", "biases", "by_folds", "by_normalisation", "by_shots", "by_ways", "collect", "curve",
-    "differences", "draw", "errors", "far", "findings", "maes", "means", "method", "paired", "parts", "printed",
-    "title", "wide",
+    "FRESH",
+    "HALVES",
+    "against",
+    "biases",
+    "by_folds",
+    "by_normalisation",
+    "by_shots",
+    "by_ways",
+    "collect",
+    "curve",
+    "differences",
+    "draw",
+    "errors",
+    "far",
+    "findings",
+    "maes",
+    "means",
+    "method",
+    "paired",
+    "parts",
+    "printed",
+    "title",
+    "wide",
 ]
 
 FRESH = "fresh"
@@ -62,9 +82,20 @@ def title(text: str) -> str:
 
 
 def collect(
-    sets: Sequence[str], methods: Sequence[str], *, ways: int = 5, shots: int | Sequence[int] = 5,
-    queries: int | Sequence[int] = 15, tasks: int = 600, image_tasks: int = 100, seed: int = 0, rounds: int = 30,
-    names: Sequence[str] = ESTIMATORS, stored: bool = True, settings: dict | None = None, halves: bool = False,
+    sets: Sequence[str],
+    methods: Sequence[str],
+    *,
+    ways: int = 5,
+    shots: int | Sequence[int] = 5,
+    queries: int | Sequence[int] = 15,
+    tasks: int = 600,
+    image_tasks: int = 100,
+    seed: int = 0,
+    rounds: int = 30,
+    names: Sequence[str] = ESTIMATORS,
+    stored: bool = True,
+    settings: dict | None = None,
+    halves: bool = False,
 ) -> pd.DataFrame:
     """Accuracy of each task by the oracle, by estimators, and on a fresh test set of the support's size.
 
@@ -129,7 +160,12 @@ def collect(
 
 
 def draw(
-    source: datasets.Images | Bank, *, ways: int, shots: int | Sequence[int], queries: int | Sequence[int], tasks: int,
+    source: datasets.Images | Bank,
+    *,
+    ways: int,
+    shots: int | Sequence[int],
+    queries: int | Sequence[int],
+    tasks: int,
     seed: int,
 ) -> tuple[Tasks, Tasks]:
     """The tasks of `collect`: with the queries of the oracle, and the same with the fresh test set."""
@@ -146,8 +182,17 @@ def draw(
 
 
 def by_normalisation(
-    dataset: str, backbone: str, *, ways: int = 5, shots: int = 5, queries: int = 15, tasks: int = 600,
-    image_tasks: int = 100, seed: int = 0, stored: bool = False, level: float = 0.95,
+    dataset: str,
+    backbone: str,
+    *,
+    ways: int = 5,
+    shots: int = 5,
+    queries: int = 15,
+    tasks: int = 600,
+    image_tasks: int = 100,
+    seed: int = 0,
+    stored: bool = False,
+    level: float = 0.95,
 ) -> pd.DataFrame | None:
     """MAML with the batch statistics of the support, and of the queries as released code has it.
 
@@ -261,6 +306,7 @@ def against(
     DataFrame
         As for `biases`; +1 where the other's error is larger.
     """
+
     def pair(t, name):
         return (t[name] - t[ORACLE]).abs(), (t[best] - t[ORACLE]).abs()
 

@@ -25,8 +25,25 @@ from .targets import TARGETS
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "KINDS", "MEASURES", "Runs", "by_task", "draw", "estimates", "lenses", "mean_accuracy", "one_task", "orderings", "pool",
-    "printed_orderings", "run", "scaled", "shown", "sized", "table", "verdicts", "worst_class",
+    "KINDS",
+    "MEASURES",
+    "Runs",
+    "by_task",
+    "draw",
+    "estimates",
+    "lenses",
+    "mean_accuracy",
+    "one_task",
+    "orderings",
+    "pool",
+    "printed_orderings",
+    "run",
+    "scaled",
+    "shown",
+    "sized",
+    "table",
+    "verdicts",
+    "worst_class",
 ]
 
 KINDS = ("random", "biased")
@@ -127,9 +144,13 @@ class Runs:
     def __getitem__(self, part: slice) -> Runs:
         """The same on part of the tasks."""
         return Runs(
-            self.labels, {k: t[part] for k, t in self.tasks.items()},
+            self.labels,
+            {k: t[part] for k, t in self.tasks.items()},
             {k: p if p is None else p[part] for k, p in self.pools.items()},
-            {k: {n: Record(r.correct[part], r.query_label[part]) for n, r in of.items()} for k, of in self.records.items()},
+            {
+                k: {n: Record(r.correct[part], r.query_label[part]) for n, r in of.items()}
+                for k, of in self.records.items()
+            },
             self.groups,
         )
 
@@ -147,7 +168,12 @@ class Runs:
             values, replaced = values - theirs[0], replaced - theirs[1]
         query = drawn.query.reshape(len(drawn), drawn.ways, -1)[..., :-1].reshape(len(drawn), -1)
         return stats.influence(
-            values, drawn.support, self.labels, pool=self.pools[kind], query=query, replaced=replaced,
+            values,
+            drawn.support,
+            self.labels,
+            pool=self.pools[kind],
+            query=query,
+            replaced=replaced,
             groups=self.groups,
         )
 
@@ -214,9 +240,7 @@ def run(
         raise InputError(f"dataset = {dataset}; images are needed, to have attributes")
     names = np.array(source.class_names)[source.labels]
     tasks, pools = draw(names, attributes.of(source, attribute).has, **shape)
-    records = {
-        kind: {title(m): _record(source, m, drawn) for m in methods} for kind, drawn in tasks.items()
-    }
+    records = {kind: {title(m): _record(source, m, drawn) for m in methods} for kind, drawn in tasks.items()}
     known = [g for g in groups if source.facts is not None and g in source.facts]
     return Runs(names, tasks, pools, records, source.facts[known[0]].to_numpy() if known else None)
 
@@ -249,14 +273,24 @@ def estimates(runs: Runs, dataset: str, methods: Sequence[str], tasks: int, leve
     for text in methods:
         backbone, learner = method(text)
         source, model = evaluate.fitted(source, backbone)
-        estimate = 100 * estimators.run(source, model, learners.make(learner, model), drawn, ["5-fold"])["5-fold"].to_numpy()
+        estimate = (
+            100 * estimators.run(source, model, learners.make(learner, model), drawn, ["5-fold"])["5-fold"].to_numpy()
+        )
         accuracy = mean_accuracy(runs.records["random"][title(text)])[0][:tasks]
         error = np.abs(estimate - accuracy)
         half = np.array([stats.conformal_quantile(np.delete(error, t), level) for t in range(len(error))])
-        tables.append(pd.DataFrame({
-            "learner": title(text), "task": np.arange(len(error)), "accuracy": accuracy, "estimate": estimate,
-            "low": (estimate - half).clip(0), "high": (estimate + half).clip(max=100),
-        }))
+        tables.append(
+            pd.DataFrame(
+                {
+                    "learner": title(text),
+                    "task": np.arange(len(error)),
+                    "accuracy": accuracy,
+                    "estimate": estimate,
+                    "low": (estimate - half).clip(0),
+                    "high": (estimate + half).clip(max=100),
+                }
+            )
+        )
     return pd.concat(tables, ignore_index=True)
 
 
@@ -269,7 +303,8 @@ def one_task(runs: Runs, estimated: pd.DataFrame, task: int) -> pd.DataFrame:
             "worst class": f"{worst_class(runs.records['random'][name])[0][task]:.1f}",
             "worst class, biased": f"{worst_class(runs.records['biased'][name])[0][task]:.1f}",
             "5-fold": f"{of.loc[name, 'estimate']:.1f} ({of.loc[name, 'low']:.0f} to {of.loc[name, 'high']:.0f})",
-        } for name in runs.names
+        }
+        for name in runs.names
     }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
 
@@ -279,12 +314,16 @@ def by_task(estimated: pd.DataFrame, a: str, b: str) -> pd.Series:
     wide = estimated.pivot(index="task", columns="learner", values=["accuracy", "estimate"])
     true, guess = (np.sign(wide[of][a] - wide[of][b]) for of in ("accuracy", "estimate"))
     decided = true != 0
-    return pd.Series({
-        "tasks": len(wide), f"{a} better": 100 * (true > 0).mean(), f"{b} better": 100 * (true < 0).mean(),
-        "5-fold names the better": 100 * (guess == true)[decided].mean(),
-        "5-fold is undecided": 100 * (guess == 0)[decided].mean(),
-        "5-fold names the worse": 100 * (guess == -true)[decided].mean(),
-    })
+    return pd.Series(
+        {
+            "tasks": len(wide),
+            f"{a} better": 100 * (true > 0).mean(),
+            f"{b} better": 100 * (true < 0).mean(),
+            "5-fold names the better": 100 * (guess == true)[decided].mean(),
+            "5-fold is undecided": 100 * (guess == 0)[decided].mean(),
+            "5-fold names the worse": 100 * (guess == -true)[decided].mean(),
+        }
+    )
 
 
 def lenses(runs: Runs, a: str, b: str, level: float = 0.95) -> pd.DataFrame:
@@ -306,9 +345,9 @@ def shown(found: pd.DataFrame) -> pd.DataFrame:
     order = sorted(found["measure"].unique(), key=("mean accuracy", *MEASURES, *found["measure"]).index)
     who = found["learner"] if "learner" in found else found["a"] + " − " + found["b"]
     rows = {
-        (r.measure, name): {"mean": r.result.closed.mean} | {
-            f"± {target}": getattr(r.result, kind).half_width for kind, target in TARGETS.items()
-        } for r, name in zip(found.itertuples(), who)
+        (r.measure, name): {"mean": r.result.closed.mean}
+        | {f"± {target}": getattr(r.result, kind).half_width for kind, target in TARGETS.items()}
+        for r, name in zip(found.itertuples(), who)
     }
     out = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["measure", who.name or "difference"])
     return out.map(lambda x: f"{x:.2f}" if np.isfinite(x) else "—").loc[list(order)]

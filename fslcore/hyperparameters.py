@@ -13,14 +13,28 @@ from .stats import closed_interval
 from .training import RECIPES, Recipe, checkpoint_name
 
 __all__ = [
-    "LEARNERS", "PRINTED", "accuracies", "accuracy_table", "curves", "reasons", "settings", "shown", "splits", "trained",
+    "LEARNERS",
+    "PRINTED",
+    "accuracies",
+    "accuracy_table",
+    "curves",
+    "reasons",
+    "settings",
+    "shown",
+    "splits",
+    "trained",
 ]
 
 LEARNERS = ("anil", "leo", "boil", "protonet", "dn4", "r2d2", "can", "renet", "baseline++", "rfs")  # the paper's order
 PRINTED = {"miniimagenet": "S2", "tieredimagenet": "S3", "cub": "S4"}  # the table of each data set
 COLUMNS = {
-    "batch_size": "images a step", "learning_rate": "rate", "scheduler": "schedule", "optimizer": "optimiser",
-    "epochs": "epochs", "episodes": "tasks an epoch", "episode_size": "tasks a step",
+    "batch_size": "images a step",
+    "learning_rate": "rate",
+    "scheduler": "schedule",
+    "optimizer": "optimiser",
+    "epochs": "epochs",
+    "episodes": "tasks an epoch",
+    "episode_size": "tasks a step",
 }
 
 
@@ -37,10 +51,14 @@ def splits(names: Iterable[str]) -> pd.DataFrame:
     DataFrame
         A row a data set, a column a split; cells 'classes (images)'.
     """
-    printed = report.printed("S1", "fewstab").replace({"split": {"train": "base", "val": "validation", "test": "novel"}})
+    printed = report.printed("S1", "fewstab").replace(
+        {"split": {"train": "base", "val": "validation", "test": "novel"}}
+    )
     ours = [
         {"dataset": name, "split": split, "classes": len(images.class_names), "images": len(images)}
-        for name in names for split in ("base", "validation", "novel") for images in [datasets.load(name, split)]
+        for name in names
+        for split in ("base", "validation", "novel")
+        for images in [datasets.load(name, split)]
     ]
     table = pd.concat([printed.assign(where="printed"), pd.DataFrame(ours).assign(where="here")])
     cell = table["classes"].map("{:,}".format) + " (" + table["images"].map("{:,}".format) + ")"
@@ -88,8 +106,13 @@ def settings(dataset: str) -> pd.DataFrame:
 
 def _ours(recipe: Recipe) -> dict:
     return {
-        "batch_size": recipe.size, "learning_rate": recipe.lr, "scheduler": "OneCycleLR", "optimizer": "AdamW",
-        "epochs": recipe.epochs, "episodes": recipe.steps * recipe.size, "episode_size": recipe.size,
+        "batch_size": recipe.size,
+        "learning_rate": recipe.lr,
+        "scheduler": "OneCycleLR",
+        "optimizer": "AdamW",
+        "epochs": recipe.epochs,
+        "episodes": recipe.steps * recipe.size,
+        "episode_size": recipe.size,
     }
 
 
@@ -128,13 +151,21 @@ def curves(names: Iterable[str], shots: Iterable[int] = (1, 5)) -> pd.DataFrame:
     """Training curves of what ships: columns learner, shots, epoch, loss, validation (accuracy in percent)."""
     parts = [pd.DataFrame(columns=["learner", "shots", "epoch", "loss", "validation"])] + [
         pd.read_csv(CHECKPOINTS / f"{backbone}.csv").assign(learner=name, shots=s)
-        for s in shots for name in names if (backbone := trained(name, s)) and (s == 5 or RECIPES[name].batch == "tasks")
+        for s in shots
+        for name in names
+        if (backbone := trained(name, s)) and (s == 5 or RECIPES[name].batch == "tasks")
     ]
     return pd.concat([p for p in parts if len(p)] or parts, ignore_index=True)
 
 
 def accuracies(
-    names: Iterable[str], sets: Iterable[str], shots: Iterable[int], *, tasks: int, image_tasks: int, seed: int = 0,
+    names: Iterable[str],
+    sets: Iterable[str],
+    shots: Iterable[int],
+    *,
+    tasks: int,
+    image_tasks: int,
+    seed: int = 0,
     level: float = 0.95,
 ) -> pd.DataFrame:
     """Accuracy of each learner on 5-way tasks of novel classes, with the network trained at the same number of shots.
@@ -164,7 +195,8 @@ def accuracies(
             count = image_tasks if learner in learners.of_images else tasks
             for dataset in sets:
                 found = closed_interval(
-                    evaluate.run(dataset, backbone, learner, "closed", shots=s, tasks=count, seed=seed)["accuracy"], level
+                    evaluate.run(dataset, backbone, learner, "closed", shots=s, tasks=count, seed=seed)["accuracy"],
+                    level,
                 )
                 rows.append((name, dataset, s, backbone, found.mean, found.half_width))
     return pd.DataFrame(rows, columns=["learner", "dataset", "shots", "backbone", "mean", "half_width"])

@@ -32,9 +32,30 @@ from .learners.common import fetch
 from .tasks import Tasks, sample_closed
 
 __all__ = [
-    "BARE", "COLUMNS", "REGRESSORS", "SIGNALS", "Informed", "apart", "by_method", "choose", "coverage", "cross_scores", "episodes",
-    "errors", "estimates", "interval_kinds", "mixed_shapes", "noise_floor", "of_dataset", "pooled", "saved", "selection",
-    "signals", "stored", "transfer", "validate",
+    "BARE",
+    "COLUMNS",
+    "REGRESSORS",
+    "SIGNALS",
+    "Informed",
+    "apart",
+    "by_method",
+    "choose",
+    "coverage",
+    "cross_scores",
+    "episodes",
+    "errors",
+    "estimates",
+    "interval_kinds",
+    "mixed_shapes",
+    "noise_floor",
+    "of_dataset",
+    "pooled",
+    "saved",
+    "selection",
+    "signals",
+    "stored",
+    "transfer",
+    "validate",
 ]
 
 FOLDS = 25  # leave-one-out of a larger support holds out one of so many parts instead, to bound the time
@@ -54,7 +75,12 @@ REGRESSORS = {
     "ridge": partial(RidgeCV, np.logspace(-1, 4, 11)),
     "forest": partial(RandomForestRegressor, 40, min_samples_leaf=5, max_features=0.2, max_samples=0.5, random_state=0),
     "boosting": partial(
-        GradientBoostingRegressor, n_estimators=80, max_depth=3, learning_rate=0.08, subsample=0.5, max_features=0.3,
+        GradientBoostingRegressor,
+        n_estimators=80,
+        max_depth=3,
+        learning_rate=0.08,
+        subsample=0.5,
+        max_features=0.3,
         random_state=0,
     ),
 }
@@ -147,12 +173,17 @@ def _held_out(bank: Bank, learner, split: estimators.Resplit) -> pd.DataFrame:
     present = np.isfinite(scores)
     mean = np.where(present, scores, 0).sum(axis=1) / present.sum(axis=1)
     square = np.where(present, scores - mean[:, None], 0) ** 2
-    return pd.DataFrame({
-        "task": split.owner[row], "split": row, "label": label, "right": scores.argmax(axis=1) == label,
-        # An image whose class went with it has no margin, but counts as an error.
-        "margin": np.where(np.isfinite(margin), margin, np.nan),
-        "scale": np.sqrt(square.sum(axis=1) / present.sum(axis=1)),
-    })
+    return pd.DataFrame(
+        {
+            "task": split.owner[row],
+            "split": row,
+            "label": label,
+            "right": scores.argmax(axis=1) == label,
+            # An image whose class went with it has no margin, but counts as an error.
+            "margin": np.where(np.isfinite(margin), margin, np.nan),
+            "scale": np.sqrt(square.sum(axis=1) / present.sum(axis=1)),
+        }
+    )
 
 
 def _summary(held: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -161,11 +192,16 @@ def _summary(held: pd.DataFrame, name: str) -> pd.DataFrame:
     by_split = held.groupby(["task", "split"])["right"].mean()
     margins = held.groupby("task")["margin"]
     mean, spread = margins.mean(), margins.std(ddof=0)
-    return pd.DataFrame({
-        name: by_split.groupby("task").mean(), f"{name} margin": mean, f"{name} spread": spread,
-        f"{name} smooth": ndtr(mean / spread.clip(lower=1e-6)), f"{name} low": margins.quantile(0.1),
-        f"{name} worst": held.groupby(["task", "label"])["right"].mean().groupby("task").min(),
-    })
+    return pd.DataFrame(
+        {
+            name: by_split.groupby("task").mean(),
+            f"{name} margin": mean,
+            f"{name} spread": spread,
+            f"{name} smooth": ndtr(mean / spread.clip(lower=1e-6)),
+            f"{name} low": margins.quantile(0.1),
+            f"{name} worst": held.groupby(["task", "label"])["right"].mean().groupby("task").min(),
+        }
+    )
 
 
 def _separation(bank: Bank, tasks: Tasks) -> pd.DataFrame:
@@ -192,8 +228,13 @@ def _separation(bank: Bank, tasks: Tasks) -> pd.DataFrame:
     silhouette = ((other - own) / other.maximum(own).clamp(min=1e-12)).masked_fill(~real, 0)
     counts = size.masked_fill(size == 0, np.inf)
     columns = {
-        "ways": classes.sum(1), "shots": size.sum(1) / classes.sum(1), "fewest": counts.amin(1),
-        "between": between, "nearest": nearest, "within": within, "ratio": between / within.clamp(min=1e-12),
+        "ways": classes.sum(1),
+        "shots": size.sum(1) / classes.sum(1),
+        "fewest": counts.amin(1),
+        "between": between,
+        "nearest": nearest,
+        "within": within,
+        "ratio": between / within.clamp(min=1e-12),
         "silhouette": silhouette.sum(1) / real.sum(1).clamp(min=1),
     }
     return pd.DataFrame({name: value.cpu().numpy() for name, value in columns.items()})
@@ -387,9 +428,7 @@ def cross_scores(table: pd.DataFrame, groups: np.ndarray, **options) -> np.ndarr
     return out
 
 
-def of_dataset(
-    name: str, backbones: Sequence[str], mixed: bool = False
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def of_dataset(name: str, backbones: Sequence[str], mixed: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Stored episodes of a data set: those to learn from (base and validation classes) and those to test on (novel).
 
     Parameters
@@ -451,8 +490,11 @@ def errors(truth: np.ndarray, estimates: dict[str, np.ndarray], reference: str =
     for name, mine in size.items():
         saved = stats.paired_interval(size[reference], mine)
         rows[name] = {
-            "error": mine.mean(), "bias": 100 * (estimates[name] - truth).mean(), "less": saved.mean,
-            "half_width": saved.half_width, "share": 100 * saved.mean / size[reference].mean(),
+            "error": mine.mean(),
+            "bias": 100 * (estimates[name] - truth).mean(),
+            "less": saved.mean,
+            "half_width": saved.half_width,
+            "share": 100 * saved.mean / size[reference].mean(),
         }
     return pd.DataFrame(rows).T
 
@@ -531,10 +573,13 @@ def estimates(learning: pd.DataFrame, test: pd.DataFrame, **options) -> dict[tup
     own = by_method(learning)
     every = Informed(learning, pooled(), **options)
     return {
-        method: new[list(estimators.ESTIMATORS)].assign(**{
-            "informed": every.predict(new), "of the method": Informed(own[method], **options).predict(new),
-            "constant": own[method]["accuracy"].mean(),
-        })
+        method: new[list(estimators.ESTIMATORS)].assign(
+            **{
+                "informed": every.predict(new),
+                "of the method": Informed(own[method], **options).predict(new),
+                "constant": own[method]["accuracy"].mean(),
+            }
+        )
         for method, new in by_method(test).items()
     }
 
@@ -593,7 +638,10 @@ def coverage(intervals: pd.DataFrame) -> dict[str, float]:
 
 
 def transfer(
-    learned: dict[str, tuple[pd.DataFrame, pd.DataFrame]], used: dict[str, pd.DataFrame], nominal: float = 0.9, **options
+    learned: dict[str, tuple[pd.DataFrame, pd.DataFrame]],
+    used: dict[str, pd.DataFrame],
+    nominal: float = 0.9,
+    **options,
 ) -> pd.DataFrame:
     """What is left of the estimator and its interval where other episodes than it learned from are used.
 
@@ -616,7 +664,8 @@ def transfer(
         kept = by_method(calibration)
         parts = [
             model.intervals(new, model.scores(kept[method]), nominal).assign(truth=new["accuracy"])
-            for method, new in by_method(test).items() if method in kept
+            for method, new in by_method(test).items()
+            if method in kept
         ]
         bias = 100 * float((model.predict(test) - test["accuracy"]).mean())
         found = coverage(pd.concat(parts))

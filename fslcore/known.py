@@ -21,8 +21,11 @@ _EPISODIC = ("protonet", "r2d2", "maml", "anil", "boil", "leo", "dn4", "can", "r
 TRAINED = (
     *(Path(file).stem for file in PINNED),
     *(f"conv4-1shot-{learner}" for learner in _EPISODIC),
-    *(f"{network}-{learner}" for network in ("conv4", "resnet12", "resnet18")
-      for learner in ("baseline", "baseline++", "rfs", *_EPISODIC)),
+    *(
+        f"{network}-{learner}"
+        for network in ("conv4", "resnet12", "resnet18")
+        for learner in ("baseline", "baseline++", "rfs", *_EPISODIC)
+    ),
 )
 
 
@@ -35,7 +38,9 @@ def learners() -> list[str]:
     """Those of `fslcore.learners.names`."""
     classes = [n for m in _modules("learners") for n in _parsed(f"learners/{m}") if isinstance(n, ast.ClassDef)]
     return [
-        line.value.value for of in classes for line in of.body
+        line.value.value
+        for of in classes
+        for line in of.body
         if isinstance(line, ast.Assign) and line.targets[0].id == "name"
     ]
 

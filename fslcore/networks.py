@@ -16,7 +16,14 @@ from torch.nn import functional as F
 from torch.nn.utils import fuse_conv_bn_weights
 
 __all__ = [
-    "NETWORKS", "Conv4", "GlyphConv", "Network", "ResNet12", "folded", "import_torchvision", "resnet18",
+    "NETWORKS",
+    "Conv4",
+    "GlyphConv",
+    "Network",
+    "ResNet12",
+    "folded",
+    "import_torchvision",
+    "resnet18",
     "with_fast_convolutions",
 ]
 
@@ -35,7 +42,9 @@ class Conv4(nn.Sequential):
     def __init__(self, width: int = 64, pooled: int = 4):
         def block(channels: int, pool: bool) -> nn.Sequential:
             convolution = nn.Conv2d(channels, width, 3, padding=1, bias=False)
-            return nn.Sequential(convolution, nn.BatchNorm2d(width), nn.ReLU(), nn.MaxPool2d(2) if pool else nn.Identity())
+            return nn.Sequential(
+                convolution, nn.BatchNorm2d(width), nn.ReLU(), nn.MaxPool2d(2) if pool else nn.Identity()
+            )
 
         super().__init__(*(block(width if i else 3, i < pooled) for i in range(4)), nn.Flatten())
 

@@ -27,7 +27,17 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 __all__ = [
-    "Parameter", "check", "executed", "names", "page", "parameter_table", "parameters", "profile", "run", "source", "title",
+    "Parameter",
+    "check",
+    "executed",
+    "names",
+    "page",
+    "parameter_table",
+    "parameters",
+    "profile",
+    "run",
+    "source",
+    "title",
     "value",
 ]
 
@@ -59,7 +69,9 @@ def source(name: str) -> Path:
         Unknown notebook (says which there are), or an installation without any.
     """
     if not NOTEBOOKS.is_dir():
-        raise InputError(f"notebooks: no folder {NOTEBOOKS}; pip install -e '.[book]' in the book's repository has them")
+        raise InputError(
+            f"notebooks: no folder {NOTEBOOKS}; pip install -e '.[book]' in the book's repository has them"
+        )
     return NOTEBOOKS / f"{choice('notebook', name, names())}.md"
 
 
@@ -167,8 +179,9 @@ def _yaml(text: str, what: str) -> object:
             keys = [key.value for key, _ in node.value]
             for i, (key, _) in enumerate(node.value):
                 if isinstance(key.value, str) and key.value in keys[:i]:
-                    raise yaml.constructor.ConstructorError(problem=f"{key.value} is there twice",
-                                                            problem_mark=key.start_mark)
+                    raise yaml.constructor.ConstructorError(
+                        problem=f"{key.value} is there twice", problem_mark=key.start_mark
+                    )
             return super().construct_mapping(node, deep)
 
     try:
@@ -248,8 +261,13 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
             replace_file(
                 output,
                 lambda part: papermill.execute_notebook(
-                    jupytext.read(source(name)), part, given, kernel_name="python3", engine_name="fslcore",
-                    progress_bar=False, config=config,
+                    jupytext.read(source(name)),
+                    part,
+                    given,
+                    kernel_name="python3",
+                    engine_name="fslcore",
+                    progress_bar=False,
+                    config=config,
                 ),
             )
         except papermill.PapermillExecutionError as error:
@@ -274,8 +292,15 @@ def _engine(name: str, progress: bool) -> type:
         def execute_managed_notebook(cls, nb_man, kernel_name, **options):
             cells, ended = len(nb_man.nb.cells), Event()
             # No least number of steps, so that the clock runs on during a long cell.
-            bar = tqdm(total=cells, desc=name, unit="cell", delay=5, leave=False, miniters=0,
-                       disable=None if progress else True)  # on a terminal alone
+            bar = tqdm(
+                total=cells,
+                desc=name,
+                unit="cell",
+                delay=5,
+                leave=False,
+                miniters=0,
+                disable=None if progress else True,
+            )  # on a terminal alone
 
             def tick() -> None:
                 while not ended.wait(1):
@@ -335,7 +360,9 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
             return nbformat.read(run(name, given, folder / f"{name}.ipynb"), as_version=4)
     backend = plt.get_backend()
     with scratch() as folder, plt.rc_context(), pd.option_context("display.max_colwidth", None):
-        shell = InteractiveShell.instance(ipython_dir=str(folder), config=Config({"HistoryManager": {"enabled": False}}))
+        shell = InteractiveShell.instance(
+            ipython_dir=str(folder), config=Config({"HistoryManager": {"enabled": False}})
+        )
         plt.switch_backend("agg")
         try:
             select_figure_formats(shell, {"png"}, bbox_inches="tight")  # as the kernel's own figures
@@ -384,15 +411,25 @@ def page(executed: str | Path | NotebookNode, output: str | Path, title: str) ->
     notebook.cells = [c for c in notebook.cells if "book" not in c.metadata.get("tags", [])]
     with scratch() as folder:
         settings = {
-            "title": title, "output_encoding": "unicode", "math_output": "mathml", "image_loading": "embed",
-            "stylesheet_path": ["minimal.css", str(NOTEBOOKS / "page.css")], "embed_stylesheet": True,
-            "report_level": 2, "halt_level": 2,  # a warning is an error, as on the site
+            "title": title,
+            "output_encoding": "unicode",
+            "math_output": "mathml",
+            "image_loading": "embed",
+            "stylesheet_path": ["minimal.css", str(NOTEBOOKS / "page.css")],
+            "embed_stylesheet": True,
+            "report_level": 2,
+            "halt_level": 2,  # a warning is an error, as on the site
             "myst_enable_extensions": ["dollarmath"],
-            "nb_execution_mode": "off", "nb_remove_code_source": True, "nb_output_folder": str(folder),
+            "nb_execution_mode": "off",
+            "nb_remove_code_source": True,
+            "nb_output_folder": str(folder),
         }
         try:
             html = publish_string(
-                nbformat.writes(notebook), source_path=f"{title}.ipynb", parser=Parser(), writer_name="html5",
+                nbformat.writes(notebook),
+                source_path=f"{title}.ipynb",
+                parser=Parser(),
+                writer_name="html5",
                 settings_overrides=settings,
             )
         except OSError as error:  # of a temporary file, whose name tells nothing

@@ -100,7 +100,8 @@ def _look(image: np.ndarray) -> tuple[str, str, str, str, str]:
     return (
         "bright" if light > 0.6 else "dark" if light < 0.35 else "",
         "solid" if inside.sum() > 0.3 * shape.sum() else "hollow",
-        "; ".join(COLOURS[i] for i in colours), *told,
+        "; ".join(COLOURS[i] for i in colours),
+        *told,
     )
 
 

@@ -19,11 +19,41 @@ if TYPE_CHECKING:  # these import torch, which takes longer than a report
     from .tasks import Tasks
 
 __all__ = [
-    "accuracy_panels", "against_truth", "assessment", "biased_task", "captioner_noise", "conclusive_bars", "conflict",
-    "coverage", "crossover", "dial", "error_boxes", "error_curves", "estimate_scatter", "estimates", "gap_bars",
-    "groups", "image_grid", "implied_correlations", "interval_stack", "lens_intervals", "optima", "paired_scatter",
-    "power_curves", "query_panels", "rank_points", "ratio_bars", "shot_panels", "spread_ratios", "style",
-    "task_images", "task_intervals", "three_stacks", "training_curves", "variance_curve", "variance_panels",
+    "accuracy_panels",
+    "against_truth",
+    "assessment",
+    "biased_task",
+    "captioner_noise",
+    "conclusive_bars",
+    "conflict",
+    "coverage",
+    "crossover",
+    "dial",
+    "error_boxes",
+    "error_curves",
+    "estimate_scatter",
+    "estimates",
+    "gap_bars",
+    "groups",
+    "image_grid",
+    "implied_correlations",
+    "interval_stack",
+    "lens_intervals",
+    "optima",
+    "paired_scatter",
+    "power_curves",
+    "query_panels",
+    "rank_points",
+    "ratio_bars",
+    "shot_panels",
+    "spread_ratios",
+    "style",
+    "task_images",
+    "task_intervals",
+    "three_stacks",
+    "training_curves",
+    "variance_curve",
+    "variance_panels",
 ]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
@@ -36,7 +66,9 @@ def style() -> None:
     """Readable type, a white ground in light and dark mode alike, colour-blind-safe colours."""
     pd.set_option("display.max_colwidth", None)  # tables on a page wrap, they need no cutting
     sns.set_theme(
-        context="notebook", style="whitegrid", palette="colorblind",
+        context="notebook",
+        style="whitegrid",
+        palette="colorblind",
         rc={"figure.dpi": 110, "savefig.facecolor": "white", "axes.titlesize": "medium", "figure.autolayout": True},
     )
 
@@ -63,12 +95,12 @@ def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> pl
     figure, axes = plt.subplots(tasks.ways, 1, figsize=(6.4, 0.75 * tasks.ways + 0.2), layout="constrained")
     for k, ax in enumerate(axes):
         support, query = (
-            index[task][label[task] == k] for index, label in
-            ((tasks.support, tasks.support_label), (tasks.query, tasks.query_label))
+            index[task][label[task] == k]
+            for index, label in ((tasks.support, tasks.support_label), (tasks.query, tasks.query_label))
         )
         pixels = list(images.images[np.concatenate([support, query[:queries]])])
         gap = np.full((pixels[0].shape[0], 16, pixels[0].shape[2]), 255, np.uint8)
-        strip = np.concatenate([*pixels[: len(support)], gap, *pixels[len(support):]], axis=1)
+        strip = np.concatenate([*pixels[: len(support)], gap, *pixels[len(support) :]], axis=1)
         ax.imshow(strip.squeeze(), cmap="gray", vmin=0, vmax=255)
         name = images.class_names[images.labels[support[0]]].split("/")[-1]
         ax.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=10)
@@ -88,8 +120,12 @@ def lens_intervals(found: pd.DataFrame) -> plt.Figure:
         halves = [r.half_width if np.isfinite(r.half_width) else np.nan for r in of]
         ax.errorbar([r.mean for r in of], rows, xerr=halves, fmt=MARKERS[k], color=COLOURS[k], capsize=4, label=name)
     ax.axvline(0, color="black", linewidth=1)
-    ax.set(yticks=range(len(found)), yticklabels=found["measure"], ylim=(len(found) - 0.5, -0.5),
-           xlabel=f"{found['a'].iloc[0]} − {found['b'].iloc[0]} (points)")
+    ax.set(
+        yticks=range(len(found)),
+        yticklabels=found["measure"],
+        ylim=(len(found) - 0.5, -0.5),
+        xlabel=f"{found['a'].iloc[0]} − {found['b'].iloc[0]} (points)",
+    )
     ax.grid(axis="y", visible=False)
     figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10)
     return figure
@@ -125,8 +161,14 @@ def crossover(ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_ta
     line = np.sqrt(tasks * images_a_task / sizes)
     ax.plot(sizes, line, color="grey", linewidth=1.5, label=f"√({tasks} tasks × {images_a_task} images / N)")
     cap = np.sqrt(tasks / CAP)
-    ax.plot(sizes[line < cap], np.full((line < cap).sum(), cap), color="grey", linestyle=":", linewidth=1.5,
-            label=f"the released sampler stops at {CAP:,} tasks")
+    ax.plot(
+        sizes[line < cap],
+        np.full((line < cap).sum(), cap),
+        color="grey",
+        linestyle=":",
+        linewidth=1.5,
+        label=f"the released sampler stops at {CAP:,} tasks",
+    )
     ax.scatter(printed["n_images"], printed["ratio"], marker="x", color=COLOURS[1], s=45, label="OOPS, Table 2")
     ax.scatter(ours["n_images"], ours["ratio"], marker="o", color=COLOURS[0], s=45, alpha=0.8, label="this book")
     ax.axhline(1, color="black", linewidth=1)
@@ -145,8 +187,14 @@ def paired_scatter(a: np.ndarray, b: np.ndarray, names: tuple[str, str]) -> plt.
     ax.scatter(a + noise[0], b + noise[1], s=14, alpha=0.5, color=COLOURS[0])
     ends = [min(a.min(), b.min()) - 2, 101]
     ax.plot(ends, ends, color="black", linewidth=1, label="equal accuracy")
-    ax.set(xlabel=f"{names[0]}: accuracy on a task (%)", ylabel=f"{names[1]}: accuracy on a task (%)",
-           xlim=ends, ylim=ends, aspect="equal", title=f"correlation {np.corrcoef(a, b)[0, 1]:.2f} over {len(a)} tasks")
+    ax.set(
+        xlabel=f"{names[0]}: accuracy on a task (%)",
+        ylabel=f"{names[1]}: accuracy on a task (%)",
+        xlim=ends,
+        ylim=ends,
+        aspect="equal",
+        title=f"correlation {np.corrcoef(a, b)[0, 1]:.2f} over {len(a)} tasks",
+    )
     ax.legend(loc="upper left")
     return figure
 
@@ -174,8 +222,15 @@ def groups(panels: dict[str, tuple[pd.Series, list[list[str]]]]) -> plt.Figure:
             bars = []
         for i, group in enumerate(bars):
             own = [at[m] for m in group]
-            ax.plot([1.04 + 0.05 * i] * len(own), own, "o-", color=COLOURS[i % len(COLOURS)], linewidth=3,
-                    transform=ax.get_yaxis_transform(), clip_on=False)
+            ax.plot(
+                [1.04 + 0.05 * i] * len(own),
+                own,
+                "o-",
+                color=COLOURS[i % len(COLOURS)],
+                linewidth=3,
+                transform=ax.get_yaxis_transform(),
+                clip_on=False,
+            )
         ax.set(yticks=list(at.values()), yticklabels=list(at), ylim=(len(at) - 0.5, -0.5), xlabel="mean accuracy (%)")
         if len(panels) > 1:
             ax.set_title(setting)
@@ -199,7 +254,9 @@ def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
             mean = rows["mean"] + (usual if half == "usual_half" else 0)
             stack = [Interval(m, h, 0.95, 0, name) for m, h in zip(mean, rows[half])]
             interval_stack(stack, truth, name, ax)
-            ax.set(xlabel="", ylabel="test set", title=ax.get_title().replace(" hold the truth", " hold it"), ylim=(-1, 52))
+            ax.set(
+                xlabel="", ylabel="test set", title=ax.get_title().replace(" hold the truth", " hold it"), ylim=(-1, 52)
+            )
         column[1].set_xlabel("mean accuracy (%)")
     for ax, text in zip(axes[0], ("new images", "new classes")):
         ax.set_title(f"Test sets with {text}\n{ax.get_title()}")
@@ -214,16 +271,28 @@ def coverage(summary: pd.DataFrame) -> plt.Figure:
     from .coverage import names
 
     figure, axes = plt.subplots(1, 2, figsize=(6.8, 7.2), sharey=True)
-    marks = {"closed": (COLOURS[1], "x", "closed, 600 tasks"), "open": (COLOURS[2], "^", "open, best Q"),
-             "own": (COLOURS[0], "o", "this chapter's")}
+    marks = {
+        "closed": (COLOURS[1], "x", "closed, 600 tasks"),
+        "open": (COLOURS[2], "^", "open, best Q"),
+        "own": (COLOURS[0], "o", "this chapter's"),
+    }
     for ax, target in zip(axes, ("new images", "new classes")):
         ax.axvspan(93, 97, color="0.88", zorder=0)
         for (kind, (colour, mark, name)), shift in zip(marks.items(), (0.22, 0, -0.22)):
-            part = summary[(summary["target"] == target)
-                           & (summary["interval"] == (target.removeprefix("new ") if kind == "own" else kind))]
+            part = summary[
+                (summary["target"] == target)
+                & (summary["interval"] == (target.removeprefix("new ") if kind == "own" else kind))
+            ]
             error = np.abs(part[["low", "high"]].to_numpy().T - part["share"].to_numpy())
-            ax.errorbar(part["share"], np.arange(len(part)) + shift, xerr=error, fmt=mark, color=colour,
-                        markersize=5, label=name)
+            ax.errorbar(
+                part["share"],
+                np.arange(len(part)) + shift,
+                xerr=error,
+                fmt=mark,
+                color=colour,
+                markersize=5,
+                label=name,
+            )
         ax.set(title=f"target: {target}", xlabel="hold the truth (%)", xlim=(0, 102))
     axes[0].set_yticks(np.arange(len(part)), names(part), fontsize=9)
     axes[0].invert_yaxis()
@@ -265,7 +334,8 @@ def assessment(table: pd.DataFrame) -> plt.Figure:
     at, informed = np.arange(len(table)), (table["basis"] == "informed").to_numpy()
     ax.hlines(at, 100 * table["low"], 100 * table["high"], color=COLOURS[0], linewidth=3, label="interval")
     for rows, face, size, label in (
-        (informed, COLOURS[0], 8, "informed estimate"), (~informed, "white", 11, "other estimate"),
+        (informed, COLOURS[0], 8, "informed estimate"),
+        (~informed, "white", 11, "other estimate"),
     ):
         if rows.any():
             dots = dict(color=COLOURS[0], markerfacecolor=face, markersize=size, mew=2, label=label, clip_on=False)
@@ -315,7 +385,10 @@ def task_intervals(table: pd.DataFrame) -> plt.Figure:
     figure, ax = plt.subplots(figsize=(6.8, 3.8))
     ends = 100 * table["low"], 100 * table["high"]
     ax.vlines(table.index, *ends, color=COLOURS[0], alpha=0.5, linewidth=3, label="interval")
-    for mine, mark, size, colour, name in ((inside, "o", 5, "black", "accuracy"), (~inside, "X", 8, COLOURS[3], "outside")):
+    for mine, mark, size, colour, name in (
+        (inside, "o", 5, "black", "accuracy"),
+        (~inside, "X", 8, COLOURS[3], "outside"),
+    ):
         ax.plot(table.index[mine], 100 * table["truth"][mine], mark, color=colour, markersize=size, label=name)
     ax.set(xlabel="task, by estimate", ylabel="accuracy (%)", ylim=(0, 102))
     ax.set_title(f"{inside.sum()} of {len(table)} inside")
@@ -361,8 +434,15 @@ def variance_curve(measured: pd.DataFrame, models: dict[str, np.ndarray]) -> plt
     q = measured["queries"]
     for i, (name, variance) in enumerate(models.items()):
         ax.plot(q, 1e4 * variance, color=COLOURS[i + 1], linestyle=LINES[i], linewidth=2, label=name)
-    ax.errorbar(q, 1e4 * measured["variance"], 2e4 * measured["error"], fmt="o", markersize=4, color=COLOURS[0],
-                label="measured ± 2 standard errors")
+    ax.errorbar(
+        q,
+        1e4 * measured["variance"],
+        2e4 * measured["error"],
+        fmt="o",
+        markersize=4,
+        color=COLOURS[0],
+        label="measured ± 2 standard errors",
+    )
     _log_queries(ax)
     ax.set(yscale="log", ylabel="variance of the mean accuracy (points²)")
     _plain_ticks(ax.yaxis, (1, 2, 3, 4, 5, 7))
@@ -452,12 +532,21 @@ def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
 
 # One colour, mark and line an estimator in all figures of errors.
 ESTIMATORS = [
-    "hold-out", "5-fold", "K-fold", "leave-one-out", "leave-one-out, refilled", "bootstrap", "even folds", "fresh",
+    "hold-out",
+    "5-fold",
+    "K-fold",
+    "leave-one-out",
+    "leave-one-out, refilled",
+    "bootstrap",
+    "even folds",
+    "fresh",
 ]
 _LOOK = {
     name: dict(color=colour, marker=mark, linestyle=line)
     for name, colour, mark, line in zip(
-        ESTIMATORS, [*(COLOURS[i] for i in (1, 0, 0, 3, 4, 2, 5)), "black"], ["v", "o", "o", "s", "D", "^", "P", "x"],
+        ESTIMATORS,
+        [*(COLOURS[i] for i in (1, 0, 0, 3, 4, 2, 5)), "black"],
+        ["v", "o", "o", "s", "D", "^", "P", "x"],
         ["-.", "-", "-", "--", "-.", ":", "-", (0, (1, 1))],
     )
 }
@@ -495,8 +584,16 @@ def error_boxes(errors: pd.DataFrame, rows: str = "method") -> plt.Figure:
     groups = errors[rows].nunique()
     figure, ax = plt.subplots(figsize=(5.8, 1.2 + 0.24 * groups * len(names)))
     sns.boxplot(
-        errors.assign(size=errors["error"].abs()), x="size", y=rows, hue="estimator", hue_order=names, ax=ax,
-        palette=[_LOOK[n]["color"] if n != "fresh" else "0.75" for n in names], fliersize=1.5, linewidth=0.9, gap=0.15,
+        errors.assign(size=errors["error"].abs()),
+        x="size",
+        y=rows,
+        hue="estimator",
+        hue_order=names,
+        ax=ax,
+        palette=[_LOOK[n]["color"] if n != "fresh" else "0.75" for n in names],
+        fliersize=1.5,
+        linewidth=0.9,
+        gap=0.15,
     )
     boxes = [p for p in ax.patches if p.get_path().vertices.shape[0] > 4]
     for i, box in enumerate(boxes):
@@ -692,7 +789,9 @@ def training_curves(curves: pd.DataFrame) -> plt.Figure:
     for ax, s in zip(axes[:, 0], shots):
         for learner, colour, marker in zip(learners, COLOURS, MARKERS):
             t = curves[(curves["learner"] == learner) & (curves["shots"] == s)]
-            ax.plot(t["epoch"], t["validation"], color=colour, marker=marker, markersize=5, linewidth=1.2, label=learner)
+            ax.plot(
+                t["epoch"], t["validation"], color=colour, marker=marker, markersize=5, linewidth=1.2, label=learner
+            )
         ax.set(xlabel="epoch", ylabel="validation accuracy (%)")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_title(f"{s} shot{'s' if s > 1 else ''}", fontsize=11)
@@ -709,6 +808,7 @@ def biased_task(images: Images, task: pd.DataFrame) -> plt.Figure:
     task : DataFrame
         As `fslcore.spurious.example` gives it.
     """
+
     def wrapped(words: str, width: int = 13) -> str:
         return "\n".join(line for part in words.split(", ") for line in wrap(part, width))
 
@@ -752,8 +852,13 @@ def spread_ratios(spread: pd.DataFrame) -> plt.Figure:
         at = np.array([learners.index(m) for m in of.index.get_level_values("learner")])
         rows = at + 0.2 * (k - (len(sets) - 1) / 2)
         ax.scatter(of, rows, marker=MARKERS[k], color=COLOURS[k], s=30, alpha=0.8, label=name)
-    ax.set(yticks=range(len(learners)), yticklabels=learners, ylim=(len(learners) - 0.5, -0.5),
-           xlabel="spread over tasks / spread with equal classes (ratio)", xlim=(0, None))
+    ax.set(
+        yticks=range(len(learners)),
+        yticklabels=learners,
+        ylim=(len(learners) - 0.5, -0.5),
+        xlabel="spread over tasks / spread with equal classes (ratio)",
+        xlim=(0, None),
+    )
     figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=len(sets))
     return figure
 
@@ -768,7 +873,9 @@ def conflict(drawn: list[Images], sampled: dict[str, Tasks], task: int = 0) -> p
     sampled : dict of str to Tasks
     """
     size, ways = len(drawn[0]), sampled["own"].ways
-    rows = {"support": sampled["own"].support[task]} | {f"query, {name}": of.query[task] for name, of in sampled.items()}
+    rows = {"support": sampled["own"].support[task]} | {
+        f"query, {name}": of.query[task] for name, of in sampled.items()
+    }
     labels = [sampled["own"].support_label[task]] + [of.query_label[task] for of in sampled.values()]
     figure, axes = plt.subplots(len(rows), ways, figsize=(6.0, 1.2 * len(rows) + 0.2))
     for i, ((name, images), label) in enumerate(zip(rows.items(), labels)):
@@ -794,8 +901,16 @@ def dial(panels: dict[str, pd.Series]) -> plt.Figure:
     for ax, (title, found) in zip(axes[0], panels.items()):
         for k, (learner, of) in enumerate(found.groupby(level="learner", sort=False)):
             bias = of.index.get_level_values("bias")
-            ax.errorbar(bias, [r.mean for r in of], [r.half_width for r in of], marker=MARKERS[k], color=COLOURS[k],
-                        linestyle=LINES[k % len(LINES)], capsize=3, label=learner)
+            ax.errorbar(
+                bias,
+                [r.mean for r in of],
+                [r.half_width for r in of],
+                marker=MARKERS[k],
+                color=COLOURS[k],
+                linestyle=LINES[k % len(LINES)],
+                capsize=3,
+                label=learner,
+            )
         ax.set(title=title, xlabel="share of biased training images", ylim=(min(0, ax.get_ylim()[0]), None))
     axes[0, 0].set_ylabel("points")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
@@ -832,8 +947,15 @@ def captioner_noise(curves: pd.DataFrame) -> plt.Figure:
     for ax, (column, label) in zip(axes, panels):
         for k, (captioner, name) in enumerate(names.items()):
             of = curves[curves["captioner"] == captioner]
-            ax.plot(100 * of[["drop", "invent"]].max(axis=1), of[column], MARKERS[k], linestyle=("-", "--", ":", "")[k],
-                    color=COLOURS[k], label=name, markersize=8 if captioner == "pixels" else 6)
+            ax.plot(
+                100 * of[["drop", "invent"]].max(axis=1),
+                of[column],
+                MARKERS[k],
+                linestyle=("-", "--", ":", "")[k],
+                color=COLOURS[k],
+                label=name,
+                markersize=8 if captioner == "pixels" else 6,
+            )
         ax.set(xlabel="error rate (%)", ylabel=label)
     axes[0].set_ylim(0, None)
     axes[1].set_ylim(min(0, curves["by relative gap"].min()), 1.05)

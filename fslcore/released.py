@@ -114,8 +114,14 @@ def read(folder: str = "", *, registry: Path = REGISTRY) -> pd.DataFrame | None:
         if n != len(accuracy):
             raise InputError(f"released: {path} holds {len(accuracy)} tasks, {other} {n}; methods share their tasks")
         ids = dict(
-            dataset=dataset, backbone=backbone, learner=LEARNERS[method], ways=5, shots=shots,
-            queries=QUERIES[shots], sampling="open", seed=0,
+            dataset=dataset,
+            backbone=backbone,
+            learner=LEARNERS[method],
+            ways=5,
+            shots=shots,
+            queries=QUERIES[shots],
+            sampling="open",
+            seed=0,
         )
         parts.append(pd.DataFrame({"task": np.arange(n), "accuracy": accuracy}).assign(**ids))
     return pd.concat(parts, ignore_index=True)[list(COLUMNS)]

@@ -34,8 +34,20 @@ from .tasks import Tasks, sample_closed, streams
 from .training import RECIPES
 
 __all__ = [
-    "SCORES", "attributes_of", "counterfactual", "error_rates", "in_each_ink", "inks_seen", "networks", "noise_curves",
-    "noisy", "orderings", "random_supports", "sample_conflict", "split_gap", "steps",
+    "SCORES",
+    "attributes_of",
+    "counterfactual",
+    "error_rates",
+    "in_each_ink",
+    "inks_seen",
+    "networks",
+    "noise_curves",
+    "noisy",
+    "orderings",
+    "random_supports",
+    "sample_conflict",
+    "split_gap",
+    "steps",
 ]
 
 FOLDER = DATA / "checkpoints" / "bias"
@@ -43,8 +55,12 @@ LEARNERS = {name: RECIPES[name].learner for name in ("baseline", "baseline++", "
 CELL = ["learner", "bias"]  # what networks have in common that differ in the seed of their training
 #: What one may order networks by, by column of `split_gap`.
 SCORES = {
-    "gap": "gap, wAcc-R − wAcc-A", "clue": "its planted part", "relative": "gap / wAcc-R", "mean gap": "gap of mean accuracy",
-    "wAcc-A": "wAcc-A, the lowest first", "wAcc-R": "wAcc-R, the highest first",
+    "gap": "gap, wAcc-R − wAcc-A",
+    "clue": "its planted part",
+    "relative": "gap / wAcc-R",
+    "mean gap": "gap of mean accuracy",
+    "wAcc-A": "wAcc-A, the lowest first",
+    "wAcc-R": "wAcc-R, the highest first",
 }
 
 
@@ -114,7 +130,9 @@ def sample_conflict(
     """
     if inks <= ways:
         raise InputError(f"ways = {ways}; fewer than the {inks} inks are needed, so that one is free")
-    plain = sample_closed(labels, tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=True)
+    plain = sample_closed(
+        labels, tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=True
+    )
     ink_rng, other_rng, free_rng = streams(seed, 3)
     order = ink_rng.random((tasks, inks)).argsort(axis=1)  # the first K are the classes' inks
     label, size = plain.query_label, len(labels)
@@ -130,7 +148,10 @@ def sample_conflict(
     support = inked(plain.support, plain.support_label)
     return {
         name: replace(
-            plain, support=support, query=inked(plain.query, which), sampler={**plain.sampler, "sampling": f"ink: {name}"}
+            plain,
+            support=support,
+            query=inked(plain.query, which),
+            sampler={**plain.sampler, "sampling": f"ink: {name}"},
         )
         for name, which in shown.items()
     }
@@ -173,8 +194,15 @@ def in_each_ink(dataset: str) -> list[Images]:
 
 
 def counterfactual(
-    chosen: pd.DataFrame, dataset: str, *, shots: Iterable[int] = (1, 5), tasks: int = 600, ways: int = 5,
-    queries: int = 5, level: float = 0.95, seed: int = 0,
+    chosen: pd.DataFrame,
+    dataset: str,
+    *,
+    shots: Iterable[int] = (1, 5),
+    tasks: int = 600,
+    ways: int = 5,
+    queries: int = 5,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """What an ink that is changed, and nothing else, does to each network's accuracy (see `sample_conflict`).
 
@@ -217,7 +245,8 @@ def counterfactual(
         mean = {kind: np.mean([of[kind] for of in seeds], axis=0) for kind in seeds[0]}
         rows[key] = {
             **{kind: stats.closed_interval(accuracy, level) for kind, accuracy in mean.items()},
-            "reliance": stats.paired_interval(mean["own"], mean["other"], level), "tasks": mean["own"] - mean["other"],
+            "reliance": stats.paired_interval(mean["own"], mean["other"], level),
+            "tasks": mean["own"] - mean["other"],
             "seeds": [float(np.mean(of["own"] - of["other"])) for of in seeds],
         }
     return _by_cell(rows)
@@ -229,8 +258,16 @@ def attributes_of(dataset: str, columns: Iterable[str] = ("ink",)) -> Attributes
 
 
 def split_gap(
-    chosen: pd.DataFrame, dataset: str, has: np.ndarray, *, shots: Iterable[int] = (1, 5), tasks: int = 600,
-    ways: int = 5, queries: int = 15, level: float = 0.95, seed: int = 0,
+    chosen: pd.DataFrame,
+    dataset: str,
+    has: np.ndarray,
+    *,
+    shots: Iterable[int] = (1, 5),
+    tasks: int = 600,
+    ways: int = 5,
+    queries: int = 15,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """FewSTAB's gap of each network, split into the difficulty of the queries and the clue that is planted.
 
@@ -262,7 +299,8 @@ def split_gap(
     for s in shots:
         biased, _ = sample_biased(images.labels, has, tasks=tasks, ways=ways, shots=s, queries=queries, seed=seed)
         sampled[s] = {
-            "R": sample_matched(images.labels, biased, seed=seed), "S": random_supports(images.labels, biased, seed=seed),
+            "R": sample_matched(images.labels, biased, seed=seed),
+            "S": random_supports(images.labels, biased, seed=seed),
             "A": biased,
         }
     found = {(*key, s): [] for key in _cells(chosen) for s in sampled}
@@ -342,18 +380,30 @@ def orderings(truth: pd.Series, gaps: pd.DataFrame, *, level: float = 0.95, seed
         both = pd.DataFrame({"truth": truth, "score": found}).dropna()
         pair = both["truth"].to_numpy(), both["score"].to_numpy()
         boot = scipy_stats.bootstrap(
-            pair, lambda a, b, axis: np.nan_to_num(_spearman(a, b)),  # of one row, again and again, nothing is ordered
-            paired=True, vectorized=True, method="percentile", confidence_level=level,
-            n_resamples=9999, rng=np.random.default_rng(seed),
+            pair,
+            lambda a, b, axis: np.nan_to_num(_spearman(a, b)),  # of one row, again and again, nothing is ordered
+            paired=True,
+            vectorized=True,
+            method="percentile",
+            confidence_level=level,
+            n_resamples=9999,
+            rng=np.random.default_rng(seed),
         )
         p = scipy_stats.permutation_test(
-            pair, _spearman, permutation_type="pairings", vectorized=True, n_resamples=9999,
+            pair,
+            _spearman,
+            permutation_type="pairings",
+            vectorized=True,
+            n_resamples=9999,
             rng=np.random.default_rng(seed),
         ).pvalue
         within = [_spearman(of["truth"], of["score"]) for _, of in both.groupby("learner")]
         rows[name] = {
-            "rank correlation": float(_spearman(*pair)), "low": boot.confidence_interval.low,
-            "high": boot.confidence_interval.high, "p": p, "within": np.mean(within),
+            "rank correlation": float(_spearman(*pair)),
+            "low": boot.confidence_interval.low,
+            "high": boot.confidence_interval.high,
+            "p": p,
+            "within": np.mean(within),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ordered by")
 
@@ -413,8 +463,14 @@ def inks_seen(dataset: str) -> Attributes:
 
 
 def noise_curves(
-    chosen: pd.DataFrame, dataset: str, truth: pd.Series, *, rates: Iterable[float], shots: int = 5,
-    seed: int = 0, **sizes,
+    chosen: pd.DataFrame,
+    dataset: str,
+    truth: pd.Series,
+    *,
+    rates: Iterable[float],
+    shots: int = 5,
+    seed: int = 0,
+    **sizes,
 ) -> pd.DataFrame:
     """The gap by ink, and how it orders networks, where the captioner errs.
 
@@ -442,12 +498,16 @@ def noise_curves(
     for captioner, drop, invent, made in [*told, ("pixels", *error_rates(seen, true), seen)]:
         gaps = split_gap(chosen, dataset, made.has, shots=[shots], seed=seed, **sizes)
         means = gaps[["gap", "clue", "mean gap", "relative"]].map(_mean)
-        rows.append({
-            "captioner": captioner, "drop": drop, "invent": invent,
-            **means[["gap", "clue", "mean gap"]].mean(),
-            "by gap": float(_spearman(truth[means.index], means["gap"])),
-            "by relative gap": float(_spearman(truth[means.index], means["relative"])),
-        })
+        rows.append(
+            {
+                "captioner": captioner,
+                "drop": drop,
+                "invent": invent,
+                **means[["gap", "clue", "mean gap"]].mean(),
+                "by gap": float(_spearman(truth[means.index], means["gap"])),
+                "by relative gap": float(_spearman(truth[means.index], means["relative"])),
+            }
+        )
     return pd.DataFrame(rows)
 
 

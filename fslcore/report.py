@@ -14,25 +14,74 @@ from .errors import InputError
 from .paths import DATA
 
 __all__ = [
-    "against_printed", "claims", "collect", "conclusive_counts", "correlations", "corrected_counts", "counts_by_size",
-    "counts_table", "difference_table", "figure_6", "finetuning_pairs", "finetuning_table", "finetuning_verdicts",
-    "grid_table", "intervals", "label", "mean_gaps", "methods", "pair_table", "paired_differences", "papers_methods",
-    "printed", "printed_pairs", "rank_correlations", "side_by_side", "task_counts", "verdict_counts", "wide",
+    "against_printed",
+    "claims",
+    "collect",
+    "conclusive_counts",
+    "correlations",
+    "corrected_counts",
+    "counts_by_size",
+    "counts_table",
+    "difference_table",
+    "figure_6",
+    "finetuning_pairs",
+    "finetuning_table",
+    "finetuning_verdicts",
+    "grid_table",
+    "intervals",
+    "label",
+    "mean_gaps",
+    "methods",
+    "pair_table",
+    "paired_differences",
+    "papers_methods",
+    "printed",
+    "printed_pairs",
+    "rank_correlations",
+    "side_by_side",
+    "task_counts",
+    "verdict_counts",
+    "wide",
     "width_ratios",
 ]
 
 LEARNERS = {
-    "ncc": "NCC", "lr": "LR", "ft": "FT", "matchingnet": "MatchingNet", "cosine": "cosine", "protonet": "ProtoNet",
-    "r2d2": "R2D2", "maml": "MAML", "anil": "ANIL", "leo": "LEO", "boil": "BOIL", "dn4": "DN4", "can": "CAN",
-    "renet": "RENet", "baseline++": "Baseline++", "rfs": "RFS", "baseline": "Baseline",
+    "ncc": "NCC",
+    "lr": "LR",
+    "ft": "FT",
+    "matchingnet": "MatchingNet",
+    "cosine": "cosine",
+    "protonet": "ProtoNet",
+    "r2d2": "R2D2",
+    "maml": "MAML",
+    "anil": "ANIL",
+    "leo": "LEO",
+    "boil": "BOIL",
+    "dn4": "DN4",
+    "can": "CAN",
+    "renet": "RENet",
+    "baseline++": "Baseline++",
+    "rfs": "RFS",
+    "baseline": "Baseline",
 }
 
 
 def collect(
-    datasets: list[str], backbones: list[str], learners: list[str], *, ways: int = 5, shots: int | Sequence[int] = 5,
-    queries: int | Sequence[int] = 15, seed: int = 0, samplings: Sequence[str] = ("closed", "open"),
-    tasks: int = 600, max_tasks: int | None = None, ft_tasks: int = 100, ft_open: int | None = None,
-    fine_tuning: str = "stored", skip_small_classes: bool = False,
+    datasets: list[str],
+    backbones: list[str],
+    learners: list[str],
+    *,
+    ways: int = 5,
+    shots: int | Sequence[int] = 5,
+    queries: int | Sequence[int] = 15,
+    seed: int = 0,
+    samplings: Sequence[str] = ("closed", "open"),
+    tasks: int = 600,
+    max_tasks: int | None = None,
+    ft_tasks: int = 100,
+    ft_open: int | None = None,
+    fine_tuning: str = "stored",
+    skip_small_classes: bool = False,
 ) -> pd.DataFrame:
     """Results of every combination as one results table.
 
@@ -63,10 +112,21 @@ def collect(
     for dataset, backbone, learner, sampling, (s, q) in product(datasets, backbones, learners, samplings, zip(*sizes)):
         ft = learner == "ft"
         count = {"closed": ft_tasks if ft else tasks, "open": ft_open if ft else max_tasks}[sampling]
-        tables.append(evaluate.run(
-            dataset, backbone, learner, sampling, ways=ways, shots=s, queries=q, seed=seed, tasks=count,
-            skip_small_classes=skip_small_classes, stored=ft and fine_tuning == "stored",
-        ))
+        tables.append(
+            evaluate.run(
+                dataset,
+                backbone,
+                learner,
+                sampling,
+                ways=ways,
+                shots=s,
+                queries=q,
+                seed=seed,
+                tasks=count,
+                skip_small_classes=skip_small_classes,
+                stored=ft and fine_tuning == "stored",
+            )
+        )
     tables = [t for t in tables if t is not None]
     if not tables:
         raise InputError(f"learners = {learners}; no results of them are at hand, and fine_tuning = {fine_tuning}")
@@ -201,20 +261,23 @@ def printed_pairs(table: int) -> pd.DataFrame:
 def conclusive_counts(pairs: pd.DataFrame) -> pd.Series:
     """How many pairs are conclusive by each rule, and how many conclusions change between rules."""
     c, o, p = pairs["closed"], pairs["open"], pairs["paired"]
-    return pd.Series({
-        "pairs of methods": len(pairs),
-        "conclusive, closed": (c != 0).sum(),
-        "conclusive, open": (o != 0).sum(),
-        "conclusive, paired": (p != 0).sum(),
-        "closed conclusive, open not": ((c != 0) & (o == 0)).sum(),
-        "open conclusive, closed not": ((c == 0) & (o != 0)).sum(),
-        "closed and open conclusive, opposite": (c * o < 0).sum(),
-        "open conclusive, paired not": ((o != 0) & (p == 0)).sum(),
-        "paired conclusive, open not": ((p != 0) & (o == 0)).sum(),
-        "closed conclusive, lost open, back paired": ((c != 0) & (o == 0) & (p != 0)).sum(),
-        "closed conclusive, paired not": ((c != 0) & (p == 0)).sum(),
-        "closed and paired conclusive, opposite": (c * p < 0).sum(),
-    }, name="count")
+    return pd.Series(
+        {
+            "pairs of methods": len(pairs),
+            "conclusive, closed": (c != 0).sum(),
+            "conclusive, open": (o != 0).sum(),
+            "conclusive, paired": (p != 0).sum(),
+            "closed conclusive, open not": ((c != 0) & (o == 0)).sum(),
+            "open conclusive, closed not": ((c == 0) & (o != 0)).sum(),
+            "closed and open conclusive, opposite": (c * o < 0).sum(),
+            "open conclusive, paired not": ((o != 0) & (p == 0)).sum(),
+            "paired conclusive, open not": ((p != 0) & (o == 0)).sum(),
+            "closed conclusive, lost open, back paired": ((c != 0) & (o == 0) & (p != 0)).sum(),
+            "closed conclusive, paired not": ((c != 0) & (p == 0)).sum(),
+            "closed and paired conclusive, opposite": (c * p < 0).sum(),
+        },
+        name="count",
+    )
 
 
 def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:
@@ -286,7 +349,8 @@ def counts_table(live: pd.DataFrame, released: pd.DataFrame | None) -> pd.DataFr
                 [pairs, said["open-conclusive"], said["paired-conclusive"]],
                 [pairs, None, said["paired-optimised-conclusive"]],
             ],
-            columns=["pairs", "open", "paired"], index=pd.MultiIndex.from_tuples([(5, 15), (5, 5)]),
+            columns=["pairs", "open", "paired"],
+            index=pd.MultiIndex.from_tuples([(5, 15), (5, 5)]),
         ),
     }
     if released is not None:
@@ -450,7 +514,11 @@ def finetuning_verdicts(pairs: pd.DataFrame) -> pd.Series:
     both = pd.concat([pairs, pairs.rename(columns={"a": "b", "b": "a"}).assign(paired=-pairs["paired"])])
     ft = both[[a[1] == "ft" and a[0] == b[0] for a, b in zip(both["a"], both["b"])]]
     verdict = ft.drop_duplicates(["dataset", "a", "b"])["paired"]
-    return pd.Series({
-        "pairs": len(verdict), "fine-tuning better": (verdict == 1).sum(),
-        "inconclusive": (verdict == 0).sum(), "fine-tuning worse": (verdict == -1).sum(),
-    })
+    return pd.Series(
+        {
+            "pairs": len(verdict),
+            "fine-tuning better": (verdict == 1).sum(),
+            "inconclusive": (verdict == 0).sum(),
+            "fine-tuning worse": (verdict == -1).sum(),
+        }
+    )

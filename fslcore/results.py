@@ -25,9 +25,29 @@ from .errors import InputError, choice, flag, floats, like, number, shown, whole
 from .paths import replace_file
 
 __all__ = [
-    "MANY", "ROWS", "changed", "comparisons", "crowded", "group_letters", "groups", "interval_list", "intervals",
-    "matrix", "needed", "normalise", "pair_list", "panels", "read", "reading", "record", "settings", "summary",
-    "tasks_for_power", "tasks_for_width", "write_figures", "write_tables",
+    "MANY",
+    "ROWS",
+    "changed",
+    "comparisons",
+    "crowded",
+    "group_letters",
+    "groups",
+    "interval_list",
+    "intervals",
+    "matrix",
+    "needed",
+    "normalise",
+    "pair_list",
+    "panels",
+    "read",
+    "reading",
+    "record",
+    "settings",
+    "summary",
+    "tasks_for_power",
+    "tasks_for_width",
+    "write_figures",
+    "write_tables",
 ]
 
 # What makes tasks the same for two methods; all may be left out.
@@ -52,12 +72,12 @@ MOST = 10**6  # tasks; beyond it a number of tasks is no advice
 READING = {
     "open": "Open tasks share no image, so their intervals and conclusions speak of **new images** of these classes.",
     "closed": "Closed tasks use images again, so their intervals and conclusions speak of **these very images** only. "
-              "They would come out much the same with other tasks from the same images; how the methods do on new "
-              "images cannot be told from this file.",
+    "They would come out much the same with other tasks from the same images; how the methods do on new "
+    "images cannot be told from this file.",
     "unknown": "The file does not say how the tasks were drawn, so it cannot be told what a conclusion speaks of. "
-               "**If no two tasks share an image** (open), it speaks of new images of these classes. **If images are "
-               "used again** (closed, what most samplers do), it speaks of these very images only, and nothing is "
-               "known of new ones. `--sampling open` or `--sampling closed` settles it.",
+    "**If no two tasks share an image** (open), it speaks of new images of these classes. **If images are "
+    "used again** (closed, what most samplers do), it speaks of these very images only, and nothing is "
+    "known of new ones. `--sampling open` or `--sampling closed` settles it.",
 }
 
 
@@ -84,8 +104,9 @@ def _check_frame(name: str, value: object, columns: Sequence[str] = (), source: 
     if value.columns.nlevels > 1:
         raise InputError(f"{name} has columns of {value.columns.nlevels} levels; one level, a name each, is allowed")
     if missing := [c for c in columns if c not in value]:
-        raise InputError(f"{name} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}; a DataFrame{source} "
-                         "is allowed")
+        raise InputError(
+            f"{name} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}; a DataFrame{source} is allowed"
+        )
 
 
 def _check_table(name: str, value: object) -> None:
@@ -94,16 +115,19 @@ def _check_table(name: str, value: object) -> None:
         raise InputError(f"{name} has no rows; a row a task of a method is needed")
     accuracy = floats(f"{name}, column accuracy", value["accuracy"])
     if not ((accuracy >= 0) & (accuracy <= 100)).all():
-        raise InputError(f"{name} has accuracies from {accuracy.min():g} to {accuracy.max():g}; 0 to 100 (percent) is "
-                         "allowed")
+        raise InputError(
+            f"{name} has accuracies from {accuracy.min():g} to {accuracy.max():g}; 0 to 100 (percent) is allowed"
+        )
     for sampling in pd.unique(value["sampling"]):
         choice(f"{name}, column sampling", sampling, READING)
     if value.duplicated(["setting", "method", "task"]).any():
         raise InputError(f"{name} has a task of a method twice; once is allowed")
     number_of = value.groupby("setting")[["method", "task"]].nunique()
     if (number_of.prod(axis=1) != value.groupby("setting").size()).any() or (number_of["task"] < 2).any():
-        raise InputError(f"{name} has methods with other tasks, or fewer than 2; the same ones for every method of a "
-                         "setting are needed")
+        raise InputError(
+            f"{name} has methods with other tasks, or fewer than 2; the same ones for every method of a "
+            "setting are needed"
+        )
 
 
 def _check_pairs(name: str, value: object) -> None:
@@ -119,13 +143,16 @@ def _check_pairs_of(table: pd.DataFrame, pairs: pd.DataFrame) -> None:
     for column in "ab":
         other = ~pd.MultiIndex.from_frame(pairs[["setting", column]]).isin(there)
         if other.any():
-            raise InputError(f"pairs: column {column} has {pairs.loc[other, column].iloc[0]}; methods of the table are "
-                             "allowed")
+            raise InputError(
+                f"pairs: column {column} has {pairs.loc[other, column].iloc[0]}; methods of the table are allowed"
+            )
 
 
 def _check_names(name: str, value: object) -> None:
-    if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, pd.Index, np.ndarray)) or any(
-        not isinstance(one, str) for one in value
+    if (
+        isinstance(value, (str, bytes))
+        or not isinstance(value, (Sequence, pd.Index, np.ndarray))
+        or any(not isinstance(one, str) for one in value)
     ):
         raise InputError(f"{name} = {shown(value)}; a list of names is allowed")
 
@@ -141,15 +168,36 @@ def _check_text(name: str, value: object) -> None:
 
 
 PAIRS = [
-    "setting", "a", "b", "tasks", "difference", "half_width", "sd", "p", "unpaired", "p_holm", "holm", "p_bh", "bh",
+    "setting",
+    "a",
+    "b",
+    "tasks",
+    "difference",
+    "half_width",
+    "sd",
+    "p",
+    "unpaired",
+    "p_holm",
+    "holm",
+    "p_bh",
+    "bh",
     "paired",
 ]
 CHECKS = {  # by the name of the argument
-    "table": _check_table, "pairs": _check_pairs, "frame": _check_frame, "name": _check_text, "path": _check_path,
-    "folder": _check_path, "methods": _check_names, "drop": _check_names, "notes": _check_names,
-    "sampling": functools.partial(choice, allowed=[*READING]), "common": flag,
+    "table": _check_table,
+    "pairs": _check_pairs,
+    "frame": _check_frame,
+    "name": _check_text,
+    "path": _check_path,
+    "folder": _check_path,
+    "methods": _check_names,
+    "drop": _check_names,
+    "notes": _check_names,
+    "sampling": functools.partial(choice, allowed=[*READING]),
+    "common": flag,
     "apart": functools.partial(_check_frame, columns=["a", "b"], source=" with columns a and b"),
-    "level": functools.partial(number, above=0, below=1), "power": functools.partial(number, above=0, below=1),
+    "level": functools.partial(number, above=0, below=1),
+    "power": functools.partial(number, above=0, below=1),
     "effect": functools.partial(number, infinite=True),
     "most": lambda name, value: None if value is None else whole(name, value, least=1),
 }
@@ -264,8 +312,9 @@ def normalise(
         first = long[twice].iloc[0]
         same = long[(long[["setting", "method", "task"]] == first[["setting", "method", "task"]]).all(axis=1)]
         rows = " and ".join(str(r) for r in same["row"].head(2))
-        raise InputError(f"results: {first['setting']}: method {first['method']} has task {first['task']} twice "
-                         f"(rows {rows})")
+        raise InputError(
+            f"results: {first['setting']}: method {first['method']} has task {first['task']} twice (rows {rows})"
+        )
     long, more = _aligned(long, common)
     columns = ["setting", "method", "task", "accuracy", *[c for c in SHARED if c in long]]
     return long[columns].reset_index(drop=True), notes + more
@@ -287,8 +336,10 @@ def _without_index(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[s
         number = pd.api.types.is_numeric_dtype(values)
         counts = number and ((values.diff() == 1) | (values == values.iloc[0])).all()  # one after another, perhaps anew
         if not counts and values.notna().any():
-            raise InputError(f"results: column '{column}' of {name} looks like an index, not a method; name it task, "
-                             f"or leave it out (--drop '{column}')")
+            raise InputError(
+                f"results: column '{column}' of {name} looks like an index, not a method; name it task, "
+                f"or leave it out (--drop '{column}')"
+            )
         notes.append(f"Not read: column '{column}', which {'counts the rows' if counts else 'is empty'}.")
         frame = frame.drop(columns=column)
     return frame, notes
@@ -305,19 +356,25 @@ def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list
             twice = long.duplicated(["setting", "method", "task"]).any()
             how = "name the queries in a column query" if twice else "add columns task and query"
             right = f"{there.max():.0f}"
-            raise InputError(f"results: {name} holds only 0 and {right}, as single queries do; the accuracy of each "
-                             f"task is needed: average them by task, or {how}, and they are averaged here")
+            raise InputError(
+                f"results: {name} holds only 0 and {right}, as single queries do; the accuracy of each "
+                f"task is needed: average them by task, or {how}, and they are averaged here"
+            )
         return long, []
     if not numbers.notna().all():
         first = long[numbers.isna()].iloc[0]
-        raise InputError(f"results: {first['cell']} in row {first['row']} of {name} is {first['accuracy']}; a number "
-                         "for each query is needed")
+        raise InputError(
+            f"results: {first['cell']} in row {first['row']} of {name} is {first['accuracy']}; a number "
+            "for each query is needed"
+        )
     keys = [c for c in long if c not in ("accuracy", "query", "row")]
     twice = long.duplicated([*keys, "query"])
     if twice.any():
         first = long[twice].iloc[0]
-        raise InputError(f"results: method {first['method']} has query {first['query']} of task {first['task']} twice "
-                         f"(row {first['row']} of {name})")
+        raise InputError(
+            f"results: method {first['method']} has query {first['query']} of task {first['task']} twice "
+            f"(row {first['row']} of {name})"
+        )
     groups = long.assign(accuracy=numbers).groupby(keys, sort=False)
     out = groups.agg(accuracy=("accuracy", "mean"), row=("row", "first"), size=("row", "size")).reset_index()
     sizes = sorted(out.pop("size").unique())
@@ -341,8 +398,10 @@ def _refuse_summaries(long: pd.DataFrame, name: str) -> None:
                 others = beside[1]
             else:
                 continue
-            raise InputError(f"results: {what} {one} of {name} looks like a summary of {others}; leave it out "
-                             f"(--drop {shlex.quote(one)}), or give it another name")
+            raise InputError(
+                f"results: {what} {one} of {name} looks like a summary of {others}; leave it out "
+                f"(--drop {shlex.quote(one)}), or give it another name"
+            )
 
 
 def _words(text: str) -> set[str]:
@@ -356,8 +415,9 @@ def _refuse_made_columns(numbers: pd.DataFrame, name: str) -> None:
         return
 
     def refuse(at: int, what: str) -> None:
-        raise InputError(f"results: method {methods[at]} of {name} {what}; leave it out "
-                         f"(--drop {shlex.quote(methods[at])})")
+        raise InputError(
+            f"results: method {methods[at]} of {name} {what}; leave it out (--drop {shlex.quote(methods[at])})"
+        )
 
     for at in (i for i, method in enumerate(methods) if _words(method) & DIFFERENCES):
         rest, size, near = np.delete(x, at, axis=1), np.abs(x[:, at]), _unit(x[:, at])
@@ -392,8 +452,9 @@ def _refuse_last_row(numbers: pd.DataFrame, name: str) -> None:
         near = max(_unit(last), 1e-6 * np.nanmax(np.abs(above)))
         for summary, values in (("mean", np.nanmean(above, axis=0)), ("sum", np.nansum(above, axis=0))):
             if (np.abs(last - values) <= near).all() and _chance(above, last, near) < RARE:
-                raise InputError(f"results: row {len(above) + 1} of {name} is the {summary} of the rows above; leave "
-                                 "it out")
+                raise InputError(
+                    f"results: row {len(above) + 1} of {name} is the {summary} of the rows above; leave it out"
+                )
 
 
 def _chance(rows: np.ndarray, row: np.ndarray, near: float) -> float:
@@ -443,8 +504,10 @@ def _typed(values: pd.Series, column: str, name: str) -> pd.Series:
     except (ValueError, TypeError):
         raise InputError(f"results: column {column} of {name} must hold {kind.__name__} values in every row") from None
     if kind is int and (low := typed < LEAST[column]).any():
-        raise InputError(f"results: {column} in row {low.argmax() + 1} of {name} is {typed[low].iloc[0]}; a whole "
-                         f"number of at least {LEAST[column]} is allowed")
+        raise InputError(
+            f"results: {column} in row {low.argmax() + 1} of {name} is {typed[low].iloc[0]}; a whole "
+            f"number of at least {LEAST[column]} is allowed"
+        )
     return typed
 
 
@@ -452,15 +515,19 @@ def _long(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     who = ["method"] if "method" in frame else [c for c in NAMES if c in frame]
     missing = [c for c, there in (("method (or backbone, learner)", who), ("task", "task" in frame)) if not there]
     if missing:
-        raise InputError(f"results: {name} has a column accuracy but lacks {' and '.join(missing)}; "
-                         "task, accuracy and method are needed")
+        raise InputError(
+            f"results: {name} has a column accuracy but lacks {' and '.join(missing)}; "
+            "task, accuracy and method are needed"
+        )
     for column in [*who, "task"]:
         if frame[column].isna().any():
             raise InputError(f"results: column {column} of {name} is empty in row {frame[column].isna().argmax() + 1}")
     kept = [c for c in frame if c in SHARED or c in ("task", "accuracy", "query")]
     long = frame[kept].assign(method=frame[who].astype(str).agg(" ".join, axis=1), row=frame.index + 1)
-    notes = [f"{name} is read as a long table, a row a task of a method; a method is named by "
-             f"{' and '.join(who)}: {_listed(long['method'].unique())}."]
+    notes = [
+        f"{name} is read as a long table, a row a task of a method; a method is named by "
+        f"{' and '.join(who)}: {_listed(long['method'].unique())}."
+    ]
     unread = [c for c in frame if c not in kept and c not in who]
     return long.assign(cell="accuracy"), notes + [f"Not read: {_listed(unread)}."] * bool(unread)
 
@@ -494,15 +561,18 @@ def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     long = wide.melt([*dict.fromkeys([*own, "task", "row"])], methods, "method", "accuracy")
     notes = [f"{name} is read as a wide table, a row a task and a column a method: {_listed(methods)}."]
     if "task" not in frame:
-        notes.append("No column says which task a row is: the rows are taken as tasks in their order, the same for "
-                     "every method.")
+        notes.append(
+            "No column says which task a row is: the rows are taken as tasks in their order, the same for every method."
+        )
     return long.assign(cell=long["method"]), notes
 
 
 def _check_number(methods: int, tasks: int, name: str) -> None:
     if methods > COMPARED:
-        raise InputError(f"results: {name} has {methods:,} methods and {tasks:,} tasks; up to {COMPARED} methods are "
-                         "compared at once (leave some out, or transpose it: a row a task, a column a method)")
+        raise InputError(
+            f"results: {name} has {methods:,} methods and {tasks:,} tasks; up to {COMPARED} methods are "
+            "compared at once (leave some out, or transpose it: a row a task, a column a method)"
+        )
 
 
 def _listed(names) -> str:
@@ -520,8 +590,9 @@ def _sampling(long: pd.DataFrame, told: str, name: str) -> pd.Series:
     bad = ~long["sampling"].isin(["open", "closed"])
     if bad.any():
         first = long[bad].iloc[0]
-        raise InputError(f"results: sampling in row {first['row']} of {name} is {first['sampling']}; "
-                         "open and closed are allowed")
+        raise InputError(
+            f"results: sampling in row {first['row']} of {name} is {first['sampling']}; open and closed are allowed"
+        )
     if told != "unknown" and (long["sampling"] != told).any():
         first = long[long["sampling"] != told].iloc[0]
         raise InputError(f"sampling = {told}; row {first['row']} of {name} says {first['sampling']}")
@@ -557,12 +628,17 @@ def _to_percent(long: pd.DataFrame, name: str, common: bool) -> list[str]:
     shares = not (numbers > 1).any()
     if not shares:
         top = long.loc[numbers.idxmax()]
-        refuse((numbers > 0) & (numbers <= 1),
-               f"is {{}}, a share, while {top['cell']} in row {top['row']} is {top['accuracy']}, a percentage; one "
-               "unit in a file is allowed (divide percentages by 100)")
+        refuse(
+            (numbers > 0) & (numbers <= 1),
+            f"is {{}}, a share, while {top['cell']} in row {top['row']} is {top['accuracy']}, a percentage; one "
+            "unit in a file is allowed (divide percentages by 100)",
+        )
     long["accuracy"] = numbers * (100 if shares else 1)
-    notes = ["No accuracy is above 1: they are read as shares and shown in percent." if shares else
-             "Accuracies go beyond 1: they are read as percentages."]
+    notes = [
+        "No accuracy is above 1: they are read as shares and shown in percent."
+        if shares
+        else "Accuracies go beyond 1: they are read as percentages."
+    ]
     empty = int(numbers.isna().sum())
     return notes + [f"Empty cells left out: {empty}."] * bool(empty)
 
@@ -581,8 +657,10 @@ def _aligned(long: pd.DataFrame, common: bool) -> tuple[pd.DataFrame, list[str]]
             worst = has.idxmin()
             lost = set(part["task"]) - set(part.loc[part["method"] == worst, "task"])
             first = part["task"][part["task"].isin(lost)].iloc[0]
-            raise InputError(f"results: {setting}: method {worst} lacks {len(lost)} of {tasks} tasks (the first: "
-                             f"{first}); bring the same tasks for every method, or use those that all share (--common)")
+            raise InputError(
+                f"results: {setting}: method {worst} lacks {len(lost)} of {tasks} tasks (the first: "
+                f"{first}); bring the same tasks for every method, or use those that all share (--common)"
+            )
         if kept < 2:
             raise InputError(f"results: {setting}: {kept} task{'s' * (kept != 1)} for every method; it needs 2 or more")
         if kept < tasks:
@@ -593,8 +671,10 @@ def _aligned(long: pd.DataFrame, common: bool) -> tuple[pd.DataFrame, list[str]]
             notes.append(f"{setting}: one method only, so no comparison is possible.")
         parts.append(full)
     if len(parts) > 1:
-        notes.append("Methods are compared where data set, sampling, ways, shots, queries and seed are the same: "
-                     f"{len(parts)} settings, each on its own.")
+        notes.append(
+            "Methods are compared where data set, sampling, ways, shots, queries and seed are the same: "
+            f"{len(parts)} settings, each on its own."
+        )
     return pd.concat(parts), notes
 
 
@@ -693,12 +773,18 @@ def _compared(grid: pd.DataFrame, level: float) -> pd.DataFrame:
     p = 2 * scipy.stats.t.sf(mean / np.where(sd > 0, error, 1), tasks - 1)
     fixed = {d: stats.paired_interval([d] * tasks, [0] * tasks, level).p_value for d in (0, 1)}
     names = grid.columns.to_numpy(dtype=object)
-    return pd.DataFrame({
-        "a": names[a], "b": names[b], "tasks": tasks, "difference": mean,
-        "half_width": scipy.stats.t.ppf((1 + level) / 2, tasks - 1) * error, "sd": sd,
-        "p": np.where(sd > 0, p, np.where(mean > 0, fixed[1], fixed[0])),
-        "unpaired": _unpaired(grid, level)[a, b] & ((mean > 0) | (sd > 0)),
-    })
+    return pd.DataFrame(
+        {
+            "a": names[a],
+            "b": names[b],
+            "tasks": tasks,
+            "difference": mean,
+            "half_width": scipy.stats.t.ppf((1 + level) / 2, tasks - 1) * error,
+            "sd": sd,
+            "p": np.where(sd > 0, p, np.where(mean > 0, fixed[1], fixed[0])),
+            "unpaired": _unpaired(grid, level)[a, b] & ((mean > 0) | (sd > 0)),
+        }
+    )
 
 
 def _unpaired(grid: pd.DataFrame, level: float) -> np.ndarray:
@@ -778,6 +864,7 @@ def group_letters(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
     Where they are more than letters, groups have numbers: 'g3–g7 g9'; where they are too many, there are none
     (`crowded`).
     """
+
     def text(names: list[str]) -> str:
         if not names or len(names[0]) == 1:
             return " ".join(names) or "—"
@@ -791,8 +878,11 @@ def group_letters(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
 @_checked
 def crowded(table: pd.DataFrame, pairs: pd.DataFrame) -> list[str]:
     """A sentence for each setting whose methods form too many groups to name."""
-    return [f"{setting}: over {GROUPS} sets of methods are not told apart, too many for letters; see the pairs."
-            for setting, found in _groups(table, pairs).items() if not found]
+    return [
+        f"{setting}: over {GROUPS} sets of methods are not told apart, too many for letters; see the pairs."
+        for setting, found in _groups(table, pairs).items()
+        if not found
+    ]
 
 
 @_checked
@@ -806,7 +896,8 @@ def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95)
     }
     shown = {
         name: (found["mean"].map("{:.2f}".format) + found[c].map(" ± {:.2f}".format)).where(found[c].notna(), "—")
-        for c, name in names.items() if found[c].notna().any()
+        for c, name in names.items()
+        if found[c].notna().any()
     }
     out = pd.DataFrame({**shown, "group": group_letters(table, pairs), "tasks": found["tasks"].astype(int)})
     return _unnested(table, out.reindex(found.index))
@@ -845,7 +936,8 @@ def _verdict(pairs: pd.DataFrame) -> pd.Series:
     """In words, as strict as it holds."""
     says = np.select(
         [pairs["holm"], pairs["bh"], pairs["paired"]],
-        ["higher (Holm)", "higher (BH only)", "higher, if compared alone"], "not told apart",
+        ["higher (Holm)", "higher (BH only)", "higher, if compared alone"],
+        "not told apart",
     )
     return pd.Series(says, pairs.index)
 
@@ -1008,8 +1100,10 @@ def summary(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> li
             key = (setting, method)
             lines.append(f"  {method:<{wide}}  {row['mean']:6.2f} ± {half[key]:5.2f}  {letters[key]}".rstrip())
     if len(pairs):
-        lines.append(f"{pairs['holm'].sum()} of {len(pairs)} pairs are told apart (paired t-tests, Holm's correction, "
-                     f"{level:.4g}); methods that share a letter are not.")
+        lines.append(
+            f"{pairs['holm'].sum()} of {len(pairs)} pairs are told apart (paired t-tests, Holm's correction, "
+            f"{level:.4g}); methods that share a letter are not."
+        )
         lines.append(f"Pairs on which unpaired closed intervals would say otherwise: {len(changed(table, pairs))}.")
     else:
         lines.append("One method a setting: no comparison is possible.")
@@ -1025,7 +1119,10 @@ def record(table: pd.DataFrame, pairs: pd.DataFrame, notes: list[str], level: fl
     """
     methods = intervals(table, level).assign(groups=pd.Series(_names_of_groups(table, pairs))).reset_index()
     return {
-        "level": level, "unit": "percent", "notes": [*notes, *crowded(table, pairs)], "reading": reading(table),
+        "level": level,
+        "unit": "percent",
+        "notes": [*notes, *crowded(table, pairs)],
+        "reading": reading(table),
         "settings": settings(table).reset_index().to_dict("records"),
         "methods": methods.astype(object).where(methods.notna(), None).to_dict("records"),
         "pairs": pairs.assign(verdict=_verdict(pairs), changed=pairs["unpaired"] != pairs["holm"]).to_dict("records"),
@@ -1034,8 +1131,16 @@ def record(table: pd.DataFrame, pairs: pd.DataFrame, notes: list[str], level: fl
 
 # What plain LaTeX lacks; amssymb has the triangles.
 SYMBOLS = {
-    "▲": r"$\blacktriangle$", "▼": r"$\blacktriangledown$", "△": r"$\vartriangle$", "▽": r"$\triangledown$",
-    "○": r"$\circ$", "±": r"$\pm$", "−": "$-$", "<": "$<$", "—": "---", "\N{NO-BREAK SPACE}": "~",
+    "▲": r"$\blacktriangle$",
+    "▼": r"$\blacktriangledown$",
+    "△": r"$\vartriangle$",
+    "▽": r"$\triangledown$",
+    "○": r"$\circ$",
+    "±": r"$\pm$",
+    "−": "$-$",
+    "<": "$<$",
+    "—": "---",
+    "\N{NO-BREAK SPACE}": "~",
 }
 
 
@@ -1049,8 +1154,11 @@ def write_tables(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path, l
         methods, matrix, pairs, changed and needed, each .tex and .md; those without rows are left out.
     """
     made = {
-        "methods": interval_list(table, pairs, level), "matrix": matrix(table, pairs), "pairs": pair_list(table, pairs),
-        "changed": changed(table, pairs), "needed": needed(table, pairs, level),
+        "methods": interval_list(table, pairs, level),
+        "matrix": matrix(table, pairs),
+        "pairs": pair_list(table, pairs),
+        "changed": changed(table, pairs),
+        "needed": needed(table, pairs, level),
     }
     out = []
     for name, frame in made.items():

@@ -21,8 +21,25 @@ from .paths import DATA
 from .tasks import sample_all
 
 __all__ = [
-    "ALWAYS", "ANY", "DEFAULT", "EVEN", "TUNED", "against", "all_classes", "by_shots", "curves", "even_folds",
-    "exponents", "findings", "grid", "optimism", "picks", "printed", "ranks", "tally", "undefined",
+    "ALWAYS",
+    "ANY",
+    "DEFAULT",
+    "EVEN",
+    "TUNED",
+    "against",
+    "all_classes",
+    "by_shots",
+    "curves",
+    "even_folds",
+    "exponents",
+    "findings",
+    "grid",
+    "optimism",
+    "picks",
+    "printed",
+    "ranks",
+    "tally",
+    "undefined",
 ]
 
 ALWAYS = "best on average"
@@ -75,7 +92,10 @@ def _grids(table: pd.DataFrame, names: Sequence[str]):
 
 
 def ranks(
-    table: pd.DataFrame, names: Sequence[str] = JUDGES, of: str = "learners", empty: float = 0.0,
+    table: pd.DataFrame,
+    names: Sequence[str] = JUDGES,
+    of: str = "learners",
+    empty: float = 0.0,
 ) -> pd.DataFrame:
     """Figure 4: Spearman's rank correlation of each estimator with the oracle over the candidates, task by task.
 
@@ -114,7 +134,11 @@ def undefined(table: pd.DataFrame, names: Sequence[str] = JUDGES) -> pd.DataFram
 
 
 def picks(
-    table: pd.DataFrame, names: Sequence[str] = ESTIMATORS, *, default: str | None = None, of: str = "learners",
+    table: pd.DataFrame,
+    names: Sequence[str] = ESTIMATORS,
+    *,
+    default: str | None = None,
+    of: str = "learners",
 ) -> pd.DataFrame:
     """Accuracy (oracle) of the candidate that each rule takes, task by task; ties in equal shares.
 
@@ -183,7 +207,10 @@ def optimism(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         other = (stats.picked(a, b) + stats.picked(b, a)) / 2
         r = stats.paired_interval(same, other, level)
         rows[dataset] = {
-            "same half": same.mean(), "other half": other.mean(), "difference": r.mean, "half_width": r.half_width,
+            "same half": same.mean(),
+            "other half": other.mean(),
+            "difference": r.mean,
+            "half_width": r.half_width,
             "rank correlation": np.nan_to_num(stats.rank_correlation(a, b)).mean(),
         }
     return pd.DataFrame(rows).T
@@ -208,8 +235,16 @@ def _five(images: int) -> str:
 
 
 def by_shots(
-    sets: Sequence[str], method: str, setting: str, values: Sequence, default: str, *, ways: Sequence[int],
-    shots: Sequence[int], queries: int, **options,
+    sets: Sequence[str],
+    method: str,
+    setting: str,
+    values: Sequence,
+    default: str,
+    *,
+    ways: Sequence[int],
+    shots: Sequence[int],
+    queries: int,
+    **options,
 ) -> pd.DataFrame:
     """Figure 8: with a setting tuned for each task, and not, for each number of ways and shots.
 
@@ -247,7 +282,13 @@ def by_shots(
 
 
 def all_classes(
-    sets: Sequence[str], method: str, shots: Sequence[int], *, tasks: int = 10, seed: int = 0, rounds: int = 30,
+    sets: Sequence[str],
+    method: str,
+    shots: Sequence[int],
+    *,
+    tasks: int = 10,
+    seed: int = 0,
+    rounds: int = 30,
     most: int = 100,
 ) -> pd.DataFrame:
     """Figure 5: estimates on tasks of all classes of a data set, tested on all its other images.
@@ -305,9 +346,9 @@ def curves(table: pd.DataFrame, panels: dict[str, pd.DataFrame]) -> pd.DataFrame
     """
     by = ["dataset", "panel", "ways", "rule", "shots"]
     parts = [
-        pd.concat([table[["dataset", "ways", "shots"]], values], axis=1).melt(
-            ["dataset", "ways", "shots"], var_name="rule"
-        ).assign(panel=title)
+        pd.concat([table[["dataset", "ways", "shots"]], values], axis=1)
+        .melt(["dataset", "ways", "shots"], var_name="rule")
+        .assign(panel=title)
         for title, values in panels.items()
     ]
     groups = pd.concat(parts).dropna().groupby(by, sort=False)["value"]
@@ -342,7 +383,10 @@ def exponents(table: pd.DataFrame, estimator: str = EVEN, level: float = 0.95) -
     ends = fit.conf_int(1 - level)
     rows = {
         name: {
-            "exponent": fit.params[column], "low": ends.loc[column, 0], "high": ends.loc[column, 1], "chance": chance,
+            "exponent": fit.params[column],
+            "low": ends.loc[column, 0],
+            "high": ends.loc[column, 1],
+            "chance": chance,
             "alone": smf.ols(f"error ~ {column}", t).fit().rsquared,
         }
         for name, column, chance in (("p (1 − p)", "spread", 0.5), ("n", "size", -0.5))

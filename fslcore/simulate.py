@@ -10,8 +10,16 @@ from . import stats
 from .tasks import Tasks, sample_closed, sample_open
 
 __all__ = [
-    "PAPER", "centres", "coverage", "gaussian_classes", "gaussian_moments", "gaussian_pilot", "gaussian_tasks",
-    "nearest_mean", "nearest_mean_accuracy", "open_variances",
+    "PAPER",
+    "centres",
+    "coverage",
+    "gaussian_classes",
+    "gaussian_moments",
+    "gaussian_pilot",
+    "gaussian_tasks",
+    "nearest_mean",
+    "nearest_mean_accuracy",
+    "open_variances",
 ]
 
 # The classes of the OOPS paper's synthetic study: one-dimensional, N(-1, 1) and N(1, 1).

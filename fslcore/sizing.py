@@ -19,8 +19,22 @@ from .errors import InputError
 from .tasks import Tasks, sample_closed, sample_open
 
 __all__ = [
-    "QUERIES", "by_method", "by_size", "common_optima", "curve", "equal_optima", "gaussian_curve", "gaussian_optima",
-    "gaussian_regrets", "holm", "minima", "pilot_values", "ratio_table", "recommended", "regret_table", "sweep",
+    "QUERIES",
+    "by_method",
+    "by_size",
+    "common_optima",
+    "curve",
+    "equal_optima",
+    "gaussian_curve",
+    "gaussian_optima",
+    "gaussian_regrets",
+    "holm",
+    "minima",
+    "pilot_values",
+    "ratio_table",
+    "recommended",
+    "regret_table",
+    "sweep",
 ]
 
 QUERIES = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 60, 100]
@@ -28,8 +42,14 @@ Method = tuple[str, str]
 
 
 def sweep(
-    datasets: list[str], methods: list[Method], shots: list[int], queries: list[int] = QUERIES, *,
-    ways: int = 5, images: int = 60_000, seed: int = 0,
+    datasets: list[str],
+    methods: list[Method],
+    shots: list[int],
+    queries: list[int] = QUERIES,
+    *,
+    ways: int = 5,
+    images: int = 60_000,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Open intervals for each Q, over several trials: one row a trial and method, and one a pair of methods.
 
@@ -114,8 +134,16 @@ def minima(curves: pd.DataFrame, within: float = 1.05) -> pd.DataFrame:
 
 
 def pilot_values(
-    datasets: list[str], methods: list[Method], shots: list[int], *, sampling: str = "closed", ways: int = 5,
-    queries: int = 15, tasks: int | None = 600, runs: int = 1, seed: int = 0,
+    datasets: list[str],
+    methods: list[Method],
+    shots: list[int],
+    *,
+    sampling: str = "closed",
+    ways: int = 5,
+    queries: int = 15,
+    tasks: int | None = 600,
+    runs: int = 1,
+    seed: int = 0,
 ) -> dict[tuple[str, int, int], dict[str, np.ndarray]]:
     """What `stats.pilot` takes: (dataset, shots, run) → method or pair of methods → (T, K, Q) values.
 
@@ -280,8 +308,13 @@ def by_size(
 
 
 def gaussian_regrets(
-    regimes: list[tuple[int, float, int, int]], *, queries: int = 15, tasks: int = 600, runs: int = 50,
-    truth_numbers: int = 10_000_000, seed: int = 0,
+    regimes: list[tuple[int, float, int, int]],
+    *,
+    queries: int = 15,
+    tasks: int = 600,
+    runs: int = 50,
+    truth_numbers: int = 10_000_000,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Regret of pilots on Gaussian classes, for one method and for the difference of two.
 
@@ -330,7 +363,18 @@ def gaussian_regrets(
             facts = (ways, separation, shots, n, kind, pilot, truth.optimum)
             rows.append((*facts, p.optimum, p.low, p.high, chosen, *regret))
     columns = [
-        "ways", "separation", "shots", "n", "values", "pilot", "truth", "optimum", "low", "high", "chosen", "regret",
+        "ways",
+        "separation",
+        "shots",
+        "n",
+        "values",
+        "pilot",
+        "truth",
+        "optimum",
+        "low",
+        "high",
+        "chosen",
+        "regret",
         "plain",
     ]
     return pd.DataFrame(rows, columns=columns)

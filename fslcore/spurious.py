@@ -23,8 +23,25 @@ from .tasks import Tasks, sample_closed
 from .training import RECIPES, checkpoint_name
 
 __all__ = [
-    "CONSTRUCTIONS", "LEARNERS", "ablation", "beside", "collect", "constructions", "draw",
-    "draw_matched", "draw_random", "example", "findings", "images_of", "means", "method", "named", "ranks", "records", "spoken", "training_gap",
+    "CONSTRUCTIONS",
+    "LEARNERS",
+    "ablation",
+    "beside",
+    "collect",
+    "constructions",
+    "draw",
+    "draw_matched",
+    "draw_random",
+    "example",
+    "findings",
+    "images_of",
+    "means",
+    "method",
+    "named",
+    "ranks",
+    "records",
+    "spoken",
+    "training_gap",
 ]
 
 #: What decides on a task, by the name of the training: the paper's ten in its order, and two more.
@@ -32,8 +49,13 @@ LEARNERS = {name: RECIPES[name].learner for name in (*hyperparameters.LEARNERS, 
 ON_BATCHES = tuple(name for name in LEARNERS if RECIPES[name].batch == "classes")  # of images: no shots in training
 #: Ways to build tasks (Tables S5 and S6; and the released code's), as arguments of `fslcore.biased.sample_biased`.
 CONSTRUCTIONS = {
-    "SC1": {"support": "SC1"}, "SC2": {"support": "SC2"}, "SC3": {},
-    "QC1": {"query": "QC1"}, "QC2": {"query": "QC2"}, "QC3": {}, "released": {"variant": "released"},
+    "SC1": {"support": "SC1"},
+    "SC2": {"support": "SC2"},
+    "SC3": {},
+    "QC1": {"query": "QC1"},
+    "QC2": {"query": "QC2"},
+    "QC3": {},
+    "released": {"variant": "released"},
 }
 SETTING = ["dataset", "shots"]
 
@@ -100,7 +122,12 @@ def _labels(dataset: str) -> np.ndarray:
 
 
 def records(
-    dataset: str, tasks: Tasks, names: Sequence[str], *, image_tasks: int = 100, train_shots: int | None = None,
+    dataset: str,
+    tasks: Tasks,
+    names: Sequence[str],
+    *,
+    image_tasks: int = 100,
+    train_shots: int | None = None,
     stored: bool = True,
 ) -> dict[str, Record]:
     """Records of learners on tasks, by name.
@@ -129,9 +156,19 @@ def records(
 
 
 def collect(
-    sets: Sequence[str], names: Sequence[str], *, shots: Sequence[int] = (1, 5), captioner: str = "pixels",
-    matched: bool = False, ways: int = 5, queries: int = 15, tasks: int = 1000, seed: int = 0, level: float = 0.95,
-    how: dict | None = None, **options,
+    sets: Sequence[str],
+    names: Sequence[str],
+    *,
+    shots: Sequence[int] = (1, 5),
+    captioner: str = "pixels",
+    matched: bool = False,
+    ways: int = 5,
+    queries: int = 15,
+    tasks: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+    how: dict | None = None,
+    **options,
 ) -> pd.DataFrame:
     """Tables 3 and S7: accuracies on random and on biased tasks, and the gap.
 
@@ -188,8 +225,17 @@ def ablation(
 
 
 def training_gap(
-    sets: Sequence[str], names: Sequence[str], *, shots: Sequence[int] = (1, 5, 10), captioner: str = "pixels",
-    ways: int = 5, queries: int = 15, tasks: int = 300, seed: int = 0, level: float = 0.95, **options,
+    sets: Sequence[str],
+    names: Sequence[str],
+    *,
+    shots: Sequence[int] = (1, 5, 10),
+    captioner: str = "pixels",
+    ways: int = 5,
+    queries: int = 15,
+    tasks: int = 300,
+    seed: int = 0,
+    level: float = 0.95,
+    **options,
 ) -> pd.DataFrame:
     """Figure 6: wAcc-A of the learner trained with 5 shots less that of the one trained with 1, on the same tasks.
 
@@ -236,7 +282,9 @@ def constructions(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "captioner", "shots"])
 
 
-def ranks(live: pd.DataFrame, printed: pd.DataFrame, live_columns: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
+def ranks(
+    live: pd.DataFrame, printed: pd.DataFrame, live_columns: Sequence[str], columns: Sequence[str]
+) -> pd.DataFrame:
     """Spearman's rank correlations over learners, as text: a row a data set, those of here first; a column a number of shots.
 
     Parameters
@@ -249,7 +297,8 @@ def ranks(live: pd.DataFrame, printed: pd.DataFrame, live_columns: Sequence[str]
     parts = [report.rank_correlations(t, *of) for t, of in ((live, live_columns), (printed, columns))]
     rows = {
         (place, name.partition("?")[0]): {f"{s} shot{'s' * (s > 1)}": f"{rho[name, s]:.2f}" for s in rho[name].index}
-        for place, rho in zip(("here", "printed"), parts) for name in rho.index.unique("dataset")
+        for place, rho in zip(("here", "printed"), parts)
+        for name in rho.index.unique("dataset")
     }
     return pd.DataFrame.from_dict(rows, orient="index").fillna("—").rename_axis(["", "dataset"])
 
@@ -323,10 +372,12 @@ def findings(table: pd.DataFrame) -> pd.DataFrame:
             difference, noise = middle[many] - middle[few], np.hypot(half[many], half[few])
             what = f"gap grows, {name}"
             rows[what] = np.sign(difference).where(difference.abs() > noise, 0)
-    return pd.DataFrame({
-        what: {"of": len(v), "holds": (v == 1).sum(), "opposite": (v == -1).sum(), "not told": (v == 0).sum()}
-        for what, v in rows.items()
-    }).T
+    return pd.DataFrame(
+        {
+            what: {"of": len(v), "holds": (v == 1).sum(), "opposite": (v == -1).sum(), "not told": (v == 0).sum()}
+            for what, v in rows.items()
+        }
+    ).T
 
 
 def spoken(dataset: str, captioner: str) -> attributes.Attributes:
@@ -337,8 +388,16 @@ def spoken(dataset: str, captioner: str) -> attributes.Attributes:
 
 
 def example(
-    dataset: str, name: str, captioner: str = "pixels", *, shots: int = 1, queries: int = 15, shown: int = 5,
-    task: int = 0, seed: int = 0, **how: str,
+    dataset: str,
+    name: str,
+    captioner: str = "pixels",
+    *,
+    shots: int = 1,
+    queries: int = 15,
+    shown: int = 5,
+    task: int = 0,
+    seed: int = 0,
+    **how: str,
 ) -> pd.DataFrame:
     """A biased task to look at (Figures 3, S2, S3): its images, with what matters said of each.
 

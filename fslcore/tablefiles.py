@@ -78,20 +78,26 @@ def _torch(path: Path) -> tuple[pd.DataFrame, list[str]]:
             raise InputError(f"results: tensors of {path.name} have different lengths; one number a task is needed")
         return pd.DataFrame({str(k): v.detach().numpy() for k, v in found.items()}), []
     if not isinstance(found, torch.Tensor):
-        raise InputError(f"results: {path.name} holds {type(found).__name__}; one tensor of tasks × methods, or "
-                         "tensors of one number a task by the names of methods, is needed")
+        raise InputError(
+            f"results: {path.name} holds {type(found).__name__}; one tensor of tasks × methods, or "
+            "tensors of one number a task by the names of methods, is needed"
+        )
     return _array(found.detach().numpy(), path.name)
 
 
 def _array(values: np.ndarray, name: str) -> tuple[pd.DataFrame, list[str]]:
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or values.dtype.kind not in "biuf":
-        raise InputError(f"results: {name} holds {values.dtype} of shape {values.shape}; numbers, a row a task and a "
-                         "column a method, are needed")
+        raise InputError(
+            f"results: {name} holds {values.dtype} of shape {values.shape}; numbers, a row a task and a "
+            "column a method, are needed"
+        )
     tasks, methods = values.shape
     if methods > tasks:
-        raise InputError(f"results: {name} has {tasks} rows and {methods} columns; a row a task and a column a method "
-                         "is needed (transpose it)")
+        raise InputError(
+            f"results: {name} has {tasks} rows and {methods} columns; a row a task and a column a method "
+            "is needed (transpose it)"
+        )
     columns = [f"method {i}" for i in range(1, methods + 1)]
     return pd.DataFrame(values, columns=columns), [f"{name} names no methods: they are numbered by column."]
 
@@ -101,7 +107,7 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
     lines = [line for line in _decoded(path, notes).splitlines() if line.strip()]
     told = re.fullmatch(r'"?sep=(.)"?', lines[0].rstrip("\r\n")) if lines else None  # Excel's
     comments = [line for line in lines if line.startswith("#")]
-    lines = [line for line in lines[bool(told):] if not line.startswith("#")]
+    lines = [line for line in lines[bool(told) :] if not line.startswith("#")]
     if not lines:
         raise InputError(f"results: {name} has no rows")
     sep = told[1] if told else "\t" if path.suffix.lower() == ".tsv" else _separator(lines[:LOOKED_AT])
@@ -114,23 +120,33 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
     if all(n is not None for n in numbers) and numbers not in ([*range(len(numbers))], [*range(1, len(numbers) + 1)]):
         named = len(above) == len(header)
         header = above if named else [f"method {i}" for i in range(1, len(header) + 1)]
-        notes.append(f"{name} has no line of names: " + ("they are taken from the comment above." if named else
-                     "its methods are numbered by column."))
+        notes.append(
+            f"{name} has no line of names: "
+            + ("they are taken from the comment above." if named else "its methods are numbered by column.")
+        )
         first = None
     elif bad := [cell for cell, n in zip(header, numbers) if n is not None and n % 1]:
-        raise InputError(f"results: the first line of {name} has a number, {bad[0]}, among its names; a line that "
-                         "names the columns is needed")
+        raise InputError(
+            f"results: the first line of {name} has a number, {bad[0]}, among its names; a line that "
+            "names the columns is needed"
+        )
     else:
         first = 0
     quoted = any('"' in line for line in lines[:LOOKED_AT])  # a cell in quotes may go on in the next line
     long = next((i for i, row in enumerate(rows) if len(row) > len(rows[0])), None)
     if long and not quoted:
-        raise InputError(f"results: row {long} of {name}, {shown(lines[long])}, has more cells than its header names "
-                         f"columns, {shown(', '.join(header))}")
+        raise InputError(
+            f"results: row {long} of {name}, {shown(lines[long])}, has more cells than its header names "
+            f"columns, {shown(', '.join(header))}"
+        )
     # Every digit of an accuracy counts: two methods may differ by rounding only.
     found = pd.read_csv(
-        io.StringIO("\n".join(lines)), sep=r"\s+" if sep is None else sep, decimal=decimal, header=first,
-        float_precision="round_trip", skipinitialspace=sep != "\t",
+        io.StringIO("\n".join(lines)),
+        sep=r"\s+" if sep is None else sep,
+        decimal=decimal,
+        header=first,
+        float_precision="round_trip",
+        skipinitialspace=sep != "\t",
     )
     if not isinstance(found.index, pd.RangeIndex):
         raise InputError(f"results: rows of {name} have more cells than its header names columns")

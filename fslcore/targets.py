@@ -47,10 +47,15 @@ def queries(
             right[backbone, learner] = 100.0 * record.correct
         facts = None if isinstance(source, Bank) else source.facts
         known = [g for g in groups if facts is not None and g in facts]
-        out[dataset] = {"right": right, "places": {
-            "support": drawn.support, "query": drawn.query, "labels": source.labels,
-            "groups": facts[known[0]].to_numpy() if known else None,
-        }}
+        out[dataset] = {
+            "right": right,
+            "places": {
+                "support": drawn.support,
+                "query": drawn.query,
+                "labels": source.labels,
+                "groups": facts[known[0]].to_numpy() if known else None,
+            },
+        }
     return out
 
 
@@ -74,8 +79,7 @@ def intervals(found: dict[str, dict], level: float = 0.95) -> pd.DataFrame:
 def shown(table: pd.DataFrame) -> pd.DataFrame:
     """`intervals` or `pairs` for reading: the mean and a column ± a target; what all rows share is left out."""
     halves = {
-        f"± {target}": [_half(getattr(r, kind).half_width) for r in table["result"]]
-        for kind, target in TARGETS.items()
+        f"± {target}": [_half(getattr(r, kind).half_width) for r in table["result"]] for kind, target in TARGETS.items()
     }
     means = [f"{r.closed.mean:.2f}" for r in table["result"]]
     named = table.assign(**{"mean": means, **halves})
@@ -106,16 +110,22 @@ def pairs(found: dict[str, dict], level: float = 0.95) -> pd.DataFrame:
 
 def verdicts(table: pd.DataFrame) -> pd.DataFrame:
     """How many differences of `pairs` are conclusive for each target, by data set and in all."""
-    told = pd.DataFrame({
-        target: [getattr(r, kind).conclusion != 0 for r in table["result"]] for kind, target in TARGETS.items()
-    })
+    told = pd.DataFrame(
+        {target: [getattr(r, kind).conclusion != 0 for r in table["result"]] for kind, target in TARGETS.items()}
+    )
     told.insert(0, "pairs", 1)
     by_set = told.groupby(table["dataset"], sort=False).sum()
     return pd.concat([by_set, by_set.sum().rename("all").to_frame().T])
 
 
 def needs(
-    found: dict[str, dict], table: pd.DataFrame, differences: list[float], *, ways: int, shots: int, chance: float,
+    found: dict[str, dict],
+    table: pd.DataFrame,
+    differences: list[float],
+    *,
+    ways: int,
+    shots: int,
+    chance: float,
     level: float,
 ) -> pd.DataFrame:
     """What would tell a difference of d points between the two methods of each row of `pairs`; see `stats.plan`."""
@@ -124,8 +134,14 @@ def needs(
         labels = found[row.dataset]["places"]["labels"]
         size = np.unique(labels, return_counts=True)[1]
         plan = stats.plan(
-            row.result, images=len(size) / (1 / size).sum(), classes=len(size), ways=ways, shots=shots, difference=d,
-            chance=chance, level=level,
+            row.result,
+            images=len(size) / (1 / size).sum(),
+            classes=len(size),
+            ways=ways,
+            shots=shots,
+            difference=d,
+            chance=chance,
+            level=level,
         )
         rows.append((row.dataset, row.a, row.b, d, plan.tasks, plan.images, plan.classes))
     return pd.DataFrame(rows, columns=["dataset", "a", "b", "difference", "tasks", "images a class", "classes"])
@@ -142,8 +158,11 @@ def reach(table: pd.DataFrame, *, chance: float, level: float) -> pd.DataFrame:
     """The difference (points) that each pair of `pairs` would have shown with this chance, by target."""
     found = {
         target: [
-            _half(stats.detectable(r.standard_error, r.df, chance=chance, level=level)
-                  if np.isfinite(r.half_width) else np.inf)
+            _half(
+                stats.detectable(r.standard_error, r.df, chance=chance, level=level)
+                if np.isfinite(r.half_width)
+                else np.inf
+            )
             for r in (getattr(result, kind) for result in table["result"])
         ]
         for kind, target in TARGETS.items()

@@ -66,7 +66,9 @@ class Tasks:
         for name in ("support", "support_label", "query", "query_label"):
             object.__setattr__(self, name, wholes(name, getattr(self, name)))
         if not self.support.size:
-            raise InputError(f"support: shape {self.support.shape}; at least 1 task of 1 image is needed, none is empty")
+            raise InputError(
+                f"support: shape {self.support.shape}; at least 1 task of 1 image is needed, none is empty"
+            )
         for name in ("support", "query"):
             index, label = getattr(self, name), getattr(self, f"{name}_label")
             if index.ndim != 2 or index.shape != label.shape:
@@ -95,8 +97,13 @@ class Tasks:
     def __getitem__(self, rows: slice | np.ndarray) -> Tasks:
         """The tasks of ``rows`` (a slice or an index array), as Tasks."""
         return Tasks(
-            self.support[rows], self.support_label[rows], self.query[rows], self.query_label[rows],
-            self.ways, self.sampler, self.unseen,
+            self.support[rows],
+            self.support_label[rows],
+            self.query[rows],
+            self.query_label[rows],
+            self.ways,
+            self.sampler,
+            self.unseen,
         )
 
     @cached_property
@@ -128,8 +135,14 @@ class Tasks:
         def write(part: Path) -> None:
             with open(part, "wb") as file:
                 np.savez_compressed(
-                    file, support=self.support, support_label=self.support_label, query=self.query,
-                    query_label=self.query_label, ways=self.ways, sampler=json.dumps(self.sampler), unseen=self.unseen,
+                    file,
+                    support=self.support,
+                    support_label=self.support_label,
+                    query=self.query,
+                    query_label=self.query_label,
+                    ways=self.ways,
+                    sampler=json.dumps(self.sampler),
+                    unseen=self.unseen,
                 )
 
         replace_file(path, write)
@@ -147,8 +160,13 @@ class Tasks:
         try:
             with np.load(path, allow_pickle=False) as z:
                 return cls(
-                    z["support"], z["support_label"], z["query"], z["query_label"],
-                    int(z["ways"]), json.loads(str(z["sampler"])), bool(z["unseen"]) if "unseen" in z else True,
+                    z["support"],
+                    z["support_label"],
+                    z["query"],
+                    z["query_label"],
+                    int(z["ways"]),
+                    json.loads(str(z["sampler"])),
+                    bool(z["unseen"]) if "unseen" in z else True,
                 )
         except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise InputError(f"path = {path}; no file of tasks can be read there ({shown(str(error))})") from None
@@ -179,8 +197,14 @@ def _path(path: object) -> Path:
 
 
 def sample_closed(
-    labels: np.ndarray, *, tasks: int, ways: int = 5, shots: int | Sequence[int] = 5,
-    queries: int | Sequence[int] = 15, seed: int = 0, skip_small_classes: bool = False,
+    labels: np.ndarray,
+    *,
+    tasks: int,
+    ways: int = 5,
+    shots: int | Sequence[int] = 5,
+    queries: int | Sequence[int] = 15,
+    seed: int = 0,
+    skip_small_classes: bool = False,
 ) -> Tasks:
     """Draw tasks with reuse of images between tasks (OOPS, Algorithm 1).
 
@@ -219,8 +243,13 @@ def sample_closed(
 
 
 def sample_open(
-    labels: np.ndarray, *, ways: int = 5, shots: int | Sequence[int] = 5,
-    queries: int | Sequence[int] = 15, seed: int = 0, max_tasks: int | None = None,
+    labels: np.ndarray,
+    *,
+    ways: int = 5,
+    shots: int | Sequence[int] = 5,
+    queries: int | Sequence[int] = 15,
+    seed: int = 0,
+    max_tasks: int | None = None,
     skip_small_classes: bool = False,
 ) -> Tasks:
     """Draw tasks that share no image, until the data are used up (OOPS, Algorithm 2).
@@ -362,9 +391,7 @@ def _by_class(labels, ways, shots, queries, skip_small_classes):
             "(lower them, or skip small classes: --skip-small-classes)"
         )
     if (~small).sum() < ways:
-        raise InputError(
-            f"ways = {ways}; {(~small).sum()} classes have shots + queries = {enough} images or more"
-        )
+        raise InputError(f"ways = {ways}; {(~small).sum()} classes have shots + queries = {enough} images or more")
     return order, start[~small], size[~small]
 
 

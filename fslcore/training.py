@@ -35,6 +35,7 @@ from .tasks import sample_closed
 
 __all__ = ["RECIPES", "Recipe", "checkpoint_name", "split_classes", "train"]
 
+
 @dataclass(frozen=True)
 class Recipe:
     """How a learner is trained.
@@ -296,13 +297,24 @@ class _Run:
             try:
                 network.load_state_dict(self.frozen.network.state_dict())
             except RuntimeError:
-                raise InputError(f"network = {recipe.network}; that of {recipe.frozen}, which stays frozen, is needed") from None
+                raise InputError(
+                    f"network = {recipe.network}; that of {recipe.frozen}, which stays frozen, is needed"
+                ) from None
         on_images = recipe.learner in learners.of_images
         self.network = (with_task_norm(network) if on_images else network).to(
             self.where, memory_format=torch.channels_last
         )
         self.backbone = Backbone(
-            self.name, "", "", kind.dim, self.network, (0.5,) * 3, (0.5,) * 3, kind.side, "bilinear", "",
+            self.name,
+            "",
+            "",
+            kind.dim,
+            self.network,
+            (0.5,) * 3,
+            (0.5,) * 3,
+            kind.side,
+            "bilinear",
+            "",
             map=kind.map,
         )
         if on_images:
@@ -327,7 +339,13 @@ class _Run:
         self.parts.train()
         total = 0.0
         batches = self._class_batches if self.recipe.batch == "classes" else self._task_batches
-        bar = tqdm(batches(), desc=f"{self.name} {self.epoch + 1}/{self.recipe.epochs}", total=self.steps, delay=5, disable=not progress)
+        bar = tqdm(
+            batches(),
+            desc=f"{self.name} {self.epoch + 1}/{self.recipe.epochs}",
+            total=self.steps,
+            delay=5,
+            disable=not progress,
+        )
         for loss in bar:
             self.optimiser.zero_grad()
             loss.backward()
@@ -340,7 +358,9 @@ class _Run:
             self.kept = {k: v.detach().cpu().clone() for k, v in self._tensors().items()}
         self.curve.append({"epoch": self.epoch, "loss": total / self.steps, "validation": 100 * accuracy})
         if progress:
-            tqdm.write(f"{self.name} epoch {self.epoch}: loss {total / self.steps:.3f}, validation {100 * accuracy:.2f} %")
+            tqdm.write(
+                f"{self.name} epoch {self.epoch}: loss {total / self.steps:.3f}, validation {100 * accuracy:.2f} %"
+            )
 
     def _class_batches(self):
         order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self.labels))
@@ -360,8 +380,13 @@ class _Run:
         r = self.recipe
         count = max(2, self.steps * r.size)
         tasks = sample_closed(
-            self.labels, tasks=count, ways=r.ways, shots=r.shots, queries=r.queries,
-            seed=1 + self.seed * r.epochs + self.epoch, skip_small_classes=True,
+            self.labels,
+            tasks=count,
+            ways=r.ways,
+            shots=r.shots,
+            queries=r.queries,
+            seed=1 + self.seed * r.epochs + self.epoch,
+            skip_small_classes=True,
         )
         support, query = (torch.from_numpy(a.astype(np.int64)).to(self.where) for a in (tasks.support, tasks.query))
         members = F.one_hot(torch.from_numpy(tasks.support_label[0].copy()), r.ways).float().to(self.where)
@@ -399,7 +424,12 @@ class _Run:
         self.parts.eval()
         images = self.validation
         tasks = sample_closed(
-            images.labels, tasks=VALIDATION[self.learner.reads], ways=WAYS, shots=self.recipe.shots, queries=15, seed=0,
+            images.labels,
+            tasks=VALIDATION[self.learner.reads],
+            ways=WAYS,
+            shots=self.recipe.shots,
+            queries=15,
+            seed=0,
             skip_small_classes=True,
         )
         if self.learner.reads == "images":
@@ -424,8 +454,13 @@ class _Run:
     def save(self, path: Path) -> None:
         """Write all that the next epoch depends on."""
         state = {
-            "settings": self.settings, "data": self.data, "epoch": self.epoch, "curve": self.curve, "kept": self.kept,
-            "parts": self.parts.state_dict(), "optimiser": self.optimiser.state_dict(),
+            "settings": self.settings,
+            "data": self.data,
+            "epoch": self.epoch,
+            "curve": self.curve,
+            "kept": self.kept,
+            "parts": self.parts.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
             "schedule": self.schedule.state_dict(),
         }
         made = io.BytesIO()  # written by Python, whose errors are the system's own

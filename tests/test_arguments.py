@@ -21,21 +21,51 @@ ODD = [None, "x", "", [], {}, object(), (1, 2, 3, 4, 5, 6, 7, 8), 1j, pd.NaT]
 TEXTS = [None, "nowhere", "", 3, [], b"SC3", np.nan]
 NOT_FINITE = [np.nan, np.inf, -np.inf]
 ARRAYS = [
-    *ODD[:6], 1j, [[1.0], [1.0, 2.0]], ["a", "b"], np.nan, np.zeros((2, 0)), np.zeros((2, 3, 4, 5)), 0.5, [[0.5]],
-    [None] * 9, np.array([1, np.nan] * 30), np.ma.masked_equal([0.5, 0.6, 9.0] * 20, 9.0), [1e400] * 5, [-1.0] * 5,
+    *ODD[:6],
+    1j,
+    [[1.0], [1.0, 2.0]],
+    ["a", "b"],
+    np.nan,
+    np.zeros((2, 0)),
+    np.zeros((2, 3, 4, 5)),
+    0.5,
+    [[0.5]],
+    [None] * 9,
+    np.array([1, np.nan] * 30),
+    np.ma.masked_equal([0.5, 0.6, 9.0] * 20, 9.0),
+    [1e400] * 5,
+    [-1.0] * 5,
 ]
 BAD = {
     "count": [*ODD, *NOT_FINITE, -1, 0, 2.5, True, 10**30, -(10**30), np.float64(3)],
     "seed": [*ODD, *NOT_FINITE, -1, 2.5, True, np.float64(3)],
-    "counts": [*ODD[:6], *NOT_FINITE, -1, 0, 2.5, True, 10**30, [1.5] * 5, [[1, 2]], [1, 2, 0], np.ma.masked_equal([1, 2], 2)],
+    "counts": [
+        *ODD[:6],
+        *NOT_FINITE,
+        -1,
+        0,
+        2.5,
+        True,
+        10**30,
+        [1.5] * 5,
+        [[1, 2]],
+        [1, 2, 0],
+        np.ma.masked_equal([1, 2], 2),
+    ],
     "level": [*ODD, *NOT_FINITE, 0, 1, -0.5, 95, True],
     "positive": [*ODD, *NOT_FINITE, 0, -1.0, True],
     "real": [*ODD, *NOT_FINITE, True],
     "df": [*ODD, np.nan, -np.inf, 0, -3, 0.5],
-    "array": ARRAYS, "positives": [*ARRAYS, 0.0, [0, 1, 2, 3, 4], -np.inf], "whole array": [*ARRAYS, [1.0, 2.0], [True]],
+    "array": ARRAYS,
+    "positives": [*ARRAYS, 0.0, [0, 1, 2, 3, 4], -np.inf],
+    "whole array": [*ARRAYS, [1.0, 2.0], [True]],
     "labels": [*ARRAYS[:6], [[1], [1, 2]], 3, [1, None], ["a", 1], np.array([1, np.nan] * 30), np.eye(8), [1j] * 8],
-    "choice": TEXTS, "flag": [None, 0, 1, "no", [], 2.5], "object": ODD, "mapping": [None, 3, "x", [], [1, 2]],
-    "function": [None, 3, "x", []], "any": [],
+    "choice": TEXTS,
+    "flag": [None, 0, 1, "no", [], 2.5],
+    "object": ODD,
+    "mapping": [None, 3, "x", [], [1, 2]],
+    "function": [None, 3, "x", []],
+    "any": [],
 }
 LABELS = np.arange(8).repeat(12)
 TASKS = samplers.sample_closed(LABELS, tasks=40, ways=5, shots=3, queries=2)
@@ -45,7 +75,9 @@ A, B = RNG.uniform(0.5, 0.8, 30), RNG.uniform(0.4, 0.7, 30)
 HAS = RNG.random((96, 12)) < 0.5
 PLACES = {
     "values": (RNG.random(TASKS.query.shape) < 0.6) - 1.0 * (RNG.random(TASKS.query.shape) < 0.5),
-    "support": TASKS.support, "query": TASKS.query, "labels": LABELS,
+    "support": TASKS.support,
+    "query": TASKS.query,
+    "labels": LABELS,
 }
 Q = np.array([1, 2, 4, 8, 16.0])
 RECORD = evaluate.Record(RNG.random(TASKS.query.shape) < 0.5, TASKS.query_label)
@@ -55,63 +87,110 @@ RECORD = evaluate.Record(RNG.random(TASKS.query.shape) < 0.5, TASKS.query_label)
 PAIR = {"a": ("array", A), "b": ("array", B), "level": ("level", 0.95)}
 ONE = {"accuracies": ("array", A), "level": ("level", 0.95)}
 SHAPE = {
-    "labels": ("labels", LABELS), "tasks": ("count", 5), "ways": ("count", 4), "shots": ("counts", 2),
-    "queries": ("counts", 3), "seed": ("seed", 0),
+    "labels": ("labels", LABELS),
+    "tasks": ("count", 5),
+    "ways": ("count", 4),
+    "shots": ("counts", 2),
+    "queries": ("counts", 3),
+    "seed": ("seed", 0),
 }
 INTERVAL = stats.open_interval(A)
 OWN = {"tasks": ("object", TASKS)}
 FUNCTIONS = {
     "stats": {
-        "CONCLUSION": None, "Interval": None, "Influence": None, "Moments": None, "OptimumRatio": None, "Pilot": None,
-        "Plan": None, "ThreeIntervals": None, "VarianceFit": None, "CommonOptimum": None,
-        "VarianceModel": {"alpha": ("real", 0.01), "beta": ("real", 0.2), "gamma": ("real", 0.1), "shots": ("count", 5)},
-        "closed_interval": ONE, "open_interval": ONE, "paired_interval": PAIR, "independent_interval": PAIR,
+        "CONCLUSION": None,
+        "Interval": None,
+        "Influence": None,
+        "Moments": None,
+        "OptimumRatio": None,
+        "Pilot": None,
+        "Plan": None,
+        "ThreeIntervals": None,
+        "VarianceFit": None,
+        "CommonOptimum": None,
+        "VarianceModel": {
+            "alpha": ("real", 0.01),
+            "beta": ("real", 0.2),
+            "gamma": ("real", 0.1),
+            "shots": ("count", 5),
+        },
+        "closed_interval": ONE,
+        "open_interval": ONE,
+        "paired_interval": PAIR,
+        "independent_interval": PAIR,
         "paired_differences": {"a": ("array", A), "b": ("array", B)},
         "compare": {"a": ("object", INTERVAL), "b": ("object", INTERVAL)},
         "conclusions": {
-            "accuracies": ("mapping", {"x": A, "y": B}), "kind": ("choice", "paired"), "level": ("level", 0.95),
+            "accuracies": ("mapping", {"x": A, "y": B}),
+            "kind": ("choice", "paired"),
+            "level": ("level", 0.95),
         },
         "conformal_quantile": {"scores": ("array", A), "level": ("level", 0.9)},
         "influence": {
             "values": ("array", PLACES["values"].mean(axis=1)),
-            "drawn": ("whole array", np.concatenate([TASKS.support, TASKS.query], axis=1)), "labels": ("labels", LABELS),
-            "pool": ("whole array", None), "query": ("whole array", None), "replaced": ("array", None),
+            "drawn": ("whole array", np.concatenate([TASKS.support, TASKS.query], axis=1)),
+            "labels": ("labels", LABELS),
+            "pool": ("whole array", None),
+            "query": ("whole array", None),
+            "replaced": ("array", None),
             "groups": ("labels", np.arange(96) // 2),
         },
         "three_intervals": {
-            "values": ("array", PLACES["values"]), "support": ("whole array", TASKS.support),
-            "query": ("whole array", TASKS.query), "labels": ("labels", LABELS), "groups": ("labels", np.arange(96) // 2),
+            "values": ("array", PLACES["values"]),
+            "support": ("whole array", TASKS.support),
+            "query": ("whole array", TASKS.query),
+            "labels": ("labels", LABELS),
+            "groups": ("labels", np.arange(96) // 2),
             "level": ("level", 0.95),
         },
         "moments": {"values": ("array", RIGHT.reshape(30, 24)), "labels": ("labels", QUERIES)},
         "pilot": {
-            "values": ("array", RIGHT.reshape(30, 24)), "shots": ("count", 5), "level": ("level", 0.95),
+            "values": ("array", RIGHT.reshape(30, 24)),
+            "shots": ("count", 5),
+            "level": ("level", 0.95),
             "labels": ("labels", QUERIES),
         },
         "compare_optima": {"a": ("array", RIGHT), "b": ("array", RIGHT[::-1])},
         "common_optimum": {"pilots": ("object", [stats.pilot(RIGHT, 5), stats.pilot(RIGHT[:, ::-1], 5)])},
         "fit_variance": {
-            "queries": ("positives", Q), "tasks": ("positives", 600 / (5 + Q)),
-            "variance": ("array", (0.01 * Q + 0.2 / Q + 0.1) / 600), "error": ("positives", np.full(5, 1e-5)),
+            "queries": ("positives", Q),
+            "tasks": ("positives", 600 / (5 + Q)),
+            "variance": ("array", (0.01 * Q + 0.2 / Q + 0.1) / 600),
+            "error": ("positives", np.full(5, 1e-5)),
             "shots": ("count", 5),
         },
         "best_queries": {
-            "model": ("object", stats.VarianceModel(0.01, 0.2, 0.1, 5)), "queries": ("positives", [1, 2, 3]),
+            "model": ("object", stats.VarianceModel(0.01, 0.2, 0.1, 5)),
+            "queries": ("positives", [1, 2, 3]),
             "tasks": ("positives", [60, 50, 40]),
         },
         "task_count": {
-            "images": ("positives", 6000), "ways": ("count", 5), "shots": ("count", 5), "queries": ("positives", 15),
+            "images": ("positives", 6000),
+            "ways": ("count", 5),
+            "shots": ("count", 5),
+            "queries": ("positives", 15),
         },
         "power": {
-            "difference": ("real", 1.0), "standard_error": ("positive", 0.5), "df": ("df", 20.0), "level": ("level", 0.95),
+            "difference": ("real", 1.0),
+            "standard_error": ("positive", 0.5),
+            "df": ("df", 20.0),
+            "level": ("level", 0.95),
         },
         "detectable": {
-            "standard_error": ("positive", 0.5), "df": ("df", 20.0), "chance": ("level", 0.8), "level": ("level", 0.95),
+            "standard_error": ("positive", 0.5),
+            "df": ("df", 20.0),
+            "chance": ("level", 0.8),
+            "level": ("level", 0.95),
         },
         "smallest": {"enough": ("function", lambda n: n >= 40), "least": ("count", 2), "most": ("count", 50)},
         "plan": {
-            "pilot": ("object", stats.three_intervals(**PLACES)), "images": ("positive", 12), "classes": ("count", 8),
-            "ways": ("count", 5), "shots": ("count", 3), "difference": ("real", 0.1), "chance": ("level", 0.8),
+            "pilot": ("object", stats.three_intervals(**PLACES)),
+            "images": ("positive", 12),
+            "classes": ("count", 8),
+            "ways": ("count", 5),
+            "shots": ("count", 3),
+            "difference": ("real", 0.1),
+            "chance": ("level", 0.8),
             "level": ("level", 0.95),
         },
         "rank_correlation": {"a": ("array", RIGHT[:, :, 0]), "b": ("array", RIGHT[:, :, 1])},
@@ -120,51 +199,85 @@ FUNCTIONS = {
     "tasks": {
         "Tasks": {
             **{k: ("whole array", getattr(TASKS, k)) for k in ("support", "support_label", "query", "query_label")},
-            "ways": ("count", 5), "sampler": ("object", {}), "unseen": ("flag", True),
+            "ways": ("count", 5),
+            "sampler": ("object", {}),
+            "unseen": ("flag", True),
         },
         "sample_closed": {**SHAPE, "skip_small_classes": ("flag", False)},
         "sample_open": {
-            **{k: v for k, v in SHAPE.items() if k != "tasks"}, "max_tasks": ("count", 5),
+            **{k: v for k, v in SHAPE.items() if k != "tasks"},
+            "max_tasks": ("count", 5),
             "skip_small_classes": ("flag", False),
         },
-        "sample_all": {k: ("count", v[1]) if k == "shots" else v for k, v in SHAPE.items() if k not in ("ways", "queries")},
+        "sample_all": {
+            k: ("count", v[1]) if k == "shots" else v for k, v in SHAPE.items() if k not in ("ways", "queries")
+        },
     },
     "biased": {
         "sample_biased": {
-            **SHAPE, "shots": ("counts", 1), "has": ("labels", HAS), "support": ("choice", "SC3"),
-            "query": ("choice", "QC3"), "variant": ("choice", "paper"),
+            **SHAPE,
+            "shots": ("counts", 1),
+            "has": ("labels", HAS),
+            "support": ("choice", "SC3"),
+            "query": ("choice", "QC3"),
+            "variant": ("choice", "paper"),
         },
         "sample_matched": {"labels": ("labels", LABELS), "tasks": ("object", TASKS), "seed": ("seed", 0)},
         "gaps": {
-            "random": ("mapping", {"ncc": RECORD}), "biased": ("mapping", {"ncc": RECORD}), "paired": ("flag", False),
+            "random": ("mapping", {"ncc": RECORD}),
+            "biased": ("mapping", {"ncc": RECORD}),
+            "paired": ("flag", False),
             "level": ("level", 0.95),
         },
     },
     "estimators": {
-        "ESTIMATORS": None, "ORACLE": None, "REFILLED": None, "Resplit": None,
-        "k_fold": {**OWN, "k": ("count", 3)}, "hold_out": {**OWN, "k": ("count", 3)},
+        "ESTIMATORS": None,
+        "ORACLE": None,
+        "REFILLED": None,
+        "Resplit": None,
+        "k_fold": {**OWN, "k": ("count", 3)},
+        "hold_out": {**OWN, "k": ("count", 3)},
         "leave_one_out": {**OWN, "refill": ("flag", True)},
         "bootstrap": {**OWN, "rounds": ("count", 2), "seed": ("seed", 0)},
         "resplit": {**OWN, "name": ("choice", "bootstrap"), "rounds": ("count", 2), "seed": ("seed", 0)},
         "estimate": {"record": ("object", RECORD), "owner": ("whole array", np.arange(40)), "n": ("count", 40)},
         "run": {
-            "source": ("any", None), "backbone": ("any", None), "learner": ("any", None), **OWN,
-            "names": ("object", ()), "rounds": ("count", 2), "seed": ("seed", 0), "stored": ("flag", False),
+            "source": ("any", None),
+            "backbone": ("any", None),
+            "learner": ("any", None),
+            **OWN,
+            "names": ("object", ()),
+            "rounds": ("count", 2),
+            "seed": ("seed", 0),
+            "stored": ("flag", False),
             "progress": ("flag", False),
         },
     },
 }
 # Words of a message that stand for an argument: what it holds, where several are told of together.
 WORDS = {
-    "estimate": "estimate|value", "value": "estimate|value", "a": "a and|a has|a:|a =|a hold|a goes", "n": "n =|owner",
-    "b": "b and|b has|b:|b =|b hold|and b", "most": "most", "replaced": "replaced", "query": "query", "sampler": "sampler",
-    "accuracies": "accuracies|a |b ", "labels": "labels|image|the data have", "values": "values|tasks", "drawn": "drawn|values",
-    "names": "names|name", "default": "default",
+    "estimate": "estimate|value",
+    "value": "estimate|value",
+    "a": "a and|a has|a:|a =|a hold|a goes",
+    "n": "n =|owner",
+    "b": "b and|b has|b:|b =|b hold|and b",
+    "most": "most",
+    "replaced": "replaced",
+    "query": "query",
+    "sampler": "sampler",
+    "accuracies": "accuracies|a |b ",
+    "labels": "labels|image|the data have",
+    "values": "values|tasks",
+    "drawn": "drawn|values",
+    "names": "names|name",
+    "default": "default",
 }
 CASES = [
     pytest.param(where, name, argument, value, id=f"{name}-{argument}-{i}")
-    for where, names in FUNCTIONS.items() for name, arguments in names.items()
-    for argument, (kind, _) in (arguments or {}).items() for i, value in enumerate(BAD[kind])
+    for where, names in FUNCTIONS.items()
+    for name, arguments in names.items()
+    for argument, (kind, _) in (arguments or {}).items()
+    for i, value in enumerate(BAD[kind])
 ]
 
 

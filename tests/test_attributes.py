@@ -26,16 +26,21 @@ def words_of(found):
     return [{name for name, has in zip(found.names, row) if has} for row in found.has]
 
 
-@pytest.mark.parametrize("caption, words", [
-    ("two dogs are running on a grassy field", {"dog", "grassy", "field"}),
-    ("a large white polar bear next to red and green fire trucks", {"large", "white", "polar", "bear", "red", "green",
-                                                                   "fire truck"}),
-    ("a man holding baseball bats", {"man", "baseball bat"}),
-    ("the sky is blue", {"sky"}),  # an adjective outside a noun phrase
-    ("a black and white photo of women", {"black", "white", "photo", "woman"}),
-    ("running quickly", set()),
-    ("", set()),
-])
+@pytest.mark.parametrize(
+    "caption, words",
+    [
+        ("two dogs are running on a grassy field", {"dog", "grassy", "field"}),
+        (
+            "a large white polar bear next to red and green fire trucks",
+            {"large", "white", "polar", "bear", "red", "green", "fire truck"},
+        ),
+        ("a man holding baseball bats", {"man", "baseball bat"}),
+        ("the sky is blue", {"sky"}),  # an adjective outside a noun phrase
+        ("a black and white photo of women", {"black", "white", "photo", "woman"}),
+        ("running quickly", set()),
+        ("", set()),
+    ],
+)
 def test_words_of_a_caption(caption, words):
     assert words_of(from_captions([caption])) == [words]
 
@@ -70,7 +75,8 @@ def test_words_go_in_and_come_out(words):
 def test_facts():
     facts = pd.DataFrame({"ink": ["red", "blue", None], "keywords": ["cat; dog", "", "dog"], "weight": [400, 700, 400]})
     assert words_of(from_facts(facts)) == [
-        {"ink: red", "keywords: cat", "keywords: dog", "weight: 400"}, {"ink: blue", "weight: 700"},
+        {"ink: red", "keywords: cat", "keywords: dog", "weight: 400"},
+        {"ink: blue", "weight: 700"},
         {"keywords: dog", "weight: 400"},
     ]
 
@@ -126,27 +132,32 @@ def test_attributes_that_do_not_fit(tmp_path):
         Attributes.load(tmp_path / "pickle.npz")
 
 
-@pytest.mark.parametrize("call, says", [
-    *((lambda labels=labels: named(np.ones((2, 2), bool)).spurious(labels), r"labels( =|:)") for labels in (
-        [0, -1], [0, 10**12], [0.0, 1.0], [[0, 1]], ["a", "b"], None, [0, np.nan])),
-    (lambda: named(np.ones((0, 2), bool)).counts(np.zeros(0, int)), "0 labels for 0 images"),
-    *((lambda n=n: named(np.ones((2, 2), bool)).spurious([0, 1], present=n), "present = ") for n in (0, 1.5, None)),
-    (lambda: named(np.ones((2, 2), bool)).spurious([0, 1], absent=0), "absent = 0"),
-    *((lambda n=n: named(np.ones((2, 2), bool)).frequent(n), "images = ") for n in (-1, 2.5, None, "2")),
-    (lambda: describe(named(np.ones((2, 2), bool)), [0, -1]), "labels = -1"),
-    (lambda: Attributes(np.ones((1, 1), bool), None), "names = None"),
-    (lambda: Attributes(np.ones((1, 1), bool), [1]), "names: 1 is no text"),
-    (lambda: from_words(["red dog"]), "words of image 0 = red dog; a list of texts"),
-    (lambda: from_words([1]), "words of image 0 = 1"),
-    (lambda: from_words([["red", 1]]), "words of image 0: 1 is no text"),
-    (lambda: from_words(None), "words = None"),
-    (lambda: from_facts([1, 2]), r"facts = \[1, 2\]; a data frame"),
-    (lambda: from_captions("a red dog"), "captions = a red dog; a list of texts"),
-    (lambda: from_captions(["a red dog", None]), "captions: None is no text"),
-    (lambda: attributes.of(None, None), "source = None; captions, pixels"),
-    (lambda: attributes.of(None, ""), "source = ''; captions, pixels"),
-    (lambda: agreement(from_words([["a"]]), None), "reference = None; attributes of images"),
-])
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        *(
+            (lambda labels=labels: named(np.ones((2, 2), bool)).spurious(labels), r"labels( =|:)")
+            for labels in ([0, -1], [0, 10**12], [0.0, 1.0], [[0, 1]], ["a", "b"], None, [0, np.nan])
+        ),
+        (lambda: named(np.ones((0, 2), bool)).counts(np.zeros(0, int)), "0 labels for 0 images"),
+        *((lambda n=n: named(np.ones((2, 2), bool)).spurious([0, 1], present=n), "present = ") for n in (0, 1.5, None)),
+        (lambda: named(np.ones((2, 2), bool)).spurious([0, 1], absent=0), "absent = 0"),
+        *((lambda n=n: named(np.ones((2, 2), bool)).frequent(n), "images = ") for n in (-1, 2.5, None, "2")),
+        (lambda: describe(named(np.ones((2, 2), bool)), [0, -1]), "labels = -1"),
+        (lambda: Attributes(np.ones((1, 1), bool), None), "names = None"),
+        (lambda: Attributes(np.ones((1, 1), bool), [1]), "names: 1 is no text"),
+        (lambda: from_words(["red dog"]), "words of image 0 = red dog; a list of texts"),
+        (lambda: from_words([1]), "words of image 0 = 1"),
+        (lambda: from_words([["red", 1]]), "words of image 0: 1 is no text"),
+        (lambda: from_words(None), "words = None"),
+        (lambda: from_facts([1, 2]), r"facts = \[1, 2\]; a data frame"),
+        (lambda: from_captions("a red dog"), "captions = a red dog; a list of texts"),
+        (lambda: from_captions(["a red dog", None]), "captions: None is no text"),
+        (lambda: attributes.of(None, None), "source = None; captions, pixels"),
+        (lambda: attributes.of(None, ""), "source = ''; captions, pixels"),
+        (lambda: agreement(from_words([["a"]]), None), "reference = None; attributes of images"),
+    ],
+)
 def test_bad_arguments_are_named(call, says):
     with pytest.raises(InputError, match=says) as error:
         call()
@@ -164,8 +175,12 @@ def test_describe_by_hand():
     has = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]], bool)
     told = describe(Attributes(has, list("abc")), np.array([0, 0, 2, 2]))  # no image of class 1
     assert told.to_dict() == {
-        "classes": 2, "images": 4, "attributes": 2, "per image": 5 / 4,
-        "per class": 3 / 2, "spurious per class": 1 / 2,  # a, b of the first class and b of the last; b of the first
+        "classes": 2,
+        "images": 4,
+        "attributes": 2,
+        "per image": 5 / 4,
+        "per class": 3 / 2,
+        "spurious per class": 1 / 2,  # a, b of the first class and b of the last; b of the first
     }
 
 
@@ -209,11 +224,22 @@ def test_pixels_name_what_was_drawn():
     assert solid[weight >= 700].mean() > solid[weight < 700].mean() + 0.1
 
 
-@pytest.mark.parametrize("colour, name", [
-    ((0, 0, 0), "black"), ((255, 255, 255), "white"), ((128, 128, 128), "grey"), ((220, 20, 30), "red"),
-    ((255, 140, 0), "orange"), ((250, 230, 30), "yellow"), ((30, 140, 40), "green"), ((40, 80, 220), "blue"),
-    ((130, 40, 170), "purple"), ((255, 150, 200), "pink"), ((110, 65, 30), "brown"),
-])
+@pytest.mark.parametrize(
+    "colour, name",
+    [
+        ((0, 0, 0), "black"),
+        ((255, 255, 255), "white"),
+        ((128, 128, 128), "grey"),
+        ((220, 20, 30), "red"),
+        ((255, 140, 0), "orange"),
+        ((250, 230, 30), "yellow"),
+        ((30, 140, 40), "green"),
+        ((40, 80, 220), "blue"),
+        ((130, 40, 170), "purple"),
+        ((255, 150, 200), "pink"),
+        ((110, 65, 30), "brown"),
+    ],
+)
 def test_plain_colours_have_their_names(colour, name):
     assert pixels.COLOURS[pixels.name_colours(np.array(colour))] == name
 
@@ -233,10 +259,18 @@ def test_look_by_hand():
     half[16:48, 34:48] = blue
     rough = square(red, white)
     rough[::2, :14] = 190
-    seen = pixels.look(np.stack([
-        square(red, white), square(black, white, white), square(white, blue), half, rough,
-        np.full((64, 64, 3), 128, np.uint8),
-    ]))
+    seen = pixels.look(
+        np.stack(
+            [
+                square(red, white),
+                square(black, white, white),
+                square(white, blue),
+                half,
+                rough,
+                np.full((64, 64, 3), 128, np.uint8),
+            ]
+        )
+    )
     assert seen.to_numpy().tolist() == [
         ["dark", "solid", "red", "plain", "white"],
         ["dark", "hollow", "black", "plain", "white"],
@@ -265,8 +299,11 @@ def test_the_words_of_a_sentence_are_what_was_seen():
     pairs = [*((c,) for c in pixels.COLOURS), *itertools.permutations(pixels.COLOURS, 2)]
     kinds = itertools.product(("bright", "dark", ""), ("solid", "hollow"), pairs, ("plain", "textured"))
     seen = pd.DataFrame(
-        [(light, form, "; ".join(c), texture, pixels.COLOURS[i % 11])
-         for i, (light, form, c, texture) in enumerate(kinds)] + [("", "", "", "plain", "grey")],
+        [
+            (light, form, "; ".join(c), texture, pixels.COLOURS[i % 11])
+            for i, (light, form, c, texture) in enumerate(kinds)
+        ]
+        + [("", "", "", "plain", "grey")],
         columns=["light", "form", "colour", "texture", "ground"],
     ).iloc[::7]
     found = words_of(from_captions(pixels.sentences(seen)))

@@ -26,29 +26,57 @@ def test_every_claim_has_a_check_and_every_check_a_claim(rows):
 def test_verdicts(rows):
     by = rows.groupby("verdict").groups
     assert set(by["differs"]) == {
-        "many-folds-select", "enough-to-select", "high-bias", "not-co-linear", "hold-out-size", "same-episodes",
-        "less-training", "error-definition", "half-off-by-ten", "bernoulli", "best-selectors", "oracle-episodes",
+        "many-folds-select",
+        "enough-to-select",
+        "high-bias",
+        "not-co-linear",
+        "hold-out-size",
+        "same-episodes",
+        "less-training",
+        "error-definition",
+        "half-off-by-ten",
+        "bernoulli",
+        "best-selectors",
+        "oracle-episodes",
     }
     assert set(by["cannot be checked here"]) == {
-        "three-runs", "shots-help", "clip-milder", "imbalance-half", "five-folds-ideal", "ways-matter",
-        "best-correlation", "many-rounds-rank", "tuning-few-ways", "best-within-ten",
+        "three-runs",
+        "shots-help",
+        "clip-milder",
+        "imbalance-half",
+        "five-folds-ideal",
+        "ways-matter",
+        "best-correlation",
+        "many-rounds-rank",
+        "tuning-few-ways",
+        "best-within-ten",
     }
 
 
-@pytest.mark.parametrize("claim, gives", [
-    ("five-fold-lowest", "15 of 15 rows"), ("under-estimate", "56 of 60"), ("pessimists", "30 of 30"),
-    ("error-definition", "miniimagenet protonet bootstrap: 26.46 against 28.45"),
-    ("error-definition", "meta-album maml bootstrap: 17.67 against 18.42"),
-    ("same-episodes", "12 of 30 errors"), ("same-episodes", "baseline, baseline++, maml on cifar-fs, miniimagenet"),
-    ("hold-out-size", "3.0 to 3.4 images in 6 of 15 rows and 4.7 to 6.2"),
-    ("half-off-by-ten", "4.70 (cifar-fs r2d2 5-fold) is beyond 10 points in at most 47%"),
-    ("enough-to-select", "12 of 12 cells"), ("enough-to-select", "in 3 of 12; by closed intervals 0 better, 5 worse"),
-    ("ridge-tuning", "cifar-fs +1.72, miniimagenet +2.75, meta-album -0.90; by closed intervals 2 better, 0 worse"),
-    ("maml-tuning", "1 better, 2 worse, 0 open"), ("maml-tuning", "on cifar-fs by 31 points"),
-    ("best-selectors", "against 5-fold 0 better, 0 worse, 6 open, and against hold-out 5 better"),
-    ("imbalance-unchanged", "3 of 3 data sets; 9 of 12"), ("stable-protonet", "4 of 6 columns"),
-    ("oracle-episodes", "80.1 ± 0.49 against 82.1 ± 0.50"), ("less-training", "15 of 15"),
-])
+@pytest.mark.parametrize(
+    "claim, gives",
+    [
+        ("five-fold-lowest", "15 of 15 rows"),
+        ("under-estimate", "56 of 60"),
+        ("pessimists", "30 of 30"),
+        ("error-definition", "miniimagenet protonet bootstrap: 26.46 against 28.45"),
+        ("error-definition", "meta-album maml bootstrap: 17.67 against 18.42"),
+        ("same-episodes", "12 of 30 errors"),
+        ("same-episodes", "baseline, baseline++, maml on cifar-fs, miniimagenet"),
+        ("hold-out-size", "3.0 to 3.4 images in 6 of 15 rows and 4.7 to 6.2"),
+        ("half-off-by-ten", "4.70 (cifar-fs r2d2 5-fold) is beyond 10 points in at most 47%"),
+        ("enough-to-select", "12 of 12 cells"),
+        ("enough-to-select", "in 3 of 12; by closed intervals 0 better, 5 worse"),
+        ("ridge-tuning", "cifar-fs +1.72, miniimagenet +2.75, meta-album -0.90; by closed intervals 2 better, 0 worse"),
+        ("maml-tuning", "1 better, 2 worse, 0 open"),
+        ("maml-tuning", "on cifar-fs by 31 points"),
+        ("best-selectors", "against 5-fold 0 better, 0 worse, 6 open, and against hold-out 5 better"),
+        ("imbalance-unchanged", "3 of 3 data sets; 9 of 12"),
+        ("stable-protonet", "4 of 6 columns"),
+        ("oracle-episodes", "80.1 ± 0.49 against 82.1 ± 0.50"),
+        ("less-training", "15 of 15"),
+    ],
+)
 def test_what_the_tables_give(rows, claim, gives):
     assert gives in rows.loc[claim, "gives"]
 
@@ -117,7 +145,8 @@ def simulated(rng, related: bool, n: int = 5):
         five += [(d, e, x.mean(), width(x)) for e, x in picked.items()]
     names = ["dataset", "learner", "estimator", "mean", "half_width"]
     return {
-        1: pd.DataFrame(one, columns=names), 2: pd.DataFrame(two, columns=[*names[:3], "mae"]),
+        1: pd.DataFrame(one, columns=names),
+        2: pd.DataFrame(two, columns=[*names[:3], "mae"]),
         5: pd.DataFrame(five, columns=[names[0], *names[2:]]),
     }
 

@@ -79,7 +79,9 @@ def test_wrong_checkpoints_are_refused_and_not_executed(tmp_path):
     (tmp_path / "nothing.pth").write_bytes(b"")
     (tmp_path / "text.pth").write_text("ein Text")
     for name, reason in (
-        ("other.safetensors", ""), ("evil.pth", ""), ("tensor.pth", r"\(it holds a Tensor"),
+        ("other.safetensors", ""),
+        ("evil.pth", ""),
+        ("tensor.pth", r"\(it holds a Tensor"),
         ("nothing.pth", r"\(the file is empty"),
         ("text.pth", r"\(it is neither a PyTorch nor a safetensors file\)"),
     ):

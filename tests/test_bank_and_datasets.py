@@ -34,13 +34,16 @@ def test_features_round_trip(tmp_path, ending):
     assert load_features(tmp_path / "g.npz").digest != bank.digest
 
 
-@pytest.mark.parametrize("arrays, message", [
-    (dict(features=np.where(np.eye(12, 4), np.nan, FEATURES), labels=LABELS), "4 rows hold NaN or infinity"),
-    (dict(features=FEATURES, labels=LABELS[:-1]), "11 labels for 12 rows"),
-    (dict(features=FEATURES), "lacks the array 'labels'"),
-    (dict(features=FEATURES[0], labels=LABELS), r"\(N, D\) floats are needed"),
-    (dict(features=FEATURES, labels=LABELS / 2), r"\(N,\) integers are needed"),
-])
+@pytest.mark.parametrize(
+    "arrays, message",
+    [
+        (dict(features=np.where(np.eye(12, 4), np.nan, FEATURES), labels=LABELS), "4 rows hold NaN or infinity"),
+        (dict(features=FEATURES, labels=LABELS[:-1]), "11 labels for 12 rows"),
+        (dict(features=FEATURES), "lacks the array 'labels'"),
+        (dict(features=FEATURES[0], labels=LABELS), r"\(N, D\) floats are needed"),
+        (dict(features=FEATURES, labels=LABELS / 2), r"\(N,\) integers are needed"),
+    ],
+)
 def test_features_that_do_not_fit(tmp_path, arrays, message):
     np.savez(tmp_path / "f.npz", **arrays)
     with pytest.raises(InputError, match=message) as error:
@@ -61,20 +64,26 @@ class Touch:
 def test_digests_of_features_stay(tmp_path):
     features = np.arange(12, dtype=np.float32).reshape(4, 3) + 1
     np.savez(tmp_path / "f.npz", features=features, labels=np.array([0, 1, 0, 1]))
-    assert load_features(tmp_path / "f.npz").digest == "957de9ac794f82e86559160e33b53346bb0f55955270f1fca08bccea1f85a24f"
+    assert (
+        load_features(tmp_path / "f.npz").digest == "957de9ac794f82e86559160e33b53346bb0f55955270f1fca08bccea1f85a24f"
+    )
 
 
 WHOLE = np.round(100 * FEATURES)
 
 
-@pytest.mark.parametrize("features, labels, classes", [
-    (WHOLE.astype(np.int64), LABELS, LABELS),
-    (WHOLE.astype(np.float64), LABELS.astype(float), LABELS),
-    (WHOLE.astype(np.float16), np.array(["cat", "ant", "bee"])[LABELS], np.array(["cat", "ant", "bee"])[LABELS]),
-    (WHOLE, np.array([b"cat", b"ant", b"bee"])[LABELS], np.array(["cat", "ant", "bee"])[LABELS]),
-    (WHOLE, LABELS - 1, LABELS - 1),
-    (WHOLE, 10**12 * LABELS, 10**12 * LABELS),
-], ids=["integers", "float labels", "text", "bytes", "negative", "large"])
+@pytest.mark.parametrize(
+    "features, labels, classes",
+    [
+        (WHOLE.astype(np.int64), LABELS, LABELS),
+        (WHOLE.astype(np.float64), LABELS.astype(float), LABELS),
+        (WHOLE.astype(np.float16), np.array(["cat", "ant", "bee"])[LABELS], np.array(["cat", "ant", "bee"])[LABELS]),
+        (WHOLE, np.array([b"cat", b"ant", b"bee"])[LABELS], np.array(["cat", "ant", "bee"])[LABELS]),
+        (WHOLE, LABELS - 1, LABELS - 1),
+        (WHOLE, 10**12 * LABELS, 10**12 * LABELS),
+    ],
+    ids=["integers", "float labels", "text", "bytes", "negative", "large"],
+)
 def test_features_and_labels_of_other_types(tmp_path, features, labels, classes):
     np.savez(tmp_path / "f.npz", features=features, labels=labels)
     bank = load_features(tmp_path / "f.npz")
@@ -107,10 +116,14 @@ def test_other_files_of_features(tmp_path):
     for make, message in (
         (lambda: None, "column Unnamed: 0 of f.csv is no feature"),
         (lambda: table.assign(file="x").to_csv(tmp_path / "f.csv", index=False), "column file of f.csv is no feature"),
-        (lambda: table.drop(columns="label").to_csv(tmp_path / "f.csv", index=False),
-         "f.csv lacks the column label; it has 0, 1"),
-        (lambda: table.assign(label=[None, *"ab" * 5, "a"]).to_csv(tmp_path / "f.csv", index=False),
-         "f.csv has 1 rows without a label"),
+        (
+            lambda: table.drop(columns="label").to_csv(tmp_path / "f.csv", index=False),
+            "f.csv lacks the column label; it has 0, 1",
+        ),
+        (
+            lambda: table.assign(label=[None, *"ab" * 5, "a"]).to_csv(tmp_path / "f.csv", index=False),
+            "f.csv has 1 rows without a label",
+        ),
     ):
         make()
         with pytest.raises(InputError, match=message):
@@ -129,20 +142,23 @@ def changed(rows, value):
     return features
 
 
-@pytest.mark.parametrize("features, labels, message", [
-    (FEATURES, np.where(LABELS == 1, np.nan, LABELS), r"4 labels in f.npz are NaN or infinite, the first in row 1"),
-    (FEATURES, np.array(["a", "", "b"])[LABELS], "4 labels in f.npz are empty, the first in row 1"),
-    (FEATURES, np.array(["a", "nan", "b"])[LABELS], "4 labels in f.npz are nan, as missing"),
-    (FEATURES, np.stack([LABELS] * 2), r"'labels' in f.npz is int64 of shape \(2, 12\)"),
-    (FEATURES, np.zeros(12, int), "f.npz holds one class, 0; at least 2"),
-    (np.ones((12, 4)), LABELS, "the 12 rows of f.npz are all equal"),
-    (np.zeros((12, 0)), LABELS, "12 rows of 0 numbers"),
-    (changed([3, 5], 0), LABELS, r"2 rows of f.npz have length 0 \(3, 5\); leave them out"),
-    (changed([3], 1e25), LABELS, r"1 rows of f.npz are longer than 1e\+15 \(3\); scale the features"),
-    (changed([3], 1e300), LABELS, r"f.npz holds 1e\+300; scale"),
-    (FEATURES * 1e-20, LABELS, r"12 rows of f.npz are shorter than 1e-10 \(0, 1, 2, 3, 4 …\)"),
-    (FEATURES.astype(complex), LABELS, "'features' in f.npz is complex128"),
-])
+@pytest.mark.parametrize(
+    "features, labels, message",
+    [
+        (FEATURES, np.where(LABELS == 1, np.nan, LABELS), r"4 labels in f.npz are NaN or infinite, the first in row 1"),
+        (FEATURES, np.array(["a", "", "b"])[LABELS], "4 labels in f.npz are empty, the first in row 1"),
+        (FEATURES, np.array(["a", "nan", "b"])[LABELS], "4 labels in f.npz are nan, as missing"),
+        (FEATURES, np.stack([LABELS] * 2), r"'labels' in f.npz is int64 of shape \(2, 12\)"),
+        (FEATURES, np.zeros(12, int), "f.npz holds one class, 0; at least 2"),
+        (np.ones((12, 4)), LABELS, "the 12 rows of f.npz are all equal"),
+        (np.zeros((12, 0)), LABELS, "12 rows of 0 numbers"),
+        (changed([3, 5], 0), LABELS, r"2 rows of f.npz have length 0 \(3, 5\); leave them out"),
+        (changed([3], 1e25), LABELS, r"1 rows of f.npz are longer than 1e\+15 \(3\); scale the features"),
+        (changed([3], 1e300), LABELS, r"f.npz holds 1e\+300; scale"),
+        (FEATURES * 1e-20, LABELS, r"12 rows of f.npz are shorter than 1e-10 \(0, 1, 2, 3, 4 …\)"),
+        (FEATURES.astype(complex), LABELS, "'features' in f.npz is complex128"),
+    ],
+)
 def test_features_that_would_fail_in_silence(tmp_path, features, labels, message):
     np.savez(tmp_path / "f.npz", features=features, labels=labels)
     with pytest.raises(InputError, match=message) as error:
@@ -256,7 +272,12 @@ def test_folder_faults_are_named(folder):
 def test_card_tells_the_truth(name):
     card = datasets.cards()[name]
     assert hashlib.sha256((DATA / name / "images.parquet").read_bytes()).hexdigest() == card["sha256"]
-    assert card["licence"] and card["source"] and (DATA / name / "README.md").is_file() and (DATA / name / "build.py").is_file()
+    assert (
+        card["licence"]
+        and card["source"]
+        and (DATA / name / "README.md").is_file()
+        and (DATA / name / "build.py").is_file()
+    )
     classes = {}
     for split, domains in card["splits"].items():
         classes[split] = set()
@@ -272,19 +293,25 @@ def test_card_tells_the_truth(name):
 
 
 def test_sizes_span_the_crossover():
-    sizes = {name: len(datasets.load(name)) for name in ("clipart", "fashion", "glyphs/hebrew", "glyphs/cyrillic", "glyphs/latin")}
+    sizes = {
+        name: len(datasets.load(name))
+        for name in ("clipart", "fashion", "glyphs/hebrew", "glyphs/cyrillic", "glyphs/latin")
+    }
     assert sizes["clipart"] < 1000 and sizes["fashion"] == 10_000 and sizes["glyphs/latin"] > 60_000
     size = {folder.name: sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) for folder in DATA.iterdir()}
     assert size["clipart"] + size["fashion"] + size["glyphs"] < 40e6 and size["checkpoints"] < 20e6
     assert sum(size.values()) < 46e6
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: datasets.load("clipartt"), "known are clipart, coloured"),
-    (lambda: datasets.load("glyphs/klingon"), "glyphs/latin"),
-    (lambda: datasets.load_embedded("fashion", split="base"), "fashion has novel"),
-    (lambda: datasets.load_embedded("glyphs", domain="thai"), r"glyphs \(novel\) has"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: datasets.load("clipartt"), "known are clipart, coloured"),
+        (lambda: datasets.load("glyphs/klingon"), "glyphs/latin"),
+        (lambda: datasets.load_embedded("fashion", split="base"), "fashion has novel"),
+        (lambda: datasets.load_embedded("glyphs", domain="thai"), r"glyphs \(novel\) has"),
+    ],
+)
 def test_unknown_names_say_what_exists(call, message):
     with pytest.raises(InputError, match=message):
         call()
@@ -336,7 +363,12 @@ def test_the_tie_of_ink_and_class_can_be_dialled():
 
 
 def test_bad_settings_of_coloured_glyphs():
-    for given, message in ((dict(bias=1.5), "bias = 1.5"), (dict(per_class=0), "per_class, seed = 0, 0"), (dict(seed=-1), "seed = 60, -1"), (dict(split="x"), "split = x")):
+    for given, message in (
+        (dict(bias=1.5), "bias = 1.5"),
+        (dict(per_class=0), "per_class, seed = 0, 0"),
+        (dict(seed=-1), "seed = 60, -1"),
+        (dict(split="x"), "split = x"),
+    ):
         with pytest.raises(InputError, match=message):
             datasets.load_coloured("hebrew", **given)
 
@@ -347,8 +379,11 @@ def test_settings_in_the_name_of_coloured_glyphs():
     assert images.name == "coloured/hebrew?per_class=30&bias=0.5&seed=3" and images.counts.max() == 30
     assert datasets.load("coloured/hebrew?bias=0").digest == datasets.load("coloured/hebrew").digest
     for name, message in (
-        ("clipart?bias=1", "only coloured takes settings"), ("coloured?tint=1", "not tint"), ("coloured?", "not nothing"),
-        ("coloured?bias=much", "bias = much is not a number"), ("coloured?bias=2", "bias = 2.0; 0 to 1"),
+        ("clipart?bias=1", "only coloured takes settings"),
+        ("coloured?tint=1", "not tint"),
+        ("coloured?", "not nothing"),
+        ("coloured?bias=much", "bias = much is not a number"),
+        ("coloured?bias=2", "bias = 2.0; 0 to 1"),
     ):
         with pytest.raises(InputError, match=message):
             datasets.load(name)

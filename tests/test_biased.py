@@ -196,9 +196,7 @@ def test_where_pairs_go_together_and_all_at_once_hardly_ever_attributes_come_fir
 def test_weight_of_a_set_is_the_permanent_and_only_possible_classes_are_drawn(ways, classes, seed):
     rng = np.random.default_rng(seed)
     weight = rng.random((ways, classes)) * (rng.random((ways, classes)) < 0.7)
-    each = {
-        of: np.prod(weight[np.arange(ways), list(of)]) for of in permutations(range(classes), ways)
-    }
+    each = {of: np.prod(weight[np.arange(ways), list(of)]) for of in permutations(range(classes), ways)}
     total = sum(each.values())
     assert biased._Sets._matchings(weight)[-1, -1] == pytest.approx(total)
     if total:
@@ -206,21 +204,27 @@ def test_weight_of_a_set_is_the_permanent_and_only_possible_classes_are_drawn(wa
         assert all(each[of] > 0 for of in drawn)
 
 
-@pytest.mark.parametrize("change, message", [
-    (dict(ways=7), "ways = 7; the data have 6 classes"),
-    (dict(shots=11), "0 of 6 classes have an attribute that 11 images have and 3 lack; none has 0, 1, 2, 3, 4 and 1"),
-    (dict(queries=50), "that 2 images have and 50 lack"),
-    (dict(support="SC4"), "support = SC4; SC1, SC2, SC3 are allowed"),
-    (dict(query="QC0"), "query = QC0; QC1, QC2, QC3"),
-    (dict(variant="mine"), "variant = mine; paper, released"),
-    (dict(variant="released", query="QC1"), "the released variant knows SC3 and QC3 only"),
-    (dict(variant="released", shots=11), "that, in a class, 11 images have and 3 lack: 0; at least 3"),
-    (dict(shots=(1, 2, 3)), "equal numbers a class"),
-    (dict(tasks=1), "tasks = 1; a whole number of at least 2"),
-    (dict(seed=-1), "seed = -1"),
-    (dict(has=np.zeros((60, 4))), "bool (images, attributes) are needed"),
-    (dict(has=np.zeros((59, 4), bool)), "labels (60,)"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (dict(ways=7), "ways = 7; the data have 6 classes"),
+        (
+            dict(shots=11),
+            "0 of 6 classes have an attribute that 11 images have and 3 lack; none has 0, 1, 2, 3, 4 and 1",
+        ),
+        (dict(queries=50), "that 2 images have and 50 lack"),
+        (dict(support="SC4"), "support = SC4; SC1, SC2, SC3 are allowed"),
+        (dict(query="QC0"), "query = QC0; QC1, QC2, QC3"),
+        (dict(variant="mine"), "variant = mine; paper, released"),
+        (dict(variant="released", query="QC1"), "the released variant knows SC3 and QC3 only"),
+        (dict(variant="released", shots=11), "that, in a class, 11 images have and 3 lack: 0; at least 3"),
+        (dict(shots=(1, 2, 3)), "equal numbers a class"),
+        (dict(tasks=1), "tasks = 1; a whole number of at least 2"),
+        (dict(seed=-1), "seed = -1"),
+        (dict(has=np.zeros((60, 4))), "bool (images, attributes) are needed"),
+        (dict(has=np.zeros((59, 4), bool)), "labels (60,)"),
+    ],
+)
 def test_bad_input_names_value_and_bound(change, message):
     labels = np.arange(6).repeat(10)
     has = np.random.default_rng(0).random((60, 4)) < 0.4
@@ -317,8 +321,10 @@ def test_released_variant_ranks_by_the_number_of_other_attributes(seed):
     for t in range(6):
         classes = labels[tasks.support[t, ::2]]
         for k, (images, own, others) in enumerate(parts(labels, has, classes, attribute[t])):
-            s, q = (set(x[label == k]) for x, label in (
-                (tasks.support[t], tasks.support_label[t]), (tasks.query[t], tasks.query_label[t])))
+            s, q = (
+                set(x[label == k])
+                for x, label in ((tasks.support[t], tasks.support_label[t]), (tasks.query[t], tasks.query_label[t]))
+            )
             assert s <= own
             loose += not s.isdisjoint(others)
             candidates = set(images) - own

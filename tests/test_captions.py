@@ -29,11 +29,14 @@ def folder(tmp_path):
     return tmp_path / "data"
 
 
-@pytest.mark.parametrize("column, names", [
-    ("image", ["dog/dog1.png", "cat/cat0.png", "cat/cat1.png", "dog/dog0.png", "other/x.png"]),
-    ("file", ["dog1.png", "cat0.png", "cat1.png", "dog0.png", "x.png"]),
-    ("image", [r"C:\my\dog1.png", "/my/cat0.png", "cat1.png", "dog0.png", "x.png"]),
-])
+@pytest.mark.parametrize(
+    "column, names",
+    [
+        ("image", ["dog/dog1.png", "cat/cat0.png", "cat/cat1.png", "dog/dog0.png", "other/x.png"]),
+        ("file", ["dog1.png", "cat0.png", "cat1.png", "dog0.png", "x.png"]),
+        ("image", [r"C:\my\dog1.png", "/my/cat0.png", "cat1.png", "dog0.png", "x.png"]),
+    ],
+)
 def test_captions_are_read_by_name_whatever_their_order(folder, column, names):
     table = pd.DataFrame({column: names, "caption": ["d, one", 'c "zero"', "c one", "d zero\nor so", "other"]})
     table.to_csv(folder / "c.csv", index=False)
@@ -41,15 +44,20 @@ def test_captions_are_read_by_name_whatever_their_order(folder, column, names):
     assert captions.read(folder / "c.csv", images) == ['c "zero"', "c one", "d zero\nor so", "d, one"]
 
 
-@pytest.mark.parametrize("table, message", [
-    ({"image": ["cat/0"] * 2, "caption": "x"}, "cat/0 is there twice"),
-    ({"image": ["cat/0", "cat/2"], "caption": "x"}, r"has none for dog/1 \(3 of 5 are missing\)"),
-    ({"image": ["cat/0"], "text": "x"}, "lacks the column caption; it has image, text"),
-    ({"picture": ["cat/0"], "caption": "x"}, "lacks the column image; it has picture, caption"),
-    ({"image": [], "caption": []}, "c.csv is empty"),
-    ({"image": ["cat/0", "dog/1", "cat/2", "dog/3", "cat/4"], "caption": ["x", "", "x", " ", "x"]},
-     r"has none for dog/1 \(2 of 5 are missing\)"),
-])
+@pytest.mark.parametrize(
+    "table, message",
+    [
+        ({"image": ["cat/0"] * 2, "caption": "x"}, "cat/0 is there twice"),
+        ({"image": ["cat/0", "cat/2"], "caption": "x"}, r"has none for dog/1 \(3 of 5 are missing\)"),
+        ({"image": ["cat/0"], "text": "x"}, "lacks the column caption; it has image, text"),
+        ({"picture": ["cat/0"], "caption": "x"}, "lacks the column image; it has picture, caption"),
+        ({"image": [], "caption": []}, "c.csv is empty"),
+        (
+            {"image": ["cat/0", "dog/1", "cat/2", "dog/3", "cat/4"], "caption": ["x", "", "x", " ", "x"]},
+            r"has none for dog/1 \(2 of 5 are missing\)",
+        ),
+    ],
+)
 def test_faults_of_a_table_are_told_in_one_line(tmp_path, table, message):
     pd.DataFrame(table).to_csv(tmp_path / "c.csv", index=False)
     with pytest.raises(InputError, match=message) as error:
@@ -90,6 +98,7 @@ def test_write_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
                 raise KeyboardInterrupt
             seen.extend(batch)
             return [f"a picture\nof {image.sum()}" for image in batch]
+
         return lambda name: describe
 
     path = tmp_path / "c.csv"
@@ -161,7 +170,11 @@ def words(special):
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=special[0]))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, unk_token=special[0], pad_token=special[0], bos_token=special[1], eos_token=special[2]
+        tokenizer_object=tokenizer,
+        unk_token=special[0],
+        pad_token=special[0],
+        bos_token=special[1],
+        eos_token=special[2],
     )
 
 
@@ -182,10 +195,19 @@ def vit_gpt2(tmp_path, transformers):
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     # The settings of the image processor, as the released model has them.
-    (folder / "preprocessor_config.json").write_text(json.dumps({
-        "do_normalize": True, "do_resize": True, "feature_extractor_type": "ViTFeatureExtractor",
-        "image_mean": [0.5] * 3, "image_std": [0.5] * 3, "resample": 2, "size": 16,
-    }))
+    (folder / "preprocessor_config.json").write_text(
+        json.dumps(
+            {
+                "do_normalize": True,
+                "do_resize": True,
+                "feature_extractor_type": "ViTFeatureExtractor",
+                "image_mean": [0.5] * 3,
+                "image_std": [0.5] * 3,
+                "resample": 2,
+                "size": 16,
+            }
+        )
+    )
     return folder, model, tokenizer
 
 
@@ -197,10 +219,14 @@ def blip(tmp_path, transformers):
     tokenizer = words(["[PAD]", "[DEC]", "[SEP]"])
     size = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
     ids = dict(bos_token_id=1, eos_token_id=2, sep_token_id=2, pad_token_id=0)
-    model = transformers.BlipForConditionalGeneration(transformers.BlipConfig(
-        text_config=dict(vocab_size=len(tokenizer), encoder_hidden_size=16, **size, **ids),
-        vision_config=dict(image_size=16, patch_size=8, **size), image_text_hidden_size=16, projection_dim=16,
-    ))
+    model = transformers.BlipForConditionalGeneration(
+        transformers.BlipConfig(
+            text_config=dict(vocab_size=len(tokenizer), encoder_hidden_size=16, **size, **ids),
+            vision_config=dict(image_size=16, patch_size=8, **size),
+            image_text_hidden_size=16,
+            projection_dim=16,
+        )
+    )
     folder = tmp_path / "blip"
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -269,7 +295,9 @@ def test_weights_in_the_older_form_are_read_and_nothing_is_unpickled(vit_gpt2, t
 
     folder, images = vit_gpt2[0], some(2, side=20).images
     before = captions.captioner(f"vit-gpt2:{folder}")(images)
-    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")  # the form of the released weights
+    torch.save(
+        load_file(folder / "model.safetensors"), folder / "pytorch_model.bin"
+    )  # the form of the released weights
     (folder / "model.safetensors").unlink()
     assert captions.captioner(f"vit-gpt2:{folder}")(images) == before
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"x": Touch(tmp_path / "trap")}))

@@ -78,24 +78,30 @@ def test_run_executes_with_the_given_parameters(small, tmp_path):
     assert "shots 7" in printed(tmp_path / "out.ipynb")
 
 
-@pytest.mark.parametrize("given, message", [
-    (["-p", "shot", "1"], "parameter shot: small takes shots, rate, kind, sets, folds, fast, where (did you mean shots?)"),
-    (["-p", "shots", "many"], "parameter shots = 'many'; int is needed"),
-    (["-p", "shots", "2.5"], "parameter shots = 2.5; int is needed"),
-    (["-p", "shots", "true"], "parameter shots = True; int is needed"),
-    (["-p", "shots", "0"], "parameter shots = 0; 1..100 is allowed"),
-    (["-p", "rate", "1.5"], "parameter rate = 1.5; 0..1 is allowed"),
-    (["-p", "folds", "3"], "parameter folds = 3; 2, 5, 10 are allowed"),
-    (["-p", "fast", "1"], "parameter fast = 1; bool is needed"),
-    (["-p", "rate", ".nan"], "parameter rate = nan; 0..1 is allowed"),
-    (["-p", "kind", "opened"], "parameter kind = opened; closed, open are allowed (did you mean open?)"),
-    (["-p", "where", "/none"], "parameter where = /none; there is no such folder"),
-    (["-p", "where", "/etc/passwd"], "parameter where = /etc/passwd; this is a file, a folder is needed"),
-    (["-p", "sets", "clipart"], "parameter sets = 'clipart'; a list of str is allowed"),
-    (["-p", "sets", "[clipard]"], "dataset = clipard; known are clipart"),
-    (["-p", "sets", "['folder:/none']"], "no folder /none"),
-    (["-p", "shots", "40"], "small: shots + queries = 55; class 0 has 30 images"),
-])
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        (
+            ["-p", "shot", "1"],
+            "parameter shot: small takes shots, rate, kind, sets, folds, fast, where (did you mean shots?)",
+        ),
+        (["-p", "shots", "many"], "parameter shots = 'many'; int is needed"),
+        (["-p", "shots", "2.5"], "parameter shots = 2.5; int is needed"),
+        (["-p", "shots", "true"], "parameter shots = True; int is needed"),
+        (["-p", "shots", "0"], "parameter shots = 0; 1..100 is allowed"),
+        (["-p", "rate", "1.5"], "parameter rate = 1.5; 0..1 is allowed"),
+        (["-p", "folds", "3"], "parameter folds = 3; 2, 5, 10 are allowed"),
+        (["-p", "fast", "1"], "parameter fast = 1; bool is needed"),
+        (["-p", "rate", ".nan"], "parameter rate = nan; 0..1 is allowed"),
+        (["-p", "kind", "opened"], "parameter kind = opened; closed, open are allowed (did you mean open?)"),
+        (["-p", "where", "/none"], "parameter where = /none; there is no such folder"),
+        (["-p", "where", "/etc/passwd"], "parameter where = /etc/passwd; this is a file, a folder is needed"),
+        (["-p", "sets", "clipart"], "parameter sets = 'clipart'; a list of str is allowed"),
+        (["-p", "sets", "[clipard]"], "dataset = clipard; known are clipart"),
+        (["-p", "sets", "['folder:/none']"], "no folder /none"),
+        (["-p", "shots", "40"], "small: shots + queries = 55; class 0 has 30 images"),
+    ],
+)
 def test_bad_parameters_are_told_in_one_line(small, tmp_path, capfd, given, message):
     assert cli.main([*small, *given]) == 2
     error = capfd.readouterr().err.strip()
@@ -109,22 +115,28 @@ def test_unknown_notebook(small, capsys):
     assert "did you mean small?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text, message", [
-    (None, "profile: no file "),
-    ("small: {rate: [1", "profile.yml; not a YAML value: expected ',' or ']', but got '<stream end>' (line 1, column "),
-    ("small:\n\trate: 1", "found character '\\t' that cannot start any token (line 2, column 1)"),
-    (b"\x89PNG\r\n\x1a\n\x00", "profile.yml is not UTF-8 text"),
-    ("a: \x00", "profile.yml; not a YAML value: unacceptable character #x0000: special"),
-    ("- small", "holds ['small']; notebooks with their parameters are needed"),
-    ("small", "holds small; notebooks with their parameters are needed"),
-    ("small: 3", "small has 3; parameters with their values are needed"),
-    ("smal: {rate: 1}", "notebook = smal; small is allowed (did you mean small?)"),
-    ("1: {rate: 1}", "notebook = 1; small is allowed"),
-    ("small: {rat: 1}", "parameter rat: small takes"),
-    ("small: {rate: 2}", "parameter rate = 2; 0..1 is allowed"),
-    ("small: {rate: 2001-13-01}", "not a YAML value: month must be in 1..12"),
-    ("[" * 3000, "profile.yml; nested too deeply"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (None, "profile: no file "),
+        (
+            "small: {rate: [1",
+            "profile.yml; not a YAML value: expected ',' or ']', but got '<stream end>' (line 1, column ",
+        ),
+        ("small:\n\trate: 1", "found character '\\t' that cannot start any token (line 2, column 1)"),
+        (b"\x89PNG\r\n\x1a\n\x00", "profile.yml is not UTF-8 text"),
+        ("a: \x00", "profile.yml; not a YAML value: unacceptable character #x0000: special"),
+        ("- small", "holds ['small']; notebooks with their parameters are needed"),
+        ("small", "holds small; notebooks with their parameters are needed"),
+        ("small: 3", "small has 3; parameters with their values are needed"),
+        ("smal: {rate: 1}", "notebook = smal; small is allowed (did you mean small?)"),
+        ("1: {rate: 1}", "notebook = 1; small is allowed"),
+        ("small: {rat: 1}", "parameter rat: small takes"),
+        ("small: {rate: 2}", "parameter rate = 2; 0..1 is allowed"),
+        ("small: {rate: 2001-13-01}", "not a YAML value: month must be in 1..12"),
+        ("[" * 3000, "profile.yml; nested too deeply"),
+    ],
+)
 def test_bad_profiles_are_told_in_one_line(small, tmp_path, capsys, text, message):
     path = tmp_path / "profile.yml"
     path.unlink()
@@ -156,14 +168,17 @@ def test_a_notebook_whose_process_ends_or_fails_is_told_in_one_line(small, tmp_p
         assert message in error and error.count("\n") == 1 and not (tmp_path / "out.ipynb").exists()
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (["--ways", "8"], "ways = 8; the data have 7 classes"),
-    (["--shots", "30", "--queries", "31"], "shots + queries = 61; class 0 has 60 images"),
-    (["--tasks", "1"], "tasks = 1; a whole number of at least 2"),
-    (["--learners", "svm"], "learner = svm"),
-    (["--seed", "-1"], "seed = -1"),
-    (["-o", "table.txt"], "table.txt; a name that ends in .parquet or .csv is allowed"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--ways", "8"], "ways = 8; the data have 7 classes"),
+        (["--shots", "30", "--queries", "31"], "shots + queries = 61; class 0 has 60 images"),
+        (["--tasks", "1"], "tasks = 1; a whole number of at least 2"),
+        (["--learners", "svm"], "learner = svm"),
+        (["--seed", "-1"], "seed = -1"),
+        (["-o", "table.txt"], "table.txt; a name that ends in .parquet or .csv is allowed"),
+    ],
+)
 def test_evaluate(tmp_path, capsys, arguments, message):
     rng, labels = np.random.default_rng(0), np.arange(7).repeat(60)
     np.savez(tmp_path / "f.npz", features=rng.normal(size=(420, 8)), labels=labels)
@@ -200,17 +215,26 @@ BAD = [
     (EVALUATE + " --learners ncc ncc", "learners = ncc ncc; ncc is allowed once"),
     (EVALUATE + " --samplings closed closed", "samplings = closed closed; closed is allowed once"),
     (EVALUATE + " --samplings opened", "sampling = opened; closed, open are allowed (did you mean open?)"),
-    *((EVALUATE + f" --{name} {value}", f"{name} = {value}; a whole number of at least {least} is allowed")
-      for name, least in (("ways", 2), ("shots", 1), ("queries", 1), ("tasks", 2), ("ft-tasks", 2), ("ft-open", 2))
-      for value in (least - 1, -5, "five", 2.5, "1e3", "nan")),
+    *(
+        (EVALUATE + f" --{name} {value}", f"{name} = {value}; a whole number of at least {least} is allowed")
+        for name, least in (("ways", 2), ("shots", 1), ("queries", 1), ("tasks", 2), ("ft-tasks", 2), ("ft-open", 2))
+        for value in (least - 1, -5, "five", 2.5, "1e3", "nan")
+    ),
     (EVALUATE + " --seed -1", "seed = -1; a whole number from 0 to 9,007,199,254,740,992 is allowed"),
     (EVALUATE + " --seed 99999999999999999999", "seed = 99999999999999999999; "),
     (EVALUATE + " --tasks " + "9" * 5000, "tasks = 9999"),
-    *((f"{EVALUATE} --{name} 1000000000", f"{name} = 1,000,000,000; {tasks} images each need about {memory} GiB of mem")
-      for name, tasks, memory in (("tasks", "1,000,000,000 tasks of 100", "2,235"),
-                                  ("ways", "600 tasks of 20,000,000,000", "268,221"),
-                                  ("shots", "600 tasks of 5,000,000,075", "67,055"),
-                                  ("queries", "600 tasks of 5,000,000,025", "67,055"))),
+    *(
+        (
+            f"{EVALUATE} --{name} 1000000000",
+            f"{name} = 1,000,000,000; {tasks} images each need about {memory} GiB of mem",
+        )
+        for name, tasks, memory in (
+            ("tasks", "1,000,000,000 tasks of 100", "2,235"),
+            ("ways", "600 tasks of 20,000,000,000", "268,221"),
+            ("shots", "600 tasks of 5,000,000,075", "67,055"),
+            ("queries", "600 tasks of 5,000,000,025", "67,055"),
+        )
+    ),
     ("report ''", "results = ''; a path is needed"),
     ("report . --level 0.9", "parameter results = .; this is a folder, a file is needed"),
     ("assess ''", "folder = ''; a path is needed"),
@@ -315,22 +339,29 @@ def test_a_missing_package_is_named(monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("fslcore: this needs the package ")
 
 
-@pytest.mark.parametrize("error, code, line", [
-    (InputError("tasks = 1; more"), 2, "tasks = 1; more"),
-    (KeyboardInterrupt(), 130, "stopped"),
-    (PermissionError(errno.EACCES, "Permission denied", "/x/y"), 2, "/x/y: Permission denied"),
-    (OSError(errno.ENOSPC, "No space left on device"), 2, "No space left on device"),
-    (OSError("cannot identify image file"), 2, "cannot identify image file"),
-    (MemoryError(), 2, "not enough memory"),
-    (MemoryError("Unable to allocate 7.45 GiB"), 2, "not enough memory (Unable to allocate 7.45 GiB)"),
-    (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 2, "not enough memory (DefaultCPUAllocator: "),
-    (RecursionError("maximum recursion depth exceeded"), 2, "the input is nested too deeply (maximum"),
-    (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 2, "a file is not UTF-8 text ("),
-    (zipfile.BadZipFile("File is not a zip file"), 2, "a file is damaged or of another kind (BadZipFile: File is"),
-    (pickle.UnpicklingError("x"), 2, "a file is damaged or of another kind (UnpicklingError: x)"),
-    (json.JSONDecodeError("x", "", 0), 2, "a file is damaged or of another kind (JSONDecodeError: "),
-    (ZeroDivisionError("division\nby zero"), 1, "a fault of fslcore: ZeroDivisionError: division by zero; the same "),
-])
+@pytest.mark.parametrize(
+    "error, code, line",
+    [
+        (InputError("tasks = 1; more"), 2, "tasks = 1; more"),
+        (KeyboardInterrupt(), 130, "stopped"),
+        (PermissionError(errno.EACCES, "Permission denied", "/x/y"), 2, "/x/y: Permission denied"),
+        (OSError(errno.ENOSPC, "No space left on device"), 2, "No space left on device"),
+        (OSError("cannot identify image file"), 2, "cannot identify image file"),
+        (MemoryError(), 2, "not enough memory"),
+        (MemoryError("Unable to allocate 7.45 GiB"), 2, "not enough memory (Unable to allocate 7.45 GiB)"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 2, "not enough memory (DefaultCPUAllocator: "),
+        (RecursionError("maximum recursion depth exceeded"), 2, "the input is nested too deeply (maximum"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 2, "a file is not UTF-8 text ("),
+        (zipfile.BadZipFile("File is not a zip file"), 2, "a file is damaged or of another kind (BadZipFile: File is"),
+        (pickle.UnpicklingError("x"), 2, "a file is damaged or of another kind (UnpicklingError: x)"),
+        (json.JSONDecodeError("x", "", 0), 2, "a file is damaged or of another kind (JSONDecodeError: "),
+        (
+            ZeroDivisionError("division\nby zero"),
+            1,
+            "a fault of fslcore: ZeroDivisionError: division by zero; the same ",
+        ),
+    ],
+)
 def test_what_goes_wrong_is_one_line_and_an_exit_code(monkeypatch, capsys, error, code, line):
     def fails(_):
         raise error
@@ -376,10 +407,14 @@ def test_output_is_checked_and_nothing_left_behind(tmp_path):
     assert check_output(tmp_path / "new" / "deep" / "t.csv", [".csv"]) == tmp_path / "new" / "deep" / "t.csv"
     assert check_output(tmp_path / "in.csv") == tmp_path / "in.csv"  # may be written again
     for path, message in [
-        (tmp_path, "this is a folder"), ("", "this is a folder"), ("/dev/null", "this is no ordinary file"),
-        (tmp_path / "in.csv", "is never overwritten"), (tmp_path / "link.csv", "is never overwritten"),
+        (tmp_path, "this is a folder"),
+        ("", "this is a folder"),
+        ("/dev/null", "this is no ordinary file"),
+        (tmp_path / "in.csv", "is never overwritten"),
+        (tmp_path / "link.csv", "is never overwritten"),
         (tmp_path / "in.csv" / "t.csv", "in.csv is a file, a folder is needed"),
-        ("/proc/1/t.csv", "nothing can be written to /proc/1"), ("x" * 254, "File name too long"),
+        ("/proc/1/t.csv", "nothing can be written to /proc/1"),
+        ("x" * 254, "File name too long"),
     ]:
         with pytest.raises(InputError, match=message):
             check_output(path, inputs=[tmp_path / "in.csv"])
@@ -515,10 +550,13 @@ def test_a_closed_output_is_no_fault(environment):
         assert done.returncode == 0 and b"fault" not in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("text, message", [
-    ("small: {rate: 0.5, rate: 0.25}", "profile.yml; not a YAML value: rate is there twice (line 1, column 20)"),
-    ("small:\n  rate: 0.5\nsmall:\n  rate: 0.5\n", "small is there twice (line 3, column 1)"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("small: {rate: 0.5, rate: 0.25}", "profile.yml; not a YAML value: rate is there twice (line 1, column 20)"),
+        ("small:\n  rate: 0.5\nsmall:\n  rate: 0.5\n", "small is there twice (line 3, column 1)"),
+    ],
+)
 def test_a_name_twice_in_a_profile(small, tmp_path, text, message):
     (tmp_path / "profile.yml").write_text(text)
     with pytest.raises(InputError, match=re.escape(message)):
@@ -531,12 +569,19 @@ def test_completion_of_commands_options_and_names(tmp_path, capsys):
     assert cli.main(["completion", "bash"]) == 0
     (tmp_path / "c").write_text(capsys.readouterr().out)
     for words, expected in [
-        ("ev", "evaluate"), ("evaluate clipart glyph", "glyphs glyphs/cyrillic glyphs/hebrew glyphs/latin glyph-conv"),
-        ("run clo", "closed-vs-open"), ("evaluate a b --ft", "--ft-tasks --ft-open"), ("report x --sampling o", "open"),
+        ("ev", "evaluate"),
+        ("evaluate clipart glyph", "glyphs glyphs/cyrillic glyphs/hebrew glyphs/latin glyph-conv"),
+        ("run clo", "closed-vs-open"),
+        ("evaluate a b --ft", "--ft-tasks --ft-open"),
+        ("report x --sampling o", "open"),
     ]:
         script = f"source {tmp_path}/c; COMP_WORDS=(fslcore {words}); COMP_CWORD={len(words.split())}; _fslcore"
-        done = subprocess.run(["bash", "-c", f'{script}; echo "${{COMPREPLY[@]}}"; complete -p fslcore'],
-                              text=True, capture_output=True, check=True)
+        done = subprocess.run(
+            ["bash", "-c", f'{script}; echo "${{COMPREPLY[@]}}"; complete -p fslcore'],
+            text=True,
+            capture_output=True,
+            check=True,
+        )
         assert done.stdout.splitlines() == [expected, "complete -o default -F _fslcore fslcore"]
     for shell, line in [("zsh", "bashcompinit"), ("fish", "'__fish_seen_subcommand_from evaluate' -a '-h --help")]:
         assert cli.main(["completion", shell]) == 0
@@ -611,8 +656,14 @@ def test_what_a_killed_process_left_of_a_file_goes_with_the_next_write(tmp_path,
     host, old = _HOST, time.time() - 8 * 24 * 3600
     stale = [f".{gone}-{host}.x.csv", f".{os.getppid()}-{host}.x.csv", f".{gone}-00000000.x.csv"]
     kept = [
-        f".{gone}-{host}.x.csv.more", f".{gone}-{host}.y.csv", f".{gone}-{host}.xxcsv", f"{gone}-{host}.x.csv",
-        f".{gone}.x.csv", f".a{gone}-{host}.x.csv", f".1-{host}.x.csv", f".{gone}-00000001.x.csv",
+        f".{gone}-{host}.x.csv.more",
+        f".{gone}-{host}.y.csv",
+        f".{gone}-{host}.xxcsv",
+        f"{gone}-{host}.x.csv",
+        f".{gone}.x.csv",
+        f".a{gone}-{host}.x.csv",
+        f".1-{host}.x.csv",
+        f".{gone}-00000001.x.csv",
     ]
     for name in stale + kept:
         (tmp_path / name).write_text("half")
@@ -635,8 +686,11 @@ def test_names_known_without_torch_are_those_of_the_registries():
     from fslcore import backbones, captions, known, learners, networks, training
 
     pairs = {
-        known.backbones: backbones.available(), known.learners: learners.names, known.networks: networks.NETWORKS,
-        known.recipes: training.RECIPES, known.captioners: captions.NAMES,
+        known.backbones: backbones.available(),
+        known.learners: learners.names,
+        known.networks: networks.NETWORKS,
+        known.recipes: training.RECIPES,
+        known.captioners: captions.NAMES,
     }
     for names, registry in pairs.items():
         assert sorted(names()) == sorted(registry)

@@ -49,10 +49,13 @@ def parts(split, tasks):
     """For each task its support and the (train, test) of its re-splits, as counted images."""
     for t in range(len(tasks)):
         mine = split.tasks[split.owner == t]
-        yield pairs(tasks.support[t], tasks.support_label[t]), [
-            (pairs(s, a), pairs(q, b))
-            for s, a, q, b in zip(mine.support, mine.support_label, mine.query, mine.query_label)
-        ]
+        yield (
+            pairs(tasks.support[t], tasks.support_label[t]),
+            [
+                (pairs(s, a), pairs(q, b))
+                for s, a, q, b in zip(mine.support, mine.support_label, mine.query, mine.query_label)
+            ],
+        )
 
 
 @given(supports(), st.integers(2, 8))
@@ -110,10 +113,12 @@ def test_bootstrap_takes_each_image_equally_often():
     labels = np.arange(3).repeat(20)
     tasks = sample_closed(labels, tasks=200, ways=3, shots=4, queries=1)
     split = bootstrap(tasks, 50)
-    left_out = np.bincount(np.concatenate([
-        np.flatnonzero(np.isin(tasks.support[t], q[q >= 0]))
-        for t, q in zip(split.owner, split.tasks.query)
-    ]), minlength=12) / len(split.owner)
+    left_out = np.bincount(
+        np.concatenate(
+            [np.flatnonzero(np.isin(tasks.support[t], q[q >= 0])) for t, q in zip(split.owner, split.tasks.query)]
+        ),
+        minlength=12,
+    ) / len(split.owner)
     expected = left_out.mean()
     # chance of a given image unseen in 12 draws, a little less as draws without a class are thrown away
     assert 0.33 < expected < (11 / 12) ** 12
@@ -239,14 +244,17 @@ def test_leaving_out_the_only_image_of_a_class_is_always_an_error():
     assert (estimators.run(features, None, LogisticRegression(), tasks, names) == 0).all(axis=None)
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda t: k_fold(t, 1), "k = 1; a whole number of at least 2"),
-    (lambda t: k_fold(t, 11), "k = 11; task 0 has a support of 10: 2 to 10"),
-    (lambda t: hold_out(t, 12), "k = 12; task 0"),
-    (lambda t: bootstrap(t, 0), "rounds = 0; a whole number of at least 1"),
-    (lambda t: bootstrap(t, seed=-1), "seed = -1; a whole number"),
-    (lambda t: resplit(t, "jackknife"), "name = jackknife; hold-out, leave-one-out, bootstrap and K-fold"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda t: k_fold(t, 1), "k = 1; a whole number of at least 2"),
+        (lambda t: k_fold(t, 11), "k = 11; task 0 has a support of 10: 2 to 10"),
+        (lambda t: hold_out(t, 12), "k = 12; task 0"),
+        (lambda t: bootstrap(t, 0), "rounds = 0; a whole number of at least 1"),
+        (lambda t: bootstrap(t, seed=-1), "seed = -1; a whole number"),
+        (lambda t: resplit(t, "jackknife"), "name = jackknife; hold-out, leave-one-out, bootstrap and K-fold"),
+    ],
+)
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):
         call(sample_closed(np.arange(6).repeat(10), tasks=2, shots=2, queries=1))

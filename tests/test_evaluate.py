@@ -45,7 +45,9 @@ def test_results_table(features_file, sampling):
     assert list(table) == list(evaluate.COLUMNS)
     assert (table["task"] == np.arange(len(table))).all() and table["accuracy"].between(0, 100).all()
     assert (table["backbone"] == "none").all() and (table["sampling"] == sampling).all()
-    assert table.equals(evaluate.run(features_file, "none", "ncc", sampling, tasks=30 if sampling == "closed" else None, queries=5))
+    assert table.equals(
+        evaluate.run(features_file, "none", "ncc", sampling, tasks=30 if sampling == "closed" else None, queries=5)
+    )
 
 
 def test_stored_computes_nothing(features_file, monkeypatch):
@@ -55,9 +57,15 @@ def test_stored_computes_nothing(features_file, monkeypatch):
     assert len(evaluate.run(features_file, "none", "lr", "closed", tasks=5, stored=True)) == 5
 
 
-@pytest.mark.parametrize("damage", [
-    lambda b: b"", lambda b: b[: len(b) // 2], lambda b: b"garbage" * 50, lambda b: b[:200] + bytes(40) + b[240:],
-])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda b: b"",
+        lambda b: b[: len(b) // 2],
+        lambda b: b"garbage" * 50,
+        lambda b: b[:200] + bytes(40) + b[240:],
+    ],
+)
 def test_damaged_records_are_told_and_made_again(features_file, damage, capsys):
     table = evaluate.run(features_file, "none", "ncc", "closed", tasks=40)
     (path,) = (evaluate.CACHE / "records").iterdir()
@@ -116,12 +124,15 @@ def test_finetuning_goes_on_from_the_blocks_that_were_kept(monkeypatch):
     assert (record.correct == run(learner, bank, tasks, chunk=1).correct).all()
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (("clipart", "glyph-conv", "svm", "closed"), "learner = svm; ncc, lr, cosine"),
-    (("clipart", "glyph-conv", "ncc", "opened"), "sampling = opened; closed, open"),
-    (("clipart", "none", "ncc", "closed"), "backbone = none"),
-    (("photos", "glyph-conv", "ncc", "closed"), "dataset = photos"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("clipart", "glyph-conv", "svm", "closed"), "learner = svm; ncc, lr, cosine"),
+        (("clipart", "glyph-conv", "ncc", "opened"), "sampling = opened; closed, open"),
+        (("clipart", "none", "ncc", "closed"), "backbone = none"),
+        (("photos", "glyph-conv", "ncc", "closed"), "dataset = photos"),
+    ],
+)
 def test_bad_input(arguments, message):
     with pytest.raises(InputError, match=message):
         evaluate.run(*arguments)
@@ -159,7 +170,9 @@ def test_shipped_finetuning_is_what_the_code_gives(path, bank_of):
     learner = learners.FineTune(backbone)
     found, key = evaluate.record(images, backbone, learner, tasks, stored=True)
     assert key == made["key"] and (found.correct == shipped.correct).all()
-    chosen = np.random.default_rng(len(path.stem)).choice(len(tasks), 2 if made["backbone"] == "glyph-conv" else 1, replace=False)
+    chosen = np.random.default_rng(len(path.stem)).choice(
+        len(tasks), 2 if made["backbone"] == "glyph-conv" else 1, replace=False
+    )
     again = evaluate.evaluate(learner, bank_of(images, tasks[chosen]), tasks[chosen])
     assert np.abs(again.correct.sum(1) - shipped.correct[chosen].sum(1)).max() <= 2
 

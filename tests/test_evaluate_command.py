@@ -34,18 +34,24 @@ def test_what_small_data_give_is_written_and_the_rest_named(command, tmp_path, c
     assert table.groupby(["learner", "sampling"]).size().to_dict() == {("ncc", "closed"): 6, ("lr", "closed"): 6}
 
 
-@pytest.mark.parametrize("given, message", [
-    (["--samplings", "open"], "the data hold 1 task of 5 ways"),
-    (["--samplings", "open", "closed", "--ways", "7"], "ways = 7; the data have 6 classes"),
-    (["--shots", "20"], "class 0 has 30 images (lower them, or skip small classes: --skip-small-classes)"),
-    (["--learners", "ncc", "lr", "ncc"], "learners = ncc lr ncc; ncc is allowed once"),
-    (["--samplings", "open", "open"], "samplings = open open; open is allowed once"),
-    (["--samplings", "opened"], "sampling = opened; closed, open are allowed (did you mean open?)"),
-    (["--learners", "ncc", "svm"], "learner = svm"), (["--learners", "ncc", "leo"], "learner = leo; it needs weights"),
-    (["--learners", "ncc", "dn4"], "learner = dn4; features of length 8"),
-    (["--intervals"], "tasks with --intervals (ncc) = 6; a whole number of at least 20 is allowed"),
-    (["--ft-tasks", "0"], "0"), (["--ft-tasks", "-1"], "-1"), (["--ft-open", "1"], "1"),
-])
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        (["--samplings", "open"], "the data hold 1 task of 5 ways"),
+        (["--samplings", "open", "closed", "--ways", "7"], "ways = 7; the data have 6 classes"),
+        (["--shots", "20"], "class 0 has 30 images (lower them, or skip small classes: --skip-small-classes)"),
+        (["--learners", "ncc", "lr", "ncc"], "learners = ncc lr ncc; ncc is allowed once"),
+        (["--samplings", "open", "open"], "samplings = open open; open is allowed once"),
+        (["--samplings", "opened"], "sampling = opened; closed, open are allowed (did you mean open?)"),
+        (["--learners", "ncc", "svm"], "learner = svm"),
+        (["--learners", "ncc", "leo"], "learner = leo; it needs weights"),
+        (["--learners", "ncc", "dn4"], "learner = dn4; features of length 8"),
+        (["--intervals"], "tasks with --intervals (ncc) = 6; a whole number of at least 20 is allowed"),
+        (["--ft-tasks", "0"], "0"),
+        (["--ft-tasks", "-1"], "-1"),
+        (["--ft-open", "1"], "1"),
+    ],
+)
 def test_what_can_fail_does_so_before_the_work(command, tmp_path, capsys, monkeypatch, given, message):
     monkeypatch.setattr(evaluate, "record", None)  # would fail if it were called
     try:

@@ -68,10 +68,16 @@ def test_biases_are_paired_t_tests_with_holms_correction():
 
 
 def test_means_maes_and_far_of_a_table_by_hand():
-    table = pd.DataFrame({
-        "dataset": "d", "method": "m", "task": [0, 1],
-        "oracle": [60.0, 80.0], "5-fold": [64.0, 68.0], FRESH: [60.0, 90.0],
-    })
+    table = pd.DataFrame(
+        {
+            "dataset": "d",
+            "method": "m",
+            "task": [0, 1],
+            "oracle": [60.0, 80.0],
+            "5-fold": [64.0, 68.0],
+            FRESH: [60.0, 90.0],
+        }
+    )
     assert evaluators.means(table).set_index("estimator")["mean"].to_dict() == {"oracle": 70, "5-fold": 66, FRESH: 75}
     assert evaluators.maes(table).set_index("estimator")["mae"].to_dict() == {"5-fold": 8, FRESH: 5}
     assert evaluators.far(table).set_index("estimator")["mean"].to_dict() == {"5-fold": 50, FRESH: 0}  # 10 is not more
@@ -142,18 +148,24 @@ def test_titles():
     assert evaluators.method("glyph-conv ncc") == ("glyph-conv", "ncc")
     assert evaluators.method("clip:/my weights/x.safetensors lr") == ("clip:/my weights/x.safetensors", "lr")
     titles = {
-        "glyph-conv ncc": "glyph-conv NCC", "conv4-baseline lr": "Baseline", "conv4-baseline++ cosine": "Baseline++",
-        "conv4-protonet protonet": "ProtoNet", "conv4-protonet lr": "conv4-protonet LR",
+        "glyph-conv ncc": "glyph-conv NCC",
+        "conv4-baseline lr": "Baseline",
+        "conv4-baseline++ cosine": "Baseline++",
+        "conv4-protonet protonet": "ProtoNet",
+        "conv4-protonet lr": "conv4-protonet LR",
     }
     assert {m: evaluators.title(m) for m in titles} == titles
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: evaluators.method("glyph-conv"), "method = glyph-conv; a backbone"),
-    (lambda: evaluators.method("glyph-conv svm"), "method = glyph-conv svm; a backbone"),
-    (lambda: evaluators.by_ways("clipart", METHODS, [2, 4], 30), "ways = 4; it must divide the 30 support images"),
-    (lambda: evaluators.collect(["clipart"], ["glyph-conv ft"], tasks=3), "no results of them are at hand"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: evaluators.method("glyph-conv"), "method = glyph-conv; a backbone"),
+        (lambda: evaluators.method("glyph-conv svm"), "method = glyph-conv svm; a backbone"),
+        (lambda: evaluators.by_ways("clipart", METHODS, [2, 4], 30), "ways = 4; it must divide the 30 support images"),
+        (lambda: evaluators.collect(["clipart"], ["glyph-conv ft"], tasks=3), "no results of them are at hand"),
+    ],
+)
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):
         call()
@@ -168,4 +180,6 @@ def test_kept_results_of_maml_are_what_it_gives(bank_of):
     assert len(kept.correct) == 300
     again = evaluate.evaluate(learner, bank_of(images, splits[:10]), splits[:10])
     # near ties may fall the other way on another machine
-    assert (again.correct != kept.correct[:10]).mean() < 0.05 and kept.accuracy().mean() == pytest.approx(0.37, abs=0.02)
+    assert (again.correct != kept.correct[:10]).mean() < 0.05 and kept.accuracy().mean() == pytest.approx(
+        0.37, abs=0.02
+    )

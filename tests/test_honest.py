@@ -108,7 +108,12 @@ def run():
     (bank, _), labels = coverage.draw(*coverage.world(regime, 0.0, rng), regime.images, regime.alike, rng)
     tasks = sample_closed(labels, tasks=6000, shots=1, queries=6, seed=0)
     right = coverage.correct(bank, tasks) > 0
-    return Record(right, tasks.query_label), tasks.support, tasks.query.reshape(6000, 5, 6)[..., :-1].reshape(6000, -1), labels
+    return (
+        Record(right, tasks.query_label),
+        tasks.support,
+        tasks.query.reshape(6000, 5, 6)[..., :-1].reshape(6000, -1),
+        labels,
+    )
 
 
 @pytest.mark.parametrize("spare", [False, True])
@@ -144,7 +149,10 @@ def test_names_unit_and_origin_do_not_matter(run, seed, unit, origin):
     renamed = np.array(list("kbxaqzcwem"))[rng.permutation(10)][labels][np.argsort(images)]
     places, queries = rng.permutation(support.shape[1]), rng.permutation(query.shape[1])
     other = influence(
-        unit * values + origin, images[support[:, places]], renamed, query=images[query[:, queries]],
+        unit * values + origin,
+        images[support[:, places]],
+        renamed,
+        query=images[query[:, queries]],
         replaced=unit * replaced[:, queries] + origin,
     )
     np.testing.assert_allclose(other.images[:, images], unit * plain.images, rtol=1e-6, atol=1e-7 * unit)
@@ -199,7 +207,8 @@ def test_pool_holds_the_support_and_only_images_with_the_own_attribute():
         held = set(labels[tasks.support[t]])
         assert len(inside) == sum(
             has[i, attribute[t][k]] and has[i, attribute[t]].sum() == 1
-            for k in range(3) for i in np.flatnonzero(labels == labels[tasks.support[t, 2 * k]])
+            for k in range(3)
+            for i in np.flatnonzero(labels == labels[tasks.support[t, 2 * k]])
         ) and held == set(labels[inside])
 
 
@@ -248,17 +257,20 @@ def test_the_study_that_ships_is_what_the_code_makes():
     assert len(found) == 20 and found.between(0, 100).all()
 
 
-@pytest.mark.parametrize("change, words", [
-    (dict(values=np.full(400, np.nan)), "NaN"),
-    (dict(values=np.zeros(399)), "399 tasks"),
-    (dict(replaced=None), "without the other"),
-    (dict(replaced=np.zeros((400, 3))), "finite number"),
-    (dict(drawn=np.zeros((400, 5), int)), "twice"),
-    (dict(drawn=np.full((400, 5), 10_000)), "10000"),
-    (dict(drawn=np.zeros((400, 5))), "whole numbers"),
-    (dict(pool=np.full((400, 3), -1)), "pool"),
-    (dict(groups=np.zeros(200)), "groups"),
-])
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (dict(values=np.full(400, np.nan)), "NaN"),
+        (dict(values=np.zeros(399)), "399 tasks"),
+        (dict(replaced=None), "without the other"),
+        (dict(replaced=np.zeros((400, 3))), "finite number"),
+        (dict(drawn=np.zeros((400, 5), int)), "twice"),
+        (dict(drawn=np.full((400, 5), 10_000)), "10000"),
+        (dict(drawn=np.zeros((400, 5))), "whole numbers"),
+        (dict(pool=np.full((400, 3), -1)), "pool"),
+        (dict(groups=np.zeros(200)), "groups"),
+    ],
+)
 def test_bad_input_is_one_line(run, change, words):
     record, support, query, labels = run
     values, replaced = (a[:400] for a in honest.worst_class(record))

@@ -24,8 +24,13 @@ def test_every_printed_setting_stands_beside_the_recipe_and_a_difference_has_its
             continue
         recipe = RECIPES[row.learner]
         ours = {
-            "learning_rate": recipe.lr, "epochs": recipe.epochs, "batch_size": recipe.size, "episode_size": recipe.size,
-            "episodes": recipe.size * recipe.steps, "optimizer": "AdamW", "scheduler": "OneCycleLR",
+            "learning_rate": recipe.lr,
+            "epochs": recipe.epochs,
+            "batch_size": recipe.size,
+            "episode_size": recipe.size,
+            "episodes": recipe.size * recipe.steps,
+            "optimizer": "AdamW",
+            "scheduler": "OneCycleLR",
         }[row.setting]
         assert row.ours == ours
         assert bool(row.why) == (row.printed != row.ours)

@@ -39,17 +39,21 @@ def tiff(values, path, bits, photometric):
     path.write_bytes(head + data + np.array([len(tags)], "<u2").tobytes() + entries + bytes(4))
 
 
-@pytest.mark.parametrize("ending, deep", [
-    (".png", lambda x: Image.fromarray(x.astype(np.uint16) * 257)),
-    (".tif", lambda x: Image.fromarray(x.astype(np.uint16) * 257)),
-    (".pgm", lambda x: Image.fromarray((x.astype(np.int32) * 257))),
-    (".tif", lambda x: Image.fromarray((x / 255).astype(np.float32))),
-    (".pfm", lambda x: Image.fromarray((x / 255).astype(np.float32))),
-    (".png", lambda x: Image.fromarray(x).convert("P")),
-    (".png", lambda x: Image.merge("LA", [Image.fromarray(x), Image.new("L", x.shape, 255)])),
-    (".png", lambda x: Image.fromarray(x).convert("RGBA")),
-    (".tif", lambda x: Image.merge("CMYK", [Image.fromarray(255 - x)] * 3 + [Image.new("L", x.shape, 0)])),
-], ids=["png16", "tiff16", "pgm16", "tiff-float", "pfm", "palette", "LA", "RGBA", "CMYK"])
+@pytest.mark.parametrize(
+    "ending, deep",
+    [
+        (".png", lambda x: Image.fromarray(x.astype(np.uint16) * 257)),
+        (".tif", lambda x: Image.fromarray(x.astype(np.uint16) * 257)),
+        (".pgm", lambda x: Image.fromarray((x.astype(np.int32) * 257))),
+        (".tif", lambda x: Image.fromarray((x / 255).astype(np.float32))),
+        (".pfm", lambda x: Image.fromarray((x / 255).astype(np.float32))),
+        (".png", lambda x: Image.fromarray(x).convert("P")),
+        (".png", lambda x: Image.merge("LA", [Image.fromarray(x), Image.new("L", x.shape, 255)])),
+        (".png", lambda x: Image.fromarray(x).convert("RGBA")),
+        (".tif", lambda x: Image.merge("CMYK", [Image.fromarray(255 - x)] * 3 + [Image.new("L", x.shape, 0)])),
+    ],
+    ids=["png16", "tiff16", "pgm16", "tiff-float", "pfm", "palette", "LA", "RGBA", "CMYK"],
+)
 def test_every_depth_is_the_same_picture(tmp_path, ending, deep):
     deep(GREY).save(tmp_path / f"x{ending}")
     assert (np.asarray(rgb(tmp_path / f"x{ending}")) == GREY[..., None]).all()
@@ -75,9 +79,16 @@ def icon(shade, mode="RGBA"):
     return Image.merge(mode, [image] * (len(mode) - 1) + [alpha])
 
 
-@pytest.mark.parametrize("mode, ending", [
-    ("RGBA", ".png"), ("LA", ".png"), ("P", ".png"), ("RGBA", ".gif"), ("RGBA", ".webp"),
-])
+@pytest.mark.parametrize(
+    "mode, ending",
+    [
+        ("RGBA", ".png"),
+        ("LA", ".png"),
+        ("P", ".png"),
+        ("RGBA", ".gif"),
+        ("RGBA", ".webp"),
+    ],
+)
 def test_transparency_shows_the_ground(tmp_path, mode, ending):
     icon(0, mode).save(tmp_path / f"x{ending}", **({"lossless": True} if ending == ".webp" else {}))
     for ground, shade in (("white", 255), ("#ff0000", 255)):
@@ -103,8 +114,10 @@ def test_what_would_vanish_stops_with_names(tmp_path):
     assert grey.name == f"{spec}?ground=grey" and grey.digest != datasets.load(spec).digest
     assert np.ptp(grey.images[:3].reshape(3, -1), axis=1).min() > 100
     for wrong, message in (
-        ("ground=mauvish", "ground = mauvish"), ("white=much", "white = much is not a number"),
-        ("ground=red&size=3", "not size"), ("white=0", "white = 0.0"),
+        ("ground=mauvish", "ground = mauvish"),
+        ("white=much", "white = much is not a number"),
+        ("ground=red&size=3", "not size"),
+        ("white=0", "white = 0.0"),
     ):
         with pytest.raises(InputError, match=message):
             datasets.load(f"{spec}?{wrong}")
@@ -127,13 +140,19 @@ def test_flat_in_the_file_too_is_no_loss(tmp_path):
             rgb(tmp_path / name)
 
 
-@pytest.mark.parametrize("values, message", [
-    (GREY.astype(np.uint16) * 16,
-     r"numbers up to 4080 of 65535, all nearly black; say which value is white, as in folder:PATH\?white=4095"),
-    (GREY.astype(np.float32), r"floats from 0 to 255, and 0 to 1 is read; .*white=255"),
-    (GREY.astype(np.int32) * 257, "numbers, from 0 to 65535, have a type that tells no white; .*white=65535"),
-    (np.where(GREY, GREY / 255, np.nan).astype(np.float32), "NaN or infinity"),
-], ids=["12-of-16", "float", "int32", "nan"])
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        (
+            GREY.astype(np.uint16) * 16,
+            r"numbers up to 4080 of 65535, all nearly black; say which value is white, as in folder:PATH\?white=4095",
+        ),
+        (GREY.astype(np.float32), r"floats from 0 to 255, and 0 to 1 is read; .*white=255"),
+        (GREY.astype(np.int32) * 257, "numbers, from 0 to 65535, have a type that tells no white; .*white=65535"),
+        (np.where(GREY, GREY / 255, np.nan).astype(np.float32), "NaN or infinity"),
+    ],
+    ids=["12-of-16", "float", "int32", "nan"],
+)
 def test_a_white_that_the_format_does_not_tell(tmp_path, values, message):
     Image.fromarray(values).save(tmp_path / "x.tif")
     with pytest.raises(InputError, match=message) as error:
@@ -145,14 +164,16 @@ def test_a_white_that_the_format_does_not_tell(tmp_path, values, message):
 
 def png(values, path):
     """A PNG of 16 bits a colour, which Pillow does not write: (H, W, C) numbers, C of 2 (LA), 3 (RGB) or 4 (RGBA)."""
+
     def chunk(name, data):
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
     height, width, channels = values.shape
     head = struct.pack(">IIBBBBB", width, height, 16, {2: 4, 3: 2, 4: 6}[channels], 0, 0, 0)
     rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows))
-                     + chunk(b"IEND", b""))
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    )
 
 
 @pytest.mark.parametrize("channels", [2, 3, 4])
@@ -234,7 +255,9 @@ def test_broken_files_are_told_in_one_line(tmp_path, monkeypatch):
     (tmp_path / "x.png").mkdir()
     (tmp_path / "gone.png").symlink_to("/nowhere")
     for name, message in (
-        ("nothing", "empty"), ("text", "not a kind of image"), ("x", "a folder"),
+        ("nothing", "empty"),
+        ("text", "not a kind of image"),
+        ("x", "a folder"),
         ("gone", "no such file, a link to /nowhere"),
     ):
         with pytest.raises(InputError, match=rf"unreadable image .*{name}.png \({message}"):
@@ -288,13 +311,16 @@ def test_what_is_left_out_is_counted_and_named(tmp_path, capsys):
     assert not capsys.readouterr().err  # told once
 
 
-@pytest.mark.parametrize("name, content, reason", [
-    ("x.heic", b"\0\0\0\x18ftypheic\0\0\0\0", "HEIC, which Pillow does not read; save it as JPEG or PNG"),
-    ("IMG_1", b"\0\0\0\x18ftypmif1\0\0\0\0", "HEIC, which Pillow does not read"),
-    ("x.svg", b"<svg/>", "not a kind of image that Pillow reads"),
-    ("x.JPG", b"no image", "not a kind of image that Pillow reads"),
-    ("x.png", b"", "empty"),
-])
+@pytest.mark.parametrize(
+    "name, content, reason",
+    [
+        ("x.heic", b"\0\0\0\x18ftypheic\0\0\0\0", "HEIC, which Pillow does not read; save it as JPEG or PNG"),
+        ("IMG_1", b"\0\0\0\x18ftypmif1\0\0\0\0", "HEIC, which Pillow does not read"),
+        ("x.svg", b"<svg/>", "not a kind of image that Pillow reads"),
+        ("x.JPG", b"no image", "not a kind of image that Pillow reads"),
+        ("x.png", b"", "empty"),
+    ],
+)
 def test_what_looks_like_an_image_and_is_not_read_stops(tmp_path, name, content, reason):
     spec = folder(tmp_path, noise(9))
     (tmp_path / "a" / name).write_bytes(content)
@@ -349,7 +375,9 @@ def test_levels_that_are_not_classes(tmp_path):
     with pytest.raises(InputError, match="test, train in .*data look like splits, not classes; name one .*data/train$"):
         datasets.load(f"folder:{tmp_path}/data")
     folder(tmp_path / "zip" / "images", noise(9))
-    with pytest.raises(InputError, match="holds one folder, images, and that holds only folders; .*folder:.*zip/images$"):
+    with pytest.raises(
+        InputError, match="holds one folder, images, and that holds only folders; .*folder:.*zip/images$"
+    ):
         datasets.load(f"folder:{tmp_path}/zip")
     with pytest.raises(InputError, match="a holds no class folders but 1 images"):
         datasets.load(f"folder:{tmp_path}/zip/images/a")

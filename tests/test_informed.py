@@ -37,7 +37,9 @@ def test_estimates_among_the_signals_are_the_estimators(bank, name, shots):
 
 def test_the_query_is_never_looked_at(bank):
     tasks = sample_closed(bank.labels, tasks=4, queries=10)
-    other = Tasks(tasks.support, tasks.support_label, tasks.query[:, ::-1] * 0, tasks.query_label, tasks.ways, unseen=False)
+    other = Tasks(
+        tasks.support, tasks.support_label, tasks.query[:, ::-1] * 0, tasks.query_label, tasks.ways, unseen=False
+    )
     both = [informed.signals(bank, learners.LogisticRegression(), t) for t in (tasks, other)]
     pd.testing.assert_frame_equal(*both)
 
@@ -58,9 +60,7 @@ def test_separation_by_plain_loops(bank, shots):
         label = tasks.support_label[t]
         d = 1 - x @ x.T
         same = [d[i, j] for i in range(len(x)) for j in range(i) if label[i] == label[j]]
-        apart = {
-            (a, b): d[np.ix_(label == a, label == b)].mean() for a in range(tasks.ways) for b in range(a)
-        }
+        apart = {(a, b): d[np.ix_(label == a, label == b)].mean() for a in range(tasks.ways) for b in range(a)}
         row = found.loc[t]
         assert row["ways"] == 5 and row["shots"] == np.mean(shots) and row["fewest"] == np.min(shots)
         assert row["within"] == pytest.approx(np.mean(same), rel=1e-5)

@@ -16,7 +16,19 @@ from fslcore.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluate import evaluate
 from fslcore.learners import (
-    ANIL, BOIL, CAN, DN4, LEO, MAML, R2D2, CosineClassifier, FineTune, LogisticRegression, NearestCentroid, ProtoNet, RENet,
+    ANIL,
+    BOIL,
+    CAN,
+    DN4,
+    LEO,
+    MAML,
+    R2D2,
+    CosineClassifier,
+    FineTune,
+    LogisticRegression,
+    NearestCentroid,
+    ProtoNet,
+    RENet,
 )
 from fslcore.learners.maml import with_task_norm
 from fslcore.networks import Conv4, GlyphConv, with_fast_convolutions
@@ -49,7 +61,13 @@ def on_map(learner, seed=0):
 
 
 OF_FEATURES = [
-    NearestCentroid(), LogisticRegression(), CosineClassifier(), ProtoNet(), R2D2(), ANIL(lr=0.01), LEO(512),
+    NearestCentroid(),
+    LogisticRegression(),
+    CosineClassifier(),
+    ProtoNet(),
+    R2D2(),
+    ANIL(lr=0.01),
+    LEO(512),
 ]
 ON_MAPS = [on_map(DN4), on_map(CAN), on_map(RENet)]
 SHAPES = [dict(), dict(shots=1), dict(ways=15, queries=5), dict(ways=2, shots=10), dict(shots=(4, 4, 5, 6, 6))]
@@ -126,9 +144,7 @@ def test_protonet_against_a_loop():
 def test_r2d2_solves_long_features_and_leaves_the_others_as_they_are(dim, scale):
     rng = torch.Generator().manual_seed(0)
     centres = torch.randn(60, 5, 1, dim, generator=rng) + 5
-    support, query = (
-        (centres + 0.05 * torch.randn(60, 5, n, dim, generator=rng)).flatten(1, 2) for n in (5, 15)
-    )
+    support, query = ((centres + 0.05 * torch.randn(60, 5, n, dim, generator=rng)).flatten(1, 2) for n in (5, 15))
     support[40:, 1] = support[40:, 0]  # an image twice: the larger system is singular
     members = F.one_hot(torch.arange(5).repeat_interleave(5), 5).float().expand(60, -1, -1)
     learner, truth = R2D2(), torch.arange(5).repeat_interleave(15)
@@ -149,7 +165,9 @@ def test_r2d2_is_scikit_learns_ridge_regression():
     scores = learner.scores(bank, tasks).numpy()
     x = bank.data.double().numpy()
     for t in range(len(tasks)):
-        model = Ridge(alpha=np.exp(1.3), fit_intercept=False).fit(x[tasks.support[t]], np.eye(5)[tasks.support_label[t]])
+        model = Ridge(alpha=np.exp(1.3), fit_intercept=False).fit(
+            x[tasks.support[t]], np.eye(5)[tasks.support_label[t]]
+        )
         assert scores[t] == pytest.approx(2 * model.predict(x[tasks.query[t]]) + 0.5, abs=1e-3)
 
 
@@ -216,7 +234,9 @@ def test_leo_trains_all_its_parts_and_repeats_itself():
     tasks = sample_closed(bank.labels, tasks=4)
     learner = LEO(64)
     support, members, query, target = (
-        bank.data[tasks.support], F.one_hot(torch.as_tensor(tasks.support_label.copy())).float(), bank.data[tasks.query],
+        bank.data[tasks.support],
+        F.one_hot(torch.as_tensor(tasks.support_label.copy())).float(),
+        bank.data[tasks.query],
         torch.as_tensor(tasks.query_label.copy()),
     )
     torch.manual_seed(0)
@@ -247,8 +267,13 @@ def test_the_order_of_classes_does_not_matter(learner):
 def padded(tasks):
     """The same tasks with two columns of padding on each side."""
     pad = np.full((len(tasks), 2), -1)
-    return Tasks(*(np.concatenate([pad, a, pad], axis=1) for a in (
-        tasks.support, tasks.support_label, tasks.query, tasks.query_label)), tasks.ways)
+    return Tasks(
+        *(
+            np.concatenate([pad, a, pad], axis=1)
+            for a in (tasks.support, tasks.support_label, tasks.query, tasks.query_label)
+        ),
+        tasks.ways,
+    )
 
 
 @pytest.mark.parametrize("learner", OF_FEATURES + ON_MAPS, ids=lambda learner: learner.name)
@@ -273,7 +298,9 @@ def test_a_class_without_support_is_never_predicted(learner):
     bank = features(spread=0.12, dim=96 if learner in ON_MAPS else 512)
     tasks = sample_closed(bank.labels, tasks=5)
     gone = tasks.support_label == 2
-    holed = Tasks(np.where(gone, -1, tasks.support), np.where(gone, -1, tasks.support_label), tasks.query, tasks.query_label, 5)
+    holed = Tasks(
+        np.where(gone, -1, tasks.support), np.where(gone, -1, tasks.support_label), tasks.query, tasks.query_label, 5
+    )
     scores = learner.scores(bank, holed)
     assert torch.isneginf(scores[..., 2]).all() and torch.isfinite(scores[..., [0, 1, 3, 4]]).all()
 
@@ -325,12 +352,14 @@ def softmax(x):
 def plain_dn4(learner, shots, query):
     """Score of one class: shots (s, P, C), query (P, C)."""
     pool = shots.reshape(-1, shots.shape[-1])
-    return sum(sum(sorted(cosine(place, other) for other in pool)[-learner.neighbours:]) for place in query)
+    return sum(sum(sorted(cosine(place, other) for other in pool)[-learner.neighbours :]) for place in query)
 
 
 def plain_can(learner, shots, query):
-    first, _, last = (m if isinstance(m, torch.nn.ReLU) else [p.detach().double().numpy() for p in m.parameters()]
-                      for m in learner.fusion)
+    first, _, last = (
+        m if isinstance(m, torch.nn.ReLU) else [p.detach().double().numpy() for p in m.parameters()]
+        for m in learner.fusion
+    )
     shots = shots.mean(0)
     correlation = np.array([[cosine(p, q) for q in query] for p in shots])  # (places of the class, of the query)
 

@@ -15,8 +15,12 @@ from misuse import common, features, images  # noqa: E402
 
 # What is not as it should be yet, by the word of the battery.
 OPEN = {
-    "PNG, 12 of 16 bits in colour", "JPEG, turned by its Exif", "a film beside them", "images in the top folder too",
-    "a class that is a link to all", "labels: texts with nan",
+    "PNG, 12 of 16 bits in colour",
+    "JPEG, turned by its Exif",
+    "a film beside them",
+    "images in the top folder too",
+    "a class that is a link to all",
+    "labels: texts with nan",
 }
 SAMPLE = [
     case for case in [*images.forms, *images.folders, *features.numbers, *features.files] if case.name not in OPEN

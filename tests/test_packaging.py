@@ -66,8 +66,17 @@ def test_the_wheel_s_statistics_and_commands_start_with_numpy_and_scipy_alone(al
     assert code == 0 and "learners: anil" in out and len(told.splitlines()) == 1 and "-e '.[book]'" in told
 
 
-@pytest.mark.parametrize("command", ["report two.csv", "run planning", "evaluate clipart conv4-protonet -o x.csv",
-                                     "assess photos", "train protonet", "caption clipart -o x.csv"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "report two.csv",
+        "run planning",
+        "evaluate clipart conv4-protonet -o x.csv",
+        "assess photos",
+        "train protonet",
+        "caption clipart -o x.csv",
+    ],
+)
 def test_what_the_wheel_lacks_is_told_in_one_line_with_what_brings_it(alone, command):
     code, out, told = alone("-m", "fslcore", *command.split())
     assert (code, out) == (2, "") and len(told.splitlines()) == 1 and "pip install -e '.[book]'" in told

@@ -43,7 +43,7 @@ def csv_splits(root):
         rows = [(f"{name}{i:08d}.png", name) for i in range(IMAGES) for name in names]  # not sorted by class
         pd.DataFrame(rows, columns=["filename", "label"]).to_csv(root / f"{part}.csv", index=False)
         for file, name in rows:
-            picture(root / "images" / file, shade(name, int(file[len(name):-4])))
+            picture(root / "images" / file, shade(name, int(file[len(name) : -4])))
 
 
 def folders(root):
@@ -72,10 +72,17 @@ def cub(root, classes=8):
     return names
 
 
-@pytest.mark.parametrize("name, make", [
-    ("cifar-fs", cifar_fs), ("cifar-fs", lambda root: cifar_fs(root, "cifar100")), ("miniimagenet", csv_splits),
-    ("tieredimagenet", csv_splits), ("tieredimagenet", folders), ("meta-album", meta_album),
-])
+@pytest.mark.parametrize(
+    "name, make",
+    [
+        ("cifar-fs", cifar_fs),
+        ("cifar-fs", lambda root: cifar_fs(root, "cifar100")),
+        ("miniimagenet", csv_splits),
+        ("tieredimagenet", csv_splits),
+        ("tieredimagenet", folders),
+        ("meta-album", meta_album),
+    ],
+)
 def test_each_form_is_read(tmp_path, name, make):
     make(tmp_path)
     for split, part in SPLITS.items():
@@ -139,26 +146,59 @@ def write(path, text):
 LISTS = "splits/bertinetto"
 
 
-@pytest.mark.parametrize("name, make, fault, message", [
-    ("cifar-fs", cifar_fs, drop(f"{LISTS}/val.txt"), r"no file .*val\.txt"),
-    ("cifar-fs", cifar_fs, write(f"{LISTS}/val.txt", "elm\ncup\n"), "class elm is in two splits of .*, val and test"),
-    ("cifar-fs", cifar_fs, write(f"{LISTS}/test.txt", "dog\nunicorn\n"), "no class folder .*data/unicorn"),
-    ("cifar-fs", cifar_fs, write(f"{LISTS}/test.txt", ""), r"test\.txt is not a readable table"),
-    ("miniimagenet", csv_splits, drop("test.csv"), r"no file .*test\.csv"),
-    ("miniimagenet", folders, lambda root: None, r"no file .*train\.csv"),
-    ("miniimagenet", csv_splits, write("val.csv", "filename,label\n"), r"val\.csv is empty"),
-    ("miniimagenet", csv_splits, write("test.csv", "file,label\na,b\n"), r"test\.csv lacks the column filename; it has file, label"),
-    ("miniimagenet", csv_splits, write("val.csv", "filename,label\nx.png,dog\n"), "class dog is in two splits of .*, val and test"),
-    ("miniimagenet", csv_splits, drop("images/elm00000001.png"), r"images/elm00000001\.png \(no such file; 1 of 6 are missing\)"),
-    ("miniimagenet", csv_splits, write("test.csv", 'filename,label\n"a,b\n'), r"test\.csv is not a readable table"),
-    ("tieredimagenet", meta_album, lambda root: None, r"has neither test\.csv nor a folder train"),
-    ("tieredimagenet", folders, lambda root: (root / "val" / "dog").mkdir(), "class dog is in two splits of .*, val and test"),
-    ("meta-album", meta_album, drop("labels.csv"), r"no file .*labels\.csv"),
-    ("meta-album", meta_album, write("labels.csv", "FILE_NAME\na\n"), "lacks the column CATEGORY"),
-    ("cub", cub, drop("classes.txt"), r"no file .*classes\.txt"),
-    ("cub", cub, write("classes.txt", "1 001.a\n2 002.b\n3 003.c\n4 004.d\n"), "the class of image 005.e/e_0.png is not in the lists"),
-    ("cub", cub, drop("images/004.d/d_0.png"), r"d_0\.png \(no such file; 1 of 6 are missing\)"),
-])
+@pytest.mark.parametrize(
+    "name, make, fault, message",
+    [
+        ("cifar-fs", cifar_fs, drop(f"{LISTS}/val.txt"), r"no file .*val\.txt"),
+        (
+            "cifar-fs",
+            cifar_fs,
+            write(f"{LISTS}/val.txt", "elm\ncup\n"),
+            "class elm is in two splits of .*, val and test",
+        ),
+        ("cifar-fs", cifar_fs, write(f"{LISTS}/test.txt", "dog\nunicorn\n"), "no class folder .*data/unicorn"),
+        ("cifar-fs", cifar_fs, write(f"{LISTS}/test.txt", ""), r"test\.txt is not a readable table"),
+        ("miniimagenet", csv_splits, drop("test.csv"), r"no file .*test\.csv"),
+        ("miniimagenet", folders, lambda root: None, r"no file .*train\.csv"),
+        ("miniimagenet", csv_splits, write("val.csv", "filename,label\n"), r"val\.csv is empty"),
+        (
+            "miniimagenet",
+            csv_splits,
+            write("test.csv", "file,label\na,b\n"),
+            r"test\.csv lacks the column filename; it has file, label",
+        ),
+        (
+            "miniimagenet",
+            csv_splits,
+            write("val.csv", "filename,label\nx.png,dog\n"),
+            "class dog is in two splits of .*, val and test",
+        ),
+        (
+            "miniimagenet",
+            csv_splits,
+            drop("images/elm00000001.png"),
+            r"images/elm00000001\.png \(no such file; 1 of 6 are missing\)",
+        ),
+        ("miniimagenet", csv_splits, write("test.csv", 'filename,label\n"a,b\n'), r"test\.csv is not a readable table"),
+        ("tieredimagenet", meta_album, lambda root: None, r"has neither test\.csv nor a folder train"),
+        (
+            "tieredimagenet",
+            folders,
+            lambda root: (root / "val" / "dog").mkdir(),
+            "class dog is in two splits of .*, val and test",
+        ),
+        ("meta-album", meta_album, drop("labels.csv"), r"no file .*labels\.csv"),
+        ("meta-album", meta_album, write("labels.csv", "FILE_NAME\na\n"), "lacks the column CATEGORY"),
+        ("cub", cub, drop("classes.txt"), r"no file .*classes\.txt"),
+        (
+            "cub",
+            cub,
+            write("classes.txt", "1 001.a\n2 002.b\n3 003.c\n4 004.d\n"),
+            "the class of image 005.e/e_0.png is not in the lists",
+        ),
+        ("cub", cub, drop("images/004.d/d_0.png"), r"d_0\.png \(no such file; 1 of 6 are missing\)"),
+    ],
+)
 def test_faults_are_told_in_one_line(tmp_path, name, make, fault, message):
     make(tmp_path)
     fault(tmp_path)
@@ -192,6 +232,19 @@ def test_names_are_known_to_the_command_line_and_to_notebooks(tmp_path, capsys):
 def test_evaluate_runs_on_them(tmp_path):
     folders(tmp_path)
     table = tmp_path / "table.csv"
-    shape = ["--ways", "2", "--shots", "1", "--queries", "2", "--tasks", "3", "--learners", "ncc", "--samplings", "closed"]
+    shape = [
+        "--ways",
+        "2",
+        "--shots",
+        "1",
+        "--queries",
+        "2",
+        "--tasks",
+        "3",
+        "--learners",
+        "ncc",
+        "--samplings",
+        "closed",
+    ]
     assert cli.main(["evaluate", f"tieredimagenet:{tmp_path}", "glyph-conv", "-o", str(table), *shape]) == 0
     assert len(pd.read_csv(table)) == 3

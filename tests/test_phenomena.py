@@ -17,8 +17,14 @@ def results(tmp_path_factory):
             patch.setattr(module, "CACHE", tmp_path_factory.mktemp("cache"))
         return {
             dataset: report.collect(
-                [dataset], ["glyph-conv"], ["ncc", "lr", "ft"], tasks=600, ft_tasks=100, ft_open=200,
-                fine_tuning="stored", **shape,
+                [dataset],
+                ["glyph-conv"],
+                ["ncc", "lr", "ft"],
+                tasks=600,
+                ft_tasks=100,
+                ft_open=200,
+                fine_tuning="stored",
+                **shape,
             )
             for dataset in ("clipart", "glyphs/latin")
         }
@@ -53,12 +59,21 @@ def test_finetuning_is_never_better_than_the_cheap_learners(results):
 # ------------------------------------------------------------ the trained learners
 
 
-@pytest.mark.parametrize("name, learner", [
-    ("baseline", "lr"), ("baseline++", "cosine"), ("protonet", "protonet"), ("r2d2", "r2d2"), ("maml", "maml"),
-])
+@pytest.mark.parametrize(
+    "name, learner",
+    [
+        ("baseline", "lr"),
+        ("baseline++", "cosine"),
+        ("protonet", "protonet"),
+        ("r2d2", "r2d2"),
+        ("maml", "maml"),
+    ],
+)
 def test_trained_learners_are_as_good_as_their_card_says(name, learner):
     card = (DATA / "checkpoints" / "README.md").read_text()
-    header, row = (re.search(rf"\| {start}.*", card)[0].split("|") for start in ("checkpoint", f"`conv4-{re.escape(name)}.s"))
+    header, row = (
+        re.search(rf"\| {start}.*", card)[0].split("|") for start in ("checkpoint", f"`conv4-{re.escape(name)}.s")
+    )
     stated = dict(zip((h.strip() for h in header), row))
     slow = learner == "maml"  # a few tasks have to do
     table = evaluate.run("clipart", f"conv4-{name}", learner, "closed", tasks=20 if slow else 600)

@@ -69,13 +69,16 @@ def test_a_planned_number_of_images_gives_the_wanted_chance():
     assert found["told_by_pilot"] < found["told"]
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: power(1, 0), "standard_error = 0"),
-    (lambda: power(1, 1, 0.5), "df = 0.5"),
-    (lambda: power(1, 1, level=2), "level = 2"),
-    (lambda: detectable(1, chance=0.01), "chance = 0.01"),
-    (lambda: plan(pilot([1, 2], 1, 1), images=5, classes=8, ways=5, shots=1, difference=0), "difference = 0"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: power(1, 0), "standard_error = 0"),
+        (lambda: power(1, 1, 0.5), "df = 0.5"),
+        (lambda: power(1, 1, level=2), "level = 2"),
+        (lambda: detectable(1, chance=0.01), "chance = 0.01"),
+        (lambda: plan(pilot([1, 2], 1, 1), images=5, classes=8, ways=5, shots=1, difference=0), "difference = 0"),
+    ],
+)
 def test_bad_input_is_told(call, message):
     with pytest.raises(InputError, match=message):
         call()

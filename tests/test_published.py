@@ -4,6 +4,7 @@ The last tests recompute the 5-shot cells of Tables 4 to 6 from the authors' per
 accuracies.  Those files are not part of this project: the tests look for them beside the
 repository and are skipped where there are none.
 """
+
 import re
 from itertools import combinations, product
 from pathlib import Path
@@ -18,7 +19,15 @@ PUBLISHED = ROOT / "data" / "published"
 RELEASED = Path(__file__).parents[2] / "shared" / "oops-benchmark" / "5-shot"
 
 DATASETS = {
-    "dtd", "vgg-flower", "aircraft", "cub", "omniglot", "fungi", "traffic-signs", "mscoco", "quickdraw",
+    "dtd",
+    "vgg-flower",
+    "aircraft",
+    "cub",
+    "omniglot",
+    "fungi",
+    "traffic-signs",
+    "mscoco",
+    "quickdraw",
 }
 SYMBOLS = set("+0-")
 FLIP = {"+": "-", "-": "+", "0": "0"}
@@ -48,10 +57,7 @@ def compare(a, b):
 
 @pytest.fixture(scope="module")
 def table2():
-    return {
-        (r.dataset, r.backbone, r.learner, r.sampling): (r.mean, r.half_width)
-        for r in read("table2").itertuples()
-    }
+    return {(r.dataset, r.backbone, r.learner, r.sampling): (r.mean, r.half_width) for r in read("table2").itertuples()}
 
 
 def pair_symbols(t):
@@ -70,8 +76,7 @@ def pair_symbols(t):
 
 @pytest.mark.parametrize(
     "name, rows",
-    [("table1", 12), ("table2", 72), ("table3", 90), ("table4", 108), ("table5", 54), ("table6", 54),
-     ("n_tasks", 27)],
+    [("table1", 12), ("table2", 72), ("table3", 90), ("table4", 108), ("table5", 54), ("table6", 54), ("n_tasks", 27)],
 )
 def test_shape(name, rows):
     t = read(name)
@@ -110,9 +115,7 @@ def test_table1_has_every_pair_once():
     t = symbols(1)
     methods = list(product(("clip", "dino"), ("ncc", "ft")))
     for _, g in t.groupby("dataset"):
-        seen = {
-            frozenset(((r.a_backbone, r.a_learner), (r.b_backbone, r.b_learner))) for r in g.itertuples()
-        }
+        seen = {frozenset(((r.a_backbone, r.a_learner), (r.b_backbone, r.b_learner))) for r in g.itertuples()}
         assert seen == {frozenset(p) for p in combinations(methods, 2)}
 
 
@@ -262,8 +265,10 @@ def test_closed_conclusive_among_the_printed_pairs(table2):
 
 
 def test_conclusive_counts_of_the_prose_do_not_fit_together(claims):
-    v = {k: int(claims.value[k]) for k in ("closed-conclusive", "flip-flop", "not-confirmed",
-                                           "open-conclusive", "paired-conclusive")}
+    v = {
+        k: int(claims.value[k])
+        for k in ("closed-conclusive", "flip-flop", "not-confirmed", "open-conclusive", "paired-conclusive")
+    }
     both = v["closed-conclusive"] - v["flip-flop"] - v["not-confirmed"]
     assert both == 75 > v["open-conclusive"]
     assert both + v["flip-flop"] == 102 > v["paired-conclusive"]
@@ -354,14 +359,12 @@ def test_conclusive_counts_of_the_released_tasks(released):
     counts = {}
     for d in DATASETS:
         own = {k[1:]: x for k, x in released.items() if k[0] == d and k[1] != "dinov2"}
-        ci = {
-            k: (x.mean(), stats.t.ppf(0.975, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x))) for k, x in own.items()
-        }
+        ci = {k: (x.mean(), stats.t.ppf(0.975, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x))) for k, x in own.items()}
         pairs = list(combinations(own, 2))
         tests = [paired(own[a], own[b]) for a, b in pairs]
-        counts[d] = np.array([
-            len(pairs), sum(compare(ci[a], ci[b]) != "0" for a, b in pairs), sum(abs(m) > h for m, h in tests)
-        ])
+        counts[d] = np.array(
+            [len(pairs), sum(compare(ci[a], ci[b]) != "0" for a, b in pairs), sum(abs(m) > h for m, h in tests)]
+        )
     total = sum(counts.values())
     assert total.tolist() == [135, 59, 96]
     assert (total - counts["omniglot"]).tolist() == [120, 51, 83]
@@ -378,10 +381,16 @@ def evaluators(n):
     return pd.read_csv(PUBLISHED / f"evaluators_table{n}.csv", dtype={"tuned": str}, keep_default_na=False)
 
 
-@pytest.mark.parametrize("n, keys", [
-    (1, [SETS, LEARNERS, ["oracle", *ESTIMATORS]]), (2, [SETS, LEARNERS, ESTIMATORS]), (3, [SETS, ["baseline"], ESTIMATORS]),
-    (4, [SETS, ["baseline", "maml"], ["no", "yes"]]), (5, [SETS, ["oracle", *ESTIMATORS]]),
-])
+@pytest.mark.parametrize(
+    "n, keys",
+    [
+        (1, [SETS, LEARNERS, ["oracle", *ESTIMATORS]]),
+        (2, [SETS, LEARNERS, ESTIMATORS]),
+        (3, [SETS, ["baseline"], ESTIMATORS]),
+        (4, [SETS, ["baseline", "maml"], ["no", "yes"]]),
+        (5, [SETS, ["oracle", *ESTIMATORS]]),
+    ],
+)
 def test_evaluators_cells(n, keys):
     t = evaluators(n)
     assert sorted(map(tuple, t.iloc[:, : len(keys)].to_numpy())) == sorted(product(*keys))
@@ -407,7 +416,8 @@ def test_evaluators_errors_are_bounded_by_the_means():
     short = (means[ESTIMATORS].sub(means["oracle"], axis=0).abs() - mae[ESTIMATORS]).stack()
     broken = short[short > 0.015]
     assert broken.round(2).to_dict() == {
-        ("miniimagenet", "protonet", "bootstrap"): 1.99, ("meta-album", "maml", "bootstrap"): 0.75,
+        ("miniimagenet", "protonet", "bootstrap"): 1.99,
+        ("meta-album", "maml", "bootstrap"): 0.75,
     }
     marked = evaluators(2).query("note.str.startswith('below the difference')")
     assert set(marked.set_index(["dataset", "learner", "estimator"]).index) == set(broken.index)
@@ -436,14 +446,23 @@ def supports(kind):
     return [*product(FEW_SETS, TEN, ["random", *ways]), *product(FEW_SETS, ["average"], ways)]
 
 
-@pytest.mark.parametrize("n, cells", [
-    (2, [*product(FEW_SETS, CAPTIONERS)]), (4, [*product(FEW_SETS, [1, 5])]), (6, [*product(FEW_SETS, [1, 5])]),
-    (3, [*product(FEW_SETS, [1, 5], TEN, ["wacc-a", "wacc-r"])]), (5, [("miniimagenet", f"qc{i}") for i in (1, 2, 3)]),
-    ("S1", [*product(FEW_SETS, ["train", "val", "test"])]), ("S5", supports("sc")), ("S6", supports("qc")),
-    ("S7", [*product(FEW_SETS, [1, 5], TEN, ["acc", "wacc-a"])]), ("S8", [*product(FEW_SETS, [1, 5], TEN, CAPTIONERS)]),
-    ("S9", [*product(["miniimagenet"], ["unisiam", "psco", "beclr"], [1, 5], ["random", *CAPTIONERS])]),
-    ("S10", [*product(["miniimagenet"], ["maml", "mn", "sib", "mtl"], [1, 5], ["no", "yes"])]),
-])
+@pytest.mark.parametrize(
+    "n, cells",
+    [
+        (2, [*product(FEW_SETS, CAPTIONERS)]),
+        (4, [*product(FEW_SETS, [1, 5])]),
+        (6, [*product(FEW_SETS, [1, 5])]),
+        (3, [*product(FEW_SETS, [1, 5], TEN, ["wacc-a", "wacc-r"])]),
+        (5, [("miniimagenet", f"qc{i}") for i in (1, 2, 3)]),
+        ("S1", [*product(FEW_SETS, ["train", "val", "test"])]),
+        ("S5", supports("sc")),
+        ("S6", supports("qc")),
+        ("S7", [*product(FEW_SETS, [1, 5], TEN, ["acc", "wacc-a"])]),
+        ("S8", [*product(FEW_SETS, [1, 5], TEN, CAPTIONERS)]),
+        ("S9", [*product(["miniimagenet"], ["unisiam", "psco", "beclr"], [1, 5], ["random", *CAPTIONERS])]),
+        ("S10", [*product(["miniimagenet"], ["maml", "mn", "sib", "mtl"], [1, 5], ["no", "yes"])]),
+    ],
+)
 def test_fewstab_cells(n, cells):
     t = fewstab(n)
     assert sorted(map(tuple, t.iloc[:, : len(cells[0])].to_numpy().tolist())) == sorted(cells)

@@ -129,22 +129,25 @@ def test_a_clone_of_the_repository_and_a_part_of_the_files(copy, tmp_path):
     assert set(released.read(clone, registry=registry)["shots"]) == {5}
 
 
-@pytest.mark.parametrize("content, message", [
-    (torch.zeros(7, 1), "one floating-point number a task"),
-    (torch.zeros(1), "at least 2 tasks"),
-    (torch.zeros(7, dtype=torch.int64), "one floating-point number a task"),
-    ([1.0] * 7, "one floating-point number a task"),
-    (torch.tensor([1.0] * 6 + [float("nan")]), "holds nan; 0 to 100"),
-    (torch.tensor([1.0] * 6 + [101.0]), "holds 101.0; 0 to 100"),
-    (torch.tensor([1.0] * 6 + [-1.0]), "holds -1.0; 0 to 100"),
-    (torch.linspace(0, 1, 7), "holds nothing above 1: shares, it seems; percent is needed"),
-    (torch.zeros(6), "holds 6 tasks, .*LR/vgg_flower.pt 7; methods share their tasks"),
-    (threading.Event, "cannot be read as a tensor"),  # code in a pickle is not run
-    (b"", "cannot be read as a tensor"),
-    (b"hello\n", "cannot be read as a tensor"),
-    (b"no tensor", "cannot be read as a tensor"),
-    (b"PK\x03\x04 half a file", "cannot be read as a tensor"),
-])
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (torch.zeros(7, 1), "one floating-point number a task"),
+        (torch.zeros(1), "at least 2 tasks"),
+        (torch.zeros(7, dtype=torch.int64), "one floating-point number a task"),
+        ([1.0] * 7, "one floating-point number a task"),
+        (torch.tensor([1.0] * 6 + [float("nan")]), "holds nan; 0 to 100"),
+        (torch.tensor([1.0] * 6 + [101.0]), "holds 101.0; 0 to 100"),
+        (torch.tensor([1.0] * 6 + [-1.0]), "holds -1.0; 0 to 100"),
+        (torch.linspace(0, 1, 7), "holds nothing above 1: shares, it seems; percent is needed"),
+        (torch.zeros(6), "holds 6 tasks, .*LR/vgg_flower.pt 7; methods share their tasks"),
+        (threading.Event, "cannot be read as a tensor"),  # code in a pickle is not run
+        (b"", "cannot be read as a tensor"),
+        (b"hello\n", "cannot be read as a tensor"),
+        (b"no tensor", "cannot be read as a tensor"),
+        (b"PK\x03\x04 half a file", "cannot be read as a tensor"),
+    ],
+)
 def test_a_bad_file_is_named(copy, content, message):
     folder, registry = copy
     path = folder / NAMES[1]

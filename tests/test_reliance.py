@@ -101,9 +101,11 @@ def seen(monkeypatch, tmp_path):
     """Networks that see ink with a weight that is known and the class with the rest; the weight is the bias."""
     for module in (backbones, evaluate):
         monkeypatch.setattr(module, "CACHE", tmp_path)
-    monkeypatch.setattr(evaluate, "load_backbone", lambda name: backbones.Backbone(
-        name, "", "", 0, None, (0.5,) * 3, (0.5,) * 3, None, "bilinear", name
-    ))
+    monkeypatch.setattr(
+        evaluate,
+        "load_backbone",
+        lambda name: backbones.Backbone(name, "", "", 0, None, (0.5,) * 3, (0.5,) * 3, None, "bilinear", name),
+    )
 
     def features(images, backbone, progress=False):
         weight = float(backbone.name)
@@ -113,9 +115,9 @@ def seen(monkeypatch, tmp_path):
         return Bank(shown + noise, images.labels, backbones.feature_key(images, backbone))
 
     monkeypatch.setattr(backbones, "features", features)
-    return pd.DataFrame({
-        "learner": "known", "bias": [0.0, 0.45, 1.0], "seed": 0, "name": "protonet", "backbone": ["0", "0.45", "1"]
-    })
+    return pd.DataFrame(
+        {"learner": "known", "bias": [0.0, 0.45, 1.0], "seed": 0, "name": "protonet", "backbone": ["0", "0.45", "1"]}
+    )
 
 
 def test_reliance_is_nothing_for_who_sees_the_class_and_all_for_who_sees_ink(seen):
@@ -159,7 +161,9 @@ def test_seeds_are_averaged_task_by_task(seen):
 def test_orderings_are_the_rank_correlations_and_signs_point_the_same_way():
     index = pd.MultiIndex.from_product([list("ab"), [0.0, 0.5, 1.0]], names=["learner", "bias"])
     truth = pd.Series([0, 40, 80, 10, 50, 90.0], index)
-    gaps = pd.DataFrame({name: truth for name in reliance.SCORES}, index).assign(**{"wAcc-A": -truth, "gap": -truth**2})
+    gaps = pd.DataFrame({name: truth for name in reliance.SCORES}, index).assign(
+        **{"wAcc-A": -truth, "gap": -(truth**2)}
+    )
     found = reliance.orderings(truth, gaps)
     assert (found["rank correlation"].drop(reliance.SCORES["gap"]) == 1).all()
     assert found.loc[reliance.SCORES["gap"], ["rank correlation", "within"]].tolist() == [-1, -1]
@@ -167,7 +171,9 @@ def test_orderings_are_the_rank_correlations_and_signs_point_the_same_way():
 
 
 def test_unknown_networks_are_named():
-    with pytest.raises(InputError, match="no network of bias 0.3 and seed 0; biases 0, 0.5, 1 and seeds 0, 1 are allowed"):
+    with pytest.raises(
+        InputError, match="no network of bias 0.3 and seed 0; biases 0, 0.5, 1 and seeds 0, 1 are allowed"
+    ):
         reliance.networks([0.3])
     with pytest.raises(InputError, match="no network of bias 1 and seed 7"):
         reliance.networks([1], [7])

@@ -66,10 +66,14 @@ def test_pair_table_and_counts():
     rng = np.random.default_rng(0)
     hard = rng.normal(70, 10, 400)  # difficulty that both methods share
     a, b = hard + rng.normal(1, 1, 400), hard + rng.normal(0, 1, 400)
-    results = results_of({
-        ("d", "x", "ncc", "closed"): a + 5, ("d", "x", "lr", "closed"): b,
-        ("d", "x", "ncc", "open"): a, ("d", "x", "lr", "open"): b[:300],  # paired on the first 300
-    })
+    results = results_of(
+        {
+            ("d", "x", "ncc", "closed"): a + 5,
+            ("d", "x", "lr", "closed"): b,
+            ("d", "x", "ncc", "open"): a,
+            ("d", "x", "lr", "open"): b[:300],  # paired on the first 300
+        }
+    )
     pairs = report.pair_table(results)
     assert pairs[["closed", "open", "paired"]].values.tolist() == [[1, 0, 1]]
     counts = report.conclusive_counts(pairs)
@@ -92,9 +96,7 @@ def test_nearest_mean_accuracy_against_a_loop():
     tasks = sample_closed(labels, tasks=20, ways=2, shots=3, queries=4)
     for t, accuracy in enumerate(simulate.nearest_mean_accuracy(x, tasks)):
         means = [x[tasks.support[t][tasks.support_label[t] == k]].mean() for k in (0, 1)]
-        right = [
-            np.argmin([abs(x[q] - m) for m in means]) == k for q, k in zip(tasks.query[t], tasks.query_label[t])
-        ]
+        right = [np.argmin([abs(x[q] - m) for m in means]) == k for q, k in zip(tasks.query[t], tasks.query_label[t])]
         assert accuracy == pytest.approx(np.mean(right))
 
 
@@ -117,7 +119,13 @@ def features(tmp_path):
 
 def test_collect_takes_several_sizes_and_open_tasks_alone(features):
     table = report.collect(
-        [features], ["none"], ["ncc", "lr"], shots=[1, 5], queries=[2, 5], samplings=["open"], max_tasks=6,
+        [features],
+        ["none"],
+        ["ncc", "lr"],
+        shots=[1, 5],
+        queries=[2, 5],
+        samplings=["open"],
+        max_tasks=6,
         skip_small_classes=True,
     )
     size = table.groupby(["shots", "queries", "learner"]).size()
@@ -167,10 +175,13 @@ def test_corrections_hold_their_errors_where_all_methods_are_equal():
 
 
 def test_paired_differences_have_the_form_of_the_printed_tables():
-    results = results_of({
-        ("d", "x", "ft", "open"): [60.0, 80, 70], ("d", "x", "lr", "open"): [50.0, 60, 70, 10],
-        ("e", "x", "ft", "open"): [60.0, 80, 70],
-    }).assign(shots=5)
+    results = results_of(
+        {
+            ("d", "x", "ft", "open"): [60.0, 80, 70],
+            ("d", "x", "lr", "open"): [50.0, 60, 70, 10],
+            ("e", "x", "ft", "open"): [60.0, 80, 70],
+        }
+    ).assign(shots=5)
     assert report.finetuning_pairs(results) == [(("x", "ft"), ("x", "lr"))]
     table = report.paired_differences(results, report.finetuning_pairs(results))
     assert set(table) - {"n_tasks"} == set(report.printed(4)) - {"reading", "note"}
@@ -197,10 +208,13 @@ def test_without_released_tasks_there_is_the_printed_table_only(n):
 
 def test_recomputed_cells_stand_beside_the_printed_ones():
     a = np.array([80.0, 90, 100])
-    made = results_of({
-        ("cub", "clip", "ft", "open"): a, ("cub", "clip", "lr", "open"): a - [1, 2, 3],
-        ("cub", "clip", "ncc", "open"): a,
-    }).assign(shots=5)
+    made = results_of(
+        {
+            ("cub", "clip", "ft", "open"): a,
+            ("cub", "clip", "lr", "open"): a - [1, 2, 3],
+            ("cub", "clip", "ncc", "open"): a,
+        }
+    ).assign(shots=5)
     compared = report.against_printed(6, made)
     assert len(compared) == len(report.printed(6)) and compared["same"].notna().sum() == 2
     assert not compared["same"].dropna().any()
@@ -219,8 +233,11 @@ def test_recomputed_cells_stand_beside_the_printed_ones():
 def test_figure_6_has_the_papers_counts_and_ours():
     rng = np.random.default_rng(0)
     tables = [
-        results_of({("d", b, "ncc", "open"): rng.normal(m, 5, 30).clip(0, 100) for b, m in zip("xyz", (60, 70, 60))})
-        .assign(shots=s, queries=q) for s in (1, 5) for q in (15, s)
+        results_of(
+            {("d", b, "ncc", "open"): rng.normal(m, 5, 30).clip(0, 100) for b, m in zip("xyz", (60, 70, 60))}
+        ).assign(shots=s, queries=q)
+        for s in (1, 5)
+        for q in (15, s)
     ]
     counts = report.counts_by_size(tables)
     assert counts.index.tolist() == [(1, 1), (1, 15), (5, 5), (5, 15)] and (counts["pairs"] == 3).all()

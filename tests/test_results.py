@@ -56,6 +56,7 @@ def no_collection():
 
 # ---------------------------------------------------------------- arguments
 
+
 def other(name):
     """Bad values for every name of an argument, with what the message says."""
     table, _ = results.normalise(wide(methods=3), "mine.csv")
@@ -63,12 +64,25 @@ def other(name):
     frames = [None, "r.csv", 3, [1, 2], {"a": [0.5]}]
     return {
         "table": [
-            *frames, table.drop(columns="task"), table.head(0), table.assign(accuracy=np.nan),
-            table.assign(accuracy="high"), table.assign(accuracy=101.0), table.assign(sampling="both"), table[1:],
-            pd.concat([table, table]), pd.concat([table], axis=1, keys=["level"]),
+            *frames,
+            table.drop(columns="task"),
+            table.head(0),
+            table.assign(accuracy=np.nan),
+            table.assign(accuracy="high"),
+            table.assign(accuracy=101.0),
+            table.assign(sampling="both"),
+            table[1:],
+            pd.concat([table, table]),
+            pd.concat([table], axis=1, keys=["level"]),
         ],
-        "pairs": [*frames, table, pairs.drop(columns="holm"), pairs.assign(a="x"), pairs.assign(difference=np.nan),
-                  pairs.assign(holm=0.5)],
+        "pairs": [
+            *frames,
+            table,
+            pairs.drop(columns="holm"),
+            pairs.assign(a="x"),
+            pairs.assign(difference=np.nan),
+            pairs.assign(holm=0.5),
+        ],
         "frame": [*frames, pd.concat([wide()], axis=1, keys=["level"])],
         "apart": [*frames, pairs.drop(columns="a")],
         "level": [0, 1, -0.5, 95, np.nan, np.inf, "0.95", None, True],
@@ -87,7 +101,12 @@ def other(name):
 
 
 GOOD = {
-    "frame": wide(), "name": "mine.csv", "path": "none.csv", "folder": "none", "notes": [], "effect": 0.5,
+    "frame": wide(),
+    "name": "mine.csv",
+    "path": "none.csv",
+    "folder": "none",
+    "notes": [],
+    "effect": 0.5,
     "methods": ["m0", "m1"],
 }
 GOOD["table"] = results.normalise(wide(methods=3), "mine.csv")[0]
@@ -171,6 +190,7 @@ def change(row, column, value):
         frame = frame.astype(object)
         frame.loc[row, column] = value
         return frame
+
     return changed
 
 
@@ -220,16 +240,19 @@ def test_faults_name_what_is_wrong(tmp_path, capsys, fault, message):
     assert [p.name for p in tmp_path.iterdir()] == ["mine.csv"]
 
 
-@pytest.mark.parametrize("text, message", [
-    ("", "mine.csv has no rows"),
-    ("m0,m0\n70,71\n72,73\n", "two columns m0"),
-    ("m0,m1\n70,71,72\n72,73,74\n", "row 1 of mine.csv, 70,71,72, has more cells than its header"),
-    ("task,m0,m1\n1,70,71\n2,72,1,5\n", "row 2 of mine.csv, 2,72,1,5, has more"),
-    ('m0,m1\n"70",71\n72,1,5\n', "in line 3, saw 3"),
-    ("m0,Task,task\n70,0,1\n", "two columns task"),
-    ("m0,m1\n70,71\n72\n", "m1 in row 2 of mine.csv is empty"),
-    ("m0,m1\nTrue,70\nFalse,72\n", "m0 in row 1 of mine.csv is True; a number"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "mine.csv has no rows"),
+        ("m0,m0\n70,71\n72,73\n", "two columns m0"),
+        ("m0,m1\n70,71,72\n72,73,74\n", "row 1 of mine.csv, 70,71,72, has more cells than its header"),
+        ("task,m0,m1\n1,70,71\n2,72,1,5\n", "row 2 of mine.csv, 2,72,1,5, has more"),
+        ('m0,m1\n"70",71\n72,1,5\n', "in line 3, saw 3"),
+        ("m0,Task,task\n70,0,1\n", "two columns task"),
+        ("m0,m1\n70,71\n72\n", "m1 in row 2 of mine.csv is empty"),
+        ("m0,m1\nTrue,70\nFalse,72\n", "m0 in row 1 of mine.csv is True; a number"),
+    ],
+)
 def test_files_that_are_no_tables(tmp_path, text, message):
     (tmp_path / "mine.csv").write_text(text)
     with pytest.raises(InputError, match=message):
@@ -239,19 +262,23 @@ def test_files_that_are_no_tables(tmp_path, text, message):
 EASY = pd.DataFrame({"ours": [72.5, 80.0, 64.25, 71.0], "base": [70.5, 79.0, 66.0, 70.25]})
 
 
-@pytest.mark.parametrize("ending, text", [
-    ("csv", "ours;base\n72,5;70,5\n80;79\n64,25;66\n71;70,25\n"),
-    ("csv", "sep=;\r\nours;base\r\n72,5;70,5\r\n80;79\r\n64,25;66\r\n71;70,25\r\n"),
-    ("csv", 'ours,base\n"72,5","70,5"\n"80","79"\n"64,25","66"\n"71","70,25"\n'),
-    ("tsv", "ours\tbase\n72.5\t70.5\n80\t79\n64.25\t66\n71\t70.25\n"),
-    ("txt", "ours base\n72.5 70.5\n80 79\n64.25 66\n71 70.25\n"),
-    ("csv", "# made on Monday\nours,base\n72.5,70.5\n\n80,79\n# half-time\n64.25,66\n71,70.25\n"),
-    ("txt", "# ours base\n72.5 70.5\n80 79\n64.25 66\n71 70.25\n"),  # np.savetxt with a header
-    ("csv", 'ours,base\n"72.5%",70.5 %\n80%,79%\n64.25%,66%\n71%,70.25%\n'),
-    ("CSV", "\ufeffours, base\n72.5, 70.5\n80, 79\n64.25, 66\n71, 70.25\n"),
-    ("csv", ",ours,base\n0,72.5,70.5\n1,80,79\n2,64.25,66\n3,71,70.25\n"),  # the index of pandas
-    ("csv", "index,ours,base,\n1,72.5,70.5,\n2,80,79,\n3,64.25,66,\n4,71,70.25,\n"),
-], ids=range(11))
+@pytest.mark.parametrize(
+    "ending, text",
+    [
+        ("csv", "ours;base\n72,5;70,5\n80;79\n64,25;66\n71;70,25\n"),
+        ("csv", "sep=;\r\nours;base\r\n72,5;70,5\r\n80;79\r\n64,25;66\r\n71;70,25\r\n"),
+        ("csv", 'ours,base\n"72,5","70,5"\n"80","79"\n"64,25","66"\n"71","70,25"\n'),
+        ("tsv", "ours\tbase\n72.5\t70.5\n80\t79\n64.25\t66\n71\t70.25\n"),
+        ("txt", "ours base\n72.5 70.5\n80 79\n64.25 66\n71 70.25\n"),
+        ("csv", "# made on Monday\nours,base\n72.5,70.5\n\n80,79\n# half-time\n64.25,66\n71,70.25\n"),
+        ("txt", "# ours base\n72.5 70.5\n80 79\n64.25 66\n71 70.25\n"),  # np.savetxt with a header
+        ("csv", 'ours,base\n"72.5%",70.5 %\n80%,79%\n64.25%,66%\n71%,70.25%\n'),
+        ("CSV", "\ufeffours, base\n72.5, 70.5\n80, 79\n64.25, 66\n71, 70.25\n"),
+        ("csv", ",ours,base\n0,72.5,70.5\n1,80,79\n2,64.25,66\n3,71,70.25\n"),  # the index of pandas
+        ("csv", "index,ours,base,\n1,72.5,70.5,\n2,80,79,\n3,64.25,66,\n4,71,70.25,\n"),
+    ],
+    ids=range(11),
+)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_text_is_read_however_it_is_written(tmp_path, ending, text, encoding):
     (tmp_path / f"t.{ending}").write_bytes(text.encode(encoding))
@@ -294,8 +321,12 @@ def test_arrays(tmp_path):
     torch.save(Evil(), tmp_path / "evil.pt"), torch.save({"a": torch.ones(2), "b": torch.ones(3)}, tmp_path / "two.pt")
     (tmp_path / "bad.parquet").write_text("no"), (tmp_path / "bad.csv").write_bytes(b"\0\1\2")
     for name, message in {
-        "wide.npy": "2 rows and 4 columns; a row a task", "cube.npy": r"shape \(1, 4, 2\)", "o.npy": "cannot be read",
-        "evil.pt": "no file of tensors alone", "two.pt": "different lengths", "bad.parquet": "cannot be read",
+        "wide.npy": "2 rows and 4 columns; a row a task",
+        "cube.npy": r"shape \(1, 4, 2\)",
+        "o.npy": "cannot be read",
+        "evil.pt": "no file of tensors alone",
+        "two.pt": "different lengths",
+        "bad.parquet": "cannot be read",
         "bad.csv": "is no text",
     }.items():
         with pytest.raises(InputError, match=message):
@@ -303,31 +334,41 @@ def test_arrays(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("fault, message", [
-    (lambda f: f.assign(**{"Unnamed: 0": [3, 1, 2, 9] * 10}), "column 'Unnamed: 0' of .* looks like an index"),
-    (lambda f: f.assign(mean=f.mean(axis=1)), "method mean of .* looks like a summary .*--drop mean"),
-    (lambda f: f.assign(Std=1.5), "method Std of"),
-    (lambda f: f.assign(mean_acc=50.5), "method mean_acc of .* a summary of the others"),
-    (lambda f: f.assign(**{"Accuracy mean": 50.5}), "--drop 'Accuracy mean'"),
-    (lambda f: f.assign(m1_std=1.5), "method m1_std of .* a summary of m1;"),
-    (lambda f: f.assign(m1__MAX=f["m1"] + 0.25), "method m1__MAX of .* a summary of m1;"),
-    (lambda f: f.assign(Mittelwert=f.mean(axis=1).round(2)), "Mittelwert of .* it is their mean"),
-    (lambda f: f.assign(gap=(f["m3"] - f["m1"]).abs().round(1)), "gap of .* is the difference of m1 and m3"),
-    (lambda f: pd.concat([long(f).astype(object), pd.DataFrame({"task": "all", "method": f.columns, "accuracy": 50})]),
-     "task all of"),
-    (lambda f: long(f).replace({"method": {"m0": "Total"}}), "method Total of"),
-    (lambda f: pd.concat([f.assign(task=f.index.astype(str)), f.mean().to_frame().T.assign(task="mean")]), "row 41 of"),
-    (lambda f: f.assign(task=["Mean", *map(str, range(39))]), "task Mean of"),
-    (lambda f: pd.concat([f, f.mean().round(2).to_frame().T]), "row 41 of .* is the mean of the rows above"),
-    (lambda f: pd.concat([f, f.mean().to_frame().T, f.std().to_frame().T]), "row 41 of .* is the mean"),
-    (lambda f: pd.concat([f / 1e4, f.sum().to_frame().T / 1e4]), "row 41 of .* is the sum"),
-    (lambda f: (f > 70).astype(int), "only 0 and 1, as single queries do; .* add columns task and query"),
-    (lambda f: (f > 70).assign(task=f.index // 4), "only 0 and 1.* name the queries in a column query"),
-    (lambda f: long((f > 70).astype(float)), "only 0 and 1,"),
-    (lambda f: 100 * (f > 70), "only 0 and 100,"),
-    (lambda f: (f > 70).astype(float).assign(query=f.index), "column query but lacks task"),
-    (lambda f: (f > 70).astype(float).assign(query=0, task=f.index // 4), "query 0 of task 0 twice"),
-])
+@pytest.mark.parametrize(
+    "fault, message",
+    [
+        (lambda f: f.assign(**{"Unnamed: 0": [3, 1, 2, 9] * 10}), "column 'Unnamed: 0' of .* looks like an index"),
+        (lambda f: f.assign(mean=f.mean(axis=1)), "method mean of .* looks like a summary .*--drop mean"),
+        (lambda f: f.assign(Std=1.5), "method Std of"),
+        (lambda f: f.assign(mean_acc=50.5), "method mean_acc of .* a summary of the others"),
+        (lambda f: f.assign(**{"Accuracy mean": 50.5}), "--drop 'Accuracy mean'"),
+        (lambda f: f.assign(m1_std=1.5), "method m1_std of .* a summary of m1;"),
+        (lambda f: f.assign(m1__MAX=f["m1"] + 0.25), "method m1__MAX of .* a summary of m1;"),
+        (lambda f: f.assign(Mittelwert=f.mean(axis=1).round(2)), "Mittelwert of .* it is their mean"),
+        (lambda f: f.assign(gap=(f["m3"] - f["m1"]).abs().round(1)), "gap of .* is the difference of m1 and m3"),
+        (
+            lambda f: pd.concat(
+                [long(f).astype(object), pd.DataFrame({"task": "all", "method": f.columns, "accuracy": 50})]
+            ),
+            "task all of",
+        ),
+        (lambda f: long(f).replace({"method": {"m0": "Total"}}), "method Total of"),
+        (
+            lambda f: pd.concat([f.assign(task=f.index.astype(str)), f.mean().to_frame().T.assign(task="mean")]),
+            "row 41 of",
+        ),
+        (lambda f: f.assign(task=["Mean", *map(str, range(39))]), "task Mean of"),
+        (lambda f: pd.concat([f, f.mean().round(2).to_frame().T]), "row 41 of .* is the mean of the rows above"),
+        (lambda f: pd.concat([f, f.mean().to_frame().T, f.std().to_frame().T]), "row 41 of .* is the mean"),
+        (lambda f: pd.concat([f / 1e4, f.sum().to_frame().T / 1e4]), "row 41 of .* is the sum"),
+        (lambda f: (f > 70).astype(int), "only 0 and 1, as single queries do; .* add columns task and query"),
+        (lambda f: (f > 70).assign(task=f.index // 4), "only 0 and 1.* name the queries in a column query"),
+        (lambda f: long((f > 70).astype(float)), "only 0 and 1,"),
+        (lambda f: 100 * (f > 70), "only 0 and 100,"),
+        (lambda f: (f > 70).astype(float).assign(query=f.index), "column query but lacks task"),
+        (lambda f: (f > 70).astype(float).assign(query=0, task=f.index // 4), "query 0 of task 0 twice"),
+    ],
+)
 def test_what_is_no_method_and_no_task_is_refused(fault, message):
     with pytest.raises(InputError, match=message):
         results.normalise(fault(wide()), "mine.csv")
@@ -345,8 +386,12 @@ def test_no_honest_row_passes_for_a_summary(seed, methods, tasks, queries):
 
 @settings(max_examples=300)
 @given(
-    st.integers(0, 10**6), st.integers(1, 9), st.integers(6, 200), st.sampled_from([0, 1e-6, 0.001, 0.1, 2, 9]),
-    st.sampled_from([0, 1e-6, 0.01, 1, 9]), st.sampled_from([None, 0, 1, 2, 4]),
+    st.integers(0, 10**6),
+    st.integers(1, 9),
+    st.integers(6, 200),
+    st.sampled_from([0, 1e-6, 0.001, 0.1, 2, 9]),
+    st.sampled_from([0, 1e-6, 0.01, 1, 9]),
+    st.sampled_from([None, 0, 1, 2, 4]),
 )
 def test_no_ordinary_table_has_a_row_of_means_however_little_it_varies(seed, methods, tasks, noise, spread, decimals):
     """Also one whose last row is as near to the mean of all as an ordinary row comes: the nearest of 20."""
@@ -396,8 +441,10 @@ def test_small_differences_stay_where_not_all_of_a_pair_are_rounding():
 def test_methods_may_have_names_like_those_of_summaries():
     frame = wide(methods=4)
     for names in (
-        ["nearest-mean", "mean teacher", "m1-max", "delta"], ["average pooling", "gap", "all", "overall"],
-        ["difference", "ours", "ours-sd", "sum of ours"], ["ours", "ours_max", "min-max", "std-norm"],
+        ["nearest-mean", "mean teacher", "m1-max", "delta"],
+        ["average pooling", "gap", "all", "overall"],
+        ["difference", "ours", "ours-sd", "sum of ours"],
+        ["ours", "ours_max", "min-max", "std-norm"],
     ):
         table, _ = results.normalise(frame.set_axis(names, axis=1), "mine.csv")
         assert table["method"].nunique() == 4
@@ -429,13 +476,16 @@ def test_queries_are_averaged_where_a_column_names_them():
         assert "Column query: the accuracy of a task is the mean of its 15 queries." in notes
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (["none.csv"], "no such file"),
-    (["mine.xlsx"], ".npy, .pt are allowed (save the table as .csv)"),
-    (["mine.csv", "-o", "out.pdf"], "output = out.pdf; a name that ends in .html"),
-    (["mine.csv", "--level", "95"], "level = 95.0; a number between 0 and 1"),
-    (["open.csv", "--sampling", "closed"], "sampling = closed; row 1 of open.csv says open"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["none.csv"], "no such file"),
+        (["mine.xlsx"], ".npy, .pt are allowed (save the table as .csv)"),
+        (["mine.csv", "-o", "out.pdf"], "output = out.pdf; a name that ends in .html"),
+        (["mine.csv", "--level", "95"], "level = 95.0; a number between 0 and 1"),
+        (["open.csv", "--sampling", "closed"], "sampling = closed; row 1 of open.csv says open"),
+    ],
+)
 def test_bad_commands(tmp_path, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(tmp_path)
     written(wide(), tmp_path), (tmp_path / "mine.xlsx").write_bytes(b"")
@@ -573,8 +623,12 @@ def test_groups_against_all_subsets(n, seed):
     every = list(combinations(methods, 2))
     apart = [pair for pair in every if rng.random() < 0.5]
     flat = pd.DataFrame([(b, a) for a, b in apart], columns=["a", "b"])
-    alike = [set(s) for k in range(1, n + 1) for s in combinations(methods, k)
-             if not any(pair in apart for pair in combinations(s, 2))]
+    alike = [
+        set(s)
+        for k in range(1, n + 1)
+        for s in combinations(methods, k)
+        if not any(pair in apart for pair in combinations(s, 2))
+    ]
     largest = [s for s in alike if not any(s < other for other in alike)]
     found = results.groups(methods, flat)
     assert sorted(map(sorted, found)) == sorted(map(sorted, largest)) and found == sorted(found)
@@ -742,7 +796,9 @@ def test_the_report_holds_together_whatever_the_table(file):
         assert {m for group in sets for m in group} == set(means.index) and len(means) == sizes[setting]
 
     listed, other, open_ones = (
-        results.pair_list(table, pairs), results.changed(table, pairs), results.needed(table, pairs, level)
+        results.pair_list(table, pairs),
+        results.changed(table, pairs),
+        results.needed(table, pairs, level),
     )
     assert len(listed) == len(pairs) and len(open_ones) == len(pairs) - decided
     assert len(other) == (pairs["unpaired"] != pairs["holm"]).sum()
@@ -771,8 +827,11 @@ def test_a_notebook_executed_here_is_that_of_a_kernel(tmp_path):
     here = notebooks.executed("your-results", given)
     there = nbformat.read(notebooks.run("your-results", given, tmp_path / "out.ipynb"), as_version=4)
     outputs = [
-        [[o["data"].get("text/html", o["data"].get("text/markdown")) for o in cell.outputs if "data" in o]
-         for cell in n.cells if cell.cell_type == "code" and "injected-parameters" not in cell.metadata.get("tags", [])]
+        [
+            [o["data"].get("text/html", o["data"].get("text/markdown")) for o in cell.outputs if "data" in o]
+            for cell in n.cells
+            if cell.cell_type == "code" and "injected-parameters" not in cell.metadata.get("tags", [])
+        ]
         for n in (here, there)
     ]
     assert outputs[0] == outputs[1] and sum(map(len, outputs[0])) >= 12

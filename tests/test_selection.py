@@ -53,16 +53,19 @@ def test_sums_that_differ_by_rounding_tie():
     assert stats.rank_correlation(a, [[1.0, 1.0, 0.0]]) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: stats.picked([[1, 2]], [[1, 2, 3]]), r"shapes \(1, 2\) and \(1, 3\); both \(tasks, candidates\)"),
-    (lambda: stats.rank_correlation([[1.0], [2.0]], [[1.0], [2.0]]), "with 2 candidates or more"),
-    (lambda: stats.picked([[1.0, np.nan]], [[1.0, 2.0]]), "NaN or infinite"),
-    (lambda: stats.picked([[1.0, 2.0]], [[1.0, 2.0]], default=2), "default = 2; a whole number from 0 to 1"),
-    (lambda: sample_all([0, 0, 1], shots=1, tasks=1), "class 1 has 1 images"),
-    (lambda: sample_all([0, 0, 1, 1], shots=1, tasks=0), "tasks = 0; a whole number of at least 1"),
-    (lambda: selection.ranks(world(candidates=1)), "d: m0 alone; at least 2 candidates"),
-    (lambda: selection.picks(world(), default="C = 9"), "default = C = 9; m0, m1, m2, m3 are the candidates"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: stats.picked([[1, 2]], [[1, 2, 3]]), r"shapes \(1, 2\) and \(1, 3\); both \(tasks, candidates\)"),
+        (lambda: stats.rank_correlation([[1.0], [2.0]], [[1.0], [2.0]]), "with 2 candidates or more"),
+        (lambda: stats.picked([[1.0, np.nan]], [[1.0, 2.0]]), "NaN or infinite"),
+        (lambda: stats.picked([[1.0, 2.0]], [[1.0, 2.0]], default=2), "default = 2; a whole number from 0 to 1"),
+        (lambda: sample_all([0, 0, 1], shots=1, tasks=1), "class 1 has 1 images"),
+        (lambda: sample_all([0, 0, 1, 1], shots=1, tasks=0), "tasks = 0; a whole number of at least 1"),
+        (lambda: selection.ranks(world(candidates=1)), "d: m0 alone; at least 2 candidates"),
+        (lambda: selection.picks(world(), default="C = 9"), "default = C = 9; m0, m1, m2, m3 are the candidates"),
+    ],
+)
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):
         call()

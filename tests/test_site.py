@@ -259,7 +259,9 @@ def test_page(name, context):
             if page.locator("article mjx-merror").count():
                 faults.append("MathJax could not read a formula")
         output = "\n".join(page.locator("article .cell_output").all_text_contents())
-        faults += [f"a cell failed: {m.group()}" for m in re.finditer(r"Traceback.{0,40}|^\w*Error:.{0,60}", output, re.M)]
+        faults += [
+            f"a cell failed: {m.group()}" for m in re.finditer(r"Traceback.{0,40}|^\w*Error:.{0,60}", output, re.M)
+        ]
 
         page.evaluate(UNFOLD)
         for size in (DESK, PHONE):
@@ -271,7 +273,9 @@ def test_page(name, context):
         page.add_style_tag(content="* { transition: none !important; animation: none !important; }")
         for theme in ("light", "dark"):
             # what the theme's own switch does
-            page.evaluate("t => { document.documentElement.dataset.mode = document.documentElement.dataset.theme = t }", theme)
+            page.evaluate(
+                "t => { document.documentElement.dataset.mode = document.documentElement.dataset.theme = t }", theme
+            )
             faults += [f"contrast, {theme}: {text}" for text in page.evaluate(CONTRAST)]
         faults += [f"asked for {address}" for address in context.outside]
     finally:

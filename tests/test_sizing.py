@@ -22,14 +22,8 @@ def enumerated(x):
     """Moments by going through all pairs, one by one."""
     t, k, q = x.shape
     queries = [x[i, c, a] * x[i, c, b] for i, c, a, b in product(*map(range, (t, k, q, q))) if a != b]
-    classes = [
-        x[i, c, a] * x[i, d, b]
-        for i, c, d, a, b in product(*map(range, (t, k, k, q, q))) if c != d
-    ]
-    tasks = [
-        x[i, c, a] * x[j, d, b]
-        for i, j, c, d, a, b in product(*map(range, (t, t, k, k, q, q))) if i != j
-    ]
+    classes = [x[i, c, a] * x[i, d, b] for i, c, d, a, b in product(*map(range, (t, k, k, q, q))) if c != d]
+    tasks = [x[i, c, a] * x[j, d, b] for i, j, c, d, a, b in product(*map(range, (t, t, k, k, q, q))) if i != j]
     m3 = (k - 1) / k * np.mean(classes) if k > 1 else 0
     return x.mean(), (x**2).mean(), np.mean(queries), m3, np.mean(tasks)
 
@@ -68,9 +62,9 @@ def test_jackknife_leaves_out_each_task_once(x):
         with pytest.raises(InputError, match="do not vary"):
             stats.pilot(x, 5)
         return
-    by_hand = np.array([
-        (m.alpha, m.beta) for m in (stats.moments(np.delete(x, i, axis=0)).model(5) for i in range(len(x)))
-    ])
+    by_hand = np.array(
+        [(m.alpha, m.beta) for m in (stats.moments(np.delete(x, i, axis=0)).model(5) for i in range(len(x)))]
+    )
     spread = (len(x) - 1) * np.cov(by_hand.T, ddof=0)
     p = stats.pilot(x, 5)
     assert p.covariance == pytest.approx(spread, abs=1e-12)
@@ -180,7 +174,8 @@ def test_equal_optima_are_rarely_rejected_and_different_ones_found():
 def test_common_optimum_of_independent_runs():
     rng = np.random.default_rng(4)
     draw = lambda separation, t: stats.pilot(  # noqa: E731
-        simulate.gaussian_tasks(simulate.centres(2, separation), t, 5, 8, rng), 5)
+        simulate.gaussian_tasks(simulate.centres(2, separation), t, 5, 8, rng), 5
+    )
     same = [stats.common_optimum([draw(1.0, 200) for _ in range(4)]) for _ in range(100)]
     assert np.mean([r.p_value < 0.05 for r in same]) < 0.15
     assert np.mean([r.chi_square for r in same]) == pytest.approx(3, abs=1)
@@ -189,22 +184,28 @@ def test_common_optimum_of_independent_runs():
     assert stats.common_optimum([draw(1.0, 5000), draw(0.5, 5000)]).p_value < 0.01
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: stats.moments(np.ones((3, 2))), r"shape \(3, 2\)"),
-    (lambda: stats.moments(np.ones((1, 2, 3))), "at least 2 tasks"),
-    (lambda: stats.moments(np.ones((4, 2, 1))), "2 queries"),
-    (lambda: stats.pilot(np.full((4, 2, 3), np.nan), 5), "24 values are NaN"),
-    (lambda: stats.pilot(np.eye(4)[:, :, None].repeat(2, 2), 5), "do not vary"),
-    (lambda: stats.pilot(np.arange(16).reshape(4, 2, 2), 0), "shots = 0"),
-    (lambda: stats.pilot(np.arange(16).reshape(4, 2, 2), 5, 95), "level = 95"),
-    (lambda: stats.pilot(np.arange(8).reshape(2, 2, 2), 5), "at least 3 tasks"),
-    (lambda: stats.compare_optima(np.ones((3, 2, 2)), np.ones((4, 2, 2))), "same tasks"),
-    (lambda: stats.common_optimum([]), "0 runs"),
-    (lambda: stats.fit_variance([1, 2, 3], [1, 1, 1], [1, 1, 1], [1, 1, 1], 5), "at least 4 values"),
-    (lambda: stats.fit_variance([1, 2, 3, 4], [1] * 4, [1] * 4, [1, 1, 0, 1], 5), "error: the least is 0; numbers over 0"),
-    (lambda: stats.best_queries(stats.VarianceModel(1, 1, 1, 1), [1, 2], [9, 1]), "the least is 1"),
-    (lambda: stats.best_queries(stats.VarianceModel(1, 1, 1, 1), [1, 2], [9]), "one length"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: stats.moments(np.ones((3, 2))), r"shape \(3, 2\)"),
+        (lambda: stats.moments(np.ones((1, 2, 3))), "at least 2 tasks"),
+        (lambda: stats.moments(np.ones((4, 2, 1))), "2 queries"),
+        (lambda: stats.pilot(np.full((4, 2, 3), np.nan), 5), "24 values are NaN"),
+        (lambda: stats.pilot(np.eye(4)[:, :, None].repeat(2, 2), 5), "do not vary"),
+        (lambda: stats.pilot(np.arange(16).reshape(4, 2, 2), 0), "shots = 0"),
+        (lambda: stats.pilot(np.arange(16).reshape(4, 2, 2), 5, 95), "level = 95"),
+        (lambda: stats.pilot(np.arange(8).reshape(2, 2, 2), 5), "at least 3 tasks"),
+        (lambda: stats.compare_optima(np.ones((3, 2, 2)), np.ones((4, 2, 2))), "same tasks"),
+        (lambda: stats.common_optimum([]), "0 runs"),
+        (lambda: stats.fit_variance([1, 2, 3], [1, 1, 1], [1, 1, 1], [1, 1, 1], 5), "at least 4 values"),
+        (
+            lambda: stats.fit_variance([1, 2, 3, 4], [1] * 4, [1] * 4, [1, 1, 0, 1], 5),
+            "error: the least is 0; numbers over 0",
+        ),
+        (lambda: stats.best_queries(stats.VarianceModel(1, 1, 1, 1), [1, 2], [9, 1]), "the least is 1"),
+        (lambda: stats.best_queries(stats.VarianceModel(1, 1, 1, 1), [1, 2], [9]), "one length"),
+    ],
+)
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):
         call()
@@ -317,17 +318,24 @@ def test_labels_group_queries_that_come_in_any_order(kind):
     assert stats.moments(flat, labels=label).m2 == pytest.approx(stats.moments(x).m2)
 
 
-@pytest.mark.parametrize("label, message", [
-    (None, r"values: shape \(3, 4\); labels of the queries are needed"), ([[0, 1, 1, 1]] * 3, "labels: 2 classes with equal"),
-    ([[0, 0, 1, 1]] * 2, r"labels \(2, 4\)"), ([[0, 0, -1, -1]] * 3, "labels hold -1, which is padding"),
-    ([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0]], "labels: 2 classes with equal"),
-])
+@pytest.mark.parametrize(
+    "label, message",
+    [
+        (None, r"values: shape \(3, 4\); labels of the queries are needed"),
+        ([[0, 1, 1, 1]] * 3, "labels: 2 classes with equal"),
+        ([[0, 0, 1, 1]] * 2, r"labels \(2, 4\)"),
+        ([[0, 0, -1, -1]] * 3, "labels hold -1, which is padding"),
+        ([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0]], "labels: 2 classes with equal"),
+    ],
+)
 def test_labels_that_do_not_fit_are_told(label, message):
     with pytest.raises(InputError, match=message):
         stats.pilot(np.arange(12).reshape(3, 4) % 2, 5, labels=label)
 
 
-@pytest.mark.parametrize("values, difference", [([0, 1], False), ([0, 100], False), ([-1, 0, 1], True), ([0, 0.5, 1], None)])
+@pytest.mark.parametrize(
+    "values, difference", [([0, 1], False), ([0, 100], False), ([-1, 0, 1], True), ([0, 0.5, 1], None)]
+)
 def test_a_pilot_says_whether_it_is_of_a_difference(values, difference):
     x = np.random.default_rng(0).choice(values, (9, 2, 8))
     assert stats.pilot(x, 5).difference is difference

@@ -57,8 +57,10 @@ def test_rank_correlations_stand_by_place_and_data_set():
 
 def test_findings_count_what_intervals_tell():
     rows = {
-        ("a", 1, "x"): (10, interval(1, 2)), ("a", 5, "x"): (50, interval(9, 2)),  # grows, in points
-        ("a", 1, "y"): (10, interval(8, 1)), ("a", 5, "y"): (50, interval(5, 1)),  # shrinks
+        ("a", 1, "x"): (10, interval(1, 2)),
+        ("a", 5, "x"): (50, interval(9, 2)),  # grows, in points
+        ("a", 1, "y"): (10, interval(8, 1)),
+        ("a", 5, "y"): (50, interval(5, 1)),  # shrinks
     }
     table = pd.DataFrame({key: {"wacc-r": interval(r, 1), "gap": gap} for key, (r, gap) in rows.items()}).T
     table.index.names = ["dataset", "shots", "learner"]

@@ -87,29 +87,38 @@ def test_p_value_of_few_coarse_differences(d):
 SHARES = np.random.default_rng(3).integers(0, 76, 600) / 75
 
 
-@pytest.mark.parametrize("a, b", [
-    ([0.3] * 600, [0.1 + 0.2] * 600),
-    (SHARES, SHARES.astype(np.float32)),
-    (SHARES, SHARES.astype(np.float16)),
-    (SHARES, SHARES.astype(np.float32).astype(float)),  # the type is gone, the bits show
-    (100 * SHARES, 100 * SHARES.astype(np.float32).astype(float)),
-    (SHARES, np.sort(SHARES[:, None] / 5 + np.zeros(5), axis=1).sum(axis=1)),
-    (0.3 - SHARES.clip(max=0.3), 0.1 + 0.2 - SHARES.clip(max=0.3)),  # rounding is that of the largest, not of the last
-])
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        ([0.3] * 600, [0.1 + 0.2] * 600),
+        (SHARES, SHARES.astype(np.float32)),
+        (SHARES, SHARES.astype(np.float16)),
+        (SHARES, SHARES.astype(np.float32).astype(float)),  # the type is gone, the bits show
+        (100 * SHARES, 100 * SHARES.astype(np.float32).astype(float)),
+        (SHARES, np.sort(SHARES[:, None] / 5 + np.zeros(5), axis=1).sum(axis=1)),
+        (
+            0.3 - SHARES.clip(max=0.3),
+            0.1 + 0.2 - SHARES.clip(max=0.3),
+        ),  # rounding is that of the largest, not of the last
+    ],
+)
 def test_methods_that_differ_by_rounding_are_equal(a, b):
     for one, other in ((a, b), (b, a)):
         r = stats.paired_interval(one, other)
         assert (r.mean, r.half_width, r.conclusion, r.p_value) == (0, 0, 0, 1)
 
 
-@pytest.mark.parametrize("a, b", [
-    ([0.5] * 600, [0.5 - 1e-8] * 600),  # short numbers are exact
-    (SHARES, SHARES + 1e-12),
-    (SHARES.astype(np.float32), SHARES.astype(np.float32) + np.float32(1e-4)),
-    (np.full(600, 12345678.0), np.full(600, 12345679.0)),
-    ([80.0] * 6, [60.0] * 6),
-    (SHARES + 0.2, SHARES),  # all differences are 0.2, but for rounding
-])
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        ([0.5] * 600, [0.5 - 1e-8] * 600),  # short numbers are exact
+        (SHARES, SHARES + 1e-12),
+        (SHARES.astype(np.float32), SHARES.astype(np.float32) + np.float32(1e-4)),
+        (np.full(600, 12345678.0), np.full(600, 12345679.0)),
+        ([80.0] * 6, [60.0] * 6),
+        (SHARES + 0.2, SHARES),  # all differences are 0.2, but for rounding
+    ],
+)
 def test_methods_that_differ_by_more_than_rounding_are_not(a, b):
     for one, other in ((a, b), (b, a)):
         assert stats.paired_interval(one, other).conclusion == np.sign(one[0] - other[0])
@@ -117,8 +126,10 @@ def test_methods_that_differ_by_more_than_rounding_are_not(a, b):
 
 def test_equal_differences_are_judged_by_the_sign_test():
     for tasks, sure in ((2, False), (5, False), (6, True), (600, True), (3000, True)):
-        r = stats.paired_interval(SHARES[:1].repeat(tasks) + np.linspace(0, 0.1, tasks) + 0.2,
-                                  SHARES[:1].repeat(tasks) + np.linspace(0, 0.1, tasks))
+        r = stats.paired_interval(
+            SHARES[:1].repeat(tasks) + np.linspace(0, 0.1, tasks) + 0.2,
+            SHARES[:1].repeat(tasks) + np.linspace(0, 0.1, tasks),
+        )
         assert (r.half_width, r.conclusion) == (0, int(sure))
         assert r.p_value == 2.0 ** (1 - tasks) and (r.p_value < 0.05) == sure
 
@@ -199,7 +210,11 @@ def test_conclusive_when_intervals_do_not_meet():
     assert stats.compare(make(77, 1), make(80, 1)) == -1
     assert stats.compare(make(80, 1), make(78, 1)) == 0  # they touch
     assert make(80, 1).meets(make(78, 1)) and not make(80, 1).meets(make(77.9, 1))
-    for other in (stats.closed_interval([1, 2]), stats.open_interval([1, 2], 0.9), stats.paired_interval([1, 2], [0, 2])):
+    for other in (
+        stats.closed_interval([1, 2]),
+        stats.open_interval([1, 2], 0.9),
+        stats.paired_interval([1, 2], [0, 2]),
+    ):
         with pytest.raises(InputError, match="cannot compare"):
             stats.compare(make(1, 1), other)
     with pytest.raises(InputError, match="cannot compare"):
@@ -218,14 +233,17 @@ def test_conclusions_of_all_pairs(kind):
                 assert verdict[i, j] == stats.paired_interval(a, b).conclusion
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (([0.5],), "at least 2 tasks"),
-    (([[0.5, 0.6]],), "shape"),
-    (([0.5, np.nan, np.inf],), "accuracies: 2 values are NaN or infinite"),
-    (([0.5, 0.6], 0), "level = 0"),
-    (([0.5, 0.6], 1), "level = 1"),
-    (([0.5, 0.6], 95), "level = 95"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (([0.5],), "at least 2 tasks"),
+        (([[0.5, 0.6]],), "shape"),
+        (([0.5, np.nan, np.inf],), "accuracies: 2 values are NaN or infinite"),
+        (([0.5, 0.6], 0), "level = 0"),
+        (([0.5, 0.6], 1), "level = 1"),
+        (([0.5, 0.6], 95), "level = 95"),
+    ],
+)
 @pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])
 def test_bad_input(interval, arguments, message):
     with pytest.raises(InputError, match=message):
@@ -241,7 +259,9 @@ def test_bad_pairs():
 
 def test_stats_needs_numpy_and_scipy_only():
     code = "import sys, fslcore.stats; print([m for m in ('torch', 'pandas', 'PIL', 'fslcore.datasets') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
 
 
 @given(st.permutations(range(8)))
@@ -264,7 +284,8 @@ def test_series_of_other_tasks_are_refused(other):
 def test_percent_is_not_compared_with_shares():
     shares, percent = np.linspace(0.4, 0.9, 30), np.linspace(40, 80, 30)
     for compared in (
-        lambda: stats.paired_interval(percent, shares), lambda: stats.paired_interval(shares, percent),
+        lambda: stats.paired_interval(percent, shares),
+        lambda: stats.paired_interval(shares, percent),
         lambda: stats.independent_interval(percent, shares[1:]),
         *(lambda kind=k: stats.conclusions({"x": shares, "y": percent}, kind) for k in ("closed", "open", "paired")),
     ):
@@ -272,22 +293,35 @@ def test_percent_is_not_compared_with_shares():
             compared()
 
 
-@pytest.mark.parametrize("a, b", [
-    ([60.0, 70, 80], [0.0, 0, 0]), ([60.0, 70, 80], [1.0, 0, 1]),  # counts, or a method that is always wrong
-    ([1.2, 0.9, 1.4], [0.8, 0.7, 0.9]), ([60.0, 70, 80], [-0.1, 0.2, 0.3]), ([600.0, 70, 80], [0.1, 0.2, 0.3]),
-])
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        ([60.0, 70, 80], [0.0, 0, 0]),
+        ([60.0, 70, 80], [1.0, 0, 1]),  # counts, or a method that is always wrong
+        ([1.2, 0.9, 1.4], [0.8, 0.7, 0.9]),
+        ([60.0, 70, 80], [-0.1, 0.2, 0.3]),
+        ([600.0, 70, 80], [0.1, 0.2, 0.3]),
+    ],
+)
 def test_other_small_numbers_are_taken_as_they_come(a, b):
     assert stats.paired_interval(a, b).mean == pytest.approx(np.mean(a) - np.mean(b))
 
 
-@pytest.mark.parametrize("asked", [
-    stats.closed_interval, stats.open_interval, stats.conformal_quantile,
-    lambda x: stats.paired_interval(x, x), lambda x: stats.independent_interval(x, [0.5, 0.6]),
-    lambda x: stats.moments(x.reshape(3, 1, 2)), lambda x: stats.pilot(x.reshape(3, 1, 2), 1),
-    lambda x: stats.rank_correlation(x.reshape(3, 2), x.data.reshape(3, 2)),
-    lambda x: stats.picked(x.data.reshape(3, 2), x.reshape(3, 2)),
-    lambda x: stats.three_intervals(x.reshape(3, 2), [[0]] * 3, [[0, 1]] * 3, [0, 1]),
-])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        stats.closed_interval,
+        stats.open_interval,
+        stats.conformal_quantile,
+        lambda x: stats.paired_interval(x, x),
+        lambda x: stats.independent_interval(x, [0.5, 0.6]),
+        lambda x: stats.moments(x.reshape(3, 1, 2)),
+        lambda x: stats.pilot(x.reshape(3, 1, 2), 1),
+        lambda x: stats.rank_correlation(x.reshape(3, 2), x.data.reshape(3, 2)),
+        lambda x: stats.picked(x.data.reshape(3, 2), x.reshape(3, 2)),
+        lambda x: stats.three_intervals(x.reshape(3, 2), [[0]] * 3, [[0, 1]] * 3, [0, 1]),
+    ],
+)
 def test_masked_values_are_refused(asked):
     with pytest.raises(InputError, match="1 values are masked"):
         asked(np.ma.masked_greater([0.5, 0.6, 0.7, 0.5, 0.6, 99.0], 1))

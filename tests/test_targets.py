@@ -177,19 +177,22 @@ def broken(change):
     return change(arguments) or arguments
 
 
-@pytest.mark.parametrize("change, message", [
-    (lambda a: a | {"values": a["values"][:, 1:]}, r"values have shape \(20, 8\), query \(20, 9\)"),
-    (lambda a: a | {"values": np.where(a["values"] > 0.9, np.nan, a["values"])}, "NaN or infinite"),
-    (lambda a: a | {"query": np.where(a["query"] > 40, -1, a["query"])}, "without padding"),
-    (lambda a: a | {"labels": a["labels"][:40]}, "images 0 to 39 are allowed"),
-    (lambda a: a | {"support": a["support"] * 1.0}, "support holds float64"),
-    (lambda a: a | {"query": np.concatenate([a["support"][:, :1], a["query"][:, 1:]], axis=1)}, "twice in a task"),
-    (lambda a: a | {"support": a["support"][:, 1:]}, "support: 3 classes with equal numbers"),
-    (lambda a: a | {"support": np.roll(a["support"], 1, axis=0)}, "different classes|twice in a task"),
-    (lambda a: a | {"groups": np.zeros(3)}, r"groups: shape \(3,\)"),
-    (lambda a: a | {"groups": np.zeros(48)}, "groups: all images are in one"),
-    (lambda a: a | {"level": 1.0}, "level = 1.0"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda a: a | {"values": a["values"][:, 1:]}, r"values have shape \(20, 8\), query \(20, 9\)"),
+        (lambda a: a | {"values": np.where(a["values"] > 0.9, np.nan, a["values"])}, "NaN or infinite"),
+        (lambda a: a | {"query": np.where(a["query"] > 40, -1, a["query"])}, "without padding"),
+        (lambda a: a | {"labels": a["labels"][:40]}, "images 0 to 39 are allowed"),
+        (lambda a: a | {"support": a["support"] * 1.0}, "support holds float64"),
+        (lambda a: a | {"query": np.concatenate([a["support"][:, :1], a["query"][:, 1:]], axis=1)}, "twice in a task"),
+        (lambda a: a | {"support": a["support"][:, 1:]}, "support: 3 classes with equal numbers"),
+        (lambda a: a | {"support": np.roll(a["support"], 1, axis=0)}, "different classes|twice in a task"),
+        (lambda a: a | {"groups": np.zeros(3)}, r"groups: shape \(3,\)"),
+        (lambda a: a | {"groups": np.zeros(48)}, "groups: all images are in one"),
+        (lambda a: a | {"level": 1.0}, "level = 1.0"),
+    ],
+)
 def test_bad_input_is_told_in_one_line(change, message):
     with pytest.raises(InputError, match=message) as error:
         three_intervals(**broken(change))

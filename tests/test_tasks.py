@@ -21,7 +21,9 @@ def cases(draw):
     labels = np.repeat(np.arange(len(sizes)) * 3, sizes)  # labels need not be 0, 1, 2, …
     np.random.default_rng(draw(st.integers(0, 99))).shuffle(labels)
     shape = dict(
-        ways=draw(st.integers(2, 5)), shots=draw(st.integers(1, 4)), queries=draw(st.integers(1, 5)),
+        ways=draw(st.integers(2, 5)),
+        shots=draw(st.integers(1, 4)),
+        queries=draw(st.integers(1, 5)),
         seed=draw(st.integers(0, 2**32)),
     )
     return labels, shape
@@ -132,7 +134,9 @@ def test_save_and_load(tmp_path):
 
 def test_digest_changes_with_anything_a_learner_sees():
     tasks = sample_closed(np.repeat(np.arange(6), 30), tasks=3)
-    arrays = dict(support=tasks.support, support_label=tasks.support_label, query=tasks.query, query_label=tasks.query_label)
+    arrays = dict(
+        support=tasks.support, support_label=tasks.support_label, query=tasks.query, query_label=tasks.query_label
+    )
     for name, array in arrays.items():
         changed = array.copy()
         changed[0, 0] = (changed[0, 0] + 1) % 5
@@ -140,16 +144,19 @@ def test_digest_changes_with_anything_a_learner_sees():
     assert Tasks(**arrays, ways=6).digest != tasks.digest
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (dict(ways=7), "ways = 7; the data have 6 classes"),
-    (dict(ways=1), "ways = 1; at least 2"),
-    (dict(shots=20, queries=15), "shots + queries = 35; class 0 has 30 images"),
-    (dict(shots=0), "shots = 0"),
-    (dict(queries=2.5), "queries = 2.5"),
-    (dict(shots=(1, 2)), "one for each of 5 ways"),
-    (dict(tasks=1), "tasks = 1; a whole number of at least 2"),
-    (dict(seed=-1), "seed = -1"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (dict(ways=7), "ways = 7; the data have 6 classes"),
+        (dict(ways=1), "ways = 1; at least 2"),
+        (dict(shots=20, queries=15), "shots + queries = 35; class 0 has 30 images"),
+        (dict(shots=0), "shots = 0"),
+        (dict(queries=2.5), "queries = 2.5"),
+        (dict(shots=(1, 2)), "one for each of 5 ways"),
+        (dict(tasks=1), "tasks = 1; a whole number of at least 2"),
+        (dict(seed=-1), "seed = -1"),
+    ],
+)
 def test_bad_input_names_value_and_bound(arguments, message):
     with pytest.raises(InputError) as error:
         sample_closed(np.repeat(np.arange(6), 30), **{"tasks": 10, **arguments})
@@ -163,14 +170,17 @@ def test_open_sampler_wants_two_tasks():
         sample_open(np.repeat(np.arange(6), 300), max_tasks=1)
 
 
-@pytest.mark.parametrize("change, message", [
-    (dict(query=np.zeros((1, 2), int)), "query"),
-    (dict(support_label=np.array([[0, 1], [0, 5]])), "not below ways"),
-    (dict(support_label=np.array([[0, -1], [0, 1]])), "padding"),
-    (dict(support=np.array([[0.0, 1.0], [2.0, 3.0]])), "integers"),
-    (dict(query=np.full((2, 2), -1), query_label=np.full((2, 2), -1)), "is empty"),
-    (dict(query=np.zeros((2, 0), int), query_label=np.zeros((2, 0), int)), "query: task 0 is empty"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (dict(query=np.zeros((1, 2), int)), "query"),
+        (dict(support_label=np.array([[0, 1], [0, 5]])), "not below ways"),
+        (dict(support_label=np.array([[0, -1], [0, 1]])), "padding"),
+        (dict(support=np.array([[0.0, 1.0], [2.0, 3.0]])), "integers"),
+        (dict(query=np.full((2, 2), -1), query_label=np.full((2, 2), -1)), "is empty"),
+        (dict(query=np.zeros((2, 0), int), query_label=np.zeros((2, 0), int)), "query: task 0 is empty"),
+    ],
+)
 def test_tasks_refuse_arrays_that_do_not_fit(change, message):
     good = {name: np.array([[0, 1], [0, 1]]) for name in ("support", "support_label", "query", "query_label")}
     with pytest.raises(InputError, match=message):
@@ -210,9 +220,13 @@ def test_saved_tasks_say_whether_queries_may_be_in_the_support(tmp_path):
     assert Tasks.load(tmp_path / "old.npz").unseen
 
 
-@pytest.mark.parametrize("draw", [
-    lambda: sample_closed(np.arange(8).repeat(25), tasks=10**10), lambda: sample_all([0, 0, 1, 1], shots=1, tasks=10**12),
-])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: sample_closed(np.arange(8).repeat(25), tasks=10**10),
+        lambda: sample_all([0, 0, 1, 1], shots=1, tasks=10**12),
+    ],
+)
 def test_more_tasks_than_memory_are_refused_at_once(draw):
     with pytest.raises(InputError, match="tasks = 1[0,]*; about [0-9,]+ GiB of memory would be needed"):
         draw()

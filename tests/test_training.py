@@ -114,7 +114,9 @@ def test_same_seed_same_weights_and_a_stopped_run_goes_on_to_them(small, tmp_pat
         with pytest.raises(KeyboardInterrupt):
             made("d.safetensors")
     assert not (tmp_path / "d.safetensors").exists()  # nothing that looks whole
-    monkeypatch.setattr(training._Run, "train_epoch", lambda run, progress: (calls.append(run.epoch), real(run, progress)))
+    monkeypatch.setattr(
+        training._Run, "train_epoch", lambda run, progress: (calls.append(run.epoch), real(run, progress))
+    )
     assert made("d.safetensors") == first and calls == [0, 1]
     assert sorted(p.name for p in tmp_path.glob(".*")) == []  # what it went on from is gone
 
@@ -188,12 +190,15 @@ def test_the_best_epoch_is_kept(small, tmp_path, monkeypatch):
 def test_bad_settings(tmp_path, monkeypatch):
     monkeypatch.setattr(training, "_Run", None)  # the work: none of these starts it
     for given, message in (
-        (dict(name="x"), "learner = x; glyph-conv, baseline"), (dict(name="maml", epochs=0), "epochs = 0"),
+        (dict(name="x"), "learner = x; glyph-conv, baseline"),
+        (dict(name="maml", epochs=0), "epochs = 0"),
         (dict(name="maml", epochs=10**26), "epochs = 1000.*; a whole number from 1 to 1,000,000 is allowed"),
         (dict(name="maml", network="vgg"), "network = vgg; conv4"),
         (dict(name="maml", shots=0), "shots = 0; a whole number of at least 1"),
-        (dict(name="maml", shots=2.5), "shots = 2.5"), (dict(name="maml", seed=-1), "seed = -1"),
-        (dict(name="maml", seed=2**60), "seed = "), (dict(name="maml", dataset="photos"), "dataset = photos"),
+        (dict(name="maml", shots=2.5), "shots = 2.5"),
+        (dict(name="maml", seed=-1), "seed = -1"),
+        (dict(name="maml", seed=2**60), "seed = "),
+        (dict(name="maml", dataset="photos"), "dataset = photos"),
         (dict(name="maml", dataset="folder:/none"), "no folder /none"),
         (dict(name="rfs", shots=1), "shots = 1; none are allowed for rfs"),
     ):
@@ -202,8 +207,10 @@ def test_bad_settings(tmp_path, monkeypatch):
     (tmp_path / "folder.safetensors").mkdir()
     (tmp_path / "taken.csv").mkdir()
     for output, message in (
-        ("curve.csv", "curve.csv; a name that ends in .safetensors"), ("x.pt", "x.pt; a name that ends in .safetensors"),
-        ("folder.safetensors", "this is a folder"), ("taken.safetensors", "taken.csv; this is a folder"),
+        ("curve.csv", "curve.csv; a name that ends in .safetensors"),
+        ("x.pt", "x.pt; a name that ends in .safetensors"),
+        ("folder.safetensors", "this is a folder"),
+        ("taken.safetensors", "taken.csv; this is a folder"),
     ):
         with pytest.raises(InputError, match=message):
             training.train("maml", tmp_path / output)
@@ -248,10 +255,13 @@ def test_a_folder_trains_on_some_classes_and_validates_on_others(folder, tmp_pat
     assert "5 classes validate (kind10, kind2, kind4, kind5, kind9)" in told
 
 
-@pytest.mark.parametrize("sizes, message", [
-    ([16] * 9, "9 classes; at least 10 are needed, 5 to train on and 5 others to validate on"),
-    ([12] * 10, "its classes do not do to validate on .*0 classes have shots . queries = 16"),
-])
+@pytest.mark.parametrize(
+    "sizes, message",
+    [
+        ([16] * 9, "9 classes; at least 10 are needed, 5 to train on and 5 others to validate on"),
+        ([12] * 10, "its classes do not do to validate on .*0 classes have shots . queries = 16"),
+    ],
+)
 def test_a_folder_too_small_to_train_on_is_refused(folder, tmp_path, sizes, message):
     with pytest.raises(InputError, match=message):
         training.train("protonet", tmp_path / "p.safetensors", dataset=folder(*sizes), shots=1)

@@ -39,8 +39,9 @@ def at_least(least: float) -> Callable[[Ran], str | None]:
     return check
 
 
-def given(name: str, write: Callable, *more: str, ending: str = ".png", after: Callable = lambda: None,
-    **wanted) -> Case:
+def given(
+    name: str, write: Callable, *more: str, ending: str = ".png", after: Callable = lambda: None, **wanted
+) -> Case:
     def call() -> Ran:
         tree(write, ending=ending)
         after()
@@ -83,34 +84,70 @@ def many(classes: int, per: int) -> Callable[[], None]:
     return do
 
 
-plain = lambda name, *more, after=lambda: None, **wanted: given(name, save(), *more, after=after,
-    **wanted)  # noqa: E731
+plain = lambda name, *more, after=lambda: None, **wanted: given(name, save(), *more, after=after, **wanted)  # noqa: E731
 ALPHA = dict(says=("flat|transparent|alpha|colour|ground",), warns=("transparent|alpha|flat",))
 RANGE = dict(says=("0.",), warns=("16-bit|16 bit|bits|float",))
 supports = [
     plain("good", right=at_least(60)),
     plain("both learners", "--learner", "ncc", "lr", right=at_least(60)),
-    *(given(f"near-identical photos, {b} {learner}", photos, "--backbone", b, "--learner", learner, right=at_least(85),
-        warns=("outside", "5-fold|range"))
-      for b in ("glyph-conv", "efficientnet-lite0") for learner in ("ncc", "lr")),
-    given("near-identical photos, the defaults", photos, "--backbone", "efficientnet-lite0", "glyph-conv", "--learner",
-        "ncc", "lr",
-          right=at_least(85), warns=("outside", "5-fold|range")),
-    given("nothing to tell classes by", noise,
+    *(
+        given(
+            f"near-identical photos, {b} {learner}",
+            photos,
+            "--backbone",
+            b,
+            "--learner",
+            learner,
+            right=at_least(85),
+            warns=("outside", "5-fold|range"),
+        )
+        for b in ("glyph-conv", "efficientnet-lite0")
+        for learner in ("ncc", "lr")
+    ),
+    given(
+        "near-identical photos, the defaults",
+        photos,
+        "--backbone",
+        "efficientnet-lite0",
+        "glyph-conv",
+        "--learner",
+        "ncc",
+        "lr",
+        right=at_least(85),
+        warns=("outside", "5-fold|range"),
+    ),
+    given(
+        "nothing to tell classes by",
+        noise,
         right=lambda ran: None if (estimate(ran) or 0) >= 25 else f"below chance: {ran.out}",
-          warns=("chance",)),
-    given("one image everywhere", same, says=("same|identical|equal",),
-        warns=("the same|identical|equal|twice|chance",)),
-    plain("one image a class", after=lambda: [p.unlink() for p in Path("data").glob("*/[1-9].png")] and None,
-        right=has("%"), warns=("one image",)),
-    plain("one image in one class", after=lambda: [p.unlink() for p in Path("data/disk").glob("[1-9].png")] and None,
-        right=has("one image", "disk")),
-    plain("two images a class", after=lambda: [p.unlink() for p in Path("data").glob("*/[2-9].png")] and None,
-        right=has("%")),
+        warns=("chance",),
+    ),
+    given(
+        "one image everywhere", same, says=("same|identical|equal",), warns=("the same|identical|equal|twice|chance",)
+    ),
+    plain(
+        "one image a class",
+        after=lambda: [p.unlink() for p in Path("data").glob("*/[1-9].png")] and None,
+        right=has("%"),
+        warns=("one image",),
+    ),
+    plain(
+        "one image in one class",
+        after=lambda: [p.unlink() for p in Path("data/disk").glob("[1-9].png")] and None,
+        right=has("one image", "disk"),
+    ),
+    plain(
+        "two images a class",
+        after=lambda: [p.unlink() for p in Path("data").glob("*/[2-9].png")] and None,
+        right=has("%"),
+    ),
     plain("one class", after=lambda: (shutil.rmtree("data/disk"), shutil.rmtree("data/standing")), says=("class", "2")),
     plain("two classes", after=lambda: shutil.rmtree("data/disk"), right=has("%")),
-    plain("21 images in a class", after=lambda: [one(f"data/disk/x{i}.png", 2, i % 6) for i in range(15)] and None,
-        says=("disk", "21", "20")),
+    plain(
+        "21 images in a class",
+        after=lambda: [one(f"data/disk/x{i}.png", 2, i % 6) for i in range(15)] and None,
+        says=("disk", "21", "20"),
+    ),
     plain("40 classes of two", after=many(40, 2), right=has("40 classes"), warns=("40",)),
     plain("no images", after=lambda: [p.unlink() for p in Path("data").glob("*/*")] and None, says=("disk", "image")),
     plain("an empty class", after=lambda: Path("data/none").mkdir(), says=("none",)),
@@ -119,8 +156,13 @@ supports = [
     case("a file", lambda: (Path("data").write_text("x"), assess())[1], says=("data",)),
     case("an empty name", lambda: assess(data=""), says=("folder",)),
     case("a name too long", lambda: assess(data="x" * 300), says=("xxx",)),
-    case("folder: before the name", lambda: (tree(save()), assess(data="folder:data"))[1], says=("folder:data",),
-        right=at_least(60), limit=FIRST),
+    case(
+        "folder: before the name",
+        lambda: (tree(save()), assess(data="folder:data"))[1],
+        says=("folder:data",),
+        right=at_least(60),
+        limit=FIRST,
+    ),
     case("the present folder", lambda: (tree(save(), "."), assess(data="."))[1], right=at_least(60), limit=FIRST),
     case("a slash at the end", lambda: (tree(save()), assess(data="data/"))[1], right=at_least(60), limit=FIRST),
     plain("corrupt", after=cut(), says=("0.png",)),
@@ -128,20 +170,32 @@ supports = [
     plain("a HEIC beside them", after=put("lying/9.heic", HEIC), says=("heic",), warns=("heic",)),
     plain("hidden files", after=put("lying/._0.png", "x"), right=at_least(60)),
     plain("a text beside them", after=put("lying/notes.txt", "x"), right=at_least(60), says=("notes",)),
-    plain("images in the top folder too", after=lambda: one("data/loose.png"), says=("loose|class folder",),
-        warns=("loose|class folder",)),
+    plain(
+        "images in the top folder too",
+        after=lambda: one("data/loose.png"),
+        says=("loose|class folder",),
+        warns=("loose|class folder",),
+    ),
     given("CLASS/PART/IMAGE", nested, right=at_least(60), says=("class folder|folders",)),
-    given("CLASS/IMAGE and CLASS/PART/IMAGE", deep, says=("/a|/b|folder",),
+    given(
+        "CLASS/IMAGE and CLASS/PART/IMAGE",
+        deep,
+        says=("/a|/b|folder",),
         warns=("not read|are left out|were left out",),
-          right=at_least(60)),
+        right=at_least(60),
+    ),
     given("PNG, 16 bits", array(u16(65535)), right=at_least(60)),
     given("PNG, 12 of 16 bits", array(u16(4095)), right=at_least(60), **RANGE),
     given("TIFF, floats", array(real(1)), ending=".tif", right=at_least(60), **RANGE),
     given("icon: form in the alpha", array(icon), right=at_least(60), **ALPHA),
     given("icon: white, form in the alpha", array(lambda np, s: icon(np, s, 255, 255)), right=at_least(60), **ALPHA),
     given("JPEG, turned by its Exif", turned, ending=".jpg", right=at_least(50), warns=("exif|orientation",)),
-    given("all of one colour", save(lambda im: im.point(lambda _: 90)), says=("flat|colour|same|identical|equal",),
-          warns=("flat|one colour|identical|alike|chance",)),
+    given(
+        "all of one colour",
+        save(lambda im: im.point(lambda _: 90)),
+        says=("flat|colour|same|identical|equal",),
+        warns=("flat|one colour|identical|alike|chance",),
+    ),
 ]
 
 
@@ -156,10 +210,20 @@ options = [
     option("--backbone", "clip", says=("clip", "efficientnet-lite0")),
     option("--backbone", "glyphconv", says=("glyphconv", "glyph-conv")),
     option("--backbone", "", says=("backbone",)),
-    option("--backbone", "glyph-conv", "glyph-conv", says=("glyph-conv", "twice|once|double"),
-           right=lambda ran: None if ran.out.count("glyph-conv ncc:") == 1 else f"twice: {ran.out}"),
-    option("--learner", "ncc", "ncc", says=("ncc", "twice|once|double"),
-        right=lambda ran: None if ran.out.count("glyph-conv ncc:") == 1 else f"twice: {ran.out}"),
+    option(
+        "--backbone",
+        "glyph-conv",
+        "glyph-conv",
+        says=("glyph-conv", "twice|once|double"),
+        right=lambda ran: None if ran.out.count("glyph-conv ncc:") == 1 else f"twice: {ran.out}",
+    ),
+    option(
+        "--learner",
+        "ncc",
+        "ncc",
+        says=("ncc", "twice|once|double"),
+        right=lambda ran: None if ran.out.count("glyph-conv ncc:") == 1 else f"twice: {ran.out}",
+    ),
     option("--learner", "ft", says=("ft", "ncc")),
     option("--learner", "NCC", says=("NCC", "ncc"), right=fine),
     option("--learner", "lrr", says=("lrr", "lr")),
@@ -172,14 +236,28 @@ options = [
     option("extra", says=("extra",)),
     *(option("-o", v, says=(v or "output|-o", ".html")) for v in ("out.pdf", "out", "-", "out.csv")),
     option("-o", "", says=("output|-o",)),
-    option("-o", "data/out.html", name="page inside the support",
-        right=lambda _: None if Path("data/out.html").is_file() else "no page"),
-    case("a disk without room", lambda: (tree(save()), _full())[1], says=("out.html|room|space|large|cache",),
-        limit=FIRST),
-    case("bad options are told before an image is read", lambda: (tree(save()), cut()(), assess("--level", "2"))[-1],
-        says=("level",)),
-    case("a bad page is told before an image is read", lambda: (tree(save()), cut()(), assess("-o", "out.pdf"))[-1],
-        says=("out.pdf",)),
+    option(
+        "-o",
+        "data/out.html",
+        name="page inside the support",
+        right=lambda _: None if Path("data/out.html").is_file() else "no page",
+    ),
+    case(
+        "a disk without room",
+        lambda: (tree(save()), _full())[1],
+        says=("out.html|room|space|large|cache",),
+        limit=FIRST,
+    ),
+    case(
+        "bad options are told before an image is read",
+        lambda: (tree(save()), cut()(), assess("--level", "2"))[-1],
+        says=("level",),
+    ),
+    case(
+        "a bad page is told before an image is read",
+        lambda: (tree(save()), cut()(), assess("-o", "out.pdf"))[-1],
+        says=("out.pdf",),
+    ),
 ]
 
 

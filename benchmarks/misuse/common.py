@@ -111,8 +111,12 @@ def without_notebooks():
     from fslcore import notebooks
     from fslcore.paths import replace_file
 
-    empty = {"cells": [{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "An empty page."}],
-             "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    empty = {
+        "cells": [{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "An empty page."}],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
     kept = notebooks.run
 
     def run(name, given, output, *_, **__):

@@ -89,18 +89,30 @@ numbers = [
     features("complex", lambda np, x: x + 0j, says=("complex",)),
     features("texts", lambda np, x: x.astype(str), says=("U",)),
     features("objects", lambda np, x: x.astype(object), says=("f.npz",)),
-    features("a pickle that runs a command", lambda np, x: np.array([[Trap()] * 2] * len(x), object), says=("f.npz",),
-        right=unsprung),
+    features(
+        "a pickle that runs a command",
+        lambda np, x: np.array([[Trap()] * 2] * len(x), object),
+        says=("f.npz",),
+        right=unsprung,
+    ),
     features("one NaN", lambda np, x: put(x, (7, 3), np.nan), says=("NaN", "7")),
     features("all NaN", lambda np, x: x * np.nan, says=("NaN",)),
     features("one infinite", lambda np, x: put(x, (7, 3), np.inf), says=("inf", "7")),
     features("all 0", lambda np, x: 0 * x, says=("0|equal|zero",), warns=("equal|zero|length 0",)),
-    features("one row of 0", lambda np, x: put(x, 7, 0), right=lambda _: None if score() > 90 else f"{score()} %",
+    features(
+        "one row of 0",
+        lambda np, x: put(x, 7, 0),
+        right=lambda _: None if score() > 90 else f"{score()} %",
         says=("7",),
-             warns=("7|zero|length 0",)),
+        warns=("7|zero|length 0",),
+    ),
     features("all equal", lambda np, x: np.ones_like(x), says=("equal|same|alike",), warns=("equal|same|alike",)),
-    features("all equal but for rounding", lambda np, x: 1 + 1e-16 * x, says=("equal|same|alike",),
-        warns=("equal|same|alike",)),
+    features(
+        "all equal but for rounding",
+        lambda np, x: 1 + 1e-16 * x,
+        says=("equal|same|alike",),
+        warns=("equal|same|alike",),
+    ),
     features("1e25 times as large", lambda np, x: 1e25 * x, right=high, says=("1e25|large|magnitude|e+2|longer",)),
     features("1e200 times as large", lambda np, x: 1e200 * x, right=high, says=("large|range|inf|32|e+20",)),
     features("1e-30 times as large", lambda np, x: 1e-30 * x, right=high, says=("small|range|length|0|e-",)),
@@ -118,17 +130,30 @@ numbers = [
     features("the same row twice in every class", lambda np, x: x[np.arange(120) // 2 * 2], right=high),
     labels("texts", lambda np, y: np.array([f"class {i}" for i in y]), right=high),
     labels("texts in bytes", lambda np, y: np.array([b"c%d" % i for i in y]), right=high, says=("labels",)),
-    labels("texts in objects", lambda np, y: np.array([f"c{i}" for i in y], object), says=("pickle|object",),
-        right=high),
-    labels("a pickle that runs a command", lambda np, y: np.array([Trap()] * len(y), object), says=("f.npz",),
-        right=unsprung),
+    labels(
+        "texts in objects", lambda np, y: np.array([f"c{i}" for i in y], object), says=("pickle|object",), right=high
+    ),
+    labels(
+        "a pickle that runs a command",
+        lambda np, y: np.array([Trap()] * len(y), object),
+        says=("f.npz",),
+        right=unsprung,
+    ),
     labels("whole floats", lambda np, y: y.astype(float), right=high, says=("labels", "float")),
     labels("floats", lambda np, y: y + 0.5 * (np.arange(120) % 2), says=("label", "float|integer")),
     labels("a NaN among them", lambda np, y: put(y.astype(float), 7, np.nan), says=("labels", "NaN|float")),
-    labels("texts with an empty one", lambda np, y: put(np.array([f"class {i}" for i in y]), 7, ""),
-        says=("labels|empty|class", ""), right=fine),
-    labels("texts with nan", lambda np, y: put(np.array([f"class {i}" for i in y]), range(30), "nan"), says=("nan",),
-        warns=("nan",)),
+    labels(
+        "texts with an empty one",
+        lambda np, y: put(np.array([f"class {i}" for i in y]), 7, ""),
+        says=("labels|empty|class", ""),
+        right=fine,
+    ),
+    labels(
+        "texts with nan",
+        lambda np, y: put(np.array([f"class {i}" for i in y]), range(30), "nan"),
+        says=("nan",),
+        warns=("nan",),
+    ),
     labels("negative", lambda np, y: y - 3, right=high),
     labels("far apart", lambda np, y: y * 10**12, right=high),
     labels("above 2^63", lambda np, y: y.astype("u8") + 2**63, right=high, says=("labels",)),
@@ -146,8 +171,10 @@ numbers = [
     labels("complex", lambda np, y: y + 0j, says=("complex",)),
     labels("dates", lambda np, y: y.astype("M8[D]"), says=("labels",), right=high),
 ]
-numbers = [Case(c.area, f"{'labels' if i >= 34 else 'features'}: {c.name}", c.call, c.says, c.right, c.warns,
-    c.limit) for i, c in enumerate(numbers)]
+numbers = [
+    Case(c.area, f"{'labels' if i >= 34 else 'features'}: {c.name}", c.call, c.says, c.right, c.warns, c.limit)
+    for i, c in enumerate(numbers)
+]
 
 
 def wrote(name: str, write: Callable[[Path], None], file: str = "f.npz", **wanted) -> Case:
@@ -203,21 +230,38 @@ files = [
     saved("file: only labels", lambda np, x, y: dict(labels=y), says=("features",)),
     saved("file: nothing in it", lambda np, x, y: dict(), says=("features",)),
     saved("file: more arrays", lambda np, x, y: dict(features=x, labels=y, names=y.astype(str)), right=high),
-    saved("file: a pickle beside them", lambda np, x, y: dict(features=x, labels=y, more=np.array([Trap()], object)),
-          right=lambda v: high(v) or unsprung(v), says=("f.npz",)),
-    saved("file: a name with blanks and a colon", lambda np, x, y: dict(features=x, labels=y), file="my f: 1.npz",
-        right=high),
+    saved(
+        "file: a pickle beside them",
+        lambda np, x, y: dict(features=x, labels=y, more=np.array([Trap()], object)),
+        right=lambda v: high(v) or unsprung(v),
+        says=("f.npz",),
+    ),
+    saved(
+        "file: a name with blanks and a colon",
+        lambda np, x, y: dict(features=x, labels=y),
+        file="my f: 1.npz",
+        right=high,
+    ),
     saved("file: a name in another script", lambda np, x, y: dict(features=x, labels=y), file="特徴 é.npz", right=high),
-    saved("file: an ending in capitals", lambda np, x, y: dict(features=x, labels=y), file="F.NPZ", right=high,
-        says=("F.NPZ",)),
-    saved("file: no ending", lambda np, x, y: dict(features=x, labels=y), file="feats", right=high,
-        says=("feats", ".npz")),
+    saved(
+        "file: an ending in capitals",
+        lambda np, x, y: dict(features=x, labels=y),
+        file="F.NPZ",
+        right=high,
+        says=("F.NPZ",),
+    ),
+    saved(
+        "file: no ending", lambda np, x, y: dict(features=x, labels=y), file="feats", right=high, says=("feats", ".npz")
+    ),
     wrote("empty", lambda p: p.touch(), says=("f.npz",)),
     wrote("noise", lambda p: p.write_bytes(bytes(range(256)) * 9), says=("f.npz",)),
     wrote("text", lambda p: p.write_text("0.1,0.2,0\n"), says=("f.npz",)),
     wrote("cut off", lambda p: (good(p), p.write_bytes(p.read_bytes()[:-500])), says=("f.npz",)),
-    wrote("a byte changed", lambda p: (good(p), p.write_bytes(p.read_bytes()[:3000] + b"x" + p.read_bytes()[3001:])),
-        says=("f.npz",)),
+    wrote(
+        "a byte changed",
+        lambda p: (good(p), p.write_bytes(p.read_bytes()[:3000] + b"x" + p.read_bytes()[3001:])),
+        says=("f.npz",),
+    ),
     wrote("a pickle", lambda p: p.write_bytes(pickle.dumps(Trap())), says=("f.npz",), right=unsprung),
     wrote("one array", npy, "f.npy", says=("f.npy", "labels"), right=high),
     wrote("an .npz that is one array", lambda p: (npy(Path("a.npy")), Path("a.npy").rename(p)), says=("f.npz",)),
@@ -232,33 +276,64 @@ files = [
     wrote(".pt, features and labels", torch_file(lambda t, x, y: dict(features=x, labels=y)), "f.pt", right=high),
     wrote(".pt, one tensor", torch_file(lambda t, x, y: x), "f.pt", says=("f.pt",)),
     wrote(".pt, a list", torch_file(lambda t, x, y: [x, y]), "f.pt", says=("f.pt",)),
-    wrote(".pt that runs a command", lambda p: p.write_bytes(pickle.dumps(Trap())), "f.pt", says=("f.pt",),
-        right=unsprung),
-    wrote(".pt, cut off", lambda p: (torch_file(lambda t, x, y: dict(features=x, labels=y))(p),
-        p.write_bytes(p.read_bytes()[:900])),
-          "f.pt", says=("f.pt",)),
+    wrote(
+        ".pt that runs a command", lambda p: p.write_bytes(pickle.dumps(Trap())), "f.pt", says=("f.pt",), right=unsprung
+    ),
+    wrote(
+        ".pt, cut off",
+        lambda p: (torch_file(lambda t, x, y: dict(features=x, labels=y))(p), p.write_bytes(p.read_bytes()[:900])),
+        "f.pt",
+        says=("f.pt",),
+    ),
     wrote(".safetensors", tensors(lambda t, x, y: dict(features=x, labels=y)), "f.safetensors", right=high),
-    wrote(".safetensors, 16-bit floats", tensors(lambda t, x, y: dict(features=x.half(), labels=y)), "f.safetensors",
-        right=high),
-    wrote(".safetensors, bfloat16", tensors(lambda t, x, y: dict(features=x.bfloat16(), labels=y)), "f.safetensors",
-        right=high, says=("bf",)),
-    wrote(".safetensors, whole numbers", tensors(lambda t, x, y: dict(features=(100 * x).long(), labels=y)),
-        "f.safetensors", right=high, says=("int64",)),
-    wrote(".safetensors, labels of floats", tensors(lambda t, x, y: dict(features=x, labels=y.float())),
-        "f.safetensors", right=high, says=("labels", "float")),
+    wrote(
+        ".safetensors, 16-bit floats",
+        tensors(lambda t, x, y: dict(features=x.half(), labels=y)),
+        "f.safetensors",
+        right=high,
+    ),
+    wrote(
+        ".safetensors, bfloat16",
+        tensors(lambda t, x, y: dict(features=x.bfloat16(), labels=y)),
+        "f.safetensors",
+        right=high,
+        says=("bf",),
+    ),
+    wrote(
+        ".safetensors, whole numbers",
+        tensors(lambda t, x, y: dict(features=(100 * x).long(), labels=y)),
+        "f.safetensors",
+        right=high,
+        says=("int64",),
+    ),
+    wrote(
+        ".safetensors, labels of floats",
+        tensors(lambda t, x, y: dict(features=x, labels=y.float())),
+        "f.safetensors",
+        right=high,
+        says=("labels", "float"),
+    ),
     wrote(".safetensors, no labels", tensors(lambda t, x, y: dict(features=x)), "f.safetensors", says=("labels",)),
     wrote(".safetensors, empty", lambda p: p.touch(), "f.safetensors", says=("f.safetensors",)),
     wrote(".safetensors, noise", lambda p: p.write_bytes(b"x" * 99), "f.safetensors", says=("f.safetensors",)),
-    wrote(".safetensors, a header of 2^60 bytes", lambda p: p.write_bytes(struct.pack("<Q", 2**60) + b"{}"),
-        "f.safetensors", says=("f.safetensors",)),
-    wrote(".safetensors, cut off", lambda p: (tensors(lambda t, x, y: dict(features=x, labels=y))(p),
-        p.write_bytes(p.read_bytes()[:500])),
-          "f.safetensors", says=("f.safetensors",)),
+    wrote(
+        ".safetensors, a header of 2^60 bytes",
+        lambda p: p.write_bytes(struct.pack("<Q", 2**60) + b"{}"),
+        "f.safetensors",
+        says=("f.safetensors",),
+    ),
+    wrote(
+        ".safetensors, cut off",
+        lambda p: (tensors(lambda t, x, y: dict(features=x, labels=y))(p), p.write_bytes(p.read_bytes()[:500])),
+        "f.safetensors",
+        says=("f.safetensors",),
+    ),
 ]
 
 
-def option(*more: str, name: str = "", make: Callable = good, small: bool = True, output: str = "r.csv",
-    **wanted) -> Case:
+def option(
+    *more: str, name: str = "", make: Callable = good, small: bool = True, output: str = "r.csv", **wanted
+) -> Case:
     """A case: good features and these options."""
 
     def call() -> Ran:
@@ -327,8 +402,11 @@ BAD = {
     "ft-open": ("0", "1", "-1", "nan", "x", "2.5"),
 }
 options = [
-    *(option(f"--{name}", value, says=(name.replace("-", "|"), value[:20] if len(value) < 9 else name[:4])) for name,
-        values in BAD.items() for value in values),
+    *(
+        option(f"--{name}", value, says=(name.replace("-", "|"), value[:20] if len(value) < 9 else name[:4]))
+        for name, values in BAD.items()
+        for value in values
+    ),
     option("--tasks", "1000000000", says=("tasks", "memory|GB|GiB|1000000000|1,000,000,000")),
     option("--tasks", "100000000", "--queries", "9", says=("tasks", "memory|GB|GiB|100000000|100,000,000")),
     option("--seed", "1000000000", right=high),
@@ -356,9 +434,11 @@ options = [
     option("--samplings", "", says=("sampling",)),
     option("--samplings", "both", says=("both", "open")),
     option("--learners", "ncc", "ncx", name="the second learner is not there", says=("ncx",)),
-    case("the second learner is not there: told before the work", lambda: (good(Path("f.npz")), Ran(0, evaluate(
-        "--learners", "ncc", "ncx").out, ""))[1],
-            right=lambda ran: f"worked first: {ran.out}" if "mean accuracy" in ran.out else None),
+    case(
+        "the second learner is not there: told before the work",
+        lambda: (good(Path("f.npz")), Ran(0, evaluate("--learners", "ncc", "ncx").out, ""))[1],
+        right=lambda ran: f"worked first: {ran.out}" if "mean accuracy" in ran.out else None,
+    ),
     option("--skip-small-classes", make=uneven, right=high),
     option("--device", "cpu", right=high),
     option("--device", "gpu9", says=("gpu9",)),
@@ -366,61 +446,128 @@ options = [
     option("--json", right=lambda ran: __import__("json").loads(ran.out) and None),
     option("--intervals", name="--intervals of 30 tasks, ways below classes", right=has("±")),
     option("--intervals", "--tasks", "5", says=("5", "tasks|20")),
-    option("--intervals", "--tasks", "5", name="--intervals of 5 tasks: told before the work", says=("5", "20"),
-           right=lambda _: "taken"),
-    option("--intervals", "--samplings", "open", name="--intervals of open tasks", right=has("±"),
-        says=("closed|open",)),
-    option("--intervals", "--ways", "6", name="--intervals, every class in every task",
-        right=has("—|inf|all classes|every class")),
+    option(
+        "--intervals",
+        "--tasks",
+        "5",
+        name="--intervals of 5 tasks: told before the work",
+        says=("5", "20"),
+        right=lambda _: "taken",
+    ),
+    option(
+        "--intervals", "--samplings", "open", name="--intervals of open tasks", right=has("±"), says=("closed|open",)
+    ),
+    option(
+        "--intervals",
+        "--ways",
+        "6",
+        name="--intervals, every class in every task",
+        right=has("—|inf|all classes|every class"),
+    ),
     option("--samplings", "open", "--tasks", "2", name="open tasks", right=fine),
     option("extra", name="one argument too many", says=("extra",)),
     option("--wayz", "3", says=("wayz",)),
     option("--way", "3", name="an option cut short", right=high, says=("--way",)),
     option(name="defaults, 4 classes", make=of(4, 40), small=False, says=("ways", "4")),
     option(name="defaults, 8 classes of 19", make=of(8, 19), small=False, says=("19", "20")),
-    case("6 classes of 30, the README's command", written_though_refused(make=of(6, 30), check=partly), right=partly,
-        limit=40),
-    case("6 classes of 30: the error says what to do", lambda: (of(6, 30)(Path("f.npz")), evaluate(small=False))[1],
-         says=("--samplings closed",),
-         right=lambda ran: partly(ran) or (None if "--samplings closed" in ran.text else
-         "no word of --samplings closed")),
-    case("6 classes of 30, two learners", written_though_refused("--learners", "ncc", "lr", make=of(6, 30),
-        check=partly), right=partly, limit=40),
+    case(
+        "6 classes of 30, the README's command",
+        written_though_refused(make=of(6, 30), check=partly),
+        right=partly,
+        limit=40,
+    ),
+    case(
+        "6 classes of 30: the error says what to do",
+        lambda: (of(6, 30)(Path("f.npz")), evaluate(small=False))[1],
+        says=("--samplings closed",),
+        right=lambda ran: (
+            partly(ran) or (None if "--samplings closed" in ran.text else "no word of --samplings closed")
+        ),
+    ),
+    case(
+        "6 classes of 30, two learners",
+        written_though_refused("--learners", "ncc", "lr", make=of(6, 30), check=partly),
+        right=partly,
+        limit=40,
+    ),
     option(name="a class of three among seven", make=uneven, small=False, says=("7", "3", "skip-small|--skip")),
     option("--tasks", "300", name="the bar counts right", right=counted),
-    option("--samplings", "closed", "--tasks", "50", "--learners", "ncc", "lr", name="rows of two learners",
-        right=count(100)),
-    case("twice the same", lambda: (good(Path("f.npz")), evaluate(), Path("r.csv").rename("first.csv"), evaluate(),
-         Path("first.csv").read_bytes() == Path("r.csv").read_bytes())[-1],
-             right=lambda same: None if same else "another result"),
+    option(
+        "--samplings",
+        "closed",
+        "--tasks",
+        "50",
+        "--learners",
+        "ncc",
+        "lr",
+        name="rows of two learners",
+        right=count(100),
+    ),
+    case(
+        "twice the same",
+        lambda: (
+            good(Path("f.npz")),
+            evaluate(),
+            Path("r.csv").rename("first.csv"),
+            evaluate(),
+            Path("first.csv").read_bytes() == Path("r.csv").read_bytes(),
+        )[-1],
+        right=lambda same: None if same else "another result",
+    ),
     case("no file", lambda: fslcore("evaluate"), says=("dataset",)),
-    case("no backbone", lambda: (good(Path("f.npz")), fslcore("evaluate", "features:f.npz", "-o", "r.csv"))[1],
-        says=("backbone",)),
+    case(
+        "no backbone",
+        lambda: (good(Path("f.npz")), fslcore("evaluate", "features:f.npz", "-o", "r.csv"))[1],
+        says=("backbone",),
+    ),
     case("no output", lambda: (good(Path("f.npz")), fslcore("evaluate", "features:f.npz", "none"))[1], says=("-o",)),
-    case("a backbone that is not there", lambda: (good(Path("f.npz")), fslcore("evaluate", "features:f.npz", "resnet99",
-        "-o", "r.csv", *SMALL))[1],
-         right=high, says=("resnet99",)),
-    case("the file without features:", lambda: (good(Path("f.npz")), fslcore("evaluate", "f.npz", "none", "-o",
-        "r.csv"))[1],
-         says=("f.npz", "features:")),
-    case("Features: with a capital", lambda: (good(Path("f.npz")), fslcore("evaluate", "Features:f.npz", "none", "-o",
-        "r.csv"))[1],
-         says=("Features:", "features:"), right=high),
+    case(
+        "a backbone that is not there",
+        lambda: (good(Path("f.npz")), fslcore("evaluate", "features:f.npz", "resnet99", "-o", "r.csv", *SMALL))[1],
+        right=high,
+        says=("resnet99",),
+    ),
+    case(
+        "the file without features:",
+        lambda: (good(Path("f.npz")), fslcore("evaluate", "f.npz", "none", "-o", "r.csv"))[1],
+        says=("f.npz", "features:"),
+    ),
+    case(
+        "Features: with a capital",
+        lambda: (good(Path("f.npz")), fslcore("evaluate", "Features:f.npz", "none", "-o", "r.csv"))[1],
+        says=("Features:", "features:"),
+        right=high,
+    ),
 ]
 
 outputs = [
-    *(option(output=name, name=f"output {name or 'empty'}", says=(name or "output|results", ".csv")) for name in
-      ("r.txt", "r", "r.xlsx", "", ".", "r.csv.gz", "r.html")),
+    *(
+        option(output=name, name=f"output {name or 'empty'}", says=(name or "output|results", ".csv"))
+        for name in ("r.txt", "r", "r.xlsx", "", ".", "r.csv.gz", "r.html")
+    ),
     option(output="r.CSV", name="output R.CSV", says=(".csv",), right=fine),
     option(output="f.npz", name="output is the input", says=("f.npz", ".csv")),
-    option(output="new/deep/r.csv", name="output in a new folder",
-        right=lambda _: None if Path("new/deep/r.csv").is_file() else "no file"),
-    option(output="r é 1.csv", name="output with blanks",
-        right=lambda _: None if Path("r é 1.csv").is_file() else "no file"),
-    option(output="r.tsv", name="output r.tsv", says=(".csv",),
-        right=lambda _: None if "\t" in Path("r.tsv").read_text() else "no tabs"),
-    option(output="r.parquet", name="output r.parquet",
-        right=lambda _: None if Path("r.parquet").stat().st_size else "empty"),
+    option(
+        output="new/deep/r.csv",
+        name="output in a new folder",
+        right=lambda _: None if Path("new/deep/r.csv").is_file() else "no file",
+    ),
+    option(
+        output="r é 1.csv",
+        name="output with blanks",
+        right=lambda _: None if Path("r é 1.csv").is_file() else "no file",
+    ),
+    option(
+        output="r.tsv",
+        name="output r.tsv",
+        says=(".csv",),
+        right=lambda _: None if "\t" in Path("r.tsv").read_text() else "no tabs",
+    ),
+    option(
+        output="r.parquet",
+        name="output r.parquet",
+        right=lambda _: None if Path("r.parquet").stat().st_size else "empty",
+    ),
 ]
 
 
@@ -448,8 +595,13 @@ def _early(make: Callable[[], str]) -> Callable[[], Ran]:
 
 for name, make in nowhere(".csv").items():
     outputs.append(case(f"output: {name}", _into(make), says=("plain|there|proc|xxx",)))
-    outputs.append(case(f"output: {name}: told before the work", _early(make),
-                        right=lambda ran: "worked first" if "mean accuracy" in ran.out else None))
+    outputs.append(
+        case(
+            f"output: {name}: told before the work",
+            _early(make),
+            right=lambda ran: "worked first" if "mean accuracy" in ran.out else None,
+        )
+    )
 
 
 def _full() -> Ran:
@@ -505,9 +657,28 @@ outputs += [
     case("a disk without room", _full, says=("r.csv|record|room|space|large",)),
     case("a cache cut in half", _cleared(_damaged), right=again),
     case("a cache of text", _cleared(_garbage), right=again),
-    case("Ctrl-C", lambda: (of(20, 600)(Path("f.npz")), command("evaluate", "features:f.npz", "none", "-o", "r.csv",
-        "--tasks", "300000",
-         "--learners", "lr", "--samplings", "closed", stop_after=8))[1], says=("stopped|interrupted|ctrl-c|",),
-         right=lambda ran: "ended before it was stopped", limit=80),
+    case(
+        "Ctrl-C",
+        lambda: (
+            of(20, 600)(Path("f.npz")),
+            command(
+                "evaluate",
+                "features:f.npz",
+                "none",
+                "-o",
+                "r.csv",
+                "--tasks",
+                "300000",
+                "--learners",
+                "lr",
+                "--samplings",
+                "closed",
+                stop_after=8,
+            ),
+        )[1],
+        says=("stopped|interrupted|ctrl-c|",),
+        right=lambda ran: "ended before it was stopped",
+        limit=80,
+    ),
 ]
 CASES = numbers + files + options + outputs

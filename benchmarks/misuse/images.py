@@ -97,18 +97,33 @@ def tiff(make: Callable) -> Callable:
         samples = a.shape[2] if a.ndim == 3 else 1
         bits, form = 8 * a.itemsize, {"u": 1, "i": 2, "f": 3}[a.dtype.kind]
         data = a.astype(a.dtype.newbyteorder("<")).tobytes()
-        tags = [(256, 4, 1, a.shape[1]), (257, 4, 1, a.shape[0]), (258, 3, 1, bits), (259, 3, 1, 1),
+        tags = [
+            (256, 4, 1, a.shape[1]),
+            (257, 4, 1, a.shape[0]),
+            (258, 3, 1, bits),
+            (259, 3, 1, 1),
             (262, 3, 1, 2 if samples == 3 else 1),
-                (273, 4, 1, 8), (277, 3, 1, samples), (278, 4, 1, a.shape[0]), (279, 4, 1, len(data)),
-                    (339, 3, 1, form)]
+            (273, 4, 1, 8),
+            (277, 3, 1, samples),
+            (278, 4, 1, a.shape[0]),
+            (279, 4, 1, len(data)),
+            (339, 3, 1, form),
+        ]
         extra = b""
         if samples == 3:  # three numbers do not fit into a tag
             at = 8 + len(data) + 2 + 12 * len(tags) + 4
             tags[2], tags[9] = (258, 3, 3, at), (339, 3, 3, at + 6)
             extra = struct.pack("<6H", bits, bits, bits, form, form, form)
         entries = b"".join(struct.pack("<HHII", *tag) for tag in tags)
-        path.write_bytes(b"II*\0" + struct.pack("<I", 8 + len(data)) + data + struct.pack("<H",
-            len(tags)) + entries + b"\0\0\0\0" + extra)
+        path.write_bytes(
+            b"II*\0"
+            + struct.pack("<I", 8 + len(data))
+            + data
+            + struct.pack("<H", len(tags))
+            + entries
+            + b"\0\0\0\0"
+            + extra
+        )
 
     return write
 
@@ -128,8 +143,9 @@ def png(c: int, i: int, path: Path, *, bits: int = 16, kind: int = 2, top: float
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
     head = struct.pack(">IIBBBBB", SIDE, SIDE, bits, kind, 0, 0, 0)
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND",
-        b""))
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b"")
+    )
 
 
 def pgm(c: int, i: int, path: Path, top: int = 65535) -> None:
@@ -138,8 +154,9 @@ def pgm(c: int, i: int, path: Path, top: int = 65535) -> None:
     path.write_bytes(f"P5 {SIDE} {SIDE} {top}\n".encode() + data.tobytes())
 
 
-def given(name: str, write: Callable, *more: str, ending: str = ".png", after: Callable = lambda: None,
-    **wanted) -> Case:
+def given(
+    name: str, write: Callable, *more: str, ending: str = ".png", after: Callable = lambda: None, **wanted
+) -> Case:
     """A case: class folders of such images."""
 
     def call() -> Ran:
@@ -193,44 +210,94 @@ forms = [
     given("PNG, 16 bits in colour", png),
     given("PNG, 16 bits in colour with alpha", lambda c, i, p: png(c, i, p, kind=6)),
     given("PNG, 16 bits in grey with alpha", lambda c, i, p: png(c, i, p, kind=4)),
-    given("PNG, 12 of 16 bits in colour", lambda c, i, p: png(c, i, p, top=1 / 16), warns=("16-bit|16 bit|bits|range",),
-        **READ),
-    given("icon: black, form in the alpha", array(icon), says=("flat|colour|transparent|alpha|ground",),
-        warns=("transparent|alpha|flat",)),
+    given(
+        "PNG, 12 of 16 bits in colour",
+        lambda c, i, p: png(c, i, p, top=1 / 16),
+        warns=("16-bit|16 bit|bits|range",),
+        **READ,
+    ),
+    given(
+        "icon: black, form in the alpha",
+        array(icon),
+        says=("flat|colour|transparent|alpha|ground",),
+        warns=("transparent|alpha|flat",),
+    ),
     given("icon: black on transparent white", array(lambda np, s: icon(np, s, 0, 255))),
-    given("icon: white, form in the alpha", array(lambda np, s: icon(np, s, 255, 255)),
-        says=("flat|colour|transparent|alpha|ground",), warns=("transparent|alpha|flat",)),
-    given("icon: grey, form in the alpha", array(lambda np, s: icon(np, s, 90, 90)),
-        says=("flat|colour|transparent|alpha|ground",), warns=("transparent|alpha|flat",)),
+    given(
+        "icon: white, form in the alpha",
+        array(lambda np, s: icon(np, s, 255, 255)),
+        says=("flat|colour|transparent|alpha|ground",),
+        warns=("transparent|alpha|flat",),
+    ),
+    given(
+        "icon: grey, form in the alpha",
+        array(lambda np, s: icon(np, s, 90, 90)),
+        says=("flat|colour|transparent|alpha|ground",),
+        warns=("transparent|alpha|flat",),
+    ),
     given("icon: palette with a transparent colour", save(lambda im: im.convert("1").convert("P"), transparency=1)),
-    given("icon: half transparent", array(lambda np, s: np.dstack([np.zeros_like(s,
-        "u1")] * 3 + [(40 + 150 * s).astype("u1")])),
-          says=("flat|colour|transparent|alpha|ground",), warns=("transparent|alpha|flat",)),
-    given("icon: WebP, form in the alpha", array(icon, lossless=True, exact=True), ending=".webp",
-        says=("flat|colour|transparent|alpha|ground",), warns=("transparent|alpha|flat",)),
-    given("icon: grey and alpha", array(lambda np, s: np.dstack([np.zeros_like(s, "u1"), (255 * s).astype("u1")])),
-        says=("flat|colour|transparent|alpha|ground",), warns=("transparent|alpha|flat",)),
-    given("icon: all transparent", array(lambda np, s: np.dstack([(255 * s).astype("u1")] * 3 + [np.zeros_like(s,
-        "u1")])),
-          says=("flat|colour|transparent|alpha|ground",), warns=("transparent|alpha|flat",)),
+    given(
+        "icon: half transparent",
+        array(lambda np, s: np.dstack([np.zeros_like(s, "u1")] * 3 + [(40 + 150 * s).astype("u1")])),
+        says=("flat|colour|transparent|alpha|ground",),
+        warns=("transparent|alpha|flat",),
+    ),
+    given(
+        "icon: WebP, form in the alpha",
+        array(icon, lossless=True, exact=True),
+        ending=".webp",
+        says=("flat|colour|transparent|alpha|ground",),
+        warns=("transparent|alpha|flat",),
+    ),
+    given(
+        "icon: grey and alpha",
+        array(lambda np, s: np.dstack([np.zeros_like(s, "u1"), (255 * s).astype("u1")])),
+        says=("flat|colour|transparent|alpha|ground",),
+        warns=("transparent|alpha|flat",),
+    ),
+    given(
+        "icon: all transparent",
+        array(lambda np, s: np.dstack([(255 * s).astype("u1")] * 3 + [np.zeros_like(s, "u1")])),
+        says=("flat|colour|transparent|alpha|ground",),
+        warns=("transparent|alpha|flat",),
+    ),
     given("TIFF, 8 bits", array(lambda np, s: (230 - 200 * s).astype("u1")), ending=".tif"),
     given("TIFF, 16 bits", array(u16(65535)), ending=".tif"),
     given("TIFF, 12 of 16 bits", array(u16(4095)), ending=".tif", warns=("16-bit|16 bit|bits|range",), **READ),
     given("TIFF, 16 bits, signed", tiff(lambda np, s: ((0.9 - 0.8 * s) * 32767).astype("i2")), ending=".tif", **READ),
     given("TIFF, 16 bits in colour", tiff(lambda np, s: np.dstack([u16(65535)(np, s)] * 3)), ending=".tif", **READ),
     given("TIFF, 32 bits", tiff(lambda np, s: ((0.9 - 0.8 * s) * (2**32 - 1)).astype("u4")), ending=".tif", **READ),
-    given("TIFF, 32 bits of which 8", tiff(lambda np, s: ((0.9 - 0.8 * s) * 255).astype("i4")), ending=".tif",
-        warns=("range|bits|-bit",), **READ),
+    given(
+        "TIFF, 32 bits of which 8",
+        tiff(lambda np, s: ((0.9 - 0.8 * s) * 255).astype("i4")),
+        ending=".tif",
+        warns=("range|bits|-bit",),
+        **READ,
+    ),
     given("TIFF, floats, 0 to 1", array(real(1)), ending=".tif", warns=("float|range",), **READ),
     given("TIFF, floats, 0 to 255", array(real(255)), ending=".tif", warns=("float|range",), **READ),
     given("TIFF, floats, -1 to 1", array(real(2, -1)), ending=".tif", warns=("float|range",), **READ),
     given("TIFF, floats, 0 to 65535", array(real(65535)), ending=".tif", warns=("float|range",), **READ),
-    given("TIFF, floats with NaN", array(lambda np, s: np.where(s > 0.5, np.nan, 0.9).astype("f4")), ending=".tif",
-        warns=("NaN|float",), **READ),
-    given("TIFF, floats of 64 bits", tiff(lambda np, s: ((0.9 - 0.8 * s)).astype("f8")), ending=".tif",
-        warns=("float|range",), **READ),
-    given("TIFF, colour in floats", tiff(lambda np, s: np.dstack([(0.9 - 0.8 * s).astype("f4")] * 3)), ending=".tif",
-        **READ),
+    given(
+        "TIFF, floats with NaN",
+        array(lambda np, s: np.where(s > 0.5, np.nan, 0.9).astype("f4")),
+        ending=".tif",
+        warns=("NaN|float",),
+        **READ,
+    ),
+    given(
+        "TIFF, floats of 64 bits",
+        tiff(lambda np, s: (0.9 - 0.8 * s).astype("f8")),
+        ending=".tif",
+        warns=("float|range",),
+        **READ,
+    ),
+    given(
+        "TIFF, colour in floats",
+        tiff(lambda np, s: np.dstack([(0.9 - 0.8 * s).astype("f4")] * 3)),
+        ending=".tif",
+        **READ,
+    ),
     given("TIFF, CMYK", save(lambda im: im.convert("RGB").convert("CMYK")), ending=".tif"),
     given("TIFF, one bit", save(lambda im: im.convert("1")), ending=".tif"),
     given("TIFF, compressed", save(compression="tiff_deflate"), ending=".tiff"),
@@ -240,8 +307,12 @@ forms = [
     given("JPEG, CMYK", save(lambda im: im.convert("RGB").convert("CMYK"), quality=95), ending=".jpg"),
     given("JPEG, progressive", save(lambda im: im.convert("RGB"), quality=95, progressive=True), ending=".JPG"),
     given("JPEG, turned by its Exif", turned, ending=".jpg", warns=("exif|orientation|turned",)),
-    given("JPEG, .jfif", save(lambda im: im.convert("RGB"), format="JPEG", quality=95), ending=".jfif",
-        says=(".jfif|data",)),
+    given(
+        "JPEG, .jfif",
+        save(lambda im: im.convert("RGB"), format="JPEG", quality=95),
+        ending=".jfif",
+        says=(".jfif|data",),
+    ),
     given("GIF", save(), ending=".gif"),
     given("GIF, moving", moving, ending=".gif"),
     given("GIF, transparent", save(lambda im: im.convert("1").convert("P"), transparency=1), ending=".gif"),
@@ -333,28 +404,50 @@ plain_images = lambda name, after, *more, **wanted: given(name, save(), *more, a
 HEIC = struct.pack(">I", 24) + b"ftypheic\0\0\0\0mif1heic" + bytes(64)
 folders = [
     plain_images("a HEIC beside them", put("lying/9.heic", HEIC), says=("heic",), right=None, warns=("heic",)),
-    given("only HEIC", lambda c, i, p: p.write_bytes(HEIC), ending=".heic", right=None,
-        says=("heic|class folder data/disk",)),
-    plain_images("camera raw beside them", put("lying/9.cr2", b"II*\0" + bytes(99)), says=("cr2",), right=None,
-        warns=("cr2",)),
+    given(
+        "only HEIC",
+        lambda c, i, p: p.write_bytes(HEIC),
+        ending=".heic",
+        right=None,
+        says=("heic|class folder data/disk",),
+    ),
+    plain_images(
+        "camera raw beside them", put("lying/9.cr2", b"II*\0" + bytes(99)), says=("cr2",), right=None, warns=("cr2",)
+    ),
     plain_images("a film beside them", put("lying/9.mp4", bytes(99)), says=("mp4",), warns=("mp4",), right=None),
     plain_images("an SVG beside them", put("lying/9.svg", "<svg/>"), says=("svg",), warns=("svg",), right=None),
     plain_images("a text beside them", put("lying/README.txt", "photos of May"), says=("README",), right=as_plain),
     plain_images("a table in the top folder", put("labels.csv", "a,b"), right=as_plain, says=("labels.csv",)),
-    plain_images("hidden files", both(put(".DS_Store", "x"), put("lying/.DS_Store", "x"), put("lying/._0.png", "x"),
-        put(".git/HEAD", "x"))),
+    plain_images(
+        "hidden files",
+        both(put(".DS_Store", "x"), put("lying/.DS_Store", "x"), put("lying/._0.png", "x"), put(".git/HEAD", "x")),
+    ),
     plain_images("Thumbs.db", put("lying/Thumbs.db", "x"), says=("Thumbs",)),
-    plain_images("images in the top folder too", lambda: one("data/loose.png"), says=("loose|class folder",),
-        warns=("loose|class folder",), right=None),
-    given("only images in the top folder", lambda c, i, p: (save()(c, i, Path("data", f"{c}{i}.png")),
-        p.parent.rmdir() if i == PER - 1 else None),
-          right=None, says=("class folder",)),
+    plain_images(
+        "images in the top folder too",
+        lambda: one("data/loose.png"),
+        says=("loose|class folder",),
+        warns=("loose|class folder",),
+        right=None,
+    ),
+    given(
+        "only images in the top folder",
+        lambda c, i, p: (save()(c, i, Path("data", f"{c}{i}.png")), p.parent.rmdir() if i == PER - 1 else None),
+        right=None,
+        says=("class folder",),
+    ),
     given("CLASS/PART/IMAGE", nested, says=("class folder|folders",)),
     given("CLASS/IMAGE and CLASS/PART/IMAGE", deep, says=("/a|/b|folder",), warns=("not read|left out",)),
-    given("train and test above the classes", lambda c, i, p: (Path("data/train", p.parent.name).mkdir(parents=True,
-        exist_ok=True),
-          save()(c, i, Path("data/train", p.parent.name, p.name)), p.parent.rmdir() if i == PER - 1 else None),
-              right=None, says=("train|class",)),
+    given(
+        "train and test above the classes",
+        lambda c, i, p: (
+            Path("data/train", p.parent.name).mkdir(parents=True, exist_ok=True),
+            save()(c, i, Path("data/train", p.parent.name, p.name)),
+            p.parent.rmdir() if i == PER - 1 else None,
+        ),
+        right=None,
+        says=("train|class",),
+    ),
     plain_images("an empty class folder", lambda: Path("data/none").mkdir(), right=None, says=("none",)),
     plain_images("an empty class folder, hidden", lambda: Path("data/.ipynb_checkpoints").mkdir()),
     plain_images("a class __pycache__", put("__pycache__/x.pyc", "x"), says=("__pycache__",), right=as_plain),
@@ -367,57 +460,108 @@ folders = [
     plain_images("text", put("lying/0.png", "not an image"), **ONE),
     plain_images("a page of errors", put("lying/0.png", "<html>404</html>"), **ONE),
     plain_images("larger than memory", bomb, **ONE),
-    plain_images("a folder called x.png", lambda: Path("data/lying/x.png").mkdir(),
-        says=("x.png", "folder|directory|not a file"), right=as_plain),
-    plain_images("a link to nothing", lambda: Path("data/lying/x.png").symlink_to("gone.png"), says=("x.png",),
-        right=None),
+    plain_images(
+        "a folder called x.png",
+        lambda: Path("data/lying/x.png").mkdir(),
+        says=("x.png", "folder|directory|not a file"),
+        right=as_plain,
+    ),
+    plain_images(
+        "a link to nothing", lambda: Path("data/lying/x.png").symlink_to("gone.png"), says=("x.png",), right=None
+    ),
     plain_images("a link to itself", lambda: Path("data/lying/x.png").symlink_to("x.png"), says=("x.png",), right=None),
     plain_images("a link to another image", lambda: Path("data/lying/x.png").symlink_to("0.png")),
     plain_images("a class that is a link", lambda: Path("data/copy").symlink_to("lying"), right=fine, says=("copy",)),
-    plain_images("a class that is a link to all", lambda: Path("data/loop").symlink_to("."), right=None,
-        says=("loop",)),
-    plain_images("a link to all inside a class", lambda: Path("data/lying/loop").symlink_to(".."), says=("loop",),
-        warns=("loop|folder",), right=as_plain),
+    plain_images(
+        "a class that is a link to all", lambda: Path("data/loop").symlink_to("."), right=None, says=("loop",)
+    ),
+    plain_images(
+        "a link to all inside a class",
+        lambda: Path("data/lying/loop").symlink_to(".."),
+        says=("loop",),
+        warns=("loop|folder",),
+        right=as_plain,
+    ),
     plain_images("a pipe", lambda: os.mkfifo("data/lying/x.png"), says=("x.png",), right=None),
     plain_images("/dev/zero", lambda: Path("data/lying/x.png").symlink_to("/dev/zero"), says=("x.png",), right=None),
-    plain_images("a folder nobody may list", lambda: Path("data/proc").symlink_to("/proc/1/map_files"), right=None,
-        says=("proc",)),
-    plain_images("names with blanks", both(named("data/lying", "data/lying bars"),
-        named("data/disk/0.png", "data/disk/an image.png"))),
-    plain_images("names in other scripts", both(named("data/lying", "data/横 é 🍄"),
-        named("data/disk/0.png", "data/disk/ü.png"))),
-    plain_images("a newline in a name", both(named("data/lying", "data/ly\ning"),
-        named("data/disk/0.png", "data/disk/a\nb.png"))),
-    plain_images("a newline in the name of a corrupt image", both(put("disk/a\nb.png", "x")), right=None,
-        says=("b.png",)),
+    plain_images(
+        "a folder nobody may list",
+        lambda: Path("data/proc").symlink_to("/proc/1/map_files"),
+        right=None,
+        says=("proc",),
+    ),
+    plain_images(
+        "names with blanks",
+        both(named("data/lying", "data/lying bars"), named("data/disk/0.png", "data/disk/an image.png")),
+    ),
+    plain_images(
+        "names in other scripts", both(named("data/lying", "data/横 é 🍄"), named("data/disk/0.png", "data/disk/ü.png"))
+    ),
+    plain_images(
+        "a newline in a name", both(named("data/lying", "data/ly\ning"), named("data/disk/0.png", "data/disk/a\nb.png"))
+    ),
+    plain_images(
+        "a newline in the name of a corrupt image", both(put("disk/a\nb.png", "x")), right=None, says=("b.png",)
+    ),
     plain_images("bytes that are no text in a name", lambda: os.rename(b"data/disk/0.png", b"data/disk/\xff.png")),
-    plain_images("bytes that are no text in the name of a corrupt image",
-        lambda: Path(os.fsdecode(b"data/disk/\xff.png")).write_text("x"), right=None, says=("png",)),
+    plain_images(
+        "bytes that are no text in the name of a corrupt image",
+        lambda: Path(os.fsdecode(b"data/disk/\xff.png")).write_text("x"),
+        right=None,
+        says=("png",),
+    ),
     plain_images("a class that begins with a dash", named("data/lying", "data/-rf")),
     plain_images("a class with brackets and a percent sign", named("data/lying", "data/[a-z] 100%")),
     plain_images("a class with quotes and commas", named("data/lying", "data/a,'b\",c")),
     plain_images("a class of 250 letters", named("data/lying", "data/" + "x" * 250)),
-    plain_images("classes that differ in case only", lambda: [one(f"data/Disk/{i}.png", 2,
-        i) for i in range(PER)] and None, right=fine),
-    case("a folder with a question mark", lambda: (tree(save(), "my?data"), evaluate(data="folder:my?data"))[1],
-        right=as_plain),
-    case("a folder with a colon", lambda: (tree(save(), "my:data"), evaluate(data="folder:my:data"))[1],
-        right=as_plain),
-    case("a folder with a blank at its end", lambda: (tree(save(), "data "), evaluate(data="folder:data "))[1],
-        right=as_plain),
+    plain_images(
+        "classes that differ in case only",
+        lambda: [one(f"data/Disk/{i}.png", 2, i) for i in range(PER)] and None,
+        right=fine,
+    ),
+    case(
+        "a folder with a question mark",
+        lambda: (tree(save(), "my?data"), evaluate(data="folder:my?data"))[1],
+        right=as_plain,
+    ),
+    case(
+        "a folder with a colon", lambda: (tree(save(), "my:data"), evaluate(data="folder:my:data"))[1], right=as_plain
+    ),
+    case(
+        "a folder with a blank at its end",
+        lambda: (tree(save(), "data "), evaluate(data="folder:data "))[1],
+        right=as_plain,
+    ),
     case("the present folder", lambda: (tree(save(), "."), evaluate(data="folder:."))[1], right=as_plain),
     case("a slash at the end", lambda: (tree(save()), evaluate(data="folder:data/"))[1], right=as_plain),
-    case("one class", lambda: (tree(save(), skip=lambda c, i: c > 0), __import__("shutil").rmtree("data/disk"),
-         __import__("shutil").rmtree("data/standing"), evaluate())[-1], says=("class", "1")),
+    case(
+        "one class",
+        lambda: (
+            tree(save(), skip=lambda c, i: c > 0),
+            __import__("shutil").rmtree("data/disk"),
+            __import__("shutil").rmtree("data/standing"),
+            evaluate(),
+        )[-1],
+        says=("class", "1"),
+    ),
     case("an empty folder", lambda: (Path("data").mkdir(), evaluate())[1], says=("data", "class")),
     case("a cache cut in half", lambda: (tree(save()), evaluate(), _half_a_cache())[-1], right=as_plain),
-    case("the same images twice give the same file", lambda: (tree(save()), evaluate(), Path("r.csv").rename("a.csv"),
-        evaluate(),
-         Path("a.csv").read_bytes() == Path("r.csv").read_bytes())[-1],
-             right=lambda same: None if same else "another result"),
+    case(
+        "the same images twice give the same file",
+        lambda: (
+            tree(save()),
+            evaluate(),
+            Path("r.csv").rename("a.csv"),
+            evaluate(),
+            Path("a.csv").read_bytes() == Path("r.csv").read_bytes(),
+        )[-1],
+        right=lambda same: None if same else "another result",
+    ),
     plain_images("--size 32", lambda: None, "--size", "32", right=fine, says=("size", "32")),
-    *(plain_images(f"--size {v}", lambda: None, "--size", v, right=None, says=("size", v)) for v in ("0", "-1", "nan",
-        "1e9", "1000000", "2.5")),
+    *(
+        plain_images(f"--size {v}", lambda: None, "--size", v, right=None, says=("size", v))
+        for v in ("0", "-1", "nan", "1e9", "1000000", "2.5")
+    ),
 ]
 
 
@@ -439,8 +583,9 @@ def data(name: str, *says: str, **wanted) -> Case:
     return case(f"data set {name or 'empty'}", lambda: evaluate(data=name), says=says, **wanted)
 
 
-def weights(name: str, write: Callable[[Path], None], file: str, *says: str, backbone: str = "glyph-conv",
-    **wanted) -> Case:
+def weights(
+    name: str, write: Callable[[Path], None], file: str, *says: str, backbone: str = "glyph-conv", **wanted
+) -> Case:
     def call() -> Ran:
         tree(save())
         write(Path(file))
@@ -466,37 +611,67 @@ def of_list(path: Path) -> None:
 
 
 names = [
-    data("clipard", "clipard", "mean clipart"), data("Clipart", "Clipart", "clipart"),
-        data("glyphs/hebrw", "hebrw", "mean glyphs/hebrew"),
-    data("imagenet", "imagenet", "known|allowed"), data("miniimagenet", "miniimagenet", "miniimagenet:"),
-        data("", "dataset"),
-    data("folder:", "folder|dataset"), data("folder:gone", "gone"), data("Folder:data", "Folder:", "folder:"),
-        data("data", "data", "folder:"),
-    data("folder:/proc/version", "/proc/version"), data("clipart?ink=red", "clipart?ink=red"),
-        data("coloured?ink=redd", "redd"),
-    data("coloured?bias=2", "bias", "2"), data("coloured?bias=nan", "bias", "nan"),
-        data("coloured?per_class=0", "per_class", "0"),
-    data("coloured?per_class=-5", "per_class", "-5"), data("coloured?per_class=x", "per_class", "x"),
-        data("coloured?colour=red", "colour"),
-    data("coloured?", "coloured?"), data("coloured?per_class", "per_class"), data("coloured?seed=-1", "seed", "-1"),
-    data("cub:.", "."), data("cifar-fs:.", "."), data("meta-album:.", "."), data("miniimagenet:.", "."),
-        data("tieredimagenet:.", "."),
-    data("cub:gone", "gone"), data("clipart/", "clipart/"), data("../clipart", "../clipart"),
-        data("folder:" + "x" * 300, "xxx"),
-    *(case(f"backbone {name or 'empty'}", lambda name=name: (tree(save()), evaluate(backbone=name))[1],
-        says=words) for name, words in {
-        "efficientnet": ("efficientnet", "mean efficientnet-lite0|mean efficientnet-lite2"),
+    data("clipard", "clipard", "mean clipart"),
+    data("Clipart", "Clipart", "clipart"),
+    data("glyphs/hebrw", "hebrw", "mean glyphs/hebrew"),
+    data("imagenet", "imagenet", "known|allowed"),
+    data("miniimagenet", "miniimagenet", "miniimagenet:"),
+    data("", "dataset"),
+    data("folder:", "folder|dataset"),
+    data("folder:gone", "gone"),
+    data("Folder:data", "Folder:", "folder:"),
+    data("data", "data", "folder:"),
+    data("folder:/proc/version", "/proc/version"),
+    data("clipart?ink=red", "clipart?ink=red"),
+    data("coloured?ink=redd", "redd"),
+    data("coloured?bias=2", "bias", "2"),
+    data("coloured?bias=nan", "bias", "nan"),
+    data("coloured?per_class=0", "per_class", "0"),
+    data("coloured?per_class=-5", "per_class", "-5"),
+    data("coloured?per_class=x", "per_class", "x"),
+    data("coloured?colour=red", "colour"),
+    data("coloured?", "coloured?"),
+    data("coloured?per_class", "per_class"),
+    data("coloured?seed=-1", "seed", "-1"),
+    data("cub:.", "."),
+    data("cifar-fs:.", "."),
+    data("meta-album:.", "."),
+    data("miniimagenet:.", "."),
+    data("tieredimagenet:.", "."),
+    data("cub:gone", "gone"),
+    data("clipart/", "clipart/"),
+    data("../clipart", "../clipart"),
+    data("folder:" + "x" * 300, "xxx"),
+    *(
+        case(f"backbone {name or 'empty'}", lambda name=name: (tree(save()), evaluate(backbone=name))[1], says=words)
+        for name, words in {
+            "efficientnet": ("efficientnet", "mean efficientnet-lite0|mean efficientnet-lite2"),
             "glyphconv": ("glyphconv", "mean glyph-conv"),
-        "resnet50": ("resnet50", "known|allowed"), "": ("backbone",), "none": ("none",),
+            "resnet50": ("resnet50", "known|allowed"),
+            "": ("backbone",),
+            "none": ("none",),
             "Glyph-Conv": ("Glyph-Conv", "glyph-conv"),
-        "glyph-conv:": ("glyph-conv",), "glyph-conv:gone.pt": ("gone.pt",), "resnet18-leo": ("resnet18-leo", "weights"),
-        "clip": ("clip", "weights"), "clip:gone.safetensors": ("gone.safetensors",),
-    }.items() if name != "glyph-conv:"),
-    case("backbone glyph-conv:", lambda: (tree(save()), evaluate(backbone="glyph-conv:"))[1], says=("glyph-conv",),
-        right=as_plain),
+            "glyph-conv:": ("glyph-conv",),
+            "glyph-conv:gone.pt": ("gone.pt",),
+            "resnet18-leo": ("resnet18-leo", "weights"),
+            "clip": ("clip", "weights"),
+            "clip:gone.safetensors": ("gone.safetensors",),
+        }.items()
+        if name != "glyph-conv:"
+    ),
+    case(
+        "backbone glyph-conv:",
+        lambda: (tree(save()), evaluate(backbone="glyph-conv:"))[1],
+        says=("glyph-conv",),
+        right=as_plain,
+    ),
     weights("text", lambda p: p.write_text("hello\n"), "w.pt", "w.pt"),
-    case("weights: text: not (101) as a reason", lambda: (tree(save()), Path("w.pt").write_text("hello\n"),
-         _reason(evaluate(backbone="glyph-conv:w.pt")))[-1], says=("w.pt",), right=lambda text: text),
+    case(
+        "weights: text: not (101) as a reason",
+        lambda: (tree(save()), Path("w.pt").write_text("hello\n"), _reason(evaluate(backbone="glyph-conv:w.pt")))[-1],
+        says=("w.pt",),
+        right=lambda text: text,
+    ),
     weights("empty", lambda p: p.touch(), "w.pt", "w.pt"),
     weights("empty safetensors", lambda p: p.touch(), "w.safetensors", "w.safetensors"),
     weights("noise as safetensors", lambda p: p.write_bytes(bytes(range(99))), "w.safetensors", "w.safetensors"),
@@ -507,12 +682,24 @@ names = [
     weights("a web page", lambda p: p.write_text("<!DOCTYPE html>"), "w.pth", "w.pth"),
     weights("an image", lambda p: one(str(p)), "w.pt", "w.pt"),
     weights("for a backbone of another kind", other_tensors, "w.pt", "w.pt", backbone="conv4-protonet"),
-    case("a learner of maps on vectors", lambda: (tree(save()), evaluate("--learners", "dn4"))[1], says=("dn4", "map"),
-        right=fine),
-    case("a learner whose weights do not fit", lambda: (tree(save()), evaluate("--learners", "leo"))[1], says=("leo",),
-        right=fine),
-    case("MAML on a network it cannot use", lambda: (tree(save()), evaluate("--learners", "maml"))[1], says=("maml",),
-        right=fine),
+    case(
+        "a learner of maps on vectors",
+        lambda: (tree(save()), evaluate("--learners", "dn4"))[1],
+        says=("dn4", "map"),
+        right=fine,
+    ),
+    case(
+        "a learner whose weights do not fit",
+        lambda: (tree(save()), evaluate("--learners", "leo"))[1],
+        says=("leo",),
+        right=fine,
+    ),
+    case(
+        "MAML on a network it cannot use",
+        lambda: (tree(save()), evaluate("--learners", "maml"))[1],
+        says=("maml",),
+        right=fine,
+    ),
 ]
 
 

@@ -49,17 +49,24 @@ def option(*more: str, name: str = "", learner: str = "protonet", before: Callab
 
 def split(ran: Ran) -> str | None:
     """A word on which classes train and which select."""
-    return None if "validation" in ran.text.lower().replace("validation nan", "") and "class" in ran.text.lower() else (
-        "trained and validated on the same images without a word")
+    return (
+        None
+        if "validation" in ran.text.lower().replace("validation nan", "") and "class" in ran.text.lower()
+        else ("trained and validated on the same images without a word")
+    )
 
 
 BAD = {
-    "epochs": ("0", "-1", "nan", "x", "2.5"), "shots": ("0", "-1", "nan", "x", "2.5", "1000000000", "30"),
+    "epochs": ("0", "-1", "nan", "x", "2.5"),
+    "shots": ("0", "-1", "nan", "x", "2.5", "1000000000", "30"),
     "seed": ("-1", "nan", "x", "2.5"),
 }
 options = [
-    *(option(f"--{name}", v, says=(name, v) if v not in ("1000000000", "30") else (name,)) for name,
-        values in BAD.items() for v in values),
+    *(
+        option(f"--{name}", v, says=(name, v) if v not in ("1000000000", "30") else (name,))
+        for name, values in BAD.items()
+        for v in values
+    ),
     option("--seed", "1000000000000", right=whole, says=("seed",)),
     option("--seed", "99999999999999999999999999", says=("seed",), right=whole),
     option("--epochs", "99999999999999999999999999", says=("epochs",)),
@@ -71,10 +78,21 @@ options = [
     option("--network", "Conv4", says=("Conv4", "conv4")),
     option("--network", "", says=("network",)),
     option("--network", "clip", says=("clip",)),
-    option("--network", "conv4", name="DN4 on a network without a map", learner="dn4", says=("dn4|map", "conv4"),
-        right=fine),
-    option("--network", "resnet12", name="LEO on another network than its frozen one", learner="leo",
-        says=("resnet12", "conv4-baseline")),
+    option(
+        "--network",
+        "conv4",
+        name="DN4 on a network without a map",
+        learner="dn4",
+        says=("dn4|map", "conv4"),
+        right=fine,
+    ),
+    option(
+        "--network",
+        "resnet12",
+        name="LEO on another network than its frozen one",
+        learner="leo",
+        says=("resnet12", "conv4-baseline"),
+    ),
     option("--shots", "1", name="shots of a learner on batches", learner="baseline", says=("shots", "baseline")),
     option(learner="protonett", name="learner protonett", says=("protonett", "mean protonet")),
     option(learner="ncc", name="learner ncc", says=("ncc", "protonet")),
@@ -93,38 +111,78 @@ def few(classes: int, per: int, **wanted) -> Case:
 
 
 sets = [
-    few(1, 30, says=("class",)), few(2, 30, says=("class|ways",)), few(4, 30, says=("class|ways",)),
-    few(6, 30, says=("class|ways|split",), warns=("class",)), few(12, 5, says=("images|shots",)),
-        few(12, 1, says=("images|shots",)),
-    option("--epochs", "1", name="a corrupt image", before=lambda: (data(),
-        Path("data/class 00/0.png").write_text("x")), says=("0.png",)),
+    few(1, 30, says=("class",)),
+    few(2, 30, says=("class|ways",)),
+    few(4, 30, says=("class|ways",)),
+    few(6, 30, says=("class|ways|split",), warns=("class",)),
+    few(12, 5, says=("images|shots",)),
+    few(12, 1, says=("images|shots",)),
+    option(
+        "--epochs",
+        "1",
+        name="a corrupt image",
+        before=lambda: (data(), Path("data/class 00/0.png").write_text("x")),
+        says=("0.png",),
+    ),
     option("--epochs", "1", name="an empty class", before=lambda: (data(), Path("data/none").mkdir()), says=("none",)),
-    *(option("--dataset", d, says=words) for d, words in {
-        "clipard": ("clipard", "mean clipart"), "folder:gone": ("gone",), "": ("dataset",),
-            "folder:": ("dataset|folder",), "features:f.npz": ("features:f.npz",),
-        "data": ("data", "folder:"), "coloured?bias=7": ("bias", "7"), "glyphs/hebrew": ("glyphs/hebrew",),
+    *(
+        option("--dataset", d, says=words)
+        for d, words in {
+            "clipard": ("clipard", "mean clipart"),
+            "folder:gone": ("gone",),
+            "": ("dataset",),
+            "folder:": ("dataset|folder",),
+            "features:f.npz": ("features:f.npz",),
+            "data": ("data", "folder:"),
+            "coloured?bias=7": ("bias", "7"),
+            "glyphs/hebrew": ("glyphs/hebrew",),
             "fashion": ("fashion",),
-        "cub:.": (".",),
-    }.items()),
+            "cub:.": (".",),
+        }.items()
+    ),
 ]
 outputs = [
     option("-o", "out.csv", name="output out.csv: the curve would take its place", says=("out.csv", ".safetensors")),
     option("-o", "out.pt", name="output out.pt", says=("out.pt", ".safetensors"), right=lambda _: _readable("out.pt")),
     option("-o", "out", name="output without ending", says=("out", ".safetensors"), right=lambda _: _readable("out")),
-    option("-o", "out.pth", name="output out.pth", says=("out.pth", ".safetensors"),
-        right=lambda _: _readable("out.pth")),
+    option(
+        "-o", "out.pth", name="output out.pth", says=("out.pth", ".safetensors"), right=lambda _: _readable("out.pth")
+    ),
     option("-o", "", name="output empty", says=("output|-o",)),
     option("-o", ".safetensors", name="output .safetensors", says=(".safetensors",), right=fine),
     option("-o", "data", name="output is the data", says=("data",)),
-    option("--epochs", "1", "-o", "new/out.safetensors", name="output in a new folder",
-        right=lambda _: _readable("new/out.safetensors")),
-    option("--epochs", "1", name="text in place of a stopped run", before=lambda: (data(),
-        Path(".out.training").write_text("x")),
-           says=(".out.training",), right=whole),
-    option("--epochs", "1", name="nothing in place of a stopped run", before=lambda: (data(),
-        Path(".out.training").touch()), says=(".out.training",), right=whole),
-    option("--epochs", "1", name="another thing in place of a stopped run", before=lambda: (data(), _other()),
-        says=(".out.training",), right=whole),
+    option(
+        "--epochs",
+        "1",
+        "-o",
+        "new/out.safetensors",
+        name="output in a new folder",
+        right=lambda _: _readable("new/out.safetensors"),
+    ),
+    option(
+        "--epochs",
+        "1",
+        name="text in place of a stopped run",
+        before=lambda: (data(), Path(".out.training").write_text("x")),
+        says=(".out.training",),
+        right=whole,
+    ),
+    option(
+        "--epochs",
+        "1",
+        name="nothing in place of a stopped run",
+        before=lambda: (data(), Path(".out.training").touch()),
+        says=(".out.training",),
+        right=whole,
+    ),
+    option(
+        "--epochs",
+        "1",
+        name="another thing in place of a stopped run",
+        before=lambda: (data(), _other()),
+        says=(".out.training",),
+        right=whole,
+    ),
 ]
 
 
@@ -177,8 +235,9 @@ def _early(make: Callable[[], str]) -> Callable[[], str]:
 
 for name, make in nowhere(".safetensors").items():
     outputs.append(case(f"output: {name}", _into(make), says=("plain|there|proc|xxx",), limit=40))
-    outputs.append(case(f"output: {name}: told before the work", _early(make), right=lambda text: text or None,
-        limit=40))
+    outputs.append(
+        case(f"output: {name}: told before the work", _early(make), right=lambda text: text or None, limit=40)
+    )
 
 
 def _full() -> Ran:

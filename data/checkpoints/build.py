@@ -20,7 +20,18 @@ from fslcore.stats import closed_interval
 
 HERE = Path(__file__).resolve().parent
 LEARNERS = (
-    "baseline", "baseline++", "rfs", "protonet", "r2d2", "dn4", "can", "renet", "maml", "anil", "boil", "leo",
+    "baseline",
+    "baseline++",
+    "rfs",
+    "protonet",
+    "r2d2",
+    "dn4",
+    "can",
+    "renet",
+    "maml",
+    "anil",
+    "boil",
+    "leo",
 )
 # Trained on 1-shot tasks too. BOIL leaves the neighbourhood of chance only after ten epochs of these.
 ONE_SHOT = {
@@ -32,8 +43,11 @@ TASKS, IMAGE_TASKS = 600, 60  # closed tasks on novel classes; those of learners
 BIASES = (0, 0.5, 1)  # of the short trainings for the chapter known-truth
 SEEDS = (0, 1)
 SHORT = {
-    "baseline": {"epochs": 5}, "baseline++": {"epochs": 5}, "protonet": {"epochs": 6, "steps": 200},
-    "r2d2": {"epochs": 6, "steps": 200}, "anil": {"epochs": 6, "steps": 200},
+    "baseline": {"epochs": 5},
+    "baseline++": {"epochs": 5},
+    "protonet": {"epochs": 6, "steps": 200},
+    "r2d2": {"epochs": 6, "steps": 200},
+    "anil": {"epochs": 6, "steps": 200},
 }
 
 
@@ -58,8 +72,12 @@ def main() -> None:
         recipe = made["recipe"]
         what = f"{recipe['size']} {'images' if recipe['batch'] == 'classes' else 'task' + 's' * (recipe['size'] > 1)} a step"
         row = {
-            "checkpoint": f"`{path.name}`", "learner": f"`{recipe['learner']}`", "batch": what, "shots": shots,
-            "best epoch": f"{best['epoch']:.0f} of {recipe['epochs']}", "validation": f"{best['validation']:.1f}",
+            "checkpoint": f"`{path.name}`",
+            "learner": f"`{recipe['learner']}`",
+            "batch": what,
+            "shots": shots,
+            "best epoch": f"{best['epoch']:.0f} of {recipe['epochs']}",
+            "validation": f"{best['validation']:.1f}",
         }
         for dataset in DATASETS:
             count = IMAGE_TASKS if recipe["learner"] in learners.of_images else TASKS

@@ -116,8 +116,7 @@ def series(path, title, author):
 
 def collect(library, classes, drop_keywords, drop_files):
     """Every drawing of the library that belongs to a class, as records with a PIL image."""
-    png_root, svg_root = [
-        root / "usr/share/openclipart" / kind for kind, root in zip(["png", "svg"], library)]
+    png_root, svg_root = [root / "usr/share/openclipart" / kind for kind, root in zip(["png", "svg"], library)]
     chosen = []
     for png in sorted(png_root.rglob("*.png")):
         path = png.relative_to(png_root).with_suffix("")
@@ -129,11 +128,20 @@ def collect(library, classes, drop_keywords, drop_files):
         name = class_of(path, keywords, classes)
         if name is None or set(keywords) & set(drop_keywords):
             continue
-        chosen.append({
-            "class_name": name, "split": classes[name]["split"], "domain": "clipart",
-            "caption": ": ".join(filter(None, [title, ", ".join(keywords)])),
-            "title": title, "keywords": "; ".join(keywords), "author": author,
-            "series": series(path, title, author), "source": f"{path}.png", "png": png})
+        chosen.append(
+            {
+                "class_name": name,
+                "split": classes[name]["split"],
+                "domain": "clipart",
+                "caption": ": ".join(filter(None, [title, ", ".join(keywords)])),
+                "title": title,
+                "keywords": "; ".join(keywords),
+                "author": author,
+                "series": series(path, title, author),
+                "source": f"{path}.png",
+                "png": png,
+            }
+        )
     images = [render(record.pop("png")) for record in tqdm(chosen, "drawing", disable=None)]
     return [{**record, "image": image} for record, image in zip(chosen, images) if image]
 
@@ -151,7 +159,7 @@ def without_near_copies(records, classes):
             if not vectors or 1 - np.max(np.stack(vectors) @ vector) > NEAR_COPY:
                 vectors.append(vector)
                 mine.append(row)
-        mine = mine[:rule.get("limit")]
+        mine = mine[: rule.get("limit")]
         if len(mine) < FEWEST:
             raise SystemExit(f"class {name!r} has {len(mine)} images, fewer than {FEWEST}")
         kept += mine
@@ -176,12 +184,15 @@ def main():
     frame = frame.drop(columns="order").reset_index(drop=True)
 
     facts = {
-        "name": "clipart", "title": "Open Clip Art Library, 96×96",
+        "name": "clipart",
+        "title": "Open Clip Art Library, 96×96",
         "licence": "Public domain (Creative Commons Public Domain Dedication)",
         "source": "Open Clip Art Library 0.18, as packaged by Debian",
         "image": {"height": SIZE, "width": SIZE, "channels": 3},
         "sha256": _build.write_images(frame, args.out),
-        "build": "python data/clipart/build.py WORK", "packages": PACKAGES}
+        "build": "python data/clipart/build.py WORK",
+        "packages": PACKAGES,
+    }
     _build.write_card(frame, args.out, facts, (HERE / "card.tmpl").read_text(encoding="utf-8"))
 
 

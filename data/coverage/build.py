@@ -66,9 +66,7 @@ def means(only_stored: bool) -> None:
             for new, (worlds, sets) in SHAPE.items():
                 path = CACHE / "coverage" / f"{number}-{new}-{part}.parquet"
                 if not path.is_file() and not only_stored:
-                    table = coverage.replicates(
-                        regime, new, worlds, sets, seed=seed(number, new), first=part * worlds
-                    )
+                    table = coverage.replicates(regime, new, worlds, sets, seed=seed(number, new), first=part * worlds)
                     replace_file(path, table.to_parquet)
                     print(part, regime, new, flush=True)
                 if path.is_file():

@@ -19,7 +19,12 @@ from fslcore.tasks import sample_closed
 
 HERE = Path(__file__).resolve().parent
 SEEDS = {"base": 1, "validation": 2, "novel": 3}
-TRAINED = (("conv4-baseline", "lr"), ("conv4-baseline++", "cosine"), ("conv4-protonet", "protonet"), ("conv4-r2d2", "r2d2"))
+TRAINED = (
+    ("conv4-baseline", "lr"),
+    ("conv4-baseline++", "cosine"),
+    ("conv4-protonet", "protonet"),
+    ("conv4-r2d2", "r2d2"),
+)
 GENERAL = tuple(product(("efficientnet-lite0", "glyph-conv"), ("ncc", "lr")))
 # Data set, split, methods, and how many episodes of 5 ways and 5 shots, and blocks of ten of mixed shapes.
 PIECES = (
@@ -48,10 +53,12 @@ def episodes(dataset: str, split: str, backbone: str, learner: str, count: int, 
         parts[-1] = sample_closed(images.labels, tasks=count, skip_small_classes=True, seed=seed)
     if blocks:
         parts |= dict(enumerate(informed.mixed_shapes(images.labels, blocks, seed=1000 * seed)))
-    table = pd.concat([
-        informed.episodes(bank, method, tasks, seed=seed).assign(block=block).reset_index()
-        for block, tasks in parts.items()
-    ])
+    table = pd.concat(
+        [
+            informed.episodes(bank, method, tasks, seed=seed).assign(block=block).reset_index()
+            for block, tasks in parts.items()
+        ]
+    )
     return table.assign(dataset=dataset, split=split, backbone=backbone, learner=learner)
 
 

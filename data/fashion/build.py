@@ -21,9 +21,16 @@ import _build  # noqa: E402
 PACKAGES = {"dataset-fashion-mnist": "0.0~git20200523.55506a9-1"}
 SIDE = 28
 CLASSES = {  # in the order of the labels: class name, and how a caption calls it
-    "T-shirt or top": "a T-shirt or top", "trousers": "a pair of trousers",
-    "pullover": "a pullover", "dress": "a dress", "coat": "a coat", "sandal": "a sandal",
-    "shirt": "a shirt", "sneaker": "a sneaker", "bag": "a bag", "ankle boot": "an ankle boot",
+    "T-shirt or top": "a T-shirt or top",
+    "trousers": "a pair of trousers",
+    "pullover": "a pullover",
+    "dress": "a dress",
+    "coat": "a coat",
+    "sandal": "a sandal",
+    "shirt": "a shirt",
+    "sneaker": "a sneaker",
+    "bag": "a bag",
+    "ankle boot": "an ankle boot",
 }
 
 
@@ -43,20 +50,31 @@ def main():
     images = idx(folder / "t10k-images-idx3-ubyte.gz", 16).reshape(-1, SIDE, SIDE)
     labels = idx(folder / "t10k-labels-idx1-ubyte.gz", 8)
     names = list(CLASSES)
-    frame = pd.DataFrame.from_records([
-        {"image": _build.webp(image), "class_name": names[label], "split": "novel",
-         "domain": "fashion", "index": index,
-         "caption": f"a grey-scale photograph of {CLASSES[names[label]]}"}
-        for index, (image, label) in enumerate(zip(tqdm(images, "encoding", disable=None), labels))])
+    frame = pd.DataFrame.from_records(
+        [
+            {
+                "image": _build.webp(image),
+                "class_name": names[label],
+                "split": "novel",
+                "domain": "fashion",
+                "index": index,
+                "caption": f"a grey-scale photograph of {CLASSES[names[label]]}",
+            }
+            for index, (image, label) in enumerate(zip(tqdm(images, "encoding", disable=None), labels))
+        ]
+    )
     frame = frame.sort_values(["class_name", "index"]).reset_index(drop=True)
 
     facts = {
-        "name": "fashion", "title": "Fashion-MNIST, test split",
+        "name": "fashion",
+        "title": "Fashion-MNIST, test split",
         "licence": "MIT, Copyright 2017 Zalando SE",
         "source": "Fashion-MNIST (Xiao, Rasul and Vollgraf, 2017), as packaged by Debian",
         "image": {"height": SIDE, "width": SIDE, "channels": 1},
         "sha256": _build.write_images(frame, args.out),
-        "build": "python data/fashion/build.py WORK", "packages": PACKAGES}
+        "build": "python data/fashion/build.py WORK",
+        "packages": PACKAGES,
+    }
     _build.write_card(frame, args.out, facts, (HERE / "card.tmpl").read_text(encoding="utf-8"))
 
 

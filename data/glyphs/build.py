@@ -127,7 +127,10 @@ def fetch(packages: list[tuple[str, str]], work: Path) -> dict[str, Path]:
     for start in tqdm(range(0, len(missing), 20), desc="download", disable=not missing):
         subprocess.run(
             ["apt-get", "download", "-q", *missing[start : start + 20]],
-            cwd=debs, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            cwd=debs,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
     folders = {}
     for name, version in tqdm(packages, desc="unpack"):
@@ -250,7 +253,9 @@ def describe(faces: list[dict], work: Path) -> None:
     """Where a font does not say its style, take it from its package's description."""
     for package in sorted({f["package"] for f in faces if f["style"] == "unknown"}):
         deb = sorted((work / "debs").glob(f"{package}_*.deb"))[0]
-        text = subprocess.run(["dpkg-deb", "-f", str(deb), "Description"], check=True, capture_output=True, text=True).stdout
+        text = subprocess.run(
+            ["dpkg-deb", "-f", str(deb), "Description"], check=True, capture_output=True, text=True
+        ).stdout
         line = text.split("\n")[0]
         style = next((s for pattern, s in DESCRIBED_STYLES if re.search(pattern, line, re.I)), "unknown")
         for face in faces:
@@ -405,9 +410,7 @@ class Pen:
         y += max(0.0, MARGIN - (y + top)) - max(0.0, y + bottom - (SIZE - MARGIN))
         x = (SIZE - left - right) / 2
         big = Image.new("L", (SIZE * OVERSAMPLE,) * 2, 0)
-        ImageDraw.Draw(big).text(
-            (x * OVERSAMPLE, y * OVERSAMPLE), char, fill=255, font=self.font, anchor="ls"
-        )
+        ImageDraw.Draw(big).text((x * OVERSAMPLE, y * OVERSAMPLE), char, fill=255, font=self.font, anchor="ls")
         small = np.asarray(big.reduce(OVERSAMPLE), dtype=np.float32)
         return np.rint(small * ((LEVELS - 1) / 255)).astype(np.uint8)
 
@@ -434,9 +437,7 @@ def render_face(job: tuple[dict, list[int]]) -> tuple[list[int], np.ndarray, lis
     """All drawings of one face, and its pairs of characters that look the same."""
     face, codes = job
     try:
-        probe = ImageFont.truetype(
-            face["path"], REFERENCE, face["index"], layout_engine=ImageFont.Layout.BASIC
-        )
+        probe = ImageFont.truetype(face["path"], REFERENCE, face["index"], layout_engine=ImageFont.Layout.BASIC)
         boxes = {}
         for code in codes:
             box = probe.getbbox(chr(code), anchor="ls")
@@ -626,13 +627,17 @@ def frame(levels: np.ndarray) -> np.ndarray:
         scale = side / max(ink.shape)
         size = [max(1, round(n * scale)) for n in ink.shape[::-1]]
         box = Image.new("L", (side, side))
-        box.paste(Image.fromarray(ink).resize(size, Image.Resampling.BILINEAR), ((side - size[0]) // 2, (side - size[1]) // 2))
+        box.paste(
+            Image.fromarray(ink).resize(size, Image.Resampling.BILINEAR), ((side - size[0]) // 2, (side - size[1]) // 2)
+        )
         out.append(np.asarray(box, dtype=np.float32).ravel())
     x = np.array(out)
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
-def latin_lookalikes(rows_of: dict[int, list[int]], packed: np.ndarray, upright: np.ndarray) -> dict[int, tuple[str, float]]:
+def latin_lookalikes(
+    rows_of: dict[int, list[int]], packed: np.ndarray, upright: np.ndarray
+) -> dict[int, tuple[str, float]]:
     """Characters of other scripts whose mean picture, size aside, is that of a Latin letter or digit."""
     means = {}
     for c in tqdm(sorted(rows_of), desc="look-alikes"):
@@ -886,7 +891,9 @@ def main() -> None:
         chosen = choose(faces, drawn)
         target = args.out / "images.parquet"
         table = write(faces, drawn, chosen, target, pool)
-    write_fonts(faces, {faces[i]["font"] for i in drawn["font"][chosen]}, dict(packages), folders, args.out / "fonts.csv")
+    write_fonts(
+        faces, {faces[i]["font"] for i in drawn["font"][chosen]}, dict(packages), folders, args.out / "fonts.csv"
+    )
     write_card(table, target, args.out / "card.yml")
     tell(f"{target.name}: {table.num_rows:,} images, {target.stat().st_size / 1e6:.2f} MB")
 

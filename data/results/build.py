@@ -23,8 +23,11 @@ HERE = Path(__file__).resolve().parent
 BACKBONES = ("efficientnet-lite0", "glyph-conv")
 # Chapter whose profile bounds the number of tasks, sampling, shots, queries.
 SETTINGS = (
-    ("closed-vs-open", "closed", 5, 15), ("closed-vs-open", "open", 5, 15),
-    ("benchmark", "open", 1, 1), ("benchmark", "open", 5, 5), ("benchmark", "open", 10, 7),
+    ("closed-vs-open", "closed", 5, 15),
+    ("closed-vs-open", "open", 5, 15),
+    ("benchmark", "open", 1, 1),
+    ("benchmark", "open", 5, 5),
+    ("benchmark", "open", 10, 7),
 )
 
 
@@ -58,14 +61,24 @@ def main() -> None:
             splits[name] = estimators.resplit(asked, name, rounds=given["rounds"], seed=given["seed"]).tasks
         for name, tasks in splits.items():
             facts = dict(sampling="closed", estimator=name, **shape)
-            keep(f"{dataset}.{backbone}.{name}", images, model, learners.make(learner, model), tasks, only_stored, facts)
+            keep(
+                f"{dataset}.{backbone}.{name}", images, model, learners.make(learner, model), tasks, only_stored, facts
+            )
         if learner != "maml":
             continue
         if dataset == given["sweep_dataset"]:
             for name in (estimators.ORACLE, "leave-one-out"):
                 facts = dict(sampling="closed", estimator=name, transductive=True, **shape)
                 released = learners.MAML(model, transductive=True)
-                keep(f"{dataset}.{backbone}.transductive.{name}", images, model, released, splits[name], only_stored, facts)
+                keep(
+                    f"{dataset}.{backbone}.transductive.{name}",
+                    images,
+                    model,
+                    released,
+                    splits[name],
+                    only_stored,
+                    facts,
+                )
         # The chapter on selection: other numbers of steps, on the same tasks.
         grid = parameters("selection", profile)["steps"]
         for steps, name in product(grid, (estimators.ORACLE, evaluators.FRESH, "5-fold")):
@@ -121,9 +134,17 @@ def keep(name: str, images, model, learner, tasks, only_stored: bool, facts: dic
         return
     tasks = tasks[: len(record.correct)]  # with --stored there may be fewer
     provenance = {
-        "key": key, "command": "python data/results/build.py", "dataset": images.name, "backbone": model.name,
-        "learner": learner.name, "tasks": len(tasks), **facts, "images": images.digest,
-        "weights": model.weights, "tasks_digest": tasks.digest, "device": str(backbones.device()),
+        "key": key,
+        "command": "python data/results/build.py",
+        "dataset": images.name,
+        "backbone": model.name,
+        "learner": learner.name,
+        "tasks": len(tasks),
+        **facts,
+        "images": images.digest,
+        "weights": model.weights,
+        "tasks_digest": tasks.digest,
+        "device": str(backbones.device()),
         "versions": {"fslcore": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
     record.save(HERE / f"{name}.npz", provenance)

@@ -202,10 +202,13 @@ class Evidence:
         """
         rows = {
             (d, e): (
-                r.mean - self.best_learner[d].mean, r.mean - self.means.loc[d, "oracle"].mean(),
-                r.mean - self.chosen[d, "oracle"].mean, compare(r, self.best_learner[d]),
+                r.mean - self.best_learner[d].mean,
+                r.mean - self.means.loc[d, "oracle"].mean(),
+                r.mean - self.chosen[d, "oracle"].mean,
+                compare(r, self.best_learner[d]),
             )
-            for (d, e), r in self.chosen.items() if e != "oracle"
+            for (d, e), r in self.chosen.items()
+            if e != "oracle"
         }
         table = pd.DataFrame(rows, index=["always", "any", "oracle", "verdict"]).T
         return table.rename_axis(["dataset", "estimator"])
@@ -489,7 +492,8 @@ def _oracle_episodes(said: str, e: Evidence):
     given = "; ".join(
         f"{d}: {r['mean']:.1f} ± {r['half_width']:.2f} "
         f"against {r['unrelated']:.1f} ± {r['unrelated_half_width']:.2f} "
-        f"(a learner alone ± {e.widths.loc[d, 'oracle'].mean():.2f})" for d, r in t.iterrows()
+        f"(a learner alone ± {e.widths.loc[d, 'oracle'].mean():.2f})"
+        for d, r in t.iterrows()
     )
     return f"Table 5 against the best of five learners on five unrelated episodes: {given}", not alike.any()
 
@@ -519,7 +523,12 @@ def _of_figure(number: int, name: str) -> None:
 
 
 for _name, _number in (
-    ("shots-help", 3), ("best-correlation", 4), ("many-rounds-rank", 4), ("clip-milder", 5), ("five-folds-ideal", 7),
-    ("ways-matter", 7), ("tuning-few-ways", 8),
+    ("shots-help", 3),
+    ("best-correlation", 4),
+    ("many-rounds-rank", 4),
+    ("clip-milder", 5),
+    ("five-folds-ideal", 7),
+    ("ways-matter", 7),
+    ("tuning-few-ways", 8),
 ):
     _of_figure(_number, _name)

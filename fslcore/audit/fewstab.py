@@ -169,16 +169,18 @@ class Evidence:
             table, follows from, dataset, row, printed, recomputed, and same: whether they agree in every digit.
         """
         rank, captioned = (
-            report.rank_correlations(*columns) for columns in
-            ((self.means, "wacc-r", "wacc-a"), (self.captioned, "vit-gpt2", "blip"))
+            report.rank_correlations(*columns)
+            for columns in ((self.means, "wacc-r", "wacc-a"), (self.captioned, "vit-gpt2", "blip"))
         )
         eleven = _printed("S11").query("statistic == 'correlation'").rename(columns={"value": "correlation"})
         rows = [
             (name, origin, r.dataset, f"{r.shots:.0f}-shot", r.correlation, ours[r.dataset, r.shots])
             for name, origin, printed, ours in (
-                ("4", "3", _printed(4), rank), ("6", "S8", _printed(6), captioned),
+                ("4", "3", _printed(4), rank),
+                ("6", "S8", _printed(6), captioned),
                 ("S11", "S8", eleven, captioned),
-            ) for r in printed.itertuples()
+            )
+            for r in printed.itertuples()
         ]
         rows += [
             ("5", "S6", r.dataset, r.queries, r.drop, self.drops[r.queries][r.dataset])
@@ -188,8 +190,9 @@ class Evidence:
             t, gaps = _printed(table).query("tasks != 'random'"), self.ablation(table)
             for r in t.itertuples():
                 name, origin, ours = (
-                    ("average drops", "gaps", self.drops[r.tasks][r.dataset]) if r.learner == "average" else
-                    ("gaps", "wAcc", gaps[r.tasks][r.dataset, r.learner])
+                    ("average drops", "gaps", self.drops[r.tasks][r.dataset])
+                    if r.learner == "average"
+                    else ("gaps", "wAcc", gaps[r.tasks][r.dataset, r.learner])
                 )
                 row = f"{r.learner} {r.tasks}"
                 rows.append((f"{table}, {name}", f"{table}, {origin}", r.dataset, row, r.gap, ours))
@@ -465,10 +468,13 @@ def _acc_not_wacc(said: str, e: Evidence):
 @CHECKS
 def _acc_no_guarantee(said: str, e: Evidence):
     def discordant(table: pd.DataFrame) -> pd.Series:
-        return pd.Series([
-            (a["acc"] - b["acc"]) * (a["wacc-a"] - b["wacc-a"]) < 0
-            for _, t in table.groupby(level=SETTING) for (_, a), (_, b) in combinations(t.iterrows(), 2)
-        ])
+        return pd.Series(
+            [
+                (a["acc"] - b["acc"]) * (a["wacc-a"] - b["wacc-a"]) < 0
+                for _, t in table.groupby(level=SETTING)
+                for (_, a), (_, b) in combinations(t.iterrows(), 2)
+            ]
+        )
 
     found, few = discordant(e.means), discordant(_without_boil(e.means))
     return f"{share(found, 'pairs')[0]} are in opposite orders; {share(few)[0]} without BOIL", bool(found.any())

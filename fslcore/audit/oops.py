@@ -64,9 +64,7 @@ class Evidence:
         t = report.printed(2).set_index(["dataset", "backbone", "learner", "sampling"])
         rows = []
         for dataset in t.index.unique("dataset"):
-            of = {
-                k: stats.Interval(r["mean"], r["half_width"], 0.95, 0, k[-1]) for k, r in t.loc[dataset].iterrows()
-            }
+            of = {k: stats.Interval(r["mean"], r["half_width"], 0.95, 0, k[-1]) for k, r in t.loc[dataset].iterrows()}
             for a, b in combinations(dict.fromkeys(k[:2] for k in of), 2):
                 verdicts = [stats.compare(of[*a, kind], of[*b, kind]) for kind in ("closed", "open")]
                 rows.append((dataset, a, b, *verdicts, of[*a, "open"].mean - of[*b, "open"].mean))

@@ -22,8 +22,14 @@ __all__ = ["COLOURS", "TEXTURES", "load_coloured"]
 SIDE = 32
 # Names and RGB; far enough apart that a name fits one of them only.
 COLOURS = {
-    "red": (205, 45, 40), "orange": (240, 140, 30), "yellow": (240, 220, 60), "green": (50, 150, 60),
-    "blue": (45, 85, 200), "purple": (130, 50, 160), "pink": (245, 150, 190), "brown": (120, 75, 40),
+    "red": (205, 45, 40),
+    "orange": (240, 140, 30),
+    "yellow": (240, 220, 60),
+    "green": (50, 150, 60),
+    "blue": (45, 85, 200),
+    "purple": (130, 50, 160),
+    "pink": (245, 150, 190),
+    "brown": (120, 75, 40),
 }
 TEXTURES = ("plain", "striped", "checked", "speckled")
 PLACES = np.mgrid[:SIDE, :SIDE] / 3.0
@@ -31,7 +37,12 @@ DRAWING = "coloured 1"  # part of the content's digest: raise it when the drawin
 
 
 def load_coloured(
-    domain: str | None = None, *, split: str = "novel", per_class: int = 60, bias: float = 0.0, seed: int = 0,
+    domain: str | None = None,
+    *,
+    split: str = "novel",
+    per_class: int = 60,
+    bias: float = 0.0,
+    seed: int = 0,
     ink: str | None = None,
 ) -> Images:
     """Coloured glyphs: (N, 32, 32, 3) drawings of the images of ``glyphs``.
@@ -105,10 +116,17 @@ def load_coloured(
     content = hashlib.sha256(b"".join(encoded))
     content.update(f"{DRAWING} {per_class} {bias} {seed}{f' {ink}' * bool(ink)}".encode())
     given = ("per_class", per_class, 60), ("bias", bias, 0), ("seed", seed, 0)
-    settings = "&".join([f"{key}={value:g}" for key, value, usual in given if value != usual] + [f"ink={ink}"] * bool(ink))
+    settings = "&".join(
+        [f"{key}={value:g}" for key, value, usual in given if value != usual] + [f"ink={ink}"] * bool(ink)
+    )
     return Images(
-        "coloured" + f"/{domain}" * bool(domain) + f"?{settings}" * bool(settings), OnDemand(read, n, (SIDE, SIDE, 3)),
-        classes.codes.astype(np.int64), list(classes.categories), captions, facts, content.hexdigest(),
+        "coloured" + f"/{domain}" * bool(domain) + f"?{settings}" * bool(settings),
+        OnDemand(read, n, (SIDE, SIDE, 3)),
+        classes.codes.astype(np.int64),
+        list(classes.categories),
+        captions,
+        facts,
+        content.hexdigest(),
     )
 
 

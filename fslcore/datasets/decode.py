@@ -16,15 +16,35 @@ __all__ = ["Lost", "centre_square", "colour", "is_image", "rgb"]
 NO_IMAGE = {"BUFR", "GRIB", "HDF5", "MPEG", "WMF"}
 NO_IMAGE_ENDINGS = {".bufr", ".grib", ".h5", ".hdf", ".mpeg", ".mpg", ".pdf", ".ps"}
 FOREIGN = {  # images that Pillow does not read
-    ".heic", ".heif", ".hif", ".jxl", ".jxr", ".svg", ".svgz", ".xcf", ".emf", ".wmf",
-    ".arw", ".cr2", ".cr3", ".dng", ".nef", ".orf", ".raf", ".rw2",
+    ".heic",
+    ".heif",
+    ".hif",
+    ".jxl",
+    ".jxr",
+    ".svg",
+    ".svgz",
+    ".xcf",
+    ".emf",
+    ".wmf",
+    ".arw",
+    ".cr2",
+    ".cr3",
+    ".dng",
+    ".nef",
+    ".orf",
+    ".raf",
+    ".rw2",
 }
 HEIC = {b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"}
 SLACK = 0.1  # floats may leave 0 … 1 by so much, as resampling makes them
 DIM = 1 / 16  # of the range of its format; an image that stays below has another white
 UPRIGHT = {  # what a camera says of how it was held
-    2: Image.Transpose.FLIP_LEFT_RIGHT, 3: Image.Transpose.ROTATE_180, 4: Image.Transpose.FLIP_TOP_BOTTOM,
-    5: Image.Transpose.TRANSPOSE, 6: Image.Transpose.ROTATE_270, 7: Image.Transpose.TRANSVERSE,
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
 BITS_PER_SAMPLE, PHOTOMETRIC, WHITE_IS_ZERO = 258, 262, 0  # of TIFF
@@ -157,11 +177,15 @@ def _scaled(image: Image.Image, white: float | None) -> Image.Image:
     high = max(high for _, high in image.convert("RGB").getextrema())
     if white is None:
         if 0 < high < DIM * 255:
-            raise InputError(f"it holds colours of 16 bits up to about {256 * high} of 65535, all nearly black; "
-                             f"{_say_white(4095)}, or save it with 8 bits a colour, since only the upper 8 are read")
+            raise InputError(
+                f"it holds colours of 16 bits up to about {256 * high} of 65535, all nearly black; "
+                f"{_say_white(4095)}, or save it with 8 bits a colour, since only the upper 8 are read"
+            )
         return image
-    bands = [band if name == "A" else band.point([min(255, round(v * 65535 / white)) for v in range(256)])
-             for name, band in zip(image.getbands(), image.split())]
+    bands = [
+        band if name == "A" else band.point([min(255, round(v * 65535 / white)) for v in range(256)])
+        for name, band in zip(image.getbands(), image.split())
+    ]
     return Image.merge(image.mode, bands)
 
 

@@ -18,6 +18,7 @@ from .images import Images, OnDemand
 
 __all__ = ["cards", "load_embedded"]
 
+
 @cache
 def cards() -> dict[str, dict]:
     """The card of each embedded data set, by name: title, licence, source, counts, digest."""

@@ -63,8 +63,15 @@ class _Reader:
 
 
 def from_files(
-    name: str, files: list[Path], labels: np.ndarray, class_names: list[str], size: int | None,
-    facts: pd.DataFrame | None = None, *, ground: str = "white", white: float | None = None,
+    name: str,
+    files: list[Path],
+    labels: np.ndarray,
+    class_names: list[str],
+    size: int | None,
+    facts: pd.DataFrame | None = None,
+    *,
+    ground: str = "white",
+    white: float | None = None,
 ) -> Images:
     """Image files with their labels, as `Images`.
 
@@ -117,8 +124,12 @@ def from_files(
     def at(side: int) -> Images:
         read = f"centre square {side} {DECODING} {ground} {white} {of_files.hexdigest()}"
         return Images(
-            name, OnDemand(_Reader(name, files, side, ground, white), len(files), (side, side, 3)),
-            np.asarray(labels, np.int64), class_names, facts=facts, content=hashlib.sha256(read.encode()).hexdigest(),
+            name,
+            OnDemand(_Reader(name, files, side, ground, white), len(files), (side, side, 3)),
+            np.asarray(labels, np.int64),
+            class_names,
+            facts=facts,
+            content=hashlib.sha256(read.encode()).hexdigest(),
             sized=at if size is None else None,
         )
 
@@ -126,7 +137,11 @@ def from_files(
 
 
 def load_folder(
-    path: str | Path, *, size: int | None = None, name: str | None = None, ground: str = "white",
+    path: str | Path,
+    *,
+    size: int | None = None,
+    name: str | None = None,
+    ground: str = "white",
     white: float | None = None,
 ) -> Images:
     """A folder of class folders: ``path/CLASS/IMAGE``, read as `from_files` does.
@@ -144,21 +159,28 @@ def load_folder(
     """
     path = Path(path).expanduser()
     if not path.is_dir():
-        raise InputError(f"dataset: {path} is a file; a folder of class folders is needed" if path.is_file()
-                         else f"dataset: no folder {path}")
+        raise InputError(
+            f"dataset: {path} is a file; a folder of class folders is needed"
+            if path.is_file()
+            else f"dataset: no folder {path}"
+        )
     classes = [d for d in _listed(path) if d.is_dir() and not _junk(d)]
     beside = [f for f in _listed(path) if not f.is_dir() and not _junk(f)]
     _check_levels(path, classes, beside)
     here = path.resolve()
     for folder in classes:
         if here.is_relative_to(folder.resolve()):
-            raise InputError(f"dataset: class folder {folder} is a link to {folder.resolve()}, which holds all "
-                             "classes; remove the link")
+            raise InputError(
+                f"dataset: class folder {folder} is a link to {folder.resolve()}, which holds all "
+                "classes; remove the link"
+            )
     name = name or f"folder:{path}"
     files, labels = from_class_folders(classes, name)
     if beside:
-        note(f"{name}: {len(beside)} files beside the class folders belong to no class and are left out "
-             f"({_some(beside)})")
+        note(
+            f"{name}: {len(beside)} files beside the class folders belong to no class and are left out "
+            f"({_some(beside)})"
+        )
     facts = pd.DataFrame({"file": [file.relative_to(path).as_posix() for file in files]})
     return from_files(name, files, labels, [d.name for d in classes], size, facts, ground=ground, white=white)
 
@@ -167,15 +189,21 @@ def _check_levels(path: Path, classes: list[Path], beside: list[Path]) -> None:
     """Raise `InputError` if these folders are not classes, by their names or by what they hold."""
     if not classes:
         images = sum(map(is_image, beside))
-        raise InputError(f"dataset: {path} holds no class folders{f' but {images} images' if images else ''} "
-                         "(PATH/CLASS/IMAGE is needed)")
+        raise InputError(
+            f"dataset: {path} holds no class folders{f' but {images} images' if images else ''} "
+            "(PATH/CLASS/IMAGE is needed)"
+        )
     splits = [d.name for d in classes if d.name.lower() in SPLITS]
     if len(splits) > 1:
-        raise InputError(f"dataset: {', '.join(splits)} in {path} look like splits, not classes; name one of them, "
-                         f"as in folder:{path / splits[-1]}")
+        raise InputError(
+            f"dataset: {', '.join(splits)} in {path} look like splits, not classes; name one of them, "
+            f"as in folder:{path / splits[-1]}"
+        )
     if len(classes) == 1 and not any(f.is_file() for f in _listed(classes[0]) if not _junk(f)):
-        raise InputError(f"dataset: {path} holds one folder, {classes[0].name}, and that holds only folders; if they "
-                         f"are the classes, name folder:{classes[0]}")
+        raise InputError(
+            f"dataset: {path} holds one folder, {classes[0].name}, and that holds only folders; if they "
+            f"are the classes, name folder:{classes[0]}"
+        )
 
 
 def from_class_folders(classes: list[Path], name: str) -> tuple[list[Path], np.ndarray]:
@@ -200,8 +228,10 @@ def from_class_folders(classes: list[Path], name: str) -> tuple[list[Path], np.n
                 broken.append(error)
         if not found and not broken:
             others = [f.name for f in _listed(folder)]
-            raise InputError(f"dataset: class folder {folder} holds no image"
-                             + (f"; {len(others)} others are in it: {', '.join(others[:3])}" if others else ""))
+            raise InputError(
+                f"dataset: class folder {folder} holds no image"
+                + (f"; {len(others)} others are in it: {', '.join(others[:3])}" if others else "")
+            )
         files += found
         labels += [label] * len(found)
     if broken:
@@ -213,8 +243,10 @@ def from_class_folders(classes: list[Path], name: str) -> tuple[list[Path], np.n
         note(f"{name}: {len(left)} files are no images and are left out: {kinds} ({_some(left)})")
     deep = [f for f, label in zip(files, labels) if f.parent != classes[label]]
     if deep:
-        note(f"{name}: {len(deep)} of {len(files)} images lie in folders below the class folders, and are taken for "
-             f"that class ({_some(deep)})")
+        note(
+            f"{name}: {len(deep)} of {len(files)} images lie in folders below the class folders, and are taken for "
+            f"that class ({_some(deep)})"
+        )
     return files, np.array(labels)
 
 

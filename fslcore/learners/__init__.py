@@ -23,15 +23,29 @@ from .r2d2 import R2D2
 from .renet import RENet
 
 __all__ = [
-    "ANIL", "BOIL", "CAN", "CosineClassifier", "DN4", "FineTune", "LEO", "LogisticRegression", "MAML", "NearestCentroid",
-    "OnMaps", "ProtoNet", "R2D2", "RENet", "make", "names", "of_features", "of_images",
+    "ANIL",
+    "BOIL",
+    "CAN",
+    "CosineClassifier",
+    "DN4",
+    "FineTune",
+    "LEO",
+    "LogisticRegression",
+    "MAML",
+    "NearestCentroid",
+    "OnMaps",
+    "ProtoNet",
+    "R2D2",
+    "RENet",
+    "make",
+    "names",
+    "of_features",
+    "of_images",
 ]
 
 of_features = {
     learner.name: learner
-    for learner in (
-        NearestCentroid, LogisticRegression, CosineClassifier, ProtoNet, R2D2, ANIL, LEO, DN4, CAN, RENet
-    )
+    for learner in (NearestCentroid, LogisticRegression, CosineClassifier, ProtoNet, R2D2, ANIL, LEO, DN4, CAN, RENet)
 }
 of_images = {learner.name: learner for learner in (FineTune, MAML, BOIL)}  # they train the backbone on each task
 names = (*of_features, *of_images)

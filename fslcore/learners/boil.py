@@ -54,5 +54,7 @@ class BOIL(MAML):
 
     def _start(self, features, ways: int):
         if ways != self.head.out_features:
-            raise InputError(f"ways = {ways}; {self.head.out_features}, those that BOIL's head was trained with, are allowed")
+            raise InputError(
+                f"ways = {ways}; {self.head.out_features}, those that BOIL's head was trained with, are allowed"
+            )
         return self.head.weight, self.head.bias

@@ -50,8 +50,12 @@ class FineTune:
     def config(self) -> dict:
         """What decides the scores, for cache keys."""
         return {
-            "learner": self.name, "version": 1, "backbone": self.backbone.digest,
-            "epochs": self.epochs, "lr": self.lr, "head_lr": self.head_lr,
+            "learner": self.name,
+            "version": 1,
+            "backbone": self.backbone.digest,
+            "epochs": self.epochs,
+            "lr": self.lr,
+            "head_lr": self.head_lr,
         }
 
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:

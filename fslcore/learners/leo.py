@@ -45,8 +45,16 @@ class LEO(OnFeatures):
     sized = True
 
     def __init__(
-        self, dim: int = 256, *, latent: int = 64, steps: int = 5, fine_steps: int = 5, dropout: float = 0.3,
-        kl: float = 1e-3, drift: float = 1e-3, correlation: float = 0.1,
+        self,
+        dim: int = 256,
+        *,
+        latent: int = 64,
+        steps: int = 5,
+        fine_steps: int = 5,
+        dropout: float = 0.3,
+        kl: float = 1e-3,
+        drift: float = 1e-3,
+        correlation: float = 0.1,
     ):
         super().__init__()
         self.steps, self.fine_steps, self.dropout = steps, fine_steps, dropout
@@ -54,7 +62,10 @@ class LEO(OnFeatures):
         self.encoder = nn.Linear(dim, latent, bias=False)
         wide = 2 * latent
         self.relation = nn.Sequential(
-            nn.Linear(wide, wide, bias=False), nn.ReLU(), nn.Linear(wide, wide, bias=False), nn.ReLU(),
+            nn.Linear(wide, wide, bias=False),
+            nn.ReLU(),
+            nn.Linear(wide, wide, bias=False),
+            nn.ReLU(),
             nn.Linear(wide, wide, bias=False),
         )
         self.decoder = nn.Linear(latent, 2 * dim, bias=False)
@@ -67,7 +78,11 @@ class LEO(OnFeatures):
         for name, w in self.state_dict().items():
             sha.update(name.encode() + w.cpu().numpy().tobytes())
         return {
-            "learner": self.name, "version": 1, "weights": sha.hexdigest(), "steps": self.steps, "fine_steps": self.fine_steps,
+            "learner": self.name,
+            "version": 1,
+            "weights": sha.hexdigest(),
+            "steps": self.steps,
+            "fine_steps": self.fine_steps,
         }
 
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:

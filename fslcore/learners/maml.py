@@ -51,15 +51,18 @@ class MAML:
     head: nn.Linear | None = None  # a head that is trained with the network and that no step moves
 
     def __init__(
-        self, backbone: Backbone | None = None, *, steps: int = 5, lr: float = 0.05, transductive: bool = False,
+        self,
+        backbone: Backbone | None = None,
+        *,
+        steps: int = 5,
+        lr: float = 0.05,
+        transductive: bool = False,
         first_order: bool = False,
     ):
         if steps < 1:
             raise InputError(f"steps = {steps}; at least 1 is needed")
         if backbone is not None and not backbone.name.endswith(f"-{self.name}"):
-            raise InputError(
-                f"learner = {self.name}; {backbone.name} was not trained for it, conv4-{self.name} was"
-            )
+            raise InputError(f"learner = {self.name}; {backbone.name} was not trained for it, conv4-{self.name} was")
         self.backbone, self.steps, self.lr = backbone, steps, lr
         self.transductive, self.first_order = transductive, first_order
         if backbone is not None:
@@ -68,8 +71,12 @@ class MAML:
     def config(self) -> dict:
         """What decides the scores, for cache keys."""
         return {
-            "learner": self.name, "version": 1, "backbone": self.backbone.digest, "steps": self.steps,
-            "lr": self.lr, "transductive": self.transductive,
+            "learner": self.name,
+            "version": 1,
+            "backbone": self.backbone.digest,
+            "steps": self.steps,
+            "lr": self.lr,
+            "transductive": self.transductive,
         }
 
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:

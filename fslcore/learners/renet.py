@@ -47,8 +47,13 @@ class RENet(OnMaps):
             return [nn.Conv2d(before, after, side, bias=False), nn.GroupNorm(1, after)]
 
         self.self_correlation = nn.Sequential(
-            *layer(channels, width, 1), nn.ReLU(), *layer(width, width, 3), nn.ReLU(),
-            *layer(width, width, 3), nn.ReLU(), *layer(width, channels, 1),
+            *layer(channels, width, 1),
+            nn.ReLU(),
+            *layer(width, width, 3),
+            nn.ReLU(),
+            *layer(width, width, 3),
+            nn.ReLU(),
+            *layer(width, channels, 1),
         )
         self.reduce = nn.Linear(channels, width, bias=False)
         kernels = torch.zeros(2, 2, 1, 1, 3, 3)  # (first and last, over support and query places, ...)
@@ -58,7 +63,9 @@ class RENet(OnMaps):
 
     def config(self) -> dict:
         return {
-            **super().config(), "temperature": self.temperature, "attention_temperature": self.attention_temperature,
+            **super().config(),
+            "temperature": self.temperature,
+            "attention_temperature": self.attention_temperature,
         }
 
     def embed(self, features: torch.Tensor) -> torch.Tensor:
@@ -81,9 +88,10 @@ class RENet(OnMaps):
         correlation = self.refine((a @ b.mT).view(*query.shape[:3], n, places))  # (T, q, P of query, n, P of support)
         to_query = self.attention(correlation, dim=2).mean(dim=4)  # (T, q, P, n)
         to_support = self.attention(correlation, dim=4).mean(dim=2)  # (T, q, n, P)
-        pairs = torch.cat([
-            torch.einsum("tqpn,tqpc->tnqc", to_query, query), torch.einsum("tqnp,tnpc->tnqc", to_support, support)
-        ], dim=-1)
+        pairs = torch.cat(
+            [torch.einsum("tqpn,tqpc->tnqc", to_query, query), torch.einsum("tqnp,tnpc->tnqc", to_support, support)],
+            dim=-1,
+        )
         of_query, of_class = class_means(pairs, members).transpose(1, 2).chunk(2, dim=-1)  # (T, q, K, C) each
         return F.cosine_similarity(of_query, of_class, dim=-1) / self.temperature
 

@@ -66,9 +66,14 @@ class Influence:
         with np.errstate(invalid="ignore"):
             classes = self.classes - other.classes
         return Influence(
-            self.mean - other.mean, self.sampling_variance + other.sampling_variance, self.n_tasks + other.n_tasks,
-            self.images - other.images, np.where(np.isnan(classes), np.inf, classes), self.labels,
-            self.held | other.held, self.groups,
+            self.mean - other.mean,
+            self.sampling_variance + other.sampling_variance,
+            self.n_tasks + other.n_tasks,
+            self.images - other.images,
+            np.where(np.isnan(classes), np.inf, classes),
+            self.labels,
+            self.held | other.held,
+            self.groups,
         )
 
     def intervals(self, level: float = 0.95) -> ThreeIntervals:
@@ -103,8 +108,14 @@ class Influence:
 
 
 def influence(
-    values: ArrayLike, drawn: ArrayLike, labels: ArrayLike, *, pool: ArrayLike | None = None,
-    query: ArrayLike | None = None, replaced: ArrayLike | None = None, groups: ArrayLike | None = None,
+    values: ArrayLike,
+    drawn: ArrayLike,
+    labels: ArrayLike,
+    *,
+    pool: ArrayLike | None = None,
+    query: ArrayLike | None = None,
+    replaced: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> Influence:
     """How the mean of one number a task depends on each image and each class.
 
@@ -215,7 +226,9 @@ def influence(
     if query is not None:
         query, replaced = np.asarray(query), floats("replaced", replaced, None)
         if replaced.shape != query.shape:
-            raise InputError(f"replaced has shape {replaced.shape}, query {query.shape}; a finite number each is needed")
+            raise InputError(
+                f"replaced has shape {replaced.shape}, query {query.shape}; a finite number each is needed"
+            )
         less = values[:, None] - replaced
         change += summed(query, less * (1 + of_class(query, more)) if pool is None else less, len(labels))
     per_class = np.array([np.bincount(label, row) for row in change]) / size
@@ -229,14 +242,22 @@ def influence(
             raise InputError("groups: all images are in one; at least 2 are needed")
         groups = np.unique(groups, return_inverse=True)[1]
     return Influence(
-        float(values.mean()), float(values.var(ddof=1) / tasks), tasks, change - per_class[:, label], of_classes, label,
-        holding > 0, groups,
+        float(values.mean()),
+        float(values.var(ddof=1) / tasks),
+        tasks,
+        change - per_class[:, label],
+        of_classes,
+        label,
+        holding > 0,
+        groups,
     )
 
 
 def _check(what: str, images: np.ndarray, tasks: int, n: int, lowest: int) -> None:
     if images.ndim != 2 or len(images) != tasks or not images.size:
-        raise InputError(f"{what} is {images.dtype} of shape {images.shape}; whole numbers, one row for each of {tasks} tasks")
+        raise InputError(
+            f"{what} is {images.dtype} of shape {images.shape}; whole numbers, one row for each of {tasks} tasks"
+        )
     if images.min() < lowest or images.max() >= n:
         raise InputError(f"{what} holds images from {images.min()} to {images.max()}; {lowest} to {n - 1} are allowed")
     ordered = np.sort(images, axis=1)

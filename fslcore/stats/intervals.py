@@ -21,7 +21,12 @@ from scipy import stats
 from ..errors import InputError, floats, number, shown
 
 __all__ = [
-    "Interval", "closed_interval", "independent_interval", "open_interval", "paired_differences", "paired_interval",
+    "Interval",
+    "closed_interval",
+    "independent_interval",
+    "open_interval",
+    "paired_differences",
+    "paired_interval",
 ]
 
 ULPS = 4  # an accuracy is a sum and a quotient: its last digits may be off by a few

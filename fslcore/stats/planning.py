@@ -137,8 +137,15 @@ class Plan:
 
 
 def plan(
-    pilot: ThreeIntervals, *, images: float, classes: int, ways: int, shots: int, difference: float,
-    chance: float = 0.8, level: float = 0.95,
+    pilot: ThreeIntervals,
+    *,
+    images: float,
+    classes: int,
+    ways: int,
+    shots: int,
+    difference: float,
+    chance: float = 0.8,
+    level: float = 0.95,
 ) -> Plan:
     """Tasks, images a class or classes needed to tell a difference, from the paired intervals of a pilot.
 
@@ -187,7 +194,9 @@ def plan(
             lambda n: variance == 0 or _power(difference, math.sqrt(variance / n), df(n), level) >= chance, least
         )
         if found is None:
-            raise InputError(f"difference = {difference}; more than {MOST:.2g} tasks, images or classes would be needed")
+            raise InputError(
+                f"difference = {difference}; more than {MOST:.2g} tasks, images or classes would be needed"
+            )
         return found
 
     needed = size(pilot.class_variance * classes, ways + 1, lambda c: c - 1) if pilot.class_variance < np.inf else None

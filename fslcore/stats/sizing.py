@@ -21,8 +21,19 @@ from ..errors import labels as checked_labels
 from .targets import of_difference
 
 __all__ = [
-    "CommonOptimum", "Moments", "OptimumRatio", "Pilot", "VarianceFit", "VarianceModel", "best_queries",
-    "common_optimum", "compare_optima", "fit_variance", "moments", "pilot", "task_count",
+    "CommonOptimum",
+    "Moments",
+    "OptimumRatio",
+    "Pilot",
+    "VarianceFit",
+    "VarianceModel",
+    "best_queries",
+    "common_optimum",
+    "compare_optima",
+    "fit_variance",
+    "moments",
+    "pilot",
+    "task_count",
 ]
 
 
@@ -514,9 +525,7 @@ def _positive(name: str, values: ArrayLike) -> np.ndarray:
     return x
 
 
-def _values(
-    values: ArrayLike, least_tasks: int, name: str = "values", labels: ArrayLike | None = None
-) -> np.ndarray:
+def _values(values: ArrayLike, least_tasks: int, name: str = "values", labels: ArrayLike | None = None) -> np.ndarray:
     x = floats(name, values, None)
     if labels is not None:
         x = _by_class(x, labels)
@@ -524,8 +533,7 @@ def _values(
         raise InputError(f"values: shape {x.shape}; labels of the queries are needed too, or (tasks, ways, queries)")
     if x.ndim != 3 or len(x) < least_tasks or x.shape[1] < 1 or x.shape[2] < 2:
         raise InputError(
-            f"{name}: shape {x.shape}; (tasks, ways, queries) with at least {least_tasks} tasks "
-            "and 2 queries is needed"
+            f"{name}: shape {x.shape}; (tasks, ways, queries) with at least {least_tasks} tasks and 2 queries is needed"
         )
     return x
 

@@ -54,13 +54,20 @@ class ThreeIntervals:
     difference: bool | None = None
 
     def __str__(self) -> str:
-        return f"{self.closed.mean:.2f} ± {self.closed.half_width:.2f} (these images), " \
+        return (
+            f"{self.closed.mean:.2f} ± {self.closed.half_width:.2f} (these images), "
             f"± {self.images.half_width:.2f} (new images), ± {self.classes.half_width:.2f} (new classes)"
+        )
 
 
 def three_intervals(
-    values: ArrayLike, support: ArrayLike, query: ArrayLike, labels: ArrayLike, *,
-    groups: ArrayLike | None = None, level: float = 0.95,
+    values: ArrayLike,
+    support: ArrayLike,
+    query: ArrayLike,
+    labels: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
 ) -> ThreeIntervals:
     """Intervals for the mean accuracy on these images, on new images and on new classes.
 
@@ -143,7 +150,14 @@ def of_difference(values: np.ndarray) -> bool | None:
 
 
 def assembled(
-    mean: float, tasks: int, sampling: float, found: np.ndarray, noise: np.ndarray, units: int, classes: int, level: float
+    mean: float,
+    tasks: int,
+    sampling: float,
+    found: np.ndarray,
+    noise: np.ndarray,
+    units: int,
+    classes: int,
+    level: float,
 ) -> ThreeIntervals:
     """Three intervals from the variances of images and of classes (an infinite one is not known), and their noise."""
     z = stats.norm.ppf((1 + level) / 2)
@@ -167,9 +181,7 @@ def assembled(
     of_classes = interval("classes", class_variance, classes, noise[1])
     if of_classes.half_width < images.half_width:  # new classes come with new images, so it holds for those too
         images = replace(of_classes, kind="images")
-    return ThreeIntervals(
-        closed, images, of_classes, float(sampling), float(image_variance), float(class_variance)
-    )
+    return ThreeIntervals(closed, images, of_classes, float(sampling), float(image_variance), float(class_variance))
 
 
 def _variances(v, support, query, of_task, size, groups, members) -> tuple[float, float]:

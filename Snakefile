@@ -15,7 +15,7 @@ shell.prefix("set -euo pipefail; export OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MAL
 PROFILE = config.get("profile", "profiles/quick.yml")
 SETTINGS = yaml.safe_load(Path(PROFILE).read_text())
 NOTEBOOKS = sorted(p.stem for p in Path("notebooks").glob("*.md"))
-SOURCES = sorted(str(p) for p in Path("fslcore").rglob("*.py"))
+SOURCES = sorted(str(p) for top in ("fslcore", "book/fslbook") for p in Path(top).rglob("*.py"))
 
 
 def digest(paths):
@@ -25,7 +25,7 @@ def digest(paths):
 
 
 # What a result depends on; tables, plots and statistics come after.
-EVALUATION = [s for s in SOURCES if re.match(r"fslcore/(datasets/|learners/|(backbones|bank|evaluate|networks|tasks)\.py)", s)]
+EVALUATION = [s for s in SOURCES if re.match(r"fslcore/(datasets|learners|models|tasks|evaluation)/", s)]
 DATA = sorted(str(p) for p in Path("data").rglob("*") if p.suffix in {".parquet", ".csv", ".yml", ".npz", ".safetensors"})
 
 # The evaluations the two chapters on intervals share. A notebook that asks for others computes them itself.

@@ -36,15 +36,17 @@ from statsmodels.stats.multitest import multipletests  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 from fslcore import results  # noqa: E402
-from fslcore.backbones import Backbone  # noqa: E402
-from fslcore.bank import Bank  # noqa: E402
-from fslcore.biased import sample_biased  # noqa: E402
-from fslcore.estimators import bootstrap  # noqa: E402
-from fslcore.evaluate import evaluate  # noqa: E402
+from fslcore.datasets.bank import Bank  # noqa: E402
+from fslcore.evaluation import evaluate  # noqa: E402
 from fslcore.learners import FineTune, LogisticRegression, NearestCentroid  # noqa: E402
-from fslcore.networks import GlyphConv  # noqa: E402
+from fslcore.models.backbones import Backbone  # noqa: E402
+from fslcore.models.networks import GlyphConv  # noqa: E402
 from fslcore.stats import three_intervals  # noqa: E402
-from fslcore.tasks import sample_closed  # noqa: E402
+from fslcore.tasks import (
+    bootstrap,  # noqa: E402
+    sample_biased,  # noqa: E402
+    sample_closed,  # noqa: E402
+)
 
 torch.set_num_threads(options.threads)
 

@@ -1,7 +1,8 @@
 """Few-shot evaluation: draw tasks, adapt a learner, record what it got right, do statistics.
 
-The data flow one way: ``datasets`` → ``backbones`` → ``tasks`` → ``learners`` → ``evaluate``
-→ ``stats``. Nothing is imported here, so that ``fslcore.stats`` needs only NumPy and SciPy.
+The data flow one way: ``datasets`` → ``models`` → ``tasks`` → ``learners`` → ``evaluation`` → ``stats``. Around
+them, ``attributes`` says which words describe an image, ``training`` makes backbones, ``results`` compares anybody's
+methods, and ``estimation`` asks a task about itself. Nothing is imported here, so that ``fslcore.stats`` needs only NumPy and SciPy.
 """
 
 __version__ = "0.1.0"

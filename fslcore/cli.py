@@ -18,9 +18,9 @@ from pathlib import Path
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
-from . import __version__, known, notebooks
+from . import __version__, chapters, known, store
 from .errors import InputError, choice, like, memory, number, whole
-from .paths import BUILD, CACHE, PROFILES, check_folder, check_output
+from .paths import BUILD, PROFILES, check_folder, check_output
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,11 +51,11 @@ def main(arguments: list[str] | None = None) -> int:
             sys.stdout.flush()
             raise
         if options.device:
-            os.environ["FSLCORE_DEVICE"] = options.device  # read by `backbones.device`, here and in notebooks
+            os.environ["FSLCORE_DEVICE"] = options.device  # read by `models.backbones.device`, here and in notebooks
         if options.computes:
-            check_folder(CACHE, "FSLCORE_CACHE")
+            check_folder(store.path(), "FSLCORE_CACHE")
             if os.environ.get("FSLCORE_DEVICE", "cpu") != "cpu":
-                from . import backbones
+                from .models import backbones
 
                 backbones.device()  # one that is not there is told also where all is found in the cache
         if options.quiet:
@@ -243,7 +243,7 @@ def _name(what: str, names: Callable[[], list[str]], file: bool = False) -> Call
 
 
 def _notebook(text: str) -> str:
-    return notebooks.source(text).stem
+    return chapters.source(text).stem
 
 
 def _dataset(split: str) -> Callable[[str], object]:
@@ -324,7 +324,7 @@ def _parser() -> argparse.ArgumentParser:
         'closed-vs-open -p shots 1 -p datasets "[clipart, fashion]"',
         computes=True,
     )
-    add.add_argument("notebook", type=_reads(_notebook, notebooks.names), help="a name that fslcore list gives")
+    add.add_argument("notebook", type=_reads(_notebook, chapters.names), help="a name that fslcore list gives")
     add.add_argument(
         "-p",
         "--parameter",
@@ -543,8 +543,8 @@ def _list(options: argparse.Namespace) -> None:
         )
     found = {
         "notebooks": {
-            name: {"title": notebooks.title(name), "parameters": [vars(p) for p in notebooks.parameters(name)]}
-            for name in notebooks.names()
+            name: {"title": chapters.title(name), "parameters": [vars(p) for p in chapters.parameters(name)]}
+            for name in chapters.names()
         },
         "datasets": sets,
         "backbones": known.backbones(),
@@ -566,9 +566,9 @@ def _list(options: argparse.Namespace) -> None:
 def _run(options: argparse.Namespace) -> None:
     output = options.output or BUILD / "runs" / f"{options.notebook}.ipynb"
     output = check_output(output, [".ipynb"])
-    given = dict(notebooks.profile(options.profile).get(options.notebook, {}))
-    given |= {name: notebooks.value(name, text) for name, text in options.parameter}
-    print(notebooks.run(options.notebook, given, output, progress=not options.quiet))
+    given = dict(chapters.profile(options.profile).get(options.notebook, {}))
+    given |= {name: chapters.value(name, text) for name, text in options.parameter}
+    print(chapters.run(options.notebook, given, output, progress=not options.quiet))
 
 
 def _report(options: argparse.Namespace) -> None:
@@ -579,14 +579,14 @@ def _report(options: argparse.Namespace) -> None:
             check_folder(getattr(options, name), name)
     given = dict(results=str(options.results), common=options.common, level=options.level, drop=options.drop)
     given["sampling"] = options.sampling or "unknown"
-    notebooks.check("your-results", given)
+    chapters.check("your-results", given)
     from . import results
 
     # Read here too: bad input is told before anything runs.
     table, notes = results.read(options.results, given["sampling"], options.common, options.drop)
     pairs = results.comparisons(table, options.level)
-    executed = notebooks.executed("your-results", given, progress=not options.quiet)
-    notebooks.page(executed, output, f"{options.results.name}: report")
+    executed = chapters.executed("your-results", given, progress=not options.quiet)
+    chapters.page(executed, output, f"{options.results.name}: report")
     if options.tables:
         results.write_tables(table, pairs, options.tables, options.level)
     if options.figures:
@@ -599,19 +599,19 @@ def _report(options: argparse.Namespace) -> None:
 
 def _assess(options: argparse.Namespace) -> None:
     output = check_output(options.output or Path(f"{options.folder.resolve().name}.html"), [".html"])
-    from . import calibration
+    from .estimation import calibration
 
     chosen = calibration.methods(options.backbones, options.learners)
     given = dict(folder=str(options.folder), level=options.level)
     given |= dict(backbones=options.backbones, learners=options.learners)
-    notebooks.check("your-support-set", given)
-    from . import assess  # only now: this imports torch
+    chapters.check("your-support-set", given)
+    from .estimation import assess  # only now: this imports torch
 
     # Assessed here too: bad input is told before anything runs, and the notebook finds the features in the cache.
     images = assess.load(options.folder)
     table = assess.assess(images, chosen, options.level, progress=not options.quiet)
-    executed = notebooks.executed("your-support-set", given, progress=not options.quiet)
-    notebooks.page(executed, output, f"{images.name}: assessment")
+    executed = chapters.executed("your-support-set", given, progress=not options.quiet)
+    chapters.page(executed, output, f"{images.name}: assessment")
     if options.json:
         print_json(assess.as_json(images, table, options.level) | {"report": output})
     else:
@@ -622,18 +622,19 @@ def _evaluate(options: argparse.Namespace) -> None:
     import pandas as pd
 
     _check_evaluation(options)  # all that can fail does so before the work, which may take hours
-    from . import evaluate
+    from . import evaluation
 
     shape = {name: getattr(options, name) for name in ("ways", "shots", "queries", "seed", "skip_small_classes")}
-    source, model, methods = evaluate.ready(options.dataset, options.backbone, options.learners, options.size)
+    source = evaluation.load_source(options.dataset, options.size)
+    methods = {name: evaluation.ready(source, options.backbone, name) for name in options.learners}
     drawn = _drawn(options, source, **shape)
     tables = []
-    for learner, method in zip(options.learners, methods):
+    for learner, method in methods.items():
         for sampling in options.samplings:
             if (learner, sampling) not in drawn:
                 continue
-            kept, _ = evaluate.record(source, model, method, drawn[learner, sampling], progress=not options.quiet)
-            table = evaluate.results_table(
+            kept = method.record(drawn[learner, sampling], progress=not options.quiet)
+            table = evaluation.results_table(
                 kept, dataset=options.dataset, backbone=options.backbone, learner=learner, sampling=sampling, **shape
             )
             if not options.json:
@@ -643,7 +644,7 @@ def _evaluate(options: argparse.Namespace) -> None:
                     flush=True,
                 )
             tables.append(table)
-    evaluate.write_table(pd.concat(tables), options.output)
+    evaluation.write_table(pd.concat(tables), options.output)
     found = _intervals(options, size=options.size, **shape) if options.intervals else None
     if options.json:
         means = pd.concat(tables).groupby(["learner", "sampling"], sort=False)["accuracy"].agg(["size", "mean"])
@@ -651,9 +652,9 @@ def _evaluate(options: argparse.Namespace) -> None:
         asked = {"dataset": options.dataset, "backbone": options.backbone, "size": options.size, **shape}
         print_json({**asked, "means": means, "intervals": found, "output": options.output})
     elif found is not None:
-        from . import targets
+        from .results import three
 
-        print(targets.shown(found).to_string())
+        print(three.shown(found).to_string())
 
 
 def _count(options: argparse.Namespace, learner: str, sampling: str) -> int | None:
@@ -666,10 +667,10 @@ def _count(options: argparse.Namespace, learner: str, sampling: str) -> int | No
 
 def _drawn(options: argparse.Namespace, source, **shape) -> dict:
     """The tasks of each learner and sampling; open ones that the data cannot give are told, and left out."""
-    from . import evaluate
+    from . import evaluation
 
     if shape["skip_small_classes"]:
-        counts = Counter(evaluate.class_of(source).tolist())
+        counts = Counter(evaluation.class_of(source).tolist())
         small = [str(name) for name, n in sorted(counts.items()) if n < shape["shots"] + shape["queries"]]
         if small and not options.quiet:
             left = f"{len(small)} of {len(counts)} classes are left out as small"
@@ -678,7 +679,7 @@ def _drawn(options: argparse.Namespace, source, **shape) -> dict:
     for sampling in options.samplings:
         counts = {learner: _count(options, learner, sampling) for learner in options.learners}
         try:
-            tasks = {count: evaluate.draw(source, sampling, tasks=count, **shape) for count in set(counts.values())}
+            tasks = {count: evaluation.draw(source, sampling, tasks=count, **shape) for count in set(counts.values())}
         except InputError as error:
             # Closed tasks ask least of the data: where they cannot be drawn, nothing can.
             if sampling == "closed" or "closed" not in options.samplings:
@@ -693,16 +694,16 @@ def _intervals(options: argparse.Namespace, **shape) -> pd.DataFrame:
     """What the closed tasks say of these images, new images and new classes, a line a learner."""
     import pandas as pd
 
-    from . import targets
+    from .results import three
 
     counts = {learner: _count(options, learner, "closed") for learner in options.learners}
     tables = []
     for count in dict.fromkeys(counts.values()):
         learners = [learner for learner in options.learners if counts[learner] == count]
-        found = targets.queries(
-            [options.dataset], [options.backbone], learners, tasks=count, groups=targets.GROUPS, **shape
+        found = three.queries(
+            [options.dataset], [options.backbone], learners, tasks=count, groups=three.GROUPS, **shape
         )
-        tables.append(targets.intervals(found))
+        tables.append(three.intervals(found))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -714,7 +715,7 @@ def _check_evaluation(options: argparse.Namespace) -> None:
     weights = options.backbone.partition(":")[2]
     options.output = check_output(options.output, [".parquet", ".csv"], [part for part in (path, weights) if part])
     if options.intervals:
-        from .stats.targets import PARTS
+        from .stats.three_intervals import PARTS
 
         for learner in options.learners:
             whole(f"tasks with --intervals ({learner})", _count(options, learner, "closed"), 2 * PARTS)
@@ -731,7 +732,7 @@ def _check_evaluation(options: argparse.Namespace) -> None:
 
 def _fetch(options: argparse.Namespace) -> None:
     folder = options.folder and check_folder(options.folder)
-    from . import released
+    from .results import released
 
     print(released.fetch(folder, progress=not options.quiet))
 
@@ -746,7 +747,8 @@ def _train(options: argparse.Namespace) -> None:
 
 def _caption(options: argparse.Namespace) -> None:
     output = check_output(options.output, [".csv"])
-    from . import captions, datasets
+    from . import datasets
+    from .attributes import captions
 
     images = datasets.load(options.dataset, options.split)
     print(captions.write(images, options.captioner, output, progress=not options.quiet))

@@ -30,8 +30,8 @@ TRAINED = (
 
 
 def backbones() -> list[str]:
-    """Those of `fslcore.backbones.available`."""
-    return list(dict.fromkeys([*_keys("backbones", "REGISTRY"), *TRAINED]))
+    """Those of `fslcore.models.registry.available`."""
+    return list(dict.fromkeys([*_keys("models/registry", "REGISTRY"), *TRAINED]))
 
 
 def learners() -> list[str]:
@@ -46,18 +46,18 @@ def learners() -> list[str]:
 
 
 def networks() -> list[str]:
-    """Those of `fslcore.networks.NETWORKS`."""
-    return _keys("networks", "NETWORKS")
+    """Those of `fslcore.models.networks.NETWORKS`."""
+    return _keys("models/networks", "NETWORKS")
 
 
 def recipes() -> list[str]:
     """Those of `fslcore.training.RECIPES`."""
-    return _keys("training", "RECIPES")
+    return _keys("training/recipes", "RECIPES")
 
 
 def captioners() -> list[str]:
-    """Those of `fslcore.captions.NAMES`."""
-    return ["pixels", *_keys("captions", "HUB")]
+    """Those of `fslcore.attributes.captions.NAMES`."""
+    return ["pixels", *_keys("attributes/captions", "HUB")]
 
 
 def _keys(module: str, table: str) -> list[str]:

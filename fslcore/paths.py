@@ -21,8 +21,6 @@ DATA = ROOT / "data"
 NOTEBOOKS = ROOT / "notebooks"
 PROFILES = ROOT / "profiles"
 BUILD = ROOT / "_build"
-# FSLCORE_CACHE moves the cache of features and records, to a larger disk say.
-CACHE = Path(os.environ.get("FSLCORE_CACHE", BUILD / "cache"))
 
 
 def check_output(

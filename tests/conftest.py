@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from fslcore import attributes, backbones, evaluate, released
-from fslcore.bank import Bank
+from fslcore.datasets.bank import Bank
 from fslcore.errors import note
 
 # No time limit an example (machines stall), and the same examples every time.
@@ -16,8 +15,7 @@ hypothesis.settings.load_profile("project")
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
-    for module in (attributes, backbones, evaluate, released):
-        monkeypatch.setattr(module, "CACHE", tmp_path / "cache")
+    monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture(autouse=True)

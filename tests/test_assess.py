@@ -9,9 +9,11 @@ import pytest
 import torch
 from PIL import Image
 
-from fslcore import assess, cli, datasets, estimators, informed
-from fslcore.bank import Bank
+from fslcore import cli, datasets
+from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
+from fslcore.estimation import assess, calibration, informed
+from fslcore.tasks import ESTIMATORS
 
 METHOD = [("glyph-conv", "ncc")]
 
@@ -83,7 +85,7 @@ def test_classes_so_many_that_no_draw_holds_them_all_are_judged_by_their_shape()
 @pytest.mark.parametrize("shots", [2, 10])
 def test_what_is_easy_is_told_as_easy(tmp_path, shots):
     support, fresh = (assess.load(copies_of(tmp_path / n, *of)) for n, of in (("a", (shots, 0)), ("b", (15, 1))))
-    chosen = assess.methods(["glyph-conv"])
+    chosen = calibration.methods(["glyph-conv"])
     table = assess.assess(support, chosen)
     assert (table["basis"] == ("5-fold" if shots == 10 else "bootstrap")).all()
     for row in table.merge(assess.truth(support, fresh, chosen)).itertuples():
@@ -114,9 +116,9 @@ def test_no_support_is_judged_beyond_what_is_known(kind):
 def test_no_signal_alone_pulls_the_estimate_away():
     """Episodes where all classical estimators agree, with every other signal far off in turn."""
     model, table, scores = assess._calibration(*METHOD[0], informed.SIGNALS)
-    others = sorted(set(informed.SIGNALS) - set(estimators.ESTIMATORS) - set(informed.SHAPE))
+    others = sorted(set(informed.SIGNALS) - set(ESTIMATORS) - set(informed.SHAPE))
     for share in (0.5, 1.0):
-        agreed = (table[list(estimators.ESTIMATORS)] - share).abs().max(axis=1) < 0.04
+        agreed = (table[list(ESTIMATORS)] - share).abs().max(axis=1) < 0.04
         task = table[agreed].sort_values("shots").tail(1)
         away = [task.assign(**{name: float(value)}) for name in others for value in (-1e6, -3, 0, 3, 10, 1e9)]
         found = assess.judge(model, table, scores, pd.concat(away, ignore_index=True), 0.9)
@@ -147,7 +149,7 @@ def test_outside_an_interval_is_wider():
 def test_no_estimate_is_below_chance():
     for away in ({}, {"ratio": 1e6}):
         model, table, scores = assess._calibration(*METHOD[0], informed.SIGNALS)
-        wrong = {name: 0.0 for name in (*estimators.ESTIMATORS, "5-fold smooth", "bootstrap smooth")}
+        wrong = {name: 0.0 for name in (*ESTIMATORS, "5-fold smooth", "bootstrap smooth")}
         tasks = table.iloc[::50].assign(**wrong, **away)
         found = assess.judge(model, table, scores, tasks, 0.9)
         assert (found["estimate"] >= 1 / tasks["ways"] - 1e-12).all() and found["guess"].mean() > 0.5
@@ -195,14 +197,14 @@ def test_a_higher_level_is_wider(tmp_path):
 
 
 def test_what_the_episodes_tell_of_unknown_data_sets():
-    found = assess.record(assess.methods())
+    found = assess.record(calibration.methods())
     assert found["coverage"].mean() >= 90 and found["coverage"].min() >= 88
     # Of the informed estimator alone, without what holds it back, 8.66 points.
     assert np.average(found["error"], weights=found["episodes"]) < 8.6
 
 
 def test_nearest_shapes_come_first():
-    table = assess.episodes().dropna(subset=list(informed.SIGNALS)).reset_index(drop=True)
+    table = calibration.episodes().dropna(subset=list(informed.SIGNALS)).reset_index(drop=True)
     like = table.iloc[0]
     first = table.loc[assess.nearest(table, like, 5), list(informed.SHAPE)]
     assert (first == like[list(informed.SHAPE)].astype(float)).all(axis=None)

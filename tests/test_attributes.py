@@ -9,8 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from fslcore import attributes, pixels
-from fslcore.attributes import Attributes, agreement, agreement_table, describe, from_captions, from_facts, from_words
+from fslcore import attributes, store
+from fslcore.attributes import (
+    Attributes,
+    agreement,
+    agreement_table,
+    describe,
+    from_captions,
+    from_facts,
+    from_words,
+    matrix,
+    pixels,
+)
 from fslcore.datasets import Images, load, load_coloured
 from fslcore.errors import InputError
 
@@ -47,7 +57,7 @@ def test_words_of_a_caption(caption, words):
 
 def test_equal_captions_are_parsed_once_and_found_again_in_the_cache(monkeypatch):
     captions = ["a red bird", "a blue bird", "a red bird"]
-    parsed, parser = [], attributes._parser(attributes._model()[0].replace("-", "_"))
+    parsed, parser = [], matrix._parser(matrix._model()[0].replace("-", "_"))
     pipe = parser.pipe
     monkeypatch.setattr(parser, "pipe", lambda texts, **options: pipe(parsed.extend(texts) or texts, **options))
     found = from_captions(captions)
@@ -60,7 +70,7 @@ def test_equal_captions_are_parsed_once_and_found_again_in_the_cache(monkeypatch
 
 
 def test_without_the_model_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(attributes, "MODELS", ("no-such-model", "en-no-such-model"))
+    monkeypatch.setattr(matrix, "MODELS", ("no-such-model", "en-no-such-model"))
     with pytest.raises(InputError, match="pip install en-no-such-model"):
         from_captions(["a bird"])
 
@@ -334,10 +344,10 @@ def test_damaged_attributes_are_told_and_made_again(capsys):
     def make():
         return attributes.from_words([["red", "box"], ["blue"]])
 
-    whole = attributes._cached("key", make)
-    (path,) = (attributes.CACHE / "attributes").iterdir()
+    whole = matrix._cached("key", make)
+    (path,) = store.path("attributes").iterdir()
     for damaged in (b"", path.read_bytes()[:100], b"garbage"):
         path.write_bytes(damaged)
-        again = attributes._cached("key", make)
+        again = matrix._cached("key", make)
         assert again.names == whole.names and (again.has == whole.has).all()
     assert capsys.readouterr().err.count(f"fslcore: {path} is damaged and made again") >= 1

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fslcore import released, report, simulate
-from fslcore.audit import VERDICTS, oops as audit
-from fslcore.tasks import sample_open
+from fslbook import published
+from fslbook.checks import VERDICTS
+from fslbook.oops import audit
+from fslcore.results import released
 
 REAL = Path(__file__).parents[2] / "shared" / "oops-benchmark"
 
@@ -111,13 +112,13 @@ def test_another_figure_gets_another_verdict(claim, value, verdict):
 
 def test_the_evidence_decides_and_not_the_claim(monkeypatch):
     """With Table 2's two kinds of interval exchanged, the verdicts on their widths turn round."""
-    printed = report.printed
+    printed = published.table
 
     def exchanged(n):
         t = printed(n)
         return t.assign(sampling=t["sampling"].map({"closed": "open", "open": "closed"})) if n == 2 else t
 
-    monkeypatch.setattr(report, "printed", exchanged)
+    monkeypatch.setattr(published, "table", exchanged)
     rows = audit.audit()["verdict"]
     widths = ["small-closed-narrower", "large-closed-wider", "limits-large-wider", "closed-alike"]
     assert (rows[[*widths, "dtd-closed-conclusive"]] == "differs").all()
@@ -125,7 +126,7 @@ def test_the_evidence_decides_and_not_the_claim(monkeypatch):
 
 def made_up(rng, equal):
     parts = []
-    for dataset in sorted(report.printed(2)["dataset"].unique()):
+    for dataset in sorted(published.table(2)["dataset"].unique()):
         hard = rng.normal(60, 10, 50)
         for i, (backbone, learner) in enumerate((b, m) for b in ("clip", "dino") for m in ("lr", "ncc", "ft")):
             accuracy = rng.normal(60, 10, 50) if equal else hard + 3 * i + rng.normal(0, 1, 50)

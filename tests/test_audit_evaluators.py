@@ -7,19 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from fslcore import plots, report
-from fslcore.audit import VERDICTS, evaluators
+from fslbook import published
+from fslbook.checks import VERDICTS
+from fslbook.evaluators import audit, figures
 
 EPISODES = 600
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return evaluators.audit()
+    return audit.audit()
 
 
 def test_every_claim_has_a_check_and_every_check_a_claim(rows):
-    assert set(rows.index) == set(evaluators.CHECKS.of) and rows.index.is_unique
+    assert set(rows.index) == set(audit.CHECKS.of) and rows.index.is_unique
     assert 25 <= len(rows) <= 40 and (rows["gives"] != "").all()
 
 
@@ -83,7 +84,7 @@ def test_what_the_tables_give(rows, claim, gives):
 
 def test_another_figure_gets_another_verdict():
     """At 5 points in place of 10, Markov's inequality no longer rules the claim out."""
-    assert VERDICTS[evaluators.CHECKS.of["half-off-by-ten"]("40", evaluators.Evidence())[1]] == "holds"
+    assert VERDICTS[audit.CHECKS.of["half-off-by-ten"]("40", audit.Evidence())[1]] == "holds"
 
 
 # ---- arithmetic
@@ -93,13 +94,13 @@ def test_another_figure_gets_another_verdict():
 def test_error_sd_undoes_the_mean_absolute_value(bias, sd):
     mae = scipy_stats.foldnorm.mean(abs(bias) / sd, scale=sd)
     if mae > abs(bias) * (1 + 1e-6):  # else the spread leaves no trace in the mean
-        assert evaluators.error_sd(mae, bias) == pytest.approx(sd, rel=1e-3)
+        assert audit.error_sd(mae, bias) == pytest.approx(sd, rel=1e-3)
         chance = scipy_stats.norm.sf(10, bias, sd) + scipy_stats.norm.cdf(-10, bias, sd)
-        assert evaluators.beyond(10, mae, bias) == pytest.approx(chance, abs=1e-3)
+        assert audit.beyond(10, mae, bias) == pytest.approx(chance, abs=1e-3)
 
 
 def test_no_spread_is_left_where_the_error_is_the_bias():
-    assert np.isnan(evaluators.error_sd(16.94, -16.94)) and np.isnan(evaluators.beyond(10, 4, 5))
+    assert np.isnan(audit.error_sd(16.94, -16.94)) and np.isnan(audit.beyond(10, 4, 5))
 
 
 @pytest.mark.parametrize("n", [3, 5, 25])
@@ -107,15 +108,15 @@ def test_held_out_recovers_the_number_of_images(n):
     rng = np.random.default_rng(n)
     p = rng.beta(20, 8, 400_000)
     seen = 100 * rng.binomial(n, p) / n
-    assert evaluators.held_out(seen.mean(), seen.std(), 100 * p.std()) == pytest.approx(n, rel=0.03)
+    assert audit.held_out(seen.mean(), seen.std(), 100 * p.std()) == pytest.approx(n, rel=0.03)
 
 
 def test_largest_against_simulation_and_the_known_case():
-    mean, sd = evaluators.largest(np.zeros(2), np.ones(2))
+    mean, sd = audit.largest(np.zeros(2), np.ones(2))
     assert (mean, sd) == pytest.approx((1 / np.sqrt(np.pi), np.sqrt(1 - 1 / np.pi)), abs=1e-5)
     m, s = np.array([71.0, 60, 65]), np.array([9.0, 3, 20])
     drawn = np.random.default_rng(0).normal(m, s, (400_000, 3)).max(axis=1)
-    assert evaluators.largest(m, s) == pytest.approx((drawn.mean(), drawn.std()), rel=0.005)
+    assert audit.largest(m, s) == pytest.approx((drawn.mean(), drawn.std()), rel=0.005)
 
 
 # ---- the evidence decides
@@ -140,8 +141,8 @@ def simulated(rng, related: bool, n: int = 5):
         best = np.max(list(scores.values()), axis=0)
         if not related:
             best = np.max([rng.permutation(x) for x in scores.values()], axis=0)
-        picked = {"oracle": best} | dict.fromkeys(evaluators.ESTIMATORS, scores["r2d2"])
-        picked = {"oracle": best} | dict.fromkeys(evaluators.ESTIMATORS, scores["r2d2"])
+        picked = {"oracle": best} | dict.fromkeys(audit.ESTIMATORS, scores["r2d2"])
+        picked = {"oracle": best} | dict.fromkeys(audit.ESTIMATORS, scores["r2d2"])
         five += [(d, e, x.mean(), width(x)) for e, x in picked.items()]
     names = ["dataset", "learner", "estimator", "mean", "half_width"]
     return {
@@ -153,36 +154,36 @@ def simulated(rng, related: bool, n: int = 5):
 
 @pytest.mark.parametrize("related", [True, False])
 def test_related_and_unrelated_episodes_are_told_apart(monkeypatch, related):
-    tables, printed = simulated(np.random.default_rng(0), related), report.printed
-    monkeypatch.setattr(report, "printed", lambda n, paper: tables.get(n, printed(n, paper)))
-    found = evaluators.audit(EPISODES)
+    tables, printed = simulated(np.random.default_rng(0), related), published.table
+    monkeypatch.setattr(published, "table", lambda n, paper: tables.get(n, printed(n, paper)))
+    found = audit.audit(EPISODES)
     verdict = "holds" if related else "differs"
     assert found["verdict"][["same-episodes", "oracle-episodes"]].tolist() == [verdict] * 2
     assert found["verdict"][["hold-out-size", "error-definition"]].tolist() == ["holds"] * 2
-    implied = evaluators.Evidence().cells["correlation"].xs("5-fold", level="estimator")
+    implied = audit.Evidence().cells["correlation"].xs("5-fold", level="estimator")
     assert (implied > 0.4).all() if related else implied.abs().max() < 0.15
 
 
 def test_hold_out_of_three_images_is_noticed(monkeypatch):
     three, five = (simulated(np.random.default_rng(1), True, n)[1] for n in (3, 5))
     mixed = pd.concat([three[three["learner"] == "maml"], five[five["learner"] != "maml"]])
-    printed = report.printed
-    monkeypatch.setattr(report, "printed", lambda n, paper: mixed if n == 1 else printed(n, paper))
-    assert evaluators.audit()["verdict"]["hold-out-size"] == "differs"
-    assert (evaluators.Evidence().held_out < 4).sum() == 3
+    printed = published.table
+    monkeypatch.setattr(published, "table", lambda n, paper: mixed if n == 1 else printed(n, paper))
+    assert audit.audit()["verdict"]["hold-out-size"] == "differs"
+    assert (audit.Evidence().held_out < 4).sum() == 3
 
 
 def test_averages_of_four_episodes(monkeypatch):
-    rng, tables, printed = np.random.default_rng(2), simulated(np.random.default_rng(2), True), report.printed
+    rng, tables, printed = np.random.default_rng(2), simulated(np.random.default_rng(2), True), published.table
     p = np.clip(0.55 + rng.normal(0, 0.12, 200_000), 0.05, 0.95)
     error = 100 * (rng.binomial(25, p) / 25 - rng.binomial(75, p) / 75)
-    monkeypatch.setattr(report, "printed", lambda n, paper: tables.get(n, printed(n, paper)))
-    found = evaluators.Evidence(EPISODES).averaged(("cifar-fs", "baseline"), ("cifar-fs", "protonet"), 4)
+    monkeypatch.setattr(published, "table", lambda n, paper: tables.get(n, printed(n, paper)))
+    found = audit.Evidence(EPISODES).averaged(("cifar-fs", "baseline"), ("cifar-fs", "protonet"), 4)
     assert found["5-fold"] == pytest.approx(np.abs(error.reshape(-1, 4).mean(axis=1)).mean(), rel=0.1)
 
 
 def test_figure_has_a_mark_for_each_cell():
-    cells = evaluators.Evidence().cells
-    figure = plots.implied_correlations(cells)
+    cells = audit.Evidence().cells
+    figure = figures.implied_correlations(cells)
     marks = sum(len(c.get_offsets()) for ax in figure.axes for c in ax.collections if len(c.get_offsets()))
     assert marks == cells["correlation"].notna().sum()

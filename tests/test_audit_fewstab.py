@@ -7,22 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from fslcore import plots, report
-from fslcore.audit import VERDICTS, fewstab
+from fslbook import published
+from fslbook.checks import VERDICTS
+from fslbook.fewstab import audit, figures, tables
 
 
 @pytest.fixture(scope="module")
 def evidence():
-    return fewstab.Evidence(draws=500)
+    return audit.Evidence(draws=500)
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return fewstab.audit(draws=500)
+    return audit.audit(draws=500)
 
 
 def test_every_claim_has_a_check_and_every_check_a_claim(rows):
-    assert set(rows.index) == set(fewstab.CHECKS.of) and rows.index.is_unique
+    assert set(rows.index) == set(audit.CHECKS.of) and rows.index.is_unique
     assert 25 <= len(rows) <= 40 and (rows["gives"] != "").all()
 
 
@@ -87,7 +88,7 @@ def test_what_the_tables_give(rows, claim, gives):
     ],
 )
 def test_another_figure_gets_another_verdict(evidence, claim, value, verdict):
-    assert VERDICTS[fewstab.CHECKS.of[claim](value, evidence)[1]] == verdict
+    assert VERDICTS[audit.CHECKS.of[claim](value, evidence)[1]] == verdict
 
 
 def test_derived_tables(evidence):
@@ -105,54 +106,54 @@ def test_derived_tables(evidence):
 @pytest.mark.parametrize("accuracy, ways, queries", [(20, 5, 15), (72, 5, 15), (50, 2, 3), (97, 20, 7)])
 def test_lowest_against_simulation(accuracy, ways, queries):
     drawn = 100 * np.random.default_rng(0).binomial(queries, accuracy / 100, (200_000, ways)).min(axis=1) / queries
-    assert fewstab.lowest(accuracy, ways, queries) == pytest.approx((drawn.mean(), drawn.std()), abs=0.15)
+    assert audit.lowest(accuracy, ways, queries) == pytest.approx((drawn.mean(), drawn.std()), abs=0.15)
 
 
 def test_lowest_of_one_class_is_binomial():
-    mean, sd = fewstab.lowest(30, 1, 15)
+    mean, sd = audit.lowest(30, 1, 15)
     known = scipy_stats.binom(15, 0.3)
     assert (mean, sd) == pytest.approx((100 * known.mean() / 15, 100 * known.std() / 15))
 
 
 @given(accuracy=st.floats(1, 99), ways=st.integers(2, 10), queries=st.integers(2, 40))
 def test_even_accuracy_undoes_lowest(accuracy, ways, queries):
-    mean, _ = fewstab.lowest(accuracy, ways, queries)
+    mean, _ = audit.lowest(accuracy, ways, queries)
     assert mean < accuracy
     if 0.1 < mean < 99.9:  # else the mean hardly depends on the accuracy
-        assert fewstab.even_accuracy(mean, ways, queries) == pytest.approx(accuracy, abs=1e-6)
+        assert audit.even_accuracy(mean, ways, queries) == pytest.approx(accuracy, abs=1e-6)
 
 
 @given(st.lists(st.lists(st.integers(0, 15), min_size=5, max_size=5), min_size=1, max_size=20))
 def test_no_tasks_break_the_bound(right):
     share = 100 * np.array(right) / 15
-    assert share.min(axis=1).mean() >= fewstab.least_lowest(share.mean()) - 1e-9
+    assert share.min(axis=1).mean() >= audit.least_lowest(share.mean()) - 1e-9
 
 
 def test_the_bound_is_reached():
     share = np.array([[100, 100, 100, 100, 20], [100, 100, 60, 100, 100]])
-    assert share.min(axis=1).mean() == fewstab.least_lowest(share.mean()) == pytest.approx(40)
+    assert share.min(axis=1).mean() == audit.least_lowest(share.mean()) == pytest.approx(40)
 
 
 def test_redrawn_against_scipy_and_without_noise():
     rng = np.random.default_rng(0)
     means = rng.normal(50, 10, (10, 2))
-    still = fewstab.redrawn(means, np.zeros((10, 2)), 3)
+    still = audit.redrawn(means, np.zeros((10, 2)), 3)
     assert still == pytest.approx([scipy_stats.spearmanr(*means.T).statistic] * 3)
-    blurred = fewstab.redrawn(means, np.full((10, 2), 1e4), 4000)
+    blurred = audit.redrawn(means, np.full((10, 2), 1e4), 4000)
     assert abs(blurred.mean()) < 0.03 and blurred.std() == pytest.approx(1 / 3, abs=0.02)  # 1/√(n − 1)
-    one, again = (fewstab.redrawn(means, np.ones((10, 2)), 5, seed=1) for _ in range(2))
+    one, again = (audit.redrawn(means, np.ones((10, 2)), 5, seed=1) for _ in range(2))
     assert (one == again).all()
 
 
 def test_rank_correlations_against_scipy(evidence):
-    rho = report.rank_correlations(evidence.means, "acc", "wacc-a")
+    rho = tables.rank_correlations(evidence.means, "acc", "wacc-a")
     t = evidence.means.xs(("cub", 5), level=["dataset", "shots"])
     assert len(rho) == 6 and rho["cub", 5] == pytest.approx(scipy_stats.spearmanr(t["acc"], t["wacc-a"]).statistic)
 
 
 def test_spread_of_a_made_up_learner_is_recognised(monkeypatch):
     """A learner to which all classes are equally hard has the ratio 1; one with hard tasks more."""
-    rng, printed = np.random.default_rng(0), report.printed
+    rng, printed = np.random.default_rng(0), published.table
     table = printed(3, "fewstab")
 
     def measured(row):
@@ -162,8 +163,8 @@ def test_spread_of_a_made_up_learner_is_recognised(monkeypatch):
         return pd.Series({"mean": lowest.mean(), "half_width": 1.96 * lowest.std() / np.sqrt(3000)})
 
     table[["mean", "half_width"]] = table.apply(measured, axis=1)
-    monkeypatch.setattr(report, "printed", lambda n, paper: table if n == 3 else printed(n, paper))
-    ratio = fewstab.Evidence().spread["ratio"]
+    monkeypatch.setattr(published, "table", lambda n, paper: table if n == 3 else printed(n, paper))
+    ratio = audit.Evidence().spread["ratio"]
     assert ratio.drop("rfs", level="learner").between(0.93, 1.07).all()
     assert (ratio.xs("rfs", level="learner") > 1.4).all()
 
@@ -173,7 +174,7 @@ def test_spread_of_a_made_up_learner_is_recognised(monkeypatch):
 
 def test_tables_that_agree_get_other_verdicts(monkeypatch, evidence):
     """Swap in what the tables give, a possible cell, and supports that matter: the claims then hold."""
-    printed, ours = report.printed, evidence.derived.set_index(["table", "dataset", "row"])["recomputed"]
+    printed, ours = published.table, evidence.derived.set_index(["table", "dataset", "row"])["recomputed"]
 
     def mended(n, paper):
         t = printed(n, paper).copy()
@@ -187,15 +188,15 @@ def test_tables_that_agree_get_other_verdicts(monkeypatch, evidence):
             t.loc[plain, "wacc"] = [random[r.dataset, r.learner] for r in t[plain].itertuples()]
         return t
 
-    monkeypatch.setattr(report, "printed", mended)
-    verdict = fewstab.audit(draws=100)["verdict"]
+    monkeypatch.setattr(published, "table", mended)
+    verdict = audit.audit(draws=100)["verdict"]
     assert verdict[["table-6", "same-model", "gap-is-bias"]].tolist() == ["holds"] * 3
 
 
 def test_figures_have_a_mark_for_each_cell(evidence):
-    bars = plots.gap_bars(evidence.gap)
+    bars = figures.gap_bars(evidence.gap)
     assert sum(len(ax.patches) for ax in bars.axes) == 60
-    marks = plots.accuracy_panels(evidence.means)
+    marks = figures.accuracy_panels(evidence.means)
     assert sum(len(ax.collections) for ax in marks.axes) == 60
-    ratios = plots.spread_ratios(evidence.spread)
+    ratios = figures.spread_ratios(evidence.spread)
     assert sum(len(c.get_offsets()) for c in ratios.axes[0].collections) == 120

@@ -7,8 +7,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from fslcore import backbones, datasets, networks
+from fslcore import datasets, known, store
 from fslcore.errors import InputError
+from fslcore.models import backbones, fused, networks, registry
 
 
 def pictures(seed=0, n=70, side=28):
@@ -19,8 +20,8 @@ def pictures(seed=0, n=70, side=28):
 @pytest.mark.parametrize("name", ["efficientnet-lite0", "efficientnet-lite2", "glyph-conv"])
 def test_packaged_weights_match_their_pin(name, monkeypatch):
     backbone = backbones.load(name)
-    assert backbone.weights == backbones.REGISTRY[name].sha256
-    monkeypatch.setitem(backbones.REGISTRY, name, replace(backbones.REGISTRY[name], sha256="0" * 64))
+    assert backbone.weights == registry.REGISTRY[name].sha256
+    monkeypatch.setitem(registry.REGISTRY, name, replace(registry.REGISTRY[name], sha256="0" * 64))
     with pytest.raises(InputError, match="pinned is 000"):
         backbones.load(name)
 
@@ -51,8 +52,8 @@ def test_vision_transformers_load_from_a_local_file(name, dim, tmp_path):
 
 
 def test_weights_from_the_hub_are_pinned_at_first_use(tmp_path, monkeypatch):
-    entry = replace(backbones.REGISTRY["glyph-conv"], local=None, sha256=None, hub=("somebody/net", "w.safetensors"))
-    monkeypatch.setitem(backbones.REGISTRY, "glyph-conv", entry)
+    entry = replace(registry.REGISTRY["glyph-conv"], local=None, sha256=None, hub=("somebody/net", "w.safetensors"))
+    monkeypatch.setitem(registry.REGISTRY, "glyph-conv", entry)
     path = tmp_path / "w.safetensors"
     monkeypatch.setattr(backbones, "_from_hub", lambda *_: path)
     save_file(networks.GlyphConv().state_dict(), path)
@@ -90,7 +91,7 @@ def test_wrong_checkpoints_are_refused_and_not_executed(tmp_path):
         assert "\n" not in str(error.value)
     with pytest.raises(InputError, match="glyph-conv: .* is a folder"):
         backbones.load(f"glyph-conv:{tmp_path}")
-    checkpoint = backbones.CHECKPOINTS / "glyph-conv.safetensors"
+    checkpoint = known.CHECKPOINTS / "glyph-conv.safetensors"
     (tmp_path / "named.pth").write_bytes(checkpoint.read_bytes())  # told by content, not by its ending
     assert backbones.load(f"glyph-conv:{tmp_path}/named.pth").weights == backbones.load("glyph-conv").weights
     assert not (tmp_path / "trap").exists()
@@ -135,7 +136,7 @@ def zeros_within(whole):  # as a crash may leave a block
 def test_damaged_features_are_told_and_made_again(damage, capsys):
     backbone = backbones.load("glyph-conv")
     first = backbones.features(pictures(), backbone)
-    (path,) = (backbones.CACHE / "features").iterdir()
+    (path,) = store.path("features").iterdir()
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
     assert torch.equal(backbones.features(pictures(), backbone).data, first.data)
@@ -149,7 +150,7 @@ def test_damaged_features_are_told_and_made_again(damage, capsys):
 
 
 def test_damaged_pins_are_told_and_made_again(monkeypatch, capsys):
-    pins = backbones.CACHE / "weights.json"
+    pins = store.path("weights.json")
     pins.parent.mkdir(parents=True)
     for text in ("", "{", "[1]", "\xff"):
         pins.write_text(text, "latin-1")
@@ -212,7 +213,7 @@ def test_folded_norms_change_nothing_but_rounding(name):
         network, side = backbones.load(name).network, 28
     images = torch.randn(12, 3, side, side)
     before = {key: value.clone() for key, value in network.state_dict().items()}
-    quick = networks.folded(network, images[:4])
+    quick = fused.folded(network, images[:4])
     assert norms(network) > 0 == norms(quick)
     with torch.inference_mode():
         same, found = network(images), quick(images)
@@ -231,9 +232,9 @@ def test_a_network_whose_parts_are_listed_in_another_order_stays_as_it_is():
 
     network = Before().eval()
     network.norm.running_mean += 1
-    assert networks.folded(network, torch.randn(4, 3, 8, 8)) is network
+    assert fused.folded(network, torch.randn(4, 3, 8, 8)) is network
     plain = torch.nn.Flatten()
-    assert networks.folded(plain, torch.randn(4, 3, 8, 8)) is plain
+    assert fused.folded(plain, torch.randn(4, 3, 8, 8)) is plain
 
 
 def test_preprocessing():

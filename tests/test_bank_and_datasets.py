@@ -12,9 +12,9 @@ from PIL import Image
 from safetensors.numpy import save_file
 from safetensors.torch import save_file as torch_file
 
-from fslcore import datasets, evaluate
-from fslcore.bank import LONGEST, SHORTEST, Bank, load_features
+from fslcore import datasets, evaluation
 from fslcore.datasets import coloured
+from fslcore.datasets.bank import LONGEST, SHORTEST, Bank, load_features
 from fslcore.datasets.images import OnDemand
 from fslcore.errors import InputError
 from fslcore.paths import DATA
@@ -98,7 +98,7 @@ def test_features_and_labels_of_other_types(tmp_path, features, labels, classes)
 def test_a_small_class_is_called_as_the_user_calls_it(tmp_path):
     np.savez(tmp_path / "f.npz", features=FEATURES, labels=np.array(["cat", "ant", "bee"])[LABELS])
     with pytest.raises(InputError, match="class ant has 4 images"):
-        evaluate.run(f"features:{tmp_path}/f.npz", "none", "ncc", "closed", ways=3, tasks=2)
+        evaluation.run(f"features:{tmp_path}/f.npz", "none", "ncc", "closed", ways=3, tasks=2)
 
 
 def test_other_files_of_features(tmp_path):
@@ -173,7 +173,7 @@ def test_the_longest_and_shortest_rows_work(tmp_path):
     for scale in (0.99 * LONGEST, 10 * SHORTEST):
         np.savez(tmp_path / "f.npz", features=scale * clear, labels=few)
         for learner in ("ncc", "lr", "cosine", "protonet"):
-            table = evaluate.run(f"features:{tmp_path}/f.npz", "none", learner, "closed", ways=3, queries=5, tasks=10)
+            table = evaluation.run(f"features:{tmp_path}/f.npz", "none", learner, "closed", ways=3, queries=5, tasks=10)
             assert table["accuracy"].mean() > 90, (scale, learner)
 
 

@@ -10,12 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fslcore import biased
-from fslcore.biased import gaps, sample_biased, sample_matched
+from fslbook.fewstab.tables import gaps
 from fslcore.errors import InputError
-from fslcore.evaluate import Record
+from fslcore.evaluation import Record
 from fslcore.stats import closed_interval, independent_interval, paired_interval
-from fslcore.tasks import sample_closed
+from fslcore.tasks import choices as biased
+from fslcore.tasks import sample_biased, sample_matched
+from fslcore.tasks.choices import _Sets
 
 METHODS = [("SC1", "QC3"), ("SC2", "QC2"), ("SC3", "QC1"), ("SC3", "QC2"), ("SC3", "QC3")]
 
@@ -185,7 +186,7 @@ def test_where_pairs_go_together_and_all_at_once_hardly_ever_attributes_come_fir
     tasks, attribute = sample_biased(labels, has, **shape)
     other = has[tasks.support[..., None], attribute[:, None]].sum(axis=-1)
     assert (other == 1).all() and len(np.unique(attribute)) == 8
-    monkeypatch.setattr(biased._Sets, "WAYS", 4)
+    monkeypatch.setattr(_Sets, "WAYS", 4)
     monkeypatch.setattr(biased, "TRIES", 2000)
     with pytest.raises(InputError, match="in 2,000 tries no task of 5 ways"):  # what it took before
         sample_biased(labels, has, **shape)
@@ -198,9 +199,9 @@ def test_weight_of_a_set_is_the_permanent_and_only_possible_classes_are_drawn(wa
     weight = rng.random((ways, classes)) * (rng.random((ways, classes)) < 0.7)
     each = {of: np.prod(weight[np.arange(ways), list(of)]) for of in permutations(range(classes), ways)}
     total = sum(each.values())
-    assert biased._Sets._matchings(weight)[-1, -1] == pytest.approx(total)
+    assert _Sets._matchings(weight)[-1, -1] == pytest.approx(total)
     if total:
-        drawn = [tuple(biased._Sets._classes(weight, rng).tolist()) for _ in range(40)]
+        drawn = [tuple(_Sets._classes(weight, rng).tolist()) for _ in range(40)]
         assert all(each[of] > 0 for of in drawn)
 
 

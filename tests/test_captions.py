@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from fslcore import attributes, captions, cli, pixels
+from fslcore import attributes, cli
+from fslcore.attributes import captions, pixels
 from fslcore.datasets import Images, load
 from fslcore.errors import InputError
-from fslcore.networks import import_torchvision
+from fslcore.models.networks import import_torchvision
 
 
 def some(n=5, side=8):

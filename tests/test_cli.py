@@ -21,7 +21,8 @@ import numpy as np
 import pytest
 import torch
 
-from fslcore import cli, notebooks
+from fslcore import chapters, cli
+from fslcore import chapters as notebooks
 from fslcore.errors import InputError, note
 from fslcore.paths import _HOST, PROFILES, ROOT, check_folder, check_output, replace_file, scratch
 
@@ -152,7 +153,7 @@ def test_a_profile_that_is_a_folder_and_one_that_is_empty(small, tmp_path, capsy
     assert cli.main([*small, "--profile", str(tmp_path)]) == 2
     assert f"profile: {tmp_path} is a folder, a file is needed" in capsys.readouterr().err
     (tmp_path / "profile.yml").write_text("# nothing\n")
-    assert notebooks.profile(tmp_path / "profile.yml") == {}
+    assert chapters.profile(tmp_path / "profile.yml") == {}
 
 
 def test_a_notebook_whose_process_ends_or_fails_is_told_in_one_line(small, tmp_path, capsys):
@@ -329,7 +330,7 @@ def test_version_help_and_list_need_numpy_and_scipy_alone():
 
 def test_a_folder_in_the_place_of_a_file_is_named(tmp_path):
     with pytest.raises(InputError, match="this is a folder, a file is needed"):
-        notebooks.check("your-results", {"results": str(tmp_path)})
+        chapters.check("your-results", {"results": str(tmp_path)})
 
 
 def test_a_missing_package_is_named(monkeypatch, capsys):
@@ -443,7 +444,7 @@ def test_a_full_disk_is_told_with_the_file(tmp_path, library):
 
 
 def test_a_cache_that_cannot_be_is_told_before_the_work(monkeypatch, capsys):
-    monkeypatch.setattr(cli, "CACHE", Path("/proc/cache"))
+    monkeypatch.setenv("FSLCORE_CACHE", "/proc/cache")
     monkeypatch.setattr(cli, "_run", None)  # would fail if it were called
     assert cli.main(["run", "pilot"]) == 2
     assert capsys.readouterr().err.startswith("fslcore: FSLCORE_CACHE: nothing can be written to /proc (")
@@ -560,9 +561,9 @@ def test_a_closed_output_is_no_fault(environment):
 def test_a_name_twice_in_a_profile(small, tmp_path, text, message):
     (tmp_path / "profile.yml").write_text(text)
     with pytest.raises(InputError, match=re.escape(message)):
-        notebooks.profile(tmp_path / "profile.yml")
+        chapters.profile(tmp_path / "profile.yml")
     (tmp_path / "profile.yml").write_text("small: &all {rate: 0.5}\n")  # what has one of each is taken as ever
-    assert notebooks.profile(tmp_path / "profile.yml") == {"small": {"rate": 0.5}}
+    assert chapters.profile(tmp_path / "profile.yml") == {"small": {"rate": 0.5}}
 
 
 def test_completion_of_commands_options_and_names(tmp_path, capsys):
@@ -605,31 +606,31 @@ def test_the_plain_way_jupytext_and_papermill(tmp_path):
     assert nbformat.read(tmp_path / "out.ipynb", 4).metadata.papermill.parameters == {"classes": 3, "speed_images": 64}
 
 
-@pytest.mark.parametrize("name", notebooks.names())
+@pytest.mark.parametrize("name", chapters.names())
 def test_parameters_are_read_as_papermill_reads_them(name, tmp_path):
     import jupytext
     from papermill.inspection import inspect_notebook
 
-    jupytext.write(jupytext.read(notebooks.NOTEBOOKS / f"{name}.md"), tmp_path / "n.ipynb")
-    for p in notebooks.parameters(name):
+    jupytext.write(jupytext.read(chapters.NOTEBOOKS / f"{name}.md"), tmp_path / "n.ipynb")
+    for p in chapters.parameters(name):
         theirs = inspect_notebook(str(tmp_path / "n.ipynb"))[p.name]
         assert theirs["inferred_type_name"] == p.type and eval(theirs["default"]) == p.default
         assert theirs["help"] == f"{p.allowed}: {p.meaning}"
-    assert len(inspect_notebook(str(tmp_path / "n.ipynb"))) == len(notebooks.parameters(name))
+    assert len(inspect_notebook(str(tmp_path / "n.ipynb"))) == len(chapters.parameters(name))
 
 
-@pytest.mark.parametrize("name", notebooks.names())
+@pytest.mark.parametrize("name", chapters.names())
 def test_every_parameter_is_described_and_its_default_allowed(name):
-    found = notebooks.parameters(name)
+    found = chapters.parameters(name)
     assert found and all(p.meaning and p.allowed for p in found)
-    assert notebooks.check(name, {p.name: p.default for p in found})
+    assert chapters.check(name, {p.name: p.default for p in found})
     with pytest.raises(InputError):
-        notebooks.check(name, {"no_such_parameter": 1})
+        chapters.check(name, {"no_such_parameter": 1})
 
 
 @pytest.mark.parametrize("path", sorted(PROFILES.glob("*.yml")), ids=lambda p: p.stem)
 def test_profiles_fit_their_notebooks(path):
-    assert set(notebooks.profile(path)) == set(notebooks.names())
+    assert set(chapters.profile(path)) == set(chapters.names())
 
 
 def test_a_file_is_whole_or_absent(tmp_path):
@@ -683,10 +684,13 @@ def test_a_killed_process_leaves_its_folder_to_the_next(tmp_path, gone, monkeypa
 
 
 def test_names_known_without_torch_are_those_of_the_registries():
-    from fslcore import backbones, captions, known, learners, networks, training
+    from fslcore import known, learners, training
+    from fslcore.attributes import captions
+    from fslcore.models import networks
+    from fslcore.models.registry import available
 
     pairs = {
-        known.backbones: backbones.available(),
+        known.backbones: available(),
         known.learners: learners.names,
         known.networks: networks.NETWORKS,
         known.recipes: training.RECIPES,
@@ -720,10 +724,10 @@ def test_run_shows_a_bar_after_five_seconds_and_on_a_terminal_alone(small, tmp_p
         return real(**{**options, "delay": 0, "disable": bool(options["disable"]), "file": shown})
 
     monkeypatch.setattr(tqdm, "tqdm", bar)
-    notebooks.run("small", {}, tmp_path / "o.ipynb", progress=True)
+    chapters.run("small", {}, tmp_path / "o.ipynb", progress=True)
     assert given[0]["delay"] == 5 and given[0]["disable"] is None  # None: where it is no terminal
     cells = [int(n) for n in re.findall(r"(\d+)/3 ", shown.getvalue())]
     assert cells and cells == sorted(cells) and not re.search(r"\dcell ", shown.getvalue())  # more than there are
     shown.truncate(0)
-    notebooks.run("small", {}, tmp_path / "o.ipynb")
+    chapters.run("small", {}, tmp_path / "o.ipynb")
     assert given[1]["disable"] is True and not shown.getvalue().strip("\0")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fslcore import coverage
+from fslbook.beyond import coverage, worlds
 from fslcore.paths import DATA
 
 
@@ -25,7 +25,7 @@ def script():
 
 @pytest.mark.parametrize("number, new", [(0, "images"), (5, "classes"), (13, "images")])
 def test_a_sample_of_the_study_comes_out_again(study, script, number, new):
-    regime = coverage.REGIMES[number]
+    regime = worlds.REGIMES[number]
     again = coverage.replicates(regime, new, 1, 1, seed=script.seed(number, new), first=7)
     facts = ["classes", "images", "shots", "spread", "alike"]
     stored = study[(study[facts] == again.loc[0, facts].astype(float)).all(axis=1) & (study["new"] == new)]
@@ -37,8 +37,8 @@ def test_a_sample_of_the_study_comes_out_again(study, script, number, new):
 
 def test_every_kind_of_world_has_five_hundred_test_sets_of_each_sort(study):
     counts = study.groupby(["classes", "images", "shots", "spread", "new"]).size()
-    assert len(counts) == 2 * len(coverage.REGIMES) and (counts >= 500).all()
-    assert {(r.classes, r.images) for r in coverage.REGIMES} >= {(10, 20), (10, 200), (100, 20), (100, 200)}
+    assert len(counts) == 2 * len(worlds.REGIMES) and (counts >= 500).all()
+    assert {(r.classes, r.images) for r in worlds.REGIMES} >= {(10, 20), (10, 200), (100, 20), (100, 200)}
 
 
 def test_what_the_chapter_concludes(study):
@@ -62,7 +62,8 @@ def test_on_real_images():
 
 
 def test_a_test_set_of_real_images_comes_out_again(script):
-    from fslcore import backbones, datasets
+    from fslcore import datasets
+    from fslcore.models import backbones
 
     (dataset, backbone, classes, images, shots), stored = script.POPULATIONS[1], coverage.load("population")
     bank = backbones.features(datasets.load(dataset), backbones.load(backbone))

@@ -6,7 +6,7 @@ import shlex
 import pytest
 import yaml
 
-from fslcore import cli, notebooks
+from fslcore import chapters, cli
 from fslcore.paths import ROOT
 
 LINES = [
@@ -44,8 +44,8 @@ def test_the_pages_are_read():
 def test_every_printed_command_is_taken(line, there):
     options = cli._parser().parse_args(there(line))
     if options.command is cli._run:
-        given = {name: notebooks.value(name, text) for name, text in options.parameter}
-        assert notebooks.check(options.notebook, given) == given
+        given = {name: chapters.value(name, text) for name, text in options.parameter}
+        assert chapters.check(options.notebook, given) == given
 
 
 @pytest.mark.parametrize("line", PAPERMILL)
@@ -57,4 +57,4 @@ def test_every_printed_papermill_line_gives_what_the_notebook_takes(line):
     values = {name: _resolve_type(text) for name, text in given["parameters"]}  # lists stay texts, and are refused
     for text in given["parameters_yaml"]:
         values |= yaml.safe_load(text)
-    assert values and notebooks.check(notebook, values) == values
+    assert values and chapters.check(notebook, values) == values

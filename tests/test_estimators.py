@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression as SklearnLR
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from fslcore import estimators
-from fslcore.bank import Bank
+from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
-from fslcore.estimators import bootstrap, estimate, hold_out, k_fold, leave_one_out, resplit
-from fslcore.evaluate import Record, evaluate
+from fslcore.estimation import resampled
+from fslcore.estimation.resampled import estimate
+from fslcore.evaluation import Ready, Record, evaluate
 from fslcore.learners import LogisticRegression, NearestCentroid
-from fslcore.tasks import Tasks, sample_closed
+from fslcore.tasks import ESTIMATORS, Tasks, bootstrap, hold_out, k_fold, leave_one_out, resplit, sample_closed
 
 
 def bank(classes=8, n=30, dim=20, seed=0):
@@ -197,7 +197,7 @@ def by_hand(bank, tasks, name, learner):
 def test_estimates_are_those_of_a_loop_over_scikit_learn(name, shots):
     features = bank()
     tasks = sample_closed(features.labels, tasks=6, shots=shots, queries=1)
-    ours = estimators.run(features, None, LogisticRegression(tol=1e-9), tasks, [name])[name]
+    ours = resampled.run(Ready(features, None, LogisticRegression(tol=1e-9)), tasks, [name])[name]
     theirs = by_hand(features, tasks, name, SklearnLR(tol=1e-9, max_iter=5000))
     assert ours.to_numpy() == pytest.approx(theirs, abs=1e-12)
 
@@ -206,7 +206,7 @@ def test_bootstrap_estimates_are_those_of_a_loop_over_scikit_learn():
     features = bank()
     x = torch.nn.functional.normalize(features.data.double(), dim=1).numpy()
     tasks = sample_closed(features.labels, tasks=4, shots=(4, 4, 5, 6, 6), queries=1)
-    ours = estimators.run(features, None, LogisticRegression(tol=1e-9), tasks, ["bootstrap"], rounds=7, seed=2)
+    ours = resampled.run(Ready(features, None, LogisticRegression(tol=1e-9)), tasks, ["bootstrap"], rounds=7, seed=2)
     split = bootstrap(tasks, 7, 2)
     scores = []
     for s, a, q, b in zip(*(getattr(split.tasks, f) for f in ("support", "support_label", "query", "query_label"))):
@@ -225,15 +225,15 @@ def test_estimate_is_the_mean_over_resplits_and_nan_without_any():
 def test_run_has_a_column_a_name_and_the_oracle_reads_the_query():
     features = bank()
     tasks = sample_closed(features.labels, tasks=5, queries=4)
-    table = estimators.run(features, None, NearestCentroid(), tasks)
-    assert list(table) == ["oracle", *estimators.ESTIMATORS] and len(table) == 5
+    table = resampled.run(Ready(features, None, NearestCentroid()), tasks)
+    assert list(table) == ["oracle", *ESTIMATORS] and len(table) == 5
     assert (table["oracle"] == evaluate(NearestCentroid(), features, tasks).accuracy()).all()
     other = Tasks(tasks.support, tasks.support_label, tasks.query[::-1], tasks.query_label, 5, unseen=False)
-    names = list(estimators.ESTIMATORS)
-    again = estimators.run(features, None, NearestCentroid(), other, names)
+    names = list(ESTIMATORS)
+    again = resampled.run(Ready(features, None, NearestCentroid()), other, names)
     assert (again == table[names]).all(axis=None)  # no estimator has seen the query
-    assert estimators.run(features, None, NearestCentroid(), tasks, stored=True).equals(table)
-    assert estimators.run(features, None, LogisticRegression(), tasks, stored=True) is None
+    assert resampled.run(Ready(features, None, NearestCentroid()), tasks, stored=True).equals(table)
+    assert resampled.run(Ready(features, None, LogisticRegression()), tasks, stored=True) is None
 
 
 def test_leaving_out_the_only_image_of_a_class_is_always_an_error():
@@ -241,7 +241,7 @@ def test_leaving_out_the_only_image_of_a_class_is_always_an_error():
     features = bank()
     tasks = sample_closed(features.labels, tasks=5, shots=1, queries=3)
     names = ["hold-out", "5-fold", "leave-one-out"]
-    assert (estimators.run(features, None, LogisticRegression(), tasks, names) == 0).all(axis=None)
+    assert (resampled.run(Ready(features, None, LogisticRegression()), tasks, names) == 0).all(axis=None)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,11 @@ import pandas as pd
 import pytest
 import torch
 
-from fslcore import backbones, datasets, evaluate, learners
-from fslcore.bank import Bank
+from fslcore import datasets, evaluation, learners, store
+from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
+from fslcore.evaluation import kept
+from fslcore.models import backbones
 from fslcore.paths import DATA
 from fslcore.tasks import sample_closed, sample_open
 
@@ -25,36 +27,38 @@ def features_file(tmp_path):
 def test_record_metrics():
     correct = np.array([[1, 1, 0, 1, 0], [0, 0, 0, 1, 0]], bool)
     label = np.array([[0, 0, 1, 1, -1], [0, 1, 1, 0, -1]])
-    record = evaluate.Record(correct, label)
+    record = evaluation.Record(correct, label)
     assert record.accuracy().tolist() == [0.75, 0.25]
     assert record.class_accuracy().tolist() == [[1, 0.5], [0.5, 0]]
     assert record.worst_class().tolist() == [0.5, 0]
 
 
 def test_record_round_trip(tmp_path):
-    record = evaluate.Record(np.eye(3, dtype=bool), np.arange(9).reshape(3, 3) % 2)
+    record = evaluation.Record(np.eye(3, dtype=bool), np.arange(9).reshape(3, 3) % 2)
     record.save(tmp_path / "r.npz", {"seed": 1})
-    again, provenance = evaluate.Record.load(tmp_path / "r.npz")
+    again, provenance = evaluation.Record.load(tmp_path / "r.npz")
     assert (again.correct == record.correct).all() and (again.query_label == record.query_label).all()
     assert provenance == {"seed": 1}
 
 
 @pytest.mark.parametrize("sampling", ["closed", "open"])
 def test_results_table(features_file, sampling):
-    table = evaluate.run(features_file, "none", "ncc", sampling, tasks=30 if sampling == "closed" else None, queries=5)
-    assert list(table) == list(evaluate.COLUMNS)
+    table = evaluation.run(
+        features_file, "none", "ncc", sampling, tasks=30 if sampling == "closed" else None, queries=5
+    )
+    assert list(table) == list(evaluation.COLUMNS)
     assert (table["task"] == np.arange(len(table))).all() and table["accuracy"].between(0, 100).all()
     assert (table["backbone"] == "none").all() and (table["sampling"] == sampling).all()
     assert table.equals(
-        evaluate.run(features_file, "none", "ncc", sampling, tasks=30 if sampling == "closed" else None, queries=5)
+        evaluation.run(features_file, "none", "ncc", sampling, tasks=30 if sampling == "closed" else None, queries=5)
     )
 
 
 def test_stored_computes_nothing(features_file, monkeypatch):
-    assert evaluate.run(features_file, "none", "lr", "closed", tasks=5, stored=True) is None
-    evaluate.run(features_file, "none", "lr", "closed", tasks=5)
-    monkeypatch.setattr(evaluate, "evaluate", None)  # would fail if it were called
-    assert len(evaluate.run(features_file, "none", "lr", "closed", tasks=5, stored=True)) == 5
+    assert evaluation.run(features_file, "none", "lr", "closed", tasks=5, stored=True) is None
+    evaluation.run(features_file, "none", "lr", "closed", tasks=5)
+    monkeypatch.setattr(kept, "evaluate", None)  # would fail if it were called
+    assert len(evaluation.run(features_file, "none", "lr", "closed", tasks=5, stored=True)) == 5
 
 
 @pytest.mark.parametrize(
@@ -67,19 +71,19 @@ def test_stored_computes_nothing(features_file, monkeypatch):
     ],
 )
 def test_damaged_records_are_told_and_made_again(features_file, damage, capsys):
-    table = evaluate.run(features_file, "none", "ncc", "closed", tasks=40)
-    (path,) = (evaluate.CACHE / "records").iterdir()
+    table = evaluation.run(features_file, "none", "ncc", "closed", tasks=40)
+    (path,) = store.path("records").iterdir()
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
-    assert table.equals(evaluate.run(features_file, "none", "ncc", "closed", tasks=40))
+    assert table.equals(evaluation.run(features_file, "none", "ncc", "closed", tasks=40))
     said = capsys.readouterr().err
     assert f"fslcore: {path} is damaged and made again" in said and "Traceback" not in said
-    assert evaluate.Record.load(path)[0].correct.shape == (40, 75)
-    other = evaluate.run(features_file, "none", "ncc", "closed", tasks=40, seed=1)
+    assert evaluation.Record.load(path)[0].correct.shape == (40, 75)
+    other = evaluation.run(features_file, "none", "ncc", "closed", tasks=40, seed=1)
     for file in path.parent.iterdir():
         if file != path:
             path.write_bytes(file.read_bytes())  # whole, and of other tasks
-    assert not table.equals(other) and table.equals(evaluate.run(features_file, "none", "ncc", "closed", tasks=40))
+    assert not table.equals(other) and table.equals(evaluation.run(features_file, "none", "ncc", "closed", tasks=40))
 
 
 def test_small_classes_can_be_skipped(tmp_path):
@@ -87,8 +91,8 @@ def test_small_classes_can_be_skipped(tmp_path):
     np.savez(tmp_path / "f.npz", features=np.random.default_rng(0).normal(size=(365, 4)), labels=labels)
     for sampling in ("closed", "open"):
         with pytest.raises(InputError, match="class 6 has 5 images"):
-            evaluate.run(f"features:{tmp_path}/f.npz", "none", "ncc", sampling, tasks=4)
-        table = evaluate.run(f"features:{tmp_path}/f.npz", "none", "ncc", sampling, tasks=4, skip_small_classes=True)
+            evaluation.run(f"features:{tmp_path}/f.npz", "none", "ncc", sampling, tasks=4)
+        table = evaluation.run(f"features:{tmp_path}/f.npz", "none", "ncc", sampling, tasks=4, skip_small_classes=True)
         assert len(table) == (4 if sampling == "closed" else 3)
 
 
@@ -96,9 +100,9 @@ def test_finetuning_goes_on_from_the_blocks_that_were_kept(monkeypatch):
     images = datasets.load("clipart")
     backbone = backbones.load("glyph-conv")
     learner = learners.FineTune(backbone, epochs=1)
-    monkeypatch.setattr(evaluate, "BLOCK", 2)
+    monkeypatch.setattr(kept, "BLOCK", 2)
     tasks = sample_closed(images.labels, tasks=6)
-    run, done = evaluate.evaluate, []
+    run, done = evaluation.evaluate, []
 
     def stops_after_two(*a, **k):
         if len(done) == 2:
@@ -106,19 +110,19 @@ def test_finetuning_goes_on_from_the_blocks_that_were_kept(monkeypatch):
         done.append(1)
         return run(*a, **k)
 
-    monkeypatch.setattr(evaluate, "evaluate", stops_after_two)
+    monkeypatch.setattr(kept, "evaluate", stops_after_two)
     with pytest.raises(KeyboardInterrupt):
-        evaluate.record(images, backbone, learner, tasks)
-    whole, key = evaluate.record(images, backbone, learner, tasks[:4], stored=True)
-    part, same = evaluate.record(images, backbone, learner, tasks, stored=True)  # four of the six
+        evaluation.record(images, backbone, learner, tasks)
+    whole, key = evaluation.record(images, backbone, learner, tasks[:4], stored=True)
+    part, same = evaluation.record(images, backbone, learner, tasks, stored=True)  # four of the six
     assert (part.correct == whole.correct).all() and key == same
     # … and where the four are kept in one piece
-    whole.save(evaluate.CACHE / "records" / f"{key}.npz", {"key": key})
+    whole.save(store.path("records", f"{key}.npz"), {"key": key})
     with monkeypatch.context() as patch:
-        patch.setattr(evaluate, "_find", lambda k, find=evaluate._find: find(k) if k == key else None)
-        assert (evaluate.record(images, backbone, learner, tasks, stored=True)[0].correct == whole.correct).all()
+        patch.setattr(kept, "_find", lambda k, find=kept._find: find(k) if k == key else None)
+        assert (evaluation.record(images, backbone, learner, tasks, stored=True)[0].correct == whole.correct).all()
     done.clear()
-    record, _ = evaluate.record(images, backbone, learner, tasks)
+    record, _ = evaluation.record(images, backbone, learner, tasks)
     assert len(done) == 1  # one block was missing
     bank = Bank(torch.from_numpy(images.images[:]), images.labels, "")
     assert (record.correct == run(learner, bank, tasks, chunk=1).correct).all()
@@ -135,29 +139,29 @@ def test_finetuning_goes_on_from_the_blocks_that_were_kept(monkeypatch):
 )
 def test_bad_input(arguments, message):
     with pytest.raises(InputError, match=message):
-        evaluate.run(*arguments)
+        evaluation.run(*arguments)
 
 
 def test_features_cannot_be_fine_tuned(features_file):
     with pytest.raises(InputError, match="learner = ft"):
-        evaluate.run(features_file, "none", "ft", "closed")
+        evaluation.run(features_file, "none", "ft", "closed")
 
 
 def test_a_small_class_is_named():
     with pytest.raises(InputError, match="class body part has 27 images"):
-        evaluate.run("clipart", "glyph-conv", "ncc", "closed", queries=50)
+        evaluation.run("clipart", "glyph-conv", "ncc", "closed", queries=50)
 
 
 def test_results_files_are_csv_or_parquet(tmp_path):
     with pytest.raises(InputError, match=".parquet and .csv are allowed"):
-        evaluate.write_table(pd.DataFrame(), tmp_path / "t.xlsx")
+        evaluation.write_table(pd.DataFrame(), tmp_path / "t.xlsx")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
 def test_shipped_finetuning_is_what_the_code_gives(path, bank_of):
     """A random sample of each file's tasks, computed again; other machines round differently."""
-    shipped, made = evaluate.Record.load(path)
+    shipped, made = evaluation.Record.load(path)
     assert {"command", "seed", "versions", "images", "weights", "tasks_digest", "device"} <= set(made)
     images, backbone = datasets.load(made["dataset"]), backbones.load(made["backbone"])
     assert (images.digest, backbone.weights) == (made["images"], made["weights"])
@@ -168,21 +172,21 @@ def test_shipped_finetuning_is_what_the_code_gives(path, bank_of):
         tasks = sample_open(images.labels, max_tasks=made["tasks"], **shape)
     assert tasks.digest == made["tasks_digest"]
     learner = learners.FineTune(backbone)
-    found, key = evaluate.record(images, backbone, learner, tasks, stored=True)
+    found, key = evaluation.record(images, backbone, learner, tasks, stored=True)
     assert key == made["key"] and (found.correct == shipped.correct).all()
     chosen = np.random.default_rng(len(path.stem)).choice(
         len(tasks), 2 if made["backbone"] == "glyph-conv" else 1, replace=False
     )
-    again = evaluate.evaluate(learner, bank_of(images, tasks[chosen]), tasks[chosen])
+    again = evaluation.evaluate(learner, bank_of(images, tasks[chosen]), tasks[chosen])
     assert np.abs(again.correct.sum(1) - shipped.correct[chosen].sum(1)).max() <= 2
 
 
 def test_finetuning_ships_for_every_row_of_the_default_build():
     if not SHIPPED:
         pytest.skip("no results under data/results")
-    from fslcore import notebooks
+    from fslcore import chapters
     from fslcore.paths import PROFILES
 
-    rows = notebooks.profile(PROFILES / "quick.yml")["closed-vs-open"]["datasets"]
-    made = {(m["dataset"], m["backbone"], m["sampling"]) for m in (evaluate.Record.load(p)[1] for p in SHIPPED)}
+    rows = chapters.profile(PROFILES / "quick.yml")["closed-vs-open"]["datasets"]
+    made = {(m["dataset"], m["backbone"], m["sampling"]) for m in (evaluation.Record.load(p)[1] for p in SHIPPED)}
     assert made == {(d, b, s) for d in rows for b in ("efficientnet-lite0", "glyph-conv") for s in ("closed", "open")}

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fslcore import cli, evaluate, learners
-from fslcore.bank import Bank
+from fslcore import cli, evaluation, learners
+from fslcore.datasets.bank import Bank
+from fslcore.evaluation import records
 from fslcore.tasks import sample_closed
 
 
@@ -53,7 +54,7 @@ def test_what_small_data_give_is_written_and_the_rest_named(command, tmp_path, c
     ],
 )
 def test_what_can_fail_does_so_before_the_work(command, tmp_path, capsys, monkeypatch, given, message):
-    monkeypatch.setattr(evaluate, "record", None)  # would fail if it were called
+    monkeypatch.setattr(evaluation, "record", None)  # would fail if it were called
     try:
         code = cli.main([*command(*[30] * 6), *given])
     except SystemExit as error:  # the parser's own
@@ -86,13 +87,13 @@ def test_the_bar_counts_tasks(monkeypatch):
     import torch
 
     shown = io.StringIO()
-    real = evaluate.tqdm
-    monkeypatch.setattr(evaluate, "tqdm", lambda **k: real(**{**k, "delay": 0, "file": shown, "mininterval": 0}))
+    real = records.tqdm
+    monkeypatch.setattr(records, "tqdm", lambda **k: real(**{**k, "delay": 0, "file": shown, "mininterval": 0}))
     rng, labels = np.random.default_rng(0), np.arange(6).repeat(30)
     bank = Bank(torch.from_numpy(rng.normal(size=(180, 4)).astype(np.float32)), labels, "")
     tasks = sample_closed(labels, tasks=600)
-    evaluate.evaluate(learners.NearestCentroid(), bank, tasks, progress=True)
+    evaluation.evaluate(learners.NearestCentroid(), bank, tasks, progress=True)
     assert "600/600" in shown.getvalue() and "768" not in shown.getvalue()
     shown.truncate(0)
-    evaluate.evaluate(learners.NearestCentroid(), bank, tasks)
+    evaluation.evaluate(learners.NearestCentroid(), bank, tasks)
     assert not shown.getvalue().strip("\0")

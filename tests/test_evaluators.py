@@ -5,11 +5,12 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from fslcore import backbones, datasets, estimators, evaluate, evaluators, learners
+from fslbook.evaluators import estimates
+from fslbook.evaluators.estimates import FRESH
+from fslcore import datasets, evaluation, learners
 from fslcore.errors import InputError
-from fslcore.estimators import ESTIMATORS
-from fslcore.evaluators import FRESH
-from fslcore.tasks import sample_closed
+from fslcore.models import backbones
+from fslcore.tasks import ESTIMATORS, k_fold, sample_closed
 
 METHODS = ["glyph-conv ncc", "glyph-conv lr"]
 
@@ -32,7 +33,7 @@ def world(tasks=4000, bias=0.0, spread=0.0, seed=0, dataset="d", method="m"):
 
 def test_parts_add_up_and_find_the_noise_that_was_put_in():
     table = world(20_000, bias=-8, spread=6)
-    found = evaluators.parts(table, 25, 75)
+    found = estimates.parts(table, 25, 75)
     sources = ["oracle's images", "few test images", "bias²", "rest"]
     assert found[sources].sum(axis=1).to_numpy() == pytest.approx(found["mean squared error"].to_numpy())
     variance = 1e4 * (0.7 * 0.3 - 0.4**2 / 12)  # mean of p (1 - p) for p uniform on 0.5 … 0.9
@@ -46,14 +47,14 @@ def test_parts_add_up_and_find_the_noise_that_was_put_in():
 
 def test_an_unbiased_estimator_of_as_many_images_is_no_worse_than_fresh():
     table = world(3000)
-    assert (evaluators.against(table, FRESH, ["5-fold", "bootstrap"])["verdict"] == 0).all()
-    hold = evaluators.against(table, "5-fold", ["hold-out"])
+    assert (estimates.against(table, FRESH, ["5-fold", "bootstrap"])["verdict"] == 0).all()
+    hold = estimates.against(table, "5-fold", ["hold-out"])
     assert hold["verdict"].tolist() == [1] and hold["mean"].iloc[0] > 5
 
 
 def test_biases_are_paired_t_tests_with_holms_correction():
     tables = [world(300, bias=b, seed=s, method=f"m{s}") for s, b in enumerate((-3, 0, 0))]
-    found = evaluators.biases(pd.concat(tables))
+    found = estimates.biases(pd.concat(tables))
     assert len(found) == 12
     for row in found.itertuples():
         t = tables[int(row.method[1])]
@@ -78,19 +79,19 @@ def test_means_maes_and_far_of_a_table_by_hand():
             FRESH: [60.0, 90.0],
         }
     )
-    assert evaluators.means(table).set_index("estimator")["mean"].to_dict() == {"oracle": 70, "5-fold": 66, FRESH: 75}
-    assert evaluators.maes(table).set_index("estimator")["mae"].to_dict() == {"5-fold": 8, FRESH: 5}
-    assert evaluators.far(table).set_index("estimator")["mean"].to_dict() == {"5-fold": 50, FRESH: 0}  # 10 is not more
-    half = evaluators.maes(table).set_index("estimator")["half_width"]["5-fold"]
+    assert estimates.means(table).set_index("estimator")["mean"].to_dict() == {"oracle": 70, "5-fold": 66, FRESH: 75}
+    assert estimates.maes(table).set_index("estimator")["mae"].to_dict() == {"5-fold": 8, FRESH: 5}
+    assert estimates.far(table).set_index("estimator")["mean"].to_dict() == {"5-fold": 50, FRESH: 0}  # 10 is not more
+    half = estimates.maes(table).set_index("estimator")["half_width"]["5-fold"]
     assert half == pytest.approx(1.96 * np.std([4, 12], ddof=1) / np.sqrt(2), rel=1e-3)
-    shown = evaluators.wide(evaluators.maes(table))
+    shown = estimates.wide(estimates.maes(table))
     assert shown.loc[("d", "m"), "5-fold"] == "8.0 ± 7.8" and "bootstrap" not in shown
-    assert evaluators.wide(evaluators.printed(2)).loc[("CIFAR-FS", "ProtoNet"), "5-fold"] == "8.7"
+    assert estimates.wide(estimates.printed(2)).loc[("CIFAR-FS", "ProtoNet"), "5-fold"] == "8.7"
 
 
 def test_curves_are_means_with_standard_errors():
     table = world(50).drop(columns=["hold-out", "bootstrap"]).rename(columns={"leave-one-out": "12-fold"})
-    found = evaluators.curve(table, "folds").set_index(["estimator", "folds"])
+    found = estimates.curve(table, "folds").set_index(["estimator", "folds"])
     size = (table["12-fold"] - table["oracle"]).abs()
     assert found.loc[("K-fold", 12), "mae"] == pytest.approx(size.mean())
     assert found.loc[("K-fold", 12), "error"] == pytest.approx(scipy_stats.sem(size))
@@ -102,36 +103,36 @@ def test_collected_tasks_are_the_samplers_and_fresh_images_are_new():
     images = datasets.load("glyphs/hebrew")
     names = np.array(images.class_names)[images.labels]
     drawn = sample_closed(names, tasks=6, shots=shape["shots"], queries=(12, 12, 15, 18, 18))
-    asked, fresh = evaluators.draw(images, ways=5, seed=0, **shape)
+    asked, fresh = estimates.draw(images, ways=5, seed=0, **shape)
     assert (asked.support == drawn.support).all()
     assert np.bincount(asked.query_label[0]).tolist() == list(shape["queries"])
     assert np.bincount(fresh.query_label[0]).tolist() == list(shape["shots"])
     for t in range(6):
         assert set(asked.query[t]) | set(fresh.query[t]) == set(drawn.query[t])
         assert not set(asked.query[t]) & set(fresh.query[t])
-    table = evaluators.collect(["glyphs/hebrew"], METHODS[:1], rounds=3, **shape)
+    table = estimates.collect(["glyphs/hebrew"], METHODS[:1], rounds=3, **shape)
     assert list(table) == ["dataset", "method", "task", "oracle", *ESTIMATORS, FRESH] and len(table) == 6
-    again = evaluators.collect(["glyphs/hebrew"], [METHODS[0], "glyph-conv ft"], rounds=3, **shape)
+    again = estimates.collect(["glyphs/hebrew"], [METHODS[0], "glyph-conv ft"], rounds=3, **shape)
     assert again.equals(table)  # nothing is kept of fine-tuning
 
 
 def test_sweeps_have_what_exists_and_no_more():
-    shots = evaluators.by_shots("glyphs/hebrew", METHODS[:1], [1, 3], tasks=4, rounds=2)
+    shots = estimates.by_shots("glyphs/hebrew", METHODS[:1], [1, 3], tasks=4, rounds=2)
     one = shots[shots["shots"] == 1]
     assert one["bootstrap"].isna().all() and shots[shots["shots"] == 3]["bootstrap"].notna().all()
     assert (one[["hold-out", "5-fold", "leave-one-out"]] == 0).all(axis=None)
-    assert set(evaluators.curve(shots, "shots")["estimator"]) == {*ESTIMATORS, FRESH}
-    folds = evaluators.by_folds("glyphs/hebrew", METHODS[:1], [2, 25], tasks=4)
+    assert set(estimates.curve(shots, "shots")["estimator"]) == {*ESTIMATORS, FRESH}
+    folds = estimates.by_folds("glyphs/hebrew", METHODS[:1], [2, 25], tasks=4)
     assert {"2-fold", "25-fold"} <= set(folds)
-    ways = evaluators.by_ways("glyphs/hebrew", METHODS[:1], [2, 6], 6, tasks=4)
+    ways = estimates.by_ways("glyphs/hebrew", METHODS[:1], [2, 6], 6, tasks=4)
     assert ways.groupby("ways")["leave-one-out, refilled"].count().to_dict() == {2: 4, 6: 0}
 
 
 def test_phenomenon_class_counts_mislead_logistic_regression_alone():
     """Leave-one-out of a learner that reads class counts falls far below its accuracy; a copy in the place mends it."""
     names = ["5-fold", "leave-one-out", "leave-one-out, refilled"]
-    table = evaluators.collect(["clipart"], METHODS, names=names, tasks=100)
-    bias = evaluators.biases(table, names).set_index(["method", "estimator"])
+    table = estimates.collect(["clipart"], METHODS, names=names, tasks=100)
+    bias = estimates.biases(table, names).set_index(["method", "estimator"])
     lr, ncc = (bias.loc[f"glyph-conv {name}"] for name in ("LR", "NCC"))
     assert lr.loc["leave-one-out", "mean"] < -15 < -10 < lr.loc["leave-one-out, refilled", "mean"]
     assert lr.loc["leave-one-out", "verdict"] == -1 and abs(ncc.loc["leave-one-out", "mean"]) < 10
@@ -139,14 +140,14 @@ def test_phenomenon_class_counts_mislead_logistic_regression_alone():
 
 def test_the_paper_is_read_in_the_same_form():
     for number, columns in ((1, 5), (2, 4), (3, 4)):
-        table = evaluators.printed(number)
+        table = estimates.printed(number)
         assert not table[["dataset", "method", "estimator"]].isna().any(axis=None)
         assert table["estimator"].nunique() == columns
 
 
 def test_titles():
-    assert evaluators.method("glyph-conv ncc") == ("glyph-conv", "ncc")
-    assert evaluators.method("clip:/my weights/x.safetensors lr") == ("clip:/my weights/x.safetensors", "lr")
+    assert evaluation.Method.parse("glyph-conv ncc") == ("glyph-conv", "ncc")
+    assert evaluation.Method.parse("clip:/my weights/x.safetensors lr") == ("clip:/my weights/x.safetensors", "lr")
     titles = {
         "glyph-conv ncc": "glyph-conv NCC",
         "conv4-baseline lr": "Baseline",
@@ -154,16 +155,16 @@ def test_titles():
         "conv4-protonet protonet": "ProtoNet",
         "conv4-protonet lr": "conv4-protonet LR",
     }
-    assert {m: evaluators.title(m) for m in titles} == titles
+    assert {m: evaluation.Method.parse(m).title for m in titles} == titles
 
 
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: evaluators.method("glyph-conv"), "method = glyph-conv; a backbone"),
-        (lambda: evaluators.method("glyph-conv svm"), "method = glyph-conv svm; a backbone"),
-        (lambda: evaluators.by_ways("clipart", METHODS, [2, 4], 30), "ways = 4; it must divide the 30 support images"),
-        (lambda: evaluators.collect(["clipart"], ["glyph-conv ft"], tasks=3), "no results of them are at hand"),
+        (lambda: evaluation.Method.parse("glyph-conv"), "method = glyph-conv; a backbone"),
+        (lambda: evaluation.Method.parse("glyph-conv svm"), "method = glyph-conv svm; a backbone"),
+        (lambda: estimates.by_ways("clipart", METHODS, [2, 4], 30), "ways = 4; it must divide the 30 support images"),
+        (lambda: estimates.collect(["clipart"], ["glyph-conv ft"], tasks=3), "no results of them are at hand"),
     ],
 )
 def test_bad_input(call, message):
@@ -173,12 +174,12 @@ def test_bad_input(call, message):
 
 def test_kept_results_of_maml_are_what_it_gives(bank_of):
     images, backbone = datasets.load("clipart"), backbones.load("conv4-maml")
-    asked, _ = evaluators.draw(images, ways=5, shots=5, queries=15, tasks=600, seed=0)
+    asked, _ = estimates.draw(images, ways=5, shots=5, queries=15, tasks=600, seed=0)
     learner = learners.make("maml", backbone)
-    splits = estimators.k_fold(asked[:60]).tasks
-    kept, _ = evaluate.record(images, backbone, learner, splits, stored=True)
+    splits = k_fold(asked[:60]).tasks
+    kept, _ = evaluation.record(images, backbone, learner, splits, stored=True)
     assert len(kept.correct) == 300
-    again = evaluate.evaluate(learner, bank_of(images, splits[:10]), splits[:10])
+    again = evaluation.evaluate(learner, bank_of(images, splits[:10]), splits[:10])
     # near ties may fall the other way on another machine
     assert (again.correct != kept.correct[:10]).mean() < 0.05 and kept.accuracy().mean() == pytest.approx(
         0.37, abs=0.02

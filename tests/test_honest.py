@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fslcore import coverage, coverage_gaps, honest
-from fslcore.biased import sample_biased
+from fslbook.beyond import coverage, coverage_gaps, worlds, worst_class
 from fslcore.errors import InputError
-from fslcore.evaluate import Record
+from fslcore.evaluation import Record
 from fslcore.stats import independent_interval, influence, paired_interval, three_intervals
-from fslcore.tasks import sample_closed
+from fslcore.tasks import sample_biased, sample_closed
 
 CLASSES, IMAGES, WAYS, QUERIES = 4, 5, 3, 2
 LABELS = np.arange(CLASSES).repeat(IMAGES)
@@ -58,7 +57,7 @@ def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_agai
     tasks = sample_closed(LABELS, tasks=20_000, ways=WAYS, shots=1, queries=QUERIES + 1, seed=0)
     query = tasks.query.reshape(-1, WAYS, QUERIES + 1)
     record = Record(scores(tiny, tasks.support, query).reshape(len(tasks), -1), tasks.query_label)
-    values, replaced = honest.worst_class(record)
+    values, replaced = worst_class.worst_class(record)
     query = query[..., :-1].reshape(len(tasks), -1)
     if spare:
         found = influence(values, tasks.support, LABELS, query=query, replaced=replaced)
@@ -89,25 +88,25 @@ def test_biased_tasks_against_drawing_them_again_without_an_image(picking):
 
     everything = np.ones(len(labels), bool)
     t, attribute, record, support, query = drawn(everything, 1500, 4)
-    values, replaced = honest.worst_class(record)
-    pool = honest.pool(labels, has, t, attribute)
+    values, replaced = worst_class.worst_class(record)
+    pool = worst_class.pool(labels, has, t, attribute)
     query = query[..., :-1].reshape(len(t), -1)
     change = influence(values, support, labels, pool=pool, query=query, replaced=replaced).images.mean(axis=0)
     i = int(np.abs(change).argmax())
     again = drawn(everything & (np.arange(len(labels)) != i), 1500, 4)[2]
     # two runs of 1,500 tasks differ by chance by about 1 point (one standard error)
     assert abs(change[i]) > 1.5
-    assert change[i] == pytest.approx(values.mean() - honest.worst_class(again)[0].mean(), abs=2)
+    assert change[i] == pytest.approx(values.mean() - worst_class.worst_class(again)[0].mean(), abs=2)
 
 
 @pytest.fixture(scope="module")
 def run():
     """A test set, tasks with a spare query on it, and the record."""
-    regime = coverage.Regime(10, 20, 1, 0.8)
+    regime = worlds.Regime(10, 20, 1, 0.8)
     rng = np.random.default_rng(1)
-    (bank, _), labels = coverage.draw(*coverage.world(regime, 0.0, rng), regime.images, regime.alike, rng)
+    (bank, _), labels = worlds.draw(*worlds.world(regime, 0.0, rng), regime.images, regime.alike, rng)
     tasks = sample_closed(labels, tasks=6000, shots=1, queries=6, seed=0)
-    right = coverage.correct(bank, tasks) > 0
+    right = worlds.correct(bank, tasks) > 0
     return (
         Record(right, tasks.query_label),
         tasks.support,
@@ -119,7 +118,7 @@ def run():
 @pytest.mark.parametrize("spare", [False, True])
 def test_of_a_mean_accuracy_it_agrees_with_three_intervals(run, spare):
     record, support, query, labels = run
-    values, replaced = honest.mean_accuracy(record)
+    values, replaced = worst_class.mean_accuracy(record)
     right = 100.0 * record.by_class()[..., :-1].reshape(len(query), -1)
     plain = three_intervals(right, support, query, labels)
     if spare:
@@ -141,7 +140,7 @@ def test_of_a_mean_accuracy_it_agrees_with_three_intervals(run, spare):
 def test_names_unit_and_origin_do_not_matter(run, seed, unit, origin):
     record, support, query, labels = run
     few = slice(0, 400)
-    values, replaced = (a[few] for a in honest.worst_class(record))
+    values, replaced = (a[few] for a in worst_class.worst_class(record))
     support, query = support[few], query[few]
     plain = influence(values, support, labels, query=query, replaced=replaced)
     rng = np.random.default_rng(seed)
@@ -163,7 +162,7 @@ def test_names_unit_and_origin_do_not_matter(run, seed, unit, origin):
 
 def test_all_images_as_the_pool_is_no_pool_when_the_support_alone_counts(run):
     record, support, _, labels = run
-    values = honest.worst_class(record)[0]
+    values = worst_class.worst_class(record)[0]
     members = np.array([np.flatnonzero(np.isin(labels, labels[row])) for row in support])
     there, none = influence(values, support, labels, pool=members), influence(values, support, labels)
     np.testing.assert_allclose(there.images, none.images, atol=1e-9)
@@ -171,7 +170,7 @@ def test_all_images_as_the_pool_is_no_pool_when_the_support_alone_counts(run):
 
 def test_a_difference_of_runs_is_not_a_sum_of_variances(run):
     record, support, query, labels = run
-    values, replaced = honest.worst_class(record)
+    values, replaced = worst_class.worst_class(record)
     even, odd = (
         influence(values[part], support[part], labels, query=query[part], replaced=replaced[part])
         for part in (slice(0, None, 2), slice(1, None, 2))
@@ -189,9 +188,9 @@ def test_what_a_spare_query_changes():
     """Two classes, two queries and a spare: by hand."""
     right = np.array([[1, 0, 1, 1, 1, 0]], bool)
     record = Record(right, np.array([[0, 0, 0, 1, 1, 1]]))
-    values, replaced = honest.worst_class(record)
+    values, replaced = worst_class.worst_class(record)
     assert values.tolist() == [50.0] and replaced.tolist() == [[50.0, 100.0, 50.0, 50.0]]
-    values, replaced = honest.mean_accuracy(record)
+    values, replaced = worst_class.mean_accuracy(record)
     assert values.tolist() == [75.0] and replaced.tolist() == [[75.0, 100.0, 50.0, 50.0]]
 
 
@@ -199,7 +198,7 @@ def test_pool_holds_the_support_and_only_images_with_the_own_attribute():
     rng = np.random.default_rng(5)
     labels, has = np.arange(6).repeat(30), rng.random((180, 5)) < 0.35
     tasks, attribute = sample_biased(labels, has, tasks=30, ways=3, shots=2, queries=4)
-    pool = honest.pool(labels, has, tasks, attribute)
+    pool = worst_class.pool(labels, has, tasks, attribute)
     for t in range(len(tasks)):
         inside = pool[t][pool[t] >= 0]
         assert set(tasks.support[t]) <= set(inside) and not set(tasks.query[t]) & set(inside)
@@ -214,42 +213,42 @@ def test_pool_holds_the_support_and_only_images_with_the_own_attribute():
 
 def test_tables_of_a_small_run():
     rng = np.random.default_rng(0)
-    world = coverage_gaps.World(classes=8, tasks=60)
-    runs = coverage_gaps._test_set(
-        world, coverage_gaps._shifts(world, rng), *coverage_gaps._classes(world, rng), rng, seed=1
+    world = worlds.World(classes=8, tasks=60)
+    runs = worlds.test_set(world, worlds.shifts_of(world, rng), *worlds.classes_of(world, rng), rng, seed=1)
+    found, ordered = worst_class.table(runs), worst_class.orderings(runs)
+    assert list(found["measure"]) == [*worst_class.MEASURES] * 2 and set(ordered["measure"]) == set(
+        worst_class.MEASURES
     )
-    found, ordered = honest.table(runs), honest.orderings(runs)
-    assert list(found["measure"]) == [*honest.MEASURES] * 2 and set(ordered["measure"]) == set(honest.MEASURES)
     r, a, gap = (row.closed for row in found["result"][:3])
     assert gap.mean == pytest.approx(r.mean - a.mean)
     assert gap.half_width == pytest.approx(np.hypot(r.half_width, a.half_width))
     random = runs.records["random"]
-    difference = paired_interval(*(honest.worst_class(random[name])[0] for name in "ab"))
+    difference = paired_interval(*(worst_class.worst_class(random[name])[0] for name in "ab"))
     assert ordered["result"][0].closed.mean == pytest.approx(difference.mean)
     assert ordered["result"][0].closed.half_width == pytest.approx(difference.half_width, rel=0.03)
-    plain, holm = honest.verdicts({"x": ordered}), honest.verdicts({"x": ordered}, holm=True)
+    plain, holm = worst_class.verdicts({"x": ordered}), worst_class.verdicts({"x": ordered}, holm=True)
     assert (holm <= plain).all(axis=None) and (plain["pairs"] == 1).all()
     sizes = pd.DataFrame({"classes": [8], "images": [len(runs.labels)]}, index=["same"])
-    factors = honest.scaled(runs, ordered, sizes, tasks=60)
+    factors = worst_class.scaled(runs, ordered, sizes, tasks=60)
     one = ordered["result"][0]
     assert factors.loc[("same", "wAcc-R"), "new images"] == pytest.approx(
         np.sqrt(1 + one.image_variance / one.sampling_variance)
     )
-    assert honest.shown(found).shape == (6, 4) and honest.shown(ordered).shape == (3, 4)
+    assert worst_class.shown(found).shape == (6, 4) and worst_class.shown(ordered).shape == (3, 4)
 
 
 def test_printed_orderings_with_intervals_as_they_are_and_very_wide():
     sets = ["miniimagenet", "tieredimagenet", "cub"]
-    index = pd.MultiIndex.from_product([sets, honest.MEASURES])
+    index = pd.MultiIndex.from_product([sets, worst_class.MEASURES])
     factors = pd.DataFrame({"none": 1.0, "all": 1e9}, index=index)
-    found = honest.printed_orderings(factors)
+    found = worst_class.printed_orderings(factors)
     assert (found["none"] == found["difference"]).all() and (found["all"] == 0).all()
     assert (found["pairs"] == 3 * 45).all() and (found["intervals apart"] <= found["difference"]).all()
 
 
 def test_the_study_that_ships_is_what_the_code_makes():
     made = coverage.load("gaps")
-    again = coverage_gaps.replicates(coverage_gaps.WORLD, "classes", 1, 1, seed=1)
+    again = coverage_gaps.replicates(worlds.WORLD, "classes", 1, 1, seed=1)
     first = made[(made["new"] == "classes") & (made["world"] == 0)]
     assert first["mean"].tolist() == pytest.approx(again["mean"].tolist(), rel=1e-5)
     assert first["images"].tolist() == pytest.approx(again["images"].tolist(), rel=1e-4)
@@ -273,7 +272,7 @@ def test_the_study_that_ships_is_what_the_code_makes():
 )
 def test_bad_input_is_one_line(run, change, words):
     record, support, query, labels = run
-    values, replaced = (a[:400] for a in honest.worst_class(record))
+    values, replaced = (a[:400] for a in worst_class.worst_class(record))
     given = dict(values=values, drawn=support[:400], query=query[:400], replaced=replaced, groups=None, pool=None)
     with pytest.raises(InputError, match=words) as error:
         influence(**(given | change), labels=labels)
@@ -289,7 +288,7 @@ def test_too_few_tasks_images_or_queries(run):
     with pytest.raises(InputError, match="equal numbers"):
         influence(np.zeros(30), np.tile([0, 1, 2], (30, 1)), [0, 0, 1, 1, 1])
     with pytest.raises(InputError, match="spare"):
-        honest.worst_class(Record(np.ones((3, 2), bool), np.tile([0, 1], (3, 1))))
+        worst_class.worst_class(Record(np.ones((3, 2), bool), np.tile([0, 1], (3, 1))))
     one, other = (influence(np.arange(30.0), support[:30], of) for of in (labels, np.append(labels, labels[-1])))
     with pytest.raises(InputError, match="different images"):
         one - other

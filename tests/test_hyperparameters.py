@@ -3,17 +3,18 @@
 import pandas as pd
 import pytest
 
-from fslcore import hyperparameters, report
+from fslbook import published
+from fslbook.fewstab import training
+from fslbook.fewstab.training import PRINTED, TEN, settings
 from fslcore.errors import InputError
-from fslcore.hyperparameters import LEARNERS, PRINTED, settings
 from fslcore.training import RECIPES
 
 
 @pytest.mark.parametrize("dataset", PRINTED)
 def test_every_printed_setting_stands_beside_the_recipe_and_a_difference_has_its_reason(dataset):
     table = settings(dataset)
-    printed = report.printed(PRINTED[dataset], "fewstab").set_index(["learner", "train_shots"])
-    assert set(table["learner"]) == set(LEARNERS)
+    printed = published.table(PRINTED[dataset], "fewstab").set_index(["learner", "train_shots"])
+    assert set(table["learner"]) == set(TEN)
     # Six settings of sixteen rows on tasks, five of two on batches.
     assert len(table) == 16 * 6 + 2 * 5 and table["printed"].notna().all()
     for row in table.itertuples():
@@ -40,14 +41,14 @@ def test_the_optimiser_is_what_the_table_says():
     """The names in the table are not read from the recipes: hold them against the code."""
     from inspect import getsource
 
-    from fslcore import training
+    from fslcore.training import run
 
-    source = getsource(training._Run)
+    source = getsource(run._Run)
     assert "optim.AdamW(" in source and "lr_scheduler.OneCycleLR(" in source
 
 
 def test_layout():
-    wide = hyperparameters.shown(settings("cub"), "printed")
+    wide = training.shown(settings("cub"), "printed")
     assert wide.shape == (18, 7)
     assert wide.loc[("can", "1"), "rate"] == "0.01" and wide.loc[("rfs", "—"), "tasks a step"] == "—"
     assert wide.loc[("anil", "5"), "tasks an epoch"] == "2,000" and wide.loc[("anil", "5"), "schedule"] == "none"
@@ -56,29 +57,29 @@ def test_layout():
 def test_reasons_are_used():
     """No reason without a difference that it explains."""
     given = set(pd.concat([settings(name) for name in PRINTED])["why"]) - {""}
-    assert set(hyperparameters.reasons()["why"]) == given
+    assert set(training.reasons()["why"]) == given
 
 
 def test_splits():
-    table = hyperparameters.splits(["glyphs"])
+    table = training.splits(["glyphs"])
     assert table.loc[("printed", "tieredimagenet"), "novel"] == "160 (206,200)"
     assert table.loc[("here", "glyphs"), "base"].startswith("569 (28,988")
 
 
 def test_trained_networks_by_shots():
-    assert hyperparameters.trained("protonet", 5) == "conv4-protonet"
-    assert hyperparameters.trained("baseline++", 1) == "conv4-baseline++"  # trained on batches: one for all shots
-    assert hyperparameters.trained("protonet", 7) is None
+    assert training.trained("protonet", 5) == "conv4-protonet"
+    assert training.trained("baseline++", 1) == "conv4-baseline++"  # trained on batches: one for all shots
+    assert training.trained("protonet", 7) is None
     with pytest.raises(InputError, match="learner = svm; anil, leo"):
-        hyperparameters.trained("svm", 5)
+        training.trained("svm", 5)
     with pytest.raises(InputError, match="dataset = x; miniimagenet, tieredimagenet, cub"):
         settings("x")
 
 
 def test_curves_and_accuracies_of_what_ships():
-    curves = hyperparameters.curves(["protonet", "baseline++"], [5])
+    curves = training.curves(["protonet", "baseline++"], [5])
     assert curves.groupby("learner")["epoch"].max().to_dict() == {"protonet": 15, "baseline++": 12}
-    found = hyperparameters.accuracies(["protonet"], ["clipart"], [5, 7], tasks=200, image_tasks=2)
+    found = training.accuracies(["protonet"], ["clipart"], [5, 7], tasks=200, image_tasks=2)
     assert found["shots"].tolist() == [5] and (found["mean"] - found["half_width"] > 25).all()  # chance is 20
-    table = hyperparameters.accuracy_table(found, ["protonet", "anil"])
+    table = training.accuracy_table(found, ["protonet", "anil"])
     assert list(table.index) == ["protonet", "anil"] and table.iloc[1, 0] == "—" and "±" in table.iloc[0, 0]

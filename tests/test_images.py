@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fslcore import assess, backbones, cli, datasets, evaluate
+from fslcore import cli, datasets, evaluation
 from fslcore.datasets.decode import rgb
 from fslcore.errors import InputError
+from fslcore.estimation import assess
+from fslcore.models import backbones
 
 GREY = np.random.default_rng(0).integers(0, 256, (24, 24)).astype(np.uint8)
 GREY[0, :2] = 0, 255  # the whole range, whatever is drawn
@@ -399,22 +401,22 @@ def test_own_images_are_seen_as_large_as_the_network_takes_them(tmp_path, capsys
     spec = folder(tmp_path, *[noise(300)] * 3)
     sides = {"efficientnet-lite0": 224, "efficientnet-lite2": 260, "glyph-conv": 28, "conv4-protonet": 32}
     for name, side in sides.items():
-        images, model = evaluate.fitted(evaluate.load_source(spec), name)
+        images, model = evaluation.fitted(evaluation.load_source(spec), name)
         assert images.images.shape == (5, side, side, 3) == (5, *[model.side(300, 300)] * 2, 3)
         assert f"{spec}: read at {side} × {side} pixels, which {name} sees" in capsys.readouterr().err
-        again, _ = evaluate.fitted(images, "efficientnet-lite0")  # one after the other, as chapters do
+        again, _ = evaluation.fitted(images, "efficientnet-lite0")  # one after the other, as chapters do
         assert again.digest == datasets.load_folder(tmp_path, size=224).digest
-    images, model = evaluate.fitted(evaluate.load_source(spec, 96), "efficientnet-lite0")
+    images, model = evaluation.fitted(evaluation.load_source(spec, 96), "efficientnet-lite0")
     assert images.images.shape[1] == 96 == model.side(*images.images.shape[1:3])
     assert model.digest != backbones.load("efficientnet-lite0").digest
     with pytest.raises(InputError, match="size = 96; glyph-conv takes images of 28 pixels a side only"):
-        evaluate.fitted(evaluate.load_source(spec, 96), "glyph-conv")
+        evaluation.fitted(evaluation.load_source(spec, 96), "glyph-conv")
 
 
 def test_other_images_are_seen_as_before(tmp_path):
     folder(tmp_path, noise(300))
-    for source in (evaluate.load_source("clipart"), datasets.load_folder(tmp_path, size=224)):
-        images, model = evaluate.fitted(source, "efficientnet-lite0")
+    for source in (evaluation.load_source("clipart"), datasets.load_folder(tmp_path, size=224)):
+        images, model = evaluation.fitted(source, "efficientnet-lite0")
         assert images is source and model.resolution is None and model.side(*images.images.shape[1:3]) == 64
     support = assess.load(tmp_path)
     assert backbones.fitted(support, model) == (support, model) and support.images.shape[1] == assess.SIZE
@@ -425,7 +427,7 @@ def test_other_images_are_seen_as_before(tmp_path):
         (f"folder:{tmp_path}", 2.5, "size = 2.5; a whole number"),
     ):
         with pytest.raises(InputError, match=message):
-            evaluate.load_source(dataset, size)
+            evaluation.load_source(dataset, size)
 
 
 def test_the_size_changes_what_the_network_gives(tmp_path):
@@ -436,7 +438,7 @@ def test_the_size_changes_what_the_network_gives(tmp_path):
             Image.fromarray(large).save(tmp_path / "f" / name / f"{i}.png")
     banks = {}
     for size in (None, 224, 64):
-        images, model = evaluate.fitted(evaluate.load_source(f"folder:{tmp_path}/f", size), "efficientnet-lite0")
+        images, model = evaluation.fitted(evaluation.load_source(f"folder:{tmp_path}/f", size), "efficientnet-lite0")
         banks[size] = backbones.features(images, model)
     assert banks[None].digest == banks[224].digest != banks[64].digest
     assert (banks[None].data - banks[64].data).abs().mean() > 0.1 * banks[64].data.abs().mean()

@@ -5,10 +5,14 @@ import torch
 from scipy.stats import spearmanr
 from sklearn.metrics import silhouette_score
 
-from fslcore import backbones, datasets, estimators, informed, learners, stats
-from fslcore.bank import Bank
+from fslbook.evaluators import validation
+from fslcore import datasets, learners, stats
+from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
-from fslcore.tasks import Tasks, sample_closed
+from fslcore.estimation import informed, resampled
+from fslcore.evaluation import Ready
+from fslcore.models import backbones
+from fslcore.tasks import ESTIMATORS, Tasks, leave_one_out, sample_closed
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +35,8 @@ def test_estimates_among_the_signals_are_the_estimators(bank, name, shots):
     torch.manual_seed(0)
     learner = learners.make(name, MAP)
     found = informed.signals(bank, learner, tasks, rounds=7, seed=3)
-    expected = estimators.run(bank, None, learner, tasks, estimators.ESTIMATORS, rounds=7, seed=3)
-    np.testing.assert_allclose(found[list(estimators.ESTIMATORS)], expected)
+    expected = resampled.run(Ready(bank, None, learner), tasks, ESTIMATORS, rounds=7, seed=3)
+    np.testing.assert_allclose(found[list(ESTIMATORS)], expected)
 
 
 def test_the_query_is_never_looked_at(bank):
@@ -72,7 +76,7 @@ def test_separation_by_plain_loops(bank, shots):
 def test_margins_by_plain_loops(bank):
     tasks = sample_closed(bank.labels, tasks=2, queries=10)
     learner = learners.LogisticRegression()
-    split = estimators.leave_one_out(tasks)
+    split = leave_one_out(tasks)
     scores = learner.scores(bank, split.tasks)[:, 0].double().numpy()
     found = informed.signals(bank, learner, tasks)
     for t in range(2):
@@ -132,7 +136,7 @@ def test_same_episodes_same_estimates():
 def test_the_error_of_a_perfect_estimator_is_the_floor():
     table = fake_episodes(20_000, 2)
     error = np.abs(table["truth"] - table["accuracy"]).mean()
-    assert informed.noise_floor(table["truth"], table["queries"]) == pytest.approx(error, rel=0.02)
+    assert validation.noise_floor(table["truth"], table["queries"]) == pytest.approx(error, rel=0.02)
 
 
 def test_intervals_cover_exchangeable_episodes_and_no_others():
@@ -188,7 +192,7 @@ def test_outside_is_what_extrapolates():
 def test_selection_by_plain_loops():
     rng = np.random.default_rng(0)
     truth, guess = rng.integers(0, 5, (2, 40, 4)) / 4
-    correlation, accuracy = informed.selection(truth, {"guess": guess, "oracle": truth})
+    correlation, accuracy = validation.selection(truth, {"guess": guess, "oracle": truth})
     for t in range(40):
         if np.ptp(truth[t]) and np.ptp(guess[t]):
             assert correlation["guess"][t] == pytest.approx(spearmanr(truth[t], guess[t]).statistic)
@@ -201,7 +205,7 @@ def test_selection_by_plain_loops():
 def test_errors_are_paired_with_the_reference():
     table = fake_episodes(200, 3)
     guess = {"5-fold": table["accuracy"] + 0.1, "informed": table["accuracy"] - 0.07}
-    found = informed.errors(table["accuracy"].to_numpy(), guess)
+    found = validation.errors(table["accuracy"].to_numpy(), guess)
     assert found.loc["informed", "share"] == pytest.approx(30)
     assert found.loc["informed", "half_width"] == pytest.approx(0, abs=1e-9)
     assert found.loc["informed", "bias"] == pytest.approx(-7)
@@ -212,7 +216,7 @@ def test_errors_are_paired_with_the_reference():
     [
         (lambda: informed.Informed(fake_episodes(300, 0), regressor="oracle"), "regressor = oracle; ridge"),
         (lambda: informed.Informed(fake_episodes(20, 0)), "20 complete episodes"),
-        (lambda: informed.of_dataset("photos", ["dino"]), "dataset = photos; there are episodes of clipart"),
+        (lambda: validation.of_dataset("photos", ["dino"]), "dataset = photos; there are episodes of clipart"),
     ],
 )
 def test_bad_input_is_told(make, says):
@@ -221,7 +225,7 @@ def test_bad_input_is_told(make, says):
 
 
 def test_stored_episodes_come_out_again():
-    stored, images = informed.stored(), datasets.load("clipart", "validation")
+    stored, images = validation.stored(), datasets.load("clipart", "validation")
     bank = backbones.features(images, backbones.load("glyph-conv"))
     mine = stored[(stored["classes"] == "clipart validation") & (stored["backbone"] == "glyph-conv")]
     for learner in ("ncc", "lr"):
@@ -245,30 +249,32 @@ def test_stored_episodes_come_out_again():
 )
 def test_what_the_chapter_says_of_novel_classes(dataset, chosen, least, mean):
     """A claim a line; the chapter shows the numbers."""
-    learning, test = informed.of_dataset(dataset, chosen)
+    learning, test = validation.of_dataset(dataset, chosen)
     fitting, calibration = informed.apart(learning)
     options = dict(level=0.5 if dataset == "coloured" else 1.0)  # what the chapter chooses by validation
-    own, found = informed.by_method(test), informed.estimates(learning, test, **options)
+    own, found = validation.by_method(test), validation.estimates(learning, test, **options)
     shares = []
     for method, table in found.items():
-        saved = informed.errors(own[method]["accuracy"].to_numpy(), table.to_dict("series")).loc["informed"]
+        saved = validation.errors(own[method]["accuracy"].to_numpy(), table.to_dict("series")).loc["informed"]
         assert saved["less"] > saved["half_width"]
         shares.append(saved["share"])
     assert min(shares) >= least and np.mean(shares) >= mean
     truth = np.column_stack([t["accuracy"] for t in own.values()])
-    by = {n: np.column_stack([e[n] for e in found.values()]) for n in (*estimators.ESTIMATORS, "informed")}
-    for table in informed.selection(truth, by):
-        best = table[list(estimators.ESTIMATORS)].mean().idxmax()
+    by = {n: np.column_stack([e[n] for e in found.values()]) for n in (*ESTIMATORS, "informed")}
+    for table in validation.selection(truth, by):
+        best = table[list(ESTIMATORS)].mean().idxmax()
         assert stats.paired_interval(table["informed"], table[best]).conclusion == 1
-    kinds = informed.interval_kinds(fitting, calibration, test, **options)
-    assert 88 <= informed.coverage(kinds["informed"])["coverage"] <= 92
+    kinds = validation.interval_kinds(fitting, calibration, test, **options)
+    assert 88 <= validation.coverage(kinds["informed"])["coverage"] <= 92
     for _, part in kinds["informed"].groupby(["backbone", "learner"], observed=True):
-        assert 87 <= informed.coverage(part)["coverage"] <= 93
-    assert informed.coverage(kinds["informed"])["width"] < 0.8 * informed.coverage(kinds["5-fold, conformal"])["width"]
+        assert 87 <= validation.coverage(part)["coverage"] <= 93
+    assert (
+        validation.coverage(kinds["informed"])["width"] < 0.8 * validation.coverage(kinds["5-fold, conformal"])["width"]
+    )
 
 
 def test_it_fails_on_another_data_set():
     chosen = ["efficientnet-lite0", "glyph-conv"]
-    learned, test = informed.of_dataset("clipart", chosen)[0], informed.of_dataset("glyphs", chosen)[1]
-    found = informed.transfer({"clipart": informed.apart(learned)}, {"glyphs": test})
+    learned, test = validation.of_dataset("clipart", chosen)[0], validation.of_dataset("glyphs", chosen)[1]
+    found = validation.transfer({"clipart": informed.apart(learned)}, {"glyphs": test})
     assert found["coverage"][0] < 85 and found["saved"][0] < 0

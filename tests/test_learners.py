@@ -10,11 +10,10 @@ from sklearn.linear_model import LogisticRegression as SklearnLR
 from sklearn.linear_model import Ridge
 from torch.nn import functional as F
 
-from fslcore import backbones, datasets, learners
-from fslcore.backbones import Backbone
-from fslcore.bank import Bank
+from fslcore import datasets, learners
+from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
-from fslcore.evaluate import evaluate
+from fslcore.evaluation import evaluate
 from fslcore.learners import (
     ANIL,
     BOIL,
@@ -31,7 +30,10 @@ from fslcore.learners import (
     RENet,
 )
 from fslcore.learners.maml import with_task_norm
-from fslcore.networks import Conv4, GlyphConv, with_fast_convolutions
+from fslcore.models import backbones
+from fslcore.models.backbones import Backbone
+from fslcore.models.fused import with_fast_convolutions
+from fslcore.models.networks import Conv4, GlyphConv
 from fslcore.tasks import Tasks, sample_closed
 
 

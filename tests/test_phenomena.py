@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from fslcore import backbones, evaluate, report, stats
+from fslbook.oops import benchmark
+from fslcore import evaluation, stats
 from fslcore.paths import DATA
 
 
@@ -13,10 +14,9 @@ from fslcore.paths import DATA
 def results(tmp_path_factory):
     shape = dict(ways=5, shots=5, queries=15, seed=0)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (backbones, evaluate):
-            patch.setattr(module, "CACHE", tmp_path_factory.mktemp("cache"))
+        patch.setenv("FSLCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
         return {
-            dataset: report.collect(
+            dataset: benchmark.collect(
                 [dataset],
                 ["glyph-conv"],
                 ["ncc", "lr", "ft"],
@@ -33,14 +33,14 @@ def results(tmp_path_factory):
 def test_open_is_far_wider_on_small_data_and_level_where_the_line_says(results):
     ratio = {}
     for dataset, table in results.items():
-        intervals = report.intervals(table[table["learner"] != "ft"])
-        ratio[dataset] = report.width_ratios(intervals)["ratio"]
+        intervals = benchmark.intervals(table[table["learner"] != "ft"])
+        ratio[dataset] = benchmark.width_ratios(intervals)["ratio"]
     assert (ratio["clipart"] > 5).all()
     assert ratio["glyphs/latin"].between(0.8, 1.2).all()  # √(600 · 100 / 69,580) = 0.93
 
 
 def test_pairing_narrows_the_interval_of_every_pair_of_learners(results):
-    methods = report.methods(results["glyphs/latin"], "glyphs/latin", "open")
+    methods = benchmark.methods(results["glyphs/latin"], "glyphs/latin", "open")
     assert len(methods) == 3
     names = list(methods)
     for i in range(3):
@@ -53,7 +53,7 @@ def test_pairing_narrows_the_interval_of_every_pair_of_learners(results):
 
 def test_finetuning_is_never_better_than_the_cheap_learners(results):
     for table in results.values():
-        assert report.finetuning_verdicts(report.pair_table(table))["fine-tuning better"] == 0
+        assert benchmark.finetuning_verdicts(benchmark.pair_table(table))["fine-tuning better"] == 0
 
 
 # ------------------------------------------------------------ the trained learners
@@ -76,8 +76,8 @@ def test_trained_learners_are_as_good_as_their_card_says(name, learner):
     )
     stated = dict(zip((h.strip() for h in header), row))
     slow = learner == "maml"  # a few tasks have to do
-    table = evaluate.run("clipart", f"conv4-{name}", learner, "closed", tasks=20 if slow else 600)
+    table = evaluation.run("clipart", f"conv4-{name}", learner, "closed", tasks=20 if slow else 600)
     mean, half_width = map(float, stated["clipart"].split("±"))
     assert table["accuracy"].mean() == pytest.approx(mean, abs=3 * half_width if slow else 0.1)
-    found = evaluate.run("coloured/hebrew", f"conv4-{name}", learner, "closed", tasks=20 if slow else 200)
+    found = evaluation.run("coloured/hebrew", f"conv4-{name}", learner, "closed", tasks=20 if slow else 200)
     assert found["accuracy"].mean() > (55 if slow else 70)  # chance is 20

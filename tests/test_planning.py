@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.power import NormalIndPower, TTestPower
 
-from fslcore import coverage
+from fslbook.beyond import coverage
 from fslcore.errors import InputError
 from fslcore.stats import Interval, Plan, ThreeIntervals, closed_interval, detectable, plan, power, smallest
 

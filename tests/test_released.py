@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from fslcore import cli, released, results
+from fslcore import cli, results
 from fslcore.errors import InputError
-from fslcore.evaluate import COLUMNS, write_table
+from fslcore.evaluation import COLUMNS, write_table
+from fslcore.results import released
 
 REAL = Path(__file__).parents[2] / "shared" / "oops-benchmark"
 LEARNERS = ("LR", "finetune", "matchingnet")

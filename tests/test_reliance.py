@@ -9,13 +9,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fslcore import backbones, datasets, evaluate, reliance
+from fslbook.fewstab import known_truth
+from fslcore import datasets, evaluation
 from fslcore.attributes import Attributes
-from fslcore.bank import Bank
-from fslcore.biased import sample_biased
+from fslcore.datasets.bank import Bank
 from fslcore.datasets.coloured import COLOURS
 from fslcore.errors import InputError
-from fslcore.tasks import sample_closed
+from fslcore.evaluation import methods
+from fslcore.models import backbones
+from fslcore.tasks import sample_biased, sample_closed
 
 
 def mean(interval):
@@ -44,7 +46,7 @@ def test_an_image_in_another_ink_is_the_same_but_for_the_ink():
 @given(ways=st.integers(2, 7), shots=st.integers(1, 3), queries=st.integers(1, 4), seed=st.integers(0, 99))
 def test_conflict_tasks_differ_in_the_ink_of_the_query_only(ways, shots, queries, seed):
     labels = np.repeat(np.arange(9), 10)
-    made = reliance.sample_conflict(labels, 8, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
+    made = known_truth.sample_conflict(labels, 8, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
     own = made["own"]
     plain = sample_closed(labels, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
     for t in range(6):
@@ -58,20 +60,20 @@ def test_conflict_tasks_differ_in_the_ink_of_the_query_only(ways, shots, queries
     for of in made.values():
         assert (of.query % 90 == plain.query).all() and (of.support % 90 == plain.support).all()
         assert (of.support == own.support).all()
-    again = reliance.sample_conflict(labels, 8, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
+    again = known_truth.sample_conflict(labels, 8, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
     assert all(made[name].digest == again[name].digest for name in made)
 
 
 def test_there_must_be_a_free_ink():
     with pytest.raises(InputError, match="ways = 8; fewer than the 8 inks"):
-        reliance.sample_conflict(np.repeat(np.arange(9), 10), 8, tasks=2, ways=8)
+        known_truth.sample_conflict(np.repeat(np.arange(9), 10), 8, tasks=2, ways=8)
 
 
 def test_random_supports_keep_the_queries_and_never_show_them():
     labels = np.repeat(np.arange(8), 40)
     has = np.random.default_rng(0).random((320, 6)) < 0.3
     biased, attribute = sample_biased(labels, has, tasks=40, shots=3, queries=8, seed=1)
-    loose = reliance.random_supports(labels, biased, seed=2)
+    loose = known_truth.random_supports(labels, biased, seed=2)
     assert (loose.query == biased.query).all() and (loose.query_label == biased.query_label).all()
     assert (labels[loose.support] == labels[biased.support]).all() and (loose.support != biased.support).any()
     assert all(len(set(row)) == 15 and not set(row) & set(q) for row, q in zip(loose.support, loose.query))
@@ -82,15 +84,15 @@ def test_random_supports_keep_the_queries_and_never_show_them():
 
 def test_noise_has_the_rates_that_were_asked_for_and_grows():
     true = Attributes(np.random.default_rng(0).random((5000, 8)) < 0.2, tuple("abcdefgh"))
-    assert (reliance.noisy(true, 0, 0).has == true.has).all()
-    found = reliance.error_rates(reliance.noisy(true, 0.3, 0.1, seed=3), true)
+    assert (known_truth.noisy(true, 0, 0).has == true.has).all()
+    found = known_truth.error_rates(known_truth.noisy(true, 0.3, 0.1, seed=3), true)
     assert found == pytest.approx((0.3, 0.1), abs=0.02)
-    less, more = (reliance.noisy(true, rate, rate, seed=1).has != true.has for rate in (0.1, 0.2))
+    less, more = (known_truth.noisy(true, rate, rate, seed=1).has != true.has for rate in (0.1, 0.2))
     assert (less <= more).all()
     with pytest.raises(InputError, match="invent = 1.2; 0 to 1"):
-        reliance.noisy(true, 0, 1.2)
+        known_truth.noisy(true, 0, 1.2)
     with pytest.raises(InputError, match="the same are needed"):
-        reliance.error_rates(true[:10], true)
+        known_truth.error_rates(true[:10], true)
 
 
 # ------------------------------------------------------------ learners whose reliance is known
@@ -99,13 +101,13 @@ def test_noise_has_the_rates_that_were_asked_for_and_grows():
 @pytest.fixture
 def seen(monkeypatch, tmp_path):
     """Networks that see ink with a weight that is known and the class with the rest; the weight is the bias."""
-    for module in (backbones, evaluate):
-        monkeypatch.setattr(module, "CACHE", tmp_path)
-    monkeypatch.setattr(
-        evaluate,
-        "load_backbone",
-        lambda name: backbones.Backbone(name, "", "", 0, None, (0.5,) * 3, (0.5,) * 3, None, "bilinear", name),
-    )
+    monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path))
+    for module in (evaluation, methods):
+        monkeypatch.setattr(
+            module,
+            "load_backbone",
+            lambda name: backbones.Backbone(name, "", "", 0, None, (0.5,) * 3, (0.5,) * 3, None, "bilinear", name),
+        )
 
     def features(images, backbone, progress=False):
         weight = float(backbone.name)
@@ -121,7 +123,7 @@ def seen(monkeypatch, tmp_path):
 
 
 def test_reliance_is_nothing_for_who_sees_the_class_and_all_for_who_sees_ink(seen):
-    truth = reliance.counterfactual(seen, "coloured/hebrew?per_class=10", shots=[1], tasks=60)
+    truth = known_truth.counterfactual(seen, "coloured/hebrew?per_class=10", shots=[1], tasks=60)
     blind, some, only = truth.xs(1, level="shots").itertuples()
     assert blind.own.mean == blind.other.mean == 100 and blind.reliance.mean == 0
     assert only.own.mean == 100 and only.other.mean == 0 and only.reliance.mean == 100
@@ -131,14 +133,14 @@ def test_reliance_is_nothing_for_who_sees_the_class_and_all_for_who_sees_ink(see
 
 def test_gap_of_known_learners_and_its_two_parts(seen):
     dataset = "coloured/hebrew?per_class=60"
-    gaps = reliance.split_gap(seen, dataset, reliance.attributes_of(dataset).has, shots=[5], tasks=60)
+    gaps = known_truth.split_gap(seen, dataset, known_truth.attributes_of(dataset).has, shots=[5], tasks=60)
     found = gaps[["gap", "difficulty", "clue", "wAcc-A", "wAcc-R"]].map(mean)
     assert np.allclose(found["gap"], found["difficulty"] + found["clue"])
     assert np.allclose(found["gap"], found["wAcc-R"] - found["wAcc-A"])
     blind, some, only = found.itertuples()
     assert blind.gap == 0 and blind._4 == 100
     assert only._4 == 0 and 0 < only.gap == only._5 < 60  # no more can be lost than there was
-    steps = reliance.steps(gaps)
+    steps = known_truth.steps(gaps)
     assert list(steps) == ["0 to 0.45", "0.45 to 1"]
     assert steps.iloc[0, 1].mean == pytest.approx(only.gap - some.gap)
 
@@ -147,10 +149,10 @@ def test_seeds_are_averaged_task_by_task(seen):
     dataset = "coloured/hebrew?per_class=60"
     both = seen[seen["bias"] > 0].assign(bias=0.5, seed=[0, 1])
     alone = seen[seen["bias"] > 0].assign(bias=[0.5, 1.0])
-    has = reliance.attributes_of(dataset).has
+    has = known_truth.attributes_of(dataset).has
     for measured in (
-        lambda chosen: reliance.split_gap(chosen, dataset, has, shots=[5], tasks=40),
-        lambda chosen: reliance.counterfactual(chosen, "coloured/hebrew?per_class=10", shots=[5], tasks=40),
+        lambda chosen: known_truth.split_gap(chosen, dataset, has, shots=[5], tasks=40),
+        lambda chosen: known_truth.counterfactual(chosen, "coloured/hebrew?per_class=10", shots=[5], tasks=40),
     ):
         one, two = measured(both), measured(alone)
         assert one.index.tolist() == [("known", 0.5, 5)]
@@ -161,12 +163,12 @@ def test_seeds_are_averaged_task_by_task(seen):
 def test_orderings_are_the_rank_correlations_and_signs_point_the_same_way():
     index = pd.MultiIndex.from_product([list("ab"), [0.0, 0.5, 1.0]], names=["learner", "bias"])
     truth = pd.Series([0, 40, 80, 10, 50, 90.0], index)
-    gaps = pd.DataFrame({name: truth for name in reliance.SCORES}, index).assign(
+    gaps = pd.DataFrame({name: truth for name in known_truth.SCORES}, index).assign(
         **{"wAcc-A": -truth, "gap": -(truth**2)}
     )
-    found = reliance.orderings(truth, gaps)
-    assert (found["rank correlation"].drop(reliance.SCORES["gap"]) == 1).all()
-    assert found.loc[reliance.SCORES["gap"], ["rank correlation", "within"]].tolist() == [-1, -1]
+    found = known_truth.orderings(truth, gaps)
+    assert (found["rank correlation"].drop(known_truth.SCORES["gap"]) == 1).all()
+    assert found.loc[known_truth.SCORES["gap"], ["rank correlation", "within"]].tolist() == [-1, -1]
     assert (found["p"] < 0.02).all() and found.notna().all(axis=None)
 
 
@@ -174,28 +176,29 @@ def test_unknown_networks_are_named():
     with pytest.raises(
         InputError, match="no network of bias 0.3 and seed 0; biases 0, 0.5, 1 and seeds 0, 1 are allowed"
     ):
-        reliance.networks([0.3])
+        known_truth.networks([0.3])
     with pytest.raises(InputError, match="no network of bias 1 and seed 7"):
-        reliance.networks([1], [7])
+        known_truth.networks([1], [7])
 
 
 # ------------------------------------------------------------ what the chapter says
 
 
 def test_shipped_networks_are_those_that_were_trained():
-    listed = dict(reversed(line.split()) for line in (reliance.FOLDER / "SHA256SUMS").read_text().splitlines())
-    there = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in reliance.FOLDER.glob("*.safetensors")}
+    listed = dict(reversed(line.split()) for line in (known_truth.FOLDER / "SHA256SUMS").read_text().splitlines())
+    there = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in known_truth.FOLDER.glob("*.safetensors")
+    }
     assert there == listed
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        for module in (backbones, evaluate):
-            patch.setattr(module, "CACHE", tmp_path_factory.mktemp("cache"))
-        chosen, dataset = reliance.networks([0.0, 0.5, 1.0]), "coloured/hebrew?per_class=60"
-        truth = reliance.counterfactual(chosen, "coloured/hebrew?per_class=8", shots=[5], tasks=300, queries=3)
-        gaps = reliance.split_gap(chosen, dataset, reliance.attributes_of(dataset).has, shots=[5], tasks=400)
+        patch.setenv("FSLCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        chosen, dataset = known_truth.networks([0.0, 0.5, 1.0]), "coloured/hebrew?per_class=60"
+        truth = known_truth.counterfactual(chosen, "coloured/hebrew?per_class=8", shots=[5], tasks=300, queries=3)
+        gaps = known_truth.split_gap(chosen, dataset, known_truth.attributes_of(dataset).has, shots=[5], tasks=400)
         return truth.droplevel("shots"), gaps.droplevel("shots")
 
 

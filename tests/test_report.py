@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from fslcore import plots, released, report, simulate
+from fslbook import published
+from fslbook.oops import benchmark, figures, gaussians
 from fslcore.errors import InputError
+from fslcore.results import released
 from fslcore.tasks import sample_closed
-
 
 REAL = Path(__file__).parents[2] / "shared" / "oops-benchmark"
 
@@ -27,37 +28,37 @@ def results_of(accuracies):
 
 
 def test_wide_keeps_the_layout_and_the_digits_of_table_2():
-    table = report.wide(report.printed(2))
+    table = benchmark.wide(published.table(2))
     assert table.shape == (18, 4)
     assert table.loc[("dtd", 840, "LR"), ("clip", "open")] == "84.00 ± 4.50"
     assert table.index.get_level_values("n_images").is_monotonic_increasing
-    missing = report.printed(2).iloc[1:]
-    assert report.wide(missing).loc[("dtd", 840, "LR"), ("clip", "closed")] == "—"
+    missing = published.table(2).iloc[1:]
+    assert benchmark.wide(missing).loc[("dtd", 840, "LR"), ("clip", "closed")] == "—"
 
 
 def test_width_ratios_of_table_2():
-    ratio = report.width_ratios(report.printed(2))["ratio"]
+    ratio = benchmark.width_ratios(published.table(2))["ratio"]
     assert len(ratio) == 36
     assert ratio.mean() == pytest.approx(4.00, abs=0.005)
     assert (ratio < 1).sum() == 8
 
 
 def test_closed_and_open_means_of_table_2_are_apart_in_13_settings():
-    gaps = report.mean_gaps(report.printed(2))
+    gaps = benchmark.mean_gaps(published.table(2))
     assert gaps["intervals apart"].sum() == 13
     assert gaps["settings"].sum() == 36
 
 
 def test_finetuning_verdicts_of_table_3_are_those_of_the_prose():
-    assert report.finetuning_verdicts(report.printed_pairs(3)).tolist() == [36, 4, 18, 14]
+    assert benchmark.finetuning_verdicts(benchmark.printed_pairs(3)).tolist() == [36, 4, 18, 14]
 
 
 def test_tables_1_and_3_in_the_papers_layout():
     methods = [("clip", "ncc"), ("clip", "ft"), ("dino", "ncc"), ("dino", "ft")]
-    grid = report.grid_table(report.printed_pairs(1), "dtd", "traffic-signs", methods)
+    grid = benchmark.grid_table(benchmark.printed_pairs(1), "dtd", "traffic-signs", methods)
     assert grid.loc["clip NCC", "dino FT"] == "− 0 +"  # the inversion
     assert (np.diag(grid) == "").all()
-    table = report.finetuning_table(report.printed_pairs(3))
+    table = benchmark.finetuning_table(benchmark.printed_pairs(3))
     assert table.shape == (18, 6)
     assert table.loc[("dino FT", "omniglot"), "clip LR"] == "+ +"
 
@@ -74,34 +75,34 @@ def test_pair_table_and_counts():
             ("d", "x", "lr", "open"): b[:300],  # paired on the first 300
         }
     )
-    pairs = report.pair_table(results)
+    pairs = benchmark.pair_table(results)
     assert pairs[["closed", "open", "paired"]].values.tolist() == [[1, 0, 1]]
-    counts = report.conclusive_counts(pairs)
+    counts = benchmark.conclusive_counts(pairs)
     assert counts["closed conclusive, lost open, back paired"] == 1
     assert counts["paired conclusive, open not"] == 1
     assert counts["closed and paired conclusive, opposite"] == 0
-    both = report.symbols(pairs, ("closed", "open", "paired"))
+    both = benchmark.symbols(pairs, ("closed", "open", "paired"))
     assert both.loc[("d", ("x", "lr"), ("x", "ncc"))] == "− 0 −"
-    assert report.correlations(results).loc["d", "highest"] > 0.95
+    assert benchmark.correlations(results).loc["d", "highest"] > 0.95
 
 
 def test_symbols_that_are_unknown_are_marked():
     pairs = pd.DataFrame({"dataset": ["d"], "a": [("x", "ft")], "b": [("x", "lr")], "open": [0.0], "paired": [np.nan]})
-    assert report.symbols(pairs, ("open", "paired")).iloc[0] == "0 ?"
+    assert benchmark.symbols(pairs, ("open", "paired")).iloc[0] == "0 ?"
 
 
 def test_nearest_mean_accuracy_against_a_loop():
     rng = np.random.default_rng(1)
-    x, labels = simulate.gaussian_classes(50, rng)
+    x, labels = gaussians.gaussian_classes(50, rng)
     tasks = sample_closed(labels, tasks=20, ways=2, shots=3, queries=4)
-    for t, accuracy in enumerate(simulate.nearest_mean_accuracy(x, tasks)):
+    for t, accuracy in enumerate(gaussians.nearest_mean_accuracy(x, tasks)):
         means = [x[tasks.support[t][tasks.support_label[t] == k]].mean() for k in (0, 1)]
         right = [np.argmin([abs(x[q] - m) for m in means]) == k for q, k in zip(tasks.query[t], tasks.query_label[t])]
         assert accuracy == pytest.approx(np.mean(right))
 
 
 def test_open_intervals_cover_new_images_and_closed_ones_do_not():
-    truth, made = simulate.coverage(200, 250, tasks=600, shots=5, queries=15, level=0.95, seed=3)
+    truth, made = gaussians.coverage(200, 250, tasks=600, shots=5, queries=15, level=0.95, seed=3)
     hit = {kind: np.mean([r.low <= truth <= r.high for r in made[kind]]) for kind in made}
     assert hit["open"] > 0.90  # nominal 0.95; standard error 0.015
     assert hit["closed"] < 0.60
@@ -118,7 +119,7 @@ def features(tmp_path):
 
 
 def test_collect_takes_several_sizes_and_open_tasks_alone(features):
-    table = report.collect(
+    table = benchmark.collect(
         [features],
         ["none"],
         ["ncc", "lr"],
@@ -132,21 +133,23 @@ def test_collect_takes_several_sizes_and_open_tasks_alone(features):
     assert set(size.index.droplevel("learner")) == {(1, 2), (5, 5)} and set(table["sampling"]) == {"open"}
     assert size.max() == 6 and (table["ways"] == 5).all()
     with pytest.raises(InputError, match="as many of one as of the other"):
-        report.collect([features], ["none"], ["ncc"], shots=[1, 5], queries=5)
+        benchmark.collect([features], ["none"], ["ncc"], shots=[1, 5], queries=5)
     with pytest.raises(InputError, match="class 7 has 5 images"):
-        report.collect([features], ["none"], ["ncc"], shots=5, queries=5, samplings=["open"])
+        benchmark.collect([features], ["none"], ["ncc"], shots=5, queries=5, samplings=["open"])
 
 
 def test_without_results_at_hand_it_says_so():
     with pytest.raises(InputError, match="no results of them are at hand"):
-        report.collect(["clipart"], ["glyph-conv"], ["ft"], shots=1, queries=1, seed=99, samplings=["open"], ft_open=2)
+        benchmark.collect(
+            ["clipart"], ["glyph-conv"], ["ft"], shots=1, queries=1, seed=99, samplings=["open"], ft_open=2
+        )
 
 
 def test_pair_table_of_open_tasks_alone():
     rng = np.random.default_rng(1)
     a = rng.normal(70, 10, 40)
     results = results_of({("d", "x", "ncc", "open"): a, ("d", "x", "lr", "open"): a[:30] - rng.normal(1, 1, 30)})
-    pairs = report.pair_table(results)
+    pairs = benchmark.pair_table(results)
     assert "closed" not in pairs and len(pairs) == 1
     lr = results.query("learner == 'lr'")["accuracy"]
     assert pairs["p_value"][0] == pytest.approx(scipy_stats.ttest_rel(a[:30], lr).pvalue)
@@ -155,9 +158,9 @@ def test_pair_table_of_open_tasks_alone():
 def test_corrected_counts_by_hand():
     p = [0.001, 0.012, 0.014, 0.04, 0.3]  # Holm: 0.05/5, 0.05/4, 0.05/3, 0.05/2; Benjamini-Hochberg: 0.05·i/5
     pairs = pd.DataFrame({"open": [1, 0, 0, 0, 0], "paired": [1, -1, 1, 1, 0], "p_value": p})
-    assert report.corrected_counts(pairs).tolist() == [5, 1, 4, 3, 4]
+    assert benchmark.corrected_counts(pairs).tolist() == [5, 1, 4, 3, 4]
     pairs["p_value"] = [0.02, 0.02, 0.02, 0.02, 0.3]  # no first one below 0.05/5; four below 0.05·4/5
-    assert report.corrected_counts(pairs).tolist() == [5, 1, 4, 0, 4]
+    assert benchmark.corrected_counts(pairs).tolist() == [5, 1, 4, 0, 4]
 
 
 def test_corrections_hold_their_errors_where_all_methods_are_equal():
@@ -167,7 +170,7 @@ def test_corrections_hold_their_errors_where_all_methods_are_equal():
     for _ in range(150):
         accuracy = rng.normal(70, 10, (4, 30))  # four equal methods, six pairs
         results = results_of({("d", f"x{i}", "ncc", "open"): a for i, a in enumerate(accuracy)})
-        found.append(report.corrected_counts(report.pair_table(results)))
+        found.append(benchmark.corrected_counts(benchmark.pair_table(results)))
     found = pd.DataFrame(found)
     assert (found["paired"] > 0).mean() > 0.12  # without correction often some are false
     for name in ("paired, Holm", "paired, Benjamini–Hochberg"):
@@ -182,16 +185,16 @@ def test_paired_differences_have_the_form_of_the_printed_tables():
             ("e", "x", "ft", "open"): [60.0, 80, 70],
         }
     ).assign(shots=5)
-    assert report.finetuning_pairs(results) == [(("x", "ft"), ("x", "lr"))]
-    table = report.paired_differences(results, report.finetuning_pairs(results))
-    assert set(table) - {"n_tasks"} == set(report.printed(4)) - {"reading", "note"}
+    assert benchmark.finetuning_pairs(results) == [(("x", "ft"), ("x", "lr"))]
+    table = benchmark.paired_differences(results, benchmark.finetuning_pairs(results))
+    assert set(table) - {"n_tasks"} == set(published.table(4)) - {"reading", "note"}
     assert len(table) == 1 and table.loc[0, ["mean", "n_tasks"]].tolist() == [10, 3]  # the tasks of both
-    assert report.difference_table(table, 1).loc[("d", 5), "x LR"].startswith("10.0 ± ")
-    assert report.verdict_counts(table).loc[5].to_dict() == {"FT better": 0, "inconclusive": 1, "FT worse": 0}
+    assert benchmark.difference_table(table, 1).loc[("d", 5), "x LR"].startswith("10.0 ± ")
+    assert benchmark.verdict_counts(table).loc[5].to_dict() == {"FT better": 0, "inconclusive": 1, "FT worse": 0}
 
 
 def test_layout_of_table_4():
-    table = report.difference_table(report.printed(4))
+    table = benchmark.difference_table(published.table(4))
     assert table.shape == (27, 4) and list(table)[-1] == "dinov2 NCC"
     assert table.loc[("aircraft", 1), "clip LR"] == "9.241 ± 4.274\u00a0*"
     assert table.loc[("aircraft", 10), "clip LR"].strip() == "−0.816 ± 5.803"
@@ -201,9 +204,9 @@ def test_layout_of_table_4():
 
 @pytest.mark.parametrize("n", (4, 5, 6))
 def test_without_released_tasks_there_is_the_printed_table_only(n):
-    compared = report.against_printed(n, None)
+    compared = benchmark.against_printed(n, None)
     assert compared["same"].isna().all() and compared["recomputed_mean"].isna().all()
-    assert report.side_by_side(compared).equals(report.difference_table(report.printed(n)))
+    assert benchmark.side_by_side(compared).equals(benchmark.difference_table(published.table(n)))
 
 
 def test_recomputed_cells_stand_beside_the_printed_ones():
@@ -215,19 +218,19 @@ def test_recomputed_cells_stand_beside_the_printed_ones():
             ("cub", "clip", "ncc", "open"): a,
         }
     ).assign(shots=5)
-    compared = report.against_printed(6, made)
-    assert len(compared) == len(report.printed(6)) and compared["same"].notna().sum() == 2
+    compared = benchmark.against_printed(6, made)
+    assert len(compared) == len(published.table(6)) and compared["same"].notna().sum() == 2
     assert not compared["same"].dropna().any()
-    shown = report.side_by_side(compared)
+    shown = benchmark.side_by_side(compared)
     assert shown.loc[("cub", "5"), ("clip LR", "recomputed")].startswith("2.000 ± 2.484")
     assert shown.loc[("cub", "5"), ("clip LR", "printed")].startswith("−0.364 ± 0.962")
     assert shown.loc[("cub", "1, printed only"), ("clip LR", "recomputed")] == "—"
     # one more digit than is printed does not count
     exact = compared.assign(mean=2.0004, half_width=2.4841)
-    printed = exact[list(report.printed(6))]
+    printed = exact[list(published.table(6))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report, "printed", lambda n: printed)
-        assert report.against_printed(6, made).set_index(["dataset", "shots", "b_learner"])["same"]["cub", 5, "lr"]
+        patch.setattr(published, "table", lambda n: printed)
+        assert benchmark.against_printed(6, made).set_index(["dataset", "shots", "b_learner"])["same"]["cub", 5, "lr"]
 
 
 def test_figure_6_has_the_papers_counts_and_ours():
@@ -239,15 +242,15 @@ def test_figure_6_has_the_papers_counts_and_ours():
         for s in (1, 5)
         for q in (15, s)
     ]
-    counts = report.counts_by_size(tables)
+    counts = benchmark.counts_by_size(tables)
     assert counts.index.tolist() == [(1, 1), (1, 15), (5, 5), (5, 15)] and (counts["pairs"] == 3).all()
-    bars = report.figure_6(counts, 15)
+    bars = benchmark.figure_6(counts, 15)
     assert len(bars) == 5 * 2 + 3 and bars["rule"].nunique() == 5
     assert bars.query("shots == 0")[["conclusive", "pairs"]].values.tolist() == [[57, 135], [94, 135], [97, 135]]
     assert bars.query("shots == 5 and rule == 'paired, optimised Q'")["conclusive"].item() == counts["paired"][5, 5]
-    ax = plots.conclusive_bars(bars).axes[0]
+    ax = figures.conclusive_bars(bars).axes[0]
     assert len(ax.patches) == 10 and [t.get_text() for t in ax.get_yticklabels()] == list(bars["rule"].unique())
-    table = report.counts_table(counts, None)
+    table = benchmark.counts_table(counts, None)
     assert table.loc[("OOPS, printed", 5, 5)].tolist() == ["135", "—", "97", "—", "—"]
     assert "OOPS, released" not in table.index
 
@@ -260,16 +263,16 @@ def tasks():
 @pytest.mark.skipif(not REAL.is_dir(), reason="the authors' released accuracies are not at ../shared/oops-benchmark")
 class TestReal:
     def test_59_of_67_printed_five_shot_cells_agree_in_every_digit(self, tasks):
-        same = pd.concat([report.against_printed(n, tasks) for n in (4, 5, 6)])["same"].dropna()
+        same = pd.concat([benchmark.against_printed(n, tasks) for n in (4, 5, 6)])["same"].dropna()
         assert (len(same), same.sum()) == (67, 59)
 
     def test_lost_cells_come_back(self, tasks):
-        table = report.against_printed(4, tasks)
+        table = benchmark.against_printed(4, tasks)
         assert table.query("shots == 5")["recomputed_mean"].notna().all()
         assert table.query("shots != 5")["recomputed_mean"].isna().all()
 
     def test_counts(self, tasks):
-        counts = report.counts_by_size([report.papers_methods(tasks)])
+        counts = benchmark.counts_by_size([benchmark.papers_methods(tasks)])
         assert counts.loc[(5, 5)].tolist() == [135, 59, 96, 76, 91]
-        shown = report.counts_table(counts, tasks).loc[("OOPS, released", 5, 5)]
+        shown = benchmark.counts_table(counts, tasks).loc[("OOPS, released", 5, 5)]
         assert shown.tolist() == ["135", "59", "96", "76", "91"]

@@ -21,8 +21,11 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from fslcore import cli, evaluate, notebooks, plots, results, stats
+from fslcore import chapters, cli, evaluation, results, stats
 from fslcore.errors import InputError
+from fslcore.results import figures
+from fslcore.results.arguments import READING
+from fslcore.results.tables import KNOWN, SHARED
 
 
 def wide(seed=0, tasks=40, methods=4, spread=3.0):
@@ -138,14 +141,14 @@ def test_both_formats_and_both_kinds_of_file_give_the_same_table(tmp_path, name)
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_what_evaluate_writes_is_read_with_every_digit(tmp_path, ending):
-    columns = {c: {str: "x", int: 1, float: 0.0}[kind] for c, kind in evaluate.COLUMNS.items()}
-    assert set(columns) <= results.KNOWN
+    columns = {c: {str: "x", int: 1, float: 0.0}[kind] for c, kind in evaluation.COLUMNS.items()}
+    assert set(columns) <= KNOWN
     accuracy = 1 + 99 * np.random.default_rng(0).random(2000)
     table = pd.DataFrame({**columns, "sampling": "open", "accuracy": accuracy, "task": range(2000)})
-    evaluate.write_table(table, tmp_path / f"t.{ending}")
+    evaluation.write_table(table, tmp_path / f"t.{ending}")
     again, notes = results.read(tmp_path / f"t.{ending}")
     assert (again["accuracy"] == accuracy).all() and (again["method"] == "x x").all()
-    assert again[list(results.SHARED)].equals(table[list(results.SHARED)])
+    assert again[list(SHARED)].equals(table[list(SHARED)])
     assert "t: " not in notes[0] and any("one method only" in n for n in notes)
 
 
@@ -182,7 +185,7 @@ def test_settings_are_kept_apart():
     assert len(results.comparisons(table)) == 12 and "2 settings, each on its own" in notes[-1]
     found = results.intervals(table)
     assert found.loc["d, closed", "new_images"].isna().all() and found.loc["d, open", "these_images"].isna().all()
-    assert [text[:30] for text in results.reading(table)] == [results.READING[s][:30] for s in ("open", "closed")]
+    assert [text[:30] for text in results.reading(table)] == [READING[s][:30] for s in ("open", "closed")]
 
 
 def change(row, column, value):
@@ -640,9 +643,9 @@ def test_groups_that_overlap_and_their_bars():
     assert results.groups(list("abcd"), apart) == [["a", "b"], ["b", "c"], ["d"]]
     skips = results.groups(list("abc"), pd.DataFrame({"a": ["a", "b"], "b": ["b", "c"]}))
     assert skips == [["a", "c"], ["b"]]
-    figure = plots.groups({"one": (pd.Series({"a": 80.0, "b": 79.0, "c": 78.0}), skips)})
+    figure = figures.groups({"one": (pd.Series({"a": 80.0, "b": 79.0, "c": 78.0}), skips)})
     many = [[f"m{i}", f"m{i + 1}"] for i in range(41)]
-    crowd = plots.groups({"one": (pd.Series(1.0, [f"m{i}" for i in range(42)]), many)}).axes[0]
+    crowd = figures.groups({"one": (pd.Series(1.0, [f"m{i}" for i in range(42)]), many)}).axes[0]
     assert len(crowd.lines) == 1 and crowd.texts[0].get_text() == "41 bars are left out"
     plt.close("all")
     dots, bar = figure.axes[0].lines
@@ -662,7 +665,7 @@ def test_twins_make_more_groups_than_can_be_named():
     assert any("over 200 sets of methods" in line for line in results.summary(table, pairs))
     told = results.record(table, pairs, notes)
     assert "over 200 sets" in told["notes"][-1] and all(m["groups"] == [] for m in told["methods"])
-    assert len(plots.groups(results.panels(table, pairs)).axes[0].lines) == 1
+    assert len(figures.groups(results.panels(table, pairs)).axes[0].lines) == 1
     plt.close("all")
     few = wide(methods=3)
     assert results.crowded(*(lambda t: (t, results.comparisons(t)))(results.normalise(few, "mine.csv")[0])) == []
@@ -818,14 +821,14 @@ def test_the_notebook_s_cells_survive_every_outcome(tmp_path, gap, noise):
         x = hard + gap * np.arange(methods) + noise * rng.normal(size=(40, methods))
         frame = pd.DataFrame(x.clip(2, 100), columns=[f"m{i}" for i in range(methods)])
         path = written(frame, tmp_path)
-        found = notebooks.executed("your-results", dict(results=str(path), sampling="open"))
+        found = chapters.executed("your-results", dict(results=str(path), sampling="open"))
         assert sum(len(cell.outputs) for cell in found.cells if cell.cell_type == "code") >= 12
 
 
 def test_a_notebook_executed_here_is_that_of_a_kernel(tmp_path):
     given = dict(results=str(written(wide(tasks=8), tmp_path)), sampling="open", drop=["m1"])
-    here = notebooks.executed("your-results", given)
-    there = nbformat.read(notebooks.run("your-results", given, tmp_path / "out.ipynb"), as_version=4)
+    here = chapters.executed("your-results", given)
+    there = nbformat.read(chapters.run("your-results", given, tmp_path / "out.ipynb"), as_version=4)
     outputs = [
         [
             [o["data"].get("text/html", o["data"].get("text/markdown")) for o in cell.outputs if "data" in o]
@@ -838,7 +841,7 @@ def test_a_notebook_executed_here_is_that_of_a_kernel(tmp_path):
     assert sum("image/png" in o["data"] for n in (here, there) for c in n.cells for o in c.get("outputs", [])) == 2
     (tmp_path / "mine.csv").write_text("m0,m1\n")
     with pytest.raises(InputError, match="mine.csv has no rows"):
-        notebooks.executed("your-results", given)
+        chapters.executed("your-results", given)
 
 
 # ---------------------------------------------------------------- the command

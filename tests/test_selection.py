@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import spearmanr
 
-from fslcore import backbones, datasets, evaluate, evaluators, learners, plots, selection, stats
+from fslbook.evaluators import choosing, estimates, figures
+from fslbook.evaluators.choosing import ALWAYS, ANY, DEFAULT, EVEN, TUNED
+from fslbook.evaluators.estimates import FRESH, HALVES
+from fslcore import datasets, evaluation, learners, stats
 from fslcore.errors import InputError
-from fslcore.estimators import ESTIMATORS
-from fslcore.evaluators import FRESH, HALVES
+from fslcore.models import backbones
 from fslcore.paths import DATA
-from fslcore.selection import ALWAYS, ANY, DEFAULT, EVEN, TUNED
-from fslcore.tasks import sample_all, sample_closed
+from fslcore.tasks import ESTIMATORS, sample_all, sample_closed
 
 few_values = st.integers(1, 6).flatmap(
     lambda t: st.integers(2, 5).flatmap(
@@ -62,8 +63,8 @@ def test_sums_that_differ_by_rounding_tie():
         (lambda: stats.picked([[1.0, 2.0]], [[1.0, 2.0]], default=2), "default = 2; a whole number from 0 to 1"),
         (lambda: sample_all([0, 0, 1], shots=1, tasks=1), "class 1 has 1 images"),
         (lambda: sample_all([0, 0, 1, 1], shots=1, tasks=0), "tasks = 0; a whole number of at least 1"),
-        (lambda: selection.ranks(world(candidates=1)), "d: m0 alone; at least 2 candidates"),
-        (lambda: selection.picks(world(), default="C = 9"), "default = C = 9; m0, m1, m2, m3 are the candidates"),
+        (lambda: choosing.ranks(world(candidates=1)), "d: m0 alone; at least 2 candidates"),
+        (lambda: choosing.picks(world(), default="C = 9"), "default = C = 9; m0, m1, m2, m3 are the candidates"),
     ],
 )
 def test_bad_input(call, message):
@@ -92,83 +93,83 @@ def world(tasks=2000, candidates=4, lead=0.0, spread=0.0, seed=0, dataset="d"):
 
 def test_where_all_are_equal_the_oracles_lead_is_luck_and_no_rule_wins():
     table = world()
-    found = selection.optimism(table).loc["d"]
+    found = choosing.optimism(table).loc["d"]
     assert found["same half"] > 75 and found["other half"] == pytest.approx(70, abs=0.5)
     assert abs(found["rank correlation"]) < 0.05 < found["difference"]
-    picked = selection.picks(table)
-    assert (selection.against(picked, ALWAYS, [*ESTIMATORS, ANY, FRESH])["verdict"] == 0).all()
-    assert selection.against(picked, ALWAYS, ["oracle"])["verdict"].tolist() == [1]
-    mean = evaluators.means(selection.ranks(table)).set_index("estimator")["mean"]
+    picked = choosing.picks(table)
+    assert (choosing.against(picked, ALWAYS, [*ESTIMATORS, ANY, FRESH])["verdict"] == 0).all()
+    assert choosing.against(picked, ALWAYS, ["oracle"])["verdict"].tolist() == [1]
+    mean = estimates.means(choosing.ranks(table)).set_index("estimator")["mean"]
     assert (mean.abs() < 0.05).all()
 
 
 def test_a_leader_is_found_on_the_other_tasks_without_hindsight():
     table = world(lead=6)
-    picked = selection.picks(table)
+    picked = choosing.picks(table)
     leader = table.query("method == 'm0'")["oracle"].to_numpy()
     assert (picked[ALWAYS].to_numpy() == leader).all()
     assert picked[ANY].mean() == pytest.approx(table["oracle"].mean())
-    found = selection.against(picked, ALWAYS, ["hold-out", "5-fold", FRESH]).set_index("estimator")
+    found = choosing.against(picked, ALWAYS, ["hold-out", "5-fold", FRESH]).set_index("estimator")
     assert (found["verdict"] == -1).all() and found.loc["hold-out", "mean"] < found.loc["5-fold", "mean"]
 
 
 def test_best_on_average_does_not_look_at_its_own_half():
     table = world(tasks=2, candidates=2).assign(oracle=[0.0, 100.0, 100.0, 0.0])  # m0 wins the odd task
-    assert selection.picks(table)[ALWAYS].tolist() == [0, 0]
+    assert choosing.picks(table)[ALWAYS].tolist() == [0, 0]
 
 
 def test_where_tasks_differ_better_estimates_rank_and_choose_better():
     table = world(spread=8)
-    mean = evaluators.means(selection.ranks(table)).set_index("estimator")["mean"]
+    mean = estimates.means(choosing.ranks(table)).set_index("estimator")["mean"]
     assert mean["hold-out"] < mean["5-fold"] < mean["bootstrap"]  # of 5, 25 and 200 images
     assert mean["5-fold"] == pytest.approx(mean[FRESH], abs=0.03)
-    found = selection.against(selection.picks(table), ALWAYS, ESTIMATORS).set_index("estimator")
+    found = choosing.against(choosing.picks(table), ALWAYS, ESTIMATORS).set_index("estimator")
     assert (found["verdict"] == 1).all() and found["mean"].idxmax() == "bootstrap"
 
 
 def test_only_the_tasks_that_all_candidates_ran_on_are_used():
     table = world(tasks=10)
     table = table[(table["method"] != "m3") | (table["task"] < 4)]
-    assert len(selection.picks(table)) == 4 == len(selection.ranks(table))
+    assert len(choosing.picks(table)) == 4 == len(choosing.ranks(table))
 
 
 def test_ranks_without_an_order_count_as_told():
     table = world(tasks=3).assign(**{"5-fold": 50.0})
-    assert (selection.ranks(table)["5-fold"] == 0).all()
-    share = selection.undefined(table).loc[("d", "5-fold")]
+    assert (choosing.ranks(table)["5-fold"] == 0).all()
+    share = choosing.undefined(table).loc[("d", "5-fold")]
     assert share["undefined (%)"] == 100 and np.isnan(share["mean of the others"])
 
 
 def test_a_default_is_kept_unless_something_is_above_it():
     table = world(tasks=2, candidates=2).assign(oracle=[60.0, 60.0, 80.0, 80.0], **{"5-fold": [50.0, 50.0, 50.0, 51.0]})
-    picked = selection.picks(table, [TUNED], default="m0")
+    picked = choosing.picks(table, [TUNED], default="m0")
     assert picked[DEFAULT].tolist() == [60, 60] and picked[TUNED].tolist() == [60, 80]
-    assert selection.picks(table, [TUNED])[TUNED].tolist() == [70, 80]
+    assert choosing.picks(table, [TUNED])[TUNED].tolist() == [70, 80]
 
 
 def test_grid_runs_every_setting_on_the_same_tasks():
-    found = selection.grid(["glyphs/hebrew"], "glyph-conv lr", "C", [0.01, 1, 100], tasks=6, names=[TUNED])
+    found = choosing.grid(["glyphs/hebrew"], "glyph-conv lr", "C", [0.01, 1, 100], tasks=6, names=[TUNED])
     assert found.groupby("method", sort=False).size().to_dict() == {"C = 0.01": 6, "C = 1": 6, "C = 100": 6}
-    usual = evaluators.collect(["glyphs/hebrew"], ["glyph-conv lr"], tasks=6, names=[TUNED])
+    usual = estimates.collect(["glyphs/hebrew"], ["glyph-conv lr"], tasks=6, names=[TUNED])
     columns = ["task", "oracle", TUNED, FRESH]
     assert found.loc[found["method"] == "C = 1", columns].reset_index(drop=True).equals(usual[columns])
-    assert len(selection.picks(found, [TUNED], default="C = 1")) == 6
+    assert len(choosing.picks(found, [TUNED], default="C = 1")) == 6
 
 
 def test_halves_share_the_query_between_them():
-    table = evaluators.collect(["glyphs/hebrew"], ["glyph-conv ncc"], tasks=5, names=[], halves=True, queries=7)
+    table = estimates.collect(["glyphs/hebrew"], ["glyph-conv ncc"], tasks=5, names=[], halves=True, queries=7)
     joined = (4 * table[HALVES[0]] + 3 * table[HALVES[1]]) / 7
     assert joined.to_numpy() == pytest.approx(table["oracle"].to_numpy()) and table[HALVES[0]].nunique() > 1
 
 
 def test_even_folds_divide_the_shots():
-    folds = {s: int(selection.even_folds(s).removesuffix("-fold")) for s in range(2, 40)}
+    folds = {s: int(choosing.even_folds(s).removesuffix("-fold")) for s in range(2, 40)}
     assert all(s % k == 0 for s, k in folds.items())
-    assert [folds[s] for s in (2, 4, 5, 6, 7, 16)] == [2, 4, 5, 3, 7, 4] and selection.even_folds(1) == "2-fold"
+    assert [folds[s] for s in (2, 4, 5, 6, 7, 16)] == [2, 4, 5, 3, 7, 4] and choosing.even_folds(1) == "2-fold"
 
 
 def test_at_one_shot_nothing_is_tuned():
-    found = selection.by_shots(
+    found = choosing.by_shots(
         ["clipart"], "glyph-conv lr", "C", [0.01, 1, 100], "C = 1", ways=[2], shots=[1, 4], queries=5, tasks=8
     )
     one, four = (found[found["shots"] == s] for s in (1, 4))
@@ -199,17 +200,17 @@ def test_tasks_of_all_classes_test_on_all_the_rest():
 
 
 def test_all_classes_has_what_exists_and_no_more():
-    found = selection.all_classes(["glyphs/hebrew"], "glyph-conv lr", [1, 2], tasks=2, rounds=2, most=40)
+    found = choosing.all_classes(["glyphs/hebrew"], "glyph-conv lr", [1, 2], tasks=2, rounds=2, most=40)
     one, two = (found[found["shots"] == s] for s in (1, 2))
     assert one["bootstrap"].isna().all() and two["bootstrap"].notna().all()
     assert one["leave-one-out"].notna().all() and two["leave-one-out"].isna().all()
     assert (two[EVEN] > two[TUNED]).all()  # 60 images in 5 folds: most lose one of two images of a class
     assert set(found["ways"]) == {30}
-    made = selection.curves(found, {"error": found[[TUNED, EVEN]], "accuracy (%)": found[["oracle"]]})
+    made = choosing.curves(found, {"error": found[[TUNED, EVEN]], "accuracy (%)": found[["oracle"]]})
     assert made.query("panel == 'error'")["rule"].unique().tolist() == [TUNED, EVEN]
     mean = found.groupby("shots")["oracle"].mean()
     assert made.query("panel == 'accuracy (%)'").set_index("shots")["mean"].to_dict() == pytest.approx(mean.to_dict())
-    figure = plots.shot_panels(made)
+    figure = figures.shot_panels(made)
     assert [ax.get_ylabel() for ax in figure.axes] == ["error", "accuracy (%)"]
 
 
@@ -222,28 +223,28 @@ def test_exponents_of_pure_chance_are_found():
             estimate = 100 * rng.binomial(n, p, 400) / n
             ids = dict(dataset=f"d{i}", ways=10, shots=shots, task=np.arange(400), oracle=100 * p)
             tables.append(pd.DataFrame({**ids, EVEN: estimate}))
-    found = selection.exponents(pd.concat(tables))
+    found = choosing.exponents(pd.concat(tables))
     assert found["exponent"].to_numpy() == pytest.approx(found["chance"].to_numpy(), abs=0.05)
     assert (found["alone"] < 0.95).all()
 
 
 @pytest.mark.parametrize("path", sorted((DATA / "results").glob("*-steps.oracle.npz")), ids=lambda p: p.stem)
 def test_kept_results_of_other_steps_are_what_maml_gives(path, bank_of):
-    shipped, made = evaluate.Record.load(path)
+    shipped, made = evaluation.Record.load(path)
     images, backbone = datasets.load(made["dataset"]), backbones.load(made["backbone"])
     shape = {k: made[k] for k in ("ways", "shots", "queries", "seed")}
-    tasks, _ = evaluators.draw(images, tasks=600, **shape)
+    tasks, _ = estimates.draw(images, tasks=600, **shape)
     learner = learners.MAML(backbone, steps=made["steps"])
-    found, key = evaluate.record(images, backbone, learner, tasks[: made["tasks"]], stored=True)
+    found, key = evaluation.record(images, backbone, learner, tasks[: made["tasks"]], stored=True)
     assert key == made["key"] and (found.correct == shipped.correct).all()
-    again = evaluate.evaluate(learner, bank_of(images, tasks[:3]), tasks[:3])
+    again = evaluation.evaluate(learner, bank_of(images, tasks[:3]), tasks[:3])
     assert (again.correct != shipped.correct[:3]).mean() < 0.05  # near ties may fall the other way on another machine
 
 
 def test_findings_state_both_sides():
     settings = world(lead=-6, dataset="d").replace({"method": {"m0": "C = 1", "m1": "C = 10"}})
-    tuned = {"Baseline": selection.picks(settings, [TUNED], default="C = 1")}
-    found = selection.findings(selection.picks(world(spread=8)), tuned)
+    tuned = {"Baseline": choosing.picks(settings, [TUNED], default="C = 1")}
+    found = choosing.findings(choosing.picks(world(spread=8)), tuned)
     assert found.loc["Resampling chooses better than hold-out", "printed"].startswith("9 of 9 better, 0 worse")
     assert found.loc["Estimators come up to the oracle", "here"].startswith("0 of 4 better, 4 worse")
     assert found.loc["Choosing beats the learner that is best on average", "here"].startswith("4 of 4 better")
@@ -253,7 +254,7 @@ def test_findings_state_both_sides():
 
 
 def test_the_paper_is_read_in_the_same_form():
-    five, four = selection.printed(5), selection.printed(4)
+    five, four = choosing.printed(5), choosing.printed(4)
     assert not five.drop(columns="half_width").isna().any(axis=None) and not four.isna().any(axis=None)
     mean = five.set_index(["dataset", "estimator"])["mean"]
     assert mean["miniImageNet", ALWAYS] == 66.12 and mean["CIFAR-FS", "oracle"] == 80.11

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fslcore import simulate, sizing, stats
+from fslbook.oops import gaussians, sizing
+from fslcore import evaluation, learners, stats
 from fslcore.errors import InputError
-from fslcore.evaluate import Record
+from fslcore.evaluation import Method, Record
 from fslcore.tasks import sample_closed
 
 shapes = st.tuples(st.integers(3, 6), st.integers(1, 4), st.integers(2, 5))
@@ -103,9 +104,9 @@ def test_moments_are_unbiased_for_accuracies_and_for_differences():
 
 @pytest.mark.parametrize("shots, separation", [(1, 2.0), (5, 1.0)])
 def test_integrals_and_estimates_agree(shots, separation):
-    truth = simulate.gaussian_moments(shots, separation)
+    truth = gaussians.gaussian_moments(shots, separation)
     rng = np.random.default_rng(1)
-    x = simulate.gaussian_tasks(simulate.centres(2, separation), 40_000, shots, 3, rng)
+    x = gaussians.gaussian_tasks(gaussians.centres(2, separation), 40_000, shots, 3, rng)
     p = stats.pilot(x, shots)
     assert p.moments.mean == pytest.approx(truth.mean, abs=0.005)
     assert p.low < truth.model(shots).optimum < p.high
@@ -118,7 +119,7 @@ def test_the_model_predicts_the_variance_over_data_sets():
     assert (z**2).sum() < 2 * len(z)
     fit = stats.fit_variance(table["queries"], table["tasks"], table["variance"], table["error"], 2)
     assert fit.p_value > 0.001 and fit.r_squared > 0.95
-    truth = simulate.gaussian_moments(2).model(2)
+    truth = gaussians.gaussian_moments(2).model(2)
     for name, error in zip(("alpha", "beta", "gamma"), fit.errors):
         assert getattr(fit.model, name) == pytest.approx(getattr(truth, name), abs=4 * error)
 
@@ -148,8 +149,8 @@ def test_where_there_is_no_finite_optimum(alpha, beta, optimum):
 
 
 def test_the_interval_covers():
-    truth = simulate.gaussian_moments(5, 1.0).model(5).optimum
-    x = simulate.gaussian_tasks(simulate.centres(2, 1.0), 400 * 300, 5, 5, np.random.default_rng(2))
+    truth = gaussians.gaussian_moments(5, 1.0).model(5).optimum
+    x = gaussians.gaussian_tasks(gaussians.centres(2, 1.0), 400 * 300, 5, 5, np.random.default_rng(2))
     pilots = [stats.pilot(part, 5) for part in x.reshape(400, 300, 2, 5)]
     hits = np.mean([p.low <= truth <= p.high for p in pilots])
     assert hits == pytest.approx(0.95, abs=0.04)
@@ -158,12 +159,12 @@ def test_the_interval_covers():
 
 def test_equal_optima_are_rarely_rejected_and_different_ones_found():
     rng = np.random.default_rng(3)
-    means = simulate.centres(2, 1.0)
+    means = gaussians.centres(2, 1.0)
     z, apart = [], []
     for _ in range(150):
-        a, b = (simulate.gaussian_tasks(means, 300, 5, 6, rng) for _ in range(2))
+        a, b = (gaussians.gaussian_tasks(means, 300, 5, 6, rng) for _ in range(2))
         z.append(stats.compare_optima(a, b).z)
-        apart.append(stats.compare_optima(simulate.gaussian_tasks(means, 300, 1, 6, rng), b).z)
+        apart.append(stats.compare_optima(gaussians.gaussian_tasks(means, 300, 1, 6, rng), b).z)
     assert np.std(z) == pytest.approx(1, abs=0.25) and abs(np.mean(z)) < 0.35
     assert np.mean(np.array(apart) < -1.96) > 0.9  # one shot has the smaller Q* per shot
     back, there = stats.compare_optima(b, a), stats.compare_optima(a, b)
@@ -174,12 +175,12 @@ def test_equal_optima_are_rarely_rejected_and_different_ones_found():
 def test_common_optimum_of_independent_runs():
     rng = np.random.default_rng(4)
     draw = lambda separation, t: stats.pilot(  # noqa: E731
-        simulate.gaussian_tasks(simulate.centres(2, separation), t, 5, 8, rng), 5
+        gaussians.gaussian_tasks(gaussians.centres(2, separation), t, 5, 8, rng), 5
     )
     same = [stats.common_optimum([draw(1.0, 200) for _ in range(4)]) for _ in range(100)]
     assert np.mean([r.p_value < 0.05 for r in same]) < 0.15
     assert np.mean([r.chi_square for r in same]) == pytest.approx(3, abs=1)
-    truth = simulate.gaussian_moments(5, 1.0).model(5).optimum
+    truth = gaussians.gaussian_moments(5, 1.0).model(5).optimum
     assert np.median([r.optimum for r in same]) == pytest.approx(truth, rel=0.1)
     assert stats.common_optimum([draw(1.0, 5000), draw(0.5, 5000)]).p_value < 0.01
 
@@ -222,9 +223,9 @@ def test_values_by_class():
 def test_closed_pilots_share_their_images():
     """Closed tasks of a small data set make α too small, by the variance of the closed mean."""
     n, runs, rng = 30, 400, np.random.default_rng(5)
-    means = simulate.centres(2, 1.0)
-    truth = simulate.gaussian_moments(2, 1.0).model(2).alpha
-    pilots = [simulate.gaussian_pilot(means, n, 200, 2, 5, int(rng.integers(2**31))) for _ in range(runs)]
+    means = gaussians.centres(2, 1.0)
+    truth = gaussians.gaussian_moments(2, 1.0).model(2).alpha
+    pilots = [gaussians.gaussian_pilot(means, n, 200, 2, 5, int(rng.integers(2**31))) for _ in range(runs)]
     alpha = np.array([stats.moments(v).model(2).alpha for v in pilots])
     mean = np.array([v.mean() for v in pilots])
     lost = truth - alpha.mean()
@@ -234,13 +235,13 @@ def test_closed_pilots_share_their_images():
 
 def test_gaussian_tasks_are_those_of_the_index_form():
     rng = np.random.default_rng(6)
-    x, labels = simulate.gaussian_classes(5000, rng)
+    x, labels = gaussians.gaussian_classes(5000, rng)
     drawn = sample_closed(labels, tasks=3000, ways=2, shots=3, queries=4)
-    here = simulate.nearest_mean(x[:, None], drawn)
-    there = simulate.gaussian_tasks(simulate.PAPER, 3000, 3, 4, rng)
+    here = gaussians.nearest_mean(x[:, None], drawn)
+    there = gaussians.gaussian_tasks(gaussians.PAPER, 3000, 3, 4, rng)
     assert here.shape == there.shape == (3000, 2, 4)
     assert here.mean() == pytest.approx(there.mean(), abs=0.02)
-    difference = simulate.gaussian_tasks(simulate.PAPER, 500, 3, 4, rng, noise=1.0)
+    difference = gaussians.gaussian_tasks(gaussians.PAPER, 500, 3, 4, rng, noise=1.0)
     assert set(np.unique(difference)) == {-1, 0, 1} and difference.mean() > 0
 
 
@@ -339,3 +340,20 @@ def test_labels_that_do_not_fit_are_told(label, message):
 def test_a_pilot_says_whether_it_is_of_a_difference(values, difference):
     x = np.random.default_rng(0).choice(values, (9, 2, 8))
     assert stats.pilot(x, 5).difference is difference
+
+
+def test_pilots_of_learners_with_a_trained_head_and_of_fine_tuning_are_those_of_any_other_evaluation():
+    methods = [Method("conv4-r2d2", "r2d2"), Method("glyph-conv", "ft")]
+    shape = dict(shots=[5], queries=2, tasks=2, seed=3)
+    found = sizing.pilot_values(["clipart"], methods, **shape)["clipart", 5, 0]
+    for method in methods:
+        _, record = evaluation.run_queries("clipart", *method, "closed", shots=5, queries=2, tasks=2, seed=3)
+        assert (found[method.label] == record.by_class()).all()
+    # Untrained, R2D2 decides otherwise, so that the line above can fail.
+    bank = evaluation.ready("clipart", *methods[0]).bank()
+    tasks = sample_closed(bank.labels, tasks=300, shots=5, queries=2)
+    trained, plain = (
+        evaluation.evaluate(learner, bank, tasks).correct
+        for learner in (evaluation.ready("clipart", *methods[0]).learner, learners.make("r2d2"))
+    )
+    assert (trained != plain).any()

@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fslcore import report, spurious
+from fslbook import published
+from fslbook.fewstab import tables
 from fslcore.errors import InputError
 from fslcore.stats import Interval
 
-NAMES = list(spurious.LEARNERS)[:10]
+NAMES = list(tables.DECIDES)[:10]
 LETTERS = "coloured/cyrillic?per_class=100"
 FEW = ["protonet", "r2d2", "baseline++", "rfs"]
 
@@ -18,25 +19,25 @@ def interval(mean, half):
 
 
 def test_a_training_goes_with_its_learner_and_its_shots():
-    assert spurious.method("baseline++") == ("conv4-baseline++", "cosine")
-    assert spurious.method("r2d2", 1) == ("conv4-1shot-r2d2", "r2d2")
-    assert spurious.method("rfs", 1) == ("conv4-rfs", "lr")  # trained on batches: there are no shots
-    assert list(spurious.LEARNERS)[:10] == report.printed(3, "fewstab")["learner"].unique().tolist()
+    assert tables.method("baseline++") == ("conv4-baseline++", "cosine")
+    assert tables.method("r2d2", 1) == ("conv4-1shot-r2d2", "r2d2")
+    assert tables.method("rfs", 1) == ("conv4-rfs", "lr")  # trained on batches: there are no shots
+    assert list(tables.DECIDES)[:10] == published.table(3, "fewstab")["learner"].unique().tolist()
     with pytest.raises(InputError, match="learner = knn"):
-        spurious.method("knn")
+        tables.method("knn")
     with pytest.raises(InputError, match="train_shots = 2"):
-        spurious.method("r2d2", 2)
+        tables.method("r2d2", 2)
 
 
 def test_features_have_no_pictures_to_bias():
     with pytest.raises(InputError, match="no file|images, not features"):
-        spurious.images_of("features:none.npz")
+        tables.images_of("features:none.npz")
 
 
 def test_printed_numbers_stand_beside_in_the_papers_order():
     live = pd.Series({("a?b=1", 5, "baseline"): interval(50, 1.25), ("a?b=1", 5, "r2d2"): interval(-4, 2)})
     live.index.names = ["dataset", "shots", "learner"]
-    table = spurious.beside(live, report.printed(3, "fewstab"), "wacc-a")
+    table = tables.beside(live, published.table(3, "fewstab"), "wacc-a")
     assert table.columns.tolist() == ["a", "miniimagenet", "tieredimagenet", "cub"]
     assert table.loc[(5, "R2D2")].tolist()[:2] == ["−4.0 ± 2.0", "35.4 ± 0.6"]
     assert table.loc[(5, "Baseline")].tolist() == ["50.0 ± 1.2", "—", "—", "—"]
@@ -47,11 +48,11 @@ def test_rank_correlations_stand_by_place_and_data_set():
     index = pd.MultiIndex.from_product([["b?c=1", "a"], [5], list("xyz")], names=["dataset", "shots", "learner"])
     live = pd.DataFrame({"one": [1, 2, 3, 1, 2, 3], "two": [10, 20, 30, 30, 20, 10]}, index=index)
     columns = ["wacc-r", "wacc-a"]
-    printed = report.printed(3, "fewstab").pivot(index=index.names, columns="metric", values="mean")
-    table = spurious.ranks(live, printed, ["one", "two"], columns)
+    printed = published.table(3, "fewstab").pivot(index=index.names, columns="metric", values="mean")
+    table = tables.ranks(live, printed, ["one", "two"], columns)
     assert table.loc["here", "5 shots"].to_dict() == {"b": "1.00", "a": "-1.00"}
     assert table.loc[("here", "a"), "1 shot"] == "—"
-    said = report.printed(4, "fewstab").pivot(index="dataset", columns="shots", values="correlation")
+    said = published.table(4, "fewstab").pivot(index="dataset", columns="shots", values="correlation")
     assert table.loc["printed", "5 shots"].astype(float).to_dict() == said[5].to_dict()
 
 
@@ -64,7 +65,7 @@ def test_findings_count_what_intervals_tell():
     }
     table = pd.DataFrame({key: {"wacc-r": interval(r, 1), "gap": gap} for key, (r, gap) in rows.items()}).T
     table.index.names = ["dataset", "shots", "learner"]
-    found = spurious.findings(table)
+    found = tables.findings(table)
     assert found.loc["wAcc-A is below wAcc-R"].tolist() == [4, 3, 0, 1]
     assert found.loc["gap grows, in points"].tolist() == [2, 1, 1, 0]
     assert found.loc["gap grows, as a share of wAcc-R"].tolist() == [2, 0, 1, 1]
@@ -72,8 +73,8 @@ def test_findings_count_what_intervals_tell():
 
 @pytest.mark.parametrize("shots", [1, 5])
 def test_a_picture_shows_what_the_task_is_made_of(shots):
-    task = spurious.example("clipart", "protonet", "pixels", shots=shots, shown=4, task=3)
-    images, has = spurious.images_of("clipart"), spurious._attributes("clipart", "pixels")
+    task = tables.example("clipart", "protonet", "pixels", shots=shots, shown=4, task=3)
+    images, has = tables.images_of("clipart"), tables._attributes("clipart", "pixels")
     assert task["class"].nunique() == 5 and len(task) == 5 * (shots + 4)
     own = task[task["role"] == "support"].groupby("class")["attribute"].agg(set)
     assert own.map(len).eq(1).all() and len(set.union(*own)) == 5
@@ -89,15 +90,15 @@ def test_a_picture_shows_what_the_task_is_made_of(shots):
 
 
 def test_words_of_pixels_are_bare():
-    words = spurious.spoken("clipart", "pixels")
+    words = tables.spoken("clipart", "pixels")
     assert {"red", "plain"} <= set(words.names) and not any(":" in name for name in words.names)
-    whole = spurious._attributes("clipart", "pixels")
+    whole = tables._attributes("clipart", "pixels")
     white = [whole.has[:, whole.names.index(f"{part}: white")] for part in ("colour", "ground")]
     assert (words.has[:, words.names.index("white")] == np.logical_or(*white)).all()
 
 
 def test_where_no_task_can_be_built_the_table_says_so():
-    built = spurious.constructions(["clipart"], ["captions"], shots=[5], tasks=20)
+    built = tables.constructions(["clipart"], ["captions"], shots=[5], tasks=20)
     assert built["released"].iloc[0].tolist() == ["none", "none"]
     assert float(built["paper", "fall back"].iloc[0]) > 90
 
@@ -107,36 +108,36 @@ def test_where_no_task_can_be_built_the_table_says_so():
 
 @pytest.fixture(scope="module")
 def clipart():
-    return spurious.collect(["clipart"], NAMES, tasks=300)
+    return tables.collect(["clipart"], NAMES, tasks=300)
 
 
 def test_biased_clip_art_is_harder_for_every_learner_and_more_so_at_five_shots(clipart):
-    assert len(clipart) == 20 and (spurious.means(clipart)["gap"] > 0).all()
+    assert len(clipart) == 20 and (tables.means(clipart)["gap"] > 0).all()
     five = clipart.loc[("clipart", 5)]
-    can_fall = spurious.means(five)["wacc-r"] > 5  # ANIL's worst class is at zero without any clue
+    can_fall = tables.means(five)["wacc-r"] > 5  # ANIL's worst class is at zero without any clue
     assert list(can_fall.index[~can_fall]) == ["anil"] and all(r.conclusion == 1 for r in five["gap"][can_fall])
-    grows = spurious.findings(clipart).loc["gap grows, in points"]
+    grows = tables.findings(clipart).loc["gap grows, in points"]
     assert grows["holds"] >= 6 and grows["opposite"] == 0
 
 
 def test_most_of_the_gap_on_clip_art_is_the_clue():
-    gaps = spurious.ablation(["clipart"], FEW, ["SC1", "SC3"], tasks=300)
-    assert (2 * spurious.means(gaps)["SC1"] < spurious.means(gaps)["SC3"]).all()
+    gaps = tables.ablation(["clipart"], FEW, ["SC1", "SC3"], tasks=300)
+    assert (2 * tables.means(gaps)["SC1"] < tables.means(gaps)["SC3"]).all()
 
 
 def test_captioners_rank_learners_alike_on_clip_art(clipart):
-    words = spurious.collect(["clipart"], NAMES, shots=[5], captioner="captions", tasks=300)
-    both = [spurious.means(t).xs(5, level="shots")["wacc-a"] for t in (clipart, words)]
+    words = tables.collect(["clipart"], NAMES, shots=[5], captioner="captions", tasks=300)
+    both = [tables.means(t).xs(5, level="shots")["wacc-a"] for t in (clipart, words)]
     assert both[0].corr(both[1], "spearman") > 0.5
 
 
 def test_the_gap_is_there_with_equal_classes_and_pairs_too():
-    paired = spurious.collect(["clipart"], FEW, shots=[5], matched=True, tasks=300)
+    paired = tables.collect(["clipart"], FEW, shots=[5], matched=True, tasks=300)
     assert all(r.conclusion == 1 and r.kind == "paired" for r in paired["gap"])
 
 
 def test_where_no_colour_told_a_class_in_training_only_who_refits_the_network_falls():
-    table = spurious.collect([LETTERS], [*FEW, "boil"], shots=[5], matched=True, tasks=300)
+    table = tables.collect([LETTERS], [*FEW, "boil"], shots=[5], matched=True, tasks=300)
     gaps = table["gap"].droplevel(["dataset", "shots"])
     assert max(abs(r.mean) for r in gaps[FEW]) < 4 and gaps["boil"].low > 2
     assert table["wacc-r"].map(lambda r: r.mean).min() > 20

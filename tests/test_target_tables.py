@@ -4,7 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fslcore import evaluate, stats, targets
+from fslbook.beyond import planning
+from fslcore import evaluation, stats
+from fslcore.evaluation import settings
+from fslcore.results import three
 
 SHAPE = dict(ways=5, shots=2, queries=3, seed=0)
 
@@ -19,45 +22,45 @@ def features(tmp_path, own_cache):
 
 
 def test_intervals_are_those_of_the_record(features):
-    found = targets.queries([features], ["none"], ["ncc", "lr"], tasks=60, groups=["family"], **SHAPE)
-    tasks, record = evaluate.run_queries(features, "none", "lr", "closed", tasks=60, **SHAPE)
+    found = three.queries([features], ["none"], ["ncc", "lr"], tasks=60, groups=["family"], **SHAPE)
+    tasks, record = evaluation.run_queries(features, "none", "lr", "closed", tasks=60, **SHAPE)
     right = found[features]["right"]["none", "lr"]
     assert (right == 100 * record.correct).all()
     assert found[features]["places"]["groups"] is None  # features know no families
     expected = stats.three_intervals(right, tasks.support, tasks.query, found[features]["places"]["labels"], level=0.9)
-    table = targets.intervals(found, 0.9)
+    table = three.intervals(found, 0.9)
     assert table["result"][1] == expected and table["n_images"][1] == 96 and table["classes"][1] == 8
-    shown = targets.shown(table)
+    shown = three.shown(table)
     assert shown.iloc[1]["mean"] == f"{expected.closed.mean:.2f}"
     assert shown.iloc[1]["± new classes"] == f"{expected.classes.half_width:.2f}"
 
 
 def test_pairs_verdicts_and_needs(features):
-    found = targets.queries([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE)
-    pairs = targets.pairs(found)
+    found = three.queries([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE)
+    pairs = three.pairs(found)
     places, right = found[features]["places"], found[features]["right"]
     a, b = right.values()
     assert pairs["result"][0] == stats.three_intervals(a - b, **places)
-    counted = targets.verdicts(pairs)
+    counted = three.verdicts(pairs)
     assert counted.loc["all", "pairs"] == 1
     assert counted.loc["all", "these images"] == int(pairs["result"][0].closed.conclusion != 0)
-    needs = targets.needs(found, pairs, [1.0, 5.0], ways=5, shots=2, chance=0.8, level=0.95)
+    needs = planning.needs(found, pairs, [1.0, 5.0], ways=5, shots=2, chance=0.8, level=0.95)
     plan = stats.plan(pairs["result"][0], images=12, classes=8, ways=5, shots=2, difference=5.0)
     assert needs.loc[1, ["tasks", "images a class", "classes"]].tolist() == [plan.tasks, plan.images, plan.classes]
     assert (needs["tasks"].diff()[1:] <= 0).all()
-    reach = targets.reach(pairs, chance=0.8, level=0.95)
+    reach = planning.reach(pairs, chance=0.8, level=0.95)
     r = pairs["result"][0].images
     assert reach["new images"].iloc[0] == f"{stats.detectable(r.standard_error, r.df):.2f}"
-    assert targets.plan_table(needs).shape == (2, 3)
+    assert planning.plan_table(needs).shape == (2, 3)
 
 
 def test_all_classes_in_each_task_leave_a_dash(features):
-    found = targets.queries([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE | {"ways": 8})
-    table = targets.pairs(found)
-    assert (targets.shown(table)["± new classes"] == "—").all()
-    assert targets.reach(table, chance=0.8, level=0.95)["new classes"].tolist() == ["—"]
-    needs = targets.needs(found, table, [5.0], ways=8, shots=2, chance=0.8, level=0.95)
-    assert targets.plan_table(needs)["classes"].tolist() == ["—"]
+    found = three.queries([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE | {"ways": 8})
+    table = three.pairs(found)
+    assert (three.shown(table)["± new classes"] == "—").all()
+    assert planning.reach(table, chance=0.8, level=0.95)["new classes"].tolist() == ["—"]
+    needs = planning.needs(found, table, [5.0], ways=8, shots=2, chance=0.8, level=0.95)
+    assert planning.plan_table(needs)["classes"].tolist() == ["—"]
 
 
 def test_groups_come_from_the_facts(monkeypatch):
@@ -67,10 +70,10 @@ def test_groups_come_from_the_facts(monkeypatch):
     rng = np.random.default_rng(0)
 
     def made(dataset, *_, **options):
-        tasks = evaluate.sample_closed(images.labels, tasks=30, **SHAPE)
-        return tasks, evaluate.Record(rng.random(tasks.query.shape) < 0.5, tasks.query_label)
+        tasks = settings.sample_closed(images.labels, tasks=30, **SHAPE)
+        return tasks, evaluation.Record(rng.random(tasks.query.shape) < 0.5, tasks.query_label)
 
-    monkeypatch.setattr(evaluate, "run_queries", made)
-    found = targets.queries(["clipart"], ["x"], ["ncc"], tasks=30, groups=["family", "author"], **SHAPE)
+    monkeypatch.setattr(evaluation, "run_queries", made)
+    found = three.queries(["clipart"], ["x"], ["ncc"], tasks=30, groups=["family", "author"], **SHAPE)
     assert (found["clipart"]["places"]["groups"] == images.facts["author"]).all()
     assert isinstance(images.facts, pd.DataFrame)

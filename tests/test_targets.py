@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fslcore import coverage
+from fslbook.beyond import coverage, worlds
 from fslcore.errors import InputError
 from fslcore.stats import closed_interval, influence, plan, three_intervals
 from fslcore.tasks import sample_closed, sample_open
@@ -50,13 +50,13 @@ def test_against_a_jackknife_that_evaluates_all_tasks_again():
 @pytest.fixture(scope="module")
 def run():
     """A test set, tasks on it, and which queries were right, in percent."""
-    regime = coverage.Regime(10, 20, 5, 0.5)
+    regime = worlds.Regime(10, 20, 5, 0.5)
     rng = np.random.default_rng(1)
-    (bank, _), labels = coverage.draw(*coverage.world(regime, 0.0, rng), regime.images, regime.alike, rng)
+    (bank, _), labels = worlds.draw(*worlds.world(regime, 0.0, rng), regime.images, regime.alike, rng)
 
     def evaluated(tasks, seed=0):
         drawn = sample_closed(labels, tasks=tasks, seed=seed)
-        return coverage.correct(bank, drawn), drawn.support, drawn.query, labels
+        return worlds.correct(bank, drawn), drawn.support, drawn.query, labels
 
     return evaluated
 
@@ -134,12 +134,12 @@ def test_groups_cover_when_images_of_a_group_are_alike():
 @pytest.mark.parametrize("new", ["images", "classes"])
 def test_variance_is_that_of_repeated_test_sets(new):
     sets = {"images": (2, 30), "classes": (60, 1)}[new]
-    made = coverage.replicates(coverage.Regime(10, 20, 5, 0.5), new, *sets, seed=7)
+    made = coverage.replicates(worlds.Regime(10, 20, 5, 0.5), new, *sets, seed=7)
     shares = coverage.summary(made).set_index(["target", "interval"])["share"]
     assert 88 <= shares[f"new {new}", new] <= 99
     assert shares[f"new {new}", "closed"] < 60
     assert shares[f"new {new}", "paired"] <= 10
-    again = coverage.replicates(coverage.Regime(10, 20, 5, 0.5), new, 2, 1, seed=7)
+    again = coverage.replicates(worlds.Regime(10, 20, 5, 0.5), new, 2, 1, seed=7)
     assert again["mean"].tolist() == made.groupby("world")["mean"].first()[:2].tolist()
 
 

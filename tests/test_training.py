@@ -1,6 +1,7 @@
 """Training by recipe, on a set small enough to learn in seconds."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,9 +10,12 @@ import torch
 from PIL import Image
 from safetensors import safe_open
 
-from fslcore import backbones, datasets, evaluate, learners, training
+from fslcore import datasets, evaluation, learners, training
 from fslcore.errors import InputError
+from fslcore.models import backbones
 from fslcore.tasks import sample_closed
+from fslcore.training import run as loop
+from fslcore.training.run import TEMPERATURE, _divergence, _logits_of_all, _Run
 
 
 @pytest.fixture
@@ -26,7 +30,7 @@ def small(monkeypatch):
         return datasets.Images("small", images[rows], np.arange(6).repeat(30), list("abcdef"))
 
     monkeypatch.setattr(datasets, "load", load)
-    monkeypatch.setattr(training, "VALIDATION", {"features": 40, "images": 10})
+    monkeypatch.setattr(loop, "VALIDATION", {"features": 40, "images": 10})
     return load
 
 
@@ -50,7 +54,7 @@ def test_every_learner_learns_and_loads(small, tmp_path, name):
     learner = learners.make(training.RECIPES[name].learner, backbone)
     images = small("coloured", "validation")
     tasks = sample_closed(images.labels, tasks=20, queries=5)
-    found, _ = evaluate.record(images, backbone, learner, tasks)
+    found, _ = evaluation.record(images, backbone, learner, tasks)
     assert found.accuracy().mean() > 0.5  # chance is 0.2
     curve = pd.read_csv(path.with_suffix(".csv"))
     assert list(curve) == ["epoch", "loss", "validation"] and len(curve) == 2
@@ -59,15 +63,15 @@ def test_every_learner_learns_and_loads(small, tmp_path, name):
 
 
 def test_an_auxiliary_loss_trains_and_leaves_no_head(small, tmp_path):
-    recipe = training.replace(training.RECIPES["can"], **SHORT)
-    plain, extra = (training._Run("x", training.replace(recipe, auxiliary=a), 0) for a in (0.0, 1.0))
+    recipe = replace(training.RECIPES["can"], **SHORT)
+    plain, extra = (_Run("x", replace(recipe, auxiliary=a), 0) for a in (0.0, 1.0))
     for run in (plain, extra):
         run.train_epoch(False)
     assert plain.head is None and extra.head.weight.shape == (6, 64)  # a class for each base class, not each way
     assert extra.head.weight.grad.abs().max() > 0
     assert extra.curve[0]["loss"] > plain.curve[0]["loss"] + 0.5
     assert extra.kept.keys() == plain.kept.keys()  # thrown away
-    described = training._Run("x", training.replace(training.RECIPES["protonet"], auxiliary=1.0, **SHORT), 0)
+    described = _Run("x", replace(training.RECIPES["protonet"], auxiliary=1.0, **SHORT), 0)
     described.train_epoch(False)
     assert described.head.weight.shape == (6, 256)
     with pytest.raises(InputError, match="auxiliary = 1.0; 0 is allowed for maml"):
@@ -79,10 +83,10 @@ def test_validation_tasks_have_the_shots_of_training(small, monkeypatch):
 
     def kept(learner, bank, tasks):
         drawn.append(tasks)
-        return evaluate.evaluate(learner, bank, tasks)
+        return evaluation.evaluate(learner, bank, tasks)
 
-    monkeypatch.setattr(training, "evaluate", kept)
-    training._Run("x", training.replace(training.RECIPES["dn4"], shots=1, **SHORT), 0).train_epoch(False)
+    monkeypatch.setattr(loop, "evaluate", kept)
+    _Run("x", replace(training.RECIPES["dn4"], shots=1, **SHORT), 0).train_epoch(False)
     assert drawn[0].support.shape == (40, 5)
 
 
@@ -101,7 +105,7 @@ def test_same_seed_same_weights_and_a_stopped_run_goes_on_to_them(small, tmp_pat
     first = made("a.safetensors")
     assert made("b.safetensors") == first != made("c.safetensors", seed=1)
 
-    real, calls = training._Run.train_epoch, []
+    real, calls = _Run.train_epoch, []
 
     def stopped(run, progress):
         if calls:
@@ -110,24 +114,22 @@ def test_same_seed_same_weights_and_a_stopped_run_goes_on_to_them(small, tmp_pat
         real(run, progress)
 
     with monkeypatch.context() as patch:
-        patch.setattr(training._Run, "train_epoch", stopped)
+        patch.setattr(_Run, "train_epoch", stopped)
         with pytest.raises(KeyboardInterrupt):
             made("d.safetensors")
     assert not (tmp_path / "d.safetensors").exists()  # nothing that looks whole
-    monkeypatch.setattr(
-        training._Run, "train_epoch", lambda run, progress: (calls.append(run.epoch), real(run, progress))
-    )
+    monkeypatch.setattr(_Run, "train_epoch", lambda run, progress: (calls.append(run.epoch), real(run, progress)))
     assert made("d.safetensors") == first and calls == [0, 1]
     assert sorted(p.name for p in tmp_path.glob(".*")) == []  # what it went on from is gone
 
 
 def test_a_stopped_run_of_other_settings_starts_anew(small, tmp_path):
     recipe = training.RECIPES["protonet"]
-    run = training._Run("x", training.replace(recipe, **SHORT), 0)
+    run = _Run("x", replace(recipe, **SHORT), 0)
     run.train_epoch(False)
     run.save(tmp_path / "state")
     for seed, epoch in ((0, 1), (1, 0)):
-        other = training._Run("x", training.replace(recipe, **SHORT), seed)
+        other = _Run("x", replace(recipe, **SHORT), seed)
         other.resume(tmp_path / "state")
         assert other.epoch == epoch
 
@@ -135,7 +137,7 @@ def test_a_stopped_run_of_other_settings_starts_anew(small, tmp_path):
 def test_a_frozen_network_stays_and_a_stopped_run_goes_on(small, tmp_path):
     settings = SHORT | dict(frozen=other(tmp_path), options={"latent": 8})
     whole = training.train("leo", tmp_path / "whole.safetensors", progress=False, **settings)
-    run = training._Run("x", training.replace(training.RECIPES["leo"], **settings), 0)
+    run = _Run("x", replace(training.RECIPES["leo"], **settings), 0)
     run.train_epoch(False)
     run.save(tmp_path / ".cut.training")
     cut = training.train("leo", tmp_path / "cut.safetensors", progress=False, **settings)
@@ -151,22 +153,22 @@ def test_a_frozen_network_stays_and_a_stopped_run_goes_on(small, tmp_path):
 def test_a_teachers_answers_are_learned(small, tmp_path):
     """The divergence vanishes where student and teacher agree, and its head knows the base classes."""
     logits = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
-    assert float(training._divergence(logits + 1, logits)) == pytest.approx(0, abs=1e-5)  # a softmax ignores a shift
-    p, q = (torch.softmax(v / training.TEMPERATURE, 1) for v in (logits.roll(1, 0), logits))
-    by_hand = training.TEMPERATURE**2 * (p * (p / q).log()).sum(1).mean()
-    assert float(training._divergence(logits, logits.roll(1, 0))) == pytest.approx(float(by_hand), rel=1e-4)
+    assert float(_divergence(logits + 1, logits)) == pytest.approx(0, abs=1e-5)  # a softmax ignores a shift
+    p, q = (torch.softmax(v / TEMPERATURE, 1) for v in (logits.roll(1, 0), logits))
+    by_hand = TEMPERATURE**2 * (p * (p / q).log()).sum(1).mean()
+    assert float(_divergence(logits, logits.roll(1, 0))) == pytest.approx(float(by_hand), rel=1e-4)
     base = small("", "base")
     bank = backbones.features(base, backbones.load(other(tmp_path)))
-    answers = training._logits_of_all(bank, 6, 0)
+    answers = _logits_of_all(bank, 6, 0)
     assert (answers.argmax(1).numpy() == base.labels).mean() > 0.8
-    assert (training._logits_of_all(bank, 6, 0) == answers).all()
+    assert (_logits_of_all(bank, 6, 0) == answers).all()
 
 
 def test_one_shot_training_has_its_own_name_and_validation(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "BUILD", tmp_path)
+    monkeypatch.setattr(loop, "BUILD", tmp_path)
     seen = []
-    real = training.sample_closed
-    monkeypatch.setattr(training, "sample_closed", lambda *a, **k: (seen.append(k["shots"]), real(*a, **k))[1])
+    real = sample_closed
+    monkeypatch.setattr(loop, "sample_closed", lambda *a, **k: (seen.append(k["shots"]), real(*a, **k))[1])
     path = training.train("protonet", shots=1, epochs=1, steps=2, progress=False)
     assert path.name == "conv4-1shot-protonet.safetensors"
     assert seen == [1] * 4  # tasks to train and to validate on: whether the data give them, and then the tasks
@@ -177,9 +179,9 @@ def test_one_shot_training_has_its_own_name_and_validation(small, tmp_path, monk
 def test_the_best_epoch_is_kept(small, tmp_path, monkeypatch):
     accuracy = iter([0.4, 0.9, 0.6])
     kept = []
-    real = training._Run.checkpoint
-    monkeypatch.setattr(training._Run, "_validate", lambda run: next(accuracy))
-    monkeypatch.setattr(training._Run, "checkpoint", lambda run: kept.append(run) or real(run))
+    real = _Run.checkpoint
+    monkeypatch.setattr(_Run, "_validate", lambda run: next(accuracy))
+    monkeypatch.setattr(_Run, "checkpoint", lambda run: kept.append(run) or real(run))
     path = training.train("protonet", tmp_path / "p.safetensors", progress=False, epochs=3, steps=2)
     assert pd.read_csv(path.with_suffix(".csv"))["validation"].tolist() == [40, 90, 60]
     last = kept[0].network.state_dict()
@@ -188,7 +190,7 @@ def test_the_best_epoch_is_kept(small, tmp_path, monkeypatch):
 
 
 def test_bad_settings(tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "_Run", None)  # the work: none of these starts it
+    monkeypatch.setattr(loop, "_Run", None)  # the work: none of these starts it
     for given, message in (
         (dict(name="x"), "learner = x; glyph-conv, baseline"),
         (dict(name="maml", epochs=0), "epochs = 0"),
@@ -234,11 +236,11 @@ def folder(tmp_path):
 
 
 def test_a_folder_trains_on_some_classes_and_validates_on_others(folder, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(training, "VALIDATION", {"features": 4})
+    monkeypatch.setattr(loop, "VALIDATION", {"features": 4})
     dataset = folder(*[16] * 12)
     seen = []
-    real = training.split_classes
-    monkeypatch.setattr(training, "split_classes", lambda *a: seen.extend(real(*a)) or seen)
+    real = loop.split_classes
+    monkeypatch.setattr(loop, "split_classes", lambda *a: seen.extend(real(*a)) or seen)
     given = dict(dataset=dataset, epochs=1, steps=1, shots=1, queries=15)
     training.train("protonet", tmp_path / "p.safetensors", **given)
     base, validation = seen
@@ -269,7 +271,7 @@ def test_a_folder_too_small_to_train_on_is_refused(folder, tmp_path, sizes, mess
 
 
 def test_a_damaged_or_foreign_state_is_not_gone_on_from(small, tmp_path, capsys):
-    run = training._Run("x", training.replace(training.RECIPES["protonet"], **SHORT), 0)
+    run = _Run("x", replace(training.RECIPES["protonet"], **SHORT), 0)
     run.train_epoch(False)
     run.save(tmp_path / "state")
     whole = (tmp_path / "state").read_bytes()

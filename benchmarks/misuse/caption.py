@@ -153,7 +153,7 @@ def table(name: str, content: str | bytes, file: str = "c.csv", **wanted) -> Cas
     """A table of captions, read for the images."""
 
     def call() -> list[str]:
-        from fslcore import captions
+        from fslcore.attributes import captions
 
         found = images()
         fill(Path(file), content)
@@ -213,17 +213,20 @@ tables = [
     ),
     case(
         "table: no such file",
-        lambda: __import__("fslcore.captions", fromlist=["x"]).read("gone.csv", images()),
+        lambda: __import__("fslcore.attributes.captions", fromlist=["x"]).read("gone.csv", images()),
         says=("gone.csv",),
     ),
     case(
         "table: a folder",
-        lambda: (Path("c.csv").mkdir(), __import__("fslcore.captions", fromlist=["x"]).read("c.csv", images()))[1],
+        lambda: (
+            Path("c.csv").mkdir(),
+            __import__("fslcore.attributes.captions", fromlist=["x"]).read("c.csv", images()),
+        )[1],
         says=("c.csv",),
     ),
     case(
         "table: None",
-        lambda: __import__("fslcore.captions", fromlist=["x"]).read(None, images()),
+        lambda: __import__("fslcore.attributes.captions", fromlist=["x"]).read(None, images()),
         says=("captions|path|None",),
     ),
 ]
@@ -245,7 +248,7 @@ def made(has=None, names=("a", "b", "c")):
 
 
 def attributes():
-    from fslcore import attributes as module
+    from fslcore.attributes import matrix as module
 
     return module
 
@@ -356,7 +359,9 @@ words = [
         says=("captions|None",),
     ),
     case(
-        "captioner: None", lambda: __import__("fslcore.captions", fromlist=["x"]).captioner(None), says=("captioner",)
+        "captioner: None",
+        lambda: __import__("fslcore.attributes.captions", fromlist=["x"]).captioner(None),
+        says=("captioner",),
     ),
     case(
         "describe: labels too few",

@@ -108,7 +108,7 @@ def fslcore(*arguments: object) -> Ran:
 @contextlib.contextmanager
 def without_notebooks():
     """A notebook that is to be executed, which takes long, gives an empty one; all that is before and after is real."""
-    from fslcore import notebooks
+    from fslcore import chapters
     from fslcore.paths import replace_file
 
     empty = {
@@ -117,18 +117,18 @@ def without_notebooks():
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    kept = notebooks.run
+    kept = chapters.run
 
     def run(name, given, output, *_, **__):
-        notebooks.check(name, given)
+        chapters.check(name, given)
         replace_file(Path(output), lambda part: part.write_text(json.dumps(empty)))
         return Path(output)
 
-    notebooks.run = run
+    chapters.run = run
     try:
         yield
     finally:
-        notebooks.run = kept
+        chapters.run = kept
 
 
 def command(*arguments: object, stop_after: float | None = None, timeout: float = 60) -> Ran:

@@ -612,12 +612,12 @@ def _full() -> Ran:
 
 def _damaged() -> Ran:
     """Everything in the cache is cut in half, then the same once more."""
-    from fslcore.paths import CACHE
+    from fslcore import store
 
     good(Path("f.npz"))
     evaluate("--seed", "3")
     first = Path("r.csv").read_bytes()
-    for path in CACHE.rglob("*.npz"):
+    for path in store.path().rglob("*.npz"):
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     ran = evaluate("--seed", "3")
     if ran.code == 0 and Path("r.csv").read_bytes() != first:
@@ -627,11 +627,11 @@ def _damaged() -> Ran:
 
 def _garbage() -> Ran:
     """Text in place of what is in the cache."""
-    from fslcore.paths import CACHE
+    from fslcore import store
 
     good(Path("f.npz"))
     evaluate("--seed", "4")
-    for path in CACHE.rglob("*.npz"):
+    for path in store.path().rglob("*.npz"):
         path.write_text("not a record")
     return evaluate("--seed", "4")
 
@@ -642,12 +642,12 @@ def _cleared(call: Callable) -> Callable[[], object]:
     def run() -> object:
         import shutil
 
-        from fslcore.paths import CACHE
+        from fslcore import store
 
         try:
             return call()
         finally:
-            shutil.rmtree(CACHE / "records", ignore_errors=True)
+            shutil.rmtree(store.path("records"), ignore_errors=True)
 
     return run
 

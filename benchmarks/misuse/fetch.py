@@ -15,7 +15,7 @@ OTHER = "5-shot/clip/NCC/aircraft.pt"
 
 
 def released():
-    from fslcore import released as module
+    from fslcore.results import released as module
 
     return module
 

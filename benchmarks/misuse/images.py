@@ -569,14 +569,14 @@ def _half_a_cache() -> Ran:
     """Every file of the cache is cut in half; in the end it is emptied, or the next case would suffer."""
     import shutil
 
-    from fslcore.paths import CACHE
+    from fslcore import store
 
-    for path in [*CACHE.rglob("*.safetensors"), *CACHE.rglob("*.npz")]:
+    for path in [*store.path().rglob("*.safetensors"), *store.path().rglob("*.npz")]:
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     try:
         return evaluate()
     finally:
-        shutil.rmtree(CACHE, ignore_errors=True)
+        shutil.rmtree(store.path(), ignore_errors=True)
 
 
 def data(name: str, *says: str, **wanted) -> Case:

@@ -38,16 +38,17 @@ def frame(
 
 def everything(wide, level: float = 0.95, **options) -> dict:
     """All that a report makes of a table."""
-    from fslcore import results
+    from fslcore.results import compare as results
+    from fslcore.results import comparisons, intervals, normalise
 
-    table, notes = results.normalise(wide, "r.csv", **options)
-    pairs = results.comparisons(table, level)
+    table, notes = normalise(wide, "r.csv", **options)
+    pairs = comparisons(table, level)
     made = {
         name: getattr(results, name)(table, pairs)
         for name in ("matrix", "pair_list", "changed", "group_letters", "panels")
     }
     made |= {name: getattr(results, name)(table, pairs, level) for name in ("interval_list", "needed", "summary")}
-    return {**made, "table": table, "pairs": pairs, "intervals": results.intervals(table, level), "notes": notes}
+    return {**made, "table": table, "pairs": pairs, "intervals": intervals(table, level), "notes": notes}
 
 
 def sound(wide) -> Callable[[dict], str | None]:
@@ -175,7 +176,7 @@ def with_arguments(name: str, call: Callable, **wanted) -> None:
 
 
 def results():
-    from fslcore import results as module
+    from fslcore.results import compare as module
 
     return module
 

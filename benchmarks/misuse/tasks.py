@@ -26,7 +26,7 @@ GOOD = {
 
 
 def draw(function: str, **changed) -> object:
-    from fslcore import tasks
+    from fslcore.tasks import samplers as tasks
 
     given = {**GOOD[function], **changed}
     of = given.pop("labels", None)

@@ -14,11 +14,12 @@ case = of_area("train")
 
 def short() -> None:
     """Recipes of two steps and few validation tasks."""
-    from fslcore import training
+    from fslcore.training import RECIPES
+    from fslcore.training.run import VALIDATION
 
-    for name, recipe in training.RECIPES.items():
-        training.RECIPES[name] = replace(recipe, steps=2, epochs=min(recipe.epochs, 1), size=min(recipe.size, 8))
-    training.VALIDATION.update(features=5, images=3)
+    for name, recipe in RECIPES.items():
+        RECIPES[name] = replace(recipe, steps=2, epochs=min(recipe.epochs, 1), size=min(recipe.size, 8))
+    VALIDATION.update(features=5, images=3)
 
 
 def data(classes: int = 12, per: int = 24) -> None:
@@ -188,8 +189,8 @@ outputs = [
 
 def _readable(path: str) -> str | None:
     """Whether what was written is read as weights."""
-    from fslcore import backbones
     from fslcore.errors import InputError
+    from fslcore.models import backbones
 
     try:
         backbones.load(f"conv4-protonet:{path}")
@@ -216,18 +217,18 @@ def _early(make: Callable[[], str]) -> Callable[[], str]:
     """What a bar or a line says of an epoch, before the output is refused."""
 
     def call() -> str:
-        from fslcore import training
+        from fslcore.training.run import _Run
 
         data()
         epochs = []
-        kept = training._Run.train_epoch
-        training._Run.train_epoch = lambda run, *a, **k: (epochs.append(1), kept(run, *a, **k))[1]
+        kept = _Run.train_epoch
+        _Run.train_epoch = lambda run, *a, **k: (epochs.append(1), kept(run, *a, **k))[1]
         try:
             train("--epochs", "1", "-o", make())
         except (OSError, RuntimeError):
             pass
         finally:
-            training._Run.train_epoch = kept
+            _Run.train_epoch = kept
         return "trained first" if epochs else ""
 
     return call

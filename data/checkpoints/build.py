@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 from safetensors import safe_open
 
-from fslcore import evaluate, learners, training
+from fslcore import evaluation, learners, training
 from fslcore.stats import closed_interval
 
 HERE = Path(__file__).resolve().parent
@@ -81,7 +81,7 @@ def main() -> None:
         }
         for dataset in DATASETS:
             count = IMAGE_TASKS if recipe["learner"] in learners.of_images else TASKS
-            table = evaluate.run(
+            table = evaluation.run(
                 dataset, f"{backbone}:{path}", recipe["learner"], "closed", shots=shots, tasks=count, progress=True
             )
             found = closed_interval(table["accuracy"])

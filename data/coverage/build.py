@@ -2,9 +2,9 @@
 
     python data/coverage/build.py
 
-Every regime of fslcore.coverage in rounds; each round of a regime is kept, so it can be stopped and called
+Every regime of fslbook.beyond.coverage in rounds; each round of a regime is kept, so it can be stopped and called
 again. At the end, and with --stored at once, what is at hand goes into replicates.parquet, population.parquet and
-gaps.parquet (of fslcore.coverage_gaps; ten minutes, alone with --only gaps).
+gaps.parquet (of fslbook.beyond.coverage_gaps; ten minutes, alone with --only gaps).
 """
 
 import argparse
@@ -13,8 +13,11 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from fslcore import backbones, coverage, coverage_gaps, datasets
-from fslcore.paths import CACHE, replace_file
+from fslbook.beyond import coverage, coverage_gaps
+from fslbook.beyond.worlds import REGIMES, WORLD
+from fslcore import datasets, store
+from fslcore.models import backbones
+from fslcore.paths import replace_file
 
 HERE = Path(__file__).resolve().parent
 ROUNDS = 5
@@ -47,10 +50,10 @@ def gaps(only_stored: bool) -> None:
     parts = []
     for part in range(GAP_ROUNDS):
         for new, (worlds, sets) in GAP_SHAPE.items():
-            path = CACHE / "coverage" / f"gaps-{new}-{part}.parquet"
+            path = store.path("coverage", f"gaps-{new}-{part}.parquet")
             if not path.is_file() and not only_stored:
                 table = coverage_gaps.replicates(
-                    coverage_gaps.WORLD, new, worlds, sets, seed=int(new == "classes"), first=part * worlds
+                    WORLD, new, worlds, sets, seed=int(new == "classes"), first=part * worlds
                 )
                 replace_file(path, table.to_parquet)
                 print(part, new, flush=True)
@@ -62,9 +65,9 @@ def gaps(only_stored: bool) -> None:
 def means(only_stored: bool) -> None:
     parts = []
     for part in range(ROUNDS):
-        for number, regime in enumerate(coverage.REGIMES):
+        for number, regime in enumerate(REGIMES):
             for new, (worlds, sets) in SHAPE.items():
-                path = CACHE / "coverage" / f"{number}-{new}-{part}.parquet"
+                path = store.path("coverage", f"{number}-{new}-{part}.parquet")
                 if not path.is_file() and not only_stored:
                     table = coverage.replicates(regime, new, worlds, sets, seed=seed(number, new), first=part * worlds)
                     replace_file(path, table.to_parquet)
@@ -75,7 +78,7 @@ def means(only_stored: bool) -> None:
     parts = []
     for dataset, backbone, classes, images, shots in POPULATIONS:
         for new, (worlds, sets) in POPULATION_SHAPE.items():
-            path = CACHE / "coverage" / f"{dataset}-{backbone}-{shots}-{new}.parquet".replace("/", "-")
+            path = store.path("coverage", f"{dataset}-{backbone}-{shots}-{new}.parquet".replace("/", "-"))
             if not path.is_file() and not only_stored:
                 bank = backbones.features(datasets.load(dataset), backbones.load(backbone))
                 shape = dict(classes=classes, images=images, shots=shots)

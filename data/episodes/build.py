@@ -13,8 +13,10 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from fslcore import backbones, datasets, informed, learners
-from fslcore.paths import CACHE, replace_file
+from fslcore import datasets, learners, store
+from fslcore.estimation import informed
+from fslcore.models import backbones
+from fslcore.paths import replace_file
 from fslcore.tasks import sample_closed
 
 HERE = Path(__file__).resolve().parent
@@ -71,7 +73,7 @@ def main() -> None:
     for dataset, split, methods, count, blocks in PIECES:
         for backbone, learner in methods:
             name = f"{dataset}-{split}-{backbone}-{learner}-{count}-{blocks}".replace("/", "-")
-            path = CACHE / "episodes" / f"{name}.parquet"
+            path = store.path("episodes", f"{name}.parquet")
             if not path.is_file() and not only_stored:
                 replace_file(path, episodes(dataset, split, backbone, learner, count, blocks).to_parquet)
                 print(name, flush=True)

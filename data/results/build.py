@@ -16,8 +16,11 @@ from pathlib import Path
 import torch
 import yaml
 
-from fslcore import __version__, backbones, datasets, estimators, evaluate, evaluators, learners, notebooks, spurious
-from fslcore.tasks import sample_closed, sample_open
+from fslbook.evaluators import estimates
+from fslbook.fewstab import tables
+from fslcore import __version__, chapters, evaluation, learners
+from fslcore.models import backbones, registry
+from fslcore.tasks import ESTIMATORS, ORACLE, resplit, sample_closed, sample_open
 
 HERE = Path(__file__).resolve().parent
 BACKBONES = ("efficientnet-lite0", "glyph-conv")
@@ -39,53 +42,43 @@ def main() -> None:
     # The settings first, so that a stopped run has some of every data set.
     datasets_named = profile["closed-vs-open"]["datasets"]
     for (chapter, sampling, shots, queries), backbone, dataset in product(SETTINGS, BACKBONES, datasets_named):
-        images, model = datasets.load(dataset), backbones.load(backbone)
+        images = evaluation.load_source(dataset)
         bounds, shape = profile[chapter], dict(ways=5, shots=shots, queries=queries, seed=0)
         if sampling == "closed":
             tasks = sample_closed(images.labels, tasks=bounds["ft_tasks"], **shape)
         else:
             tasks = sample_open(images.labels, max_tasks=bounds["ft_open"], **shape)
         name = f"{dataset}.{backbone}.ft.{sampling}" + (f".{shots}-shot" if chapter == "benchmark" else "")
-        keep(name, images, model, learners.FineTune(model), tasks, only_stored, dict(sampling=sampling, **shape))
+        keep(name, evaluation.ready(images, backbone, "ft"), tasks, only_stored, dict(sampling=sampling, **shape))
 
     # The chapter on estimators: MAML by the oracle, on fresh images, and on the re-splits of every estimator.
     given = parameters("estimators", profile)
     shape = {name: given[name] for name in ("ways", "shots", "queries", "seed")}
-    methods = [evaluators.method(m) for m in given["methods"]]
+    methods = [evaluation.Method.parse(m) for m in given["methods"]]
     for (backbone, learner), dataset in product([m for m in methods if m[1] in learners.of_images], given["datasets"]):
-        images, model = datasets.load(dataset), backbones.load(backbone)
-        drawn = evaluators.draw(images, tasks=given["tasks"], **shape)
+        images = evaluation.load_source(dataset)
+        drawn = estimates.draw(images, tasks=given["tasks"], **shape)
         asked, fresh = (part[: given["image_tasks"]] for part in drawn)
-        splits = {estimators.ORACLE: asked, evaluators.FRESH: fresh}
-        for name in estimators.ESTIMATORS:
-            splits[name] = estimators.resplit(asked, name, rounds=given["rounds"], seed=given["seed"]).tasks
+        splits = {ORACLE: asked, estimates.FRESH: fresh}
+        for name in ESTIMATORS:
+            splits[name] = resplit(asked, name, rounds=given["rounds"], seed=given["seed"]).tasks
         for name, tasks in splits.items():
             facts = dict(sampling="closed", estimator=name, **shape)
-            keep(
-                f"{dataset}.{backbone}.{name}", images, model, learners.make(learner, model), tasks, only_stored, facts
-            )
+            keep(f"{dataset}.{backbone}.{name}", evaluation.ready(images, backbone, learner), tasks, only_stored, facts)
         if learner != "maml":
             continue
         if dataset == given["sweep_dataset"]:
-            for name in (estimators.ORACLE, "leave-one-out"):
+            for name in (ORACLE, "leave-one-out"):
                 facts = dict(sampling="closed", estimator=name, transductive=True, **shape)
-                released = learners.MAML(model, transductive=True)
-                keep(
-                    f"{dataset}.{backbone}.transductive.{name}",
-                    images,
-                    model,
-                    released,
-                    splits[name],
-                    only_stored,
-                    facts,
-                )
+                released = evaluation.ready(images, backbone, learner, transductive=True)
+                keep(f"{dataset}.{backbone}.transductive.{name}", released, splits[name], only_stored, facts)
         # The chapter on selection: other numbers of steps, on the same tasks.
         grid = parameters("selection", profile)["steps"]
-        for steps, name in product(grid, (estimators.ORACLE, evaluators.FRESH, "5-fold")):
-            run = learners.MAML(model, steps=steps)
-            if steps != learners.MAML(model).steps:
+        for steps, name in product(grid, (ORACLE, estimates.FRESH, "5-fold")):
+            run = evaluation.ready(images, backbone, learner, steps=steps)
+            if steps != evaluation.ready(images, backbone, learner).learner.steps:
                 facts = dict(sampling="closed", estimator=name, steps=steps, **shape)
-                keep(f"{dataset}.{backbone}.{steps}-steps.{name}", images, model, run, splits[name], only_stored, facts)
+                keep(f"{dataset}.{backbone}.{steps}-steps.{name}", run, splits[name], only_stored, facts)
     on_biased_tasks(profile, only_stored)
 
 
@@ -93,42 +86,43 @@ def on_biased_tasks(profile: dict, only_stored: bool) -> None:
     """The chapters on spurious bias: random tasks, and biased ones by captioner, technique and shots."""
     given = parameters("captioners-and-tasks", profile)
     sizes = {name: given[name] for name in ("ways", "queries", "seed")} | {"tasks": given["image_tasks"]}
-    slow = [name for name in given["learners"] if spurious.LEARNERS[name] in learners.of_images]
+    slow = [name for name in given["learners"] if tables.DECIDES[name] in learners.of_images]
     for dataset, name in product(given["datasets"], slow):
-        images = spurious.images_of(dataset)
+        images = tables.images_of(dataset)
         wanted = {f"random.{s}-shot": (s, None, {}) for s in (1, 5)}
         wanted |= {f"biased.{c}.{s}-shot": (s, c, {}) for c, s in product(given["captioners"], (1, 5))}
         first = given["captioners"][0]
         wanted[f"biased.{first}.10-shot"] = 10, first, {}
         wanted["matched.5-shot"] = 5, first, {}
-        for technique, how in spurious.CONSTRUCTIONS.items():
+        for technique, how in tables.CONSTRUCTIONS.items():
             if how:
                 wanted[f"biased.{first}.{technique}"] = 5, first, how
         for what, (shots, captioner, how) in wanted.items():
             if captioner is None:
-                tasks = spurious.draw_random(dataset, shots=shots, **sizes)
+                tasks = tables.draw_random(dataset, shots=shots, **sizes)
             else:
-                tasks, _ = spurious.draw(dataset, captioner, shots=shots, **sizes, **how)
+                tasks, _ = tables.draw(dataset, captioner, shots=shots, **sizes, **how)
             if what.startswith("matched"):
-                tasks = spurious.draw_matched(dataset, tasks, seed=given["seed"])
+                tasks = tables.draw_matched(dataset, tasks, seed=given["seed"])
             facts = dict(what=what, **{k: v for k, v in tasks.sampler.items() if k != "tasks"})
             figure_6 = what.startswith(f"biased.{first}") and not how  # compares trainings
-            trainings = (1, 5) if figure_6 else (spurious.trained_with(name, shots),)
-            for backbone in filter(backbones.shipped, (spurious.method(name, s)[0] for s in trainings)):
-                model = backbones.load(backbone)
-                run = learners.make(spurious.LEARNERS[name], model)
-                keep(f"{dataset.partition('?')[0]}.{backbone}.{what}", images, model, run, tasks, only_stored, facts)
+            trainings = (1, 5) if figure_6 else (tables.trained_with(name, shots),)
+            for method in (tables.method(name, s) for s in trainings):
+                if registry.shipped(method.backbone):
+                    run = evaluation.ready(images, *method)
+                    keep(f"{dataset.partition('?')[0]}.{method.backbone}.{what}", run, tasks, only_stored, facts)
 
 
 def parameters(chapter: str, profile: dict) -> dict:
     """What the default build gives a chapter."""
-    return {p.name: p.default for p in notebooks.parameters(chapter)} | profile[chapter]
+    return {p.name: p.default for p in chapters.parameters(chapter)} | profile[chapter]
 
 
-def keep(name: str, images, model, learner, tasks, only_stored: bool, facts: dict) -> None:
+def keep(name: str, run: evaluation.Ready, tasks, only_stored: bool, facts: dict) -> None:
     """Write the record of these tasks, as far as it is at hand with ``only_stored``."""
     name = name.replace("/", "-")
-    record, key = evaluate.record(images, model, learner, tasks, stored=only_stored, progress=True)
+    images, model, learner = run.source, run.backbone, run.learner
+    record, key = evaluation.record(images, model, learner, tasks, stored=only_stored, progress=True)
     if record is None:
         print(f"{name}: not at hand")
         return

@@ -87,7 +87,7 @@ def from_files(
         Index into ``class_names``.
     class_names : list of str
     size : int or None
-        Pixels, 8 to 2048. None: 224, until `fslcore.backbones.fitted` asks for a backbone's own.
+        Pixels, 8 to 2048. None: 224, until `fslcore.models.backbones.fitted` asks for a backbone's own.
     facts : DataFrame, optional
         One row an image. The last two parts of its path are added, as the column ``file``, where there is none.
     ground : str

@@ -66,7 +66,7 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
         ``novel``, ``validation`` or ``base``; a folder of class folders has no splits, and is
         taken whole.
     size : int, optional
-        Pixels, 8 to 2048, at which the user's own images are read and seen (`fslcore.backbones.fitted`).
+        Pixels, 8 to 2048, at which the user's own images are read and seen (`fslcore.models.backbones.fitted`).
         By default a folder of class folders is read as large as the backbone takes images, and
         the papers' data sets at their own pixels.
 

@@ -23,7 +23,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from ..errors import InputError

@@ -5,8 +5,8 @@ A learner has a ``name``, ``config()`` (all that decides its scores, as JSON val
 bank's device. The class with the largest score is the prediction.
 """
 
-from ..backbones import Backbone
 from ..errors import InputError
+from ..models.backbones import Backbone
 from .anil import ANIL
 from .boil import BOIL
 from .can import CAN

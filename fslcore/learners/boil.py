@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import nn
 
-from ..backbones import Backbone
-from ..bank import Bank
+from ..datasets.bank import Bank
 from ..errors import InputError
+from ..models.backbones import Backbone
 from ..tasks import Tasks
 from .maml import MAML
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.nn import functional as F
 
-from ..bank import Bank
+from ..datasets.bank import Bank
 from ..tasks import Tasks
 from .common import fetch, query_scores, without_empty
 

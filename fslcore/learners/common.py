@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ..bank import Bank
+from ..datasets.bank import Bank
 from ..errors import InputError
 from ..tasks import Tasks
 
@@ -75,7 +75,7 @@ class OnMaps(OnFeatures):
     Parameters
     ----------
     map : (C, H, W)
-        Channels, height and width of the map: `fslcore.backbones.Backbone.map`.
+        Channels, height and width of the map: `fslcore.models.backbones.Backbone.map`.
     """
 
     pairs = 2**14  # of a support and a query image, in as many tasks as are taken at once

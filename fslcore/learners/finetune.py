@@ -5,15 +5,14 @@ from __future__ import annotations
 import copy
 
 import torch
-from torch import nn
 from torch.func import functional_call, vmap
 from torch.nn import functional as F
 from torch.utils._pytree import tree_map
 
-from ..backbones import Backbone
-from ..bank import Bank
+from ..datasets.bank import Bank
 from ..errors import InputError
-from ..networks import with_fast_convolutions
+from ..models.backbones import Backbone
+from ..models.fused import with_fast_convolutions
 from ..tasks import Tasks
 from .common import indices, one_hot, without_empty
 

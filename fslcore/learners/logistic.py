@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ..bank import Bank
+from ..datasets.bank import Bank
 from ..errors import InputError
 from ..tasks import Tasks
 from .common import fetch, query_scores, without_empty

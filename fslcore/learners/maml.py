@@ -9,9 +9,9 @@ from torch import nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from ..backbones import Backbone
-from ..bank import Bank
+from ..datasets.bank import Bank
 from ..errors import InputError
+from ..models.backbones import Backbone
 from ..tasks import Tasks
 from .common import indices, one_hot, query_loss, without_empty
 

@@ -11,7 +11,7 @@ from .intervals import (
     paired_differences,
     paired_interval,
 )
-from .sizing import (
+from .pilot import (
     CommonOptimum,
     Moments,
     OptimumRatio,
@@ -26,9 +26,9 @@ from .sizing import (
     pilot,
     task_count,
 )
-from .planning import Plan, detectable, plan, power, smallest
+from .power import Plan, detectable, plan, power, smallest
 from .ranks import picked, rank_correlation
-from .targets import ThreeIntervals, three_intervals
+from .three_intervals import ThreeIntervals, three_intervals
 
 __all__ = [
     "CONCLUSION",

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import InputError, floats, instance, number, wholes
 from ..errors import labels as checked_labels
-from .targets import PARTS, ThreeIntervals, assembled, check_reuse
+from .three_intervals import PARTS, ThreeIntervals, assembled, check_reuse
 
 __all__ = ["Influence", "influence"]
 

@@ -1,0 +1,1 @@
+"""Chapters that go beyond the papers."""

@@ -1,0 +1,154 @@
+"""The figures of the chapters that go beyond the papers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+
+from fslcore.results.figures import COLOURS, MARKERS
+from fslcore.stats import Interval, power
+
+from ..figures import interval_stack
+
+if TYPE_CHECKING:
+    from fslcore.datasets import Images
+if TYPE_CHECKING:
+    from fslcore.tasks import Tasks
+
+__all__ = ["coverage", "lens_intervals", "power_curves", "ratio_bars", "task_images", "three_stacks"]
+
+
+def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> plt.Figure:
+    """The support of one task, a row a class, and right of the gap the first of its query images."""
+    figure, axes = plt.subplots(tasks.ways, 1, figsize=(6.4, 0.75 * tasks.ways + 0.2), layout="constrained")
+    for k, ax in enumerate(axes):
+        support, query = (
+            index[task][label[task] == k]
+            for index, label in ((tasks.support, tasks.support_label), (tasks.query, tasks.query_label))
+        )
+        pixels = list(images.images[np.concatenate([support, query[:queries]])])
+        gap = np.full((pixels[0].shape[0], 16, pixels[0].shape[2]), 255, np.uint8)
+        strip = np.concatenate([*pixels[: len(support)], gap, *pixels[len(support) :]], axis=1)
+        ax.imshow(strip.squeeze(), cmap="gray", vmin=0, vmax=255)
+        name = images.class_names[images.labels[support[0]]].split("/")[-1]
+        ax.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=10)
+        ax.set(xticks=[], yticks=[])
+        sns.despine(ax=ax, left=True, bottom=True)
+    axes[0].set_title("support | query", fontsize=10)
+    return figure
+
+
+def lens_intervals(found: pd.DataFrame) -> plt.Figure:
+    """Differences of two learners by measure, each with intervals for three targets (`fslbook.beyond.worst_class.lenses`)."""
+    figure, ax = plt.subplots(figsize=(6.4, 0.8 * len(found) + 1.4), layout="constrained")
+    targets = {"closed": "these images", "images": "new images", "classes": "new classes"}
+    for k, (kind, name) in enumerate(targets.items()):
+        of = [getattr(r, kind) for r in found["result"]]
+        rows = np.arange(len(of)) + 0.22 * (k - 1)
+        halves = [r.half_width if np.isfinite(r.half_width) else np.nan for r in of]
+        ax.errorbar([r.mean for r in of], rows, xerr=halves, fmt=MARKERS[k], color=COLOURS[k], capsize=4, label=name)
+    ax.axvline(0, color="black", linewidth=1)
+    ax.set(
+        yticks=range(len(found)),
+        yticklabels=found["measure"],
+        ylim=(len(found) - 0.5, -0.5),
+        xlabel=f"{found['a'].iloc[0]} − {found['b'].iloc[0]} (points)",
+    )
+    ax.grid(axis="y", visible=False)
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10)
+    return figure
+
+
+def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
+    """Closed intervals, and those made for the question, of test sets with new images and with new classes.
+
+    Parameters
+    ----------
+    made : dict
+        'images' and 'classes': `fslbook.beyond.coverage.replicates` of one regime.
+    """
+    figure, axes = plt.subplots(2, 2, figsize=(6.8, 6.4), sharex="col", sharey=True)
+    for column, (new, sets) in zip(axes.T, made.items()):
+        truth = sets["mean"].mean()
+        rows = sets.head(40)
+        for ax, half, name in zip(column, ("usual_half", f"{new}_half"), ("closed", f"for new {new}")):
+            usual = rows["usual_gap"] * (1 - 600 / rows["tasks"])  # from the mean of all tasks to that of 600
+            mean = rows["mean"] + (usual if half == "usual_half" else 0)
+            stack = [Interval(m, h, 0.95, 0, name) for m, h in zip(mean, rows[half])]
+            interval_stack(stack, truth, name, ax)
+            ax.set(
+                xlabel="", ylabel="test set", title=ax.get_title().replace(" hold the truth", " hold it"), ylim=(-1, 52)
+            )
+        column[1].set_xlabel("mean accuracy (%)")
+    for ax, text in zip(axes[0], ("new images", "new classes")):
+        ax.set_title(f"Test sets with {text}\n{ax.get_title()}")
+    for ax in axes[:, 1]:
+        ax.set_ylabel("")
+    axes[1, 1].legend(loc="upper right", fontsize=9)
+    return figure
+
+
+def coverage(summary: pd.DataFrame) -> plt.Figure:
+    """Share of intervals that hold the truth, by kind of world (`fslbook.beyond.coverage.summary`)."""
+    from .coverage import names
+
+    figure, axes = plt.subplots(1, 2, figsize=(6.8, 7.2), sharey=True)
+    marks = {
+        "closed": (COLOURS[1], "x", "closed, 600 tasks"),
+        "open": (COLOURS[2], "^", "open, best Q"),
+        "own": (COLOURS[0], "o", "this chapter's"),
+    }
+    for ax, target in zip(axes, ("new images", "new classes")):
+        ax.axvspan(93, 97, color="0.88", zorder=0)
+        for (kind, (colour, mark, name)), shift in zip(marks.items(), (0.22, 0, -0.22)):
+            part = summary[
+                (summary["target"] == target)
+                & (summary["interval"] == (target.removeprefix("new ") if kind == "own" else kind))
+            ]
+            error = np.abs(part[["low", "high"]].to_numpy().T - part["share"].to_numpy())
+            ax.errorbar(
+                part["share"],
+                np.arange(len(part)) + shift,
+                xerr=error,
+                fmt=mark,
+                color=colour,
+                markersize=5,
+                label=name,
+            )
+        ax.set(title=f"target: {target}", xlabel="hold the truth (%)", xlim=(0, 102))
+    axes[0].set_yticks(np.arange(len(part)), names(part), fontsize=9)
+    axes[0].invert_yaxis()
+    axes[0].legend(loc="lower left", fontsize=9)
+    return figure
+
+
+def ratio_bars(ratios: pd.DataFrame) -> plt.Figure:
+    """Open half-width over that for new images, by kind of world (`fslbook.beyond.coverage.width_ratios`)."""
+    from .coverage import names
+
+    figure, ax = plt.subplots(figsize=(6.4, 4.6))
+    rows = np.arange(len(ratios))
+    ax.barh(rows, ratios["ratio"], color=COLOURS[0])
+    ax.axvline(1, color="black", linewidth=1)
+    for row, (ratio, q) in enumerate(zip(ratios["ratio"], ratios["queries"])):
+        ax.annotate(f"{ratio:.1f}  (Q = {q})", (ratio + 0.05, row), va="center", fontsize=9)
+    ax.set_yticks(rows, names(ratios), fontsize=9)
+    ax.invert_yaxis()
+    ax.set(xlabel="half-width, open / this chapter's (ratio)", xlim=(0, ratios["ratio"].max() + 1.2))
+    return figure
+
+
+def power_curves(degrees: list[float], level: float) -> plt.Figure:
+    """Chance that a paired interval leaves 0 out, against the true difference in standard errors."""
+    figure, ax = plt.subplots(figsize=(6.4, 4.2))
+    x = np.linspace(0, 6, 121)
+    for df, line in zip(degrees, ("--", "-", ":")):
+        name = "many degrees of freedom" if np.isinf(df) else f"{df:.0f} degrees of freedom"
+        ax.plot(x, [100 * power(d, 1.0, df, level) for d in x], line, linewidth=2, label=name)
+    ax.axhline(80, color="grey", linewidth=1)
+    ax.set(xlabel="true difference (standard errors)", ylabel="power (%)", ylim=(0, 101), xlim=(0, 6))
+    ax.legend(loc="lower right")

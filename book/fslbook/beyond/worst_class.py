@@ -1,0 +1,453 @@
+"""Intervals for the worst class, on random and on attribute-biased tasks, that speak of new images and new classes.
+
+Every task is drawn with one query a class more than it is tested on, the *spare*: the one that would be taken if
+another were not there. `fslcore.stats.influence` needs to know that, because the queries of a biased task are picked
+and not drawn at random. All numbers are in percent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.multitest import multipletests
+
+from fslcore import attributes, evaluation, stats
+from fslcore.datasets.bank import Bank
+from fslcore.errors import InputError
+from fslcore.estimation import resampled
+from fslcore.evaluation import Method, Record
+from fslcore.results.three import TARGETS
+from fslcore.tasks import Tasks, sample_biased, sample_closed
+
+from .. import published
+
+__all__ = [
+    "KINDS",
+    "MEASURES",
+    "by_task",
+    "draw",
+    "estimates",
+    "lenses",
+    "mean_accuracy",
+    "one_task",
+    "orderings",
+    "pool",
+    "printed_orderings",
+    "run",
+    "scaled",
+    "shown",
+    "sized",
+    "table",
+    "verdicts",
+    "worst_class",
+    "Runs",
+]
+
+KINDS = ("random", "biased")
+
+
+MEASURES = ("wAcc-R", "wAcc-A", "gap")
+
+
+def worst_class(record: Record) -> tuple[np.ndarray, np.ndarray]:
+    """Accuracy of the worst class of each task without its spare queries, and with them in the place of others.
+
+    Parameters
+    ----------
+    record : Record
+        Of tasks with Q + 1 queries a class, the last of each class its spare. The learner must take queries one by one.
+
+    Returns
+    -------
+    values : (T,) floats
+    replaced : (T, K·Q) floats
+        Had the query in this place not been there and the spare of its class been taken.
+
+    Raises
+    ------
+    InputError
+        Fewer than 2 queries a class, or unequal numbers.
+    """
+    share, without = _class_shares(record)
+    ordered = np.sort(share, axis=1)
+    lowest = share.argmin(axis=1)
+    others = np.repeat(ordered[:, :1], share.shape[1], axis=1)
+    others[np.arange(len(share)), lowest] = ordered[:, 1]
+    return ordered[:, 0], np.minimum(without, others[..., None]).reshape(len(share), -1)
+
+
+def mean_accuracy(record: Record) -> tuple[np.ndarray, np.ndarray]:
+    """The same of the mean accuracy; see `worst_class`."""
+    share, without = _class_shares(record)
+    others = (share.sum(axis=1, keepdims=True) - share)[..., None]
+    return share.mean(axis=1), ((others + without) / share.shape[1]).reshape(len(share), -1)
+
+
+def _class_shares(record: Record) -> tuple[np.ndarray, np.ndarray]:
+    """Class accuracies (T, K) without the spare, and (T, K, Q) with it in the place of each query."""
+    right = record.by_class()
+    if right.shape[2] < 2:
+        raise InputError("record: one query a class; at least 2 are needed, of which the last is the spare")
+    used, spare = right[..., :-1], right[..., -1:]
+    count, queries = used.sum(axis=2, keepdims=True), used.shape[2]
+    return 100 * count[..., 0] / queries, 100 * (count - used + spare) / queries
+
+
+def pool(labels: np.ndarray, has: np.ndarray, tasks: Tasks, attribute: np.ndarray) -> np.ndarray:
+    """(T, M) images that the supports of biased tasks were drawn from (SC3 of the paper), -1 as padding.
+
+    Parameters
+    ----------
+    labels : (N,), has : (N, A) bool
+        As for `fslcore.tasks.sample_biased`.
+    tasks, attribute
+        What it returned.
+    """
+    labels = np.asarray(labels)
+    of_class = {c: np.flatnonzero(labels == c) for c in np.unique(labels)}
+    first = [int((tasks.support_label[0] == k).argmax()) for k in range(tasks.ways)]
+    rows = []
+    for classes, own in zip(labels[tasks.support[:, first]], attribute):
+        marks = [has[of_class[c]][:, own] for c in classes]
+        fits = [of_class[c][m[:, k] & (m.sum(axis=1) == 1)] for k, (c, m) in enumerate(zip(classes, marks))]
+        rows.append(np.concatenate(fits))
+    out = np.full((len(rows), max(map(len, rows))), -1)
+    for row, images in zip(out, rows):
+        row[: len(images)] = images
+    return out
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Learners on the random and the biased tasks of one data set.
+
+    Attributes
+    ----------
+    labels : (N,) class of each image
+    tasks : dict of Tasks
+        By kind of task, with Q + 1 queries a class.
+    pools : dict
+        By kind, `pool`, or None for random tasks.
+    records : dict of dict of Record
+        By kind and learner.
+    groups : (N,) or None
+        Images with equal entries depend on each other.
+    """
+
+    labels: np.ndarray
+    tasks: dict[str, Tasks]
+    pools: dict[str, np.ndarray | None]
+    records: dict[str, dict[str, Record]]
+    groups: np.ndarray | None = None
+
+    def __getitem__(self, part: slice) -> Runs:
+        """The same on part of the tasks."""
+        return Runs(
+            self.labels,
+            {k: t[part] for k, t in self.tasks.items()},
+            {k: p if p is None else p[part] for k, p in self.pools.items()},
+            {
+                k: {n: Record(r.correct[part], r.query_label[part]) for n, r in of.items()}
+                for k, of in self.records.items()
+            },
+            self.groups,
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """Learners."""
+        return list(self.records[KINDS[0]])
+
+    def influence(self, kind: str, learner: str, other: str | None = None, value=worst_class) -> stats.Influence:
+        """On the mean of a value on this kind of tasks; with ``other``, of the difference, learner - other."""
+        drawn = self.tasks[kind]
+        values, replaced = value(self.records[kind][learner])
+        if other is not None:
+            theirs = value(self.records[kind][other])
+            values, replaced = values - theirs[0], replaced - theirs[1]
+        query = drawn.query.reshape(len(drawn), drawn.ways, -1)[..., :-1].reshape(len(drawn), -1)
+        return stats.influence(
+            values,
+            drawn.support,
+            self.labels,
+            pool=self.pools[kind],
+            query=query,
+            replaced=replaced,
+            groups=self.groups,
+        )
+
+    def measures(self, learner: str, other: str | None = None, value=worst_class) -> dict[str, stats.Influence]:
+        """Influences on the value on random and on biased tasks and on their gap, by `MEASURES`."""
+        r, a = (self.influence(kind, learner, other, value) for kind in KINDS)
+        return dict(zip(MEASURES, (r, a, r - a)))
+
+
+def sized(dataset: str, per_class: int) -> str:
+    """The name of a coloured data set with so many images a class, unless it says itself; other names as they are."""
+    return f"{dataset}?per_class={per_class}" if dataset.startswith("coloured") and "?" not in dataset else dataset
+
+
+def draw(labels: np.ndarray, has: np.ndarray, *, queries: int, seed: int = 0, **shape) -> tuple[dict, dict]:
+    """Random and biased tasks with a spare query a class, and the pools of their supports.
+
+    Parameters
+    ----------
+    labels, has
+        As for `fslcore.tasks.sample_biased`.
+    queries : int
+        Q, without the spare.
+    seed : int
+        Of the random tasks; the biased ones have the next.
+    **shape
+        tasks, ways, shots.
+
+    Returns
+    -------
+    tasks, pools : dict
+        As of `Runs`.
+    """
+    random = sample_closed(labels, queries=queries + 1, seed=seed, **shape)
+    biased, attribute = sample_biased(labels, has, queries=queries + 1, seed=seed + 1, **shape)
+    return dict(zip(KINDS, (random, biased))), dict(zip(KINDS, (None, pool(labels, has, biased, attribute))))
+
+
+def run(
+    dataset: str, methods: Sequence[str], *, attribute: str = "captions", groups: Sequence[str] = (), **shape
+) -> Runs:
+    """Methods on the random and biased tasks of a data set.
+
+    Parameters
+    ----------
+    dataset : str
+        As for `fslcore.datasets.load`.
+    methods : sequence of str
+        As for `fslcore.evaluation.Method.parse`.
+    attribute : str
+        Where attributes come from, as for `fslcore.attributes.of`.
+    groups : sequence of str
+        Facts that make images dependent; the first that the data set knows counts.
+    **shape
+        tasks, ways, shots, queries, seed.
+
+    Raises
+    ------
+    InputError
+        What the loaders and samplers raise; precomputed features, which have no captions.
+    """
+    source = evaluation.load_source(dataset)
+    if isinstance(source, Bank):
+        raise InputError(f"dataset = {dataset}; images are needed, to have attributes")
+    names = np.array(source.class_names)[source.labels]
+    tasks, pools = draw(names, attributes.of(source, attribute).has, **shape)
+    runs = {m.title: evaluation.ready(source, *m) for m in map(Method.parse, methods)}
+    records = {kind: {name: run.record(drawn) for name, run in runs.items()} for kind, drawn in tasks.items()}
+    known = [g for g in groups if source.facts is not None and g in source.facts]
+    return Runs(names, tasks, pools, records, source.facts[known[0]].to_numpy() if known else None)
+
+
+def estimates(runs: Runs, dataset: str, methods: Sequence[str], tasks: int, level: float = 0.9) -> pd.DataFrame:
+    """What 5-fold on its support says of each random task, with an interval learned from the other tasks.
+
+    Parameters
+    ----------
+    runs : Runs
+        Of `run` with this data set and these methods.
+    tasks : int
+        So many of the first.
+    level : float
+        Nominal coverage for a single task. The half-width is the conformal quantile of the errors of all other tasks.
+
+    Returns
+    -------
+    DataFrame
+        A row a task and learner: learner, task, accuracy (on the query), estimate, low, high; percent.
+    """
+    source, tables = evaluation.load_source(dataset), []
+    drawn = runs.tasks["random"][:tasks]
+    for method in map(Method.parse, methods):
+        run = evaluation.ready(source, *method)
+        estimate = 100 * resampled.run(run, drawn, ["5-fold"])["5-fold"].to_numpy()
+        accuracy = mean_accuracy(runs.records["random"][method.title])[0][:tasks]
+        error = np.abs(estimate - accuracy)
+        half = np.array([stats.conformal_quantile(np.delete(error, t), level) for t in range(len(error))])
+        tables.append(
+            pd.DataFrame(
+                {
+                    "learner": method.title,
+                    "task": np.arange(len(error)),
+                    "accuracy": accuracy,
+                    "estimate": estimate,
+                    "low": (estimate - half).clip(0),
+                    "high": (estimate + half).clip(max=100),
+                }
+            )
+        )
+    return pd.concat(tables, ignore_index=True)
+
+
+def one_task(runs: Runs, estimated: pd.DataFrame, task: int) -> pd.DataFrame:
+    """What each paper's measure is on one task: a row a learner, percent."""
+    of = estimated[estimated["task"] == task].set_index("learner")
+    rows = {
+        name: {
+            "accuracy": f"{mean_accuracy(runs.records['random'][name])[0][task]:.1f}",
+            "worst class": f"{worst_class(runs.records['random'][name])[0][task]:.1f}",
+            "worst class, biased": f"{worst_class(runs.records['biased'][name])[0][task]:.1f}",
+            "5-fold": f"{of.loc[name, 'estimate']:.1f} ({of.loc[name, 'low']:.0f} to {of.loc[name, 'high']:.0f})",
+        }
+        for name in runs.names
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
+
+
+def by_task(estimated: pd.DataFrame, a: str, b: str) -> pd.Series:
+    """How well 5-fold tells, task by task, which of two learners is better: tasks, and percentages of them."""
+    wide = estimated.pivot(index="task", columns="learner", values=["accuracy", "estimate"])
+    true, guess = (np.sign(wide[of][a] - wide[of][b]) for of in ("accuracy", "estimate"))
+    decided = true != 0
+    return pd.Series(
+        {
+            "tasks": len(wide),
+            f"{a} better": 100 * (true > 0).mean(),
+            f"{b} better": 100 * (true < 0).mean(),
+            "5-fold names the better": 100 * (guess == true)[decided].mean(),
+            "5-fold is undecided": 100 * (guess == 0)[decided].mean(),
+            "5-fold names the worse": 100 * (guess == -true)[decided].mean(),
+        }
+    )
+
+
+def lenses(runs: Runs, a: str, b: str, level: float = 0.95) -> pd.DataFrame:
+    """a - b by each measure of the mean and the worst class, with three intervals: measure, a, b, result."""
+    found = {"mean accuracy": runs.influence("random", a, b, mean_accuracy)} | runs.measures(a, b)
+    return pd.DataFrame(
+        [(m, a, b, i.intervals(level)) for m, i in found.items()], columns=["measure", "a", "b", "result"]
+    )
+
+
+def table(runs: Runs, level: float = 0.95) -> pd.DataFrame:
+    """learner, measure and ``result``, a `fslcore.stats.ThreeIntervals`: every learner's wAcc-R, wAcc-A and gap."""
+    rows = [(name, m, i.intervals(level)) for name in runs.names for m, i in runs.measures(name).items()]
+    return pd.DataFrame(rows, columns=["learner", "measure", "result"])
+
+
+def shown(found: pd.DataFrame) -> pd.DataFrame:
+    """`table` or `orderings` for reading: mean and half-widths by measure and learner, or pair."""
+    order = sorted(found["measure"].unique(), key=("mean accuracy", *MEASURES, *found["measure"]).index)
+    who = found["learner"] if "learner" in found else found["a"] + " − " + found["b"]
+    rows = {
+        (r.measure, name): {"mean": r.result.closed.mean}
+        | {f"± {target}": getattr(r.result, kind).half_width for kind, target in TARGETS.items()}
+        for r, name in zip(found.itertuples(), who)
+    }
+    out = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["measure", who.name or "difference"])
+    return out.map(lambda x: f"{x:.2f}" if np.isfinite(x) else "—").loc[list(order)]
+
+
+def orderings(runs: Runs, level: float = 0.95) -> pd.DataFrame:
+    """Every two learners by measure: a, b, ``result`` of a - b on the same tasks, and ``apart``.
+
+    ``apart`` is 1, 0 or -1 as the closed intervals of a and b alone tell, which must not meet (as the paper compares).
+    """
+    single = {name: {m: i.intervals(level).closed for m, i in runs.measures(name).items()} for name in runs.names}
+    rows = []
+    for a, b in combinations(runs.names, 2):
+        for m, influence in runs.measures(a, b).items():
+            rows.append((m, a, b, influence.intervals(level), stats.compare(single[a][m], single[b][m])))
+    return pd.DataFrame(rows, columns=["measure", "a", "b", "result", "apart"])
+
+
+def verdicts(ordered: dict[str, pd.DataFrame], level: float = 0.95, holm: bool = False) -> pd.DataFrame:
+    """How many `orderings` are conclusive, by data set and measure.
+
+    Parameters
+    ----------
+    ordered : dict
+        `orderings` by data set.
+    level : float
+        That of the intervals.
+    holm : bool
+        Correct the paired verdicts of a data set, measure and target for their number (Holm, 1979).
+    """
+    rows = {}
+    for (dataset, t), m in product(ordered.items(), MEASURES):
+        part = t[t["measure"] == m]
+        row = {"pairs": len(part), "intervals apart": int((part["apart"] != 0).sum())}
+        for kind, target in TARGETS.items():
+            found = [getattr(r, kind) for r in part["result"]]
+            p = [i.p_value if np.isfinite(i.half_width) else 1.0 for i in found]
+            told = multipletests(p, 1 - level, "holm")[0] if holm else [i.conclusion != 0 for i in found]
+            row[f"paired, {target}"] = int(np.sum(told))
+        rows[dataset, m] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "measure"])
+
+
+def scaled(runs: Runs, ordered: pd.DataFrame, sizes: pd.DataFrame, tasks: int = 3000) -> pd.DataFrame:
+    """By what factor the closed interval of a paired difference would widen on data sets of other sizes.
+
+    The variance owed to images is taken to fall with their number, that owed to classes with theirs, and that of
+    the tasks with T. All else, such as how hard the data are, is taken to be as here.
+
+    Parameters
+    ----------
+    ordered : DataFrame
+        `orderings` of ``runs``.
+    sizes : DataFrame
+        Columns classes and images (in all), a row a data set.
+    tasks : int
+        T there, of each kind of task.
+
+    Returns
+    -------
+    DataFrame
+        Median over pairs of learners of the factors for new images and for new classes, by dataset and measure.
+    """
+    images, classes = len(runs.labels), len(np.unique(runs.labels))
+    here = len(runs.tasks[KINDS[0]])
+    rows = {}
+    for (name, size), m in product(sizes.iterrows(), MEASURES):
+        factors = []
+        for r in ordered.loc[ordered["measure"] == m, "result"]:
+            parts = r.image_variance * images / size["images"], r.class_variance * classes / size["classes"]
+            factors.append([np.sqrt(1 + part / (r.sampling_variance * here / tasks)) for part in parts])
+        rows[name, m] = np.median(factors, axis=0)
+    out = pd.DataFrame.from_dict(rows, orient="index", columns=["new images", "new classes"])
+    return out.set_axis(pd.MultiIndex.from_tuples(out.index, names=["dataset", "measure"]))
+
+
+def printed_orderings(factors: pd.DataFrame) -> pd.DataFrame:
+    """How many of the orderings in FewSTAB's Table 3 stay conclusive with differences widened by factors.
+
+    Parameters
+    ----------
+    factors : DataFrame
+        Of `scaled`, for the three data sets of the table.
+
+    Returns
+    -------
+    DataFrame
+        By measure and shots: pairs; how many are conclusive by intervals that do not meet; by the difference of two
+        means with independent errors (the printed ones; a gap has those of its two means); and by that difference
+        widened by each column of factors.
+    """
+    printed = published.table(3, "fewstab").pivot(
+        index=["dataset", "shots", "learner"], columns="metric", values=["mean", "half_width"]
+    )
+    rows = []
+    for ((dataset, shots), t), m in product(printed.groupby(level=["dataset", "shots"], sort=False), MEASURES):
+        if m == "gap":
+            mean = t["mean"]["wacc-r"] - t["mean"]["wacc-a"]
+            half = np.hypot(t["half_width"]["wacc-r"], t["half_width"]["wacc-a"])
+        else:
+            mean, half = t["mean"][m.lower()], t["half_width"][m.lower()]
+        i, j = np.triu_indices(len(t), 1)
+        mean, half = mean.to_numpy(), half.to_numpy()
+        difference, closed = np.abs(mean[i] - mean[j]), np.hypot(half[i], half[j])
+        row = {"measure": m, "shots": shots, "pairs": len(i), "intervals apart": (difference > half[i] + half[j]).sum()}
+        wide = {name: (difference > f * closed).sum() for name, f in factors.loc[(dataset, m)].items()}
+        rows.append(row | {"difference": (difference > closed).sum()} | wide)
+    return pd.DataFrame(rows).groupby(["measure", "shots"]).sum().loc[list(MEASURES)]

@@ -1,0 +1,72 @@
+"""What the audits of all papers share: claims are data, a check is a function named after its claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from . import published
+
+__all__ = ["VERDICTS", "count", "share", "shown", "tally", "Checks"]
+
+VERDICTS = {True: "holds", False: "differs", None: "cannot be checked here"}
+
+
+class Checks:
+    """The checks of one paper; used as a decorator it takes in another.
+
+    A check is named after the claim's id in ``data/published/PAPER_claims.csv``, with underscores
+    and one before. It takes the paper's figure, as text, and the evidence, and returns what the evidence
+    gives, in words, and whether the claim holds: True, False, or None where the evidence at hand cannot tell.
+
+    Parameters
+    ----------
+    paper : str
+        ``oops``, ``evaluators`` or ``fewstab``.
+    """
+
+    def __init__(self, paper: str):
+        self.paper = paper
+        #: The checks by the id of their claim.
+        self.of: dict[str, Callable] = {}
+
+    def __call__(self, check: Callable) -> Callable:
+        self.of[check.__name__.strip("_").replace("_", "-")] = check
+        return check
+
+    def run(self, evidence: object) -> pd.DataFrame:
+        """Every claim with what the evidence gives.
+
+        Returns
+        -------
+        DataFrame
+            By id, in the paper's order: section, claim, value and unit as the paper has them; gives,
+            what the evidence gives; verdict, one of `VERDICTS`.
+        """
+        claims = published.claims(self.paper)
+        found = [self.of[name](value, evidence) for name, value in claims["value"].items()]
+        return claims.assign(gives=[g for g, _ in found], verdict=[VERDICTS[holds] for _, holds in found])
+
+
+def share(truths: pd.Series, what: str = "") -> tuple[str, bool]:
+    """'8 of 8 cells', and whether it is all of them."""
+    return f"{int(truths.sum())} of {len(truths)} {what}".strip(), bool(truths.all())
+
+
+def count(number: int, said: str) -> tuple[str, bool]:
+    """The number, and whether it is the one said."""
+    return str(int(number)), int(number) == int(said)
+
+
+def tally(rows: pd.DataFrame) -> pd.DataFrame:
+    """How many statements have each verdict."""
+    return rows["verdict"].value_counts().reindex(VERDICTS.values(), fill_value=0).rename("statements").to_frame()
+
+
+def shown(rows: pd.DataFrame, verdict: str) -> pd.DataFrame:
+    """The statements with one verdict, as a table to read."""
+    part = rows[rows["verdict"] == verdict]
+    says = part["claim"] + ": " + part["value"] + part["unit"].map({"percent": " %"}).fillna("")
+    table = pd.DataFrame({"§": part["section"], "the paper says": says, "the evidence gives": part["gives"]})
+    return table.set_index("§")

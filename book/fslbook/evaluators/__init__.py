@@ -1,0 +1,1 @@
+"""Chapters on *Evaluating the evaluators*: can a task judge itself?"""

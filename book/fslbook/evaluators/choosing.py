@@ -1,0 +1,477 @@
+"""Choosing a learner or a setting for each task: Figures 4, 5 and 8, Tables 4 and 5 of Shimabucoro et al. (2024).
+
+All start from the table of `fslbook.evaluators.estimates.collect`, in which every candidate ran on the same tasks. A
+candidate is a method, or one method with another setting (`grid`). An estimator sees a task's support and
+names the candidate with the highest estimate; what that is worth, the oracle says. Accuracies are in percent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import statsmodels.formula.api as smf
+
+from fslcore import evaluation, stats
+from fslcore.errors import InputError
+from fslcore.estimation import resampled
+from fslcore.evaluation import Method
+from fslcore.tasks import ESTIMATORS, ORACLE, sample_all
+
+from .. import published
+from . import estimates
+from .estimates import FRESH, HALVES, KEYS
+
+__all__ = [
+    "ALWAYS",
+    "ANY",
+    "DEFAULT",
+    "EVEN",
+    "TUNED",
+    "against",
+    "all_classes",
+    "by_shots",
+    "curves",
+    "even_folds",
+    "exponents",
+    "findings",
+    "grid",
+    "optimism",
+    "picks",
+    "printed",
+    "ranks",
+    "tally",
+    "undefined",
+]
+
+ALWAYS = "best on average"
+
+
+ANY = "at random"
+
+
+DEFAULT = "default"
+
+
+TUNED = "5-fold"
+
+
+FIVE = "5 learners"  # the paper's
+
+
+JUDGES = (*ESTIMATORS, FRESH)
+
+
+DIGITS = 6  # printed means have two decimals
+
+
+EVEN = "even folds"  # with equally many images of each class; not in the paper
+
+
+def grid(sets: Sequence[str], method: str, setting: str, values: Sequence, **options) -> pd.DataFrame:
+    """`fslbook.evaluators.estimates.collect` of one method with each value of a setting; they are the candidates.
+
+    Parameters
+    ----------
+    sets : sequence of str
+    method : str
+        As for `fslcore.evaluation.Method.parse`.
+    setting : str
+        An argument of its learner: 'C' of lr, 'steps' of maml.
+    values : sequence
+        At least two.
+    options
+        Of `collect`.
+
+    Returns
+    -------
+    DataFrame
+        As `collect` gives it; the column ``method`` reads 'C = 10'.
+    """
+    tables = []
+    for value in values:
+        found = estimates.collect(sets, [method], settings={setting: value}, **options)
+        tables.append(found.assign(method=f"{setting} = {value:g}"))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _grids(table: pd.DataFrame, names: Sequence[str]):
+    """Data set by data set: its name, tasks, and for each name the accuracies (T, M) of all candidates.
+
+    Of the tasks that all candidates of the data set ran on: slow ones run on the first few.
+    """
+    for dataset, part in table.groupby("dataset", sort=False):
+        wide = part.pivot(index="task", columns="method", values=list(names)).dropna()
+        if wide.columns.get_level_values("method").nunique() < 2:
+            raise InputError(f"{dataset}: {part['method'].iloc[0]} alone; at least 2 candidates are needed to choose")
+        yield dataset, wide.index.to_numpy(), {name: wide[name] for name in names}
+
+
+def ranks(
+    table: pd.DataFrame,
+    names: Sequence[str] = JUDGES,
+    of: str = "learners",
+    empty: float = 0.0,
+) -> pd.DataFrame:
+    """Figure 4: Spearman's rank correlation of each estimator with the oracle over the candidates, task by task.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of `fslbook.evaluators.estimates.collect` or `grid`.
+    names : sequence of str
+        Its columns to rank by.
+    of : str
+        What the candidates are; goes to the column ``method``.
+    empty : float
+        What stands where the estimates or the oracle rank all candidates equal: 0, as no order was found. NaN
+        to see where that is.
+
+    Returns
+    -------
+    DataFrame
+        dataset, method, task and a column a name, as `fslbook.evaluators.estimates.means` takes it.
+    """
+    tables = []
+    for dataset, tasks, by in _grids(table, [ORACLE, *names]):
+        found = {name: np.nan_to_num(stats.rank_correlation(by[name], by[ORACLE]), nan=empty) for name in names}
+        ids = {"dataset": dataset, "method": f"{by[ORACLE].shape[1]} {of}", "task": tasks}
+        tables.append(pd.DataFrame({**ids, **found}))
+    return pd.concat(tables, ignore_index=True)
+
+
+def undefined(table: pd.DataFrame, names: Sequence[str] = JUDGES) -> pd.DataFrame:
+    """How many tasks (percent) have no rank correlation, and its mean over the others, by dataset and estimator."""
+    found = ranks(table, names, empty=np.nan).set_index("dataset")[list(names)]
+    found.columns.name = "estimator"
+    by = found.groupby("dataset", sort=False)
+    columns = {"undefined (%)": by.agg(lambda c: 100 * c.isna().mean()), "mean of the others": by.mean()}
+    return pd.concat(columns, axis=1).stack("estimator", future_stack=True)
+
+
+def picks(
+    table: pd.DataFrame,
+    names: Sequence[str] = ESTIMATORS,
+    *,
+    default: str | None = None,
+    of: str = "learners",
+) -> pd.DataFrame:
+    """Accuracy (oracle) of the candidate that each rule takes, task by task; ties in equal shares.
+
+    Rules besides the estimators: `FRESH`, the best on as many new images as the support has, and the oracle itself;
+    `ALWAYS` takes one candidate for all tasks, that with the best mean on the other half of the tasks
+    (those of even number for the odd ones, and the reverse), so it has no hindsight; `ANY` is the mean of all.
+
+    Parameters
+    ----------
+    table, names, of
+        As for `ranks`.
+    default : str, optional
+        The candidate that is in use if nothing is chosen, 'C = 1' say. It is kept wherever it ties for the
+        first place, and has the column `DEFAULT`.
+
+    Returns
+    -------
+    DataFrame
+        dataset, method, task and a column a rule, in percent, as `fslbook.evaluators.estimates.means` takes it.
+
+    Raises
+    ------
+    InputError
+        One candidate only; ``default`` is none of them.
+    """
+    tables = []
+    for dataset, tasks, by in _grids(table, [ORACLE, FRESH, *names]):
+        oracle = by[ORACLE]
+        if default is not None and default not in oracle:
+            raise InputError(f"default = {default}; {', '.join(oracle)} are the candidates")
+        at = None if default is None else oracle.columns.get_loc(default)
+        rules = {} if default is None else {DEFAULT: oracle[default]}
+        rules |= {name: stats.picked(by[name], oracle, at) for name in names}
+        rules |= {ALWAYS: _always(oracle), ANY: oracle.mean(axis=1), FRESH: stats.picked(by[FRESH], oracle, at)}
+        rules |= {ORACLE: oracle.max(axis=1)}
+        ids = {"dataset": dataset, "method": f"{oracle.shape[1]} {of}", "task": tasks}
+        tables.append(pd.DataFrame({**ids, **{name: np.asarray(column) for name, column in rules.items()}}))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _always(oracle: pd.DataFrame) -> np.ndarray:
+    """(T,) accuracy of the candidate that is best on average over the tasks of the other parity."""
+    odd = np.arange(len(oracle)) % 2
+    best = [int(oracle[odd != parity].to_numpy().mean(axis=0).argmax()) for parity in (0, 1)]
+    return oracle.to_numpy()[np.arange(len(oracle)), np.take(best, odd)]
+
+
+def optimism(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """How much of the oracle's choice is luck: its accuracy on the queries it chose by, and on queries it did not see.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of `fslbook.evaluators.estimates.collect` with ``halves``.
+
+    Returns
+    -------
+    DataFrame
+        By dataset: ``same half`` and ``other half``, the accuracy on the half chosen by and on the other one, mean of
+        both ways around; their difference with its paired half_width; and ``rank correlation`` of the halves.
+    """
+    rows = {}
+    for dataset, _, by in _grids(table, HALVES):
+        a, b = (by[name] for name in HALVES)
+        same = (a.max(axis=1) + b.max(axis=1)) / 2
+        other = (stats.picked(a, b) + stats.picked(b, a)) / 2
+        r = stats.paired_interval(same, other, level)
+        rows[dataset] = {
+            "same half": same.mean(),
+            "other half": other.mean(),
+            "difference": r.mean,
+            "half_width": r.half_width,
+            "rank correlation": np.nan_to_num(stats.rank_correlation(a, b)).mean(),
+        }
+    return pd.DataFrame(rows).T
+
+
+def against(picked: pd.DataFrame, base: str, names: Sequence[str], level: float = 0.95) -> pd.DataFrame:
+    """Paired differences, rules less ``base``, in the form of `fslbook.evaluators.estimates.biases` (Holm over all rows)."""
+    return estimates.paired(picked, names, lambda t, name: (t[name], t[base]), level)
+
+
+def even_folds(shots: int) -> str:
+    """The estimator '4-fold' for 8 shots: the most folds, up to five, that hold equally many images of each class.
+
+    A prime number of shots above five has that many folds. One shot cannot be divided; its two folds tell nothing.
+    """
+    return f"{max((k for k in range(2, 6) if shots % k == 0), default=max(shots, 2))}-fold"
+
+
+def _five(images: int) -> str:
+    """5-fold, or as many folds as there are images."""
+    return f"{min(5, images)}-fold"
+
+
+def by_shots(
+    sets: Sequence[str],
+    method: str,
+    setting: str,
+    values: Sequence,
+    default: str,
+    *,
+    ways: Sequence[int],
+    shots: Sequence[int],
+    queries: int,
+    **options,
+) -> pd.DataFrame:
+    """Figure 8: with a setting tuned for each task, and not, for each number of ways and shots.
+
+    With fewer shots the tasks have more queries, so that S + Q + S is the same throughout: then
+    classes and tasks are the same for all shots, and a smaller support is part of a larger one.
+
+    Parameters
+    ----------
+    sets, method, setting, values
+        As for `grid`.
+    default : str
+        As for `picks`.
+    queries : int
+        Q at the most shots.
+    options
+        Of `fslbook.evaluators.estimates.collect`.
+
+    Returns
+    -------
+    DataFrame
+        dataset, ways, shots, task, and in percent the accuracy at the ``default``, tuned by `TUNED` (with as many folds
+        as images, where these are fewer than five) and by `EVEN`, and with the value that is best on average.
+    """
+    tables, rules = [], [DEFAULT, TUNED, EVEN, ALWAYS]
+    most = 2 * max(shots) + queries
+    for k in ways:
+        for s in shots:
+            five, even = _five(k * s), even_folds(s)
+            names = list(dict.fromkeys([five, even]))
+            found = grid(sets, method, setting, values, ways=k, shots=s, queries=most - 2 * s, names=names, **options)
+            found = picks(found, names, default=default)
+            found[EVEN], found[TUNED] = found[even], found[five]
+            tables.append(found.assign(ways=k, shots=s)[["dataset", "ways", "shots", "task", *rules]])
+    return pd.concat(tables, ignore_index=True)
+
+
+def all_classes(
+    sets: Sequence[str],
+    method: str,
+    shots: Sequence[int],
+    *,
+    tasks: int = 10,
+    seed: int = 0,
+    rounds: int = 30,
+    most: int = 100,
+) -> pd.DataFrame:
+    """Figure 5: estimates on tasks of all classes of a data set, tested on all its other images.
+
+    Parameters
+    ----------
+    sets : sequence of str
+    method : str
+        As for `fslcore.evaluation.Method.parse`.
+    shots, tasks, seed
+        As for `fslcore.tasks.sample_all`.
+    rounds : int
+        Of the bootstrap.
+    most : int
+        Largest support for leave-one-out, which fits as many models as there are images.
+
+    Returns
+    -------
+    DataFrame
+        dataset, ways, shots, task, oracle, `ESTIMATORS` and `EVEN`, in percent; NaN where there is none.
+    """
+    tables = []
+    for dataset in sets:
+        run = evaluation.ready(dataset, *Method.parse(method))
+        for s in shots:
+            drawn = sample_all(run.source.labels, shots=s, tasks=tasks, seed=seed)
+            images = drawn.support.shape[1]
+            left_out = {TUNED: True, "bootstrap": s == 1, "leave-one-out": images > most}
+            rest = [n for n in ESTIMATORS if not left_out.get(n)]
+            names = list(dict.fromkeys([ORACLE, *rest, _five(images), even_folds(s)]))
+            found = 100 * resampled.run(run, drawn, names, rounds=rounds, seed=seed)
+            found[EVEN], found[TUNED] = found[even_folds(s)], found[_five(images)]
+            ids = dict(dataset=dataset, ways=drawn.ways, shots=s)
+            tables.append(found.reset_index().assign(**ids).reindex(columns=[*ids, "task", ORACLE, *ESTIMATORS, EVEN]))
+    return pd.concat(tables, ignore_index=True)
+
+
+def curves(table: pd.DataFrame, panels: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Means over tasks against shots, as `fslbook.evaluators.figures.shot_panels` takes them.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns dataset, ways and shots.
+    panels : dict
+        Title of a panel → values of the rows of ``table``, a column a rule.
+
+    Returns
+    -------
+    DataFrame
+        dataset, panel, ways, rule, shots, mean, error (one standard error); without rows that have no value.
+    """
+    by = ["dataset", "panel", "ways", "rule", "shots"]
+    parts = [
+        pd.concat([table[["dataset", "ways", "shots"]], values], axis=1)
+        .melt(["dataset", "ways", "shots"], var_name="rule")
+        .assign(panel=title)
+        for title, values in panels.items()
+    ]
+    groups = pd.concat(parts).dropna().groupby(by, sort=False)["value"]
+    return groups.agg(mean="mean", error="sem").reset_index()
+
+
+def exponents(table: pd.DataFrame, estimator: str = EVEN, level: float = 0.95) -> pd.DataFrame:
+    """Does the variance p (1 - p) of a single test decide the error? Fitted exponents, and those of chance alone.
+
+    A test of an unbiased estimator on n images is off by √(2 p (1 - p) / (π n)) on average. So in
+    log(mean absolute error) = c + a log(p (1 - p)) + b log n, by least squares over the settings
+    (data set and shots, 2 or more), chance alone has a = ½ and b = -½.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of `all_classes`.
+    estimator : str
+        One of its columns, which tests each support image once.
+
+    Returns
+    -------
+    DataFrame
+        Rows p (1 - p) and n: exponent, low and high of its interval, chance, and ``alone``: the share of the
+        variance of log(error) that this factor explains by itself.
+    """
+    t = table[table["shots"] > 1].assign(error=lambda t: (t[estimator] - t[ORACLE]).abs())
+    t = t.groupby(["dataset", "ways", "shots"], sort=False)[["error", ORACLE]].mean().reset_index()
+    p = t[ORACLE] / 100
+    t = t.assign(error=np.log(t["error"]), spread=np.log(p * (1 - p)), size=np.log(t["ways"] * t["shots"]))
+    fit = smf.ols("error ~ spread + size", t).fit()
+    ends = fit.conf_int(1 - level)
+    rows = {
+        name: {
+            "exponent": fit.params[column],
+            "low": ends.loc[column, 0],
+            "high": ends.loc[column, 1],
+            "chance": chance,
+            "alone": smf.ols(f"error ~ {column}", t).fit().rsquared,
+        }
+        for name, column, chance in (("p (1 − p)", "spread", 0.5), ("n", "size", -0.5))
+    }
+    return pd.DataFrame(rows).T
+
+
+def printed(table: int) -> pd.DataFrame:
+    """Table 4 or 5 of the paper in the form of `fslbook.evaluators.estimates.means`.
+
+    In Table 4 the columns are `DEFAULT` and '5-fold'. To Table 5 `ALWAYS` and `ANY` are added from Table 1: the
+    best of the five learners, by hindsight, and their mean.
+    """
+    read = published.table(table, "evaluators")
+    if table == 4:
+        read = read.assign(
+            estimator=read["tuned"].map({"no": DEFAULT, "yes": TUNED}), method=read["learner"].map(evaluation.LEARNERS)
+        )
+    else:
+        read["method"] = FIVE
+    read["dataset"] = read["dataset"].map(estimates.PAPERS_SETS)
+    read = read[[*KEYS, "estimator", "mean", "half_width"]]
+    if table == 5:
+        alone = estimates.printed(1).query("estimator == @ORACLE").groupby("dataset", sort=False)
+        best = alone.apply(lambda t: t.loc[t["mean"].idxmax(), ["mean", "half_width"]], include_groups=False)
+        mean = alone["mean"].mean().to_frame()
+        more = [t.assign(method=FIVE, estimator=name).reset_index() for name, t in ((ALWAYS, best), (ANY, mean))]
+        read = pd.concat([read, *more], ignore_index=True)
+    return read.astype({"mean": float, "half_width": float})
+
+
+def tally(differences: pd.DataFrame) -> str:
+    """'2 of 9 better, 1 worse; −0.3 to +1.2 points', from the form of `against`."""
+    up, down = ((differences["verdict"] == sign).sum() for sign in (1, -1))
+    ends = (f"{differences['mean'].agg(f):+.1f}".replace("-", "−") for f in ("min", "max"))
+    return f"{up} of {len(differences)} better, {down} worse; " + " to ".join(ends) + " points"
+
+
+def findings(picked: pd.DataFrame, tuned: dict[str, pd.DataFrame], level: float = 0.95) -> pd.DataFrame:
+    """What the paper finds of choosing, in how many comparisons (of data sets, estimators) it holds, there and here.
+
+    Printed means are compared as they stand. Here differences are paired, and corrected by Holm's method over
+    the comparisons of a row.
+
+    Parameters
+    ----------
+    picked : DataFrame
+        Of `picks` among learners.
+    tuned : dict
+        'Baseline' and 'MAML', or one of them, to `picks` among settings, with a default.
+    """
+    table_5, table_4 = printed(5), printed(4)
+
+    def row(mine: pd.DataFrame, theirs: pd.DataFrame, names: Sequence[str], base: str) -> tuple[str, str]:
+        mean = theirs.pivot(index="dataset", columns="estimator", values="mean")
+        gap = pd.concat([mean[name] - mean[base] for name in names]) if base in mean else None
+        said = "—" if gap is None else tally(pd.DataFrame({"mean": gap, "verdict": np.sign(gap.round(DIGITS))}))
+        return said, tally(against(mine, base, names, level))
+
+    many = ["leave-one-out", "bootstrap"]
+    rows = {
+        "Resampling chooses better than hold-out": row(picked, table_5, [TUNED, *many], "hold-out"),
+        "Leave-one-out and bootstrap choose better than 5-fold": row(picked, table_5, many, TUNED),
+        "Estimators come up to the oracle": row(picked, table_5, ESTIMATORS, ORACLE),
+        "… to as many fresh images": row(picked, table_5, ESTIMATORS, FRESH),
+        "Choosing beats the learner that is best on average": row(picked, table_5, ESTIMATORS, ALWAYS),
+        "Choosing beats a learner at random": row(picked, table_5, ESTIMATORS, ANY),
+    }
+    for name, what in (("Baseline", "the regularisation"), ("MAML", "MAML's steps")):
+        if name in tuned:
+            theirs = table_4[table_4["method"] == name]
+            rows[f"Tuning {what} by 5-fold helps"] = row(tuned[name], theirs, [TUNED], DEFAULT)
+            rows[f"… beats one value for all tasks ({name})"] = row(tuned[name], theirs, [TUNED], ALWAYS)
+    return pd.DataFrame(rows, index=["printed", "here"]).T.rename_axis("finding")

@@ -1,0 +1,429 @@
+"""How well estimators tell a task's accuracy: the tables and figures of Shimabucoro et al. (2024).
+
+`collect` runs methods on tasks and keeps, a row a task, the accuracy by the oracle, as each estimator
+puts it, and on a *fresh* test set as large as the support. All else is arithmetic on that table.
+Accuracies and errors are in percent (points). A method is a backbone and a learner, written with a
+space between them: ``conv4-protonet protonet``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.multitest import multipletests
+
+from fslcore import datasets, evaluation, stats
+from fslcore.datasets.bank import Bank
+from fslcore.errors import InputError
+from fslcore.estimation import resampled
+from fslcore.evaluation import LEARNERS, Method
+from fslcore.tasks import ESTIMATORS, ORACLE, REFILLED, Tasks, sample_closed
+
+from .. import published
+
+__all__ = [
+    "FRESH",
+    "HALVES",
+    "against",
+    "biases",
+    "by_folds",
+    "by_normalisation",
+    "by_shots",
+    "by_ways",
+    "collect",
+    "curve",
+    "differences",
+    "draw",
+    "errors",
+    "far",
+    "findings",
+    "maes",
+    "means",
+    "paired",
+    "parts",
+    "printed",
+    "wide",
+]
+
+FRESH = "fresh"
+
+
+HALVES = ("even queries", "odd queries")  # of each class, so that both are balanced
+
+
+KEYS = ["dataset", "method"]
+
+
+PAPERS_SETS = {"cifar-fs": "CIFAR-FS", "miniimagenet": "miniImageNet", "meta-album": "Meta-Album"}
+
+
+def collect(
+    sets: Sequence[str],
+    methods: Sequence[str],
+    *,
+    ways: int = 5,
+    shots: int | Sequence[int] = 5,
+    queries: int | Sequence[int] = 15,
+    tasks: int = 600,
+    image_tasks: int = 100,
+    seed: int = 0,
+    rounds: int = 30,
+    names: Sequence[str] = ESTIMATORS,
+    stored: bool = True,
+    settings: dict | None = None,
+    halves: bool = False,
+) -> pd.DataFrame:
+    """Accuracy of each task by the oracle, by estimators, and on a fresh test set of the support's size.
+
+    The tasks are closed ones. Each is drawn with S more queries a class than asked; these are the
+    fresh test set, and the oracle does not see them.
+
+    Parameters
+    ----------
+    sets, methods : sequences of str
+        Data sets as for `fslcore.evaluation.load_source`; methods as for `fslcore.evaluation.Method.parse`.
+    ways, shots, queries, tasks, seed
+        As for `fslcore.tasks.sample_closed`; classes with too few images are left out.
+    image_tasks : int
+        Learners that read images are slow: they run on so many of the first tasks.
+    rounds : int
+        Of the bootstrap.
+    names : sequence of str
+        Estimators, as for `fslcore.tasks.resplit`.
+    stored : bool
+        Compute nothing for learners that read images, and leave out those of which no results are kept.
+    settings : dict, optional
+        Arguments of the learners, {'C': 10} say.
+    halves : bool
+        Add the accuracy on each of the `HALVES` of the query.
+
+    Returns
+    -------
+    DataFrame
+        dataset, method, task, oracle, the names, fresh; accuracies in percent.
+
+    Raises
+    ------
+    InputError
+        What `Method.parse`, the loaders, samplers and estimators raise.
+    """
+    tables = []
+    for dataset in sets:
+        source = evaluation.load_source(dataset)
+        asked, fresh = draw(source, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
+        for name in map(Method.parse, methods):
+            run = evaluation.ready(source, *name, **(settings or {}))
+            few = slice(image_tasks if run.slow else tasks)
+            options = dict(rounds=rounds, seed=seed, stored=stored and run.slow)
+            found = resampled.run(run, asked[few], [ORACLE, *names], **options)
+            other = resampled.run(run, fresh[few], [ORACLE], **options)
+            if found is not None and other is not None:
+                found[FRESH] = other[ORACLE]
+                if halves:
+                    kept = run.record(asked[few], stored=True)
+                    for i, half in enumerate(HALVES):
+                        found[half] = kept.by_class()[..., i::2].mean(axis=(1, 2))
+                found = (100 * found).reset_index()
+                found.insert(0, "dataset", dataset)
+                found.insert(1, "method", name.title)
+                tables.append(found)
+    if not tables:
+        raise InputError(f"methods = {methods}; no results of them are at hand")
+    return pd.concat(tables, ignore_index=True)
+
+
+def draw(
+    source: datasets.Images | Bank,
+    *,
+    ways: int,
+    shots: int | Sequence[int],
+    queries: int | Sequence[int],
+    tasks: int,
+    seed: int,
+) -> tuple[Tasks, Tasks]:
+    """The tasks of `collect`: with the queries of the oracle, and the same with the fresh test set."""
+    shots, queries = (np.broadcast_to(n, ways) for n in (shots, queries))
+    labels = source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
+    drawn = sample_closed(
+        labels, tasks=tasks, ways=ways, shots=shots, queries=queries + shots, seed=seed, skip_small_classes=True
+    )
+    label = drawn.query_label[0]  # alike in all tasks, class by class
+    number = np.arange(len(label)) - np.searchsorted(label, label)
+    first = number < queries[label]
+    both = ((drawn.query[:, part], drawn.query_label[:, part]) for part in (first, ~first))
+    return tuple(Tasks(drawn.support, drawn.support_label, *query, ways, drawn.sampler) for query in both)
+
+
+def by_normalisation(
+    dataset: str,
+    backbone: str,
+    *,
+    ways: int = 5,
+    shots: int = 5,
+    queries: int = 15,
+    tasks: int = 600,
+    image_tasks: int = 100,
+    seed: int = 0,
+    stored: bool = False,
+    level: float = 0.95,
+) -> pd.DataFrame | None:
+    """MAML with the batch statistics of the support, and of the queries as released code has it.
+
+    Returns
+    -------
+    DataFrame or None
+        By statistics: mean accuracy by the oracle and by leave-one-out, with closed intervals, as text. None if results
+        are not kept and ``stored``.
+    """
+    source = evaluation.load_source(dataset)
+    asked, _ = draw(source, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
+    rows = {}
+    for name, transductive in (("the support", False), ("the queries", True)):
+        run = evaluation.ready(source, backbone, "maml", transductive=transductive)
+        found = resampled.run(run, asked[:image_tasks], [ORACLE, "leave-one-out"], stored=stored)
+        if found is None:
+            return None
+        rows[name] = {column: str(stats.closed_interval(100 * found[column], level)) for column in found}
+    return pd.DataFrame(rows).T.rename_axis("statistics of")
+
+
+def by_shots(dataset: str, methods: Sequence[str], shots: Sequence[int], **options) -> pd.DataFrame:
+    """`collect` at each number of shots, in a column ``shots`` (Figure 3).
+
+    At one shot there is no bootstrap: a draw that holds every class holds every image, and leaves none to test on.
+    """
+    tables = []
+    for s in shots:
+        names = [n for n in ESTIMATORS if s > 1 or n != "bootstrap"]
+        tables.append(collect([dataset], methods, shots=s, names=names, **options).assign(shots=s))
+    return pd.concat(tables, ignore_index=True)
+
+
+def by_folds(dataset: str, methods: Sequence[str], folds: Sequence[int], **options) -> pd.DataFrame:
+    """`collect` with cross-validation of each number of folds (Figure 7, left)."""
+    return collect([dataset], methods, names=[f"{k}-fold" for k in folds], **options)
+
+
+def by_ways(dataset: str, methods: Sequence[str], ways: Sequence[int], size: int, **options) -> pd.DataFrame:
+    """`collect` with leave-one-out at each number of ways, the support ``size`` images each time (Figure 7, right).
+
+    Raises
+    ------
+    InputError
+        A number of ways that does not divide ``size``.
+    """
+    odd = [k for k in ways if size % k]
+    if odd:
+        raise InputError(f"ways = {odd[0]}; it must divide the {size} support images")
+    names = ["leave-one-out", REFILLED]
+    tables = []
+    for k in ways:
+        there = names if size > k else names[:1]  # one image a class has no other to take its place
+        tables.append(collect([dataset], methods, ways=k, shots=size // k, names=there, **options).assign(ways=k))
+    return pd.concat(tables, ignore_index=True)
+
+
+def errors(table: pd.DataFrame) -> pd.DataFrame:
+    """Long form: the columns that are no accuracy, estimator, accuracy, and error = accuracy - oracle (points)."""
+    known = [c for c in table if c in ("dataset", "method", "task", "shots", "ways", ORACLE)]
+    out = table.melt(known, var_name="estimator", value_name="accuracy").dropna(subset="accuracy")
+    return out.assign(error=out["accuracy"] - out[ORACLE])
+
+
+def means(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """Table 1: dataset, method, estimator (the oracle too), mean and half_width of the closed interval."""
+    long = table.melt([*KEYS, "task"], var_name="estimator", value_name="accuracy")
+    return _by(long, "accuracy", stats.closed_interval, level)
+
+
+def maes(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """Tables 2 and 3: dataset, method, estimator, mean absolute error (``mae``), half_width of its closed interval."""
+    long = errors(table).eval("size = abs(error)")
+    return _by(long, "size", stats.closed_interval, level).rename(columns={"mean": "mae"})
+
+
+def far(table: pd.DataFrame, points: float = 10, level: float = 0.95) -> pd.DataFrame:
+    """Share of tasks (percent) where an estimator is off by more than so many points, with its closed interval."""
+    long = errors(table)
+    long["far"] = 100.0 * (long["error"].abs() > points)
+    return _by(long, "far", stats.closed_interval, level)
+
+
+def _by(long: pd.DataFrame, column: str, interval, level: float) -> pd.DataFrame:
+    rows = []
+    for key, part in long.groupby([*KEYS, "estimator"], sort=False):
+        r = interval(part[column], level)
+        rows.append((*key, r.mean, r.half_width))
+    return pd.DataFrame(rows, columns=[*KEYS, "estimator", "mean", "half_width"])
+
+
+def biases(table: pd.DataFrame, names: Sequence[str] = ESTIMATORS, level: float = 0.95) -> pd.DataFrame:
+    """Does an estimator under- or overstate? Paired differences estimate - oracle.
+
+    Returns
+    -------
+    DataFrame
+        dataset, method, estimator, mean, half_width (points), p_value and ``verdict``: -1, 0 or +1 by Holm's
+        correction over all rows at once.
+    """
+    return paired(table, names, lambda t, name: (t[name], t[ORACLE]), level)
+
+
+def against(
+    table: pd.DataFrame, best: str = "5-fold", names: Sequence[str] = ESTIMATORS, level: float = 0.95
+) -> pd.DataFrame:
+    """Is one estimator's error the smallest? Paired differences of absolute errors, other - best.
+
+    Returns
+    -------
+    DataFrame
+        As for `biases`; +1 where the other's error is larger.
+    """
+
+    def pair(t, name):
+        return (t[name] - t[ORACLE]).abs(), (t[best] - t[ORACLE]).abs()
+
+    return paired(table, [n for n in names if n != best], pair, level)
+
+
+def paired(table: pd.DataFrame, names: Sequence[str], pair, level: float = 0.95) -> pd.DataFrame:
+    """Paired differences over tasks, in the form of `biases`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        dataset, method, task and columns to compare.
+    names : sequence of str
+        What goes to the column ``estimator``.
+    pair : callable
+        From a table of one dataset and method, and a name, to the two columns whose difference it is.
+    """
+    rows = []
+    for (key, part), name in product(table.groupby(KEYS, sort=False), names):
+        r = stats.paired_interval(*pair(part, name), level)
+        rows.append((*key, name, r.mean, r.half_width, r.p_value))
+    out = pd.DataFrame(rows, columns=[*KEYS, "estimator", "mean", "half_width", "p_value"])
+    sure = multipletests(out["p_value"], 1 - level, "holm")[0]
+    return out.assign(verdict=np.where(sure, np.sign(out["mean"]), 0).astype(int))
+
+
+def differences(table: pd.DataFrame) -> pd.DataFrame:
+    """`biases` or `against` as a page shows them: 'mean ± half-width', a column an estimator; * by verdict."""
+    mark = np.where(table["verdict"] != 0, "\u00a0*", "\u00a0\u2007")  # of equal width
+    number = table["mean"].map("{:+.1f}".format).str.replace("-", "−")
+    return _laid_out(table, number + " ± " + table["half_width"].map("{:.1f}".format) + mark)
+
+
+def findings(table: pd.DataFrame, points: float = 10, level: float = 0.95) -> pd.DataFrame:
+    """What the paper finds, and in how many settings (data set and method) it holds, there and here.
+
+    Printed numbers are compared as they stand; here verdicts are paired and Holm-corrected.
+    """
+    other, bias, size = against(table, level=level), biases(table, level=level), maes(table, level)
+    far_off = far(table, points, level).set_index("estimator")
+    settings = len(table[KEYS].drop_duplicates())
+
+    def lowest(t):
+        t = t[t["estimator"] != FRESH]
+        return (t.loc[t.groupby(KEYS)["mae"].idxmin(), "estimator"] == "5-fold").sum()
+
+    means_printed = printed(1).pivot(index=KEYS, columns="estimator", values="mean")
+    worse, better = (other["verdict"] == 1).sum(), (other["verdict"] == -1).sum()
+    rows = {
+        "5-fold has the lowest mean absolute error": (
+            f"{lowest(printed(2))} of {len(means_printed)}",
+            f"{lowest(size)} of {settings}; of {len(other)} paired comparisons {worse} for it, {better} against it",
+        ),
+        **{
+            f"{name} underestimates": (
+                f"{(means_printed[name] < means_printed[ORACLE]).sum()} of {len(means_printed)}",
+                f"{(bias.loc[bias['estimator'] == name, 'verdict'] == -1).sum()} of {settings}",
+            )
+            for name in ("leave-one-out", "bootstrap")
+        },
+    }
+    for name in ("5-fold", FRESH):
+        t = far_off.loc[[name]]
+        least, most = t["mean"].min(), t["mean"].max()
+        rows[f"{name} is off by more than {points:g} points in most tasks"] = (
+            "yes, says the prose" if name != FRESH else "—",
+            f"{(t['mean'] - t['half_width'] > 50).sum()} of {settings}; {least:.0f} to {most:.0f} % of tasks",
+        )
+    return pd.DataFrame(rows, index=["printed", "here"]).T.rename_axis("finding")
+
+
+def parts(table: pd.DataFrame, support: int, query: int, names: Sequence[str] = ESTIMATORS) -> pd.DataFrame:
+    """What the mean squared error of estimators is made of, in squared points; mean over the settings.
+
+    Fresh and oracle test the same model on images drawn alike, so their mean squared difference is the
+    sum of two variances, one for n fresh images and one for m of the oracle, in the ratio m : n. So each
+    is known without a model. The oracle's is in the error of every estimator. Fresh images' is what
+    n tests of the true accuracy would add.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of `collect`, with one number of shots for all classes.
+    support, query : int
+        n and m, images a task.
+
+    Returns
+    -------
+    DataFrame
+        A row an estimator: mean squared error; the parts ``oracle's images``, ``few test images`` (n of them; n/5 for
+        hold-out), ``bias²`` and ``rest``, which may be negative: smaller training sets, folds that share images.
+    """
+    rows = []
+    for _, t in table.groupby(KEYS, sort=False):
+        fresh = ((t[FRESH] - t[ORACLE]) ** 2).mean()
+        oracle, few = fresh * support / (support + query), fresh * query / (support + query)
+        for name in names:
+            error = t[name] - t[ORACLE]
+            bias = error.mean() ** 2 - error.var() / len(error)  # the square of a mean is too large by its variance
+            tested = few * (5 if name == "hold-out" else 1)
+            made = {"oracle's images": oracle, "few test images": tested, "bias²": bias}
+            total = (error**2).mean()
+            rows.append({"estimator": name, "mean squared error": total, **made, "rest": total - sum(made.values())})
+    return pd.DataFrame(rows).groupby("estimator", sort=False).mean()
+
+
+def curve(table: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Mean absolute error with its standard error against a column, ``shots`` or ``ways``, or against ``folds``.
+
+    Returns
+    -------
+    DataFrame
+        dataset, method, estimator, ``by``, mae, error (of one standard error).
+    """
+    long = errors(table)
+    if by == "folds":
+        folds = long["estimator"].str.extract(r"^(\d+)-fold$")[0].astype(float)
+        long = long.assign(folds=folds, estimator=np.where(folds.isna(), long["estimator"], "K-fold"))
+    groups = long.assign(size=long["error"].abs()).groupby([*KEYS, "estimator", by], sort=False, dropna=False)["size"]
+    return groups.agg(mae="mean", error="sem").reset_index()
+
+
+def printed(table: int) -> pd.DataFrame:
+    """Table 1, 2 or 3 of the paper in the form of `means` and `maes`; half_width is NaN where none is printed."""
+    read = published.table(table, "evaluators")
+    read = read.assign(dataset=read["dataset"].map(PAPERS_SETS), method=read["learner"].map(LEARNERS))
+    return read.reindex(columns=[*KEYS, "estimator", "mean" if table == 1 else "mae", "half_width"])
+
+
+def wide(*tables: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
+    """Tables of `means`, `maes` or `printed` below each other, a column an estimator; a dash where there is none."""
+    table = pd.concat(tables, ignore_index=True)
+    value = table["mean"] if "mean" in table else table["mae"]
+    number = f"{{:.{digits}f}}".format
+    half = table["half_width"].map(lambda h: "" if np.isnan(h) else f" ± {number(h)}")
+    return _laid_out(table, value.map(number) + half)
+
+
+def _laid_out(table: pd.DataFrame, cell: pd.Series) -> pd.DataFrame:
+    """Cells by dataset and method, and by estimator, in order of appearance; a dash where there is none."""
+    rows = pd.MultiIndex.from_frame(table[KEYS].drop_duplicates())
+    out = table.assign(cell=cell).pivot(index=KEYS, columns="estimator", values="cell")
+    return out.reindex(index=rows, columns=table["estimator"].unique()).fillna("—").rename_axis(columns=None)

@@ -1,0 +1,295 @@
+"""The figures of the chapters on Evaluating the evaluators."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from fslcore.results.figures import COLOURS, LINES, MARKERS
+
+from ..figures import plain_ticks
+
+__all__ = [
+    "assessment",
+    "error_boxes",
+    "error_curves",
+    "estimate_scatter",
+    "estimates",
+    "implied_correlations",
+    "rank_points",
+    "shot_panels",
+    "task_intervals",
+]
+
+
+def assessment(table: pd.DataFrame) -> plt.Figure:
+    """Estimated accuracy of each method with its interval, and the 5-fold estimate (`fslcore.estimation.assess.assess`)."""
+    figure, ax = plt.subplots(figsize=(6.4, 1.4 + 0.5 * len(table)))
+    at, informed = np.arange(len(table)), (table["basis"] == "informed").to_numpy()
+    ax.hlines(at, 100 * table["low"], 100 * table["high"], color=COLOURS[0], linewidth=3, label="interval")
+    for rows, face, size, label in (
+        (informed, COLOURS[0], 8, "informed estimate"),
+        (~informed, "white", 11, "other estimate"),
+    ):
+        if rows.any():
+            dots = dict(color=COLOURS[0], markerfacecolor=face, markersize=size, mew=2, label=label, clip_on=False)
+            ax.plot(100 * table["estimate"][rows], at[rows], "o", **dots)
+    size = 8 if informed.all() else 6  # inside a dot that is empty
+    ax.plot(100 * table["5-fold"], at, "x", color="black", markersize=size, mew=2, label="5-fold", clip_on=False)
+    ax.set_yticks(at, table["backbone"] + "\n" + table["learner"], fontsize=10)
+    ax.set(xlim=(0, 100), ylim=(len(table) - 0.5, -0.5), xlabel="accuracy (%)")
+    ax.grid(axis="y", visible=False)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncols=4, fontsize=10, columnspacing=1)
+    return figure
+
+
+def estimate_scatter(table: pd.DataFrame, estimators: list[str]) -> plt.Figure:
+    """Accuracy on the query against its estimates, a panel an estimator.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A row a task: accuracy and a column an estimator, shares.
+    """
+    figure, axes = plt.subplots(1, len(estimators), figsize=(6.8, 3.8), sharex=True, sharey=True)
+    # 5-fold gives multiples of 1/25 and the query of 1/75: jitter, or points hide each other.
+    noise = np.random.default_rng(0).uniform(-1, 1, (2, len(table)))
+    truth = 100 * table["accuracy"] + 0.6 * noise[0]
+    for ax, name in zip(axes, estimators):
+        error = 100 * (table[name] - table["accuracy"]).abs().mean()
+        guess = 100 * table[name] + 1.5 * noise[1] * (name in ("5-fold", "hold-out"))
+        ax.scatter(guess, truth, s=5, alpha=0.25, color=COLOURS[0])
+        ax.plot([0, 100], [0, 100], color="black", linewidth=1)
+        ax.set(title=f"{name}: off by {error:.1f} points", xlabel="estimate (%)")
+        ax.set(xlim=(0, 102), ylim=(0, 102), aspect="equal")
+    axes[0].set_ylabel("accuracy on the query (%)")
+    return figure
+
+
+def task_intervals(table: pd.DataFrame) -> plt.Figure:
+    """Intervals of single tasks in order of their middle, with the accuracy on the query.
+
+    Parameters
+    ----------
+    table : DataFrame
+        low, high and truth, a row a task, shares.
+    """
+    table = table.assign(middle=(table["low"] + table["high"]) / 2).sort_values("middle", ignore_index=True)
+    inside = (table["low"] <= table["truth"]) & (table["truth"] <= table["high"])
+    figure, ax = plt.subplots(figsize=(6.8, 3.8))
+    ends = 100 * table["low"], 100 * table["high"]
+    ax.vlines(table.index, *ends, color=COLOURS[0], alpha=0.5, linewidth=3, label="interval")
+    for mine, mark, size, colour, name in (
+        (inside, "o", 5, "black", "accuracy"),
+        (~inside, "X", 8, COLOURS[3], "outside"),
+    ):
+        ax.plot(table.index[mine], 100 * table["truth"][mine], mark, color=colour, markersize=size, label=name)
+    ax.set(xlabel="task, by estimate", ylabel="accuracy (%)", ylim=(0, 102))
+    ax.set_title(f"{inside.sum()} of {len(table)} inside")
+    ax.legend(loc="lower right", ncols=3, fontsize=10)
+    return figure
+
+
+# One colour, mark and line an estimator in all figures of errors.
+ESTIMATORS = [
+    "hold-out",
+    "5-fold",
+    "K-fold",
+    "leave-one-out",
+    "leave-one-out, refilled",
+    "bootstrap",
+    "even folds",
+    "fresh",
+]
+
+
+_LOOK = {
+    name: dict(color=colour, marker=mark, linestyle=line)
+    for name, colour, mark, line in zip(
+        ESTIMATORS,
+        [*(COLOURS[i] for i in (1, 0, 0, 3, 4, 2, 5)), "black"],
+        ["v", "o", "o", "s", "D", "^", "P", "x"],
+        ["-.", "-", "-", "--", "-.", ":", "-", (0, (1, 1))],
+    )
+}
+
+
+def estimates(table: pd.DataFrame, names: list[str]) -> plt.Figure:
+    """Estimated accuracy against the oracle's, a panel an estimator, a dot a task (evaluators paper, Figure 1).
+
+    ``table`` as `fslbook.evaluators.estimates.collect` gives it, of one data set and method.
+    """
+    figure, axes = plt.subplots(2, 2, figsize=(6.2, 6.2), sharex=True, sharey=True)
+    noise = np.random.default_rng(0).uniform(-1.5, 1.5, (2, len(table)))  # accuracies take few values
+    for ax, name in zip(axes.flat, names):
+        ax.plot([0, 100], [0, 100], color="black", linewidth=1)
+        ax.scatter(table["oracle"] + noise[0], table[name] + noise[1], s=10, alpha=0.4, color=_LOOK[name]["color"])
+        ax.set(title=f"{name}: correlation {table['oracle'].corr(table[name]):.2f}", aspect="equal")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("estimate (%)")
+    for ax in axes[1]:
+        ax.set_xlabel("oracle (%)")
+    return figure
+
+
+def error_boxes(errors: pd.DataFrame, rows: str = "method") -> plt.Figure:
+    """Distribution of the absolute error over tasks (evaluators paper, Figures 2 and 6).
+
+    Parameters
+    ----------
+    errors : DataFrame
+        As `fslbook.evaluators.estimates.errors` gives it.
+    rows : str
+        Column whose values are the groups of boxes.
+    """
+    names = [n for n in ESTIMATORS if n in set(errors["estimator"])]
+    groups = errors[rows].nunique()
+    figure, ax = plt.subplots(figsize=(5.8, 1.2 + 0.24 * groups * len(names)))
+    sns.boxplot(
+        errors.assign(size=errors["error"].abs()),
+        x="size",
+        y=rows,
+        hue="estimator",
+        hue_order=names,
+        ax=ax,
+        palette=[_LOOK[n]["color"] if n != "fresh" else "0.75" for n in names],
+        fliersize=1.5,
+        linewidth=0.9,
+        gap=0.15,
+    )
+    boxes = [p for p in ax.patches if p.get_path().vertices.shape[0] > 4]
+    for i, box in enumerate(boxes):
+        box.set_hatch(["", "//", "..", "xx", "--"][i // groups % 5])
+    ax.axvline(10, color="black", linewidth=1)
+    ax.set(xlabel="absolute error (points)", ylabel="")
+    handles, labels = ax.get_legend_handles_labels()
+    ax.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.35, 1), ncols=3, fontsize=9)
+    return figure
+
+
+def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str = "") -> plt.Figure:
+    """Mean absolute error ± its standard error, a line an estimator (evaluators paper, Figures 3 and 7).
+
+    Parameters
+    ----------
+    curve : DataFrame
+        As `fslbook.evaluators.estimates.curve` gives it; where ``by`` has no value, the error is drawn as a level.
+    by, panels : str
+        Columns: of the horizontal axis, and whose values have a panel each.
+    log : str
+        The axes that are logarithmic: '', 'x' or 'xy'.
+    """
+    titles = curve[panels].unique()
+    rows = -(-len(titles) // 2)
+    figure, axes = plt.subplots(
+        rows, 2, figsize=(6.4, 0.7 + 2.7 * rows), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    for ax, name in zip(axes.flat, titles):
+        for estimator, part in curve[curve[panels] == name].groupby("estimator", sort=False):
+            look = _LOOK[estimator]
+            if part[by].isna().all():
+                ax.axhline(part["mae"].iloc[0], color=look["color"], linestyle=look["linestyle"], label=estimator)
+            else:
+                part = part.sort_values(by)
+                ax.errorbar(part[by], part["mae"], part["error"], markersize=4, linewidth=1.2, label=estimator, **look)
+        ax.set_title(name)
+        for letter, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
+            if letter in log:
+                ax.set(**{f"{letter}scale": "log"})
+                plain_ticks(axis, (1, 2, 3, 5))
+        if "x" not in log:
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if "y" not in log:
+        axes[0, 0].set_ylim(0, 1.05 * (curve["mae"] + curve["error"]).max())
+    for ax in axes.flat[len(titles) :]:
+        ax.set_visible(False)
+    figure.supxlabel(by, fontsize=12)
+    figure.supylabel("mean absolute error (points)", fontsize=12)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9)
+    return figure
+
+
+def rank_points(means: pd.DataFrame, printed: float) -> plt.Figure:
+    """Mean rank correlation with its interval by estimator, a mark a data set (evaluators paper, Figure 4).
+
+    Parameters
+    ----------
+    means : DataFrame
+        dataset, estimator, mean, half_width.
+    printed : float
+        The largest that the paper names, drawn as a line.
+    """
+    names, sets = (list(means[c].unique()) for c in ("estimator", "dataset"))
+    figure, ax = plt.subplots(figsize=(5.6, 1.4 + 0.5 * len(names)))
+    for i, (dataset, part) in enumerate(means.groupby("dataset", sort=False)):
+        y = part["estimator"].map(names.index) + 0.18 * (i - (len(sets) - 1) / 2)
+        look = dict(color=COLOURS[i], marker=MARKERS[i], markersize=5, linestyle="none")
+        ax.errorbar(part["mean"], y, xerr=part["half_width"], label=dataset, **look)
+    ax.axvline(0, color="black", linewidth=1)
+    ax.axvline(printed, color="grey", linestyle="--", linewidth=1.2, label="largest in the paper")
+    ax.set(yticks=range(len(names)), yticklabels=names, xlabel="rank correlation with the oracle, mean over tasks")
+    ax.invert_yaxis()
+    ax.grid(axis="y", visible=False)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncols=2, fontsize=10)
+    return figure
+
+
+def shot_panels(curves: pd.DataFrame) -> plt.Figure:
+    """Means ± one standard error against shots, a row a data set (evaluators paper, Figures 5 and 8).
+
+    Parameters
+    ----------
+    curves : DataFrame
+        As `fslbook.evaluators.choosing.curves` gives it. With several numbers of ways these have the colours and rules the marks
+        and lines; else rules have the looks of all figures of errors.
+    """
+    sets, panels, ways, rules = (list(curves[c].unique()) for c in ("dataset", "panel", "ways", "rule"))
+    several = curves.groupby("dataset")["ways"].nunique().max() > 1
+    size = (6.4, 0.9 + 2.4 * len(sets))
+    figure, axes = plt.subplots(len(sets), len(panels), figsize=size, sharex=True, squeeze=False, layout="constrained")
+    shown = {}
+    for (dataset, panel, k, rule), part in curves.groupby(["dataset", "panel", "ways", "rule"], sort=False):
+        i = rules.index(rule)
+        if several:
+            look = dict(color=COLOURS[ways.index(k)], marker=["o", "x", "+"][i], linestyle=LINES[i])
+        else:
+            look = _LOOK.get(rule, dict(color="black", marker="o", linestyle="-"))
+        name = f"{k} ways, {rule}" if several else rule
+        ax = axes[sets.index(dataset), panels.index(panel)]
+        shown[name] = ax.errorbar(part["shots"], part["mean"], part["error"], markersize=5, linewidth=1.2, **look)
+        ax.set(xscale="log", ylabel=panel, title=dataset)
+        ax.xaxis.set_major_locator(FixedLocator(sorted(curves["shots"].unique())))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.tick_params(labelbottom=True)
+    figure.supxlabel("shots", fontsize=12)
+    figure.legend(shown.values(), shown, loc="outside upper center", ncols=2 if several else 3, fontsize=9)
+    return figure
+
+
+def implied_correlations(cells: pd.DataFrame) -> plt.Figure:
+    """Correlation of estimate and oracle that printed tables imply, a panel a data set.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Column correlation by dataset, learner and estimator, as `fslbook.evaluators.audit.Evidence.cells`.
+    """
+    t = cells["correlation"].dropna()
+    sets, learners, estimators = (list(t.index.unique(level)) for level in ("dataset", "learner", "estimator"))
+    figure, axes = plt.subplots(len(sets), 1, figsize=(6.4, 2.2 * len(sets) + 0.9), sharex=True, layout="constrained")
+    for ax, name in zip(axes, sets):
+        ax.axvline(0, color="black", linewidth=1)
+        ax.axvspan(1, t.max() + 0.1, color="grey", alpha=0.25, label="impossible")
+        for k, estimator in enumerate(estimators):
+            of = t.xs((name, estimator), level=("dataset", "estimator"))
+            rows = np.array([learners.index(m) for m in of.index]) + 0.16 * (k - 1.5)
+            ax.scatter(of, rows, marker=MARKERS[k], color=COLOURS[k], s=36, label=estimator)
+        ax.set(title=name, yticks=range(len(learners)), yticklabels=learners, ylim=(len(learners) - 0.5, -0.5))
+    axes[-1].set(xlabel="implied correlation of estimate and oracle over episodes", xlim=(t.min() - 0.1, t.max() + 0.1))
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    return figure

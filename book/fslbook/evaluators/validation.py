@@ -1,0 +1,270 @@
+"""How well the informed estimator does on data it has not seen: the tables of its chapter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binomtest
+
+from fslcore import stats, tasks
+from fslcore.errors import InputError
+from fslcore.estimation.calibration import stored
+from fslcore.estimation.informed import REGRESSORS, SIGNALS, Informed
+
+__all__ = [
+    "by_method",
+    "choose",
+    "coverage",
+    "errors",
+    "estimates",
+    "interval_kinds",
+    "noise_floor",
+    "of_dataset",
+    "pooled",
+    "saved",
+    "selection",
+    "transfer",
+    "validate",
+]
+
+
+def of_dataset(name: str, backbones: Sequence[str], mixed: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Stored episodes of a data set: those to learn from (base and validation classes) and those to test on (novel).
+
+    Parameters
+    ----------
+    name : str
+        A data set, of all domains; the first part may be empty (fashion has novel classes only).
+    backbones : sequence of str
+    mixed : bool
+        Those of mixed shapes, in place of those of 5 ways and 5 shots.
+
+    Raises
+    ------
+    InputError
+        No such episodes: says of which data sets there are.
+    """
+    table = stored().dropna(subset=list(SIGNALS))
+    domain = table["dataset"].astype(str).str.partition("/")[0]
+    for what, given, known in (("dataset", [name], domain), ("backbone", backbones, table["backbone"])):
+        for one in given:
+            if one not in set(known):
+                raise InputError(f"{what} = {one}; there are episodes of {', '.join(known.unique())}")
+    table = table[(domain == name) & table["backbone"].isin(backbones) & ((table["block"] >= 0) == mixed)]
+    novel = table["split"] == "novel"
+    return table[~novel].reset_index(drop=True), table[novel].reset_index(drop=True)
+
+
+def by_method(table: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
+    """(backbone, learner) → its episodes, in order of task, so that methods meet on the same tasks."""
+    groups = table.groupby(["backbone", "learner"], observed=True, sort=False)
+    return {method: part.sort_values(["classes", "block", "task"], ignore_index=True) for method, part in groups}
+
+
+def noise_floor(accuracy: np.ndarray, queries: np.ndarray) -> float:
+    """Mean absolute error that knowing the true accuracy would still have against the accuracy on so many queries.
+
+    That of a binomial share around its mean, √(2 p (1 - p) / (π q)) (normal approximation, a percent off
+    at q = 75), with the observed accuracy for p; queries of a task are taken for independent.
+    """
+    return float(np.sqrt(2 * accuracy * (1 - accuracy) / (np.pi * queries)).mean())
+
+
+def errors(truth: np.ndarray, estimates: dict[str, np.ndarray], reference: str = "5-fold") -> pd.DataFrame:
+    """Mean absolute error of each estimator and by how much it is below the reference's, paired by task.
+
+    Returns
+    -------
+    DataFrame
+        A row an estimator: error and bias (points), less (reference minus this error, points), half_width
+        (of its 95 % paired interval) and share (of the reference's error that is saved, percent).
+    """
+    size = {name: 100 * np.abs(e - truth) for name, e in estimates.items()}
+    rows = {}
+    for name, mine in size.items():
+        saved = stats.paired_interval(size[reference], mine)
+        rows[name] = {
+            "error": mine.mean(),
+            "bias": 100 * (estimates[name] - truth).mean(),
+            "less": saved.mean,
+            "half_width": saved.half_width,
+            "share": 100 * saved.mean / size[reference].mean(),
+        }
+    return pd.DataFrame(rows).T
+
+
+def selection(truth: np.ndarray, estimates: dict[str, np.ndarray]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """How well estimators rank M methods on each task.
+
+    Parameters
+    ----------
+    truth : (T, M) accuracies on queries
+    estimates : name → (T, M) estimates
+
+    Returns
+    -------
+    correlation, accuracy : (T, names) DataFrames
+        Spearman's rank correlation of estimates and truth over the methods (0 where either ranks all
+        equal), and the accuracy of the method with the largest estimate (mean of those that tie).
+    """
+    correlation = {n: np.nan_to_num(stats.rank_correlation(e, truth)) for n, e in estimates.items()}
+    accuracy = {n: stats.picked(e, truth) for n, e in estimates.items()}
+    return pd.DataFrame(correlation), pd.DataFrame(accuracy)
+
+
+def pooled(columns: Sequence[str] = SIGNALS) -> tuple[str, ...]:
+    """These columns and the method, for an estimator that learns from the episodes of all methods."""
+    return (*columns, "backbone", "learner")
+
+
+def saved(model: Informed, test: pd.DataFrame) -> float:
+    """By what part its mean absolute error is below that of 5-fold (percent)."""
+    mine, fold = (np.abs(e - test["accuracy"]).mean() for e in (model.predict(test), test["5-fold"]))
+    return float(100 * (1 - mine / fold))
+
+
+def validate(learning: pd.DataFrame) -> pd.DataFrame:
+    """What part of 5-fold's error each choice saves (percent), to choose by before novel classes are looked at.
+
+    Each set of ``classes`` is left out in turn, and tested on.
+
+    Returns
+    -------
+    DataFrame
+        A row a regressor, fitted to each method by itself or to all together (``episodes of``), with weights by
+        ``level`` (0.5 only for those slower than ridge); a column a method, and their ``mean``. Means over the sets of classes.
+    """
+    rows = {}
+    for regressor, together, level in product(REGRESSORS, (False, True), (0.0, 0.5, 1.0)):
+        if regressor != "ridge" and level != 0.5:
+            continue  # the slow ones
+        options, found = dict(regressor=regressor, level=level), {}
+        for classes in learning["classes"].unique():
+            out = learning["classes"] == classes
+            fitting, own = learning[~out], by_method(learning[~out])
+            every = Informed(fitting, pooled(), **options) if together else None
+            for method, new in by_method(learning[out]).items():
+                model = every or Informed(own[method], **options)
+                found.setdefault(" ".join(method), []).append(saved(model, new))
+        of = "all methods" if together else "the method"
+        rows[regressor, of, level] = {method: np.mean(values) for method, values in found.items()}
+    table = pd.DataFrame(rows).T.rename_axis(["regressor", "episodes of", "level"])
+    return table.assign(mean=table.mean(axis=1))
+
+
+def choose(validated: pd.DataFrame) -> dict:
+    """Options of `Informed` that `validate` finds best on average, for the episodes of all methods together."""
+    regressor, level = validated.xs("all methods", level="episodes of")["mean"].idxmax()
+    return dict(regressor=regressor, level=float(level))
+
+
+def estimates(learning: pd.DataFrame, test: pd.DataFrame, **options) -> dict[tuple[str, str], pd.DataFrame]:
+    """Every estimate of every test episode, by method; rows are those of `by_method`.
+
+    Columns: the classical ones; ``informed``, from the episodes of all methods; ``of the method``, from its
+    own; ``constant``, the mean accuracy of its episodes, for comparison. ``options`` are those of `Informed`.
+    """
+    own = by_method(learning)
+    every = Informed(learning, pooled(), **options)
+    return {
+        method: new[list(tasks.ESTIMATORS)].assign(
+            **{
+                "informed": every.predict(new),
+                "of the method": Informed(own[method], **options).predict(new),
+                "constant": own[method]["accuracy"].mean(),
+            }
+        )
+        for method, new in by_method(test).items()
+    }
+
+
+def interval_kinds(
+    fitting: pd.DataFrame, calibration: pd.DataFrame, test: pd.DataFrame, nominal: float = 0.9, **options
+) -> dict[str, pd.DataFrame]:
+    """Intervals for the accuracy of each test episode, made in several ways.
+
+    Each method is calibrated by itself, on its own episodes, for the ``nominal`` coverage. ``options`` are those of
+    `Informed`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        Kind → low, high (shares), truth, backbone, learner. ``leave-one-out, exact`` is Clopper and Pearson's
+        (1934), the held-out images taken for independent trials; ``5-fold, conformal`` has one width for all;
+        so has ``informed, one width``; that of ``informed`` follows the predicted spread. ``informed, same
+        classes`` is fitted and calibrated on halves of the episodes of all classes but the novel ones.
+    """
+    model, learning = Informed(fitting, pooled(), **options), pd.concat([fitting, calibration], ignore_index=True)
+    half = np.arange(len(learning)) % 2 == 0
+    seen = Informed(learning[half], pooled(), **options)
+    spare, kept = by_method(learning[~half]), by_method(calibration)
+    out: dict[str, list[pd.DataFrame]] = {}
+    for method, new in by_method(test).items():
+        images = (new["ways"] * new["shots"]).round().astype(int)
+        right = (new["leave-one-out"] * images).round().astype(int)
+        exact = [binomtest(k, n).proportion_ci(nominal) for k, n in zip(right, images)]
+        mine = kept[method]
+        fold, equal = (
+            stats.conformal_quantile(np.abs(e - mine["accuracy"]), nominal)
+            for e in (mine["5-fold"], model.predict(mine))
+        )
+        middle = model.predict(new)
+        made = {
+            "leave-one-out, exact": pd.DataFrame(exact, columns=["low", "high"]),
+            "5-fold, conformal": pd.DataFrame({"low": new["5-fold"] - fold, "high": new["5-fold"] + fold}),
+            "informed, one width": pd.DataFrame({"low": middle - equal, "high": middle + equal}),
+            "informed": model.intervals(new, model.scores(mine), nominal),
+            "informed, same classes": seen.intervals(new, seen.scores(spare[method]), nominal),
+        }
+        for kind, ends in made.items():
+            ends = ends[["low", "high"]].clip(0, 1).assign(truth=new["accuracy"], backbone=method[0], learner=method[1])
+            out.setdefault(kind, []).append(ends)
+    return {kind: pd.concat(parts, ignore_index=True) for kind, parts in out.items()}
+
+
+def coverage(intervals: pd.DataFrame) -> dict[str, float]:
+    """Share that hold, ends of its 95 % Wilson interval (for independent episodes), and mean width; percent."""
+    inside = (intervals["low"] <= intervals["truth"]) & (intervals["truth"] <= intervals["high"])
+    wilson = binomtest(int(inside.sum()), len(inside)).proportion_ci(0.95, "wilson")
+    width = (intervals["high"] - intervals["low"]).mean()
+    values = dict(coverage=inside.mean(), low=wilson.low, high=wilson.high, width=width)
+    return {name: 100 * float(value) for name, value in values.items()}
+
+
+def transfer(
+    learned: dict[str, tuple[pd.DataFrame, pd.DataFrame]],
+    used: dict[str, pd.DataFrame],
+    nominal: float = 0.9,
+    **options,
+) -> pd.DataFrame:
+    """What is left of the estimator and its interval where other episodes than it learned from are used.
+
+    Parameters
+    ----------
+    learned : dict
+        Name → episodes to fit on and to calibrate on.
+    used : dict
+        Name → test episodes.
+
+    Returns
+    -------
+    DataFrame
+        A row a pair of names: learned, used, saved (part of 5-fold's error, percent), bias (points), coverage and
+        width (percent), over all methods that both have.
+    """
+    rows = []
+    for (source, (fitting, calibration)), (target, test) in product(learned.items(), used.items()):
+        model = Informed(fitting, pooled(), **options)
+        kept = by_method(calibration)
+        parts = [
+            model.intervals(new, model.scores(kept[method]), nominal).assign(truth=new["accuracy"])
+            for method, new in by_method(test).items()
+            if method in kept
+        ]
+        bias = 100 * float((model.predict(test) - test["accuracy"]).mean())
+        found = coverage(pd.concat(parts))
+        rows.append((source, target, saved(model, test), bias, found["coverage"], found["width"]))
+    return pd.DataFrame(rows, columns=["learned", "used", "saved", "bias", "coverage", "width"])

@@ -1,0 +1,1 @@
+"""Chapters on FewSTAB: right for the wrong reason?"""

@@ -1,0 +1,504 @@
+"""Learners on attribute-biased tasks: the tables and figures of FewSTAB (Zheng, Ye and Zhang, 2024), run here.
+
+`collect` draws random and biased tasks of each data set and number of shots, runs the learners on them, and
+gives their accuracies with closed intervals; all else is arithmetic on that table. A learner goes by the
+name of its training (`DECIDES`), and what it was trained with comes with its backbone. Accuracies and gaps are in
+percent (points).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fslcore import attributes, datasets, evaluation
+from fslcore.errors import InputError, flag, instance, number, shown
+from fslcore.evaluation import Method, Record
+from fslcore.models import registry
+from fslcore.stats import Interval, closed_interval, independent_interval, paired_interval
+from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_matched
+from fslcore.training import RECIPES, checkpoint_name
+
+from . import training
+
+if TYPE_CHECKING:
+    from fslcore.evaluation import Method, Record
+
+__all__ = [
+    "CONSTRUCTIONS",
+    "DECIDES",
+    "ablation",
+    "beside",
+    "collect",
+    "constructions",
+    "draw",
+    "draw_matched",
+    "draw_random",
+    "example",
+    "findings",
+    "gaps",
+    "images_of",
+    "means",
+    "method",
+    "named",
+    "rank_correlations",
+    "ranks",
+    "records",
+    "spoken",
+    "training_gap",
+]
+
+#: What decides on a task, by the name of the training: the paper's ten in its order, and two more.
+DECIDES = {name: RECIPES[name].learner for name in (*training.TEN, "baseline", "maml")}
+
+
+ON_BATCHES = tuple(name for name in DECIDES if RECIPES[name].batch == "classes")  # of images: no shots in training
+
+
+#: Ways to build tasks (Tables S5 and S6; and the released code's), as arguments of `fslcore.tasks.sample_biased`.
+CONSTRUCTIONS = {
+    "SC1": {"support": "SC1"},
+    "SC2": {"support": "SC2"},
+    "SC3": {},
+    "QC1": {"query": "QC1"},
+    "QC2": {"query": "QC2"},
+    "QC3": {},
+    "released": {"variant": "released"},
+}
+
+
+SETTING = ["dataset", "shots"]
+
+
+def method(name: str, train_shots: int = 5) -> Method:
+    """Backbone and learner of a training: ('conv4-1shot-r2d2', 'r2d2') for 'r2d2' trained on 1-shot tasks.
+
+    Raises
+    ------
+    InputError
+        An unknown name, or shots other than 1 and 5. Whether there is such a checkpoint `fslcore.models.backbones.load` says.
+    """
+    if name not in DECIDES:
+        raise InputError(f"learner = {name}; {', '.join(DECIDES)} are allowed")
+    if train_shots not in (1, 5):
+        raise InputError(f"train_shots = {train_shots}; 1 and 5 are allowed")
+    return Method(checkpoint_name(name, train_shots), DECIDES[name])
+
+
+def trained_with(name: str, shots: int) -> int:
+    """Shots of the training that goes with tasks of so many shots: 1 for 1 where there is such a checkpoint, else 5."""
+    return 1 if shots == 1 and registry.shipped(method(name, 1)[0]) else 5
+
+
+@lru_cache(maxsize=4)
+def images_of(dataset: str) -> datasets.Images:
+    """A data set that holds images, not features."""
+    images = evaluation.load_source(dataset)
+    if not isinstance(images, datasets.Images):
+        raise InputError(f"dataset = {dataset}; biased tasks need images, not features")
+    return images
+
+
+@lru_cache(maxsize=8)
+def _attributes(dataset: str, captioner: str) -> attributes.Attributes:
+    return attributes.of(images_of(dataset), captioner)
+
+
+@lru_cache(maxsize=64)
+def draw(
+    dataset: str, captioner: str, *, tasks: int, shots: int, ways: int = 5, queries: int = 15, seed: int = 0, **how: str
+) -> tuple[Tasks, np.ndarray]:
+    """Biased tasks of a data set, with the attributes that a captioner finds (`fslcore.attributes.of`).
+
+    Parameters and errors: as for `fslcore.tasks.sample_biased`; ``how`` is support, query and variant.
+    """
+    has, labels = _attributes(dataset, captioner).has, _labels(dataset)
+    return sample_biased(labels, has, tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed, **how)
+
+
+def draw_random(dataset: str, *, seed: int = 0, **shape: int) -> Tasks:
+    """Random tasks of a data set, without the classes that have too few images; as for `fslcore.tasks.sample_closed`."""
+    return sample_closed(_labels(dataset), seed=seed, skip_small_classes=True, **shape)
+
+
+def draw_matched(dataset: str, tasks: Tasks, *, seed: int = 0) -> Tasks:
+    """Random tasks of a data set with the classes of ``tasks``, one by one; as for `fslcore.tasks.sample_matched`."""
+    return sample_matched(_labels(dataset), tasks, seed=seed)
+
+
+def _labels(dataset: str) -> np.ndarray:
+    images = images_of(dataset)
+    return np.array(images.class_names)[images.labels]  # names, so that an error can tell them
+
+
+def records(
+    dataset: str,
+    tasks: Tasks,
+    names: Sequence[str],
+    *,
+    image_tasks: int = 100,
+    train_shots: int | None = None,
+    stored: bool = True,
+) -> dict[str, Record]:
+    """Records of learners on tasks, by name.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Out of `DECIDES`.
+    image_tasks : int
+        Learners that read images are slow: they run on so many of the first tasks.
+    train_shots : int, optional
+        Of the training. By default that of the tasks, where there is such a checkpoint, else 5.
+    stored : bool
+        Compute nothing for learners that read images, and leave out those of which no results are kept.
+    """
+    out, images = {}, images_of(dataset)
+    for name in names:
+        run = evaluation.ready(images, *method(name, train_shots or trained_with(name, tasks.sampler["shots"])))
+        found = run.record(tasks[:image_tasks] if run.slow else tasks, stored=stored and run.slow)
+        if found is not None:
+            out[name] = found
+    return out
+
+
+def collect(
+    sets: Sequence[str],
+    names: Sequence[str],
+    *,
+    shots: Sequence[int] = (1, 5),
+    captioner: str = "pixels",
+    matched: bool = False,
+    ways: int = 5,
+    queries: int = 15,
+    tasks: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+    how: dict | None = None,
+    **options,
+) -> pd.DataFrame:
+    """Tables 3 and S7: accuracies on random and on biased tasks, and the gap.
+
+    Parameters
+    ----------
+    sets : sequence of str
+        Data sets, as for `fslcore.datasets.load`.
+    names, options
+        As for `records`.
+    captioner : str
+        As for `fslcore.attributes.of`.
+    matched : bool
+        Give the random tasks the classes of the biased ones, task by task; the gap is then a paired difference.
+    shots, ways, queries, tasks, seed, how
+        Of the tasks, as for `draw`. Random tasks leave out classes with too few images.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    DataFrame
+        By dataset, shots and learner: acc, wacc-r, wacc-a and gap, each a closed `fslcore.stats.Interval`.
+
+    Raises
+    ------
+    InputError
+        What the loaders and samplers raise; no results.
+    """
+    tables, shape = {}, dict(ways=ways, queries=queries, seed=seed, tasks=tasks)
+    for dataset, s in product(sets, shots):
+        trapped, _ = draw(dataset, captioner, shots=s, **shape, **(how or {}))
+        if matched:
+            plain = draw_matched(dataset, trapped, seed=seed)
+        else:
+            plain = draw_random(dataset, shots=s, **shape)
+        r, a = (records(dataset, drawn, names, **options) for drawn in (plain, trapped))
+        r, a = ({name: of[name] for name in names if name in r and name in a} for of in (r, a))
+        if not r:
+            continue
+        found = gaps(r, a, paired=matched, level=level).rename(columns=str.lower)
+        found.insert(0, "acc", [closed_interval(100 * of.accuracy(), level) for of in r.values()])
+        tables[dataset, s] = found
+    if not tables:
+        raise InputError(f"learners = {', '.join(names)}; no results of them are at hand")
+    return pd.concat(tables, names=[*SETTING, "learner"])
+
+
+def ablation(
+    sets: Sequence[str], names: Sequence[str], techniques: Sequence[str], *, shots: int = 5, **options
+) -> pd.DataFrame:
+    """Tables S5 and S6: gaps by dataset and learner, a column a technique of `CONSTRUCTIONS`; options as for `collect`."""
+    gaps = {t: collect(sets, names, shots=[shots], how=CONSTRUCTIONS[t], **options)["gap"] for t in techniques}
+    return pd.DataFrame(gaps).droplevel("shots")
+
+
+def training_gap(
+    sets: Sequence[str],
+    names: Sequence[str],
+    *,
+    shots: Sequence[int] = (1, 5, 10),
+    captioner: str = "pixels",
+    ways: int = 5,
+    queries: int = 15,
+    tasks: int = 300,
+    seed: int = 0,
+    level: float = 0.95,
+    **options,
+) -> pd.DataFrame:
+    """Figure 6: wAcc-A of the learner trained with 5 shots less that of the one trained with 1, on the same tasks.
+
+    Learners that are trained on batches, or of which there is no 1-shot checkpoint, are left out.
+
+    Returns
+    -------
+    DataFrame
+        By dataset, shots (of the tasks) and learner: one column, gap, of paired `fslcore.stats.Interval`; maybe empty.
+    """
+    both = [n for n in names if n not in ON_BATCHES and all(registry.shipped(method(n, s)[0]) for s in (1, 5))]
+    tables = {}
+    for dataset, s in product(sets, shots if both else ()):
+        drawn, _ = draw(dataset, captioner, shots=s, ways=ways, queries=queries, seed=seed, tasks=tasks)
+        one, five = (records(dataset, drawn, both, train_shots=train, **options) for train in (1, 5))
+        if kept := [name for name in both if name in one and name in five]:
+            one, five = ({name: of[name] for name in kept} for of in (one, five))
+            tables[dataset, s] = gaps(five, one, paired=True, level=level)[["gap"]]
+    return pd.concat(tables, names=[*SETTING, "learner"]) if tables else pd.DataFrame(columns=["gap"])
+
+
+def constructions(
+    sets: Sequence[str], captioners: Sequence[str], *, shots: Sequence[int] = (1, 5), tasks: int = 300, **shape
+) -> pd.DataFrame:
+    """How far tasks can be built as asked: share of queries that fall back to QC1, and of supports that are relaxed.
+
+    Returns
+    -------
+    DataFrame
+        By dataset, captioner and shots: both in percent, by variant of the sampler; 'none' where it finds no task.
+    """
+    rows = {}
+    for dataset, captioner, s in product(sets, captioners, shots):
+        cells = {}
+        for variant in biased.METHODS["variant"]:
+            try:
+                drawn, attribute = draw(dataset, captioner, shots=s, tasks=tasks, variant=variant, **shape)
+            except InputError:
+                cells |= {(variant, "fall back"): "none", (variant, "relaxed"): "none"}
+                continue
+            share = {"fall back": drawn.sampler["fallbacks"], "relaxed": drawn.sampler["relaxed"]}
+            cells |= {(variant, what): f"{100 * n / attribute.size:.1f}" for what, n in share.items()}
+        rows[dataset, captioner, s] = cells
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "captioner", "shots"])
+
+
+def ranks(
+    live: pd.DataFrame, printed: pd.DataFrame, live_columns: Sequence[str], columns: Sequence[str]
+) -> pd.DataFrame:
+    """Spearman's rank correlations over learners, as text: a row a data set, those of here first; a column a number of shots.
+
+    Parameters
+    ----------
+    live, printed : DataFrame
+        Means by dataset, shots and learner.
+    live_columns, columns : two str each
+        Their columns whose ranks are compared.
+    """
+    parts = [rank_correlations(t, *of) for t, of in ((live, live_columns), (printed, columns))]
+    rows = {
+        (place, name.partition("?")[0]): {f"{s} shot{'s' * (s > 1)}": f"{rho[name, s]:.2f}" for s in rho[name].index}
+        for place, rho in zip(("here", "printed"), parts)
+        for name in rho.index.unique("dataset")
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").fillna("—").rename_axis(["", "dataset"])
+
+
+def means(table: pd.DataFrame) -> pd.DataFrame:
+    """The middles of a table of intervals."""
+    return table.map(lambda r: r.mean)
+
+
+def beside(live: pd.Series, printed: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Intervals of learners on data sets as text, and printed ones beside them.
+
+    Parameters
+    ----------
+    live : Series
+        Intervals by dataset, shots and learner.
+    printed : DataFrame
+        dataset, shots, learner, metric, mean and half_width, as Tables 3, S7 and S8 are transcribed.
+    column : str
+        Its metric that is wanted.
+
+    Returns
+    -------
+    DataFrame
+        'mean ± half-width' by shots and learner; data sets of here, then those of the paper. A dash where there is none.
+    """
+    theirs = printed[printed["metric"] == column].set_index([*SETTING, "learner"])
+    theirs = theirs["mean"].map("{:.1f}".format) + " ± " + theirs["half_width"].map("{:.1f}".format)
+    columns = []
+    for part in (live.map(text), theirs):
+        part = part.rename(index=lambda name: name.partition("?")[0], level="dataset")
+        columns.append(part.unstack("dataset")[list(part.index.unique("dataset"))])
+    return named(pd.concat(columns, axis=1).sort_index().fillna("—")).rename_axis(columns=None)
+
+
+def text(r: Interval) -> str:
+    """'12.3 ± 0.4'."""
+    return f"{r.mean:.1f} ± {r.half_width:.1f}".replace("-", "−")
+
+
+def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
+    """Rows in the order of the paper, learners by its names for them, and data sets without their settings."""
+    levels = table.index.names
+    order = {level: {name: i for i, name in enumerate(table.index.unique(level))} for level in levels}
+    order["learner"] = {name: i for i, name in enumerate(DECIDES)}
+    table = table.sort_index(key=lambda values: values.map(order[values.name]), level=levels)
+    short = {"learner": evaluation.LEARNERS, "dataset": lambda name: name.partition("?")[0]}
+    for level in [level for level in levels if level in short]:
+        table = table.rename(index=short[level], level=level)
+    return table
+
+
+def findings(table: pd.DataFrame) -> pd.DataFrame:
+    """How often what the paper finds holds in a table of `collect`, and how often the opposite, beyond the intervals.
+
+    The gap is above 0; it is larger at the most shots than at the fewest, in points and as a share of wAcc-R; learner by
+    learner in each data set. Intervals of a share leave out the noise of wAcc-R, which is small beside that of the gap.
+
+    Returns
+    -------
+    DataFrame
+        A row a finding: of (cases), holds, opposite, and not told (neither by the intervals).
+    """
+    few, many = (table.index.unique("shots")[i] for i in (0, -1))
+    gap = table["gap"].map(lambda r: r.conclusion)
+    rows = {"wAcc-A is below wAcc-R": gap}
+    if many != few:
+        for name, unit in (("in points", 1.0), ("as a share of wAcc-R", means(table)["wacc-r"] / 100)):
+            middle, half = (table["gap"].map(f) / unit for f in (lambda r: r.mean, lambda r: r.half_width))
+            middle, half = (t.unstack("shots")[[few, many]].dropna() for t in (middle, half))
+            difference, noise = middle[many] - middle[few], np.hypot(half[many], half[few])
+            what = f"gap grows, {name}"
+            rows[what] = np.sign(difference).where(difference.abs() > noise, 0)
+    return pd.DataFrame(
+        {
+            what: {"of": len(v), "holds": (v == 1).sum(), "opposite": (v == -1).sum(), "not told": (v == 0).sum()}
+            for what, v in rows.items()
+        }
+    ).T
+
+
+def spoken(dataset: str, captioner: str) -> attributes.Attributes:
+    """Attributes as bare words, so that captioners can be compared: ``red`` for both ``colour: red`` and ``ground: red``."""
+    found = _attributes(dataset, captioner)
+    words = np.array([name.split(": ")[-1] for name in found.names], object)
+    return attributes.from_words(words[row] for row in found.has)
+
+
+def example(
+    dataset: str,
+    name: str,
+    captioner: str = "pixels",
+    *,
+    shots: int = 1,
+    queries: int = 15,
+    shown: int = 5,
+    task: int = 0,
+    seed: int = 0,
+    **how: str,
+) -> pd.DataFrame:
+    """A biased task to look at (Figures 3, S2, S3): its images, with what matters said of each.
+
+    Parameters
+    ----------
+    name : str
+        Of the learner that answers.
+    shown : int
+        Queries of each class that are given, of all ``queries``.
+    task : int
+        Which of the tasks.
+
+    Returns
+    -------
+    DataFrame
+        A row an image: class, role (support or query), image (index), attribute (of its class in the support; those of
+        other classes in a query, after a comma each), predicted (a class; of queries) and right.
+    """
+    drawn, attribute = draw(dataset, captioner, tasks=task + 2, shots=shots, queries=queries, seed=seed, **how)
+    drawn, attribute, images = drawn[task : task + 1], attribute[task], images_of(dataset)
+    run = evaluation.ready(images, *method(name, trained_with(name, shots)))
+    if run.slow:
+        raise InputError(f"learner = {name}; one that reads features is needed for a picture")
+    scores = next(evaluation.scores(run.learner, run.bank(), drawn))
+    predicted = scores[0].argmax(dim=-1).tolist()
+    classes = [images.class_names[images.labels[i]] for i in drawn.support[0, ::shots]]
+    known = _attributes(dataset, captioner)
+    rows = []
+    for i, k in zip(drawn.support[0], drawn.support_label[0]):
+        rows.append((classes[k], "support", i, known.names[attribute[k]], None, None))
+    for i, k, guess in zip(drawn.query[0], drawn.query_label[0], predicted):
+        others = [known.names[a] for j, a in enumerate(attribute) if j != k and known.has[i, a]]
+        rows.append((classes[k], "query", i, ", ".join(others), classes[guess], guess == k))
+    out = pd.DataFrame(rows, columns=["class", "role", "image", "attribute", "predicted", "right"])
+    return out[(out["role"] == "support") | (out.groupby(["class", "role"]).cumcount() < shown)].reset_index(drop=True)
+
+
+def gaps(
+    random: dict[str, Record], biased: dict[str, Record], *, paired: bool = False, level: float = 0.95
+) -> pd.DataFrame:
+    """Mean accuracy of the worst class (equation 2) on random and on biased tasks, and their gap, in percent.
+
+    Parameters
+    ----------
+    random, biased : dict of str to Record
+        By learner, the record on random tasks (`fslcore.tasks.sample_closed` or `sample_matched`) and on biased ones.
+    paired : bool
+        The random tasks are those that `sample_matched` made of the biased: the interval of the gap is
+        then that of the differences task by task. Else the tasks of the two are independent.
+    level : float
+        Nominal coverage, between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        By learner: ``wAcc-R``, ``wAcc-A`` and ``gap`` = wAcc-R - wAcc-A, each a `fslcore.stats.Interval`. All
+        speak of these very images, on which other tasks might have been drawn.
+
+    Raises
+    ------
+    InputError
+        Learners that differ, no learner, or paired records of different numbers of tasks.
+    """
+    for name, records in (("random", random), ("biased", biased)):
+        for record in instance(name, records, Mapping).values():
+            if not hasattr(record, "worst_class"):
+                raise InputError(
+                    f"{name} holds {shown(record)}; records of `fslcore.evaluation.settings`, by learner, are allowed"
+                )
+    flag("paired", paired), number("level", level, above=0, below=1)
+    if random.keys() != biased.keys() or not random:
+        raise InputError(f"learners {', '.join(random)} and {', '.join(biased)}; the same are needed for both")
+    difference = paired_interval if paired else independent_interval
+    rows = {}
+    for name in random:
+        r, a = (100 * records[name].worst_class() for records in (random, biased))
+        rows[name] = (closed_interval(r, level), closed_interval(a, level), difference(r, a, level))
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["wAcc-R", "wAcc-A", "gap"])
+
+
+def rank_correlations(table: pd.DataFrame, a: str, b: str) -> pd.Series:
+    """Spearman's rank correlation over learners of two columns, in each setting.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A row a learner, indexed by the setting's levels and, the last, learner.
+    a, b : str
+        Columns.
+    """
+    settings = table.groupby(level=table.index.names[:-1])
+    return settings.apply(lambda t: t[a].corr(t[b], method="spearman")).rename("correlation")

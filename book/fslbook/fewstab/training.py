@@ -1,0 +1,217 @@
+"""How the ten learners of the FewSTAB paper were trained, printed and here, and what came of it here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from fslcore import datasets, evaluation, learners
+from fslcore.errors import InputError
+from fslcore.known import CHECKPOINTS
+from fslcore.models.registry import shipped
+from fslcore.stats import closed_interval
+from fslcore.training import RECIPES, Recipe, checkpoint_name
+
+from .. import published
+
+__all__ = [
+    "TEN",
+    "PRINTED",
+    "accuracies",
+    "accuracy_table",
+    "curves",
+    "reasons",
+    "settings",
+    "shown",
+    "splits",
+    "trained",
+]
+
+TEN = ("anil", "leo", "boil", "protonet", "dn4", "r2d2", "can", "renet", "baseline++", "rfs")  # the paper's order
+
+
+PRINTED = {"miniimagenet": "S2", "tieredimagenet": "S3", "cub": "S4"}  # the table of each data set
+
+
+COLUMNS = {
+    "batch_size": "images a step",
+    "learning_rate": "rate",
+    "scheduler": "schedule",
+    "optimizer": "optimiser",
+    "epochs": "epochs",
+    "episodes": "tasks an epoch",
+    "episode_size": "tasks a step",
+}
+
+
+def splits(names: Iterable[str]) -> pd.DataFrame:
+    """Classes and images of each split, the paper's data sets (Table S1) above ours.
+
+    Parameters
+    ----------
+    names : str
+        Of embedded data sets, as for `fslcore.datasets.load`.
+
+    Returns
+    -------
+    DataFrame
+        A row a data set, a column a split; cells 'classes (images)'.
+    """
+    printed = published.table("S1", "fewstab").replace(
+        {"split": {"train": "base", "val": "validation", "test": "novel"}}
+    )
+    ours = [
+        {"dataset": name, "split": split, "classes": len(images.class_names), "images": len(images)}
+        for name in names
+        for split in ("base", "validation", "novel")
+        for images in [datasets.load(name, split)]
+    ]
+    table = pd.concat([printed.assign(where="printed"), pd.DataFrame(ours).assign(where="here")])
+    cell = table["classes"].map("{:,}".format) + " (" + table["images"].map("{:,}".format) + ")"
+    wide = table.assign(cell=cell).pivot(index=["where", "dataset"], columns="split", values="cell")
+    order = table[["where", "dataset"]].drop_duplicates()
+    return wide.loc[pd.MultiIndex.from_frame(order), ["base", "validation", "novel"]].rename_axis(columns=None)
+
+
+def settings(dataset: str) -> pd.DataFrame:
+    """Every setting of a table of the paper with ours beside it, and why they differ.
+
+    Parameters
+    ----------
+    dataset : str
+        ``miniimagenet`` (Table S2), ``tieredimagenet`` (S3) or ``cub`` (S4).
+
+    Returns
+    -------
+    DataFrame
+        Columns learner, train_shots (missing for training on batches of images), setting, printed, ours, why: ours is
+        None for a learner without a recipe, why is empty where both agree or one of them is missing.
+
+    Raises
+    ------
+    InputError
+        Another data set.
+    """
+    if dataset not in PRINTED:
+        raise InputError(f"dataset = {dataset}; {', '.join(PRINTED)} are allowed")
+    table = published.table(PRINTED[dataset], "fewstab").drop(columns=["dataset", "reading", "note"]).astype(object)
+    long = table.melt(["learner", "train_shots"], list(COLUMNS), "setting", "printed")
+    tasks = long["train_shots"].notna()
+    applies = ~long["setting"].isin(["episodes", "episode_size"]) & ~tasks | tasks & (long["setting"] != "batch_size")
+    long = long[applies].reset_index(drop=True)
+    long["printed"] = long["printed"].map(lambda v: int(v) if isinstance(v, float) and v.is_integer() else v)
+    long["printed"] = long["printed"].where(long["printed"].notna(), "none")  # no schedule
+    long["ours"] = [_ours(RECIPES[n])[s] if n in RECIPES else None for n, s in zip(long["learner"], long["setting"])]
+    why = pd.read_csv(CHECKPOINTS / "why.csv", keep_default_na=False).set_index(["setting", "learner"])["why"]
+    differs = long["ours"].notna() & (long["printed"] != long["ours"])
+    found = [
+        why.get((s, n), why.get((s, ""), "")) if d else "" for s, n, d in zip(long["setting"], long["learner"], differs)
+    ]
+    return long.assign(why=found)
+
+
+def _ours(recipe: Recipe) -> dict:
+    return {
+        "batch_size": recipe.size,
+        "learning_rate": recipe.lr,
+        "scheduler": "OneCycleLR",
+        "optimizer": "AdamW",
+        "epochs": recipe.epochs,
+        "episodes": recipe.steps * recipe.size,
+        "episode_size": recipe.size,
+    }
+
+
+def shown(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """One column of `settings` laid out as the paper does: a row a learner and number of shots, a column a setting."""
+    table = table.assign(shots=table["train_shots"].map("{:.0f}".format, na_action="ignore").fillna("—"))
+    wide = table.pivot(index=["learner", "shots"], columns="setting", values=column)
+    order = table[["learner", "shots"]].drop_duplicates()
+    wide = wide.loc[pd.MultiIndex.from_frame(order), list(COLUMNS)].rename(columns=COLUMNS).rename_axis(columns=None)
+    return wide.map(lambda v: "—" if pd.isna(v) else f"{v:,}" if isinstance(v, int) else str(v))
+
+
+def reasons() -> pd.DataFrame:
+    """Why settings differ: columns setting, learner (empty: all) and why."""
+    table = pd.read_csv(CHECKPOINTS / "why.csv", keep_default_na=False)
+    return table.assign(setting=table["setting"].map(COLUMNS), learner=table["learner"].replace("", "all")).set_index(
+        ["setting", "learner"]
+    )
+
+
+def trained(name: str, shots: int) -> str | None:
+    """The Conv4 that ships and was trained for a learner with so many shots, or on batches of images; None without one.
+
+    Raises
+    ------
+    InputError
+        Not a recipe.
+    """
+    if name not in RECIPES:
+        raise InputError(f"learner = {name}; {', '.join(TEN)} are allowed")
+    found = checkpoint_name(name, shots)
+    return found if shipped(found) else None
+
+
+def curves(names: Iterable[str], shots: Iterable[int] = (1, 5)) -> pd.DataFrame:
+    """Training curves of what ships: columns learner, shots, epoch, loss, validation (accuracy in percent)."""
+    parts = [pd.DataFrame(columns=["learner", "shots", "epoch", "loss", "validation"])] + [
+        pd.read_csv(CHECKPOINTS / f"{backbone}.csv").assign(learner=name, shots=s)
+        for s in shots
+        for name in names
+        if (backbone := trained(name, s)) and (s == 5 or RECIPES[name].batch == "tasks")
+    ]
+    return pd.concat([p for p in parts if len(p)] or parts, ignore_index=True)
+
+
+def accuracies(
+    names: Iterable[str],
+    sets: Iterable[str],
+    shots: Iterable[int],
+    *,
+    tasks: int,
+    image_tasks: int,
+    seed: int = 0,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Accuracy of each learner on 5-way tasks of novel classes, with the network trained at the same number of shots.
+
+    Parameters
+    ----------
+    names, sets, shots
+        Learners of `TEN`, data sets and numbers of shots.
+    tasks, image_tasks : int
+        Closed tasks; fewer of learners that train the network on each task.
+    seed : int
+        Of the tasks.
+    level : float
+        Of the closed intervals.
+
+    Returns
+    -------
+    DataFrame
+        Columns learner, dataset, shots, backbone, mean, half_width in percent; rows where a network ships.
+    """
+    rows = []
+    for name in names:
+        for s in shots:
+            if not (backbone := trained(name, s)):
+                continue
+            learner = RECIPES[name].learner
+            count = image_tasks if learner in learners.of_images else tasks
+            for dataset in sets:
+                found = closed_interval(
+                    evaluation.run(dataset, backbone, learner, "closed", shots=s, tasks=count, seed=seed)["accuracy"],
+                    level,
+                )
+                rows.append((name, dataset, s, backbone, found.mean, found.half_width))
+    return pd.DataFrame(rows, columns=["learner", "dataset", "shots", "backbone", "mean", "half_width"])
+
+
+def accuracy_table(found: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """`accuracies` with a row a learner and a column a data set and number of shots; a dash where no network ships."""
+    cell = found["mean"].map("{:.1f}".format) + " ± " + found["half_width"].map("{:.1f}".format)
+    columns = pd.MultiIndex.from_frame(found[["dataset", "shots"]].drop_duplicates().sort_values(["dataset", "shots"]))
+    wide = found.assign(cell=cell).pivot(index="learner", columns=["dataset", "shots"], values="cell")
+    return wide.reindex(index=list(names), columns=columns).fillna("—").rename_axis(index="learner")

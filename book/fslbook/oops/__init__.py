@@ -1,0 +1,1 @@
+"""Chapters on *OOPS, I sampled it again*: how sure is an accuracy?"""

@@ -1,0 +1,467 @@
+"""Results of methods as the OOPS paper lays them out: Tables 1 to 6 and Figure 6, live and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.multitest import multipletests
+
+from fslcore import evaluation, stats
+from fslcore.errors import InputError
+from fslcore.evaluation import LEARNERS, Method
+
+from .. import published
+from ..published import claims
+
+__all__ = [
+    "against_printed",
+    "collect",
+    "conclusive_counts",
+    "corrected_counts",
+    "correlations",
+    "counts_by_size",
+    "counts_table",
+    "difference_table",
+    "figure_6",
+    "finetuning_pairs",
+    "finetuning_table",
+    "finetuning_verdicts",
+    "grid_table",
+    "intervals",
+    "mean_gaps",
+    "methods",
+    "pair_table",
+    "paired_differences",
+    "papers_methods",
+    "printed_pairs",
+    "side_by_side",
+    "task_counts",
+    "verdict_counts",
+    "wide",
+    "width_ratios",
+]
+
+
+def collect(
+    datasets: list[str],
+    backbones: list[str],
+    learners: list[str],
+    *,
+    ways: int = 5,
+    shots: int | Sequence[int] = 5,
+    queries: int | Sequence[int] = 15,
+    seed: int = 0,
+    samplings: Sequence[str] = ("closed", "open"),
+    tasks: int = 600,
+    max_tasks: int | None = None,
+    ft_tasks: int = 100,
+    ft_open: int | None = None,
+    fine_tuning: str = "stored",
+    skip_small_classes: bool = False,
+) -> pd.DataFrame:
+    """Results of every combination as one results table.
+
+    Parameters
+    ----------
+    shots, queries : int or sequences of one length
+        S and Q; of sequences, the first S goes with the first Q and so on.
+    samplings : sequence of str
+        'closed', 'open' or both.
+    tasks, ft_tasks : int
+        Closed tasks of the learners and of fine-tuning.
+    max_tasks, ft_open : int, optional
+        The learners and fine-tuning stop after so many open tasks, or else when the data are used up.
+    fine_tuning : str
+        'stored': only results that are at hand; 'run': compute what is missing.
+    ways, seed, skip_small_classes
+        As for `fslcore.evaluation.run`.
+
+    Raises
+    ------
+    InputError
+        As for `fslcore.evaluation.run`; shots and queries of different lengths.
+    """
+    sizes = [np.atleast_1d(n).tolist() for n in (shots, queries)]
+    if len(sizes[0]) != len(sizes[1]):
+        raise InputError(f"shots = {shots}, queries = {queries}; as many of one as of the other are needed")
+    tables = []
+    for dataset, backbone, learner, sampling, (s, q) in product(datasets, backbones, learners, samplings, zip(*sizes)):
+        ft = learner == "ft"
+        count = {"closed": ft_tasks if ft else tasks, "open": ft_open if ft else max_tasks}[sampling]
+        tables.append(
+            evaluation.run(
+                dataset,
+                backbone,
+                learner,
+                sampling,
+                ways=ways,
+                shots=s,
+                queries=q,
+                seed=seed,
+                tasks=count,
+                skip_small_classes=skip_small_classes,
+                stored=ft and fine_tuning == "stored",
+            )
+        )
+    tables = [t for t in tables if t is not None]
+    if not tables:
+        raise InputError(f"learners = {learners}; no results of them are at hand, and fine_tuning = {fine_tuning}")
+    return pd.concat(tables, ignore_index=True)
+
+
+def intervals(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """One row a setting: n_images of the test set, mean, half_width (percent) and T (n_tasks)."""
+    make = {"closed": stats.closed_interval, "open": stats.open_interval}
+    rows = []
+    for key, part in results.groupby(["dataset", "backbone", "learner", "sampling"], sort=False):
+        r = make[key[3]](part["accuracy"], level)
+        rows.append((*key, r.mean, r.half_width, r.n_tasks))
+    columns = ["dataset", "backbone", "learner", "sampling", "mean", "half_width", "n_tasks"]
+    table = pd.DataFrame(rows, columns=columns)
+    sizes = {name: len(evaluation.load_source(name)) for name in table["dataset"].unique()}
+    table.insert(1, "n_images", table["dataset"].map(sizes))
+    return table.sort_values("n_images", kind="stable", ignore_index=True)
+
+
+def wide(table: pd.DataFrame) -> pd.DataFrame:
+    """Table 2's layout: a row a data set and learner, a column a backbone and sampling, cells 'mean ± half-width'."""
+    cell = table["mean"].map("{:.2f}".format) + " ± " + table["half_width"].map("{:.2f}".format)
+    return _laid_out(table.assign(cell=cell), ["backbone", "sampling"])
+
+
+def task_counts(table: pd.DataFrame) -> pd.DataFrame:
+    """Number of tasks T behind each cell, in one row a data set."""
+    few = table.drop_duplicates(["dataset", "learner", "sampling"])
+    out = _laid_out(few.assign(cell=few["n_tasks"].astype(str)), ["sampling"])
+    return out.unstack("learner", sort=False)
+
+
+def _laid_out(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """The column ``cell`` with rows and columns in order of appearance; a dash where there is none."""
+    table = table.assign(learner=table["learner"].map(LEARNERS))
+    rows = ["dataset", "n_images", "learner"]
+    out = table.pivot(index=rows, columns=columns, values="cell")
+    index, header = (pd.MultiIndex.from_frame(table[c].drop_duplicates()) for c in (rows, sorted(columns)))
+    index = index.sortlevel("n_images", sort_remaining=False)[0]
+    return out.reindex(index=index, columns=header if len(columns) > 1 else header.get_level_values(0)).fillna("—")
+
+
+def width_ratios(table: pd.DataFrame) -> pd.DataFrame:
+    """Open over closed half-width of every setting that has both, in column ``ratio``."""
+    keys = ["dataset", "n_images", "backbone", "learner"]
+    half = table.pivot(index=keys, columns="sampling", values="half_width").dropna()
+    return (half["open"] / half["closed"]).rename("ratio").reset_index().sort_values("n_images", ignore_index=True)
+
+
+def mean_gaps(table: pd.DataFrame) -> pd.DataFrame:
+    """Open minus closed mean by data set, and in how many settings the two intervals do not meet."""
+    keys = ["dataset", "n_images", "backbone", "learner"]
+    both = table.pivot(index=keys, columns="sampling", values=["mean", "half_width"]).dropna()
+    gap = both["mean", "open"] - both["mean", "closed"]
+    apart = gap.abs() > both["half_width", "open"] + both["half_width", "closed"]
+    out = pd.DataFrame({"mean of open − closed (points)": gap, "settings": 1, "intervals apart": apart})
+    out = out.groupby(["dataset", "n_images"]).agg(dict(zip(out, ("mean", "sum", "sum"))))
+    return out.sort_index(level="n_images")
+
+
+def methods(results: pd.DataFrame, dataset: str, sampling: str) -> dict[Method, np.ndarray]:
+    """`Method` → per-task accuracies on one data set, tasks in the same order."""
+    part = results[(results["dataset"] == dataset) & (results["sampling"] == sampling)].sort_values("task")
+    groups = part.groupby(["backbone", "learner"], sort=False)["accuracy"]
+    return {Method(*key): accuracies.to_numpy() for key, accuracies in groups}
+
+
+def correlations(results: pd.DataFrame) -> pd.DataFrame:
+    """Correlation over open tasks of every pair of methods: lowest, median and highest, by data set."""
+    rows = {}
+    for dataset in results["dataset"].unique():
+        pairs = [_common(a, b) for a, b in combinations(methods(results, dataset, "open").values(), 2)]
+        r = [np.corrcoef(a, b)[0, 1] for a, b in pairs]
+        rows[dataset] = {"pairs": len(r), "lowest": np.min(r), "median": np.median(r), "highest": np.max(r)}
+    return pd.DataFrame(rows).T.astype({"pairs": int}).round(2)
+
+
+def _common(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The tasks that both methods were run on: the first ones."""
+    n = min(len(a), len(b))
+    return a[:n], b[:n]
+
+
+def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """Every pair of methods on every data set, with its three conclusions.
+
+    Closed conclusions come from the closed tasks; open and paired ones from the open tasks, paired
+    from those that both methods were run on. ``results`` holds one number of shots and of queries;
+    without any closed tasks there is no column of closed conclusions.
+
+    Returns
+    -------
+    DataFrame
+        dataset, a, b (each (backbone, learner)), closed, open, paired: +1 a is better, -1, 0; and
+        the p_value of the paired comparison.
+    """
+    rows = []
+    only_open = not (results["sampling"] == "closed").any()
+    for dataset in results["dataset"].unique():
+        closed, opened = (methods(results, dataset, s) for s in ("closed", "open"))
+        for a, b in combinations([m for m in opened if only_open or m in closed], 2):
+            row = {"dataset": dataset, "a": tuple(a), "b": tuple(b)}  # pandas tells a named tuple from a plain one
+            if not only_open:
+                row["closed"] = stats.compare(*(stats.closed_interval(closed[m], level) for m in (a, b)))
+            row["open"] = stats.compare(*(stats.open_interval(opened[m], level) for m in (a, b)))
+            paired = stats.paired_interval(*_common(opened[a], opened[b]), level)
+            rows.append({**row, "paired": paired.conclusion, "p_value": paired.p_value})
+    return pd.DataFrame(rows)
+
+
+def printed_pairs(table: int) -> pd.DataFrame:
+    """Table 1 or 3 of the OOPS paper in the form of `pair_table`, each pair as printed."""
+    t = published.table(table)
+    values = {k: t[k].map({"+": 1, "-": -1, "0": 0}) for k in ("closed", "open", "paired") if k in t}
+    a, b = (list(zip(t[f"{side}_backbone"], t[f"{side}_learner"])) for side in "ab")
+    return pd.DataFrame({"dataset": t["dataset"], "a": a, "b": b, **values})
+
+
+def conclusive_counts(pairs: pd.DataFrame) -> pd.Series:
+    """How many pairs are conclusive by each rule, and how many conclusions change between rules."""
+    c, o, p = pairs["closed"], pairs["open"], pairs["paired"]
+    return pd.Series(
+        {
+            "pairs of methods": len(pairs),
+            "conclusive, closed": (c != 0).sum(),
+            "conclusive, open": (o != 0).sum(),
+            "conclusive, paired": (p != 0).sum(),
+            "closed conclusive, open not": ((c != 0) & (o == 0)).sum(),
+            "open conclusive, closed not": ((c == 0) & (o != 0)).sum(),
+            "closed and open conclusive, opposite": (c * o < 0).sum(),
+            "open conclusive, paired not": ((o != 0) & (p == 0)).sum(),
+            "paired conclusive, open not": ((p != 0) & (o == 0)).sum(),
+            "closed conclusive, lost open, back paired": ((c != 0) & (o == 0) & (p != 0)).sum(),
+            "closed conclusive, paired not": ((c != 0) & (p == 0)).sum(),
+            "closed and paired conclusive, opposite": (c * p < 0).sum(),
+        },
+        name="count",
+    )
+
+
+def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:
+    """How many pairs of `pair_table` are conclusive: open, paired, and paired with all pairs taken together.
+
+    Holm's method bounds the chance of any false conclusion by 1 - level, that of Benjamini and
+    Hochberg the expected share of false ones among the conclusions.
+    """
+    corrected = {
+        f"paired, {name}": multipletests(pairs["p_value"], 1 - level, method)[0].sum()
+        for name, method in (("Holm", "holm"), ("Benjamini–Hochberg", "fdr_bh"))
+    }
+    plain = {kind: (pairs[kind] != 0).sum() for kind in ("open", "paired")}
+    return pd.Series({"pairs": len(pairs), **plain, **corrected}, name="count")
+
+
+def counts_by_size(tables: Iterable[pd.DataFrame], level: float = 0.95) -> pd.DataFrame:
+    """`corrected_counts` of each number of shots S and queries Q in results tables, in rows (shots, Q)."""
+    rows = {}
+    for size, part in ((size, part) for t in tables for size, part in t.groupby(["shots", "queries"])):
+        rows[size] = corrected_counts(pair_table(part, level), level)
+    return pd.DataFrame(rows).T.rename_axis(["shots", "Q"]).sort_index(kind="stable")
+
+
+def papers_methods(released: pd.DataFrame) -> pd.DataFrame:
+    """Of the released results those of the paper's six methods: LR, NCC and FT on CLIP and DINO."""
+    return released[released["backbone"].isin(["clip", "dino"]) & released["learner"].isin(["lr", "ncc", "ft"])]
+
+
+def figure_6(counts: pd.DataFrame, usual: int) -> pd.DataFrame:
+    """The bars of Figure 6: share of conclusive pairs by rule, from `counts_by_size` and as printed.
+
+    Parameters
+    ----------
+    counts : DataFrame
+        For every number of shots two rows: the usual Q and the optimised one.
+    usual : int
+        The usual Q.
+
+    Returns
+    -------
+    DataFrame
+        rule, shots (0 for the paper's), conclusive, pairs.
+    """
+    is_usual = counts.index.get_level_values("Q") == usual
+    bars = {
+        f"open, Q = {usual}": (is_usual, "open", "open-conclusive"),
+        f"paired, Q = {usual}": (is_usual, "paired", "paired-conclusive"),
+        "paired, optimised Q": (~is_usual, "paired", "paired-optimised-conclusive"),
+        "… and Holm": (~is_usual, "paired, Holm", None),
+        "… and\nBenjamini–Hochberg": (~is_usual, "paired, Benjamini–Hochberg", None),
+    }
+    said = claims()["value"]
+    rows = []
+    for rule, (which, column, claim) in bars.items():
+        rows += [(rule, s, row[column], row["pairs"]) for (s, _), row in counts[which].iterrows()]
+        rows += [(rule, 0, int(said[claim]), int(said["n-comparisons"]))] if claim else []
+    return pd.DataFrame(rows, columns=["rule", "shots", "conclusive", "pairs"])
+
+
+def counts_table(live: pd.DataFrame, released: pd.DataFrame | None) -> pd.DataFrame:
+    """`counts_by_size` of the live results and of the released ones, beside what the paper prints."""
+    said = claims()["value"]
+    pairs = said["n-comparisons"]
+    parts = {
+        "this book": live.astype(str),
+        "OOPS, printed": pd.DataFrame(
+            [
+                [pairs, said["open-conclusive"], said["paired-conclusive"]],
+                [pairs, None, said["paired-optimised-conclusive"]],
+            ],
+            columns=["pairs", "open", "paired"],
+            index=pd.MultiIndex.from_tuples([(5, 15), (5, 5)]),
+        ),
+    }
+    if released is not None:
+        parts["OOPS, released"] = counts_by_size([papers_methods(released)]).astype(str)
+    return pd.concat(parts, names=["", "shots", "Q"]).fillna("—")
+
+
+def finetuning_pairs(results: pd.DataFrame) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+    """(FT, other learner) on every backbone, as (backbone, learner) each."""
+    found = results[["backbone", "learner"]].drop_duplicates().itertuples(index=False, name=None)
+    return [((backbone, "ft"), (backbone, learner)) for backbone, learner in found if learner != "ft"]
+
+
+def paired_differences(results: pd.DataFrame, pairs: Iterable, level: float = 0.95) -> pd.DataFrame:
+    """Paired interval of a - b by data set and shots, on the open tasks that both were run on.
+
+    Parameters
+    ----------
+    pairs : iterable of (a, b)
+        Each (backbone, learner); a pair is left out where one of them has no results.
+
+    Returns
+    -------
+    DataFrame
+        The form in which Tables 4 to 6 are transcribed: dataset, shots, a_backbone, a_learner,
+        b_backbone, b_learner, mean, half_width (points); and n_tasks.
+    """
+    rows = []
+    pairs = list(pairs)
+    for (dataset, shots), part in results.groupby(["dataset", "shots"], sort=False):
+        per_task = methods(part, dataset, "open")
+        for a, b in ((a, b) for a, b in pairs if a in per_task and b in per_task):
+            r = stats.paired_interval(*_common(per_task[a], per_task[b]), level)
+            rows.append((dataset, shots, *a, *b, r.mean, r.half_width, r.n_tasks))
+    return pd.DataFrame(rows, columns=[*PAIR_KEYS, "mean", "half_width", "n_tasks"])
+
+
+PAIR_KEYS = ["dataset", "shots", "a_backbone", "a_learner", "b_backbone", "b_learner"]
+
+
+def against_printed(table: int, released: pd.DataFrame | None) -> pd.DataFrame:
+    """Table 4, 5 or 6 as printed, and what the released tasks give, at 95 %.
+
+    Returns
+    -------
+    DataFrame
+        The printed table with the columns ``recomputed_mean``, ``recomputed_half_width`` (NaN
+        where the tasks are not at hand) and ``same``: whether both agree in every printed digit;
+        None where one of them is missing, or the printed cell was not read from the paper.
+    """
+    shown = published.table(table)
+    a, b = (zip(shown[f"{side}_backbone"], shown[f"{side}_learner"]) for side in "ab")
+    none = pd.DataFrame(columns=["dataset", "backbone", "learner", "shots", "sampling", "task", "accuracy"])
+    ours = paired_differences(none if released is None else released, dict.fromkeys(zip(a, b)))
+    values = {v: f"recomputed_{v}" for v in ("mean", "half_width")}
+    out = shown.merge(ours.drop(columns="n_tasks").rename(columns=values), on=PAIR_KEYS, how="left")
+    digits = [out[[v, w]].astype(float).map("{:.3f}".format) for v, w in values.items()]
+    same = np.logical_and.reduce([d.iloc[:, 0] == d.iloc[:, 1] for d in digits])
+    known = out["recomputed_mean"].notna() & (out["reading"] == "printed")
+    return out.assign(same=pd.Series(same, out.index, dtype=object).where(known, None))
+
+
+def difference_table(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
+    """Tables 4 to 6's layout: a row a data set and shots, a column a method b, cells 'mean ± half-width'.
+
+    An asterisk marks a conclusive difference, a dash one that is not at hand.
+    """
+    number = f"{{:.{digits}f}}".format
+    cell = table["mean"].map(number).str.replace("-", "−") + " ± " + table["half_width"].map(number)
+    cell += (table["mean"].abs() > table["half_width"]).map({True: "\u00a0*", False: "\u00a0\u2007"})  # of equal width
+    cell = cell.where(table["mean"].notna(), "—")
+    column = [Method(*b).label for b in zip(table["b_backbone"], table["b_learner"])]
+    out = table.assign(cell=cell, column=column).pivot(index=["dataset", "shots"], columns="column", values="cell")
+    order = pd.MultiIndex.from_frame(table[["dataset", "shots"]].drop_duplicates())
+    return out.reindex(index=order, columns=pd.unique(np.array(column))).fillna("—").rename_axis(columns=None)
+
+
+def side_by_side(compared: pd.DataFrame) -> pd.DataFrame:
+    """What `against_printed` gives, in the layout of the paper: the printed cell, and the recomputed one beside it.
+
+    Rows without any recomputed cell say 'printed only'; if all are such, only printed cells are shown.
+    """
+    theirs = difference_table(compared)
+    ours = compared[[*PAIR_KEYS, "recomputed_mean", "recomputed_half_width"]]
+    ours = difference_table(ours.rename(columns=lambda c: c.removeprefix("recomputed_")))
+    missing = (ours == "—").all(axis=1)
+    if missing.all():
+        return theirs
+    both = pd.concat({"printed": theirs, "recomputed": ours}, axis=1).swaplevel(axis=1)[list(theirs)]
+    rows = [(d, f"{s}, printed only" if gone else str(s)) for (d, s), gone in missing.items()]
+    return both.set_axis(pd.MultiIndex.from_tuples(rows, names=both.index.names))
+
+
+def verdict_counts(table: pd.DataFrame, by: str = "shots") -> pd.DataFrame:
+    """Of differences as `paired_differences` gives them: how many are above, below and around 0."""
+    table = table.dropna(subset="mean")
+    sign = np.sign(table["mean"]).where(table["mean"].abs() > table["half_width"], 0)
+    names = {1: "FT better", 0: "inconclusive", -1: "FT worse"}
+    counts = pd.crosstab(table[by], sign.map(names)).rename_axis(columns=None)
+    return counts.reindex(columns=names.values(), fill_value=0)
+
+
+def symbols(pairs: pd.DataFrame, kinds: tuple[str, ...]) -> pd.Series:
+    """The pairs' symbols, such as '+ 0 +', by dataset, a and b, in both directions."""
+    back = pairs.rename(columns={"a": "b", "b": "a"}).assign(**{k: -pairs[k] for k in kinds})
+    both = pd.concat([pairs, back]).drop_duplicates(["dataset", "a", "b"])
+    text = both[list(kinds)].map(lambda v: stats.CONCLUSION.get(v, "?")).agg(" ".join, axis=1)
+    return pd.Series(text.to_numpy(), pd.MultiIndex.from_frame(both[["dataset", "a", "b"]]))
+
+
+def grid_table(pairs: pd.DataFrame, lower: str, upper: str, shown: list[tuple[str, str]]) -> pd.DataFrame:
+    """Table 1's layout: row against column method; below the diagonal one data set, above it another.
+
+    A question mark stands for a symbol that is unknown, a dash for a pair that is not at hand.
+    """
+    cells = symbols(pairs, ("closed", "open", "paired"))
+    names = [Method(*m).label for m in shown]
+    grid = pd.DataFrame("", index=names, columns=names)
+    for i, j in product(range(len(shown)), repeat=2):
+        if i != j:
+            grid.iat[i, j] = cells.get((lower if i > j else upper, shown[i], shown[j]), "—")
+    return grid
+
+
+def finetuning_table(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Table 3's layout: fine-tuning (row) against every other method, open and paired symbols."""
+    cells = symbols(pairs, ("open", "paired")).rename("symbols").reset_index()
+    ft = cells[cells["a"].map(lambda m: m[1] == "ft")]
+    ft = ft.assign(**{k: [Method(*m).label for m in ft[c]] for k, c in (("row", "a"), ("column", "b"))})
+    order = {c: ft[c].drop_duplicates() for c in ("row", "dataset")}
+    out = ft.pivot(index=["row", "dataset"], columns="column", values="symbols").fillna("")
+    return out.reindex(pd.MultiIndex.from_product(order.values(), names=order))
+
+
+def finetuning_verdicts(pairs: pd.DataFrame) -> pd.Series:
+    """Paired verdicts on fine-tuning against the other learners on the same backbone."""
+    both = pd.concat([pairs, pairs.rename(columns={"a": "b", "b": "a"}).assign(paired=-pairs["paired"])])
+    ft = both[[a[1] == "ft" and a[0] == b[0] for a, b in zip(both["a"], both["b"])]]
+    verdict = ft.drop_duplicates(["dataset", "a", "b"])["paired"]
+    return pd.Series(
+        {
+            "pairs": len(verdict),
+            "fine-tuning better": (verdict == 1).sum(),
+            "inconclusive": (verdict == 0).sum(),
+            "fine-tuning worse": (verdict == -1).sum(),
+        }
+    )

@@ -1,0 +1,215 @@
+"""The figures of the chapters on the OOPS paper."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from fslcore.results.figures import CAP, COLOURS, LINES, MARKERS
+
+from ..figures import plain_ticks
+
+__all__ = [
+    "conclusive_bars",
+    "crossover",
+    "optima",
+    "paired_scatter",
+    "query_panels",
+    "variance_curve",
+    "variance_panels",
+]
+
+
+def crossover(ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_task: int) -> plt.Figure:
+    """Ratio of open to closed half-width against the number of test images.
+
+    Parameters
+    ----------
+    ours, printed : DataFrame
+        Columns n_images, ratio and learner.
+    tasks : int
+        T of the closed intervals.
+    images_a_task : int
+        K (S + Q); the line is √(T · K (S + Q) / N), what equal variances a task would give.
+    """
+    figure, ax = plt.subplots(figsize=(6.4, 4.6))
+    sizes = np.geomspace(*[f(pd.concat([ours, printed])["n_images"]) for f in (min, max)])
+    line = np.sqrt(tasks * images_a_task / sizes)
+    ax.plot(sizes, line, color="grey", linewidth=1.5, label=f"√({tasks} tasks × {images_a_task} images / N)")
+    cap = np.sqrt(tasks / CAP)
+    ax.plot(
+        sizes[line < cap],
+        np.full((line < cap).sum(), cap),
+        color="grey",
+        linestyle=":",
+        linewidth=1.5,
+        label=f"the released sampler stops at {CAP:,} tasks",
+    )
+    ax.scatter(printed["n_images"], printed["ratio"], marker="x", color=COLOURS[1], s=45, label="OOPS, Table 2")
+    ax.scatter(ours["n_images"], ours["ratio"], marker="o", color=COLOURS[0], s=45, alpha=0.8, label="this book")
+    ax.axhline(1, color="black", linewidth=1)
+    ax.annotate("open wider than closed", (sizes[0], 1.15), fontsize=10)
+    ax.annotate("open narrower", (sizes[0], 0.78), fontsize=10)
+    ax.set(xscale="log", yscale="log", xlabel="number of test images, N", ylabel="half-width, open / closed (ratio)")
+    ax.legend()
+    return figure
+
+
+def paired_scatter(a: np.ndarray, b: np.ndarray, names: tuple[str, str]) -> plt.Figure:
+    """Per-task accuracies of two methods against each other (OOPS, Figure 1)."""
+    figure, ax = plt.subplots(figsize=(5.4, 5.2))
+    # Accuracies are multiples of 1/75: jitter by half a step, or points hide each other.
+    noise = np.random.default_rng(0).uniform(-0.5, 0.5, (2, len(a)))
+    ax.scatter(a + noise[0], b + noise[1], s=14, alpha=0.5, color=COLOURS[0])
+    ends = [min(a.min(), b.min()) - 2, 101]
+    ax.plot(ends, ends, color="black", linewidth=1, label="equal accuracy")
+    ax.set(
+        xlabel=f"{names[0]}: accuracy on a task (%)",
+        ylabel=f"{names[1]}: accuracy on a task (%)",
+        xlim=ends,
+        ylim=ends,
+        aspect="equal",
+        title=f"correlation {np.corrcoef(a, b)[0, 1]:.2f} over {len(a)} tasks",
+    )
+    ax.legend(loc="upper left")
+    return figure
+
+
+def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
+    """Share of conclusive pairs by rule (OOPS, Figure 6); ``bars`` as `fslbook.oops.benchmark.figure_6` gives them."""
+    rules = list(bars["rule"].unique())
+    y, share = bars["rule"].map(rules.index), 100 * bars["conclusive"] / bars["pairs"]
+    shots = [s for s in bars["shots"].unique() if s]
+    figure, ax = plt.subplots(figsize=(5.4, 0.85 * len(rules) + 1))
+    height = 0.8 / len(shots)
+    for i, (s, hatch) in enumerate(zip(shots, ["", "//", "..", "xx", "--"])):
+        mine = bars["shots"] == s
+        name = f"{s} shot" if s == 1 else f"{s} shots"
+        offset = (i - (len(shots) - 1) / 2) * height
+        style = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=name)
+        drawn = ax.barh(y[mine] + offset, share[mine], height, **style)
+        ax.bar_label(drawn, bars["conclusive"][mine].astype(str), padding=3, fontsize=9)
+    theirs = bars["shots"] == 0
+    ax.plot(share[theirs], y[theirs], "D", color="black", markersize=7, label="OOPS, printed")
+    ax.set(yticks=range(len(rules)), yticklabels=rules, xlim=(0, 100), xlabel="conclusive pairs of methods (%)")
+    ax.invert_yaxis()
+    ax.grid(axis="y", visible=False)
+    above = dict(loc="lower center", bbox_to_anchor=(0.35, 1), ncols=len(shots) + 1)
+    ax.legend(**above, fontsize=9, columnspacing=1, handlelength=1.5)
+    return figure
+
+
+def variance_curve(measured: pd.DataFrame, models: dict[str, np.ndarray]) -> plt.Figure:
+    """Variance of the mean accuracy against Q, measured and by models (OOPS, Figure 2).
+
+    Parameters
+    ----------
+    measured : DataFrame
+        Columns queries, variance and error, of shares; shown in squared points.
+    models : dict
+        Name → variances at the same Q. Up to three, drawn with different lines.
+    """
+    figure, ax = plt.subplots(figsize=(5.4, 4.2))
+    q = measured["queries"]
+    for i, (name, variance) in enumerate(models.items()):
+        ax.plot(q, 1e4 * variance, color=COLOURS[i + 1], linestyle=LINES[i], linewidth=2, label=name)
+    ax.errorbar(
+        q,
+        1e4 * measured["variance"],
+        2e4 * measured["error"],
+        fmt="o",
+        markersize=4,
+        color=COLOURS[0],
+        label="measured ± 2 standard errors",
+    )
+    _log_queries(ax)
+    ax.set(yscale="log", ylabel="variance of the mean accuracy (points²)")
+    plain_ticks(ax.yaxis, (1, 2, 3, 4, 5, 7))
+    ax.legend(fontsize=10, loc="upper center")
+    return figure
+
+
+def variance_panels(groups: dict[str, dict[str, pd.DataFrame]]) -> plt.Figure:
+    """Variance and number of tasks against Q, a row a group of settings (OOPS, Figure 3).
+
+    Parameters
+    ----------
+    groups : dict
+        Title of a row → name of a setting → columns queries, variance (of shares), error, tasks and predicted.
+    """
+    figure = plt.figure(figsize=(5.6, 3.3 * len(groups)), layout="constrained")
+    for row, (title, settings) in zip(figure.subfigures(len(groups), 1, squeeze=False)[:, 0], groups.items()):
+        left, right = row.subplots(1, 2)
+        for i, (name, t) in enumerate(settings.items()):
+            look = dict(color=COLOURS[i], label=name)
+            left.plot(t["queries"], 1e4 * t["predicted"], color=COLOURS[i], linewidth=1)
+            left.errorbar(t["queries"], 1e4 * t["variance"], 2e4 * t["error"], fmt=MARKERS[i], markersize=4, **look)
+            right.plot(t["queries"], t["tasks"], marker=MARKERS[i], markersize=4, linewidth=1, **look)
+        left.set(yscale="log", ylabel="variance (points²)", title=title)
+        right.set(yscale="log", ylabel="tasks, T", title=title)
+        for ax in (left, right):
+            _log_queries(ax, (1, 3))
+            plain_ticks(ax.yaxis)
+        row.legend(*right.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10)
+    return figure
+
+
+def query_panels(curves: pd.DataFrame) -> plt.Figure:
+    """Open half-width and number of tasks against Q, a row a number of shots (OOPS, Figures 4 and 5).
+
+    Parameters
+    ----------
+    curves : DataFrame
+        Of one method: dataset, shots, queries, half_width (points), n_tasks. The least half-width is circled.
+    """
+    shots = curves["shots"].unique().tolist()
+    size = (5.6, 0.6 + 2.5 * len(shots))
+    figure, axes = plt.subplots(len(shots), 2, figsize=size, sharex=True, squeeze=False, layout="constrained")
+    for (left, right), s in zip(axes, shots):
+        for i, (name, part) in enumerate(curves[curves["shots"] == s].groupby("dataset", sort=False)):
+            look = dict(color=COLOURS[i], marker=MARKERS[i], markersize=4, linewidth=1, label=name)
+            for ax, column in ((left, "half_width"), (right, "n_tasks")):
+                ax.plot(part["queries"], part[column], **look)
+            least = part.loc[part["half_width"].idxmin()]
+            left.plot(least["queries"], least["half_width"], "o", markersize=12, color=COLOURS[i], fillstyle="none")
+        left.set(yscale="log", ylabel="half-width (points)", title=f"{s} shot{'s' * (s > 1)}")
+        right.set(yscale="log", ylabel="tasks, T", title=f"{s} shot{'s' * (s > 1)}")
+        for ax in (left, right):
+            _log_queries(ax, (1, 3))
+            plain_ticks(ax.yaxis)
+            ax.set_xlabel("queries a class, Q" if s == shots[-1] else "")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=10)
+    return figure
+
+
+def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
+    """Q* of pilots with their intervals, a panel a number of shots, a row a value of ``rows``, a mark a method.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns shots, method, ``rows``, optimum, low and high; an infinite end is drawn to the panel's edge.
+    """
+    shots, names, methods = (table[c].unique().tolist() for c in ("shots", rows, "method"))
+    size = (5.4, 1.3 + 1.8 * len(shots))
+    figure, axes = plt.subplots(len(shots), 1, figsize=size, sharex=True, squeeze=False, layout="constrained")
+    finite = table[["optimum", "low", "high"]].replace(np.inf, np.nan)
+    edge = 1.3 * np.nanmax(finite.to_numpy())
+    for ax, s in zip(axes[:, 0], shots):
+        for i, method in enumerate(methods):
+            part = table[(table["shots"] == s) & (table["method"] == method)]
+            y = np.array([names.index(n) for n in part[rows]]) + 0.22 * (i - (len(methods) - 1) / 2)
+            ax.hlines(y, part["low"], part["high"].clip(upper=edge), color=COLOURS[i], linewidth=2)
+            ax.plot(part["optimum"].where(part["optimum"] < np.inf), y, MARKERS[i], color=COLOURS[i], label=method)
+        _log_queries(ax)
+        ax.set(yticks=range(len(names)), yticklabels=names, title=f"{s} shot{'s' * (s > 1)}", xlabel="")
+        ax.invert_yaxis()
+    axes[-1, 0].set_xlabel("best number of queries a class, Q*")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", fontsize=9)
+    return figure
+
+
+def _log_queries(ax: plt.Axes, digits: tuple[int, ...] = (1, 2, 5)) -> None:
+    ax.set(xscale="log", xlabel="queries a class, Q")
+    plain_ticks(ax.xaxis, digits)

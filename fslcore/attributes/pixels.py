@@ -1,0 +1,137 @@
+"""What can be said of an image from its pixels alone: a captioner without weights.
+
+An image is taken for one object on a ground. `look` says which colours the object has, whether it is
+bright or dark, solid or hollow (drawn in lines), and the colour and texture of the ground;
+`sentences` puts that in words. Nothing is learnt, so any folder of images has attributes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import rgb_to_hsv
+from scipy import ndimage
+
+__all__ = ["COLOURS", "look", "name_colours", "sentences"]
+
+#: The eleven basic colour terms of English (Berlin and Kay, 1969).
+COLOURS = ("black", "grey", "white", "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown")
+
+
+# Degrees of hue at which a name ends; past the last it is red again.
+ENDS = {"red": 14, "orange": 45, "yellow": 70, "green": 170, "blue": 260, "purple": 305, "pink": 348}
+
+
+SHADE = 0.3  # how much lighter or darker counts, where other hues count 1: less, so that shadows are no object
+
+
+FAR = 40  # distance from the ground's colour that makes a pixel one of the object; 0 to 441
+
+
+ROUGH = 25  # standard deviation of the ground's shade above which it is textured; same scale
+
+
+SMALL = 0.01  # share of the image below which there is no object
+
+
+SHARE = 0.2  # share of the object above which a colour is told
+
+
+BATCH = 256
+
+
+VERSION = "pixels 1"  # raise it when `look` changes: what was cached is then computed anew
+
+
+def name_colours(rgb: np.ndarray) -> np.ndarray:
+    """What colours are called: by their hue, and where there is little of it, by their lightness.
+
+    Pale colours go by their hue too (a pale red is ``red``); dark or dull orange is ``brown``.
+
+    Parameters
+    ----------
+    rgb : (..., 3) numbers, 0 to 255
+
+    Returns
+    -------
+    (...) integers
+        Index into `COLOURS`.
+    """
+    hue, saturation, value = np.moveaxis(rgb_to_hsv(np.asarray(rgb) / 255), -1, 0)
+    hue = 360 * hue
+    around = np.array([COLOURS.index(name) for name in (*ENDS, "red")])
+    named = around[np.searchsorted(list(ENDS.values()), hue, side="right")]
+    brown = (hue >= 10) & (hue < ENDS["orange"]) & ((value < 0.6) | (saturation < 0.32))
+    hueless = (saturation * value < 0.08) | (value < 0.15)
+    named = np.where(brown, COLOURS.index("brown"), named)
+    return np.where(hueless, np.digitize(value, [0.3, 0.86]), named)  # black, grey or white
+
+
+def look(images: np.ndarray) -> pd.DataFrame:
+    """What the pixels of images show.
+
+    The ground's colour is the median of the outermost pixels. The object is what differs from it, and
+    by more where it is only darker or lighter, since the shadows and patterns of a ground are that.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) uint8
+        C is 1 or 3. What is read on demand is read in batches.
+
+    Returns
+    -------
+    DataFrame
+        A row an image, all of it text. ``light``: bright, dark or empty, of the object; ``form``: solid
+        or hollow; ``colour``: of the object, one to three `COLOURS` separated by "; ", the most frequent
+        first; ``texture``: plain or textured, and ``ground``: one of `COLOURS`, of the ground. The first
+        three are empty where no object was found.
+    """
+    rows = [_look(image) for at in range(0, len(images), BATCH) for image in images[at : at + BATCH]]
+    return pd.DataFrame(rows, columns=["light", "form", "colour", "texture", "ground"])
+
+
+def _look(image: np.ndarray) -> tuple[str, str, str, str, str]:
+    x = np.broadcast_to(image, (*image.shape[:2], 3)).astype(np.float32)
+    side = min(x.shape[:2])
+    edge, width = np.ones(x.shape[:2], bool), max(1, side // 16)
+    edge[width:-width, width:-width] = False
+    ground = np.median(x[edge], axis=0)
+    # A difference is split into shade, along the ground's own colour, and the rest, a change of hue.
+    length = np.linalg.norm(ground)
+    axis = ground / length if length > FAR else np.full(3, 3**-0.5)  # the hue of black is noise
+    difference = x - ground
+    shade = difference @ axis
+    far = np.hypot(np.linalg.norm(difference - shade[..., None] * axis, axis=-1), SHADE * shade)
+    shape = far > FAR
+    rest = ~ndimage.binary_dilation(shape)  # without the soft edge of the object
+    texture = "textured" if rest.any() and shade[rest].std() > ROUGH else "plain"
+    told = texture, COLOURS[name_colours(ground)]
+    if shape.mean() < SMALL:
+        return "", "", "", *told
+    # Pixels far from the ground count more: the nearer ones are mixed with it.
+    shares = np.bincount(name_colours(x[shape]), weights=far[shape], minlength=len(COLOURS)) / far[shape].sum()
+    colours = [i for i in np.argsort(-shares, kind="stable")[:3] if shares[i] > SHARE] or [shares.argmax()]
+    light = (x[shape] @ [0.2126, 0.7152, 0.0722]).mean() / 255
+    inside = ndimage.binary_erosion(shape, iterations=max(1, round(side / 32)))
+    return (
+        "bright" if light > 0.6 else "dark" if light < 0.35 else "",
+        "solid" if inside.sum() > 0.3 * shape.sum() else "hollow",
+        "; ".join(COLOURS[i] for i in colours),
+        *told,
+    )
+
+
+def sentences(seen: pd.DataFrame) -> list[str]:
+    """What `look` saw, as a sentence an image.
+
+    Worded so that spaCy takes each of the words for a noun or an adjective; of "a plain red ground" it does not.
+    """
+    return [_sentence(*row) for row in seen[["light", "form", "colour", "texture", "ground"]].itertuples(index=False)]
+
+
+def _sentence(light: str, form: str, colour: str, texture: str, ground: str) -> str:
+    background = f"a {texture} and {ground} background"
+    if not form:
+        return f"an image of {background}"
+    parts = " and ".join(f"{'an' if c == 'orange' else 'a'} {c} part" for c in colour.split("; "))
+    return f"an image of a {f'{light} and ' if light else ''}{form} object with {parts} on {background}"

@@ -1,0 +1,207 @@
+"""What a learner reads: one tensor of features or of images, with a label a row."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from safetensors.torch import load_file as safetensors_file
+
+from ..errors import InputError, shown
+
+__all__ = ["load_features", "Bank"]
+
+SHORTEST, LONGEST = 1e-10, 1e15  # of a row: the squares, and sums of them, fit into 32 bits
+
+
+@dataclass(frozen=True)
+class Bank:
+    """Rows that tasks point into.
+
+    Attributes
+    ----------
+    data : (N, D) float features, or (N, H, W, C) uint8 images
+    labels : (N,) integers
+    digest : str
+        Stands for the content of ``data`` and ``labels`` in cache keys.
+    class_names : (K,) array, optional
+        What each label stands for, where the user's labels were text, negative or large.
+    """
+
+    data: torch.Tensor
+    labels: np.ndarray
+    digest: str
+    class_names: np.ndarray | None = None
+
+    def __post_init__(self):
+        if len(self.data) != len(self.labels):
+            raise InputError(f"{len(self.labels)} labels for {len(self.data)} rows; one a row is needed")
+        if self.data.is_floating_point():
+            bad = ~torch.isfinite(self.data).flatten(1).all(dim=1)
+            if bad.any():
+                raise InputError(
+                    f"features: {int(bad.sum())} rows hold NaN or infinity, the first is row {int(bad.nonzero()[0])}"
+                )
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def to(self, device: str | torch.device) -> Bank:
+        """The same bank on another device."""
+        return replace(self, data=self.data.to(device))
+
+    @property
+    def classes(self) -> np.ndarray:
+        """(N,) class of each row, as the user calls it."""
+        return self.labels if self.class_names is None else self.class_names[self.labels]
+
+
+def load_features(path: str | Path) -> Bank:
+    """Precomputed features from a file: .npz, .safetensors, .pt or .pth, .npy, .csv or .tsv.
+
+    The first three hold ``features``, (N, D) numbers, and ``labels``, (N,) integers or text. With a .npy, which holds
+    the features, go the labels in ``labels.npy`` beside it. A table has a column ``label``; all others are features.
+
+    Raises
+    ------
+    InputError
+        No such file, another ending, a missing array, wrong shapes or types, NaN or infinity, different lengths; rows
+        of length 0, or too long or short to be squared in 32 bits; features that are all equal; one class alone.
+        Nothing is ever unpickled.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"features: {path} is a folder" if path.is_dir() else f"features: no file {path}")
+    if path.suffix not in READERS:
+        raise InputError(f"features: {path.name}; {', '.join(READERS)} are allowed")
+    try:
+        arrays = READERS[path.suffix](path)
+    except InputError:
+        raise
+    except Exception as error:  # many kinds, of broken archives and tables
+        reason = " ".join(str(error).split())[:120] or "empty or cut off"
+        pickles = " without pickles" if path.suffix in (".npz", ".npy", ".pt", ".pth") else ""
+        raise InputError(f"features: {path} is not a readable {path.suffix}{pickles} ({reason})") from None
+    for name, ndim, kinds in (("features", 2, "fiub"), ("labels", 1, "fiubUS")):
+        if name not in arrays:
+            raise InputError(f"features: {path} lacks the array '{name}'")
+        a = arrays[name]
+        if a.ndim != ndim or a.dtype.kind not in kinds:
+            raise InputError(
+                f"features: '{name}' in {path.name} is {a.dtype} of shape {a.shape}; "
+                + ("(N, D) floats are needed" if ndim == 2 else "(N,) integers are needed, or text")
+            )
+    features, (labels, names) = arrays["features"], _classes(arrays["labels"], path.name)
+    sha = hashlib.sha256(np.ascontiguousarray(features).tobytes() + labels.tobytes())
+    sha.update(f"{features.dtype} {features.shape}".encode())
+    if names is None and labels.size and not 0 <= labels.min() <= labels.max() < len(labels):
+        names, labels = np.unique(labels, return_inverse=True)
+    with np.errstate(over="ignore"):
+        narrow = features.astype(np.float32)
+    if np.isinf(narrow).any() and np.isfinite(features).all():
+        raise InputError(f"features: {path.name} holds {np.abs(features).max():g}; scale the features")
+    bank = Bank(torch.from_numpy(narrow), labels, sha.hexdigest(), names)
+    _check(bank, path.name)
+    return bank
+
+
+def _npz(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path, allow_pickle=False) as z:
+        return {k: z[k] for k in z.files if k in ("features", "labels")}
+
+
+def _npy(path: Path) -> dict[str, np.ndarray]:
+    beside = path.with_name("labels.npy")
+    if path == beside or not beside.is_file():
+        raise InputError(f"features: {path.name} holds one array; labels.npy beside it, or a .npz of both, is needed")
+    return {"features": np.load(path, allow_pickle=False), "labels": np.load(beside, allow_pickle=False)}
+
+
+def _tensors(path: Path) -> dict[str, np.ndarray]:
+    safe = path.suffix == ".safetensors"
+    found = safetensors_file(path) if safe else torch.load(path, map_location="cpu", weights_only=True)
+    if not isinstance(found, dict):
+        raise ValueError(f"it holds a {type(found).__name__}, not named tensors")
+    tensors = {k: torch.as_tensor(found[k]).detach() for k in ("features", "labels") if k in found}
+    known = (torch.float16, torch.float32, torch.float64)  # NumPy's; bfloat16 is not
+    return {k: (t.float() if t.is_floating_point() and t.dtype not in known else t).numpy() for k, t in tensors.items()}
+
+
+def _table(path: Path) -> dict[str, np.ndarray]:
+    table = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", encoding="utf-8-sig")
+    label = next((c for c in ("label", "labels") if c in table), None)
+    if label is None:
+        raise InputError(f"features: {path} lacks the column label; it has {shown(', '.join(map(str, table)))}")
+    features, labels = table.drop(columns=label), table[label]
+    other = [c for c, kind in features.dtypes.items() if kind.kind not in "fiub" or str(c).startswith("Unnamed:")]
+    if other:
+        raise InputError(f"features: column {other[0]} of {path.name} is no feature; leave it out")
+    if labels.isna().any():
+        raise InputError(f"features: {path.name} has {labels.isna().sum()} rows without a label")
+    return {"features": features.to_numpy(), "labels": labels.to_numpy(str if labels.dtype == object else None)}
+
+
+READERS = {
+    ".npz": _npz,
+    ".safetensors": _tensors,
+    ".pt": _tensors,
+    ".pth": _tensors,
+    ".npy": _npy,
+    ".csv": _table,
+    ".tsv": _table,
+}
+
+
+def _classes(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """Labels as integers, and of text the names they stand for."""
+    if labels.dtype.kind in "US":
+        labels = np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" else labels
+        empty = np.flatnonzero(np.char.strip(labels) == "")
+        if len(empty):
+            raise InputError(f"features: {len(empty)} labels in {name} are empty, the first in row {empty[0]}")
+        nan = np.flatnonzero(labels == "nan")  # what astype(str) makes of a missing value
+        if len(nan):
+            raise InputError(
+                f"features: {len(nan)} labels in {name} are nan, as missing ones are written, the first in "
+                f"row {nan[0]}; leave these rows out, or give the class another name"
+            )
+        names, found = np.unique(labels, return_inverse=True)
+        return found.astype(np.int64), names
+    if labels.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(labels))
+        if len(bad):
+            raise InputError(f"features: {len(bad)} labels in {name} are NaN or infinite, the first in row {bad[0]}")
+        if (labels % 1).any():
+            first = np.flatnonzero(labels % 1)[0]
+            raise InputError(
+                f"features: label {labels[first]:g} in {name} (row {first}) is no class; (N,) integers are needed, "
+                "or text"
+            )
+    return labels.astype(np.int64), None
+
+
+def _check(bank: Bank, name: str) -> None:
+    """Raise `InputError` for features on which every learner would fail in silence."""
+    if not len(bank) or not bank.data.shape[1]:
+        raise InputError(f"features: {name} holds {len(bank)} rows of {bank.data.shape[1]} numbers")
+    if len(np.unique(bank.labels)) < 2:
+        raise InputError(f"features: {name} holds one class, {bank.classes[0]}; at least 2 are needed")
+    if (bank.data == bank.data[0]).all():
+        raise InputError(f"features: the {len(bank)} rows of {name} are all equal; nothing tells classes apart")
+    length = bank.data.double().norm(dim=1)
+    for bad, what in (
+        (length == 0, "have length 0"),
+        (length > LONGEST, f"are longer than {LONGEST:g}"),
+        (length < SHORTEST, f"are shorter than {SHORTEST:g}"),
+    ):
+        if bad.any():
+            rows = bad.nonzero().flatten().tolist()
+            remedy = "leave them out" if what.endswith(" 0") else "scale the features"
+            raise InputError(
+                f"features: {len(rows)} rows of {name} {what} ({', '.join(map(str, rows[:5]))}"
+                f"{' …' * (len(rows) > 5)}); {remedy}"
+            )

@@ -1,0 +1,27 @@
+"""Evaluation: a learner on tasks, the record of what it got right, and the results table."""
+
+from .kept import record
+from .methods import LEARNERS, Method, Ready, load_backbone, load_source, ready
+from .records import Record, evaluate, scores
+from .settings import class_of, draw, run, run_queries
+from .table import COLUMNS, results_table, write_table
+
+__all__ = [
+    "COLUMNS",
+    "LEARNERS",
+    "Method",
+    "Ready",
+    "Record",
+    "class_of",
+    "draw",
+    "evaluate",
+    "load_backbone",
+    "load_source",
+    "ready",
+    "record",
+    "results_table",
+    "run",
+    "run_queries",
+    "scores",
+    "write_table",
+]

@@ -1,0 +1,174 @@
+"""Methods, by their names and ready to run: a backbone with a learner, on images or on a bank of features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from .. import datasets, learners
+from ..datasets.bank import Bank, load_features
+from ..errors import InputError
+from ..models import backbones, registry
+from ..tasks import Tasks
+from .kept import bank, record
+from .records import Record
+
+__all__ = ["LEARNERS", "Method", "Ready", "load_backbone", "load_source", "ready"]
+
+#: What learners are called in print, by their names here; trainings of a backbone among them.
+LEARNERS = {
+    "ncc": "NCC",
+    "lr": "LR",
+    "ft": "FT",
+    "matchingnet": "MatchingNet",
+    "cosine": "cosine",
+    "protonet": "ProtoNet",
+    "r2d2": "R2D2",
+    "maml": "MAML",
+    "anil": "ANIL",
+    "leo": "LEO",
+    "boil": "BOIL",
+    "dn4": "DN4",
+    "can": "CAN",
+    "renet": "RENet",
+    "baseline++": "Baseline++",
+    "rfs": "RFS",
+    "baseline": "Baseline",
+}
+PAPER = ("baseline", "baseline++", "protonet", "r2d2", "maml")  # of Evaluating the evaluators
+DECIDES = {"baseline": "lr", "baseline++": "cosine"}  # after a training on batches; others decide as they are trained
+
+
+class Method(NamedTuple):
+    """A backbone and a learner, by their names.
+
+    Attributes
+    ----------
+    backbone : str
+        As for `fslcore.models.backbones.load`.
+    learner : str
+        A name of `fslcore.learners.names`.
+    """
+
+    backbone: str
+    learner: str
+
+    @classmethod
+    def parse(cls, text: str) -> Method:
+        """The method that is written with a space: 'conv4-protonet protonet'.
+
+        Raises
+        ------
+        InputError
+            No space, or an unknown backbone or learner.
+        """
+        backbone, _, learner = text.rpartition(" ")
+        if backbone.partition(":")[0] not in registry.available() or learner not in learners.names:
+            raise InputError(
+                f"method = {text}; a backbone ({', '.join(registry.available())}), a space and a learner "
+                f"({', '.join(learners.names)}) are needed"
+            )
+        return cls(backbone, learner)
+
+    @property
+    def label(self) -> str:
+        """'efficientnet-lite0 NCC' for ('efficientnet-lite0', 'ncc')."""
+        return f"{self.backbone} {LEARNERS[self.learner]}"
+
+    @property
+    def title(self) -> str:
+        """'ProtoNet' for ('conv4-protonet', 'protonet'); else, where they were not trained together, the label."""
+        trained = self.backbone.partition(":")[0].partition("-")[2]
+        return LEARNERS[trained] if trained in PAPER and self.learner == DECIDES.get(trained, trained) else self.label
+
+
+def load_source(dataset: str, size: int | None = None) -> datasets.Images | Bank:
+    """The images of a data set (see `fslcore.datasets.load`), or the bank that ``features:PATH`` names."""
+    if dataset.startswith("features:"):
+        if size is not None:
+            raise InputError(f"size = {size}; {dataset} are features, not images")
+        return load_features(dataset.removeprefix("features:"))
+    return datasets.load(dataset, size=size) if ":" in dataset or size is not None else _shipped_images(dataset)
+
+
+def load_backbone(name: str) -> backbones.Backbone:
+    """The backbone of this name (see `fslcore.models.backbones.load`)."""
+    return backbones.load(name) if ":" in name else _named_backbone(name)
+
+
+# What ships with the book does not change while a process runs, and a chapter asks for it many times.
+_shipped_images = lru_cache(maxsize=8)(datasets.load)
+
+
+_named_backbone = lru_cache(maxsize=8)(backbones.load)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A learner and what it reads, ready for tasks.
+
+    Attributes
+    ----------
+    source : Images or Bank
+        Images of which features are taken (some learners read the images), or a bank of features.
+    backbone : Backbone or None
+        None for a bank.
+    learner
+        See `fslcore.learners`.
+    """
+
+    source: datasets.Images | Bank
+    backbone: backbones.Backbone | None
+    learner: object
+
+    @property
+    def slow(self) -> bool:
+        """Whether the learner reads images and trains a network on each task."""
+        return self.learner.reads == "images"
+
+    def bank(self, *, progress: bool = False) -> Bank:
+        """What the learner reads: images, or features, computed where they are not kept."""
+        return bank(self.source, self.backbone, self.learner, progress=progress)
+
+    def record(self, tasks: Tasks, *, stored: bool = False, progress: bool = False) -> Record | None:
+        """Which queries of the tasks the learner gets right; see `fslcore.evaluation.record`."""
+        return record(self.source, self.backbone, self.learner, tasks, stored=stored, progress=progress)[0]
+
+
+def ready(
+    source: str | datasets.Images | Bank, backbone: str, learner: str, *, size: int | None = None, **settings
+) -> Ready:
+    """A method on a data set, with the learner's weights where it was trained beside the backbone.
+
+    Parameters
+    ----------
+    source : str, Images or Bank
+        A name as for `load_source`, or what it gives.
+    backbone : str
+        As for `fslcore.models.backbones.load`; ignored for a bank.
+    learner : str
+        A name of `fslcore.learners.names`.
+    size : int, optional
+        As for `load_source`.
+    **settings
+        Arguments of the learner, ``C=10`` say.
+
+    Raises
+    ------
+    InputError
+        As for the loaders; a learner that cannot read the features.
+    """
+    if isinstance(source, str):
+        source = load_source(source, size)
+    if isinstance(source, Bank):
+        made = learners.make(learner, None, **settings)
+        if getattr(made, "sized", False):
+            raise InputError(
+                f"learner = {made.name}; it needs weights that were trained beside a network, not features"
+            )
+        if isinstance(made, learners.OnMaps):
+            made.embed(source.data[:1])  # raises where the features are no such map
+        return Ready(source, None, made)
+    images, model = backbones.fitted(source, load_backbone(backbone))
+    return Ready(images, model, learners.make(learner, model, **settings))

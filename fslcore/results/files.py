@@ -1,0 +1,220 @@
+"""A results file as a DataFrame, in whatever format people keep one: text of many kinds, Parquet, NumPy, PyTorch.
+
+Nothing is judged here but the format; `fslcore.results.normalise` says what a column is.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError, shown
+
+__all__ = ["ENDINGS", "frame"]
+
+TEXT = (".csv", ".tsv", ".txt")
+
+
+ENDINGS = (*TEXT, ".parquet", ".npy", ".pt")
+
+
+MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+DECIMAL = {sign: re.compile(rf"\s*-?\d*{re.escape(sign)}\d+\s*%?\s*") for sign in ".,"}
+
+
+THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+")
+
+
+PERCENT = re.compile(r"\s*-?\d*[.,]?\d+\s*%\s*")
+
+
+LOOKED_AT = 1000  # lines, to tell how a text file is written
+
+
+def frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    """What the file holds, and a note for each choice that was taken.
+
+    Parameters
+    ----------
+    path : path
+        .csv, .tsv or .txt (cells parted by commas, semicolons, tabs or blanks; decimal points or commas; UTF-8, UTF-16
+        or Latin-1; lines that begin with # are comments), .parquet, .npy (T × M numbers, for T tasks and M methods) or
+        .pt (the same as a tensor, or tensors of T numbers by name).
+
+    Raises
+    ------
+    InputError
+        No such file, another ending, unreadable, two columns of one name.
+    """
+    if not path.is_file():
+        raise InputError(f"results: no file {path}")
+    readers = dict.fromkeys(TEXT, _text) | {".parquet": _parquet, ".npy": _numpy, ".pt": _torch}
+    if path.suffix.lower() not in readers:
+        table = " (save the table as .csv)" if path.suffix.lower() in (".xlsx", ".xls", ".ods") else ""
+        raise InputError(f"results: {path.name}; {', '.join(ENDINGS)} are allowed{table}")
+    try:
+        return readers[path.suffix.lower()](path)
+    except InputError:
+        raise
+    except Exception as error:  # each format has kinds of its own, from ArrowInvalid to UnpicklingError
+        said = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(f"results: {path} cannot be read ({said[0]})") from None
+
+
+def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    found = pd.read_parquet(path)
+    return found.reset_index(drop=found.index.names == [None]), []
+
+
+def _numpy(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    return _array(np.load(path, allow_pickle=False), path.name)
+
+
+def _torch(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    import torch
+
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:  # its own message tells how to run what is in the file
+        raise InputError(f"results: {path.name} is no file of tensors alone, and nothing else is read") from None
+    if isinstance(found, dict) and found and all(getattr(v, "ndim", None) == 1 for v in found.values()):
+        if len({len(v) for v in found.values()}) > 1:
+            raise InputError(f"results: tensors of {path.name} have different lengths; one number a task is needed")
+        return pd.DataFrame({str(k): v.detach().numpy() for k, v in found.items()}), []
+    if not isinstance(found, torch.Tensor):
+        raise InputError(
+            f"results: {path.name} holds {type(found).__name__}; one tensor of tasks × methods, or "
+            "tensors of one number a task by the names of methods, is needed"
+        )
+    return _array(found.detach().numpy(), path.name)
+
+
+def _array(values: np.ndarray, name: str) -> tuple[pd.DataFrame, list[str]]:
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        raise InputError(
+            f"results: {name} holds {values.dtype} of shape {values.shape}; numbers, a row a task and a "
+            "column a method, are needed"
+        )
+    tasks, methods = values.shape
+    if methods > tasks:
+        raise InputError(
+            f"results: {name} has {tasks} rows and {methods} columns; a row a task and a column a method "
+            "is needed (transpose it)"
+        )
+    columns = [f"method {i}" for i in range(1, methods + 1)]
+    return pd.DataFrame(values, columns=columns), [f"{name} names no methods: they are numbered by column."]
+
+
+def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    name, notes = path.name, []
+    lines = [line for line in _decoded(path, notes).splitlines() if line.strip()]
+    told = re.fullmatch(r'"?sep=(.)"?', lines[0].rstrip("\r\n")) if lines else None  # Excel's
+    comments = [line for line in lines if line.startswith("#")]
+    lines = [line for line in lines[bool(told) :] if not line.startswith("#")]
+    if not lines:
+        raise InputError(f"results: {name} has no rows")
+    sep = told[1] if told else "\t" if path.suffix.lower() == ".tsv" else _separator(lines[:LOOKED_AT])
+    rows = [_cells(line, sep) for line in lines[:LOOKED_AT]]
+    decimal = _decimal(rows, sep, name)
+    # np.savetxt writes the names as a comment.
+    above = _cells(comments[-1].lstrip("# "), sep) if comments else []
+    header = [cell.strip() for cell in rows[0]]
+    numbers = [_number(cell, decimal) for cell in header]
+    if all(n is not None for n in numbers) and numbers not in ([*range(len(numbers))], [*range(1, len(numbers) + 1)]):
+        named = len(above) == len(header)
+        header = above if named else [f"method {i}" for i in range(1, len(header) + 1)]
+        notes.append(
+            f"{name} has no line of names: "
+            + ("they are taken from the comment above." if named else "its methods are numbered by column.")
+        )
+        first = None
+    elif bad := [cell for cell, n in zip(header, numbers) if n is not None and n % 1]:
+        raise InputError(
+            f"results: the first line of {name} has a number, {bad[0]}, among its names; a line that "
+            "names the columns is needed"
+        )
+    else:
+        first = 0
+    quoted = any('"' in line for line in lines[:LOOKED_AT])  # a cell in quotes may go on in the next line
+    long = next((i for i, row in enumerate(rows) if len(row) > len(rows[0])), None)
+    if long and not quoted:
+        raise InputError(
+            f"results: row {long} of {name}, {shown(lines[long])}, has more cells than its header names "
+            f"columns, {shown(', '.join(header))}"
+        )
+    # Every digit of an accuracy counts: two methods may differ by rounding only.
+    found = pd.read_csv(
+        io.StringIO("\n".join(lines)),
+        sep=r"\s+" if sep is None else sep,
+        decimal=decimal,
+        header=first,
+        float_precision="round_trip",
+        skipinitialspace=sep != "\t",
+    )
+    if not isinstance(found.index, pd.RangeIndex):
+        raise InputError(f"results: rows of {name} have more cells than its header names columns")
+    if first is None:
+        found.columns = header
+    twice = [h for i, h in enumerate(header) if h and h in header[:i]]  # pandas renames the second, and says nothing
+    if twice:
+        raise InputError(f"results: {name} has two columns {twice[0]}; each name may stand once")
+    for column in found.select_dtypes(object):
+        cells = found[column].dropna().astype(str)
+        if len(cells) and cells.map(lambda cell: bool(PERCENT.fullmatch(cell))).all():
+            found[column] = found[column].str.strip(" %\t\N{NO-BREAK SPACE}").str.replace(",", ".").astype(float)
+    if told or sep != ",":
+        kind = {None: "blanks", "\t": "tabs", ";": "semicolons"}.get(sep, f"'{sep}'")
+        notes.append(f"The cells of {name} are parted by {kind}.")
+    return found, notes + ["Commas are read as decimal points."] * (decimal == ",")
+
+
+def _decoded(path: Path, notes: list[str]) -> str:
+    data = path.read_bytes()
+    encoding = next((name for mark, name in MARKS.items() if data.startswith(mark)), "utf-8")
+    if encoding == "utf-8" and b"\0" in data:
+        raise InputError(f"results: {path.name} is no text, or UTF-16 without its mark; save it as UTF-8")
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        if encoding != "utf-8":
+            raise
+        notes.append(f"{path.name} is not UTF-8; it is read as Latin-1.")
+        return data.decode("latin-1")
+
+
+def _cells(line: str, sep: str | None) -> list[str]:
+    return line.split() if sep is None else next(csv.reader([line], delimiter=sep, skipinitialspace=sep != "\t"))
+
+
+def _separator(lines: list[str]) -> str | None:
+    """What parts every line into as many cells; None for blanks."""
+    for sep in ("\t", ";", ",", "|", None):
+        widths = {len(_cells(line, sep)) for line in lines}
+        if len(widths) == 1 and widths.pop() > 1:
+            return sep
+    return next((sep for sep in "\t;" if sep in lines[0]), ",")
+
+
+def _decimal(rows: list[list[str]], sep: str | None, name: str) -> str:
+    """The decimal sign; a comma only where cells show it."""
+    cells = [cell for row in rows for cell in row if not THOUSANDS.fullmatch(cell.strip())]
+    shown = {sign: next((c.strip() for c in cells if pattern.fullmatch(c)), None) for sign, pattern in DECIMAL.items()}
+    if shown[","] and shown["."]:
+        raise InputError(f"results: {name} has {shown[',']} and {shown['.']}; one decimal sign is allowed")
+    return "," if shown[","] else "."
+
+
+def _number(cell: str, decimal: str) -> float | None:
+    try:
+        return float(cell.strip().removesuffix("%").replace(decimal, "."))
+    except ValueError:
+        return None

@@ -1,0 +1,223 @@
+"""Conclusions for reading: lists, matrices, one-line summaries, tables and figures as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ..paths import replace_file
+from .arguments import checked
+from .compare import (
+    GROUPS,
+    _names_of_groups,
+    cliques,
+    grids,
+    group_letters,
+    in_words,
+    intervals,
+    needed,
+    p_value_text,
+    panels,
+    plus_minus,
+    reading,
+    settings,
+    unnested,
+)
+
+__all__ = [
+    "changed",
+    "crowded",
+    "interval_list",
+    "matrix",
+    "pair_list",
+    "record",
+    "summary",
+    "write_figures",
+    "write_tables",
+]
+
+
+@checked
+def crowded(table: pd.DataFrame, pairs: pd.DataFrame) -> list[str]:
+    """A sentence for each setting whose methods form too many groups to name."""
+    return [
+        f"{setting}: over {GROUPS} sets of methods are not told apart, too many for letters; see the pairs."
+        for setting, found in cliques(table, pairs).items()
+        if not found
+    ]
+
+
+@checked
+def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """`intervals` for a reader, with the letters of `group_letters`; only the columns that say something."""
+    found = intervals(table, level)
+    either = (table["sampling"] == "unknown").any()
+    names = {
+        "new_images": "if tasks share no image: on new images" if either else "on new images",
+        "these_images": "if they do: on these images" if either else "on these images",
+    }
+    shown = {
+        name: (found["mean"].map("{:.2f}".format) + found[c].map(" ± {:.2f}".format)).where(found[c].notna(), "—")
+        for c, name in names.items()
+        if found[c].notna().any()
+    }
+    out = pd.DataFrame({**shown, "group": group_letters(table, pairs), "tasks": found["tasks"].astype(int)})
+    return unnested(table, out.reindex(found.index))
+
+
+@checked
+def matrix(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Row minus column in points, each cell with the mark of its verdict; best methods first.
+
+    ▲ ▼: the row is better, worse, after Holm's correction. △ ▽: after Benjamini and Hochberg's only.
+    ○: not told apart.
+    """
+    back = pairs.rename(columns={"a": "b", "b": "a"}).assign(difference=-pairs["difference"])
+    both = pd.concat([pairs, back])
+    up = both["difference"] > 0
+    mark = np.where(both["holm"], np.where(up, "▲", "▼"), np.where(both["bh"], np.where(up, "△", "▽"), "○"))
+    text = [f"\N{NO-BREAK SPACE}{d + 0.0:+.2f}".replace("-", "−") for d in both["difference"]]
+    both["cell"] = mark.astype(object) + np.array(text, dtype=object)
+    ranked = {setting: pd.Series(grid.columns, name="method") for setting, grid in grids(table).items()}
+    order = pd.concat(ranked, names=["setting"])
+    wide = both.pivot(index=["setting", "a"], columns="b", values="cell")
+    rows = pd.MultiIndex.from_arrays([order.index.get_level_values("setting"), order], names=["setting", "method"])
+    columns = pd.Index(order.unique(), name=None)
+    return unnested(table, wide.reindex(index=rows, columns=columns).fillna("—"))
+
+
+def _verdict(pairs: pd.DataFrame) -> pd.Series:
+    """In words, as strict as it holds."""
+    says = np.select(
+        [pairs["holm"], pairs["bh"], pairs["paired"]],
+        ["higher (Holm)", "higher (BH only)", "higher, if compared alone"],
+        "not told apart",
+    )
+    return pd.Series(says, pairs.index)
+
+
+@checked
+def pair_list(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """`comparisons` for a reader: the difference with its paired interval, the three p-values, the verdict."""
+    p = {column: pairs[column].map(p_value_text) for column in ("p", "p_holm", "p_bh")}
+    out = pairs.assign(verdict=_verdict(pairs), shown=plus_minus(pairs), **p)
+    out = out.rename(columns={"shown": "difference (points)", "p_holm": "p, Holm", "p_bh": "p, BH"}, errors="raise")
+    return in_words(table, out)[["lower mean", "difference (points)", "verdict", "p", "p, Holm", "p, BH"]]
+
+
+@checked
+def changed(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Pairs on which the usual reading (closed intervals that do not meet) and the paired tests differ."""
+    out = pairs[pairs["unpaired"] != pairs["holm"]]
+    usual = np.where(out["unpaired"], "higher: intervals do not meet", "nothing: intervals meet")
+    out = out.assign(shown=plus_minus(out), usual=usual, paired=_verdict(out))
+    out = out.rename(columns={"shown": "difference (points)", "usual": "usual reading", "paired": "paired"})
+    return in_words(table, out)[["lower mean", "difference (points)", "usual reading", "paired"]]
+
+
+@checked
+def summary(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> list[str]:
+    """A few lines for a terminal: each method's mean ±, its groups, and what can be concluded."""
+    found, letters = intervals(table, level), group_letters(table, pairs)
+    half = found["new_images"].fillna(found["these_images"])
+    wide = max(len(m) for m in table["method"])
+    lines = []
+    for setting, facts in settings(table).iterrows():
+        lines.append(f"{setting}: {facts['methods']} methods, {facts['tasks']} tasks, sampling {facts['sampling']}")
+        for method, row in found.loc[setting].iterrows():
+            key = (setting, method)
+            lines.append(f"  {method:<{wide}}  {row['mean']:6.2f} ± {half[key]:5.2f}  {letters[key]}".rstrip())
+    if len(pairs):
+        lines.append(
+            f"{pairs['holm'].sum()} of {len(pairs)} pairs are told apart (paired t-tests, Holm's correction, "
+            f"{level:.4g}); methods that share a letter are not."
+        )
+        lines.append(f"Pairs on which unpaired closed intervals would say otherwise: {len(changed(table, pairs))}.")
+    else:
+        lines.append("One method a setting: no comparison is possible.")
+    lines += crowded(table, pairs)
+    return lines + [text.replace("**", "").replace("`", "") for text in reading(table)]
+
+
+@checked
+def record(table: pd.DataFrame, pairs: pd.DataFrame, notes: list[str], level: float = 0.95) -> dict:
+    """The whole report as plain values: notes, reading, settings, methods with intervals and groups, and all pairs.
+
+    Numbers are not rounded. A half-width that the tasks cannot give is None.
+    """
+    methods = intervals(table, level).assign(groups=pd.Series(_names_of_groups(table, pairs))).reset_index()
+    return {
+        "level": level,
+        "unit": "percent",
+        "notes": [*notes, *crowded(table, pairs)],
+        "reading": reading(table),
+        "settings": settings(table).reset_index().to_dict("records"),
+        "methods": methods.astype(object).where(methods.notna(), None).to_dict("records"),
+        "pairs": pairs.assign(verdict=_verdict(pairs), changed=pairs["unpaired"] != pairs["holm"]).to_dict("records"),
+    }
+
+
+# What plain LaTeX lacks; amssymb has the triangles.
+SYMBOLS = {
+    "▲": r"$\blacktriangle$",
+    "▼": r"$\blacktriangledown$",
+    "△": r"$\vartriangle$",
+    "▽": r"$\triangledown$",
+    "○": r"$\circ$",
+    "±": r"$\pm$",
+    "−": "$-$",
+    "<": "$<$",
+    "—": "---",
+    "\N{NO-BREAK SPACE}": "~",
+}
+
+
+@checked
+def write_tables(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path, level: float = 0.95) -> list[Path]:
+    """The report's tables as files, each in LaTeX (packages booktabs and amssymb) and Markdown.
+
+    Returns
+    -------
+    list of paths
+        methods, matrix, pairs, changed and needed, each .tex and .md; those without rows are left out.
+    """
+    made = {
+        "methods": interval_list(table, pairs, level),
+        "matrix": matrix(table, pairs),
+        "pairs": pair_list(table, pairs),
+        "changed": changed(table, pairs),
+        "needed": needed(table, pairs, level),
+    }
+    out = []
+    for name, frame in made.items():
+        if frame.empty:
+            continue
+        index = [name or "method" for name in frame.index.names]
+        flat = frame.rename_axis(index=index, columns=None).reset_index().astype(str)
+        latex = flat.to_latex(index=False, escape=True)
+        for symbol, code in SYMBOLS.items():
+            latex = latex.replace(symbol, code)
+        bare = flat.replace(r"\|", r"\\|", regex=True).rename(columns=lambda c: c.replace("|", r"\|"))
+        for ending, text in (("tex", latex), ("md", bare.to_markdown(index=False, disable_numparse=True) + "\n")):
+            out.append(Path(folder) / f"{name}.{ending}")
+            replace_file(out[-1], lambda part: part.write_text(text, "utf-8"))
+    return out
+
+
+@checked
+def write_figures(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path) -> list[Path]:
+    """The report's figure (`figures.groups`) as groups.png, groups.pdf and groups.svg."""
+    import matplotlib.pyplot as plt
+
+    from . import figures
+
+    out = [Path(folder) / f"groups.{ending}" for ending in ("png", "pdf", "svg")]
+    with plt.rc_context():
+        figures.style()
+        figure = figures.groups(panels(table, pairs))
+        for path in out:
+            replace_file(path, lambda part: figure.savefig(part, bbox_inches="tight", dpi=200))
+        plt.close(figure)
+    return out

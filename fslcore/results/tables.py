@@ -1,0 +1,532 @@
+"""Read anybody's per-task accuracies and lay them out as the one long table, noting every choice."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError, like
+from . import files
+from .arguments import MANY, READING, checked
+
+__all__ = ["normalise", "read"]
+
+# What makes tasks the same for two methods; all may be left out.
+SHARED = {"dataset": str, "sampling": str, "ways": int, "shots": int, "queries": int, "seed": int}
+
+
+NAMES = ("method", "backbone", "learner")
+
+
+KNOWN = {*SHARED, *NAMES, "task", "accuracy", "query"}
+
+
+# What stands at the edge of a table and is no method and no task.
+SUMMARIES = {"mean", "average", "avg", "total", "sum", "std", "sd", "stdev", "stddev", "stderr", "sem", "ci", "ci95"}
+
+
+OF_WHAT = {"acc", "accuracy", "accuracies", "score", "scores", "test", "task", "tasks", "of", "over", "all", "overall"}
+
+
+ALL = {"all", "overall"}  # as tasks; a method may well be called so
+
+
+BESIDE = re.compile(r"(.+?)(?:__(?:min|max|step)|[ _.-]+(?:std|stdev|stddev|stderr|sem|ci95|ci))", re.IGNORECASE)
+
+
+DIFFERENCES = {"diff", "difference", "delta", "gap", "gain"}
+
+
+LEAST = {"ways": 1, "shots": 1, "queries": 1, "seed": 0}
+
+
+RARE = 1e-5  # what comes less often by chance is taken for made
+
+
+INDEX = re.compile(r"|Unnamed: \d+|index|level_\d+|nan|None")
+
+
+DIGITS = 9  # of a percent; what differs by less differs by rounding
+
+
+COMPARED = 400  # methods of a setting; the 80,000 pairs take a minute
+
+
+@checked
+def read(
+    path: str | Path, sampling: str = "unknown", common: bool = False, drop: Sequence[str] = ()
+) -> tuple[pd.DataFrame, list[str]]:
+    """Read per-task accuracies from a file, in either of two formats.
+
+    *Long*: a row a task of a method, with columns ``accuracy``, ``task`` and ``method`` (or, in its
+    place, ``backbone``, ``learner`` or both). *Wide*: a row a task and a column a method; a column
+    ``task`` is optional. Both may have the columns ``dataset``, ``sampling``, ``ways``, ``shots``,
+    ``queries`` and ``seed``. A file with a column ``accuracy`` is long.
+
+    Parameters
+    ----------
+    path : path
+        The file: text, Parquet or an array (`fslcore.results.frame`).
+    sampling, common, drop
+        As for `normalise`.
+
+    Returns
+    -------
+    table, notes
+        As for `normalise`.
+
+    Raises
+    ------
+    InputError
+        No such file, another ending, unreadable, two columns of one name; and as for `normalise`.
+    """
+    path = Path(path)
+    frame, notes = files.frame(path)
+    table, more = normalise(frame, path.name, sampling, common, drop)
+    return table, notes + more
+
+
+@checked
+def normalise(
+    frame: pd.DataFrame, name: str, sampling: str = "unknown", common: bool = False, drop: Sequence[str] = ()
+) -> tuple[pd.DataFrame, list[str]]:
+    """Check a table of either format (see `read`) and lay it out as the one long table.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Accuracies as shares (no value above 1) or in percent.
+    name : str
+        What errors and notes call it; also the data set's name where none is given.
+    sampling : str
+        How the tasks were drawn, where no column says it: 'open', 'closed' or 'unknown'.
+    common : bool
+        Where methods have different tasks or empty cells, use the tasks that all share instead of
+        raising.
+    drop : sequence of str
+        Columns, methods and tasks to leave out, such as a mean that was written along.
+
+    Returns
+    -------
+    table : DataFrame
+        setting (text; settings are compared each on its own), method, task, accuracy (percent),
+        dataset, sampling, and those of ways, shots, queries and seed that the input has.
+    notes : list of str
+        Every choice that was taken, a sentence each.
+
+    Raises
+    ------
+    InputError
+        A column missing; a value of the wrong type, missing, outside its range or in another unit
+        than the rest; nothing but 0 and 1, which are queries and no tasks; a mean or another summary among methods
+        or tasks; a task given twice; methods with different tasks; fewer than 2 tasks. The message names column and
+        row (1 is the first below the header), or method and task.
+    """
+    before = [*map(str, frame.columns)]
+    frame = frame.rename(columns=_plain)
+    if frame.columns.duplicated().any():
+        raise InputError(f"results: {name} has two columns {frame.columns[frame.columns.duplicated()][0]}")
+    if frame.empty:
+        raise InputError(f"results: {name} has no rows")
+    frame = frame.reset_index(drop=True)
+    for column in SHARED.keys() & set(frame):
+        frame[column] = _typed(frame[column], column, name)
+    known = {*before, *frame}
+    frame = frame.drop(columns=[c for c in drop if c in frame])
+    if "task" in frame:
+        known |= set(frame["task"].astype(str))
+        frame = frame[~frame["task"].astype(str).isin(drop)].copy()
+    frame, notes = _without_index(frame, name)
+    long, more = (_long if "accuracy" in frame else _wide)(frame, name)
+    known |= set(long["method"])
+    if unknown := [one for one in drop if one not in known]:
+        near = like(unknown[0], known)
+        raise InputError(f"drop = {unknown[0]}; no column, method or task of {name} has that name{near}")
+    long = long[~long["method"].isin(drop)].copy()
+    if long.empty:
+        raise InputError(f"drop = {_listed(drop)}; nothing of {name} is left")
+    notes += more + [f"Left out, as told: {_listed(drop)}."] * bool(drop)
+    long["sampling"] = _sampling(long, sampling, name)
+    if "sampling" not in frame:
+        notes.append(f"No column sampling: the sampling is {sampling}{', as told' * (sampling != 'unknown')}.")
+    long["setting"] = _setting(long, name)
+    long, more = _tasks_of_queries(long, name)
+    notes += more + _to_percent(long, name, common)
+    _refuse_summaries(long, name)
+    long = long.dropna(subset="accuracy")
+    if long["task"].dtype == object:
+        long["task"] = long["task"].astype(str)
+    twice = long.duplicated(["setting", "method", "task"], keep=False)
+    if twice.any():
+        first = long[twice].iloc[0]
+        same = long[(long[["setting", "method", "task"]] == first[["setting", "method", "task"]]).all(axis=1)]
+        rows = " and ".join(str(r) for r in same["row"].head(2))
+        raise InputError(
+            f"results: {first['setting']}: method {first['method']} has task {first['task']} twice (rows {rows})"
+        )
+    long, more = _aligned(long, common)
+    columns = ["setting", "method", "task", "accuracy", *[c for c in SHARED if c in long]]
+    return long[columns].reset_index(drop=True), notes + more
+
+
+def _plain(column) -> str:
+    """A column's name without blanks around it; known ones in lower case, or Task would be a method."""
+    text = str(column).strip()
+    return text.lower() if text.lower() in KNOWN else text
+
+
+def _without_index(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
+    """Without columns that nobody named: row numbers that were saved along, and empty ones."""
+    if "accuracy" in frame:
+        return frame, []  # where they are not read
+    notes = []
+    for column in [c for c in frame if INDEX.fullmatch(c)]:
+        values = frame[column]
+        number = pd.api.types.is_numeric_dtype(values)
+        counts = number and ((values.diff() == 1) | (values == values.iloc[0])).all()  # one after another, perhaps anew
+        if not counts and values.notna().any():
+            raise InputError(
+                f"results: column '{column}' of {name} looks like an index, not a method; name it task, "
+                f"or leave it out (--drop '{column}')"
+            )
+        notes.append(f"Not read: column '{column}', which {'counts the rows' if counts else 'is empty'}.")
+        frame = frame.drop(columns=column)
+    return frame, notes
+
+
+def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
+    """A row a task where a column says which query a row is; values of queries that pass for tasks are refused."""
+    numbers = pd.to_numeric(long["accuracy"], errors="coerce")
+    there = numbers[long["accuracy"].notna()]
+    varies = there.groupby(long["method"]).nunique().max() > 1  # else one may be all right, and one all wrong
+    single = varies and any(there.isin([0, right]).all() for right in (1, 100))
+    if "query" not in long:
+        if single:
+            twice = long.duplicated(["setting", "method", "task"]).any()
+            how = "name the queries in a column query" if twice else "add columns task and query"
+            right = f"{there.max():.0f}"
+            raise InputError(
+                f"results: {name} holds only 0 and {right}, as single queries do; the accuracy of each "
+                f"task is needed: average them by task, or {how}, and they are averaged here"
+            )
+        return long, []
+    if not numbers.notna().all():
+        first = long[numbers.isna()].iloc[0]
+        raise InputError(
+            f"results: {first['cell']} in row {first['row']} of {name} is {first['accuracy']}; a number "
+            "for each query is needed"
+        )
+    keys = [c for c in long if c not in ("accuracy", "query", "row")]
+    twice = long.duplicated([*keys, "query"])
+    if twice.any():
+        first = long[twice].iloc[0]
+        raise InputError(
+            f"results: method {first['method']} has query {first['query']} of task {first['task']} twice "
+            f"(row {first['row']} of {name})"
+        )
+    groups = long.assign(accuracy=numbers).groupby(keys, sort=False)
+    out = groups.agg(accuracy=("accuracy", "mean"), row=("row", "first"), size=("row", "size")).reset_index()
+    sizes = sorted(out.pop("size").unique())
+    shown = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else sizes[0]
+    return out, [f"Column query: the accuracy of a task is the mean of its {shown} queries."]
+
+
+def _refuse_summaries(long: pd.DataFrame, name: str) -> None:
+    """Means, totals and the like among the methods or the tasks, by their names.
+
+    Of a method the whole name must say it (mean_acc), since nearest-mean and mean teacher are methods; or it must
+    stand beside its method (ours and ours_std).
+    """
+    for what in ("method", "task"):
+        names = [str(n).strip() for n in pd.unique(long[what])] if long[what].dtype == object else []
+        for one in names if len(names) > 1 else []:
+            words, beside = _words(one), BESIDE.fullmatch(one) if what == "method" else None
+            if words & SUMMARIES and words <= SUMMARIES | OF_WHAT or what == "task" and words and words <= ALL:
+                others = "the others"
+            elif beside and beside[1] in names:
+                others = beside[1]
+            else:
+                continue
+            raise InputError(
+                f"results: {what} {one} of {name} looks like a summary of {others}; leave it out "
+                f"(--drop {shlex.quote(one)}), or give it another name"
+            )
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text.lower()))
+
+
+def _refuse_made_columns(numbers: pd.DataFrame, name: str) -> None:
+    """A column of a wide table that is the mean of all others, or by name and values a difference of two."""
+    x, methods = numbers.to_numpy(), [*numbers]
+    if len(methods) < 3:
+        return
+
+    def refuse(at: int, what: str) -> None:
+        raise InputError(
+            f"results: method {methods[at]} of {name} {what}; leave it out (--drop {shlex.quote(methods[at])})"
+        )
+
+    for at in (i for i, method in enumerate(methods) if _words(method) & DIFFERENCES):
+        rest, size, near = np.delete(x, at, axis=1), np.abs(x[:, at]), _unit(x[:, at])
+        few = np.abs(np.abs(rest[:9, :, None] - rest[:9, None]) - size[:9, None, None]) <= near
+        for pair in np.argwhere(np.triu(few.all(axis=0), 1)):
+            if (np.abs(np.abs(np.diff(rest[:, pair])[:, 0]) - size) <= near).all():
+                refuse(at, "is the difference of " + " and ".join(np.delete(methods, at)[pair]))
+    off = np.abs((x.sum(axis=1, keepdims=True) - x) / (len(methods) - 1) - x).max(axis=0)
+    at = int(off.argmin())
+    rest = np.delete(x, at, axis=1)
+    varied = np.ptp(rest, axis=1) > 4 * (near := _unit(x[:, at]))
+    if off[at] <= near and varied.sum() >= 8:
+        refuse(at, "looks like a summary of the others: it is their mean")
+
+
+def _unit(values: np.ndarray) -> float:
+    """One in the last decimal place that numbers were written with; of many digits, what computing may be off by."""
+    digits = max(len(np.format_float_positional(v, trim="-").partition(".")[2]) for v in values)
+    return max(1.01 * 10.0**-digits, 1e-6 * np.abs(values).max())
+
+
+def _refuse_last_row(numbers: pd.DataFrame, name: str) -> None:
+    """A row of means or sums below a wide table, or above a last row of standard deviations.
+
+    A row that a task of its own might well give is left in.
+    """
+    x = numbers.to_numpy()
+    for back in (1, 2):
+        above, last = x[:-back], x[-back] if len(x) > 5 else np.nan
+        if np.isnan(last).any():
+            continue
+        near = max(_unit(last), 1e-6 * np.nanmax(np.abs(above)))
+        for summary, values in (("mean", np.nanmean(above, axis=0)), ("sum", np.nansum(above, axis=0))):
+            if (np.abs(last - values) <= near).all() and _chance(above, last, near) < RARE:
+                raise InputError(
+                    f"results: row {len(above) + 1} of {name} is the {summary} of the rows above; leave it out"
+                )
+
+
+def _chance(rows: np.ndarray, row: np.ndarray, near: float) -> float:
+    """About how often one more task of this kind would by chance come so near to the middle of all methods.
+
+    The normal density in the middle, one method after another, each given those before it. Accuracies go in steps of
+    a query: where the row is on a step like the rest, no value is nearer than half a step.
+
+    Parameters
+    ----------
+    rows, row : (T, M) and (M,)
+    near : float
+        How near it is.
+    """
+    reach = np.array([max(near, _step(column, value) / 2) for column, value in zip(rows.T, row)])
+    if (np.abs(rows - row) <= 3 * reach).all(axis=1).any():  # there is such a task
+        return 1.0
+    centred = np.nan_to_num(rows - np.nanmean(rows, axis=0))
+    spread = np.zeros(len(reach))  # what the methods before leave open
+    diagonal = np.diag(np.linalg.qr(centred, mode="r"))
+    spread[: len(diagonal)] = np.abs(diagonal) / np.sqrt(len(rows))
+    return float(np.prod(np.minimum(1, 2 * reach / np.maximum(np.sqrt(2 * np.pi) * spread, near * 1e-9))))
+
+
+def _step(column: np.ndarray, value: float) -> float:
+    """The largest step of which all values differ by whole numbers; 0 if this value does not, infinite if all are one.
+
+    Of numbers that were computed it is next to nothing.
+    """
+    levels = np.unique(column[~np.isnan(column)].round(9))
+    if len(levels) < 2:
+        return np.inf
+    step, small = 0.0, 1e-6 * np.abs(levels).max()
+    for rest in np.diff(levels):  # Euclid's algorithm
+        while rest > small:
+            step, rest = rest, abs(step - rest * round(step / rest))
+    off = (value - levels[0]) / (step or small)
+    return step if abs(off - round(off)) < 1e-3 else 0.0
+
+
+def _typed(values: pd.Series, column: str, name: str) -> pd.Series:
+    kind = SHARED[column]
+    try:
+        typed = values.astype(kind)
+        if values.isna().any() or (kind is int and (typed != values.astype(float)).any()):
+            raise ValueError
+    except (ValueError, TypeError):
+        raise InputError(f"results: column {column} of {name} must hold {kind.__name__} values in every row") from None
+    if kind is int and (low := typed < LEAST[column]).any():
+        raise InputError(
+            f"results: {column} in row {low.argmax() + 1} of {name} is {typed[low].iloc[0]}; a whole "
+            f"number of at least {LEAST[column]} is allowed"
+        )
+    return typed
+
+
+def _long(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
+    who = ["method"] if "method" in frame else [c for c in NAMES if c in frame]
+    missing = [c for c, there in (("method (or backbone, learner)", who), ("task", "task" in frame)) if not there]
+    if missing:
+        raise InputError(
+            f"results: {name} has a column accuracy but lacks {' and '.join(missing)}; "
+            "task, accuracy and method are needed"
+        )
+    for column in [*who, "task"]:
+        if frame[column].isna().any():
+            raise InputError(f"results: column {column} of {name} is empty in row {frame[column].isna().argmax() + 1}")
+    kept = [c for c in frame if c in SHARED or c in ("task", "accuracy", "query")]
+    long = frame[kept].assign(method=frame[who].astype(str).agg(" ".join, axis=1), row=frame.index + 1)
+    notes = [
+        f"{name} is read as a long table, a row a task of a method; a method is named by "
+        f"{' and '.join(who)}: {_listed(long['method'].unique())}."
+    ]
+    unread = [c for c in frame if c not in kept and c not in who]
+    return long.assign(cell="accuracy"), notes + [f"Not read: {_listed(unread)}."] * bool(unread)
+
+
+def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
+    who = [c for c in NAMES if c in frame]
+    if who:
+        raise InputError(f"results: {name} has a column {who[0]} but lacks accuracy; it needs task and accuracy too")
+    shared = [c for c in SHARED if c in frame]
+    own = [*shared, *(c for c in ("task", "query") if c in frame)]
+    methods = [c for c in frame if c not in own]
+    if not methods:
+        raise InputError(f"results: {name} has no column of accuracies; it needs one a method, or a column accuracy")
+    _check_number(len(methods), len(frame), name)
+    key = [frame[c] for c in shared] or [pd.Series(0, frame.index)]
+    for column in methods:  # a row number that was saved along would pass for a method
+        numbers = pd.to_numeric(frame[column], errors="coerce")
+        steps = numbers.groupby(key).diff().dropna()
+        if len(steps) > 1 and (steps == 1).all():
+            raise InputError(f"results: column {column} of {name} counts the rows; name it task, or leave it out")
+    values = frame[methods].apply(pd.to_numeric, errors="coerce").astype(float).replace([np.inf, -np.inf], np.nan)
+    _refuse_made_columns(values, name)
+    _refuse_last_row(values, name)
+    task = frame["task"] if "task" in frame else frame.groupby(key).cumcount()
+    if task.isna().any():
+        raise InputError(f"results: column task of {name} is empty in row {task.isna().argmax() + 1}")
+    flags = frame.select_dtypes(bool)  # melting would make numbers of them
+    if "query" in frame and "task" not in frame:
+        raise InputError(f"results: {name} has a column query but lacks task; it needs both")
+    wide = frame.assign(**flags.astype(object), task=task, row=frame.index + 1)
+    long = wide.melt([*dict.fromkeys([*own, "task", "row"])], methods, "method", "accuracy")
+    notes = [f"{name} is read as a wide table, a row a task and a column a method: {_listed(methods)}."]
+    if "task" not in frame:
+        notes.append(
+            "No column says which task a row is: the rows are taken as tasks in their order, the same for every method."
+        )
+    return long.assign(cell=long["method"]), notes
+
+
+def _check_number(methods: int, tasks: int, name: str) -> None:
+    if methods > COMPARED:
+        raise InputError(
+            f"results: {name} has {methods:,} methods and {tasks:,} tasks; up to {COMPARED} methods are "
+            "compared at once (leave some out, or transpose it: a row a task, a column a method)"
+        )
+
+
+def _listed(names) -> str:
+    """The names in one line; of very many the first ones."""
+    names = [*map(str, names)]
+    more = f" and {len(names) - MANY // 2} more" if len(names) > MANY else ""
+    return ", ".join(names[: MANY // 2] if more else names) + more
+
+
+def _sampling(long: pd.DataFrame, told: str, name: str) -> pd.Series:
+    if told not in READING:
+        raise InputError(f"sampling = {told}; open, closed and unknown are allowed")
+    if "sampling" not in long:
+        return pd.Series(told, long.index)
+    bad = ~long["sampling"].isin(["open", "closed"])
+    if bad.any():
+        first = long[bad].iloc[0]
+        raise InputError(
+            f"results: sampling in row {first['row']} of {name} is {first['sampling']}; open and closed are allowed"
+        )
+    if told != "unknown" and (long["sampling"] != told).any():
+        first = long[long["sampling"] != told].iloc[0]
+        raise InputError(f"sampling = {told}; row {first['row']} of {name} says {first['sampling']}")
+    return long["sampling"]
+
+
+def _setting(long: pd.DataFrame, name: str) -> pd.Series:
+    """The data set, and whatever else tells the tasks of one row from those of another."""
+    if "dataset" not in long:
+        long["dataset"] = Path(name).stem
+    text = long["dataset"]
+    words = {"sampling": "{}", "ways": "{}-way", "shots": "{}-shot", "queries": "{} queries", "seed": "seed {}"}
+    for column, word in words.items():
+        if column in long and long[column].nunique() > 1:
+            text = text + ", " + long[column].map(word.format)
+    return text
+
+
+def _to_percent(long: pd.DataFrame, name: str, common: bool) -> list[str]:
+    """Turn the accuracies into numbers in percent, in place; what was read, as notes."""
+    numbers = pd.to_numeric(long["accuracy"], errors="coerce").astype(float)
+
+    def refuse(bad: pd.Series, what: str) -> None:
+        if bad.any():
+            at = long[bad].iloc[0]
+            raise InputError(f"results: {at['cell']} in row {at['row']} of {name} {what.format(at['accuracy'])}")
+
+    refuse(long["accuracy"].map(lambda v: isinstance(v, (bool, np.bool_))), "is {}; a number is needed")
+    refuse(numbers.isna() & long["accuracy"].notna(), "is {}; a number is needed")
+    refuse(numbers.notna() & ~numbers.between(0, 100), "is {}; 0 to 1 (shares) or 0 to 100 (percent) is allowed")
+    if not common:
+        refuse(numbers.isna(), "is empty; fill it, or use the tasks that all methods share (--common)")
+    shares = not (numbers > 1).any()
+    if not shares:
+        top = long.loc[numbers.idxmax()]
+        refuse(
+            (numbers > 0) & (numbers <= 1),
+            f"is {{}}, a share, while {top['cell']} in row {top['row']} is {top['accuracy']}, a percentage; one "
+            "unit in a file is allowed (divide percentages by 100)",
+        )
+    long["accuracy"] = numbers * (100 if shares else 1)
+    notes = [
+        "No accuracy is above 1: they are read as shares and shown in percent."
+        if shares
+        else "Accuracies go beyond 1: they are read as percentages."
+    ]
+    empty = int(numbers.isna().sum())
+    return notes + [f"Empty cells left out: {empty}."] * bool(empty)
+
+
+def _aligned(long: pd.DataFrame, common: bool) -> tuple[pd.DataFrame, list[str]]:
+    """The table with the same tasks for every method of a setting."""
+    notes, parts = [], []
+    everybody = long["method"].unique().astype(str)
+    for setting, part in long.groupby("setting"):
+        _check_number(part["method"].nunique(), part["task"].nunique(), setting)
+        count = part.groupby("task")["method"].transform("size")
+        full = part[count == part["method"].nunique()]
+        tasks, kept = part["task"].nunique(), full["task"].nunique()
+        if kept < tasks and not common:
+            has = part.groupby("method")["task"].nunique()
+            worst = has.idxmin()
+            lost = set(part["task"]) - set(part.loc[part["method"] == worst, "task"])
+            first = part["task"][part["task"].isin(lost)].iloc[0]
+            raise InputError(
+                f"results: {setting}: method {worst} lacks {len(lost)} of {tasks} tasks (the first: "
+                f"{first}); bring the same tasks for every method, or use those that all share (--common)"
+            )
+        if kept < 2:
+            raise InputError(f"results: {setting}: {kept} task{'s' * (kept != 1)} for every method; it needs 2 or more")
+        if kept < tasks:
+            notes.append(f"{setting}: {tasks - kept} of {tasks} tasks are left out, since not every method has them.")
+        if absent := everybody[~np.isin(everybody, part["method"].unique())].tolist():
+            notes.append(f"{setting}: no results of {_listed(absent)}.")
+        if part["method"].nunique() == 1:
+            notes.append(f"{setting}: one method only, so no comparison is possible.")
+        parts.append(full)
+    if len(parts) > 1:
+        notes.append(
+            "Methods are compared where data set, sampling, ways, shots, queries and seed are the same: "
+            f"{len(parts)} settings, each on its own."
+        )
+    return pd.concat(parts), notes

@@ -1,0 +1,568 @@
+"""How many queries a task should have, when tasks share no image (OOPS, section 4 and appendix A).
+
+More queries a task make each task's accuracy more exact, and leave images for fewer tasks. The
+variance of the mean over all tasks has one minimum in Q, and one pilot run tells where it lies.
+
+A *value* is what a query contributes: 1 if it was classified rightly and 0 if not, or the
+difference of two methods on it, which is -1, 0 or 1. All functions treat both alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import optimize, stats
+
+from ..errors import InputError, floats, instance, number, shown, whole
+from ..errors import labels as checked_labels
+from .three_intervals import of_difference
+
+__all__ = [
+    "best_queries",
+    "common_optimum",
+    "compare_optima",
+    "fit_variance",
+    "moments",
+    "pilot",
+    "task_count",
+    "CommonOptimum",
+    "Moments",
+    "OptimumRatio",
+    "Pilot",
+    "VarianceFit",
+    "VarianceModel",
+]
+
+
+@dataclass(frozen=True)
+class VarianceModel:
+    """Variance of the mean over T open tasks, as a function of Q (OOPS, equation 10).
+
+    Var(Ā) = (αQ + β/Q + γ) / ((S + Q) T). With T = NC / (K(S + Q)), tasks until the images are
+    used up, that is the paper's K/(NC) · (αQ + β/Q + γ).
+
+    Attributes
+    ----------
+    alpha : float
+        Variance over tasks of a task's expected value: what no number of queries can reduce.
+        The paper's m2/K + m3 - m1². As a variance it is never negative; an estimate of it may be.
+    beta : float
+        S times the variance that the draw of one query a class adds to a task's value.
+    gamma : float
+        Equal to β/S + Sα where the three come from moments; free in a fit.
+    shots : int
+        S, labelled images a class.
+    """
+
+    alpha: float
+    beta: float
+    gamma: float
+    shots: int
+
+    def __post_init__(self):
+        for name in ("alpha", "beta", "gamma"):
+            number(name, getattr(self, name))
+        whole("shots", self.shots, least=1)
+
+    @property
+    def optimum(self) -> float:
+        """Q* = √(β/α), in queries a class.
+
+        Infinite where α ≤ 0: then a task's expected value does not vary, and each further query
+        helps. 0 where β ≤ 0 < α: one query tells all. NaN where nothing varies.
+        """
+        if self.alpha > 0:
+            return float(np.sqrt(max(self.beta, 0) / self.alpha))
+        return np.inf if self.beta > 0 else np.nan
+
+    def variance(self, queries: ArrayLike, tasks: ArrayLike) -> np.ndarray | float:
+        """Var(Ā), in the squared unit of a value, of ``tasks`` tasks with ``queries`` queries a class.
+
+        ``tasks`` may be a whole number of tasks, or equation 6 without its rounding (`task_count`).
+
+        Raises
+        ------
+        InputError
+            Numbers that are not over 0, or are NaN or infinite.
+        """
+        q = _positive("queries", queries)
+        return (self.alpha * q + self.beta / q + self.gamma) / ((self.shots + q) * _positive("tasks", tasks))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Moments of a query's value and of μ, its mean given the support (OOPS, appendix A).
+
+    Attributes
+    ----------
+    mean : float
+        m1, the mean value.
+    square : float
+        Mean of the squared value; equal to m1 where values are 0 and 1.
+    m2 : float
+        Mean over classes and tasks of μ².
+    m3 : float
+        Mean over tasks of Σ μ_c μ_c' over ordered pairs of different classes, divided by K².
+    squared_mean : float
+        Estimate of m1², from pairs of different tasks.
+    ways : int
+        K, classes a task.
+    """
+
+    mean: float
+    square: float
+    m2: float
+    m3: float
+    squared_mean: float
+    ways: int
+
+    def model(self, shots: int) -> VarianceModel:
+        """The variance model at S = ``shots``, the shots that the moments were measured at."""
+        whole("shots", shots, least=1)
+        alpha = self.m2 / self.ways + self.m3 - self.squared_mean
+        a_query = (self.square - self.m2) / self.ways
+        return VarianceModel(alpha, shots * a_query, a_query + shots * alpha, shots)
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """Q* from one run, with a confidence interval.
+
+    Attributes
+    ----------
+    moments : Moments
+        Unbiased estimates.
+    model : VarianceModel
+        What follows from them; ``model.optimum`` is Q*.
+    low, high : float
+        Interval for Q*; ``high`` is infinite where the run cannot tell α from 0.
+    level : float
+        Nominal coverage; `pilot` says when the real one is less.
+    n_tasks : int
+        T of the run.
+    covariance : (2, 2) ndarray
+        Of the estimates of α and β, by a jackknife over tasks.
+    difference : bool or None
+        Whether the values were those of a difference of two methods, or of one (`fslcore.stats.ThreeIntervals`).
+    """
+
+    moments: Moments
+    model: VarianceModel
+    low: float
+    high: float
+    level: float
+    n_tasks: int
+    covariance: np.ndarray
+    difference: bool | None = None
+
+    @property
+    def optimum(self) -> float:
+        """Q*, in queries a class; infinite where the estimate of α is not positive."""
+        return self.model.optimum
+
+    @property
+    def expected(self) -> VarianceModel:
+        """The model to choose Q by: α̂ replaced by its mean given that α is not negative.
+
+        That is the mean of a normal distribution cut off at 0, α̂ + s φ(α̂/s)/Φ(α̂/s) with the
+        standard error s of α̂. Var(Ā) is linear in α, so the Q with the least variance in this model
+        has the least expected variance. A well-measured α̂ stays as it is; one that happens to be near
+        or below 0 does not send Q to infinity.
+        """
+        error = np.sqrt(self.covariance[0, 0])
+        z = max(self.model.alpha / error, -30.0) if error > 0 else np.inf  # below -30 the sum is 0 in effect
+        alpha = max(0.0, float(self.model.alpha + error * np.exp(stats.norm.logpdf(z) - stats.norm.logcdf(z))))
+        shots = self.model.shots
+        return VarianceModel(alpha, self.model.beta, self.model.beta / shots + shots * alpha, shots)
+
+    def __str__(self) -> str:
+        q, low, high = ("∞" if np.isinf(x) else f"{x:.1f}" for x in (self.optimum, self.low, self.high))
+        return f"{q} ({low} to {high})"
+
+
+@dataclass(frozen=True)
+class OptimumRatio:
+    """Q* of one set of values over Q* of another, on the same tasks.
+
+    Attributes
+    ----------
+    ratio : float
+        First over second; NaN where an estimate of α is not positive.
+    z : float
+        Test statistic, standard normal where the two Q* are equal; positive where the first is larger.
+    p_value : float
+        Two-sided.
+    """
+
+    ratio: float
+    z: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class CommonOptimum:
+    """One Q* for several independent runs, and a test of whether they share it.
+
+    Attributes
+    ----------
+    optimum : float
+        The Q* that fits all runs best, in queries a class.
+    chi_square : float
+        How far the runs are from it together; chi-square with ``freedom`` degrees where they share a Q*.
+    freedom : int
+        Number of runs less one.
+    p_value : float
+    """
+
+    optimum: float
+    chi_square: float
+    freedom: int
+    p_value: float
+
+
+@dataclass(frozen=True)
+class VarianceFit:
+    """The model fitted to measured variances.
+
+    Attributes
+    ----------
+    model : VarianceModel
+        Fitted α, β and γ.
+    errors : (3,) tuple of float
+        Standard errors of α, β and γ.
+    r_squared : float
+        Share of the (weighted) variation of the measured variances that the model explains.
+    chi_square : float
+        Sum of squared residuals, each in units of its error.
+    p_value : float
+        Probability of a chi-square as large, were the model true and the errors normal.
+    """
+
+    model: VarianceModel
+    errors: tuple[float, float, float]
+    r_squared: float
+    chi_square: float
+    p_value: float
+
+
+def task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike) -> np.ndarray | float:
+    """T, the number of open tasks that balanced data hold (OOPS, equation 6, not rounded).
+
+    Parameters
+    ----------
+    images : array_like
+        NC, images in all classes.
+    ways, shots : int
+        K and S.
+    queries : array_like
+        Q; broadcasts with ``images``.
+
+    Raises
+    ------
+    InputError
+        Numbers that are not over 0, or are NaN or infinite; shapes that do not broadcast.
+    """
+    n, q = _positive("images", images), _positive("queries", queries)
+    ways, shots = whole("ways", ways, least=1), whole("shots", shots, least=1)
+    try:
+        return n / (ways * (shots + q))
+    except ValueError:
+        raise InputError(f"images have shape {n.shape}, queries {q.shape}; shapes that broadcast are needed") from None
+
+
+def moments(values: ArrayLike, *, labels: ArrayLike | None = None) -> Moments:
+    """Unbiased estimates of the moments from one run with Q ≥ 2.
+
+    Products of expectations are estimated from pairs that are independent given what they share:
+    m2 from pairs of queries of one class in one task, m3 from pairs of classes in one task, and
+    m1² from pairs of tasks. The estimate of α is then the variance over tasks of their mean values
+    less what the draw of queries adds to it, as in an analysis of variance with random effects.
+
+    Parameters
+    ----------
+    values : (T, K, Q) array_like, or (T, K·Q) with ``labels``
+        Value of each query, by task and class (`Record.by_class` of `fslcore.evaluation.settings`; the
+        difference of two of them for a paired comparison). T ≥ 2, Q ≥ 2. The tasks must be
+        independent: open tasks, or closed ones of a large data set. Closed tasks of N images have
+        the data in common, which makes α too small by the variance over data sets of the closed mean.
+    labels : (T, K·Q) array_like, optional
+        Class of each query, where they are not grouped by class: ``values`` then come in the same order. Q queries of
+        each of the task's K classes, in any order; numbers from 0 on, or texts.
+
+    Raises
+    ------
+    InputError
+        Another shape, fewer than 2 tasks or queries, NaN or infinity; labels of another shape, padding (-1) among them,
+        classes with different numbers of queries.
+
+    Examples
+    --------
+    >>> m = moments([[[1, 1], [1, 0]], [[0, 1], [1, 1]], [[0, 0], [0, 1]]])
+    >>> round(m.mean, 4), round(m.m2, 4), round(m.model(1).alpha, 4)
+    (0.5833, 0.3333, 0.0208)
+    """
+    x = _values(values, 2, labels=labels)
+    t, k, q = x.shape
+    total, of_class = x.sum(axis=(1, 2)), x.sum(axis=2)
+    return Moments(
+        mean=float(x.mean()),
+        square=float((x**2).mean()),
+        m2=float((of_class**2 - (x**2).sum(axis=2)).mean() / (q * (q - 1))),
+        m3=float((total**2 - (of_class**2).sum(axis=1)).mean() / (k * q) ** 2),
+        squared_mean=float((total.sum() ** 2 - (total**2).sum()) / (t * (t - 1)) / (k * q) ** 2),
+        ways=k,
+    )
+
+
+def pilot(values: ArrayLike, shots: int, level: float = 0.95, *, labels: ArrayLike | None = None) -> Pilot:
+    """Q* and an interval for it from one run with Q ≥ 2.
+
+    The interval holds each q for which α̂q² - β̂ is within normal bounds of 0, the covariance of α̂
+    and β̂ being estimated by leaving out one task at a time (Fieller's interval for a ratio, with a
+    jackknife). It needs no positive α̂: where α may be 0 its upper end is infinite. In simulations with
+    600 tasks it covers at its level, unless α comes from rare tasks (one in a thousand, say) that the
+    run may not contain: then, and with few tasks, it lies too high.
+
+    Parameters
+    ----------
+    values : (T, K, Q) array_like, or (T, K·Q) with ``labels``
+        As for `moments`, with T ≥ 3.
+    labels : (T, K·Q) array_like, optional
+        As for `moments`.
+    shots : int
+        S of the run; Q* is that of tasks with as many shots.
+    level : float
+        Nominal coverage, between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        As for `moments`; a level outside (0, 1); fewer than 1 shot; values that do not vary within any
+        class and task, which leave nothing to size.
+    """
+    x = _values(values, 3, labels=labels)
+    shots, level = whole("shots", shots, least=1), number("level", level, above=0, below=1)
+    found = moments(x)
+    model = found.model(shots)
+    if not x.var(axis=2).any():
+        raise InputError("values: they do not vary within any class of a task; there is no Q to choose")
+    covariance = _jackknife(_left_out(x, shots))
+    low, high = _fieller(model.alpha, model.beta, covariance, stats.norm.ppf((1 + level) / 2))
+    return Pilot(found, model, low, high, level, len(x), covariance, of_difference(x))
+
+
+def compare_optima(a: ArrayLike, b: ArrayLike) -> OptimumRatio:
+    """Test whether two sets of values on the same tasks have the same Q*.
+
+    Q* is the same where α_b β_a - α_a β_b = 0. The test divides the estimate of that by its standard
+    error, from leaving out one task at a time for both. It pairs tasks, so that their common
+    difficulty cancels, and needs no positive estimate of α.
+
+    Parameters
+    ----------
+    a, b : (T, K, Q) array_like
+        Values of two methods on the same queries; or of a difference and of one of its methods. T ≥ 3.
+
+    Raises
+    ------
+    InputError
+        As for `moments`; different shapes.
+    """
+    a, b = _values(a, 3, "a"), _values(b, 3, "b")
+    if a.shape != b.shape:
+        raise InputError(f"a has shape {a.shape}, b has {b.shape}; both are of the same tasks")
+    (alpha_a, beta_a), (alpha_b, beta_b) = ((m.alpha, m.beta) for m in (moments(x).model(1) for x in (a, b)))
+    left_a, left_b = _left_out(a, 1), _left_out(b, 1)
+    spread = _jackknife((left_b[:, 0] * left_a[:, 1] - left_a[:, 0] * left_b[:, 1])[:, None])[0, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = float((alpha_b * beta_a - alpha_a * beta_b) / np.sqrt(spread))
+        squared = np.divide(alpha_b * beta_a, alpha_a * beta_b) if alpha_a > 0 < alpha_b else np.nan
+    return OptimumRatio(float(np.sqrt(squared)), z, float(2 * stats.norm.sf(abs(z))))
+
+
+def common_optimum(pilots: Sequence[Pilot]) -> CommonOptimum:
+    """Fit one Q* to independent runs with equal shots, and test whether they share it.
+
+    The optimum is the q with the least sum of (β̂ - α̂q²)² / Var(β̂ - α̂q²) over the runs. As in `pilot`,
+    no estimate of α needs to be positive. Runs on the same tasks are not independent: see `compare_optima`.
+
+    Raises
+    ------
+    InputError
+        Fewer than 2 runs; runs with different shots.
+    """
+    pilots = [instance("pilots", p, Pilot) for p in instance("pilots", pilots, Sequence)]
+    if len(pilots) < 2 or len({p.model.shots for p in pilots}) > 1:
+        raise InputError(f"pilots: {len(pilots)} runs; at least 2 with equal shots are needed")
+    alpha, beta = (np.array([getattr(p.model, name) for p in pilots]) for name in ("alpha", "beta"))
+    covariance = np.array([p.covariance for p in pilots])
+
+    def distance(log_q: np.ndarray) -> np.ndarray:
+        square = np.exp(2 * np.atleast_1d(log_q))[:, None]
+        spread = covariance[:, 1, 1] - 2 * square * covariance[:, 0, 1] + square**2 * covariance[:, 0, 0]
+        return ((beta - alpha * square) ** 2 / spread).sum(axis=1)
+
+    grid = np.linspace(np.log(0.01), np.log(1e4), 500)  # there may be more than one local minimum
+    near = int(distance(grid).argmin())
+    ends = grid[max(near - 1, 0)], grid[min(near + 1, len(grid) - 1)]
+    found = optimize.minimize_scalar(lambda v: distance(v)[0], bounds=ends, method="bounded")
+    freedom = len(pilots) - 1
+    p_value = float(stats.chi2.sf(found.fun, freedom))
+    return CommonOptimum(float(np.exp(found.x)), float(found.fun), freedom, p_value)
+
+
+def fit_variance(
+    queries: ArrayLike, tasks: ArrayLike, variance: ArrayLike, error: ArrayLike, shots: int
+) -> VarianceFit:
+    """Fit α, β and γ to measured variances of Ā by weighted least squares.
+
+    Parameters
+    ----------
+    queries : (n,) array_like
+        Q of each measurement, at least 4 different ones.
+    tasks : (n,) array_like
+        T behind each: from `task_count` for the paper's smooth model, or the whole numbers of tasks.
+    variance, error : (n,) array_like
+        Measured Var(Ā) and its standard error.
+    shots : int
+        S.
+
+    Raises
+    ------
+    InputError
+        Different lengths, fewer than 4 values of Q, numbers that are not over 0 (of ``variance``: below 0), NaN or
+        infinity, fewer than 1 shot.
+    """
+    whole("shots", shots, least=1)
+    q, t, e = _positive("queries", queries), _positive("tasks", tasks), _positive("error", error)
+    v = floats("variance", variance, None)
+    if (v < 0).any():
+        raise InputError(f"variance: the least is {v.min():g}; numbers of at least 0 are allowed")
+    if not (q.shape == t.shape == v.shape == e.shape and q.ndim == 1) or len(np.unique(q)) < 4:
+        raise InputError(
+            f"queries, tasks, variance and error have shapes {q.shape}, {t.shape}, {v.shape}, {e.shape}; "
+            "four arrays of one length, with at least 4 values of Q, are needed"
+        )
+    design = np.stack([q, 1 / q, np.ones_like(q)], axis=1) / ((shots + q) * t * e)[:, None]
+    target = v / e
+    solution = np.linalg.lstsq(design, target, rcond=None)[0]
+    chi_square = float(((target - design @ solution) ** 2).sum())
+    centred = target - (v / e**2).sum() / (1 / e**2).sum() / e
+    return VarianceFit(
+        VarianceModel(*map(float, solution), shots),
+        tuple(np.sqrt(np.diag(np.linalg.inv(design.T @ design))).tolist()),
+        1 - chi_square / float((centred**2).sum()),
+        chi_square,
+        float(stats.chi2.sf(chi_square, len(q) - 3)),
+    )
+
+
+def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: ArrayLike | None = None) -> int:
+    """The whole Q with the least predicted variance.
+
+    Parameters
+    ----------
+    model : VarianceModel
+        From a pilot, best its ``expected`` one.
+    queries, tasks : (n,) array_like, optional
+        Values of Q to choose from, and how many whole tasks the data hold at each. Without them, Q* is
+        rounded to the better of its two neighbours, which supposes many tasks.
+
+    Raises
+    ------
+    InputError
+        No finite Q* and nothing to choose from; one of ``queries`` and ``tasks`` without the other; different lengths;
+        queries that are not whole numbers from 1 on; a number of tasks below 2.
+    """
+    instance("model", model, VarianceModel)
+    if queries is None and tasks is None:
+        if not np.isfinite(model.optimum):
+            raise InputError(f"Q* = {model.optimum}; give the queries to choose from and the tasks at each")
+        below = max(1, int(model.optimum))
+        queries = np.array([below, below + 1])
+        tasks = 1 / (model.shots + queries)
+    else:
+        if queries is None or tasks is None:
+            raise InputError("queries and tasks: one is given without the other; both or none are needed")
+        queries, tasks = np.atleast_1d(_positive("queries", queries)), np.atleast_1d(floats("tasks", tasks, None))
+        if (queries % 1).any():
+            raise InputError(f"queries = {shown(queries)}; whole numbers are allowed")
+        if queries.shape != tasks.shape or queries.ndim != 1 or not queries.size:
+            raise InputError(f"queries has shape {queries.shape}, tasks {tasks.shape}; one length is needed")
+        if (tasks < 2).any():
+            raise InputError(f"tasks: the least is {tasks.min()}; at least 2 are needed for an interval")
+    return int(queries[np.argmin(model.variance(queries, tasks))])
+
+
+def _by_class(x: np.ndarray, labels: ArrayLike) -> np.ndarray:
+    """Values (T, K·Q) of queries in any order as (T, K, Q), by the class of each query."""
+    try:
+        of_query = labels if np.ma.isMA(labels) else np.asarray(labels)
+    except ValueError:
+        raise InputError(f"labels = {shown(labels)}; one a query, (tasks, queries), is needed") from None
+    if x.ndim != 2 or not x.size or of_query.shape != x.shape:
+        raise InputError(f"values have shape {x.shape}, labels {of_query.shape}; both (tasks, queries) are needed")
+    of_query = checked_labels("labels", of_query.ravel()).reshape(x.shape)
+    if of_query.dtype.kind == "i" and (of_query < 0).any():
+        raise InputError(f"labels hold {of_query.min()}, which is padding; tasks of equal size are needed")
+    order = of_query.argsort(axis=1, kind="stable")
+    of_query = np.take_along_axis(of_query, order, axis=1)
+    ways = len(np.unique(of_query[0]))
+    if x.shape[1] % ways == 0:
+        grouped = of_query.reshape(len(x), ways, -1)
+        if (grouped == grouped[..., :1]).all() and (grouped[:, 1:, 0] != grouped[:, :-1, 0]).all():
+            return np.take_along_axis(x, order, axis=1).reshape(grouped.shape)
+    raise InputError(f"labels: {ways} classes with equal numbers of queries in each task are needed")
+
+
+def _positive(name: str, values: ArrayLike) -> np.ndarray:
+    x = floats(name, values, None)
+    if (x <= 0).any():
+        raise InputError(f"{name}: the least is {x.min():g}; numbers over 0 are allowed")
+    return x
+
+
+def _values(values: ArrayLike, least_tasks: int, name: str = "values", labels: ArrayLike | None = None) -> np.ndarray:
+    x = floats(name, values, None)
+    if labels is not None:
+        x = _by_class(x, labels)
+    elif x.ndim == 2 and name == "values":
+        raise InputError(f"values: shape {x.shape}; labels of the queries are needed too, or (tasks, ways, queries)")
+    if x.ndim != 3 or len(x) < least_tasks or x.shape[1] < 1 or x.shape[2] < 2:
+        raise InputError(
+            f"{name}: shape {x.shape}; (tasks, ways, queries) with at least {least_tasks} tasks and 2 queries is needed"
+        )
+    return x
+
+
+def _left_out(x: np.ndarray, shots: int) -> np.ndarray:
+    """(T, 2) estimates of α and β, each without one task."""
+    t, k, q = x.shape
+    mean = x.mean(axis=(1, 2))
+    within = x.var(axis=2, ddof=1).mean(axis=1) / k
+    within = (within.sum() - within) / (t - 1)
+    deviation = (mean - mean.mean()) ** 2
+    between = (deviation.sum() - deviation * t / (t - 1)) / (t - 2)
+    return np.stack([between - within / q, shots * within], axis=1)
+
+
+def _jackknife(left_out: np.ndarray) -> np.ndarray:
+    """Covariance of estimates from their (T, p) values without one task each."""
+    deviation = left_out - left_out.mean(axis=0)
+    return (len(left_out) - 1) / len(left_out) * deviation.T @ deviation
+
+
+def _fieller(alpha: float, beta: float, covariance: np.ndarray, z: float) -> tuple[float, float]:
+    """The q with (β - αq²)² ≤ z² Var(β - αq²)."""
+    (aa, ab), (_, bb) = covariance * z**2
+    # In r = 1/q²: (α - rβ)² ≤ aa - 2r ab + r² bb, between two roots while β is clearly above 0.
+    square, linear, constant = beta**2 - bb, alpha * beta - ab, alpha**2 - aa
+    root = linear**2 - square * constant
+    if square <= 0 or root < 0:
+        return 0.0, np.inf
+    low, high = ((linear + sign * np.sqrt(root)) / square for sign in (-1, 1))
+    to_queries = lambda r: float(1 / np.sqrt(r)) if r > 0 else np.inf  # noqa: E731
+    return to_queries(high), to_queries(low)

@@ -1,0 +1,208 @@
+"""How much data a comparison needs: from the variances of a pilot to tasks, images and classes."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize, stats
+
+from ..errors import InputError, instance, number, whole
+from .three_intervals import ThreeIntervals
+
+__all__ = ["detectable", "plan", "power", "smallest", "Plan"]
+
+MOST = 2**62  # what is asked for is not looked for beyond
+
+
+def power(difference: float, standard_error: float, df: float = np.inf, level: float = 0.95) -> float:
+    """Chance that an interval of a difference leaves 0 out, where the true difference is this one.
+
+    Parameters
+    ----------
+    difference, standard_error : float
+        True difference, and standard deviation of the estimate, in one unit.
+    df : float
+        Degrees of freedom of the Student quantile; infinite for a normal one.
+    level : float
+        Of the interval.
+
+    Raises
+    ------
+    InputError
+        A difference that is no finite number, a standard error that is not over 0, a level outside (0, 1), fewer
+        than 1 degrees of freedom.
+
+    Examples
+    --------
+    >>> round(power(1.0, 0.5), 3)
+    0.516
+    """
+    number("difference", difference), number("standard_error", standard_error, above=0)
+    number("level", level, above=0, below=1), number("df", df, least=1, infinite=True)
+    return _power(difference, standard_error, df, level)
+
+
+def _power(difference: float, standard_error: float, df: float, level: float) -> float:
+    """`power` of checked arguments, since planning asks it many times."""
+    shift = abs(difference) / standard_error
+    if math.isinf(df):
+        limit, of = stats.norm.ppf((1 + level) / 2), stats.norm(shift)
+    else:
+        limit, of = stats.t.ppf((1 + level) / 2, df), stats.nct(df, shift)
+    upper = of.sf(limit)
+    if math.isnan(upper):  # as SciPy gives for huge shifts, beside which only the estimated error varies
+        upper = stats.chi2.cdf(df * (shift / limit) ** 2, df) if math.isfinite(shift) else 1.0
+    # SciPy gives NaN for some lower tails that are too small to matter.
+    return float(upper + np.nan_to_num(of.cdf(-limit)))
+
+
+def detectable(standard_error: float, df: float = np.inf, *, chance: float = 0.8, level: float = 0.95) -> float:
+    """The true difference that an interval with this standard error tells from 0 with this chance (`power`).
+
+    Raises
+    ------
+    InputError
+        As for `power`; a chance not between 1 - level and 1.
+
+    Examples
+    --------
+    >>> round(detectable(0.5), 2)
+    1.4
+    """
+    number("standard_error", standard_error, above=0), number("df", df, least=1, infinite=True)
+    _check_chance(chance, level)
+    # Every shift beyond both quantiles has the chance.
+    limit = stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(chance, df)
+    root = optimize.brentq(lambda x: _power(x, 1.0, df, level) - chance, 1e-6, 2 * limit + 10)
+    return root * standard_error
+
+
+def smallest(enough: Callable[[int], bool], least: int, most: int | None = None) -> int | None:
+    """The smallest whole number that is enough, where every larger one is too.
+
+    Parameters
+    ----------
+    enough : callable
+        Takes a whole number, gives whether it is enough.
+    least, most : int
+        The range to look in, from 1 on, up to 2^62 (about 4.6 · 10^18) by default.
+
+    Returns
+    -------
+    int or None
+        None where none is enough.
+
+    Raises
+    ------
+    InputError
+        ``enough`` cannot be called, a range that is empty or goes beyond these bounds.
+    """
+    instance("enough", enough, Callable)
+    least = whole("least", least, 1, MOST)
+    most = MOST if most is None else whole("most", most, least, MOST)
+    low, high = least, least
+    while not enough(high):
+        if high >= most:
+            return None
+        low, high = high, min(2 * high, most)
+    return bisect_left(range(high), True, lo=low, key=enough)
+
+
+def _check_chance(chance: float, level: float) -> None:
+    number("chance", chance, above=1 - number("level", level, above=0, below=1), below=1)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What it takes to tell a difference with the wanted chance, by target; see `plan`.
+
+    Attributes
+    ----------
+    tasks : int
+        Closed tasks, for the difference on these very images.
+    images : int or None
+        Images a class, for the difference on new images of these classes.
+    classes : int or None
+        Classes of as many images as the pilot's, for the difference on new classes. None where the
+        pilot's tasks held all classes, or fewer classes than ways would do.
+    """
+
+    tasks: int
+    images: int
+    classes: int | None
+
+
+def plan(
+    pilot: ThreeIntervals,
+    *,
+    images: float,
+    classes: int,
+    ways: int,
+    shots: int,
+    difference: float,
+    chance: float = 0.8,
+    level: float = 0.95,
+) -> Plan:
+    """Tasks, images a class or classes needed to tell a difference, from the paired intervals of a pilot.
+
+    The variance of the mean falls as 1/T with the tasks, about as 1/n with the images of a class and as
+    1/C with the classes. For new images and classes, enough tasks are taken for granted: they cost
+    computing only. Where the pilot's tasks were too few to tell the image variance well, the larger one
+    that its interval allows for is taken.
+
+    Parameters
+    ----------
+    pilot : ThreeIntervals
+        Of the difference of the two methods, from a first test set.
+    images : float
+        Images a class of the pilot; where classes differ, their harmonic mean.
+    classes, ways, shots : int
+        C, K and S of the pilot.
+    difference : float
+        The true difference one wants to tell from 0, in the unit of the pilot.
+    chance : float
+        The wanted `power`.
+    level : float
+        Of the intervals.
+
+    Raises
+    ------
+    InputError
+        A pilot of one method's answers, not of a difference; a difference of 0, or one so small that more than 4.6 ·
+        10^18 of something are needed; a chance not between 1 - level and 1; fewer classes than ways; numbers that are
+        none or out of range.
+    """
+    if instance("pilot", pilot, ThreeIntervals).difference is False:
+        raise InputError(
+            "pilot: its values are those of one method; a pilot of a difference is needed, "
+            "three_intervals(right_a - right_b, …)"
+        )
+    number("images", images, above=0), whole("ways", ways, least=2), whole("shots", shots, 1, MOST - 2)
+    if whole("classes", classes, least=1) < ways:
+        raise InputError(f"classes = {classes}; at least as many as ways = {ways} are needed")
+    if not abs(number("difference", difference)) > 0:
+        raise InputError(f"difference = {difference}; a number other than 0 is allowed")
+    _check_chance(chance, level)
+
+    def size(variance: float, least: int, df: Callable[[int], float]) -> int:
+        """The smallest size at which a variance of variance/size lets the difference be told."""
+        found = smallest(
+            lambda n: variance == 0 or _power(difference, math.sqrt(variance / n), df(n), level) >= chance, least
+        )
+        if found is None:
+            raise InputError(
+                f"difference = {difference}; more than {MOST:.2g} tasks, images or classes would be needed"
+            )
+        return found
+
+    needed = size(pilot.class_variance * classes, ways + 1, lambda c: c - 1) if pilot.class_variance < np.inf else None
+    by_image = (pilot.images.half_width / stats.norm.ppf((1 + pilot.images.level) / 2)) ** 2 - pilot.sampling_variance
+    return Plan(
+        size(pilot.sampling_variance * pilot.closed.n_tasks, 2, lambda t: t - 1),
+        size(max(by_image, 0.0) * images, shots + 2, lambda n: n * classes - 1),
+        needed,
+    )

@@ -1,0 +1,198 @@
+"""Attribute-biased tasks: what the support images of a class share, its query images lack (FewSTAB).
+
+Images carry attributes (words of a caption, say). In a biased task each class has an attribute of its
+own that all its support images have, so that a learner may take it for the class; its query images
+do not have it, and preferably have that of another class. Section and equation numbers are those of
+Zheng, Ye and Zhang (2024).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import InputError, instance, room, whole
+from ..errors import choice as checked_choice
+from ..errors import labels as checked_labels
+from .choices import Candidates, as_in_the_paper, as_released
+from .samplers import assemble, fill, per_class, streams
+from .tasks import Tasks, describe
+
+__all__ = ["sample_biased", "sample_matched"]
+
+METHODS = {"support": ("SC1", "SC2", "SC3"), "query": ("QC1", "QC2", "QC3"), "variant": ("paper", "released")}
+
+
+def sample_biased(
+    labels: np.ndarray,
+    has: np.ndarray,
+    *,
+    tasks: int,
+    ways: int = 5,
+    shots: int = 5,
+    queries: int = 15,
+    seed: int = 0,
+    support: str = "SC3",
+    query: str = "QC3",
+    variant: str = "paper",
+) -> tuple[Tasks, np.ndarray]:
+    """Draw tasks with an attribute for each class, which the support has and the query lacks (section 4).
+
+    Images are used again between tasks. The first t tasks are the same whatever ``tasks`` is.
+
+    Parameters
+    ----------
+    labels : (N,) integers or strings
+        The class of each image.
+    has : (N, A) bool
+        Which attributes each image has.
+    tasks : int
+        T, at least 2 (an interval needs a variance).
+    ways, shots, queries : int
+        K, S and Q: classes a task, images a class in the support and in the query.
+    seed : int
+        Same seed, same tasks.
+    support : str
+        Support of a class (Table S5): 'SC1' any of its images; 'SC2' those with its attribute; 'SC3' those
+        that also lack the attributes of the task's other classes.
+    query : str
+        Query of a class (Table S6): 'QC1' images without its attribute (equation 3); 'QC2' those that also have
+        an attribute of the task's other classes (equation 5); 'QC3' of these the Q with the lowest scores.
+        Where fewer than Q images are left for QC2 or QC3, those of QC1 take their place.
+    variant : str
+        'paper', or 'released' for what the authors' code does (SC3 and QC3 only); see the notes.
+
+    Returns
+    -------
+    tasks : Tasks
+        ``tasks.sampler["fallbacks"]`` counts the queries (of one class in one task) that fell back to QC1,
+        ``tasks.sampler["relaxed"]`` the supports in which the released variant tolerates attributes of others.
+    attribute : (T, K) integers
+        The attribute (column of ``has``) of each class of each task.
+
+    Raises
+    ------
+    InputError
+        Shapes or values that do not fit, or data of which no task can be built: the message says which
+        condition fails for which classes.
+
+    Notes
+    -----
+    **Paper.** The paper draws K classes, for each one of its spurious attributes (those that some but not all
+    of its images have, definition 1), all uniformly, and starts again where a support or a query
+    lacks images. This gives each choice of K classes with their attributes that a task can be built of
+    a probability proportional to the product of 1/n, with n the number of spurious attributes of each
+    class. A choice will do if every class has Q images without its attribute, and S images for the support;
+    attributes of a task differ. The sampler here draws from the same distribution without starting again
+    all the time: it chooses one class with its attribute after the other, only among those that go with each
+    that was chosen before, in proportion to an upper bound of the weight of what can follow, and corrects for the
+    bound by rejection. What it learns of a bound it keeps, so no dead end is entered twice. Where pairs of classes
+    go together and all K hardly ever do, it chooses the K attributes first: which images of a class are left then
+    depends on nothing else, so that all classes that will do are known exactly.
+
+    Three things the paper leaves open. Ties of scores are broken at random, not by the order of the data. A
+    query that falls back to QC1 takes the lowest scores too, under QC3. Under SC1, where a support may hold
+    images that suit the query, a choice needs S more images without the attribute.
+
+    **Score.** An image's score is the sum, over its attributes that the task did not choose, of their
+    frequencies among the candidates (equation 6).
+
+    **Released.** Attributes are drawn first, uniformly among those that, in some class, at least S images have
+    and at least Q lack; then for each a class where this holds for it and for another one of the K. Five
+    failed supports in a row let a support image have one of the others' attributes (ten, two); five failed
+    queries in a row make the next one intra-class. The score sums log(p + 1e-10) over the attributes an
+    image has and log(1e-10) over those it lacks, which ranks first by how many it has. That code can start
+    again for ever; this one stops after 20,000 tries for a task and says what failed.
+    """
+    for name, value, allowed in zip(METHODS, (support, query, variant), METHODS.values()):
+        checked_choice(name, value, allowed)
+    if variant == "released" and (support, query) != ("SC3", "QC3"):
+        raise InputError(f"support, query = {support}, {query}; the released variant knows SC3 and QC3 only")
+    tasks = whole("tasks", tasks, least=2)
+    counts = [per_class(name, value, ways) for name, value in (("shots", shots), ("queries", queries))]
+    if any((c != c[0]).any() for c in counts):
+        raise InputError(f"shots, queries = {shots}, {queries}; biased tasks have equal numbers a class")
+    shots, queries = (int(c[0]) for c in counts)
+    data = Candidates(labels, has)
+    if ways > len(data.names):
+        raise InputError(f"ways = {ways}; the data have {len(data.names)} classes")
+    room("tasks", tasks, 24 * tasks * ways * (shots + queries))
+    choice_rng, image_rng = streams(seed, 2)
+
+    if variant == "released":
+        choices = as_released(data, ways, shots, queries, choice_rng)
+    else:
+        choices = as_in_the_paper(data, ways, shots, queries, support, choice_rng)
+    fallbacks = relaxed = 0
+    picks, attribute = np.empty((ways, tasks, shots + queries), np.int64), np.empty((tasks, ways), np.int64)
+    for t, choice in zip(range(tasks), choices):
+        attribute[t] = choice.attributes
+        for k, c in enumerate(choice.classes):
+            own, others = data.marks(c, choice.attributes, k)
+            fits = own if support == "SC2" else np.ones_like(own)
+            if support == "SC3":
+                fits = own & (others <= choice.tolerated[k])
+            taken = image_rng.choice(np.flatnonzero(fits), shots, replace=False)
+            fits = ~own
+            fits[taken] = False
+            inter = fits & (others > 0)
+            if query != "QC1" and not choice.intra[k] and np.count_nonzero(inter) >= queries:
+                fits = inter
+            elif query != "QC1":
+                fallbacks += 1
+            found = image_rng.permutation(np.flatnonzero(fits))
+            if query == "QC3":
+                found = found[data.scores(c, found, choice).argsort(kind="stable")]
+            picks[k, t] = data.images[c][np.concatenate([taken, found[:queries]])]
+            relaxed += choice.tolerated[k] > 0 and bool(others[taken].any())
+    how = describe(
+        "biased",
+        ways,
+        *counts,
+        seed,
+        tasks=tasks,
+        support=support,
+        query=query,
+        variant=variant,
+        fallbacks=fallbacks,
+        relaxed=int(relaxed),
+    )
+    return assemble(list(picks), *counts, how), attribute
+
+
+def sample_matched(labels: np.ndarray, tasks: Tasks, *, seed: int = 0) -> Tasks:
+    """Random tasks with the classes of ``tasks``, task by task: what they would be without the bias.
+
+    Biased tasks do not hold all classes equally often, so that the gap to tasks from `fslcore.tasks.sample_closed`
+    is in part one of classes. Against these it is not, and the two can be compared in pairs.
+
+    Parameters
+    ----------
+    labels : (N,) integers or strings
+        The class of each image.
+    tasks : Tasks
+        T tasks with equal numbers of images a class from task to task.
+    seed : int
+        Same seed, same tasks.
+
+    Raises
+    ------
+    InputError
+        Tasks of different sizes or padded, or a class with fewer than S + Q images.
+    """
+    instance("tasks", tasks, Tasks)
+    labels = checked_labels("labels", labels)
+    shape = [label[0] for label in (tasks.support_label, tasks.query_label)]
+    if any((x != row).any() or (row < 0).any() for x, row in zip((tasks.support_label, tasks.query_label), shape)):
+        raise InputError("tasks differ in their numbers of images a class; equal numbers are needed")
+    tasks.check_bank(len(labels))
+    shots, queries = (np.bincount(row, minlength=tasks.ways) for row in shape)
+    names, of_class, size = np.unique(labels, return_inverse=True, return_counts=True)
+    chosen = of_class[tasks.support[:, [int((shape[0] == k).argmax()) for k in range(tasks.ways)]]]
+    needed = shots + queries
+    if (size[chosen] < needed).any():
+        c = names[chosen[size[chosen] < needed][0]]
+        raise InputError(f"class {c} has fewer images than shots + queries = {needed.max()}")
+    order = np.argsort(of_class, kind="stable")
+    picks = fill(chosen, order, np.cumsum(size) - size, size, shots, queries, *streams(seed, 2))
+    how = describe("matched", tasks.ways, shots, queries, seed, tasks=len(tasks), to=tasks.digest)
+    return assemble(picks, shots, queries, how)

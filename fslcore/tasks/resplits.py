@@ -1,0 +1,272 @@
+"""What a support set alone says of the accuracy: hold-out, k-fold, leave-one-out and bootstrap.
+
+Each of them trains on some of a task's support images and tests on others. That is a smaller task, so
+it is written as one: a *re-split* holds R tasks whose support and query both lie inside the supports
+of T given tasks. Every learner runs on them as on any other tasks, batched; the estimate for a task is
+the mean accuracy over its re-splits. The query of the given tasks is never looked at: it is the
+*oracle* that estimates are held against (Shimabucoro et al., 2024).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError, flag, instance, room, shown, whole
+from .tasks import PAD, Tasks
+
+__all__ = ["ESTIMATORS", "ORACLE", "REFILLED", "bootstrap", "hold_out", "k_fold", "leave_one_out", "resplit", "Resplit"]
+
+ORACLE = "oracle"
+
+
+ESTIMATORS = ("hold-out", "5-fold", "leave-one-out", "bootstrap")
+
+
+REFILLED = "leave-one-out, refilled"  # not in the paper
+
+
+DRAWS = 2_000  # after so many, bootstrap gives up on a support
+
+
+class Undrawn(InputError):
+    """No draw of the bootstrap holds all classes of a support: they are too many."""
+
+
+@dataclass(frozen=True)
+class Resplit:
+    """Smaller tasks inside the supports of T given ones.
+
+    Attributes
+    ----------
+    tasks : Tasks
+        R tasks; the query of each is what was held out.
+    owner : (R,) integers
+        Which of the T given tasks each belongs to, ascending.
+    """
+
+    tasks: Tasks
+    owner: np.ndarray
+
+
+def k_fold(tasks: Tasks, k: int = 5) -> Resplit:
+    """Cross-validation: every image of the support is held out once, in one of k folds.
+
+    The support is put in an order that takes one image of each class in turn, and cut into k runs
+    of nearly equal length, the longer first; so 5-fold at 5 shots holds out one image a class each
+    time. This is the order of the paper's released code, with nothing random in it: images of a
+    support come in random order.
+
+    Parameters
+    ----------
+    tasks : Tasks
+        T tasks; classes may have different numbers of support images.
+    k : int
+        2 to the number of support images. A class may lose all its images to a fold; learners
+        then score it -inf, so that all of them count as errors.
+
+    Returns
+    -------
+    Resplit
+        k re-splits a task.
+
+    Raises
+    ------
+    InputError
+        k out of range for a support (so also a support of one image).
+    """
+    return _folds(tasks, whole("k", k, least=2))
+
+
+def hold_out(tasks: Tasks, k: int = 5) -> Resplit:
+    """The first of k folds alone: train on the others, test once on about n/k images.
+
+    Parameters and errors: as for `k_fold`; one re-split a task.
+    """
+    return _folds(tasks, whole("k", k, least=2), only_first=True)
+
+
+def leave_one_out(tasks: Tasks, refill: bool = False) -> Resplit:
+    """Cross-validation with as many folds as there are support images: each is held out by itself.
+
+    Parameters
+    ----------
+    tasks : Tasks
+        T tasks.
+    refill : bool
+        Put a copy of another image of the class, the next one, in the place of the image held out. So
+        the class counts of the support stay as they are; not in the paper.
+
+    Raises
+    ------
+    InputError
+        A support of one image; to refill, a class with one.
+    """
+    flag("refill", refill)
+    split = _folds(tasks, None)
+    if not refill:
+        return split
+    support, label, _ = _packed(tasks)
+    held = split.tasks.query
+    mates = (label[split.owner] == split.tasks.query_label) & (support[split.owner] != held)
+    if not mates.any(axis=1).all():
+        worst = split.owner[mates.any(axis=1).argmin()]
+        raise InputError(f"leave-one-out, refilled: task {worst} has a class with one image; at least 2 are needed")
+    width = label.shape[1]
+    at = (support[split.owner] == held).argmax(axis=1)[:, None]
+    follows = np.where(mates, (np.arange(width) - at) % width, width)  # how far behind the image held out
+    chosen = np.where(label >= 0, np.arange(width), PAD)[split.owner]
+    np.put_along_axis(chosen, at, follows.argmin(axis=1)[:, None], axis=1)
+    return _assembled(tasks, split.owner, chosen, at, {"estimator": REFILLED})
+
+
+def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
+    """Draw n of the n support images with replacement and test on those that were not drawn.
+
+    A draw is repeated until it holds every class of the support and leaves an image out. On average
+    0.63 n different images are trained on, some several times.
+
+    Parameters
+    ----------
+    tasks : Tasks
+        T tasks.
+    rounds : int
+        Re-splits a task; the paper's released code takes 20 to 30.
+    seed : int
+        Same seed, same draws. Those of the first t tasks are the same whatever T is, for tasks
+        of one support width.
+
+    Returns
+    -------
+    Resplit
+        ``rounds`` re-splits a task; queries are padded with -1, as their number varies.
+
+    Raises
+    ------
+    InputError
+        Fewer than 1 round, a negative seed; a support with one image a class, which every draw
+        that holds all classes uses up; classes so many that no draw was found to hold them all.
+    """
+    rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed, least=0)
+    _, label, n = _packed(tasks)
+    room("rounds", rounds, 64 * rounds * label.size)
+    classes = (label[..., None] == np.arange(tasks.ways)).any(axis=1)  # (T, K), of the support
+    single = n <= classes.sum(axis=1)
+    if single.any():
+        raise InputError(
+            f"bootstrap: task {int(single.argmax())} has one support image a class, so a draw of all classes leaves "
+            "none to test on; a class with 2 images is needed"
+        )
+    owner = np.repeat(np.arange(len(n)), rounds)
+    drawn = np.zeros((len(owner), label.shape[1]), dtype=np.int64)
+    times = np.zeros_like(drawn)
+    real = label[owner] >= 0
+    left = np.arange(len(owner))
+    for attempt in range(DRAWS):
+        # All are drawn anew, and those in need take theirs: so no task depends on the ones beside it.
+        rng = np.random.default_rng([seed, attempt])
+        drawn[left] = rng.integers(n[owner][:, None], size=drawn.shape)[left]
+        times[left] = _counts(drawn[left], real[left])
+        holds = (label[owner[left], :, None] == np.arange(tasks.ways)) & (times[left] > 0)[..., None]
+        unused = real[left] & (times[left] == 0)
+        left = left[(holds.any(axis=1) < classes[owner[left]]).any(axis=1) | ~unused.any(axis=1)]
+        if not len(left):
+            break
+    else:
+        worst = owner[left[0]]
+        raise Undrawn(
+            f"bootstrap: none of {DRAWS} draws of {n[worst]} support images held all {classes[worst].sum()} classes; "
+            "fewer ways or more shots are needed"
+        )
+    made = {"estimator": "bootstrap", "rounds": rounds, "bootstrap_seed": seed}
+    return _assembled(tasks, owner, np.where(real, drawn, PAD), _positions(real & (times == 0)), made)
+
+
+def resplit(tasks: Tasks, name: str, *, rounds: int = 30, seed: int = 0) -> Resplit:
+    """The re-splits of the estimator of this name.
+
+    Parameters
+    ----------
+    tasks : Tasks
+    name : str
+        'hold-out', 'leave-one-out', 'leave-one-out, refilled', 'bootstrap', or 'K-fold' with a number K.
+    rounds, seed : int
+        Of the bootstrap.
+
+    Raises
+    ------
+    InputError
+        Another name; what the estimator raises.
+    """
+    instance("name", name, str)
+    if name == "bootstrap":
+        return bootstrap(tasks, rounds, seed)
+    if name == "hold-out":
+        return hold_out(tasks)
+    if name in ("leave-one-out", REFILLED):
+        return leave_one_out(tasks, refill=name == REFILLED)
+    k = re.fullmatch(r"(\d{1,9})-fold", name)
+    if k is None:
+        raise InputError(f"name = {shown(name)}; hold-out, leave-one-out, bootstrap and K-fold are allowed")
+    return k_fold(tasks, int(k[1]))
+
+
+def _packed(tasks: Tasks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Support and labels (T, n) with padding last, and how many images each task has."""
+    instance("tasks", tasks, Tasks)
+    order = np.argsort(tasks.support_label < 0, axis=1, kind="stable")
+    support, label = (np.take_along_axis(a, order, axis=1) for a in (tasks.support, tasks.support_label))
+    return support, label, (label >= 0).sum(axis=1)
+
+
+def _folds(tasks: Tasks, k: int | None, only_first: bool = False) -> Resplit:
+    """Re-splits into k folds; None for as many as there are images."""
+    _, label, n = _packed(tasks)
+    k = n if k is None else np.full(len(n), min(k, 10**9))
+    wrong = (k < 2) | (k > n)
+    if wrong.any():
+        worst = int(wrong.argmax())
+        allowed = f"2 to {n[worst]} folds are allowed" if n[worst] > 1 else "at least 2 images are needed"
+        raise InputError(f"k = {k[worst]}; task {worst} has a support of {n[worst]}: {allowed}")
+    # One image of each class in turn: in order of how many of its class come before it, then of the class.
+    members = label[..., None] == np.arange(tasks.ways)
+    before = np.where(members, members.cumsum(axis=1) - 1, 0).sum(axis=2)
+    key = np.where(label >= 0, before * tasks.ways + label, members[0].size)
+    place = key.argsort(axis=1, kind="stable").argsort(axis=1)
+    # Runs of nearly equal length: the first n mod k have one image more.
+    short, longer = (n // k)[:, None], (n % k)[:, None]
+    cut = longer * (short + 1)
+    fold = np.where(place < cut, place // (short + 1), longer + (place - cut) // short)
+
+    count = np.ones_like(k) if only_first else k
+    owner = np.repeat(np.arange(len(n)), count)
+    number = np.arange(len(owner)) - np.repeat(count.cumsum() - count, count)
+    held, real = fold[owner] == number[:, None], label[owner] >= 0
+    made = {"estimator": "hold-out" if only_first else "k-fold", "k": int(k.max())}
+    return _assembled(tasks, owner, _positions(real & ~held), _positions(real & held), made)
+
+
+def _counts(drawn: np.ndarray, real: np.ndarray) -> np.ndarray:
+    """(R, n) how many times each image was drawn; draws that are padding do not count."""
+    flat = (np.arange(len(drawn))[:, None] * drawn.shape[1] + drawn)[real]
+    return np.bincount(flat, minlength=drawn.size).reshape(drawn.shape)
+
+
+def _positions(chosen: np.ndarray) -> np.ndarray:
+    """(R, n) booleans to the positions of the true ones, first; -1 after them, as wide as needed."""
+    count = chosen.sum(axis=1)
+    order = np.argsort(~chosen, axis=1, kind="stable")[:, : count.max()]
+    return np.where(np.arange(order.shape[1]) < count[:, None], order, PAD)
+
+
+def _assembled(tasks: Tasks, owner: np.ndarray, support: np.ndarray, query: np.ndarray, made: dict) -> Resplit:
+    """Tasks from positions in the packed supports of their owners; -1 is padding."""
+    arrays = [a[owner] for a in _packed(tasks)[:2]]
+    parts = [
+        np.where(position >= 0, np.take_along_axis(array, position.clip(min=0), axis=1), PAD)
+        for position in (support, query)
+        for array in arrays
+    ]
+    return Resplit(Tasks(*parts, tasks.ways, {**tasks.sampler, **made}), owner)

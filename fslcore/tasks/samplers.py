@@ -1,0 +1,254 @@
+"""Draw tasks at random: closed (images are used again), open (they are not), and with all classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import InputError, flag, room, shown, whole, wholes
+from ..errors import labels as checked_labels
+from .tasks import Tasks, describe
+
+__all__ = ["sample_all", "sample_closed", "sample_open"]
+
+MOST, MOST_WAYS = 10**9, 10**6  # images a class, and classes, in a task
+
+
+def sample_closed(
+    labels: np.ndarray,
+    *,
+    tasks: int,
+    ways: int = 5,
+    shots: int | Sequence[int] = 5,
+    queries: int | Sequence[int] = 15,
+    seed: int = 0,
+    skip_small_classes: bool = False,
+) -> Tasks:
+    """Draw tasks with reuse of images between tasks (OOPS, Algorithm 1).
+
+    Each task takes ``ways`` classes, then images without repetition inside the task; the next
+    task starts from the whole data again. The first t tasks are the same whatever ``tasks`` is.
+
+    Parameters
+    ----------
+    labels : (N,) integers or strings
+        The class of each image.
+    tasks : int
+        T, at least 2 (an interval needs a variance).
+    ways : int
+        K, classes a task.
+    shots, queries : int or K ints
+        Images a class in the support (S) and in the query (Q); a sequence gives imbalanced tasks.
+    seed : int
+        Same seed, same tasks.
+    skip_small_classes : bool
+        Leave out classes with fewer than S + Q images instead of raising.
+
+    Raises
+    ------
+    InputError
+        More ways than classes, shots + queries beyond a class, fewer than 2 tasks, more than there is memory for.
+    """
+    tasks = whole("tasks", tasks, least=2)
+    shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
+    order, start, size = _by_class(labels, ways, shots, queries, skip_small_classes)
+    room("tasks", tasks, tasks * (16 * len(size) + 24 * int((shots + queries).sum())))
+    class_rng, image_rng, order_rng = streams(seed, 3)
+
+    chosen = class_rng.random((tasks, len(size))).argsort(axis=1)[:, :ways]
+    picks = fill(chosen, order, start, size, shots, queries, image_rng, order_rng)
+    return assemble(picks, shots, queries, describe("closed", ways, shots, queries, seed, tasks=tasks))
+
+
+def sample_open(
+    labels: np.ndarray,
+    *,
+    ways: int = 5,
+    shots: int | Sequence[int] = 5,
+    queries: int | Sequence[int] = 15,
+    seed: int = 0,
+    max_tasks: int | None = None,
+    skip_small_classes: bool = False,
+) -> Tasks:
+    """Draw tasks that share no image, until the data are used up (OOPS, Algorithm 2).
+
+    Each task takes ``ways`` classes at random among those with at least S + Q images left, and
+    uses its images up. It stops when fewer than ``ways`` such classes are left. Time and memory
+    are linear in the number of images.
+
+    Parameters
+    ----------
+    max_tasks : int, optional
+        Stop after so many tasks (the released code stops at 2,000; the paper at exhaustion).
+    labels, ways, shots, queries, seed, skip_small_classes
+        As for `sample_closed`.
+
+    Raises
+    ------
+    InputError
+        As for `sample_closed`; also if the data hold fewer than 2 tasks.
+    """
+    if max_tasks is not None:
+        max_tasks = whole("max_tasks", max_tasks, least=2)
+    shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
+    order, start, size = _by_class(labels, ways, shots, queries, skip_small_classes)
+    image_rng, class_rng = streams(seed, 2)
+    # One shuffle a class; drawing the next images of a shuffled class is drawing at random.
+    for first, n in zip(start, size):
+        image_rng.shuffle(order[first : first + n])
+
+    need = (shots + queries).tolist()
+    enough = max(need)
+    left, used = size.tolist(), [0] * len(size)
+    eligible = [c for c, n in enumerate(left) if n >= enough]
+    rows: list[int] = []  # class, then position in it, flat: K pairs a task
+    limit = max_tasks if max_tasks is not None else len(order)
+    tasks, block, at = 0, [], 0
+    while len(eligible) >= ways and tasks < limit:
+        if at + ways > len(block):
+            block, at = class_rng.random(ways * 4096).tolist(), 0
+        n = len(eligible)
+        for k in range(ways):  # the first K steps of a Fisher-Yates shuffle
+            j = k + int(block[at + k] * (n - k))
+            eligible[k], eligible[j] = eligible[j], eligible[k]
+            c = eligible[k]
+            rows += (c, used[c])
+            used[c] += need[k]
+            left[c] -= need[k]
+        at += ways
+        for k in reversed(range(ways)):
+            if left[eligible[k]] < enough:
+                eligible[k] = eligible[-1]
+                eligible.pop()
+        tasks += 1
+    if tasks < 2:
+        raise InputError(
+            f"the data hold {tasks} task{'s' * (tasks != 1)} of {ways} ways and up to {enough} images a class "
+            "without reuse; at least 2 are needed: lower ways, shots or queries, or draw closed tasks alone "
+            "(--samplings closed)"
+        )
+    rows = np.array(rows).reshape(tasks, ways, 2)
+    first = start[rows[..., 0]] + rows[..., 1]
+    picks = [order[first[:, k, None] + np.arange(need[k])] for k in range(ways)]
+    return assemble(picks, shots, queries, describe("open", ways, shots, queries, seed, max_tasks=max_tasks))
+
+
+def sample_all(labels: np.ndarray, *, shots: int, tasks: int, seed: int = 0) -> Tasks:
+    """Tasks of all classes, tested on all images that are not in the support (as CLIP was on few shots).
+
+    Parameters
+    ----------
+    labels : (N,) integers or strings
+        The class of each image; each class needs S + 1.
+    shots : int
+        Images a class in the support, S. Task t with fewer shots has part of the same support.
+    tasks : int
+        T, at least 1. The first t are the same whatever T is.
+    seed : int
+        Same seed, same tasks.
+
+    Raises
+    ------
+    InputError
+        Fewer than 2 classes, a class with S images or fewer, fewer than 1 task, more than there is memory for.
+    """
+    tasks, shots = whole("tasks", tasks, least=1), whole("shots", shots, least=1)
+    labels = checked_labels("labels", labels)
+    ways = len(np.unique(labels))
+    if ways < 2:
+        raise InputError(f"labels: they hold {ways} class; at least 2 are needed")
+    room("tasks", tasks, 24 * tasks * len(labels))
+    take = per_class("shots", shots, ways)
+    order, start, size = _by_class(labels, ways, take, np.ones_like(take), skip_small_classes=False)
+    (rng,) = streams(seed, 1)
+    label = np.repeat(np.arange(ways), size)
+    first = np.arange(len(order)) - start[label] < take[label]
+    shuffled = []
+    for _ in range(tasks):
+        within = np.lexsort((rng.random(len(order)), label))  # class by class, in random order
+        shuffled.append(order[within])
+    images, label = np.array(shuffled), np.tile(label, (tasks, 1))
+    made = {"sampling": "all classes", "ways": ways, "shots": int(take[0]), "seed": seed, "tasks": tasks}
+    return Tasks(images[:, first], label[:, first], images[:, ~first], label[:, ~first], ways, made)
+
+
+def streams(seed: int, n: int) -> list[np.random.Generator]:
+    seed = whole("seed", seed, least=0)
+    return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(n)]
+
+
+def per_class(name: str, count: int | Sequence[int], ways: int) -> np.ndarray:
+    if whole("ways", ways, most=MOST_WAYS) < 2:
+        raise InputError(f"ways = {ways}; at least 2 are needed")
+    try:
+        counts = np.atleast_1d(wholes(name, count))
+    except InputError:  # a number that is too large for 64 bits is no array of them
+        counts = np.zeros(0, int)
+    if not counts.size or counts.ndim > 1 or counts.min() < 1 or counts.max() > MOST:
+        raise InputError(f"{name} = {shown(count)}; whole numbers of at least 1, up to {MOST:,}, are allowed")
+    if counts.size not in (1, ways):
+        raise InputError(f"{name} = {count}; one number, or one for each of {ways} ways")
+    return np.broadcast_to(counts, ways)
+
+
+def _by_class(labels, ways, shots, queries, skip_small_classes):
+    """Image indices sorted by class, and where each class starts and how many it has."""
+    flag("skip_small_classes", skip_small_classes)
+    labels = checked_labels("labels", labels)
+    classes, size = np.unique(labels, return_counts=True)
+    if ways > len(classes):
+        raise InputError(f"ways = {ways}; the data have {len(classes)} classes")
+    order = np.argsort(labels, kind="stable").astype(np.int64 if len(labels) > 2**31 - 1 else np.int32)
+    start = np.cumsum(size) - size
+    enough = int((shots + queries).max())
+    small = size < enough
+    if small.any() and not skip_small_classes:
+        worst = int(size.argmin())
+        raise InputError(
+            f"shots + queries = {enough}; class {classes[worst]} has {size[worst]} images "
+            "(lower them, or skip small classes: --skip-small-classes)"
+        )
+    if (~small).sum() < ways:
+        raise InputError(f"ways = {ways}; {(~small).sum()} classes have shots + queries = {enough} images or more")
+    return order, start[~small], size[~small]
+
+
+def fill(chosen: np.ndarray, order, start, size, shots, queries, image_rng, order_rng) -> list[np.ndarray]:
+    """Random images, without repetition in a task, for the classes (T, K) of tasks: for `assemble`.
+
+    ``order`` holds the images by class; class c has the ``size[c]`` from ``start[c]`` on.
+    """
+    tasks, ways = chosen.shape
+    m = int((shots + queries).max())
+    uniform = image_rng.random((tasks, ways, m))
+    shuffle = order_rng.random((tasks, ways, m))
+    picks = []
+    for k in range(ways):
+        take = shots[k] + queries[k]
+        within = _distinct(uniform[:, k, :take], size[chosen[:, k]])
+        within = np.take_along_axis(within, shuffle[:, k, :take].argsort(axis=1), axis=1)
+        picks.append(order[start[chosen[:, k], None] + within])
+    return picks
+
+
+def _distinct(uniform: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Rows of distinct integers in [0, n), each set equally likely (Floyd 1987), from uniforms."""
+    rows, m = uniform.shape
+    out = np.empty((rows, m), dtype=np.int64)
+    for i in range(m):
+        top = n - m + i
+        draw = (uniform[:, i] * (top + 1)).astype(np.int64)
+        taken = (out[:, :i] == draw[:, None]).any(axis=1)
+        out[:, i] = np.where(taken, top, draw)
+    return out
+
+
+def assemble(picks: list[np.ndarray], shots, queries, sampler: dict) -> Tasks:
+    """Tasks from one (T, S_k + Q_k) index array a class: shots first, then queries."""
+    tasks, ways = len(picks[0]), len(picks)
+    label = [np.repeat(np.arange(ways), n) for n in (shots, queries)]
+    label = [np.broadcast_to(row, (tasks, len(row))) for row in label]
+    support = np.concatenate([p[:, :s] for p, s in zip(picks, shots)], axis=1)
+    query = np.concatenate([p[:, s:] for p, s in zip(picks, shots)], axis=1)
+    return Tasks(support, label[0], query, label[1], ways, sampler)

@@ -1,0 +1,193 @@
+"""The one task format: which images a learner learns from, and which it is tested on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError, flag, instance, shown, whole, wholes
+from ..paths import check_output, replace_file
+
+__all__ = ["Tasks"]
+
+PAD = -1
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """T tasks of at most K classes each.
+
+    Attributes
+    ----------
+    support, query : (T, n) integer arrays
+        Indices into a bank; -1 is padding. An index may be repeated within a support.
+    support_label, query_label : (T, n) integer arrays
+        In-task labels 0 … ways-1; -1 exactly where the index is padding.
+    ways : int
+        K, the number of classes in a task.
+    sampler : dict
+        How the tasks were drawn (name, parameters, seed); plain JSON values.
+    unseen : bool
+        That no query is in the support of its task, or else an accuracy would be that on images the learner was
+        shown. False to allow it, where the queries are not looked at.
+
+    Raises
+    ------
+    InputError
+        If the shapes disagree, a label is out of range, padding of index and label disagree,
+        a task has an empty support or query, or a query is in the support of its task.
+    """
+
+    support: np.ndarray
+    support_label: np.ndarray
+    query: np.ndarray
+    query_label: np.ndarray
+    ways: int
+    sampler: dict = field(default_factory=dict)
+    unseen: bool = True
+
+    def __post_init__(self):
+        whole("ways", self.ways, least=1), instance("sampler", self.sampler, dict)
+        for name in ("support", "support_label", "query", "query_label"):
+            object.__setattr__(self, name, wholes(name, getattr(self, name)))
+        if not self.support.size:
+            raise InputError(
+                f"support: shape {self.support.shape}; at least 1 task of 1 image is needed, none is empty"
+            )
+        for name in ("support", "query"):
+            index, label = getattr(self, name), getattr(self, f"{name}_label")
+            if index.ndim != 2 or index.shape != label.shape:
+                raise InputError(
+                    f"{name}: index shape {index.shape} and label shape {label.shape}; "
+                    "both must be the same (tasks, images)"
+                )
+            if len(index) != len(self.support):
+                raise InputError(f"{name}: {len(index)} tasks, support has {len(self.support)}")
+            if ((index < 0) != (label < 0)).any() or (index < PAD).any() or (label < PAD).any():
+                raise InputError(f"{name}: padding is -1 in index and label alike")
+            if (label >= self.ways).any():
+                raise InputError(f"{name}_label: {label.max()} is not below ways = {self.ways}")
+            empty = label.max(axis=1, initial=PAD) < 0
+            if empty.any():
+                raise InputError(f"{name}: task {int(empty.argmax())} is empty")
+        if flag("unseen", self.unseen) and (found := _shared(self.support, self.query)):
+            raise InputError(
+                f"query: image {found[1]} of task {found[0]} is in its support too; queries that the learner has not seen "
+                "are needed"
+            )
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    def __getitem__(self, rows: slice | np.ndarray) -> Tasks:
+        """The tasks of ``rows`` (a slice or an index array), as Tasks."""
+        return Tasks(
+            self.support[rows],
+            self.support_label[rows],
+            self.query[rows],
+            self.query_label[rows],
+            self.ways,
+            self.sampler,
+            self.unseen,
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of what a learner sees: the four arrays and ``ways``."""
+        sha = hashlib.sha256(str(self.ways).encode())
+        for array in (self.support, self.support_label, self.query, self.query_label):
+            sha.update(str(array.shape).encode())
+            sha.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+        return sha.hexdigest()
+
+    def check_bank(self, n_images: int) -> None:
+        """Raise `InputError` if a task names an image that a bank of ``n_images`` lacks."""
+        whole("n_images", n_images, least=0)
+        top = max(self.support.max(initial=PAD), self.query.max(initial=PAD))
+        if top >= n_images:
+            raise InputError(f"a task names image {top}; the bank has {n_images} images")
+
+    def save(self, path: str | Path) -> None:
+        """Write to ``path`` as an .npz without pickles (temporary name, then rename).
+
+        Raises
+        ------
+        InputError
+            A folder, or what cannot be written to.
+        """
+        path = check_output(_path(path), name="path")
+
+        def write(part: Path) -> None:
+            with open(part, "wb") as file:
+                np.savez_compressed(
+                    file,
+                    support=self.support,
+                    support_label=self.support_label,
+                    query=self.query,
+                    query_label=self.query_label,
+                    ways=self.ways,
+                    sampler=json.dumps(self.sampler),
+                    unseen=self.unseen,
+                )
+
+        replace_file(path, write)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tasks:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        InputError
+            No such file, or one that holds no tasks. Nothing is ever unpickled.
+        """
+        path = _path(path)
+        try:
+            with np.load(path, allow_pickle=False) as z:
+                return cls(
+                    z["support"],
+                    z["support_label"],
+                    z["query"],
+                    z["query_label"],
+                    int(z["ways"]),
+                    json.loads(str(z["sampler"])),
+                    bool(z["unseen"]) if "unseen" in z else True,
+                )
+        except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+            raise InputError(f"path = {path}; no file of tasks can be read there ({shown(str(error))})") from None
+
+
+def _shared(support: np.ndarray, query: np.ndarray) -> tuple[int, int] | None:
+    """A task, and an image of it that is in its support and in its query; None if there is none."""
+    images = int(max(support.max(), query.max())) + 1
+    if images > 2**40:  # beyond any bank: their places among the images of these tasks will do
+        known = np.unique(np.concatenate([support.ravel(), query.ravel()]))
+        found = _shared(*(np.where(a < 0, PAD, np.searchsorted(known, a)) for a in (support, query)))
+        return found and (found[0], int(known[found[1]]))
+    rows = max(1, 2**16 // support.shape[1])  # as many tasks at once as a processor's own memory holds
+    for at in range(0, len(support), rows):
+        held, wanted = (a[at : at + rows].astype(np.int64) for a in (support, query))
+        of_task = np.arange(len(held))[:, None] * (images + 1)  # keeps the images of two tasks, and padding, apart
+        held = np.sort(held + of_task, axis=None)
+        place = np.searchsorted(held, wanted + of_task).clip(max=held.size - 1)
+        both = (held[place] == wanted + of_task) & (wanted >= 0)
+        if both.any():
+            task, place = np.argwhere(both)[0]
+            return at + int(task), int(query[at + task, place])
+    return None
+
+
+def _path(path: object) -> Path:
+    return Path(instance("path", path, (str, os.PathLike)))
+
+
+def describe(name: str, ways: int, shots, queries, seed: int, **more) -> dict:
+    plain = [int(x[0]) if (x == x[0]).all() else [int(v) for v in x] for x in (shots, queries)]
+    return {"sampling": name, "ways": ways, "shots": plain[0], "queries": plain[1], "seed": seed, **more}

@@ -1,0 +1,6 @@
+"""Training: recipes, and the one loop that follows them."""
+
+from .recipes import RECIPES, Recipe, checkpoint_name, split_classes
+from .run import train
+
+__all__ = ["RECIPES", "Recipe", "checkpoint_name", "split_classes", "train"]

@@ -9,6 +9,8 @@ printed is the absolute path of its front page.
 """
 
 import argparse
+import ast
+import difflib
 import html
 import json
 import os
@@ -32,6 +34,9 @@ HOW = {
     "derived": "recomputed from other tables the papers print",
 }
 FIELDS = {"id", "paper", "item", "what", "chapter", "how", "verdict"}
+KEY = r"\{(?:([a-z0-9-]+):)?([a-z]\w*)\}"  # in a verdict: what a chapter glues
+# On the site a chapter's parameters are folded away, code and table as one.
+FOLDED = {"parameters": "Parameters of this chapter", "injected-parameters": "Values this page was made with"}
 
 
 class SiteError(Exception):
@@ -62,6 +67,47 @@ def read_ledger(path):
         if not item["how"] or not set(item["how"]) <= set(HOW):
             raise SiteError(f"{path.name}: {name}: `how` is a list out of {', '.join(HOW)}")
     return items
+
+
+def glued(path):
+    """What an executed notebook glues: its key and text each, as Markdown."""
+    found = {}
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            of = output.get("metadata", {}).get("scrapbook")
+            if of:
+                data = {mime.removeprefix(of["mime_prefix"]): text for mime, text in output["data"].items()}
+                plain = "text/markdown" not in data
+                text = "".join(data["text/plain" if plain else "text/markdown"])
+                # MyST-NB keeps a text in quotes; what it says is no markup.
+                found[of["name"]] = re.sub(r"([\\`*_<\[$])", r"\\\1", ast.literal_eval(text)) if plain else text
+    return found
+
+
+def fill(items, values):
+    """The ledger's items, with what their chapters glue in their verdicts.
+
+    ``{key}`` stands for what the item's own chapter glues under this name, ``{chapter:key}`` for what another does.
+    ``values`` maps the name of each chapter to what ``glued`` gives.
+    """
+
+    def filled(item):
+        def value(match):
+            chapter, key = match[1] or item["chapter"], match[2]
+            if chapter not in values:
+                raise SiteError(f"ledger.yml: {item['id']}: {match[0]}: there is no executed chapter {chapter}")
+            if key not in values[chapter]:
+                near = difflib.get_close_matches(key, values[chapter], 3) or sorted(values[chapter])
+                hint = f"it glues {', '.join(near)}" if near else "it glues nothing"
+                raise SiteError(f"ledger.yml: {item['id']}: {match[0]}: {chapter} glues no such key; {hint}")
+            return values[chapter][key]
+
+        verdict = re.sub(KEY, value, item["verdict"])
+        if re.search(r"[{}]", re.sub(KEY, "", item["verdict"])):
+            raise SiteError(f"ledger.yml: {item['id']}: braces hold a key, or chapter:key: {item['verdict']}")
+        return {**item, "verdict": verdict}
+
+    return [filled(item) for item in items]
 
 
 def anchors(source):
@@ -142,8 +188,21 @@ def toc_files(toc):
     return own + [name for key in ("parts", "chapters", "sections", "entries") for name in toc_files(toc.get(key))]
 
 
+def parameter_table(name):
+    """What a chapter can be run with, as an HTML table."""
+    import pandas as pd
+
+    from fslcore import notebooks
+
+    with pd.option_context("display.max_colwidth", None):
+        return notebooks.parameter_table(name).to_html(border=0)
+
+
 def clean_notebook(source, target):
-    """Copy an executed notebook without what differs from run to run and machine to machine."""
+    """Copy an executed notebook without what differs from run to run and machine to machine.
+
+    The cell with the parameters is folded away, and with it a table of them.
+    """
     book = json.loads(source.read_text("utf-8"))
     failed = [c for c in book["cells"] if any(o["output_type"] == "error" for o in c.get("outputs", []))]
     if failed:
@@ -154,6 +213,13 @@ def clean_notebook(source, target):
     for cell in book["cells"]:
         for key in ("papermill", "execution"):
             cell["metadata"].pop(key, None)
+        tags = cell["metadata"].get("tags", [])
+        for prompt in (FOLDED[tag] for tag in tags if tag in FOLDED):
+            cell["metadata"]["tags"] = [*tags, "hide-cell"]
+            cell["metadata"]["mystnb"] = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
+        if "parameters" in tags:
+            table = {"output_type": "display_data", "data": {"text/html": parameter_table(source.stem)}, "metadata": {}}
+            cell["outputs"] = [*cell["outputs"], table]
     target.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
@@ -194,7 +260,8 @@ def gather(root, build, site):
         if name in pages
     }
     items = read_ledger(root / "book" / "ledger.yml")
-    (site / "ledger.md").write_text(render_ledger(items, chapters), "utf-8")
+    values = {path.stem: glued(path) for path in site.glob("*.ipynb")}
+    (site / "ledger.md").write_text(render_ledger(fill(items, values), chapters), "utf-8")
 
     missing = [name for name in wanted if name not in pages and name != "ledger"]
     if missing:

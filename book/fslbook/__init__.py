@@ -1,0 +1,1 @@
+"""The code of the book's chapters."""

@@ -35,8 +35,6 @@ HOW = {
 }
 FIELDS = {"id", "paper", "item", "what", "chapter", "how", "verdict"}
 KEY = r"\{(?:([a-z0-9-]+):)?([a-z]\w*)\}"  # in a verdict: what a chapter glues
-# On the site a chapter's parameters are folded away, code and table as one.
-FOLDED = {"parameters": "Parameters of this chapter", "injected-parameters": "Values this page was made with"}
 
 
 class SiteError(Exception):
@@ -188,38 +186,43 @@ def toc_files(toc):
     return own + [name for key in ("parts", "chapters", "sections", "entries") for name in toc_files(toc.get(key))]
 
 
-def parameter_table(name):
-    """What a chapter can be run with, as an HTML table."""
+def parameter_table(name, given):
+    """What a chapter can be run with, and was, as an HTML table."""
     import pandas as pd
 
     from fslcore import notebooks
 
+    table = notebooks.parameter_table(name).rename_axis(None)
+    table.insert(1, "on this page", [given.get(parameter, "") for parameter in table.index])
     with pd.option_context("display.max_colwidth", None):
-        return notebooks.parameter_table(name).to_html(border=0)
+        return (table if given else table.drop(columns="on this page")).to_html(border=0)
 
 
 def clean_notebook(source, target):
     """Copy an executed notebook without what differs from run to run and machine to machine.
 
-    The cell with the parameters is folded away, and with it a table of them.
+    The cell with the parameters is folded away, with a table of them below the code; what papermill has put after it
+    stands in the table.
     """
     book = json.loads(source.read_text("utf-8"))
     failed = [c for c in book["cells"] if any(o["output_type"] == "error" for o in c.get("outputs", []))]
     if failed:
         raise SiteError(f"{source.name}: a cell ended in an error; run it again before building the site")
-    papermill = book["metadata"].pop("papermill", {})
-    if papermill.get("parameters"):
-        book["metadata"]["papermill"] = {"parameters": papermill["parameters"]}
+    given = book["metadata"].pop("papermill", {}).get("parameters", {})
+    if given:
+        book["metadata"]["papermill"] = {"parameters": given}
     for cell in book["cells"]:
         for key in ("papermill", "execution"):
             cell["metadata"].pop(key, None)
         tags = cell["metadata"].get("tags", [])
-        for prompt in (FOLDED[tag] for tag in tags if tag in FOLDED):
-            cell["metadata"]["tags"] = [*tags, "hide-cell"]
-            cell["metadata"]["mystnb"] = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
+        if "injected-parameters" in tags:
+            tags.append("remove-cell")
         if "parameters" in tags:
-            table = {"output_type": "display_data", "data": {"text/html": parameter_table(source.stem)}, "metadata": {}}
-            cell["outputs"] = [*cell["outputs"], table]
+            tags.append("hide-cell")
+            prompt = "Parameters of this chapter"
+            cell["metadata"]["mystnb"] = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
+            table = parameter_table(source.stem, given)
+            cell["outputs"] = [{"output_type": "display_data", "data": {"text/html": table}, "metadata": {}}]
     target.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 

@@ -35,6 +35,7 @@ HOW = {
 }
 FIELDS = {"id", "paper", "item", "what", "chapter", "how", "verdict"}
 KEY = r"\{(?:([a-z0-9-]+):)?([a-z]\w*)\}"  # in a verdict: what a chapter glues
+ROLE = r"\{glue:text\}`([a-z0-9-]+)::([a-z]\w*)`"  # in a prose page
 
 
 class SiteError(Exception):
@@ -82,30 +83,27 @@ def glued(path):
     return found
 
 
-def fill(items, values):
-    """The ledger's items, with what their chapters glue in their verdicts.
+def fill(text, values, where, chapter=""):
+    """A text with what chapters glue in the place of their keys.
 
-    ``{key}`` stands for what the item's own chapter glues under this name, ``{chapter:key}`` for what another does.
-    ``values`` maps the name of each chapter to what ``glued`` gives.
+    In a verdict of the ledger ``{key}`` stands for what the item's own chapter glues under this name, ``{chapter:key}``
+    for what another does; in a prose page, ``{glue:text}`` reads ``chapter::key``. ``values`` maps the name of each
+    executed chapter to what ``glued`` gives; ``where`` is what an error names.
     """
 
-    def filled(item):
-        def value(match):
-            chapter, key = match[1] or item["chapter"], match[2]
-            if chapter not in values:
-                raise SiteError(f"ledger.yml: {item['id']}: {match[0]}: there is no executed chapter {chapter}")
-            if key not in values[chapter]:
-                near = difflib.get_close_matches(key, values[chapter], 3) or sorted(values[chapter])
-                hint = f"it glues {', '.join(near)}" if near else "it glues nothing"
-                raise SiteError(f"ledger.yml: {item['id']}: {match[0]}: {chapter} glues no such key; {hint}")
-            return values[chapter][key]
+    def value(match):
+        of, key = match[1] or chapter, match[2]
+        if of not in values:
+            raise SiteError(f"{where}: {match[0]}: there is no executed chapter {of}")
+        if key not in values[of]:
+            near = difflib.get_close_matches(key, values[of], 3) or sorted(values[of]) or ["nothing"]
+            raise SiteError(f"{where}: {match[0]}: {of} glues no such key; it glues {', '.join(near)}")
+        return values[of][key]
 
-        verdict = re.sub(KEY, value, item["verdict"])
-        if re.search(r"[{}]", re.sub(KEY, "", item["verdict"])):
-            raise SiteError(f"ledger.yml: {item['id']}: braces hold a key, or chapter:key: {item['verdict']}")
-        return {**item, "verdict": verdict}
-
-    return [filled(item) for item in items]
+    pattern = KEY if chapter else ROLE
+    if chapter and re.search(r"[{}]", re.sub(pattern, "", text)):
+        raise SiteError(f"{where}: braces hold a key, or chapter:key: {text}")
+    return re.sub(pattern, value, text)
 
 
 def anchors(source):
@@ -241,14 +239,15 @@ def gather(root, build, site):
     """Fill the empty folder ``site`` with everything Jupyter Book needs."""
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy(root / name, site / name)
-    for page in sorted((root / "book").glob("*.md")):
-        shutil.copy(page, site / page.name)
     shutil.copy(root / "book" / "references.bib", site)
     shutil.copytree(root / "book" / "_static", site / "_static")
     for notebook in sorted((build / "notebooks").glob("[!.]*.ipynb")):
-        if (site / f"{notebook.stem}.md").exists():
+        if (root / "book" / f"{notebook.stem}.md").exists():
             raise SiteError(f"{notebook.stem} is both a prose page and a notebook; rename one")
         clean_notebook(notebook, site / notebook.name)
+    values = {path.stem: glued(path) for path in site.glob("*.ipynb")}
+    for page in sorted((root / "book").glob("*.md")):
+        (site / page.name).write_text(fill(page.read_text("utf-8"), values, page.name), "utf-8")
 
     wanted = toc_files(yaml.safe_load((root / "_toc.yml").read_text("utf-8")))
     pages = {path.stem: path for path in (*site.glob("*.md"), *site.glob("*.ipynb"))}
@@ -262,16 +261,17 @@ def gather(root, build, site):
         for name in wanted
         if name in pages
     }
-    items = read_ledger(root / "book" / "ledger.yml")
-    values = {path.stem: glued(path) for path in site.glob("*.ipynb")}
-    (site / "ledger.md").write_text(render_ledger(fill(items, values), chapters), "utf-8")
-
     missing = [name for name in wanted if name not in pages and name != "ledger"]
     if missing:
         raise SiteError(
             f"_toc.yml asks for pages that are not there: {', '.join(missing)}. A chapter comes from"
             " notebooks/NAME.md by way of _build/notebooks/NAME.ipynb, prose from book/NAME.md."
         )
+
+    items = read_ledger(root / "book" / "ledger.yml")
+    for item in items:
+        item["verdict"] = fill(item["verdict"], values, f"ledger.yml: {item['id']}", item["chapter"])
+    (site / "ledger.md").write_text(render_ledger(items, chapters), "utf-8")
 
 
 # ---------------------------------------------------------------- building

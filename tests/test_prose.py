@@ -143,7 +143,14 @@ USES += [
 
 
 def test_every_key_that_prose_names_is_glued():
+    """A chapter reads its own keys, so that it can be read alone; the ledger and prose pages say of which chapter."""
     unknown = [
+        f"notebooks/{name}.md: reads {of}::{key}; glue it there"
+        for name in CHAPTERS
+        for of, key in used(markdown(source(name)))
+        if of
+    ]
+    unknown += [
         f"{place}: {chapter} glues no {key}"
         for place, chapter, key in USES
         if not any(re.fullmatch(pattern, key) for pattern, _ in GLUED.get(chapter, ()))
@@ -238,7 +245,7 @@ NO_PROSE = [
     r"\b\d+-(?:way|shot|fold)\b",  # names of settings and of estimators
     r"\b(?:19[5-9]\d|20[0-3]\d)\b(?! (?:images|tasks|runs|queries))",  # years
     r"\b95 %",  # the usual level
-    r"(?<![\d.,−-])\b[01]\b(?![.,]\d)(?! (?:of|out|to|and|%|shots?|points?|tasks?|pairs?|cells?|images?)\b)(?! %)",
+    r"(?<![\w.,−-])[−-]?[01]\b(?![.,]\d)(?! (?:of|out|to|and|%|shots?|points?|tasks?|pairs?|cells?|images?)\b)(?! %)",
 ]
 NUMERAL = re.compile(r"(?<![\w.−-])[−-]?\d+(?:[.,]\d+)*(?: ?%)?")
 
@@ -331,7 +338,7 @@ def test_what_is_to_be_converted_is_there():
         ("```{exercise}\n:label: a\n\nTake 7.\n```\nso", []),
         ("```{note}\nTake 7.\n```\n", ["7"]),
         ("```python\nx = 7\n```\n", []),
-        ("two dozen tasks; ratios above 1, and 1 where it was right", []),
+        ("two dozen tasks; ratios above 1, and 1 where it was right; −1, 0 or 1", []),
         ("[the page](https://example.org/12)", []),
     ],
 )
@@ -388,22 +395,27 @@ def test_listed(items, text):
     assert cells.listed(items) == text
 
 
-def test_verdicts_are_filled():
-    item = {"id": "t", "chapter": "one", "verdict": "best Q {best}, {two:worst} elsewhere"}
-    assert assemble.fill([item], {"one": {"best": "2"}, "two": {"worst": "9"}})[0]["verdict"] == "best Q 2, 9 elsewhere"
+VALUES = {"one": {"best": "2"}, "two": {"worst": "9"}}
+
+
+def test_verdicts_and_pages_are_filled():
+    assert assemble.fill("best Q {best}, {two:worst} elsewhere", VALUES, "t", "one") == "best Q 2, 9 elsewhere"
+    page = "Q {glue:text}`one::best`, {doc}`one`, ```{note}\n"
+    assert assemble.fill(page, VALUES, "index.md") == "Q 2, {doc}`one`, ```{note}\n"
 
 
 @pytest.mark.parametrize(
-    "verdict, message",
+    "text, chapter, message",
     [
-        ("{bets}", r"t: \{bets\}: one glues no such key; it glues best"),
-        ("{three:best}", r"t: \{three:best\}: there is no executed chapter three"),
-        ("{Best}", "t: braces hold a key, or chapter:key"),
+        ("{bets}", "one", r"t: \{bets\}: one glues no such key; it glues best"),
+        ("{three:best}", "one", r"t: \{three:best\}: there is no executed chapter three"),
+        ("{Best}", "one", "t: braces hold a key, or chapter:key"),
+        ("{glue:text}`one::bets`", "", r"t: .*one::bets`: one glues no such key; it glues best"),
     ],
 )
-def test_a_verdict_that_cannot_be_filled_is_named(verdict, message):
+def test_a_key_that_cannot_be_filled_is_named(text, chapter, message):
     with pytest.raises(assemble.SiteError, match=message):
-        assemble.fill([{"id": "t", "chapter": "one", "verdict": verdict}], {"one": {"best": "2"}})
+        assemble.fill(text, VALUES, "t", chapter)
 
 
 def test_glued_values_resolve_on_a_page_of_one_file(tmp_path):

@@ -151,6 +151,11 @@ def test_every_key_that_prose_names_is_glued():
         if of
     ]
     unknown += [
+        f"notebooks/{name}.md: {role} is read as CommonMark, without formulas: write {role[:-1]}:myst`"
+        for name in CHAPTERS
+        for role in re.findall(r"\{glue:md\}`\w+`", source(name))
+    ]
+    unknown += [
         f"{place}: {chapter} glues no {key}"
         for place, chapter, key in USES
         if not any(re.fullmatch(pattern, key) for pattern, _ in GLUED.get(chapter, ()))
@@ -297,6 +302,33 @@ def test_numerals_come_from_a_run(name):
     assert not faults, HELP + "\n".join(faults)
 
 
+def texts(value):
+    """What an expression says word by word: its texts, but for keys in brackets and for formats."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield value.value
+    if not isinstance(value, ast.Subscript):
+        for name, part in ast.iter_fields(value):
+            for node in part if isinstance(part, list) else [part]:
+                if isinstance(node, ast.AST) and name != "format_spec":
+                    yield from texts(node)
+
+
+@pytest.mark.parametrize("name", CONVERTED)
+def test_numerals_in_what_is_glued_come_from_a_run(name):
+    faults = [
+        f"notebooks/{name}.md, {key}: {number} — {text}"
+        for key, value in GLUED[name]
+        for text in texts(value)
+        for _, number in numerals(text, name)
+    ]
+    assert not faults, HELP + "\n".join(faults)
+
+
+def test_texts_of_an_expression():
+    value = ast.parse("""Markdown(f"{x:.2f} of 20 in {t['5 a']}" if x > 3 else "7 more")""", mode="eval").body
+    assert "".join(texts(value)) == " of 20 in 7 more"
+
+
 def test_numerals_of_the_ledger_come_from_a_run():
     lines = (ROOT / "book" / "ledger.yml").read_text("utf-8").splitlines()
     faults = []
@@ -424,10 +456,10 @@ def test_glued_values_resolve_on_a_page_of_one_file(tmp_path):
 
     from fslcore import notebooks
 
-    path, said = executed(tmp_path, count=12345, verdict=Markdown("**far** below"))
+    path, said = executed(tmp_path, count=12345, verdict=Markdown("**far** below $-1$"))
     glue = json.loads(path.read_text("utf-8"))["cells"][0]
     outputs = [*map(nbformat.from_dict, glue["outputs"]), nbformat.v4.new_output("stream", text=said)]
-    text = "# One\n\nOf {glue:text}`count` tasks, {glue:md}`verdict`."
+    text = "# One\n\nOf {glue:text}`count` tasks, {glue:md}`verdict:myst`."
     notebook = nbformat.v4.new_notebook(
         cells=[
             nbformat.v4.new_markdown_cell(text),
@@ -437,4 +469,4 @@ def test_glued_values_resolve_on_a_page_of_one_file(tmp_path):
     notebooks.page(notebook, tmp_path / "page.html", "one")
     page = (tmp_path / "page.html").read_text("utf-8")
     body = re.sub(r"<[^>]*>", "", page[page.index("<body") :])
-    assert "Of 12,345 tasks, far below." in " ".join(body.split()) and "count:" not in body
+    assert "Of 12,345 tasks, far below − 1 ." in " ".join(body.split()) and "count:" not in body

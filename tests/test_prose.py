@@ -404,16 +404,16 @@ def shell():
 
 def test_what_is_glued_reads_as_on_the_page(tmp_path):
     path, said = executed(
-        tmp_path, count=12345, gain="-0.5 to 1", name="conv4-r2d2", odd="it's *Q* 1_000", said=Markdown("**no** $-1$")
+        tmp_path, count=12345, gain="-0.5 to 10%", name="conv4-r2d2", odd="it's *Q* 1_000", said=Markdown("**no** $-1$")
     )
     assert assemble.glued(path) == {
         "count": "12,345",
-        "gain": "−0.5 to 1",
+        "gain": "−0.5 to 10 %",
         "name": "conv4-r2d2",
         "odd": r"it's \*Q\* 1\_000",
         "said": "**no** $−1$",
     }
-    assert "gain: −0.5 to 1\n" in said  # for those who run the notebook
+    assert "gain: −0.5 to 10 %\n" in said  # for those who run the notebook
 
 
 @pytest.mark.parametrize("value", [0.5, None, True, [1]])

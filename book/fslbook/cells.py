@@ -9,14 +9,15 @@ from IPython.display import Markdown
 __all__ = ["glue", "listed"]
 
 _MINUS = re.compile(r"(?<![\w.)])-(?=\d)")  # before a number; not in efficientnet-lite0, 2-way or 2020-06-01
+_PERCENT = re.compile(r"(?<=\d)%(?!\w)")
 
 
 def glue(**values: object) -> None:
     """Glue values under their names, for the ``glue`` roles of the chapter's prose and for the ledger.
 
     What a page says in two places is one text, so values are glued as they shall be read: whole numbers get
-    separators of thousands here, texts a true minus sign before a number, and any other number is formatted by
-    the caller. The call prints what it glues, for those who run the notebook; the cell is tagged ``remove-cell``, and
+    separators of thousands here, texts a true minus sign before a number and a space before %, and any other
+    number is formatted by the caller. The call prints what it glues, for those who run the notebook; the cell is tagged ``remove-cell``, and
     leaves no trace on the page.
 
     Parameters
@@ -34,7 +35,7 @@ def glue(**values: object) -> None:
             value = f"{value:,}"
         if not isinstance(value, (str, Markdown)):
             raise TypeError(f"glue: {key} is a {type(value).__name__}; format it, such as f'{{{key}:.2f}}'")
-        text = _MINUS.sub("−", value if isinstance(value, str) else value.data)
+        text = _PERCENT.sub(" %", _MINUS.sub("−", value if isinstance(value, str) else value.data))
         myst_nb.glue(key, text if isinstance(value, str) else Markdown(text), display=False)
         print(f"{key}: {text}")
 

@@ -250,7 +250,7 @@ NO_PROSE = [
     r"\b\d+-(?:way|shot|fold)\b",  # names of settings and of estimators
     r"\b(?:19[5-9]\d|20[0-3]\d)\b(?! (?:images|tasks|runs|queries))",  # years
     r"\b95 %",  # the usual level
-    r"(?<![\w.,−-])[−-]?[01]\b(?![.,]\d)(?! (?:of|out|to|and|%|shots?|points?|tasks?|pairs?|cells?|images?)\b)(?! %)",
+    r"(?<![\w.,−-])[−-]?[01]\b(?![.,]\d)(?! (?:of|out|to|and|shots?|points?|tasks?|pairs?|cells?|images?)\b)(?! %)",
 ]
 NUMERAL = re.compile(r"(?<![\w.−-])[−-]?\d+(?:[.,]\d+)*(?: ?%)?")
 

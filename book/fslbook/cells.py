@@ -17,8 +17,8 @@ def glue(**values: object) -> None:
 
     What a page says in two places is one text, so values are glued as they shall be read: whole numbers get
     separators of thousands here, texts a true minus sign before a number and a space before %, and any other
-    number is formatted by the caller. The call prints what it glues, for those who run the notebook; the cell is tagged ``remove-cell``, and
-    leaves no trace on the page.
+    number is formatted by the caller. The call prints what it glues, for those who run the notebook; the cell is
+    tagged ``remove-cell``, and leaves no trace on the page.
 
     Parameters
     ----------

@@ -9,6 +9,8 @@ printed is the absolute path of its front page.
 """
 
 import argparse
+import ast
+import difflib
 import html
 import json
 import os
@@ -32,6 +34,8 @@ HOW = {
     "derived": "recomputed from other tables the papers print",
 }
 FIELDS = {"id", "paper", "item", "what", "chapter", "how", "verdict"}
+KEY = r"\{(?:([a-z0-9-]+):)?([a-z]\w*)\}"  # in a verdict: what a chapter glues
+ROLE = r"\{glue:text\}`([a-z0-9-]+)::([a-z]\w*)`"  # in a prose page
 
 
 class SiteError(Exception):
@@ -62,6 +66,44 @@ def read_ledger(path):
         if not item["how"] or not set(item["how"]) <= set(HOW):
             raise SiteError(f"{path.name}: {name}: `how` is a list out of {', '.join(HOW)}")
     return items
+
+
+def glued(path):
+    """What an executed notebook glues: its key and text each, as Markdown."""
+    found = {}
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            of = output.get("metadata", {}).get("scrapbook")
+            if of:
+                data = {mime.removeprefix(of["mime_prefix"]): text for mime, text in output["data"].items()}
+                plain = "text/markdown" not in data
+                text = "".join(data["text/plain" if plain else "text/markdown"])
+                # MyST-NB keeps a text in quotes; what it says is no markup.
+                found[of["name"]] = re.sub(r"([\\`*_<\[$])", r"\\\1", ast.literal_eval(text)) if plain else text
+    return found
+
+
+def fill(text, values, where, chapter=""):
+    """A text with what chapters glue in the place of their keys.
+
+    In a verdict of the ledger ``{key}`` stands for what the item's own chapter glues under this name, ``{chapter:key}``
+    for what another does; in a prose page, ``{glue:text}`` reads ``chapter::key``. ``values`` maps the name of each
+    executed chapter to what ``glued`` gives; ``where`` is what an error names.
+    """
+
+    def value(match):
+        of, key = match[1] or chapter, match[2]
+        if of not in values:
+            raise SiteError(f"{where}: {match[0]}: there is no executed chapter {of}")
+        if key not in values[of]:
+            near = difflib.get_close_matches(key, values[of], 3) or sorted(values[of]) or ["nothing"]
+            raise SiteError(f"{where}: {match[0]}: {of} glues no such key; it glues {', '.join(near)}")
+        return values[of][key]
+
+    pattern = KEY if chapter else ROLE
+    if chapter and re.search(r"[{}]", re.sub(pattern, "", text)):
+        raise SiteError(f"{where}: braces hold a key, or chapter:key: {text}")
+    return re.sub(pattern, value, text)
 
 
 def anchors(source):
@@ -142,18 +184,43 @@ def toc_files(toc):
     return own + [name for key in ("parts", "chapters", "sections", "entries") for name in toc_files(toc.get(key))]
 
 
+def parameter_table(name, given):
+    """What a chapter can be run with, and was, as an HTML table."""
+    import pandas as pd
+
+    from fslcore import chapters
+
+    table = chapters.parameter_table(name).rename_axis(None)
+    table.insert(1, "on this page", [given.get(parameter, "") for parameter in table.index])
+    with pd.option_context("display.max_colwidth", None):
+        return (table if given else table.drop(columns="on this page")).to_html(border=0)
+
+
 def clean_notebook(source, target):
-    """Copy an executed notebook without what differs from run to run and machine to machine."""
+    """Copy an executed notebook without what differs from run to run and machine to machine.
+
+    The cell with the parameters is folded away, with a table of them below the code; what papermill has put after it
+    stands in the table.
+    """
     book = json.loads(source.read_text("utf-8"))
     failed = [c for c in book["cells"] if any(o["output_type"] == "error" for o in c.get("outputs", []))]
     if failed:
         raise SiteError(f"{source.name}: a cell ended in an error; run it again before building the site")
-    papermill = book["metadata"].pop("papermill", {})
-    if papermill.get("parameters"):
-        book["metadata"]["papermill"] = {"parameters": papermill["parameters"]}
+    given = book["metadata"].pop("papermill", {}).get("parameters", {})
+    if given:
+        book["metadata"]["papermill"] = {"parameters": given}
     for cell in book["cells"]:
         for key in ("papermill", "execution"):
             cell["metadata"].pop(key, None)
+        tags = cell["metadata"].get("tags", [])
+        if "injected-parameters" in tags:
+            tags.append("remove-cell")
+        if "parameters" in tags:
+            tags.append("hide-cell")
+            prompt = "Parameters of this chapter"
+            cell["metadata"]["mystnb"] = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
+            table = parameter_table(source.stem, given)
+            cell["outputs"] = [{"output_type": "display_data", "data": {"text/html": table}, "metadata": {}}]
     target.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
@@ -172,14 +239,15 @@ def gather(root, build, site):
     """Fill the empty folder ``site`` with everything Jupyter Book needs."""
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy(root / name, site / name)
-    for page in sorted((root / "book").glob("*.md")):
-        shutil.copy(page, site / page.name)
     shutil.copy(root / "book" / "references.bib", site)
     shutil.copytree(root / "book" / "_static", site / "_static")
     for notebook in sorted((build / "notebooks").glob("[!.]*.ipynb")):
-        if (site / f"{notebook.stem}.md").exists():
+        if (root / "book" / f"{notebook.stem}.md").exists():
             raise SiteError(f"{notebook.stem} is both a prose page and a notebook; rename one")
         clean_notebook(notebook, site / notebook.name)
+    values = {path.stem: glued(path) for path in site.glob("*.ipynb")}
+    for page in sorted((root / "book").glob("*.md")):
+        (site / page.name).write_text(fill(page.read_text("utf-8"), values, page.name), "utf-8")
 
     wanted = toc_files(yaml.safe_load((root / "_toc.yml").read_text("utf-8")))
     pages = {path.stem: path for path in (*site.glob("*.md"), *site.glob("*.ipynb"))}
@@ -193,15 +261,17 @@ def gather(root, build, site):
         for name in wanted
         if name in pages
     }
-    items = read_ledger(root / "book" / "ledger.yml")
-    (site / "ledger.md").write_text(render_ledger(items, chapters), "utf-8")
-
     missing = [name for name in wanted if name not in pages and name != "ledger"]
     if missing:
         raise SiteError(
             f"_toc.yml asks for pages that are not there: {', '.join(missing)}. A chapter comes from"
             " notebooks/NAME.md by way of _build/notebooks/NAME.ipynb, prose from book/NAME.md."
         )
+
+    items = read_ledger(root / "book" / "ledger.yml")
+    for item in items:
+        item["verdict"] = fill(item["verdict"], values, f"ledger.yml: {item['id']}", item["chapter"])
+    (site / "ledger.md").write_text(render_ledger(items, chapters), "utf-8")
 
 
 # ---------------------------------------------------------------- building

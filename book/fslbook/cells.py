@@ -1,0 +1,46 @@
+"""What a chapter's cells give to its prose."""
+
+import re
+from numbers import Integral
+
+import myst_nb
+from IPython.display import Markdown
+
+__all__ = ["glue", "listed"]
+
+_MINUS = re.compile(r"(?<![\w.)])-(?=\d)")  # before a number; not in efficientnet-lite0, 2-way or 2020-06-01
+_PERCENT = re.compile(r"(?<=\d)%(?!\w)")
+
+
+def glue(**values: object) -> None:
+    """Glue values under their names, for the ``glue`` roles of the chapter's prose and for the ledger.
+
+    What a page says in two places is one text, so values are glued as they shall be read: whole numbers get
+    separators of thousands here, texts a true minus sign before a number and a space before %, and any other
+    number is formatted by the caller. The call prints what it glues, for those who run the notebook; the cell is
+    tagged ``remove-cell``, and leaves no trace on the page.
+
+    Parameters
+    ----------
+    **values : int, str or IPython.display.Markdown
+        By key. ``{glue:text}`` reads numbers and texts, ``{glue:md}`` Markdown: a sentence with emphasis or formulas.
+
+    Raises
+    ------
+    TypeError
+        A value of another type: a float, say, of which only the caller knows how many digits it deserves.
+    """
+    for key, value in values.items():
+        if isinstance(value, Integral) and not isinstance(value, bool):
+            value = f"{value:,}"
+        if not isinstance(value, (str, Markdown)):
+            raise TypeError(f"glue: {key} is a {type(value).__name__}; format it, such as f'{{{key}:.2f}}'")
+        text = _PERCENT.sub(" %", _MINUS.sub("−", value if isinstance(value, str) else value.data))
+        myst_nb.glue(key, text if isinstance(value, str) else Markdown(text), display=False)
+        print(f"{key}: {text}")
+
+
+def listed(items: object) -> str:
+    """'1, 5 and 10' of ``[1, 5, 10]``."""
+    *most, last = map(str, items)
+    return f"{', '.join(most)} and {last}" if most else last

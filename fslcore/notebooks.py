@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from . import known
 from .errors import InputError, choice, like, shown
-from .paths import NOTEBOOKS, replace_file, scratch
+from .paths import NOTEBOOKS, check_shipped, replace_file, scratch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,10 +68,7 @@ def source(name: str) -> Path:
     InputError
         Unknown notebook (says which there are), or an installation without any.
     """
-    if not NOTEBOOKS.is_dir():
-        raise InputError(
-            f"notebooks: no folder {NOTEBOOKS}; pip install -e '.[book]' in the book's repository has them"
-        )
+    check_shipped()
     return NOTEBOOKS / f"{choice('notebook', name, names())}.md"
 
 

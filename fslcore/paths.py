@@ -1,4 +1,4 @@
-"""Where the repository keeps its data and what it builds, and how a file is written."""
+"""Where data, notebooks and profiles lie, where what is made goes, and how a file is written."""
 
 from __future__ import annotations
 
@@ -16,13 +16,39 @@ from pathlib import Path
 
 from .errors import InputError
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT / "data"
-NOTEBOOKS = ROOT / "notebooks"
-PROFILES = ROOT / "profiles"
-BUILD = ROOT / "_build"
-# FSLCORE_CACHE moves the cache of features and records, to a larger disk say.
-CACHE = Path(os.environ.get("FSLCORE_CACHE", BUILD / "cache"))
+_PACKAGE = Path(__file__).resolve().parent
+ROOT = _PACKAGE.parent
+_IN_CHECKOUT = (ROOT / "pyproject.toml").is_file()
+# The wheel holds inside the package what a checkout has beside it.
+_SHIPPED = ROOT if _IN_CHECKOUT else _PACKAGE / "_shipped"
+DATA = _SHIPPED / "data"
+NOTEBOOKS = _SHIPPED / "notebooks"
+PROFILES = _SHIPPED / "profiles"
+# Where outputs go that nobody has named: of an installed package, to the present folder.
+BUILD = ROOT / "_build" if _IN_CHECKOUT else Path()
+RUNS = BUILD / "runs" if _IN_CHECKOUT else Path()
+
+
+def _cache() -> Path:
+    """Features and records: where ``FSLCORE_CACHE`` says, in the checkout, or where the platform keeps such things."""
+    named = os.environ.get("FSLCORE_CACHE")
+    if named or _IN_CHECKOUT:
+        return Path(named or BUILD / "cache")
+    try:
+        from platformdirs import user_cache_path
+    except ModuleNotFoundError:  # with NumPy and SciPy alone nothing is computed that would be kept
+        return Path.home() / ".cache" / "fslcore"
+    return user_cache_path("fslcore", appauthor=False)
+
+
+CACHE = _cache()
+
+
+def check_shipped() -> None:
+    """Raise `InputError` where data, notebooks or profiles are missing, which come with the package."""
+    for folder in (DATA, NOTEBOOKS, PROFILES):
+        if not folder.is_dir():
+            raise InputError(f"no folder {folder}: this installation of fslcore is incomplete; install its wheel again")
 
 
 def check_output(

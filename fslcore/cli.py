@@ -111,7 +111,7 @@ def _told(error: BaseException, extra: str) -> tuple[str, int]:
         return f"not enough memory{f' ({text})' if text else ''}", 2
     if isinstance(error, OSError):
         return (f"{error.filename}: " if error.filename is not None else "") + (error.strerror or text), 2
-    if isinstance(error, ModuleNotFoundError):
+    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("fsl"):  # of ours, a fault
         return missing(error.name, extra), 2
     if isinstance(error, RecursionError):
         return f"the input is nested too deeply ({text})", 2

@@ -237,7 +237,7 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
     ------
     InputError
         As for `check`; or what the notebook raised as such, in one line. Then nothing is written.
-    OSError, MemoryError, RecursionError, RuntimeError
+    OSError, MemoryError, ModuleNotFoundError, RecursionError, RuntimeError
         What else the notebook raised, in one line too; its process ended.
     """
     import jupytext
@@ -270,6 +270,9 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
         except papermill.PapermillExecutionError as error:
             if error.ename == "InputError":
                 raise InputError(f"{name}: {error.evalue}") from None
+            lacking = re.fullmatch(r"No module named '(.+)'", error.evalue)
+            if lacking:
+                raise ModuleNotFoundError(f"{name}: {error.evalue}", name=lacking[1]) from error
             kind = getattr(builtins, error.ename, None)
             if isinstance(kind, type) and issubclass(kind, (OSError, MemoryError, RecursionError)):
                 raise kind(f"{name}: {error.evalue}") from error

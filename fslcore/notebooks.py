@@ -342,7 +342,6 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
     Exception
         What a cell raised.
     """
-    import jupytext
     import matplotlib.pyplot as plt
     import nbformat
     import pandas as pd
@@ -350,11 +349,12 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
     from IPython.core.pylabtools import select_figure_formats
     from IPython.display import display
     from IPython.utils.capture import capture_output
+    from myst_nb.core.read import read_myst_markdown_notebook  # which `page` needs anyway
     from tqdm import tqdm
     from traitlets.config import Config
 
     check(name, given)
-    notebook = jupytext.read(source(name))
+    notebook = read_myst_markdown_notebook(source(name).read_text("utf-8"))
     if InteractiveShell.initialized():  # called from a notebook, say, whose names are not ours to touch
         with scratch() as folder:
             return nbformat.read(run(name, given, folder / f"{name}.ipynb"), as_version=4)

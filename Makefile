@@ -16,7 +16,7 @@ test: .venv/ready
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py
 
-# What two captioners need besides. With -e: without it, pip would put a copy in the place of this folder, and no data.
+# What two captioners need besides. With -e: without it, pip would put a copy in the place of this folder.
 captions: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c requirements.txt -e '.[captions]'
 

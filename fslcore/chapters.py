@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from . import known
 from .errors import InputError, choice, like, shown
-from .paths import NOTEBOOKS, replace_file, scratch
+from .paths import NOTEBOOKS, check_shipped, replace_file, scratch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,10 +69,7 @@ def source(name: str) -> Path:
     InputError
         Unknown notebook (says which there are), or an installation without any.
     """
-    if not NOTEBOOKS.is_dir():
-        raise InputError(
-            f"notebooks: no folder {NOTEBOOKS}; pip install -e '.[book]' in the book's repository has them"
-        )
+    check_shipped()
     return NOTEBOOKS / f"{choice('notebook', name, names())}.md"
 
 
@@ -241,7 +238,7 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
     ------
     InputError
         As for `check`; or what the notebook raised as such, in one line. Then nothing is written.
-    OSError, MemoryError, RecursionError, RuntimeError
+    OSError, MemoryError, ModuleNotFoundError, RecursionError, RuntimeError
         What else the notebook raised, in one line too; its process ended.
     """
     import jupytext
@@ -274,6 +271,9 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
         except papermill.PapermillExecutionError as error:
             if error.ename == "InputError":
                 raise InputError(f"{name}: {error.evalue}") from None
+            lacking = re.fullmatch(r"No module named '(.+)'", error.evalue)
+            if lacking:
+                raise ModuleNotFoundError(f"{name}: {error.evalue}", name=lacking[1]) from error
             kind = getattr(builtins, error.ename, None)
             if isinstance(kind, type) and issubclass(kind, (OSError, MemoryError, RecursionError)):
                 raise kind(f"{name}: {error.evalue}") from error
@@ -343,7 +343,6 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
     Exception
         What a cell raised.
     """
-    import jupytext
     import matplotlib.pyplot as plt
     import nbformat
     import pandas as pd
@@ -351,11 +350,12 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
     from IPython.core.pylabtools import select_figure_formats
     from IPython.display import display
     from IPython.utils.capture import capture_output
+    from myst_nb.core.read import read_myst_markdown_notebook  # which `page` needs anyway
     from tqdm import tqdm
     from traitlets.config import Config
 
     check(name, given)
-    notebook = jupytext.read(source(name))
+    notebook = read_myst_markdown_notebook(source(name).read_text("utf-8"))
     if InteractiveShell.initialized():  # called from a notebook, say, whose names are not ours to touch
         with scratch() as folder:
             return nbformat.read(run(name, given, folder / f"{name}.ipynb"), as_version=4)

@@ -19,8 +19,8 @@ from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
 from . import __version__, chapters, known, store
-from .errors import InputError, choice, like, memory, number, whole
-from .paths import BUILD, PROFILES, check_folder, check_output
+from .errors import InputError, choice, like, memory, missing, number, whole
+from .paths import PROFILES, RUNS, check_folder, check_output, check_shipped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # for consoles that lack ± or →
     before = {name: os.environ.get(name) for name in OPTIONS_OF_CHILDREN}
+    extra = "evaluate"
     try:
         try:
             _stop_on_sigterm()
@@ -50,8 +51,10 @@ def main(arguments: list[str] | None = None) -> int:
         except SystemExit:  # after --help or --version
             sys.stdout.flush()
             raise
+        extra = options.extra
         if options.device:
             os.environ["FSLCORE_DEVICE"] = options.device  # read by `models.backbones.device`, here and in notebooks
+        check_shipped()
         if options.computes:
             check_folder(store.path(), "FSLCORE_CACHE")
             if os.environ.get("FSLCORE_DEVICE", "cpu") != "cpu":
@@ -64,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
         options.command(options)
         sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
-        line, code = _told(error)
+        line, code = _told(error, extra)
         if "--debug" in arguments:
             traceback.print_exc()
         if line:
@@ -94,8 +97,8 @@ def _stop_on_sigterm() -> None:
         signal.signal(signal.SIGTERM, stop)
 
 
-def _told(error: BaseException) -> tuple[str, int]:
-    """The one line to be said of an error, and the exit code."""
+def _told(error: BaseException, extra: str) -> tuple[str, int]:
+    """The one line to be said of an error, and the exit code; ``extra`` brings what the command needs."""
     text = " ".join(str(error).split())
     kind = type(error).__name__
     if isinstance(error, InputError):
@@ -108,8 +111,8 @@ def _told(error: BaseException) -> tuple[str, int]:
         return f"not enough memory{f' ({text})' if text else ''}", 2
     if isinstance(error, OSError):
         return (f"{error.filename}: " if error.filename is not None else "") + (error.strerror or text), 2
-    if isinstance(error, ModuleNotFoundError):
-        return f"this needs the package {error.name}; pip install -e '.[book]' in the book's repository brings it", 2
+    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("fsl"):  # of ours, a fault
+        return missing(error.name, extra), 2
     if isinstance(error, RecursionError):
         return f"the input is nested too deeply ({text})", 2
     if isinstance(error, UnicodeDecodeError):
@@ -300,7 +303,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=__version__, help="print the version and stop")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
-    def command(name: str, run: Callable, text: str, *examples: str, computes: bool = False) -> _Parser:
+    def command(
+        name: str, run: Callable, text: str, *examples: str, computes: bool = False, extra="evaluate"
+    ) -> _Parser:
         add = commands.add_parser(
             name,
             help=text,
@@ -309,7 +314,7 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             epilog=_epilog(*(f"{name} {example}".strip() for example in examples)),
         )
-        add.set_defaults(command=run, computes=computes)
+        add.set_defaults(command=run, computes=computes, extra=extra)
         return add
 
     as_json = dict(action="store_true", help="print the result as strict JSON")
@@ -335,7 +340,12 @@ def _parser() -> argparse.ArgumentParser:
         help="a parameter of the notebook and its value, in YAML; may be given again",
     )
     add.add_argument("--profile", type=Path, default=PROFILES / "quick.yml", help="file of parameters (quick.yml)")
-    add.add_argument("-o", "--output", type=Path, help="executed notebook (_build/runs/NOTEBOOK.ipynb)")
+    add.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="executed notebook (NOTEBOOK.ipynb in this folder, or in _build/runs of the repository)",
+    )
 
     add = command(
         "report",
@@ -344,6 +354,7 @@ def _parser() -> argparse.ArgumentParser:
         "results.csv",
         "results.csv --sampling open --common --level 0.99 -o report.html",
         "results.csv --tables paper --figures paper --json",
+        extra="report",
     )
     add.add_argument(
         "results",
@@ -473,7 +484,7 @@ def _parser() -> argparse.ArgumentParser:
         "-o",
         "--output",
         type=Path,
-        help="checkpoint (_build/NETWORK-LEARNER.safetensors, _build/NETWORK-1shot-LEARNER.safetensors)",
+        help="checkpoint (NETWORK-LEARNER.safetensors in this folder, or in _build of the repository)",
     )
     add.add_argument(
         "--network",
@@ -537,10 +548,7 @@ def _list(options: argparse.Namespace) -> None:
         sets = [*datasets.names(), *datasets.forms(), "features:PATH"]
     except ModuleNotFoundError as error:  # with NumPy and SciPy alone there is all the rest
         sets = []
-        print(
-            f"fslcore: data sets need the package {error.name}; pip install -e '.[book]' in the book's repository brings it",
-            file=sys.stderr,
-        )
+        print(f"fslcore: data sets: {missing(error.name)}", file=sys.stderr)
     found = {
         "notebooks": {
             name: {"title": chapters.title(name), "parameters": [vars(p) for p in chapters.parameters(name)]}
@@ -564,7 +572,7 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    output = options.output or BUILD / "runs" / f"{options.notebook}.ipynb"
+    output = options.output or RUNS / f"{options.notebook}.ipynb"
     output = check_output(output, [".ipynb"])
     given = dict(chapters.profile(options.profile).get(options.notebook, {}))
     given |= {name: chapters.value(name, text) for name, text in options.parameter}

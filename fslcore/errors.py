@@ -27,6 +27,7 @@ __all__ = [
     "labels",
     "like",
     "memory",
+    "missing",
     "note",
     "number",
     "room",
@@ -256,6 +257,11 @@ def memory() -> float:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return math.inf
+
+
+def missing(package: str, extra: str = "evaluate") -> str:
+    """What to say where a package is not installed: the extra of fslcore that brings it."""
+    return f"this needs the package {package}; pip install 'fslcore[{extra}]' brings it"
 
 
 @cache

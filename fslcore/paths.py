@@ -1,4 +1,4 @@
-"""Where the repository keeps its data and what it builds, and how a file is written."""
+"""Where data, notebooks and profiles lie, where what is made goes, and how a file is written."""
 
 from __future__ import annotations
 
@@ -16,11 +16,24 @@ from pathlib import Path
 
 from .errors import InputError
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT / "data"
-NOTEBOOKS = ROOT / "notebooks"
-PROFILES = ROOT / "profiles"
-BUILD = ROOT / "_build"
+_PACKAGE = Path(__file__).resolve().parent
+ROOT = _PACKAGE.parent
+IN_CHECKOUT = (ROOT / "pyproject.toml").is_file()
+# The wheel holds inside the package what a checkout has beside it.
+_SHIPPED = ROOT if IN_CHECKOUT else _PACKAGE / "_shipped"
+DATA = _SHIPPED / "data"
+NOTEBOOKS = _SHIPPED / "notebooks"
+PROFILES = _SHIPPED / "profiles"
+# Where outputs go that nobody has named: of an installed package, to the present folder.
+BUILD = ROOT / "_build" if IN_CHECKOUT else Path()
+RUNS = BUILD / "runs" if IN_CHECKOUT else Path()
+
+
+def check_shipped() -> None:
+    """Raise `InputError` where data, notebooks or profiles are missing, which come with the package."""
+    for folder in (DATA, NOTEBOOKS, PROFILES):
+        if not folder.is_dir():
+            raise InputError(f"no folder {folder}: this installation of fslcore is incomplete; install its wheel again")
 
 
 def check_output(

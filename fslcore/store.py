@@ -6,14 +6,28 @@ import hashlib
 import os
 from pathlib import Path
 
-from .paths import BUILD
+from .paths import BUILD, IN_CHECKOUT
 
 __all__ = ["digest", "path"]
 
 
 def path(*parts: str) -> Path:
-    """A path in the cache, which ``FSLCORE_CACHE`` moves, to a larger disk say; it is read at each call."""
-    return Path(os.environ.get("FSLCORE_CACHE") or BUILD / "cache").joinpath(*parts)
+    """A path in the cache, which ``FSLCORE_CACHE`` moves, to a larger disk say; it is read at each call.
+
+    Else it is below ``_build`` in a checkout, and where the platform keeps such things for an installed package.
+    """
+    return _folder().joinpath(*parts)
+
+
+def _folder() -> Path:
+    named = os.environ.get("FSLCORE_CACHE")
+    if named or IN_CHECKOUT:
+        return Path(named or BUILD / "cache")
+    try:
+        from platformdirs import user_cache_path
+    except ModuleNotFoundError:  # with NumPy and SciPy alone nothing is computed that would be kept
+        return Path.home() / ".cache" / "fslcore"
+    return user_cache_path("fslcore", appauthor=False)
 
 
 def digest(text: str) -> str:

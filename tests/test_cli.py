@@ -333,11 +333,19 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path):
         chapters.check("your-results", {"results": str(tmp_path)})
 
 
-def test_a_missing_package_is_named(monkeypatch, capsys):
+def test_a_missing_package_is_named_with_what_brings_it(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    assert cli.main(["run", "planning"]) == 2
+    assert (
+        capsys.readouterr().err == "fslcore: this needs the package yaml; pip install 'fslcore[evaluate]' brings it\n"
+    )
+
+
+def test_a_missing_module_of_our_own_is_a_fault(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "fslcore.results", None)
     monkeypatch.delattr("fslcore.results", raising=False)
-    assert cli.main(["report", str(ROOT / "README.md")]) == 2
-    assert capsys.readouterr().err.startswith("fslcore: this needs the package ")
+    assert cli.main(["report", str(ROOT / "README.md")]) == 1
+    assert capsys.readouterr().err.startswith("fslcore: a fault of fslcore: ModuleNotFoundError")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from IPython.display import Markdown
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
 import assemble
+
 from fslbook import cells
 
 EXECUTED = ROOT / "_build" / "notebooks"

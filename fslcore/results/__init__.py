@@ -13,7 +13,6 @@ from .compare import (
     tasks_for_power,
     tasks_for_width,
 )
-
 from .show import changed, crowded, interval_list, matrix, pair_list, record, summary, write_figures, write_tables
 from .tables import normalise, read
 

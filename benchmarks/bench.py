@@ -42,10 +42,10 @@ from fslcore.learners import FineTune, LogisticRegression, NearestCentroid  # no
 from fslcore.models.backbones import Backbone  # noqa: E402
 from fslcore.models.networks import GlyphConv  # noqa: E402
 from fslcore.stats import three_intervals  # noqa: E402
-from fslcore.tasks import (
-    bootstrap,  # noqa: E402
-    sample_biased,  # noqa: E402
-    sample_closed,  # noqa: E402
+from fslcore.tasks import (  # noqa: E402
+    bootstrap,
+    sample_biased,
+    sample_closed,
 )
 
 torch.set_num_threads(options.threads)
@@ -116,7 +116,7 @@ def predictions(learner, bank: Bank, tasks, chunk: int | None = None) -> np.ndar
 
 
 def compare(what: str, ours, ours_tasks, theirs, theirs_tasks, target: float | None = None) -> None:
-    """Print tasks a second of two functions of tasks, their ratio and the share of equal predictions (or accuracies)."""
+    """Print tasks a second of two functions of tasks, their ratio and the share of equal predictions or accuracies."""
     a, b = ours(ours_tasks[:64]), theirs(theirs_tasks[:64])  # warm up
     speeds = [], []
     for _ in range(options.repeats):
@@ -255,8 +255,8 @@ def report(methods: int = 150, tasks: int = 600) -> None:
         f"{'needed':>12}"
     )
     print(
-        f"{'  seconds; p-values ' + ('agree' if same else 'DIFFER'):<44}{ours:>9.2f}{theirs:>10.2f}{theirs / ours:>8.1f}"
-        f"{needed:>10.2f} s",
+        f"{'  seconds; p-values ' + ('agree' if same else 'DIFFER'):<44}"
+        f"{ours:>9.2f}{theirs:>10.2f}{theirs / ours:>8.1f}{needed:>10.2f} s",
         flush=True,
     )
 

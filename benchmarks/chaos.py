@@ -1,10 +1,10 @@
 """Commands disturbed at random moments: whatever happens, the same command again ends as if nothing had.
 
-``python benchmarks/chaos.py`` kills `evaluate`, `train`, `run` and `caption` 50 times in all, runs two at once on one cache,
-fills the disk and damages what the commands keep for later. After each disturbance there is no file that looks whole and
-is not, after SIGINT and SIGTERM nothing temporary either; then the command is given again, and every file (the outputs of
-every cell of a notebook) must be that of an undisturbed run, bit by bit, with none besides. ``--book N`` does so with
-`make book` in a clone, which takes hours.
+``python benchmarks/chaos.py`` kills `evaluate`, `train`, `run` and `caption` 50 times in all, runs two at once on one
+cache, fills the disk and damages what the commands keep for later. After each disturbance there is no file that looks
+whole and is not, after SIGINT and SIGTERM nothing temporary either; then the command is given again, and every file
+(the outputs of every cell of a notebook) must be that of an undisturbed run, bit by bit, with none besides.
+``--book N`` does so with `make book` in a clone, which takes hours.
 """
 
 from __future__ import annotations

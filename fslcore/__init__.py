@@ -2,7 +2,8 @@
 
 The data flow one way: ``datasets`` → ``models`` → ``tasks`` → ``learners`` → ``evaluation`` → ``stats``. Around
 them, ``attributes`` says which words describe an image, ``training`` makes backbones, ``results`` compares anybody's
-methods, and ``estimation`` asks a task about itself. Nothing is imported here, so that ``fslcore.stats`` needs only NumPy and SciPy.
+methods, and ``estimation`` asks a task about itself. Nothing is imported here, so that ``fslcore.stats``
+needs only NumPy and SciPy.
 """
 
 __version__ = "0.1.0"

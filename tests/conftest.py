@@ -26,7 +26,7 @@ def fresh_notes():
 
 @pytest.fixture
 def bank_of():
-    """A bank of a data set that holds the images of some tasks, and black ones for all others: to read all takes long."""
+    """A bank of a data set that holds the images of some tasks, and black ones for others: to read all takes long."""
 
     def make(images, tasks):
         used = np.unique(np.concatenate([tasks.support, tasks.query], axis=1))

@@ -316,9 +316,9 @@ def released():
         pytest.skip("the authors' released per-task accuracies are not at ../shared/oops-benchmark")
     torch = pytest.importorskip("torch")
     out = {}
-    for d, b, l in product(sorted(DATASETS), ("clip", "dino", "dinov2"), FOLDER):
-        path = RELEASED / b / FOLDER[l] / f"{d.replace('-', '_')}.pt"
-        out[d, b, l] = torch.load(path, weights_only=True, map_location="cpu").double().numpy()
+    for d, b, name in product(sorted(DATASETS), ("clip", "dino", "dinov2"), FOLDER):
+        path = RELEASED / b / FOLDER[name] / f"{d.replace('-', '_')}.pt"
+        out[d, b, name] = torch.load(path, weights_only=True, map_location="cpu").double().numpy()
     return out
 
 
@@ -344,8 +344,8 @@ def test_five_shot_cells_recompute(released):
 
 def test_number_of_tasks_is_that_of_the_released_files(released):
     n_tasks = read("n_tasks").query("shots == 5").set_index("dataset").n_tasks
-    for (d, b, l), x in released.items():
-        assert len(x) == n_tasks[d], (d, b, l)
+    for (d, b, name), x in released.items():
+        assert len(x) == n_tasks[d], (d, b, name)
 
 
 def test_restored_cells_have_the_sign_of_the_released_tasks(released):

@@ -1,4 +1,4 @@
-"""Reliance on ink: the drawing, the tasks and the noise; learners whose reliance is known; and what the chapter says."""
+"""Reliance on ink: the drawing, the tasks and the noise; learners whose reliance is known; what the chapter says."""
 
 import hashlib
 

@@ -116,7 +116,8 @@ def test_open_sampling_is_linear_7_7_million_images():
         "import re, time; import numpy as np; from fslcore.tasks import sample_open\n"
         "labels = np.repeat(np.arange(52), 148_000); t = time.process_time(); n = len(sample_open(labels))\n"
         # not ru_maxrss, which starts at the size of the process that started this one
-        "print(n, time.process_time() - t, int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]) / 1e6)"
+        "status = open('/proc/self/status').read()\n"
+        "print(n, time.process_time() - t, int(re.search(r'VmHWM:\\s+(\\d+)', status)[1]) / 1e6)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     tasks, seconds, gigabytes = map(float, out.split())

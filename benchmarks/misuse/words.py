@@ -184,8 +184,8 @@ CASES = [
             lambda make=make: (
                 make(),
                 shell(
-                    "FSLCORE_CACHE=cache $FSLCORE evaluate features:f.npz none -o r.csv --tasks 20 --ways 3 --shots 1 --queries 2 "
-                    "--samplings closed --learners ncc"
+                    "FSLCORE_CACHE=cache $FSLCORE evaluate features:f.npz none -o r.csv --tasks 20 --ways 3 --shots 1 "
+                    "--queries 2 --samplings closed --learners ncc"
                 ),
             )[1],
             says=("cache",),

@@ -70,7 +70,8 @@ def main() -> None:
         curve = pd.read_csv(path.with_suffix(".csv"))
         best = curve.loc[curve["validation"].idxmax()]
         recipe = made["recipe"]
-        what = f"{recipe['size']} {'images' if recipe['batch'] == 'classes' else 'task' + 's' * (recipe['size'] > 1)} a step"
+        batch = "images" if recipe["batch"] == "classes" else "task" + "s" * (recipe["size"] > 1)
+        what = f"{recipe['size']} {batch} a step"
         row = {
             "checkpoint": f"`{path.name}`",
             "learner": f"`{recipe['learner']}`",

@@ -2,8 +2,8 @@
 
     python data/clipart/build.py WORK
 
-Needs `apt-get` and `dpkg`. WORK is a folder for the packages (155 MB fetched, 350 MB unpacked); what is there is reused.
-`classes.yml` beside this file says which drawing belongs to which class.
+Needs `apt-get` and `dpkg`. WORK is a folder for the packages (155 MB fetched, 350 MB unpacked); what is there is
+reused. `classes.yml` beside this file says which drawing belongs to which class.
 """
 
 import argparse

@@ -194,7 +194,11 @@ NAMED_STYLES = [
     (r"mono\b|monospace|typewriter|courier|terminal|console|\bcode\b|fixed", "mono"),
     (r"hand\b|handwrit|script|brush|cursive|kalli|calli|\bpen\b|marker|chancery", "handwritten"),
     (r"sans|gothic|grotes|helvet|arial|heros|adventor", "sans"),
-    (r"slab|serif|mincho|antiqua|garamond|didot|bodoni|baskerville|times|roman\b|termes|pagella|bonum|schola|century|song|ming\b", "serif"),
+    (
+        r"slab|serif|mincho|antiqua|garamond|didot|bodoni|baskerville|times|roman\b|termes|pagella|bonum|schola|century"
+        r"|song|ming\b",
+        "serif",
+    ),
     (r"blackletter|fraktur|shadow|outline|stencil|ornament|display|decorat", "display"),
 ]  # fmt: skip
 
@@ -669,7 +673,7 @@ def twin_images(code: np.ndarray, font: np.ndarray, twins: np.ndarray) -> tuple[
             pairs[a, b].add(f)
     for (a, b), fonts in sorted(pairs.items(), key=lambda p: (rank(p[0][1]), rank(p[0][0]))):
         both = len(held[a] & held[b])
-        if a not in lost and len(fonts) > TWIN_SHARE * both and not (chr(b) in BASIC):
+        if a not in lost and len(fonts) > TWIN_SHARE * both and chr(b) not in BASIC:
             lost.add(b)
     for f, a, b in twins.tolist():
         if (f, b) in index and (f, a) in index:

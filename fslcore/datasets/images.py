@@ -68,7 +68,7 @@ class Images:
     content : str
         SHA-256 that stands for the pixels (of the encoded files, say); by default they are read.
     side : int, optional
-        Pixels at which a backbone should see them, where the user asked for a size (see `fslcore.models.backbones.fitted`).
+        Pixels at which a backbone should see them, where the user asked for a size (`fslcore.models.backbones.fitted`).
     sized : callable, optional
         ``sized(size)`` reads the same files at another size, where no size was asked for.
     """

@@ -55,4 +55,4 @@ def methods(backbones: Sequence[str] | None = None, learners: Sequence[str] | No
             if name not in have:
                 there = ", ".join(dict.fromkeys(have))
                 raise InputError(f"{what} = {name}; there are episodes to learn from of {there}{like(name, have)}")
-    return [(b, l) for b, l in known if b in (backbones or [b]) and l in (learners or [l])]
+    return [(b, k) for b, k in known if b in (backbones or [b]) and k in (learners or [k])]

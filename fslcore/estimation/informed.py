@@ -428,7 +428,7 @@ def cross_scores(table: pd.DataFrame, groups: np.ndarray, **options) -> np.ndarr
 
 
 def apart(learning: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Episodes to fit on and to calibrate on: the last set of ``classes`` is for calibration, the others for fitting."""
+    """Episodes to fit on and to calibrate on: the last set of ``classes`` is for calibration, others for fitting."""
     last = learning["classes"] == learning["classes"].iloc[-1]
     return learning[~last].reset_index(drop=True), learning[last].reset_index(drop=True)
 

@@ -24,8 +24,8 @@ def conformal_quantile(scores: ArrayLike, level: float = 0.9) -> float:
     Parameters
     ----------
     scores : (n,) array_like
-        How far off the predictor was on each calibration case: ``|truth - prediction|`` for intervals of equal width, the
-        same divided by a predicted spread for intervals whose width follows the case. The predictor and the
+        How far off the predictor was on each calibration case: ``|truth - prediction|`` for intervals of equal width,
+        the same divided by a predicted spread for intervals whose width follows the case. The predictor and the
         spread must not have seen these cases.
     level : float
         Nominal coverage, between 0 and 1.

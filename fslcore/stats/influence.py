@@ -155,8 +155,8 @@ def influence(
     -----
     Without image i the mean over all tasks is that over the tasks that do not hold it, each class, or each class with
     its attribute, weighted as before. So a task counts 1 / (1 - m/s) times if i was among
-    the s images of its pool and was not drawn, and not at all if it was drawn. For random tasks this is exact, and for a
-    mean accuracy the same as in `three_intervals`, only with more noise. A query that is not drawn at
+    the s images of its pool and was not drawn, and not at all if it was drawn. For random tasks this is exact, and for
+    a mean accuracy the same as in `three_intervals`, only with more noise. A query that is not drawn at
     random but picked (FewSTAB's lowest scores) is never missing from tasks that would hold it;
     there ``replaced`` says what its absence changes, exactly as far as the others are picked as before. It is worth
     giving for random tasks too: most queries change little, so there is less noise. It needs a

@@ -246,8 +246,8 @@ def _in_order(a: ArrayLike, b: ArrayLike) -> ArrayLike:
         return b
     if len(a) != len(b) or not (a.index.is_unique and b.index.is_unique and a.index.isin(b.index).all()):
         raise InputError(
-            f"index: a has {shown(list(a.index[:3]))} …, b has {shown(list(b.index[:3]))} …; the same labels, each once, "
-            "are needed to pair tasks (.to_numpy() of both, to pair them by position)"
+            f"index: a has {shown(list(a.index[:3]))} …, b has {shown(list(b.index[:3]))} …; the same labels, each "
+            "once, are needed to pair tasks (.to_numpy() of both, to pair them by position)"
         )
     return b.reindex(a.index)
 

@@ -216,8 +216,8 @@ class _Tree:
 class _Sets:
     """Draws what `_Tree` draws, attributes first: a set of K, then a class for each that will do beside the others.
 
-    A path is a tuple of attributes (columns of those that are used), ascending. ``nodes`` hold, of a path, upper bounds of
-    the weight of all tasks with it and each attribute that may come next: at first the product of the weights that
+    A path is a tuple of attributes (columns of those that are used), ascending. ``nodes`` hold, of a path, upper bounds
+    of the weight of all tasks with it and each attribute that may come next: at first the product of the weights that
     the classes left give each attribute of the path, times the elementary symmetric polynomial of later ones.
     """
 
@@ -281,7 +281,7 @@ class _Sets:
 
     @staticmethod
     def _matchings(weight: np.ndarray) -> np.ndarray:
-        """(C + 1, 2^K): weight of all ways to give each attribute of a subset one of the first c classes, none twice."""
+        """(C + 1, 2^K): weight of all ways to give each attribute of a subset one of the c first classes."""
         ways, classes = weight.shape
         subset = np.arange(2**ways)
         without = subset ^ (1 << np.arange(ways))[:, None]  # (K, 2^K): the subset without one of its attributes

@@ -79,8 +79,8 @@ class Tasks:
                 raise InputError(f"{name}: task {int(empty.argmax())} is empty")
         if flag("unseen", self.unseen) and (found := _shared(self.support, self.query)):
             raise InputError(
-                f"query: image {found[1]} of task {found[0]} is in its support too; queries that the learner has not seen "
-                "are needed"
+                f"query: image {found[1]} of task {found[0]} is in its support too; "
+                "queries that the learner has not seen are needed"
             )
 
     def __len__(self) -> int:

@@ -56,8 +56,8 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     name : str
         Of `RECIPES`.
     output : path, optional
-        Ends in .safetensors. By default ``_build/NETWORK-NAME.safetensors``, or ``NETWORK-1shot-NAME`` where another number of shots than 5
-        is trained with; use it as ``NETWORK-NAME:PATH``.
+        Ends in .safetensors. By default ``_build/NETWORK-NAME.safetensors``, or ``NETWORK-1shot-NAME`` where
+        another number of shots than 5 is trained with; use it as ``NETWORK-NAME:PATH``.
     seed : int
         Same seed and machine, same weights.
     progress : bool

@@ -1,7 +1,8 @@
 """Do the intervals for the worst class and for gaps hold what they promise? Replicates on worlds with attributes.
 
 A world is a set of classes and of attributes: an image's features are its class's mean, plus a shift for
-each attribute it has, plus noise. What attributes do is the same for all classes: new classes come with the same attributes.
+each attribute it has, plus noise. What attributes do is the same for all classes: new classes come with the same
+attributes.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ def replicates(world: World, new: str, worlds: int, sets: int, *, seed: int = 0,
     -------
     DataFrame
         A row a test set and statement ('wAcc-R', 'wAcc-A', 'gap' of the first backbone, and 'difference of gaps' of
-        the two): new, world, set, statement, mean, the half-widths closed, images and classes, and ``halves``, the mean over
-        even tasks minus that over odd ones.
+        the two): new, world, set, statement, mean, the half-widths closed, images and classes, and ``halves``, the mean
+        over even tasks minus that over odd ones.
     """
     rows = []
     for number in range(first, first + worlds):
@@ -69,7 +70,8 @@ def summary(made: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         target ('these images', 'new images' or 'new classes'), statement, interval ('closed', 'images' or 'classes'),
         share, low, high (its 95 % interval, by Clopper and Pearson; test sets of a world count as
-        independent), n and half_width (mean). Closed intervals on these images are judged by the two halves of the tasks.
+        independent), n and half_width (mean). Closed intervals on these images are judged by the two halves of the
+        tasks.
     """
     rows = []
 

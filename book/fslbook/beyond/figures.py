@@ -43,7 +43,7 @@ def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> pl
 
 
 def lens_intervals(found: pd.DataFrame) -> plt.Figure:
-    """Differences of two learners by measure, each with intervals for three targets (`fslbook.beyond.worst_class.lenses`)."""
+    """Two learners' differences by measure, with intervals for three targets (`fslbook.beyond.worst_class.lenses`)."""
     figure, ax = plt.subplots(figsize=(6.4, 0.8 * len(found) + 1.4), layout="constrained")
     targets = {"closed": "these images", "images": "new images", "classes": "new classes"}
     for k, (kind, name) in enumerate(targets.items()):

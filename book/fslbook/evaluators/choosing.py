@@ -234,7 +234,7 @@ def optimism(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
 
 def against(picked: pd.DataFrame, base: str, names: Sequence[str], level: float = 0.95) -> pd.DataFrame:
-    """Paired differences, rules less ``base``, in the form of `fslbook.evaluators.estimates.biases` (Holm over all rows)."""
+    """Paired differences, rules less ``base``, as of `fslbook.evaluators.estimates.biases` (Holm over all rows)."""
     return estimates.paired(picked, names, lambda t, name: (t[name], t[base]), level)
 
 

@@ -26,7 +26,7 @@ __all__ = [
 
 
 def assessment(table: pd.DataFrame) -> plt.Figure:
-    """Estimated accuracy of each method with its interval, and the 5-fold estimate (`fslcore.estimation.assess.assess`)."""
+    """Each method's estimate with its interval, and the 5-fold estimate (`fslcore.estimation.assess.assess`)."""
     figure, ax = plt.subplots(figsize=(6.4, 1.4 + 0.5 * len(table)))
     at, informed = np.arange(len(table)), (table["basis"] == "informed").to_numpy()
     ax.hlines(at, 100 * table["low"], 100 * table["high"], color=COLOURS[0], linewidth=3, label="interval")
@@ -243,8 +243,8 @@ def shot_panels(curves: pd.DataFrame) -> plt.Figure:
     Parameters
     ----------
     curves : DataFrame
-        As `fslbook.evaluators.choosing.curves` gives it. With several numbers of ways these have the colours and rules the marks
-        and lines; else rules have the looks of all figures of errors.
+        As `fslbook.evaluators.choosing.curves` gives it. With several numbers of ways these have the colours and rules
+        the marks and lines; else rules have the looks of all figures of errors.
     """
     sets, panels, ways, rules = (list(curves[c].unique()) for c in ("dataset", "panel", "ways", "rule"))
     several = curves.groupby("dataset")["ways"].nunique().max() > 1

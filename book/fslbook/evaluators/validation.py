@@ -135,7 +135,8 @@ def validate(learning: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         A row a regressor, fitted to each method by itself or to all together (``episodes of``), with weights by
-        ``level`` (0.5 only for those slower than ridge); a column a method, and their ``mean``. Means over the sets of classes.
+        ``level`` (0.5 only for those slower than ridge); a column a method, and their ``mean``. Means over the sets of
+        classes.
     """
     rows = {}
     for regressor, together, level in product(REGRESSORS, (False, True), (0.0, 0.5, 1.0)):

@@ -61,7 +61,8 @@ def accuracy_panels(table: pd.DataFrame) -> plt.Figure:
     Parameters
     ----------
     table : DataFrame
-        Columns acc and wacc-a by dataset, shots and learner, in percent. Up to twelve learners; one may be missing in a panel.
+        Columns acc and wacc-a by dataset, shots and learner, in percent. Up to twelve learners; one may be missing in
+        a panel.
     """
     sets, shots, learners = (list(table.index.unique(level)) for level in ("dataset", "shots", "learner"))
     size = (3.1 * len(shots) + 0.2, 2.6 * len(sets) + 1.1)
@@ -165,7 +166,7 @@ def spread_ratios(spread: pd.DataFrame) -> plt.Figure:
 
 
 def conflict(drawn: list[Images], sampled: dict[str, Tasks], task: int = 0) -> plt.Figure:
-    """One task of `fslbook.fewstab.known_truth.sample_conflict`: a column a class, its support, and one query in three inks.
+    """One task of `fslbook.fewstab.known_truth.sample_conflict`: a column a class, its support, a query in three inks.
 
     Parameters
     ----------
@@ -241,7 +242,7 @@ def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
 
 
 def captioner_noise(curves: pd.DataFrame) -> plt.Figure:
-    """Mean gap, and how it orders networks, by the captioner's error rate (`fslbook.fewstab.known_truth.noise_curves`)."""
+    """Mean gap, and how it orders networks, by a captioner's errors (`fslbook.fewstab.known_truth.noise_curves`)."""
     figure, axes = plt.subplots(1, 2, figsize=(6.8, 3.7), layout="constrained")
     panels = (("gap", "mean gap (points)"), ("by relative gap", "rank correlation with the truth"))
     names = {"drop": "inks missed", "invent": "inks invented", "both": "both", "pixels": "from pixels"}

@@ -99,7 +99,8 @@ def networks(biases: Iterable[float], seeds: Iterable[int] = (0,)) -> pd.DataFra
                 if not path.is_file():
                     _, there, kept = zip(*(p.stem.rsplit("-", 2) for p in FOLDER.glob("*.safetensors")))
                     raise InputError(
-                        f"no network of bias {bias:g} and seed {seed}; biases {', '.join(sorted(set(there), key=float))} "
+                        f"no network of bias {bias:g} and seed {seed}; "
+                        f"biases {', '.join(sorted(set(there), key=float))} "
                         f"and seeds {', '.join(sorted(set(kept), key=int))} are allowed"
                     )
                 rows.append(
@@ -229,8 +230,8 @@ def counterfactual(
     -------
     DataFrame
         By learner, bias and shots, in percent: the accuracies ``own``, ``none`` and ``other``, and ``reliance``,
-        own - other, each an `fslcore.stats.Interval` that speaks of these very images and networks; ``tasks``, the latter
-        task by task; ``seeds``, its mean for each network.
+        own - other, each an `fslcore.stats.Interval` that speaks of these very images and networks; ``tasks``, the
+        latter task by task; ``seeds``, its mean for each network.
     """
     drawn = in_each_ink(dataset)
     sampled = {
@@ -299,8 +300,8 @@ def split_gap(
     -------
     DataFrame
         By learner, bias and shots, in percent: ``wAcc-R``, ``wAcc-S``, ``wAcc-A``; ``gap``, ``difficulty``, ``clue``
-        and ``mean gap``, that of mean accuracy, paired task by task; each an `fslcore.stats.Interval`. A number, ``relative``:
-        gap / wAcc-R. And ``tasks``, the gap task by task, and ``seeds``, its mean for each network.
+        and ``mean gap``, that of mean accuracy, paired task by task; each an `fslcore.stats.Interval`. A number,
+        ``relative``: gap / wAcc-R. And ``tasks``, the gap task by task, and ``seeds``, its mean for each network.
     """
     images = _drawn(dataset)
     sampled = {}
@@ -491,9 +492,9 @@ def noise_curves(
     Returns
     -------
     DataFrame
-        A row a captioner, the last one `fslcore.attributes.pixels`, whose rates are measured: ``captioner`` (drop, invent,
-        both or pixels), ``drop``, ``invent``; means over learners and biases of ``gap``, ``clue`` and ``mean gap`` in points; and Spearman's rank
-        correlation with the truth, ``by gap`` and ``by relative gap``.
+        A row a captioner, the last one `fslcore.attributes.pixels`, whose rates are measured: ``captioner`` (drop,
+        invent, both or pixels), ``drop``, ``invent``; means over learners and biases of ``gap``, ``clue`` and
+        ``mean gap`` in points; and Spearman's rank correlation with the truth, ``by gap`` and ``by relative gap``.
     """
     true, seen = attributes_of(dataset), inks_seen(dataset)
     kinds = {"drop": (1, 0), "invent": (0, 1), "both": (1, 1)}

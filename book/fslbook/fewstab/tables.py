@@ -81,7 +81,8 @@ def method(name: str, train_shots: int = 5) -> Method:
     Raises
     ------
     InputError
-        An unknown name, or shots other than 1 and 5. Whether there is such a checkpoint `fslcore.models.backbones.load` says.
+        An unknown name, or shots other than 1 and 5. Whether there is such a checkpoint
+        `fslcore.models.backbones.load` says.
     """
     if name not in DECIDES:
         raise InputError(f"learner = {name}; {', '.join(DECIDES)} are allowed")
@@ -122,7 +123,7 @@ def draw(
 
 
 def draw_random(dataset: str, *, seed: int = 0, **shape: int) -> Tasks:
-    """Random tasks of a data set, without the classes that have too few images; as for `fslcore.tasks.sample_closed`."""
+    """Random tasks of a data set, without classes that have too few images; as for `fslcore.tasks.sample_closed`."""
     return sample_closed(_labels(dataset), seed=seed, skip_small_classes=True, **shape)
 
 
@@ -231,7 +232,7 @@ def collect(
 def ablation(
     sets: Sequence[str], names: Sequence[str], techniques: Sequence[str], *, shots: int = 5, **options
 ) -> pd.DataFrame:
-    """Tables S5 and S6: gaps by dataset and learner, a column a technique of `CONSTRUCTIONS`; options as for `collect`."""
+    """Tables S5 and S6: gaps by dataset and learner, a column a technique of `CONSTRUCTIONS`; options of `collect`."""
     gaps = {t: collect(sets, names, shots=[shots], how=CONSTRUCTIONS[t], **options)["gap"] for t in techniques}
     return pd.DataFrame(gaps).droplevel("shots")
 
@@ -297,7 +298,7 @@ def constructions(
 def ranks(
     live: pd.DataFrame, printed: pd.DataFrame, live_columns: Sequence[str], columns: Sequence[str]
 ) -> pd.DataFrame:
-    """Spearman's rank correlations over learners, as text: a row a data set, those of here first; a column a number of shots.
+    """Spearman's rank correlations over learners, as text: a row a data set, ours first; a column a number of shots.
 
     Parameters
     ----------
@@ -335,7 +336,7 @@ def beside(live: pd.Series, printed: pd.DataFrame, column: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        'mean ± half-width' by shots and learner; data sets of here, then those of the paper. A dash where there is none.
+        'mean ± half-width' by shots and learner; data sets of here, then the paper's. A dash where there is none.
     """
     theirs = printed[printed["metric"] == column].set_index([*SETTING, "learner"])
     theirs = theirs["mean"].map("{:.1f}".format) + " ± " + theirs["half_width"].map("{:.1f}".format)
@@ -366,8 +367,8 @@ def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
 def findings(table: pd.DataFrame) -> pd.DataFrame:
     """How often what the paper finds holds in a table of `collect`, and how often the opposite, beyond the intervals.
 
-    The gap is above 0; it is larger at the most shots than at the fewest, in points and as a share of wAcc-R; learner by
-    learner in each data set. Intervals of a share leave out the noise of wAcc-R, which is small beside that of the gap.
+    The gap is above 0; it is larger at the most shots than at the fewest, in points and as a share of wAcc-R; learner
+    by learner in each data set. Intervals of a share leave out the noise of wAcc-R, which is small beside the gap's.
 
     Returns
     -------
@@ -393,7 +394,7 @@ def findings(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def spoken(dataset: str, captioner: str) -> attributes.Attributes:
-    """Attributes as bare words, so that captioners can be compared: ``red`` for both ``colour: red`` and ``ground: red``."""
+    """Attributes as bare words, so that captioners can be compared: ``red`` for ``colour: red`` and ``ground: red``."""
     found = _attributes(dataset, captioner)
     words = np.array([name.split(": ")[-1] for name in found.names], object)
     return attributes.from_words(words[row] for row in found.has)

@@ -192,9 +192,9 @@ def _joint_coverage(said: str, e: Evidence):
     z = scipy_stats.norm.ppf(0.975)
     bound, error = (1 - 0.025) ** 2, 2 * scipy_stats.norm.sf(z * np.sqrt(2))
     given = (
-        f"(1 − 0.025)² = {bound:.4f}, if the two are independent, as a rate over repetitions and not as the chance that one "
-        f"order found is right; equal means of equal standard error would be told apart in {error:.1%} of the cases, so "
-        "the rule is far stricter than 95 %"
+        f"(1 − 0.025)² = {bound:.4f}, if the two are independent, as a rate over repetitions and not as the chance "
+        f"that one order found is right; equal means of equal standard error would be told apart in {error:.1%} of the "
+        "cases, so the rule is far stricter than 95 %"
     )
     return given, bound >= float(said)
 

@@ -201,7 +201,7 @@ def panels(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, tuple[pd.Serie
     return {setting: (grid.mean(), found[setting]) for setting, grid in grids(table).items()}
 
 
-def _names_of_groups(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[tuple[str, str], list[str]]:
+def names_of_groups(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[tuple[str, str], list[str]]:
     """By setting and method, the names of its groups: letters, or numbers where letters do not suffice."""
     names = {}
     for setting, found in cliques(table, pairs).items():
@@ -226,7 +226,7 @@ def group_letters(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
         runs = np.split(at, np.flatnonzero(np.diff(at) > 1) + 1)
         return " ".join(f"g{run[0]}" + f"–g{run[-1]}" * (len(run) > 1) for run in runs)
 
-    return pd.Series({key: text(names) for key, names in _names_of_groups(table, pairs).items()}, name="group")
+    return pd.Series({key: text(names) for key, names in names_of_groups(table, pairs).items()}, name="group")
 
 
 def unnested(table: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:

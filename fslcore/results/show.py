@@ -11,12 +11,12 @@ from ..paths import replace_file
 from .arguments import checked
 from .compare import (
     GROUPS,
-    _names_of_groups,
     cliques,
     grids,
     group_letters,
     in_words,
     intervals,
+    names_of_groups,
     needed,
     p_value_text,
     panels,
@@ -147,7 +147,7 @@ def record(table: pd.DataFrame, pairs: pd.DataFrame, notes: list[str], level: fl
 
     Numbers are not rounded. A half-width that the tasks cannot give is None.
     """
-    methods = intervals(table, level).assign(groups=pd.Series(_names_of_groups(table, pairs))).reset_index()
+    methods = intervals(table, level).assign(groups=pd.Series(names_of_groups(table, pairs))).reset_index()
     return {
         "level": level,
         "unit": "percent",

@@ -11,7 +11,7 @@ from .. import evaluation, stats
 from ..datasets.bank import Bank
 from ..evaluation import Method
 
-__all__ = ["intervals", "pairs", "queries", "shown", "verdicts"]
+__all__ = ["TARGETS", "half", "indexed", "intervals", "pairs", "queries", "shown", "verdicts"]
 
 GROUPS = ["family", "author"]  # facts of the embedded images that make those alike in one dependent
 
@@ -81,22 +81,23 @@ def intervals(found: dict[str, dict], level: float = 0.95) -> pd.DataFrame:
 def shown(table: pd.DataFrame) -> pd.DataFrame:
     """`intervals` or `pairs` for reading: the mean and a column ± a target; what all rows share is left out."""
     halves = {
-        f"± {target}": [_half(getattr(r, kind).half_width) for r in table["result"]] for kind, target in TARGETS.items()
+        f"± {target}": [half(getattr(r, kind).half_width) for r in table["result"]] for kind, target in TARGETS.items()
     }
     means = [f"{r.closed.mean:.2f}" for r in table["result"]]
     named = table.assign(**{"mean": means, **halves})
     if "classes" in table:
         named["dataset"] += " (" + table["classes"].astype(str) + " classes)"
-    return _indexed(named, ["dataset", "method", "a", "b"], ["mean", *halves])
+    return indexed(named, ["dataset", "method", "a", "b"], ["mean", *halves])
 
 
-def _indexed(table: pd.DataFrame, keys: list[str], columns: list[str]) -> pd.DataFrame:
+def indexed(table: pd.DataFrame, keys: list[str], columns: list[str]) -> pd.DataFrame:
     """The columns by those keys that are there and vary; the first where none does."""
     there = [k for k in keys if k in table]
     return table.set_index([k for k in there if table[k].nunique() > 1] or there[:1])[columns]
 
 
-def _half(value: float) -> str:
+def half(value: float) -> str:
+    """A half-width for reading; a dash where there is none."""
     return f"{value:.2f}" if np.isfinite(value) else "—"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fslcore import stats
-from fslcore.results.three import TARGETS, _half, _indexed
+from fslcore.results.three import TARGETS, half, indexed
 
 from . import coverage
 
@@ -48,14 +48,14 @@ def plan_table(needed: pd.DataFrame) -> pd.DataFrame:
     """`needs` for reading: a row a pair and difference."""
     sizes = ["tasks", "images a class", "classes"]
     counts = {c: needed[c].map(lambda n: "—" if pd.isna(n) else f"{int(n):,}") for c in sizes}
-    return _indexed(needed.assign(**counts), ["dataset", "a", "b", "difference"], sizes)
+    return indexed(needed.assign(**counts), ["dataset", "a", "b", "difference"], sizes)
 
 
 def reach(table: pd.DataFrame, *, chance: float, level: float) -> pd.DataFrame:
     """The difference (points) that each pair of `pairs` would have shown with this chance, by target."""
     found = {
         target: [
-            _half(
+            half(
                 stats.detectable(r.standard_error, r.df, chance=chance, level=level)
                 if np.isfinite(r.half_width)
                 else np.inf
@@ -64,7 +64,7 @@ def reach(table: pd.DataFrame, *, chance: float, level: float) -> pd.DataFrame:
         ]
         for kind, target in TARGETS.items()
     }
-    return _indexed(table.assign(**found), ["dataset", "a", "b"], list(found))
+    return indexed(table.assign(**found), ["dataset", "a", "b"], list(found))
 
 
 def coverage_table(summary: pd.DataFrame) -> pd.DataFrame:

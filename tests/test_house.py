@@ -1,0 +1,134 @@
+"""The rules of the house: which room may import which, what a module shows of itself, and how lines are laid out."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from fslcore.paths import ROOT
+
+BIN = Path(sys.executable).parent
+PACKAGES = {"fslcore": ROOT / "fslcore", "fslbook": ROOT / "book" / "fslbook"}
+MODULES = [path for folder in PACKAGES.values() for path in sorted(folder.rglob("*.py"))]
+CONTRACTS = [
+    c["name"] for c in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+]
+ONE_WAY, LAYERS, PAPERS, SHARED = CONTRACTS
+STATES = ("KEPT", "BROKEN")
+LONGEST = 800  # lines of a module: more is two rooms
+
+
+def tool(name, *arguments, folder=ROOT):
+    command = BIN / name
+    if not command.exists():
+        pytest.skip(f"{name} is not installed")
+    # The copies in the folder, whichever packages the environment knows.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(folder / "book")])}
+    return subprocess.run([command, *arguments], cwd=folder, env=environment, text=True, capture_output=True)
+
+
+def contracts(folder):
+    """Names of the contracts that a tree breaks, and what the tool printed."""
+    done = tool("lint-imports", "--no-cache", "--no-logo", folder=folder)
+    lines = done.stdout.splitlines()
+    kept, broken = ([n for n in CONTRACTS if any(line.startswith(f"{n} {how}") for line in lines)] for how in STATES)
+    assert sorted(kept + broken) == sorted(CONTRACTS), done.stdout + done.stderr
+    assert bool(broken) == bool(done.returncode)
+    return broken, done.stdout
+
+
+def test_imports_keep_the_contracts():
+    broken, told = contracts(ROOT)
+    assert not broken, told
+
+
+@pytest.mark.parametrize(
+    "module, line, contract",
+    [
+        ("fslcore/results/three.py", "from fslbook import published", ONE_WAY),
+        ("fslcore/store.py", "def late():\n    from fslbook.oops import audit", ONE_WAY),
+        ("fslcore/stats/ranks.py", "from ..evaluation import table", LAYERS),
+        ("fslcore/stats/ranks.py", "def late():\n    import fslcore.results.compare", LAYERS),
+        ("fslcore/tasks/samplers.py", "from .. import datasets", LAYERS),  # neighbours in one layer
+        ("fslcore/attic.py", "", LAYERS),  # a module that has no layer
+        ("book/fslbook/oops/gaussians.py", "from fslbook.fewstab import tables", PAPERS),
+        ("book/fslbook/beyond/worlds.py", "def late():\n    from ..oops.sizing import trace", PAPERS),
+        ("book/fslbook/checks.py", "from .evaluators import audit", SHARED),
+        ("book/fslbook/shared.py", "", SHARED),
+    ],
+)
+def test_a_breach_of_a_contract_is_seen(tmp_path, module, line, contract):
+    for folder in PACKAGES.values():
+        shutil.copytree(
+            folder,
+            tmp_path / folder.relative_to(ROOT),
+            ignore=lambda where, names: [n for n in names if not n.endswith(".py") and not Path(where, n).is_dir()],
+        )
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    with open(tmp_path / module, "a") as file:
+        file.write(f"\n\n{line}\n")
+    broken, told = contracts(tmp_path)
+    assert contract in broken, told  # and maybe those that forbid what follows from it
+
+
+def test_ruff_has_nothing_to_say():
+    done = tool("ruff", "check", "--no-cache", ".")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ruff_would_lay_out_no_file_otherwise():
+    done = tool("ruff", "format", "--no-cache", "--check", ".")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def private(name):
+    return name.startswith("_") and not name.startswith("__")
+
+
+def borrowed(tree):
+    """Private names of other modules of the house that a module imports or reaches through a module it imports."""
+    ours, found = set(), []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.level or node.module.split(".")[0] in PACKAGES):
+            found += [a.name for a in node.names if private(a.name)]
+            found += [part for part in (node.module or "").split(".") if private(part)]
+            ours |= {a.asname or a.name for a in node.names if a.name.islower()}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and private(node.attr):
+            if isinstance(node.value, ast.Name) and node.value.id in ours:
+                found.append(f"{node.value.id}.{node.attr}")
+    return found
+
+
+def test_no_module_uses_a_private_name_of_another():
+    assert not [(str(p.relative_to(ROOT)), found) for p in MODULES if (found := borrowed(ast.parse(p.read_text())))]
+
+
+@pytest.mark.parametrize(
+    "code", ["from .three import _half", "from ..stats import pilot\npilot._fit(1)", "from fslcore.store import _key"]
+)
+def test_a_private_name_is_found(code):
+    assert borrowed(ast.parse(code))
+
+
+def test_every_module_says_what_it_is():
+    assert not [str(p.relative_to(ROOT)) for p in MODULES if not ast.get_docstring(ast.parse(p.read_text()))]
+
+
+def test_a_package_lists_what_it_gives():
+    for path in (p for p in MODULES if p.name == "__init__.py"):
+        body = ast.parse(path.read_text()).body
+        given = {a.asname or a.name for n in body if isinstance(n, ast.ImportFrom) and n.level == 1 for a in n.names}
+        listed = [n.value for n in body if isinstance(n, ast.Assign) and n.targets[0].id == "__all__"]
+        names = {name for value in listed for name in ast.literal_eval(value)}
+        assert given <= names, f"{path.relative_to(ROOT)}: __all__ lacks {sorted(given - names)}"
+
+
+def test_no_module_is_too_long_to_read():
+    lengths = {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in MODULES}
+    assert not {name: n for name, n in lengths.items() if n > LONGEST}

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from fslcore.paths import ROOT
 
@@ -132,3 +133,13 @@ def test_a_package_lists_what_it_gives():
 def test_no_module_is_too_long_to_read():
     lengths = {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in MODULES}
     assert not {name: n for name, n in lengths.items() if n > LONGEST}
+
+
+def test_hooks_need_no_network_and_name_files_that_are_there():
+    repositories = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    hooks = [hook for repository in repositories for hook in repository["hooks"]]
+    assert {repository["repo"] for repository in repositories} == {"local"}
+    assert {hook["language"] for hook in hooks} == {"system"}
+    words = [word for hook in hooks for word in hook["entry"].split()]
+    assert {"ruff", "lint-imports", "python"} == {Path(w).name for w in words if w.startswith(".venv/bin/")}
+    assert all((ROOT / word).exists() for word in words if word.startswith(("tests/", "fslcore/")))

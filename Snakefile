@@ -1,12 +1,15 @@
 # The build: results of every data set and backbone, then the notebooks, then the site.
 # `make book` calls it; `snakemake --help` tells how to run the same graph on a cluster.
-import hashlib
 import os
 import re
+import sys
 from itertools import product
 from pathlib import Path
 
 import yaml
+
+sys.path.insert(0, "book")
+from dependencies import House
 
 # One thread a job, as many jobs as cores; and no page is given back to the system between two batches of a
 # network, which takes as long as the batch.
@@ -15,18 +18,7 @@ shell.prefix("set -euo pipefail; export OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MAL
 PROFILE = config.get("profile", "profiles/quick.yml")
 SETTINGS = yaml.safe_load(Path(PROFILE).read_text())
 NOTEBOOKS = sorted(p.stem for p in Path("notebooks").glob("*.md"))
-SOURCES = sorted(str(p) for top in ("fslcore", "book/fslbook") for p in Path(top).rglob("*.py"))
-
-
-def digest(paths):
-    """Of names and contents. Hundreds of inputs a job would keep the scheduler busier than some chapters are."""
-    parts = [name.encode() + hashlib.sha256(Path(name).read_bytes()).digest() for name in paths]
-    return hashlib.sha256(b"".join(parts)).hexdigest()
-
-
-# What a result depends on; tables, plots and statistics come after.
-EVALUATION = [s for s in SOURCES if re.match(r"fslcore/(datasets|learners|models|tasks|evaluation)/", s)]
-DATA = sorted(str(p) for p in Path("data").rglob("*") if p.suffix in {".parquet", ".csv", ".yml", ".npz", ".safetensors"})
+HOUSE = House()  # which modules and data a chapter is made from
 
 # The evaluations the two chapters on intervals share. A notebook that asks for others computes them itself.
 SHARED = SETTINGS["closed-vs-open"]
@@ -54,8 +46,7 @@ rule evaluate:
         "_build/results/{pair}.parquet",
     priority: 2  # chapters started before these would compute the same features at the same time
     params:
-        sources=digest(EVALUATION),
-        data=digest(d for d in DATA if "/published/" not in d),
+        sources=HOUSE.digest(HOUSE.reached({"fslcore.evaluation"})),
         pair=lambda wildcards: PAIRS[wildcards.pair],
         learners="ncc lr" + (" ft" if SHARED["fine_tuning"] == "run" else ""),
         tasks=f"--tasks {SHARED['tasks']} --ft-tasks {SHARED['ft_tasks']} --ft-open {SHARED['ft_open']}",
@@ -68,13 +59,13 @@ rule notebook:
         notebook="notebooks/{name}.md",
         released=lambda wildcards: RELEASED if wildcards.name in {"benchmark", "oops-audit"} else [],
         results=lambda wildcards: RESULTS if "datasets" in SETTINGS.get(wildcards.name, {}) else [],
-        before=lambda wildcards: [f"_build/notebooks/{BEFORE[wildcards.name]}.ipynb"] if wildcards.name in BEFORE else [],
+        # For the order alone: that the other ran again is no reason.
+        before=lambda wildcards: [ancient(f"_build/notebooks/{BEFORE[n]}.ipynb") for n in [wildcards.name] if n in BEFORE],
     output:
         "_build/notebooks/{name}.ipynb",
     params:
         settings=lambda wildcards: SETTINGS.get(wildcards.name, {}),  # a changed profile is a reason to run
-        sources=digest(SOURCES),
-        data=digest(DATA),
+        sources=lambda wildcards: HOUSE.chapter(wildcards.name),
     shell:
         "python -m fslcore.cli run {wildcards.name} --profile {PROFILE} -o {output}"
 
@@ -94,6 +85,6 @@ rule site:
     output:
         touch("_build/site.done"),
     params:
-        sources=digest(SOURCES),  # the API reference
+        sources=HOUSE.digest(HOUSE.files),  # the API reference
     shell:
         "python book/assemble.py"

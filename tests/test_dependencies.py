@@ -1,0 +1,134 @@
+"""What a chapter is made from: which edits change which chapters' digests, and that the build reruns just those."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fslcore.paths import ROOT
+
+sys.path.insert(0, str(ROOT / "book"))
+from dependencies import House  # noqa: E402
+
+CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.md"))
+FEWSTAB_FIGURES = {"fewstab-audit", "known-truth", "spurious-bias", "ten-learners"}
+PRINTED_ONLY = {"evaluators-audit"}
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The sources in a folder of the test's own; the data, which it only reads, by link."""
+    for name in ("fslcore", "book", "notebooks", "profiles"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Snakefile", "_config.yml", "_toc.yml"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    return tmp_path
+
+
+def edit(path):
+    path.write_text(path.read_text() + "\n# edited\n")
+
+
+def changed(copy, module):
+    """Chapters whose digest an edit changes."""
+    house = House(copy)
+    before = {name: house.chapter(name) for name in CHAPTERS}
+    edit(copy / module)
+    after = House(copy)
+    return {name for name in CHAPTERS if after.chapter(name) != before[name]}
+
+
+def test_a_paper_s_figures_change_its_chapters_alone(copy):
+    assert changed(copy, "book/fslbook/fewstab/figures.py") == FEWSTAB_FIGURES
+
+
+def test_a_learner_changes_the_chapters_that_evaluate_and_their_results(copy):
+    before = House(copy)
+    results = before.digest(before.reached({"fslcore.evaluation"}))
+    found = changed(copy, "fslcore/learners/r2d2.py")
+    assert {"closed-vs-open", "ten-learners", "selection"} <= found
+    assert not found & (PRINTED_ONLY | {"data-and-backbones"})
+    after = House(copy)
+    assert after.digest(after.reached({"fslcore.evaluation"})) != results
+
+
+def test_an_interval_changes_the_chapters_that_use_it_and_no_evaluation(copy):
+    before = House(copy)
+    results = before.digest(before.reached({"fslcore.evaluation"}))
+    assert {"closed-vs-open", "comparing-methods", "three-intervals"} <= changed(copy, "fslcore/stats/intervals.py")
+    after = House(copy)
+    assert after.digest(after.reached({"fslcore.evaluation"})) == results
+
+
+def test_what_only_checks_a_run_changes_no_chapter_by_what_it_knows():
+    house = House(ROOT)
+    assert "fslcore.chapters" in house.modules("evaluators-audit")
+    assert not [m for m in house.modules("evaluators-audit") if m.startswith(("fslcore.learners", "fslcore.datasets"))]
+
+
+def test_imports_inside_functions_count_and_those_for_type_checkers_do_not(copy):
+    house = House(copy)
+    assert "fslcore.results.figures" in house.reached({"fslcore.results.show"})  # in write_figures
+    (copy / "fslcore" / "attic.py").write_text(
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .tasks import Tasks\n"
+        "class A:\n    def f(self):\n        with open('x'):\n            from . import store\n"
+    )
+    assert House(copy).reached({"fslcore.attic"}) == {"fslcore", *house.reached({"fslcore.store"}), "fslcore.attic"}
+
+
+def test_an_import_that_leads_nowhere_is_told(copy):
+    notebook = copy / "notebooks" / "informed.md"
+    notebook.write_text(notebook.read_text() + "\n```{code-cell}\n:tags: [x]\nfrom fslcore import attic\n```\n")
+    with pytest.raises(LookupError, match="informed imports fslcore.attic"):
+        House(copy).modules("informed")
+
+
+def test_data_are_those_that_a_chapter_s_modules_name():
+    house = House(ROOT)
+
+    def folders(chapter):
+        files = house.data(house.modules(chapter))
+        assert all(path.is_file() for path in files)
+        return {path.parent.relative_to(ROOT / "data").as_posix() for path in files}
+
+    assert folders("evaluators-audit") == {"published"}
+    assert {"checkpoints", "clipart", "fashion", "glyphs"} == folders("data-and-backbones")
+    assert "coverage" in folders("planning") and "coverage" not in folders("pilot")
+    assert "episodes" in folders("informed") and "episodes" not in folders("estimators")
+    assert "checkpoints/bias" in folders("known-truth") and "checkpoints/bias" not in folders("spurious-bias")
+
+
+def test_every_folder_of_data_belongs_to_a_chapter():
+    house = House(ROOT)
+    read = {path.parent for path in house.data(house.files)}
+    there = {path.parent for path in (ROOT / "data").rglob("*") if path.suffix in {".parquet", ".csv", ".npz", ".txt"}}
+    assert there <= read
+
+
+def test_no_module_is_imported_by_a_name_made_at_run_time():
+    for path in House(ROOT).files.values():
+        assert not re.search(r"import_module|__import__|runpy|sys\.executable", path.read_text("utf-8")), path
+
+
+def test_snakemake_reruns_the_same_chapters(copy):
+    """With commands that only make their files: the graph is the build's own."""
+    snakefile = copy / "Snakefile"
+    text = re.sub(r'shell:\n        ".*"', 'shell:\n        "touch {output}"', snakefile.read_text())
+    snakefile.write_text(text)
+
+    def snakemake(*options):
+        command = [Path(sys.executable).with_name("snakemake"), "--cores", "2", "--nolock", *options]
+        done = subprocess.run(command, cwd=copy, text=True, capture_output=True)
+        assert done.returncode == 0, done.stderr
+        return set(
+            re.findall(r"output: _build/(notebooks|results)/(\S+)\.(?:ipynb|parquet)", done.stdout + done.stderr)
+        )
+
+    assert {name for kind, name in snakemake() if kind == "notebooks"} == set(CHAPTERS)
+    assert snakemake("-n") == set()
+    edit(copy / "book/fslbook/fewstab/figures.py")
+    assert snakemake("-n") == {("notebooks", name) for name in FEWSTAB_FIGURES}

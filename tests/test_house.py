@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ CONTRACTS = [
 ]
 ONE_WAY, LAYERS, PAPERS, SHARED = CONTRACTS
 STATES = ("KEPT", "BROKEN")
+UNDOCUMENTED = {"__main__", "cli", "errors", "figures", "known", "paths"}  # no part of the API reference
 LONGEST = 800  # lines of a module: more is two rooms
 
 
@@ -128,6 +130,16 @@ def test_a_package_lists_what_it_gives():
         listed = [n.value for n in body if isinstance(n, ast.Assign) and n.targets[0].id == "__all__"]
         names = {name for value in listed for name in ast.literal_eval(value)}
         assert given <= names, f"{path.relative_to(ROOT)}: __all__ lacks {sorted(given - names)}"
+
+
+def test_the_api_reference_has_every_module():
+    shown = set(re.findall(r"automodule:: (\S+)", (ROOT / "book" / "api.md").read_text()))
+    there = [
+        (package, path.relative_to(folder)) for package, folder in PACKAGES.items() for path in folder.rglob("*.py")
+    ]
+    names = [".".join([package, *path.with_suffix("").parts]) for package, path in there]
+    modules = {name for name in names if name.split(".")[-1] not in UNDOCUMENTED | {"__init__"}}
+    assert {name for name in modules if name not in shown and name.rpartition(".")[0] not in shown} == set()
 
 
 def test_no_module_is_too_long_to_read():

@@ -14,6 +14,7 @@ from fslcore import datasets, learners
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import evaluate
+from fslcore.evaluation.methods import LEARNERS
 from fslcore.learners import (
     ANIL,
     BOIL,
@@ -706,6 +707,10 @@ def test_learners_by_name(meta_trained):
         learners.make("ft")
     with pytest.raises(InputError, match="learner = knn; ncc, lr"):
         learners.make("knn")
+
+
+def test_every_learner_has_a_name_for_readers():
+    assert set(learners.names) <= set(LEARNERS)
 
 
 def test_bad_settings():

@@ -17,6 +17,11 @@ from fslcore.paths import ROOT
 BIN = Path(sys.executable).parent
 PACKAGES = {"fslcore": ROOT / "fslcore", "fslbook": ROOT / "book" / "fslbook"}
 MODULES = [path for folder in PACKAGES.values() for path in sorted(folder.rglob("*.py"))]
+NAMES = [
+    ".".join([package, *path.relative_to(folder).with_suffix("").parts])
+    for package, folder in PACKAGES.items()
+    for path in sorted(folder.rglob("*.py"))
+]
 CONTRACTS = [
     c["name"] for c in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 ]

@@ -32,10 +32,11 @@ class House:
             for package, folder in packages.items()
             for path in sorted(folder.rglob("*.py"))
         }
-        self._modules: dict[str, set[str]] = {}
 
     def modules(self, chapter: str) -> set[str]:
-        """Names of the modules that a chapter can run, packages included, and of the one that runs it.
+        """Names of the modules that a chapter uses, the packages that these are in, and the one that runs it.
+
+        Of a package that only passes names on, such as `fslcore.stats`, these are the modules whose names are used.
 
         Raises
         ------
@@ -43,11 +44,14 @@ class House:
             An import of the house's that leads nowhere.
         """
         source = (self.root / "notebooks" / f"{chapter}.md").read_text("utf-8")
-        found = {name for cell in CODE.findall(source) for name in self._imported(ast.parse(cell), chapter)}
-        return self.reached({"fslcore.chapters", *found})
+        found = self._imported(ast.parse("\n".join(CODE.findall(source))), chapter)
+        return self._reached({"fslcore.chapters", *found})
 
     def reached(self, names: Iterable[str]) -> set[str]:
-        """These modules, what they import, and so on."""
+        """These modules, all that packages among them give, what those import, and so on."""
+        return self._reached({name for given in names for name in self._whole(given)})
+
+    def _reached(self, names: Iterable[str]) -> set[str]:
         waiting, seen = list(names), set()
         while waiting:
             name = waiting.pop()
@@ -73,33 +77,70 @@ class House:
         parts = (path.relative_to(self.root).as_posix().encode() + self._digest(path) for path in paths)
         return hashlib.sha256(b"".join(parts)).hexdigest()
 
+    @cache
     def _imports(self, name: str) -> set[str]:
-        if name not in self._modules:
-            self._modules[name] = self._imported(self._tree(name), name)
-        return self._modules[name]
+        # A package that only passes names on is no reason to depend on all that it has.
+        return set() if self._passed_on(name) else self._imported(self._tree(name), name)
 
     def _imported(self, tree: ast.Module, name: str) -> set[str]:
-        """Modules that a tree imports, with the packages that they are in."""
+        """Modules that a tree uses, with the packages that they are in."""
         found = set()
         for node in _run(tree.body, late=name not in CHECK_ONLY):
             if isinstance(node, ast.Import):
-                found |= {a.name for a in node.names if self._ours(a.name)}
-                lost = found - set(self.files)
-            else:
-                base = node.module or ""
-                if node.level:
-                    package = name if self.files[name].name == "__init__.py" else name.rpartition(".")[0]
-                    base = ".".join([*package.split(".")[: len(package.split(".")) - node.level + 1], *base.split(".")])
-                    base = base.removesuffix(".")
-                if not self._ours(base):
-                    continue
-                found.add(base)
-                found |= {full for a in node.names if (full := f"{base}.{a.name}") in self.files}
-                given = self._given(base) if base in self.files else set()
-                lost = {f"{base}.{a.name}" for a in node.names} - found - {f"{base}.{n}" for n in given}
-            if lost:
-                raise LookupError(f"{name} imports {', '.join(sorted(lost))}, which is not there")
+                for full in (a.name for a in node.names if self._ours(a.name)):
+                    found |= self._whole(self._there(full, name))
+                continue
+            base = self._base(node, name)
+            if not self._ours(base):
+                continue
+            found.add(self._there(base, name))
+            for a in node.names:
+                full = f"{base}.{a.name}"
+                used = _attributes(tree, a.asname or a.name) if full in self.files and self._passed_on(full) else None
+                if used is not None:
+                    found |= {full} | {self._origin(full, attribute, name) for attribute in used}
+                elif full in self.files:
+                    found |= self._whole(full)
+                else:
+                    found.add(self._origin(base, a.name, name))
         return {".".join(full.split(".")[: n + 1]) for full in found for n in range(full.count(".") + 1)}
+
+    def _base(self, node: ast.ImportFrom, name: str) -> str:
+        """The module that a tree of this name imports from, in full."""
+        if not node.level:
+            return node.module
+        parts = name.split(".") + ["__init__"] * (self.files[name].name == "__init__.py")
+        return ".".join([*parts[: -node.level], *(node.module or "").split(".")]).removesuffix(".")
+
+    def _there(self, full: str, name: str) -> str:
+        if full not in self.files:
+            raise LookupError(f"{name} imports {full}, which is not there")
+        return full
+
+    def _origin(self, base: str, attribute: str, name: str) -> str:
+        """The module that a name comes from which `base` has."""
+        passed = self._passed_on(base)
+        if attribute in passed:
+            return passed[attribute]
+        if f"{base}.{attribute}" in self.files or attribute in self._given(base):
+            return f"{base}.{attribute}" if f"{base}.{attribute}" in self.files else base
+        raise LookupError(f"{name} imports {base}.{attribute}, which is not there")
+
+    def _whole(self, name: str) -> set[str]:
+        return {name, *self._passed_on(name).values()}
+
+    @cache
+    def _passed_on(self, name: str) -> dict[str, str]:
+        """Of a package that imports from its modules and does nothing else: where each name comes from."""
+        body = self._tree(name).body
+        lines = [n for n in body if not isinstance(n, ast.Assign | ast.Expr)]
+        if self.files[name].name != "__init__.py" or not all(
+            isinstance(n, ast.ImportFrom) and n.level == 1 for n in lines
+        ):
+            return {}
+        if any(n.targets[0].id != "__all__" for n in body if isinstance(n, ast.Assign)):
+            return {}
+        return {a.asname or a.name: self._base(n, name) for n in lines for a in n.names}
 
     @staticmethod
     def _ours(name: str) -> bool:
@@ -135,6 +176,14 @@ class House:
             elif isinstance(node, ast.Import | ast.ImportFrom):
                 found |= {a.asname or a.name for a in node.names}
         return found
+
+
+def _attributes(tree: ast.AST, name: str) -> set[str] | None:
+    """What is taken from a name, as in ``name.this``; None where it stands by itself too."""
+    taken = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)]
+    taken = [n.attr for n in taken if n.value.id == name]
+    alone = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(tree)) - len(taken)
+    return None if alone else set(taken)
 
 
 def _run(body: list[ast.AST], late: bool) -> Iterator[ast.Import | ast.ImportFrom]:

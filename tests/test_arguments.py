@@ -108,6 +108,7 @@ OWN = {"tasks": ("object", TASKS)}
 FUNCTIONS = {
     "stats": {
         "CONCLUSION": None,
+        "LEVEL": None,
         "Interval": None,
         "Influence": None,
         "Moments": None,
@@ -123,6 +124,7 @@ FUNCTIONS = {
             "gamma": ("real", 0.1),
             "shots": ("count", 5),
         },
+        "plus_minus": {"mean": ("array", A), "half_width": ("array", B), "spec": ("choice", ".1f")},
         "closed_interval": ONE,
         "open_interval": ONE,
         "paired_interval": PAIR,
@@ -188,7 +190,7 @@ FUNCTIONS = {
         "detectable": {
             "standard_error": ("positive", 0.5),
             "df": ("df", 20.0),
-            "chance": ("level", 0.8),
+            "power": ("level", 0.8),
             "level": ("level", 0.95),
         },
         "smallest": {"enough": ("function", lambda n: n >= 40), "least": ("count", 2), "most": ("count", 50)},
@@ -199,9 +201,11 @@ FUNCTIONS = {
             "ways": ("count", 5),
             "shots": ("count", 3),
             "difference": ("real", 0.1),
-            "chance": ("level", 0.8),
+            "power": ("level", 0.8),
             "level": ("level", 0.95),
         },
+        "holm": {"p": ("array", [0.01, 0.2, 0.03])},
+        "benjamini_hochberg": {"p": ("array", [0.01, 0.2, 0.03])},
         "rank_correlation": {"a": ("array", RIGHT[:, :, 0]), "b": ("array", RIGHT[:, :, 1])},
         "picked": {"estimate": ("array", RIGHT[:, :, 0]), "value": ("array", RIGHT[:, :, 1]), "default": ("seed", 0)},
     },

@@ -25,9 +25,9 @@ def test_power_with_known_variance():
 
 @settings(max_examples=30)
 @given(st.floats(0.01, 100), st.floats(1, 1000), st.floats(0.3, 0.99))
-def test_detectable_turns_power_around(standard_error, df, chance):
-    found = detectable(standard_error, df, chance=chance)
-    assert power(found, standard_error, df) == pytest.approx(chance, abs=1e-6)
+def test_detectable_turns_power_around(standard_error, df, wanted):
+    found = detectable(standard_error, df, power=wanted)
+    assert power(found, standard_error, df) == pytest.approx(wanted, abs=1e-6)
 
 
 def pilot(values, image_variance, class_variance):
@@ -47,23 +47,23 @@ def test_tasks_are_those_of_a_paired_t_test():
 
 @settings(max_examples=30)
 @given(st.floats(0.001, 10), st.floats(0.001, 30), st.floats(0.2, 5), st.floats(0.5, 0.95))
-def test_what_is_planned_is_enough_and_no_more(by_image, by_class, difference, chance):
+def test_what_is_planned_is_enough_and_no_more(by_image, by_class, difference, wanted):
     made = pilot(np.linspace(-10, 10, 100), by_image, by_class)
-    found = plan(made, images=40, classes=12, ways=5, shots=1, difference=difference, chance=chance)
+    found = plan(made, images=40, classes=12, ways=5, shots=1, difference=difference, power=wanted)
 
     def reached(images=None, classes=None):
         if images is not None:
             return power(difference, np.sqrt(by_image * 40 / images), images * 12 - 1)
         return power(difference, np.sqrt(by_class * 12 / classes), classes - 1)
 
-    assert reached(images=found.images) >= chance - 1e-6 and reached(classes=found.classes) >= chance - 1e-6
-    assert found.images == 3 or reached(images=found.images - 1) < chance
-    assert found.classes == 6 or reached(classes=found.classes - 1) < chance
+    assert reached(images=found.images) >= wanted - 1e-6 and reached(classes=found.classes) >= wanted - 1e-6
+    assert found.images == 3 or reached(images=found.images - 1) < wanted
+    assert found.classes == 6 or reached(classes=found.classes - 1) < wanted
 
 
 def test_a_planned_number_of_images_gives_the_wanted_chance():
     """Two backbones, one a little better on these classes: plan from one test set, then draw many."""
-    found = coverage.check_plan(40, chance=0.8, level=0.95, seed=3)
+    found = coverage.check_plan(40, power=0.8, level=0.95, seed=3)
     assert found["images"] > 30 and found["difference"] > 0
     assert 0.6 < found["told"] < 0.95
     assert found["told_by_pilot"] < found["told"]
@@ -75,7 +75,7 @@ def test_a_planned_number_of_images_gives_the_wanted_chance():
         (lambda: power(1, 0), "standard_error = 0"),
         (lambda: power(1, 1, 0.5), "df = 0.5"),
         (lambda: power(1, 1, level=2), "level = 2"),
-        (lambda: detectable(1, chance=0.01), "chance = 0.01"),
+        (lambda: detectable(1, power=0.01), "power = 0.01"),
         (lambda: plan(pilot([1, 2], 1, 1), images=5, classes=8, ways=5, shots=1, difference=0), "difference = 0"),
     ],
 )

@@ -275,7 +275,7 @@ def test_sweep_and_what_is_made_of_it(bank):
     assert table.shape == (3, 1) and table.index[2] == "none NCC − none LR"
     once = {key: v for key, v in runs.items() if key[2] == 0}
     equal = sizing.equal_optima(once, [("none NCC", "none LR")])
-    assert len(equal) == 2 and (equal["cost"] >= 1 - 1e-12).all() and (sizing.holm(equal["p"]) >= equal["p"]).all()
+    assert len(equal) == 2 and (equal["cost"] >= 1 - 1e-12).all() and (stats.holm(equal["p"]) >= equal["p"]).all()
     stars = sizing.ratio_table(equal.assign(ratio=[1.5, 0.25], p=[0.01, 0.9]), ["shots"])
     assert stars[bank].tolist() == ["1.50 *", "0.25"]
     pd.testing.assert_frame_equal(sizing.sweep([bank], methods, [1, 5], [1, 2, 5, 10, 20, 70], images=5000), trials)
@@ -284,7 +284,7 @@ def test_sweep_and_what_is_made_of_it(bank):
 def test_parts_of_a_data_set_share_no_image(bank):
     table, common = sizing.by_size(bank, ("none", "ncc"), 1, 2, queries=3)
     assert table["images"].sum() == 480 and table["images"][0] == pytest.approx(240, abs=8)
-    assert common.freedom == 1
+    assert common.df == 1
     with pytest.raises(InputError, match="part 4 holds 2 tasks|at least 2 are needed"):
         sizing.by_size(bank, ("none", "ncc"), 1, 4, queries=3)
 

@@ -1,5 +1,6 @@
 """Intervals and conclusions against SciPy and statsmodels, by properties, and by simulation."""
 
+import inspect
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats as scipy_stats
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
 from fslcore import stats
@@ -326,3 +328,67 @@ def test_other_small_numbers_are_taken_as_they_come(a, b):
 def test_masked_values_are_refused(asked):
     with pytest.raises(InputError, match="1 values are masked"):
         asked(np.ma.masked_greater([0.5, 0.6, 0.7, 0.5, 0.6, 99.0], 1))
+
+
+@pytest.mark.parametrize("ours, theirs", [(stats.holm, "holm"), (stats.benjamini_hochberg, "fdr_bh")])
+@given(p=arrays(float, st.integers(1, 40), elements=st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0])))
+def test_adjusted_p_values_are_those_of_statsmodels(ours, theirs, p):
+    rejected, adjusted = multipletests(p, 0.05, theirs)[:2]
+    assert ours(p) == pytest.approx(adjusted, abs=1e-15)
+    clear = np.abs(adjusted - 0.05) > 1e-12
+    assert ((ours(p) < 0.05) == rejected)[clear].all()
+
+
+@pytest.mark.parametrize("adjust", [stats.holm, stats.benjamini_hochberg])
+def test_p_values_that_are_none(adjust):
+    assert adjust([]).shape == (0,)
+    for p, message in (([0.5, 1.5], "from 0.5 to 1.5"), ([np.nan], "NaN"), ([[0.5]], "p has"), (["x"], "p holds")):
+        with pytest.raises(InputError, match=message):
+            adjust(p)
+
+
+def test_one_default_level():
+    """A level that a caller does not give is the same wherever one is asked for."""
+    functions = [f for f in vars(stats).values() if inspect.isfunction(f)]
+    levels = {f.__name__: p.default for f in functions if (p := inspect.signature(f).parameters.get("level"))}
+    assert len(levels) > 9 and set(levels.values()) == {stats.LEVEL}
+
+
+@pytest.mark.parametrize(
+    "mean, half_width, spec, cell",
+    [
+        (80.0, 0.5, "", "80.00 ± 0.50"),
+        (0.8, 0.005, "", "0.8000 ± 0.0050"),
+        (0.80123, 0.00314, "", "0.8012 ± 0.0031"),
+        (0.8, 0.0, "", "0.80 ± 0.00"),
+        (0.8, 1e-300, "", "0.800000000 ± 0.000000000"),
+        (62.5, np.inf, "", "62.50 ± ∞"),
+        (62.5, np.nan, ".1f", "62.5"),
+        (np.nan, 1.0, ".1f", "—"),
+        (-1.25, 0.5, "+.1f", "-1.2 ± 0.5"),
+        (0.8, 0.05, ".1%", "80.0% ± 5.0%"),
+    ],
+)
+def test_a_cell_of_mean_and_half_width(mean, half_width, spec, cell):
+    assert stats.plus_minus(mean, half_width, spec) == cell
+    assert format(stats.Interval(mean, half_width, 0.95, 9, "open"), spec) == cell
+    several = stats.plus_minus([[mean], [mean]], half_width, spec)
+    assert several.tolist() == [[cell], [cell]] and several.dtype == object
+
+
+@pytest.mark.parametrize("size", [200, 10_000, 1_000_000])
+def test_shares_print_as_many_digits_as_their_intervals_deserve(size):
+    r = stats.closed_interval(np.random.default_rng(0).binomial(75, 0.8, size) / 75)
+    mean, half = str(r).split(" ± ")
+    assert float(half) == pytest.approx(r.half_width, rel=0.05) and len(mean) == len(half)
+    assert abs(float(mean) - r.mean) < r.half_width / 10
+
+
+def test_three_intervals_share_their_digits():
+    rng, labels = np.random.default_rng(0), np.arange(8).repeat(12)
+    images = np.array([[rng.permutation(12)[:4] + 12 * c for c in rng.permutation(8)[:8]] for _ in range(400)])
+    right = (rng.random((400, 24)) < 0.5).astype(float)
+    r = stats.three_intervals(right, images[..., 0], images[..., 1:].reshape(400, 24), labels)
+    these, new, other = str(r).split(", ")
+    assert float(these.split()[2]) == pytest.approx(r.closed.half_width, rel=0.05)
+    assert len(these.split()[2]) == len(new.split()[1]) and other == "± ∞ (new classes)"

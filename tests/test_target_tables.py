@@ -44,11 +44,11 @@ def test_pairs_verdicts_and_needs(features):
     counted = three.verdicts(pairs)
     assert counted.loc["all", "pairs"] == 1
     assert counted.loc["all", "these images"] == int(pairs["result"][0].closed.conclusion != 0)
-    needs = planning.needs(found, pairs, [1.0, 5.0], ways=5, shots=2, chance=0.8, level=0.95)
+    needs = planning.needs(found, pairs, [1.0, 5.0], ways=5, shots=2, power=0.8, level=0.95)
     plan = stats.plan(pairs["result"][0], images=12, classes=8, ways=5, shots=2, difference=5.0)
     assert needs.loc[1, ["tasks", "images a class", "classes"]].tolist() == [plan.tasks, plan.images, plan.classes]
     assert (needs["tasks"].diff()[1:] <= 0).all()
-    reach = planning.reach(pairs, chance=0.8, level=0.95)
+    reach = planning.reach(pairs, power=0.8, level=0.95)
     r = pairs["result"][0].images
     assert reach["new images"].iloc[0] == f"{stats.detectable(r.standard_error, r.df):.2f}"
     assert planning.plan_table(needs).shape == (2, 3)
@@ -58,8 +58,8 @@ def test_all_classes_in_each_task_leave_a_dash(features):
     found = three.queries([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE | {"ways": 8})
     table = three.pairs(found)
     assert (three.shown(table)["± new classes"] == "—").all()
-    assert planning.reach(table, chance=0.8, level=0.95)["new classes"].tolist() == ["—"]
-    needs = planning.needs(found, table, [5.0], ways=8, shots=2, chance=0.8, level=0.95)
+    assert planning.reach(table, power=0.8, level=0.95)["new classes"].tolist() == ["—"]
+    needs = planning.needs(found, table, [5.0], ways=8, shots=2, power=0.8, level=0.95)
     assert planning.plan_table(needs)["classes"].tolist() == ["—"]
 
 

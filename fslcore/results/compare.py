@@ -100,8 +100,8 @@ def comparisons(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """
     parts = [_compared(grid, level).assign(setting=setting) for setting, grid in grids(table).items()]
     out = pd.concat(parts, ignore_index=True)
-    for name, adjust in (("holm", _holm), ("bh", scipy.stats.false_discovery_control)):
-        out[f"p_{name}"] = adjust(out["p"].to_numpy()) if len(out) else out["p"]
+    for name, adjust in (("holm", stats.holm), ("bh", stats.benjamini_hochberg)):
+        out[f"p_{name}"] = adjust(out["p"])
         out[name] = out[f"p_{name}"] < 1 - level
     out["paired"] = out["p"] < 1 - level
     first = ["setting", "a", "b", "tasks", "difference", "half_width", "sd", "p", "unpaired"]
@@ -149,13 +149,6 @@ def _unpaired(grid: pd.DataFrame, level: float) -> np.ndarray:
     for i in [i for i, r in enumerate(closed) if r.half_width == 0]:  # which has rules of its own
         apart[i] = apart[:, i] = [stats.compare(closed[i], r) != 0 for r in closed]
     return apart
-
-
-def _holm(p: np.ndarray) -> np.ndarray:
-    """Holm's adjusted p-values. statsmodels has them too, and takes a second to import."""
-    order = np.argsort(p)
-    adjusted = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1)
-    return adjusted[np.argsort(order)]
 
 
 @checked
@@ -244,9 +237,8 @@ def in_words(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 def plus_minus(pairs: pd.DataFrame) -> pd.Series:
     """Text also without rows, where pandas would keep the type of the numbers."""
-    numbers = zip(pairs["difference"], pairs["half_width"])
-    text = [f"{d:.2f} ± {half:.2f}".replace(" ", "\N{NO-BREAK SPACE}") for d, half in numbers]
-    return pd.Series(text, pairs.index, dtype=object)
+    text = pd.Series(stats.plus_minus(pairs["difference"], pairs["half_width"], ".2f"), pairs.index, dtype=object)
+    return text.map(lambda cell: cell.replace(" ", "\N{NO-BREAK SPACE}"))
 
 
 def p_value_text(value: float) -> str:

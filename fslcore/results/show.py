@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from .. import stats
 from ..paths import replace_file
 from .arguments import checked
 from .compare import (
@@ -59,7 +60,7 @@ def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95)
         "these_images": "if they do: on these images" if either else "on these images",
     }
     shown = {
-        name: (found["mean"].map("{:.2f}".format) + found[c].map(" ± {:.2f}".format)).where(found[c].notna(), "—")
+        name: np.where(found[c].notna(), stats.plus_minus(found["mean"], found[c], ".2f"), "—")
         for c, name in names.items()
         if found[c].notna().any()
     }

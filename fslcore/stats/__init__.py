@@ -1,15 +1,17 @@
 """Statistics of few-shot accuracy: arrays in, result objects out. Needs NumPy and SciPy only."""
 
-from .compare import CONCLUSION, compare, conclusions
+from .compare import CONCLUSION, benjamini_hochberg, compare, conclusions, holm
 from .conformal import conformal_quantile
 from .influence import Influence, influence
 from .intervals import (
+    LEVEL,
     Interval,
     closed_interval,
     independent_interval,
     open_interval,
     paired_differences,
     paired_interval,
+    plus_minus,
 )
 from .pilot import (
     CommonOptimum,
@@ -35,6 +37,7 @@ __all__ = [
     "CommonOptimum",
     "Influence",
     "Interval",
+    "LEVEL",
     "Moments",
     "OptimumRatio",
     "Pilot",
@@ -42,6 +45,7 @@ __all__ = [
     "ThreeIntervals",
     "VarianceFit",
     "VarianceModel",
+    "benjamini_hochberg",
     "best_queries",
     "closed_interval",
     "common_optimum",
@@ -51,6 +55,7 @@ __all__ = [
     "conformal_quantile",
     "detectable",
     "fit_variance",
+    "holm",
     "independent_interval",
     "influence",
     "moments",
@@ -60,6 +65,7 @@ __all__ = [
     "picked",
     "pilot",
     "plan",
+    "plus_minus",
     "power",
     "rank_correlation",
     "smallest",

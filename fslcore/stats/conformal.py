@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InputError, floats, number
+from .intervals import LEVEL
 
 __all__ = ["conformal_quantile"]
 
 
-def conformal_quantile(scores: ArrayLike, level: float = 0.9) -> float:
+def conformal_quantile(scores: ArrayLike, level: float = LEVEL) -> float:
     """The size of error that the next case exceeds in at most 1 - level of cases.
 
     Of n calibration scores it is the ⌈(n + 1) · level⌉-th smallest. If these n cases and the next one are

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import InputError, floats, instance, number, wholes
 from ..errors import labels as checked_labels
+from .intervals import LEVEL
 from .three_intervals import PARTS, ThreeIntervals, assembled, check_reuse
 
 __all__ = ["Influence", "influence"]
@@ -76,7 +77,7 @@ class Influence:
             self.groups,
         )
 
-    def intervals(self, level: float = 0.95) -> ThreeIntervals:
+    def intervals(self, level: float = LEVEL) -> ThreeIntervals:
         """The mean with its three intervals; squares of noise are left out, as products of a part with itself.
 
         Raises

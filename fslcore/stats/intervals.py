@@ -21,14 +21,17 @@ from scipy import stats
 from ..errors import InputError, floats, number, shown
 
 __all__ = [
+    "LEVEL",
     "Interval",
     "closed_interval",
     "independent_interval",
     "open_interval",
     "paired_differences",
     "paired_interval",
+    "plus_minus",
 ]
 
+LEVEL = 0.95  # nominal coverage, unless another is asked for
 ULPS = 4  # an accuracy is a sum and a quotient: its last digits may be off by a few
 SHORT, LONG = 2.0**16, 2.0**32  # numbers of up to 16 bits are exact; of more, and up to 32, they were 32-bit floats
 
@@ -107,11 +110,63 @@ class Interval:
         """Whether the two intervals have a point in common."""
         return self.low <= other.high and other.low <= self.high
 
+    def __format__(self, spec: str) -> str:
+        return plus_minus(self.mean, self.half_width, spec)
+
     def __str__(self) -> str:
-        return f"{self.mean:.2f} ± {self.half_width:.2f}"
+        return format(self)
 
 
-def closed_interval(accuracies: ArrayLike, level: float = 0.95) -> Interval:
+def plus_minus(mean: ArrayLike, half_width: ArrayLike, spec: str = "") -> str | np.ndarray:
+    """'mean ± half-width' as text; of an `Interval`, ``f"{r}"`` and ``f"{r:.1f}"`` give the same.
+
+    Parameters
+    ----------
+    mean, half_width : array_like
+        Numbers, or arrays that broadcast.
+    spec : str
+        Python's format of a number, for both: '.1f', or '+.1f' for a mean with its sign. Without it two decimals, or
+        as many more as show two digits of the half-width.
+
+    Returns
+    -------
+    str, or array of str
+        '—' where the mean is NaN, the mean alone where the half-width is.
+
+    Raises
+    ------
+    InputError
+        What are no numbers, shapes that do not broadcast, a format that numbers do not have.
+
+    Examples
+    --------
+    >>> plus_minus(80.123, 0.314), plus_minus(0.80123, 0.00314), plus_minus(-1.25, 0.5, "+.1f")
+    ('80.12 ± 0.31', '0.8012 ± 0.0031', '-1.2 ± 0.5')
+    """
+    mean, half = floats("mean", mean, None, finite=False), floats("half_width", half_width, None, finite=False)
+    try:
+        format(0.0, spec), np.broadcast_shapes(mean.shape, half.shape)
+    except (TypeError, ValueError) as e:
+        raise InputError(
+            f"mean has shape {mean.shape}, half_width {half.shape}, spec = {shown(spec)}: {e}; shapes that broadcast "
+            "and a format of numbers are needed"
+        ) from None
+    return np.vectorize(lambda m, h: _cell(m, h, spec or f".{decimals(h)}f"), otypes=[object])(mean, half)[()]
+
+
+def _cell(mean: float, half: float, spec: str) -> str:
+    if math.isnan(mean):
+        return "—"
+    wide = "" if math.isnan(half) else " ± ∞" if math.isinf(half) else f" ± {half:{spec.lstrip('+ ')}}"
+    return format(mean, spec) + wide
+
+
+def decimals(half: float) -> int:
+    """How many show two digits of a half-width: two at least, and not without end where it comes from rounding."""
+    return min(max(2, 1 - math.floor(math.log10(half))), 9) if 0 < half < math.inf else 2
+
+
+def closed_interval(accuracies: ArrayLike, level: float = LEVEL) -> Interval:
     """Interval for the mean accuracy *on these very images* (OOPS, Algorithm 1 and equation 3).
 
     For tasks drawn with reuse of images. Repeating the draw of tasks from the same images gives a
@@ -144,7 +199,7 @@ def closed_interval(accuracies: ArrayLike, level: float = 0.95) -> Interval:
     return _interval(*_values("accuracies", accuracies), level, "closed", lambda t: np.inf)
 
 
-def open_interval(accuracies: ArrayLike, level: float = 0.95) -> Interval:
+def open_interval(accuracies: ArrayLike, level: float = LEVEL) -> Interval:
     """Interval for the mean accuracy *on new images* of the same kind (OOPS, Algorithm 2).
 
     For tasks that share no image, so that their accuracies are independent draws.
@@ -165,7 +220,7 @@ def open_interval(accuracies: ArrayLike, level: float = 0.95) -> Interval:
     return _interval(*_values("accuracies", accuracies), level, "open", lambda t: t - 1)
 
 
-def paired_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
+def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval:
     """Interval for the mean difference of two methods on the same tasks (OOPS, equation 5).
 
     Tasks are hard or easy for both methods alike, so the difference varies less than either
@@ -297,7 +352,7 @@ def _fits(x: np.ndarray, steps: float) -> np.ndarray:
     return ((part == np.rint(part)) | (x == np.rint(x))).all(axis=0)
 
 
-def independent_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
+def independent_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval:
     """Interval for the difference of the mean accuracies on two sets of tasks that were drawn independently.
 
     Parameters

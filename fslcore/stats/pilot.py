@@ -18,6 +18,7 @@ from scipy import optimize, stats
 
 from ..errors import InputError, floats, instance, number, shown, whole
 from ..errors import labels as checked_labels
+from .intervals import LEVEL
 from .three_intervals import of_difference
 
 __all__ = [
@@ -211,15 +212,15 @@ class CommonOptimum:
     optimum : float
         The Q* that fits all runs best, in queries a class.
     chi_square : float
-        How far the runs are from it together; chi-square with ``freedom`` degrees where they share a Q*.
-    freedom : int
+        How far the runs are from it together; chi-square with ``df`` degrees of freedom where they share a Q*.
+    df : int
         Number of runs less one.
     p_value : float
     """
 
     optimum: float
     chi_square: float
-    freedom: int
+    df: int
     p_value: float
 
 
@@ -317,7 +318,7 @@ def moments(values: ArrayLike, *, labels: ArrayLike | None = None) -> Moments:
     )
 
 
-def pilot(values: ArrayLike, shots: int, level: float = 0.95, *, labels: ArrayLike | None = None) -> Pilot:
+def pilot(values: ArrayLike, shots: int, level: float = LEVEL, *, labels: ArrayLike | None = None) -> Pilot:
     """Q* and an interval for it from one run with Q ≥ 2.
 
     The interval holds each q for which α̂q² - β̂ is within normal bounds of 0, the covariance of α̂
@@ -409,9 +410,9 @@ def common_optimum(pilots: Sequence[Pilot]) -> CommonOptimum:
     near = int(distance(grid).argmin())
     ends = grid[max(near - 1, 0)], grid[min(near + 1, len(grid) - 1)]
     found = optimize.minimize_scalar(lambda v: distance(v)[0], bounds=ends, method="bounded")
-    freedom = len(pilots) - 1
-    p_value = float(stats.chi2.sf(found.fun, freedom))
-    return CommonOptimum(float(np.exp(found.x)), float(found.fun), freedom, p_value)
+    df = len(pilots) - 1
+    p_value = float(stats.chi2.sf(found.fun, df))
+    return CommonOptimum(float(np.exp(found.x)), float(found.fun), df, p_value)
 
 
 def fit_variance(

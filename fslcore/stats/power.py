@@ -11,6 +11,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from ..errors import InputError, instance, number, whole
+from .intervals import LEVEL
 from .three_intervals import ThreeIntervals
 
 __all__ = ["detectable", "plan", "power", "smallest", "Plan"]
@@ -18,7 +19,7 @@ __all__ = ["detectable", "plan", "power", "smallest", "Plan"]
 MOST = 2**62  # what is asked for is not looked for beyond
 
 
-def power(difference: float, standard_error: float, df: float = np.inf, level: float = 0.95) -> float:
+def power(difference: float, standard_error: float, df: float = np.inf, level: float = LEVEL) -> float:
     """Chance that an interval of a difference leaves 0 out, where the true difference is this one.
 
     Parameters
@@ -60,13 +61,13 @@ def _power(difference: float, standard_error: float, df: float, level: float) ->
     return float(upper + np.nan_to_num(of.cdf(-limit)))
 
 
-def detectable(standard_error: float, df: float = np.inf, *, chance: float = 0.8, level: float = 0.95) -> float:
-    """The true difference that an interval with this standard error tells from 0 with this chance (`power`).
+def detectable(standard_error: float, df: float = np.inf, *, power: float = 0.8, level: float = LEVEL) -> float:
+    """The true difference that an interval with this standard error tells from 0 with this power.
 
     Raises
     ------
     InputError
-        As for `power`; a chance not between 1 - level and 1.
+        As for `power`; a power not between 1 - level and 1.
 
     Examples
     --------
@@ -74,10 +75,10 @@ def detectable(standard_error: float, df: float = np.inf, *, chance: float = 0.8
     1.4
     """
     number("standard_error", standard_error, above=0), number("df", df, least=1, infinite=True)
-    _check_chance(chance, level)
-    # Every shift beyond both quantiles has the chance.
-    limit = stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(chance, df)
-    root = optimize.brentq(lambda x: _power(x, 1.0, df, level) - chance, 1e-6, 2 * limit + 10)
+    _check_power(power, level)
+    # Every shift beyond both quantiles has the power.
+    limit = stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(power, df)
+    root = optimize.brentq(lambda x: _power(x, 1.0, df, level) - power, 1e-6, 2 * limit + 10)
     return root * standard_error
 
 
@@ -112,13 +113,13 @@ def smallest(enough: Callable[[int], bool], least: int, most: int | None = None)
     return bisect_left(range(high), True, lo=low, key=enough)
 
 
-def _check_chance(chance: float, level: float) -> None:
-    number("chance", chance, above=1 - number("level", level, above=0, below=1), below=1)
+def _check_power(power: float, level: float) -> None:
+    number("power", power, above=1 - number("level", level, above=0, below=1), below=1)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What it takes to tell a difference with the wanted chance, by target; see `plan`.
+    """What it takes to tell a difference with the wanted power, by target; see `plan`.
 
     Attributes
     ----------
@@ -144,8 +145,8 @@ def plan(
     ways: int,
     shots: int,
     difference: float,
-    chance: float = 0.8,
-    level: float = 0.95,
+    power: float = 0.8,
+    level: float = LEVEL,
 ) -> Plan:
     """Tasks, images a class or classes needed to tell a difference, from the paired intervals of a pilot.
 
@@ -164,8 +165,8 @@ def plan(
         C, K and S of the pilot.
     difference : float
         The true difference one wants to tell from 0, in the unit of the pilot.
-    chance : float
-        The wanted `power`.
+    power : float
+        The wanted one (`power`).
     level : float
         Of the intervals.
 
@@ -173,7 +174,7 @@ def plan(
     ------
     InputError
         A pilot of one method's answers, not of a difference; a difference of 0, or one so small that more than 4.6 ·
-        10^18 of something are needed; a chance not between 1 - level and 1; fewer classes than ways; numbers that are
+        10^18 of something are needed; a power not between 1 - level and 1; fewer classes than ways; numbers that are
         none or out of range.
     """
     if instance("pilot", pilot, ThreeIntervals).difference is False:
@@ -186,12 +187,12 @@ def plan(
         raise InputError(f"classes = {classes}; at least as many as ways = {ways} are needed")
     if not abs(number("difference", difference)) > 0:
         raise InputError(f"difference = {difference}; a number other than 0 is allowed")
-    _check_chance(chance, level)
+    _check_power(power, level)
 
     def size(variance: float, least: int, df: Callable[[int], float]) -> int:
         """The smallest size at which a variance of variance/size lets the difference be told."""
         found = smallest(
-            lambda n: variance == 0 or _power(difference, math.sqrt(variance / n), df(n), level) >= chance, least
+            lambda n: variance == 0 or _power(difference, math.sqrt(variance / n), df(n), level) >= power, least
         )
         if found is None:
             raise InputError(

@@ -13,17 +13,18 @@ __all__ = ["picked", "rank_correlation"]
 DIGITS = 9  # values that differ by less are equal: sums of shares are rounded
 
 
-def rank_correlation(a: ArrayLike, b: ArrayLike) -> np.ndarray:
+def rank_correlation(a: ArrayLike, b: ArrayLike) -> np.ndarray | float:
     """Spearman's rank correlation of every row of a with that row of b; ties share their mean rank.
 
     Parameters
     ----------
-    a, b : (T, M) array_like
-        Two values of each of M candidates on each of T tasks, in any unit.
+    a, b : (T, M) or (M,) array_like
+        Two values of each of M candidates on each of T tasks, in any unit. A single row goes with every row of the
+        other array.
 
     Returns
     -------
-    (T,) array
+    (T,) array, or a number for two single rows
         -1 to 1; NaN where a row of a or b is constant, as nothing is ranked there.
 
     Raises
@@ -31,10 +32,10 @@ def rank_correlation(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     InputError
         Other or different shapes, NaN or infinity.
     """
-    ranks = [rankdata(np.round(x, DIGITS), axis=1) for x in _grids(a=a, b=b)]
-    x, y = (r - r.mean(axis=1, keepdims=True) for r in ranks)
+    ranks = [rankdata(np.round(x, DIGITS), axis=-1) for x in _grids(rows=(1, 2), a=a, b=b)]
+    x, y = (r - r.mean(axis=-1, keepdims=True) for r in ranks)
     with np.errstate(invalid="ignore"):
-        return (x * y).sum(axis=1) / np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
+        return (x * y).sum(axis=-1) / np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
 
 
 def picked(estimate: ArrayLike, value: ArrayLike, default: int | None = None) -> np.ndarray:
@@ -71,9 +72,11 @@ def picked(estimate: ArrayLike, value: ArrayLike, default: int | None = None) ->
     return (first * value).sum(axis=1) / first.sum(axis=1)
 
 
-def _grids(**given: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def _grids(rows: tuple[int, ...] = (2,), **given: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Checked arrays of one of these numbers of dimensions, which differ in nothing else."""
     a, b = (floats(name, x, None) for name, x in given.items())
-    if a.ndim != 2 or a.shape != b.shape or a.shape[1] < 2:
+    alike = a.shape == b.shape or (a.ndim != b.ndim and a.shape[-1:] == b.shape[-1:])
+    if not (alike and a.ndim in rows and b.ndim in rows and a.shape[-1] >= 2):
         raise InputError(
             f"{' and '.join(given)} have shapes {a.shape} and {b.shape}; both (tasks, candidates) with 2 candidates or "
             "more are needed"

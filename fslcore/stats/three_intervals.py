@@ -17,7 +17,7 @@ from scipy import stats
 
 from ..errors import InputError, floats, number, wholes
 from ..errors import labels as checked_labels
-from .intervals import Interval
+from .intervals import LEVEL, Interval, decimals, plus_minus
 
 __all__ = ["three_intervals", "ThreeIntervals"]
 
@@ -54,10 +54,10 @@ class ThreeIntervals:
     difference: bool | None = None
 
     def __str__(self) -> str:
-        return (
-            f"{self.closed.mean:.2f} ± {self.closed.half_width:.2f} (these images), "
-            f"± {self.images.half_width:.2f} (new images), ± {self.classes.half_width:.2f} (new classes)"
-        )
+        widths = [r.half_width for r in (self.closed, self.images, self.classes)]
+        cells = plus_minus(self.closed.mean, widths, f".{max(map(decimals, widths))}f")
+        these, images, classes = cells[0], *(c[c.index("±") :] for c in cells[1:])
+        return f"{these} (these images), {images} (new images), {classes} (new classes)"
 
 
 def three_intervals(
@@ -67,7 +67,7 @@ def three_intervals(
     labels: ArrayLike,
     *,
     groups: ArrayLike | None = None,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> ThreeIntervals:
     """Intervals for the mean accuracy on these images, on new images and on new classes.
 

@@ -234,7 +234,7 @@ def width_ratios(summary: pd.DataFrame) -> pd.DataFrame:
     return (half["open"] / half["images"]).rename("ratio").reset_index()
 
 
-def check_plan(test_sets: int, *, chance: float, level: float, seed: int) -> dict[str, float]:
+def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict[str, float]:
     """Plan from a pilot of 30 images a class how many tell two backbones apart, then draw test sets of that size.
 
     Returns
@@ -263,7 +263,7 @@ def check_plan(test_sets: int, *, chance: float, level: float, seed: int) -> dic
         ways=WAYS,
         shots=pilot.shots,
         difference=difference,
-        chance=chance,
+        power=power,
         level=level,
     ).images
     told = {n: np.mean([paired(n).images.conclusion == 1 for _ in range(test_sets)]) for n in (images, pilot.images)}

@@ -22,7 +22,7 @@ def needs(
     *,
     ways: int,
     shots: int,
-    chance: float,
+    power: float,
     level: float,
 ) -> pd.DataFrame:
     """What would tell a difference of d points between the two methods of each row of `pairs`; see `stats.plan`."""
@@ -37,7 +37,7 @@ def needs(
             ways=ways,
             shots=shots,
             difference=d,
-            chance=chance,
+            power=power,
             level=level,
         )
         rows.append((row.dataset, row.a, row.b, d, plan.tasks, plan.images, plan.classes))
@@ -51,12 +51,12 @@ def plan_table(needed: pd.DataFrame) -> pd.DataFrame:
     return indexed(needed.assign(**counts), ["dataset", "a", "b", "difference"], sizes)
 
 
-def reach(table: pd.DataFrame, *, chance: float, level: float) -> pd.DataFrame:
-    """The difference (points) that each pair of `pairs` would have shown with this chance, by target."""
+def reach(table: pd.DataFrame, *, power: float, level: float) -> pd.DataFrame:
+    """The difference (points) that each pair of `pairs` would have shown with this power, by target."""
     found = {
         target: [
             half(
-                stats.detectable(r.standard_error, r.df, chance=chance, level=level)
+                stats.detectable(r.standard_error, r.df, power=power, level=level)
                 if np.isfinite(r.half_width)
                 else np.inf
             )

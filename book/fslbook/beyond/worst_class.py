@@ -13,7 +13,6 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
 from fslcore import attributes, evaluation, stats
 from fslcore.datasets.bank import Bank
@@ -380,7 +379,7 @@ def verdicts(ordered: dict[str, pd.DataFrame], level: float = 0.95, holm: bool =
         for kind, target in TARGETS.items():
             found = [getattr(r, kind) for r in part["result"]]
             p = [i.p_value if np.isfinite(i.half_width) else 1.0 for i in found]
-            told = multipletests(p, 1 - level, "holm")[0] if holm else [i.conclusion != 0 for i in found]
+            told = stats.holm(p) < 1 - level if holm else [i.conclusion != 0 for i in found]
             row[f"paired, {target}"] = int(np.sum(told))
         rows[dataset, m] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "measure"])

@@ -13,7 +13,6 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
 from fslcore import datasets, evaluation, stats
 from fslcore.datasets.bank import Bank
@@ -306,15 +305,15 @@ def paired(table: pd.DataFrame, names: Sequence[str], pair, level: float = 0.95)
         r = stats.paired_interval(*pair(part, name), level)
         rows.append((*key, name, r.mean, r.half_width, r.p_value))
     out = pd.DataFrame(rows, columns=[*KEYS, "estimator", "mean", "half_width", "p_value"])
-    sure = multipletests(out["p_value"], 1 - level, "holm")[0]
+    sure = stats.holm(out["p_value"]) < 1 - level
     return out.assign(verdict=np.where(sure, np.sign(out["mean"]), 0).astype(int))
 
 
 def differences(table: pd.DataFrame) -> pd.DataFrame:
     """`biases` or `against` as a page shows them: 'mean ± half-width', a column an estimator; * by verdict."""
     mark = np.where(table["verdict"] != 0, "\u00a0*", "\u00a0\u2007")  # of equal width
-    number = table["mean"].map("{:+.1f}".format).str.replace("-", "−")
-    return _laid_out(table, number + " ± " + table["half_width"].map("{:.1f}".format) + mark)
+    cell = pd.Series(stats.plus_minus(table["mean"], table["half_width"], "+.1f"), table.index)
+    return _laid_out(table, cell.str.replace("-", "−") + mark)
 
 
 def findings(table: pd.DataFrame, points: float = 10, level: float = 0.95) -> pd.DataFrame:
@@ -417,12 +416,10 @@ def wide(*tables: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
     """Tables of `means`, `maes` or `printed` below each other, a column an estimator; a dash where there is none."""
     table = pd.concat(tables, ignore_index=True)
     value = table["mean"] if "mean" in table else table["mae"]
-    number = f"{{:.{digits}f}}".format
-    half = table["half_width"].map(lambda h: "" if np.isnan(h) else f" ± {number(h)}")
-    return _laid_out(table, value.map(number) + half)
+    return _laid_out(table, stats.plus_minus(value, table["half_width"], f".{digits}f"))
 
 
-def _laid_out(table: pd.DataFrame, cell: pd.Series) -> pd.DataFrame:
+def _laid_out(table: pd.DataFrame, cell: pd.Series | np.ndarray) -> pd.DataFrame:
     """Cells by dataset and method, and by estimator, in order of appearance; a dash where there is none."""
     rows = pd.MultiIndex.from_frame(table[KEYS].drop_duplicates())
     out = table.assign(cell=cell).pivot(index=KEYS, columns="estimator", values="cell")

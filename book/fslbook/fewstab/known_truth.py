@@ -387,7 +387,8 @@ def orderings(truth: pd.Series, gaps: pd.DataFrame, *, level: float = 0.95, seed
         pair = both["truth"].to_numpy(), both["score"].to_numpy()
         boot = scipy_stats.bootstrap(
             pair,
-            lambda a, b, axis: np.nan_to_num(_spearman(a, b)),  # of one row, again and again, nothing is ordered
+            # Of one row, again and again, nothing is ordered.
+            lambda a, b, axis: np.nan_to_num(stats.rank_correlation(a, b)),
             paired=True,
             vectorized=True,
             method="percentile",
@@ -397,15 +398,15 @@ def orderings(truth: pd.Series, gaps: pd.DataFrame, *, level: float = 0.95, seed
         )
         p = scipy_stats.permutation_test(
             pair,
-            _spearman,
+            lambda a, b, axis: stats.rank_correlation(a, b),
             permutation_type="pairings",
             vectorized=True,
             n_resamples=9999,
             rng=np.random.default_rng(seed),
         ).pvalue
-        within = [_spearman(of["truth"], of["score"]) for _, of in both.groupby("learner")]
+        within = [stats.rank_correlation(of["truth"], of["score"]) for _, of in both.groupby("learner")]
         rows[name] = {
-            "rank correlation": float(_spearman(*pair)),
+            "rank correlation": float(stats.rank_correlation(*pair)),
             "low": boot.confidence_interval.low,
             "high": boot.confidence_interval.high,
             "p": p,
@@ -510,8 +511,8 @@ def noise_curves(
                 "drop": drop,
                 "invent": invent,
                 **means[["gap", "clue", "mean gap"]].mean(),
-                "by gap": float(_spearman(truth[means.index], means["gap"])),
-                "by relative gap": float(_spearman(truth[means.index], means["relative"])),
+                "by gap": float(stats.rank_correlation(truth[means.index], means["gap"])),
+                "by relative gap": float(stats.rank_correlation(truth[means.index], means["relative"])),
             }
         )
     return pd.DataFrame(rows)
@@ -532,10 +533,3 @@ def _by_cell(rows: dict) -> pd.DataFrame:
 
 def _mean(value: float | stats.Interval) -> float:
     return value.mean if isinstance(value, stats.Interval) else value
-
-
-def _spearman(a, b, axis: int = -1) -> np.ndarray:
-    """Over the last axis, as SciPy's resampling wants it."""
-    a, b = np.broadcast_arrays(a, b)
-    found = stats.rank_correlation(a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1]))
-    return found.reshape(a.shape[:-1])

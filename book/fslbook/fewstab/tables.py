@@ -20,7 +20,7 @@ from fslcore import attributes, datasets, evaluation
 from fslcore.errors import InputError, flag, instance, number, shown
 from fslcore.evaluation import Method, Record
 from fslcore.models import registry
-from fslcore.stats import Interval, closed_interval, independent_interval, paired_interval
+from fslcore.stats import Interval, closed_interval, independent_interval, paired_interval, plus_minus
 from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_matched
 from fslcore.training import RECIPES, checkpoint_name
 
@@ -339,7 +339,7 @@ def beside(live: pd.Series, printed: pd.DataFrame, column: str) -> pd.DataFrame:
         'mean ± half-width' by shots and learner; data sets of here, then the paper's. A dash where there is none.
     """
     theirs = printed[printed["metric"] == column].set_index([*SETTING, "learner"])
-    theirs = theirs["mean"].map("{:.1f}".format) + " ± " + theirs["half_width"].map("{:.1f}".format)
+    theirs = pd.Series(plus_minus(theirs["mean"], theirs["half_width"], ".1f"), theirs.index)
     columns = []
     for part in (live.map(text), theirs):
         part = part.rename(index=lambda name: name.partition("?")[0], level="dataset")
@@ -349,7 +349,7 @@ def beside(live: pd.Series, printed: pd.DataFrame, column: str) -> pd.DataFrame:
 
 def text(r: Interval) -> str:
     """'12.3 ± 0.4'."""
-    return f"{r.mean:.1f} ± {r.half_width:.1f}".replace("-", "−")
+    return f"{r:.1f}".replace("-", "−")
 
 
 def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:

@@ -10,7 +10,7 @@ from fslcore import datasets, evaluation, learners
 from fslcore.errors import InputError
 from fslcore.known import CHECKPOINTS
 from fslcore.models.registry import shipped
-from fslcore.stats import closed_interval
+from fslcore.stats import closed_interval, plus_minus
 from fslcore.training import RECIPES, Recipe, checkpoint_name
 
 from .. import published
@@ -211,7 +211,7 @@ def accuracies(
 
 def accuracy_table(found: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """`accuracies` with a row a learner and a column a data set and number of shots; a dash where no network ships."""
-    cell = found["mean"].map("{:.1f}".format) + " ± " + found["half_width"].map("{:.1f}".format)
+    cell = plus_minus(found["mean"], found["half_width"], ".1f")
     columns = pd.MultiIndex.from_frame(found[["dataset", "shots"]].drop_duplicates().sort_values(["dataset", "shots"]))
     wide = found.assign(cell=cell).pivot(index="learner", columns=["dataset", "shots"], values="cell")
     return wide.reindex(index=list(names), columns=columns).fillna("—").rename_axis(index="learner")

@@ -7,7 +7,6 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
 from fslcore import evaluation, stats
 from fslcore.errors import InputError
@@ -128,7 +127,7 @@ def intervals(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
     """Table 2's layout: a row a data set and learner, a column a backbone and sampling, cells 'mean ± half-width'."""
-    cell = table["mean"].map("{:.2f}".format) + " ± " + table["half_width"].map("{:.2f}".format)
+    cell = stats.plus_minus(table["mean"], table["half_width"], ".2f")
     return _laid_out(table.assign(cell=cell), ["backbone", "sampling"])
 
 
@@ -254,8 +253,8 @@ def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:
     Hochberg the expected share of false ones among the conclusions.
     """
     corrected = {
-        f"paired, {name}": multipletests(pairs["p_value"], 1 - level, method)[0].sum()
-        for name, method in (("Holm", "holm"), ("Benjamini–Hochberg", "fdr_bh"))
+        f"paired, {name}": (adjust(pairs["p_value"]) < 1 - level).sum()
+        for name, adjust in (("Holm", stats.holm), ("Benjamini–Hochberg", stats.benjamini_hochberg))
     }
     plain = {kind: (pairs[kind] != 0).sum() for kind in ("open", "paired")}
     return pd.Series({"pairs": len(pairs), **plain, **corrected}, name="count")
@@ -385,10 +384,9 @@ def difference_table(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
 
     An asterisk marks a conclusive difference, a dash one that is not at hand.
     """
-    number = f"{{:.{digits}f}}".format
-    cell = table["mean"].map(number).str.replace("-", "−") + " ± " + table["half_width"].map(number)
-    cell += (table["mean"].abs() > table["half_width"]).map({True: "\u00a0*", False: "\u00a0\u2007"})  # of equal width
-    cell = cell.where(table["mean"].notna(), "—")
+    mark = (table["mean"].abs() > table["half_width"]).map({True: "\u00a0*", False: "\u00a0\u2007"})  # of equal width
+    cell = pd.Series(stats.plus_minus(table["mean"], table["half_width"], f".{digits}f"), table.index)
+    cell = (cell.str.replace("-", "−") + mark).where(table["mean"].notna(), "—")
     column = [Method(*b).label for b in zip(table["b_backbone"], table["b_learner"])]
     out = table.assign(cell=cell, column=column).pivot(index=["dataset", "shots"], columns="column", values="cell")
     order = pd.MultiIndex.from_frame(table[["dataset", "shots"]].drop_duplicates())

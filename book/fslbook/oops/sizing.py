@@ -11,7 +11,6 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
 from fslcore import evaluation, stats
 from fslcore.datasets import Images
@@ -32,7 +31,6 @@ __all__ = [
     "gaussian_curve",
     "gaussian_optima",
     "gaussian_regrets",
-    "holm",
     "minima",
     "pilot_values",
     "ratio_table",
@@ -247,15 +245,10 @@ def equal_optima(runs: dict, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
 
 def ratio_table(tests: pd.DataFrame, rows: list[str], level: float = 0.95) -> pd.DataFrame:
     """Ratios of Q* by ``rows`` and data set, '*' where different from 1 after Holm's correction for all tests."""
-    tests = tests.assign(star=np.where(holm(tests["p"]) < 1 - level, " *", ""))
+    tests = tests.assign(star=np.where(stats.holm(tests["p"]) < 1 - level, " *", ""))
     tests["cell"] = tests["ratio"].map("{:.2f}".format) + tests["star"]
     out = tests.pivot(index=rows, columns="dataset", values="cell")
     return out.reindex(columns=tests["dataset"].unique(), index=tests.drop_duplicates(rows).set_index(rows).index)
-
-
-def holm(p: pd.Series) -> np.ndarray:
-    """p-values after Holm's correction for all of them together."""
-    return multipletests(p, method="holm")[1]
 
 
 def common_optima(runs: dict) -> pd.DataFrame:

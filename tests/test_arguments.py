@@ -196,8 +196,8 @@ FUNCTIONS = {
         "smallest": {"enough": ("function", lambda n: n >= 40), "least": ("count", 2), "most": ("count", 50)},
         "plan": {
             "pilot": ("object", stats.three_intervals(**PLACES)),
-            "images": ("positive", 12),
-            "classes": ("count", 8),
+            "images_per_class": ("positive", 12),
+            "n_classes": ("count", 8),
             "ways": ("count", 5),
             "shots": ("count", 3),
             "difference": ("real", 0.1),

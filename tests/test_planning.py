@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import stats as scipy_stats
 from statsmodels.stats.power import NormalIndPower, TTestPower
 
 from fslbook.beyond import coverage
 from fslcore.errors import InputError
+from fslcore import stats
 from fslcore.stats import Interval, Plan, ThreeIntervals, closed_interval, detectable, plan, power, smallest
 
 
@@ -40,25 +42,25 @@ def pilot(values, image_variance, class_variance):
 
 def test_tasks_are_those_of_a_paired_t_test():
     values = np.random.default_rng(0).normal(0, 8, 300)
-    found = plan(pilot(values, 1.0, 2.0), images=50, classes=20, ways=5, shots=1, difference=1.5)
+    found = plan(pilot(values, 1.0, 2.0), images_per_class=50, n_classes=20, ways=5, shots=1, difference=1.5)
     theirs = TTestPower().solve_power(1.5 / values.std(ddof=1), power=0.8, alpha=0.05)
-    assert found.tasks == int(np.ceil(theirs))
+    assert found.n_tasks == int(np.ceil(theirs))
 
 
 @settings(max_examples=30)
 @given(st.floats(0.001, 10), st.floats(0.001, 30), st.floats(0.2, 5), st.floats(0.5, 0.95))
 def test_what_is_planned_is_enough_and_no_more(by_image, by_class, difference, wanted):
     made = pilot(np.linspace(-10, 10, 100), by_image, by_class)
-    found = plan(made, images=40, classes=12, ways=5, shots=1, difference=difference, power=wanted)
+    found = plan(made, images_per_class=40, n_classes=12, ways=5, shots=1, difference=difference, power=wanted)
 
     def reached(images=None, classes=None):
         if images is not None:
             return power(difference, np.sqrt(by_image * 40 / images), images * 12 - 1)
         return power(difference, np.sqrt(by_class * 12 / classes), classes - 1)
 
-    assert reached(images=found.images) >= wanted - 1e-6 and reached(classes=found.classes) >= wanted - 1e-6
-    assert found.images == 3 or reached(images=found.images - 1) < wanted
-    assert found.classes == 6 or reached(classes=found.classes - 1) < wanted
+    assert reached(images=found.images_per_class) >= wanted - 1e-6 and reached(classes=found.n_classes) >= wanted - 1e-6
+    assert found.images_per_class == 3 or reached(images=found.images_per_class - 1) < wanted
+    assert found.n_classes == 6 or reached(classes=found.n_classes - 1) < wanted
 
 
 def test_a_planned_number_of_images_gives_the_wanted_chance():
@@ -69,6 +71,75 @@ def test_a_planned_number_of_images_gives_the_wanted_chance():
     assert found["told_by_pilot"] < found["told"]
 
 
+WAYS, SHOTS, BETTER = 4, 5, 0.04
+
+
+def world(rng, *shape):
+    """Chances of two methods on open tasks, by class, (…, K) each: the first is better by `BETTER` on average."""
+    easy = 0.3 + 0.4 * rng.beta(2, 2, (*shape, WAYS))
+    by = BETTER + 0.5 * (rng.beta(3, 3, (*shape, 1)) - 0.5) + 0.4 * (rng.beta(3, 3, (*shape, WAYS)) - 0.5)
+    return (easy + by / 2).clip(0, 1), (easy - by / 2).clip(0, 1)
+
+
+def pilot_of(rng, tasks, queries=6):
+    a, b = (rng.random((tasks, WAYS, queries)) < chance[..., None] for chance in world(rng, tasks))
+    return stats.pilot(a.astype(int) - b, SHOTS)
+
+
+def told(rng, tasks, queries, studies=2000):
+    """Share of studies of such a size whose paired interval lies above 0."""
+    a, b = (rng.binomial(queries, chance).mean(axis=2) / queries for chance in world(rng, studies, tasks))
+    d = a - b
+    half = scipy_stats.t.ppf(0.975, tasks - 1) * d.std(axis=1, ddof=1) / np.sqrt(tasks)
+    return np.mean(d.mean(axis=1) > half)
+
+
+@pytest.mark.parametrize("wanted", [0.6, 0.8, 0.95])
+def test_open_tasks_planned_from_a_pilot_have_the_wanted_power(wanted):
+    rng = np.random.default_rng(0)
+    found = plan(pilot_of(rng, 20_000), difference=BETTER, power=wanted)
+    assert told(rng, found.n_tasks, found.queries) == pytest.approx(wanted, abs=0.035)
+
+
+def test_short_pilots_plan_for_the_wanted_power_on_average():
+    rng = np.random.default_rng(1)
+    plans = [plan(pilot_of(rng, 300), difference=BETTER) for _ in range(30)]
+    assert 0.77 < np.mean([told(rng, p.n_tasks, p.queries, 300) for p in plans]) < 0.88
+
+
+def test_no_other_queries_do_better_with_the_planned_images():
+    rng = np.random.default_rng(2)
+    found = plan(pilot_of(rng, 20_000), difference=BETTER, n_classes=4)
+    assert found.images_per_class == found.n_tasks * (SHOTS + found.queries) and found.n_classes is None
+    here = told(rng, found.n_tasks, found.queries, 3000)
+    for queries in (1, 2, 4 * found.queries, 8 * found.queries):
+        assert told(rng, found.images_per_class // (SHOTS + queries), queries, 3000) < here - 0.02, queries
+
+
+def test_images_of_a_class_follow_the_number_of_classes():
+    made = pilot_of(np.random.default_rng(3), 2000)
+    one, many = (plan(made, difference=BETTER, n_classes=n) for n in (WAYS, 20))
+    assert (one.n_tasks, one.queries) == (many.n_tasks, many.queries) and one == plan(made, difference=BETTER)
+    uses = many.images_per_class / (SHOTS + many.queries)
+    assert uses == np.ceil(one.n_tasks * WAYS / 20)
+    assert plan(made, difference=-BETTER) == one  # either may be the better one
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda p: plan(p, difference=1, ways=5), "ways = 5; with a Pilot"),
+        (lambda p: plan(p, difference=1, n_classes=3), "at least as many as ways = 4"),
+        (lambda p: plan(p, difference=1e-12), "more than 4.6e"),
+        (lambda p: plan(stats.pilot(np.eye(3, 2)[:, None], 1), difference=1), "one method.*pilot\\(right_a - right_b"),
+        (lambda p: plan(pilot([1, 2], 1, 1), difference=1), "images_per_class = None"),
+    ],
+)
+def test_bad_input_of_a_plan_for_open_tasks_is_told(call, message):
+    with pytest.raises(InputError, match=message):
+        call(pilot_of(np.random.default_rng(0), 100))
+
+
 @pytest.mark.parametrize(
     "call, message",
     [
@@ -76,7 +147,10 @@ def test_a_planned_number_of_images_gives_the_wanted_chance():
         (lambda: power(1, 1, 0.5), "df = 0.5"),
         (lambda: power(1, 1, level=2), "level = 2"),
         (lambda: detectable(1, power=0.01), "power = 0.01"),
-        (lambda: plan(pilot([1, 2], 1, 1), images=5, classes=8, ways=5, shots=1, difference=0), "difference = 0"),
+        (
+            lambda: plan(pilot([1, 2], 1, 1), images_per_class=5, n_classes=8, ways=5, shots=1, difference=0),
+            "difference = 0",
+        ),
     ],
 )
 def test_bad_input_is_told(call, message):
@@ -85,8 +159,8 @@ def test_bad_input_is_told(call, message):
 
 
 def test_no_plan_for_new_classes_where_the_pilot_tells_nothing_of_them():
-    found = plan(pilot([1, 2, 3], 1.0, np.inf), images=20, classes=5, ways=5, shots=1, difference=1)
-    assert isinstance(found, Plan) and found.classes is None
+    found = plan(pilot([1, 2, 3], 1.0, np.inf), images_per_class=20, n_classes=5, ways=5, shots=1, difference=1)
+    assert isinstance(found, Plan) and found.n_classes is None
 
 
 def test_power_of_a_huge_difference_is_1_and_tends_to_it():

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, stats
 
-from ..errors import InputError, instance, number, whole
+from ..errors import InputError, instance, number, shown, whole
 from .intervals import LEVEL
+from .pilot import Pilot
 from .three_intervals import ThreeIntervals
 
 __all__ = ["detectable", "plan", "power", "smallest", "Plan"]
 
 MOST = 2**62  # what is asked for is not looked for beyond
+MANY_QUERIES = 10_000  # a class and task; where more would be better still, they are not worth much
 
 
 def power(difference: float, standard_error: float, df: float = np.inf, level: float = LEVEL) -> float:
@@ -119,52 +121,65 @@ def _check_power(power: float, level: float) -> None:
 
 @dataclass(frozen=True)
 class Plan:
-    """What it takes to tell a difference with the wanted power, by target; see `plan`.
+    """What it takes to tell a difference with the wanted power; see `plan`.
 
     Attributes
     ----------
-    tasks : int
-        Closed tasks, for the difference on these very images.
-    images : int or None
-        Images a class, for the difference on new images of these classes.
-    classes : int or None
+    n_tasks : int
+        From three intervals: closed tasks, for the difference on these very images. From a pilot of open tasks: the
+        open tasks, for the difference on new images.
+    images_per_class : int
+        For the difference on new images of these classes. Open tasks take so many if they take all classes equally
+        often; where they draw them at random, a few images are left over.
+    n_classes : int or None
         Classes of as many images as the pilot's, for the difference on new classes. None where the
-        pilot's tasks held all classes, or fewer classes than ways would do.
+        pilot's tasks held all classes, or fewer classes than ways would do; and for open tasks.
+    queries : int or None
+        Q of the open tasks. None for closed ones, which are planned with the pilot's.
     """
 
-    tasks: int
-    images: int
-    classes: int | None
+    n_tasks: int
+    images_per_class: int
+    n_classes: int | None
+    queries: int | None = None
 
 
 def plan(
-    pilot: ThreeIntervals,
+    pilot: ThreeIntervals | Pilot,
     *,
-    images: float,
-    classes: int,
-    ways: int,
-    shots: int,
     difference: float,
+    n_classes: int | None = None,
+    images_per_class: float | None = None,
+    ways: int | None = None,
+    shots: int | None = None,
     power: float = 0.8,
     level: float = LEVEL,
 ) -> Plan:
-    """Tasks, images a class or classes needed to tell a difference, from the paired intervals of a pilot.
+    """Tasks, images a class or classes needed to tell a difference of two methods, from a pilot of that difference.
 
-    The variance of the mean falls as 1/T with the tasks, about as 1/n with the images of a class and as
-    1/C with the classes. For new images and classes, enough tasks are taken for granted: they cost
-    computing only. Where the pilot's tasks were too few to tell the image variance well, the larger one
-    that its interval allows for is taken.
+    From three intervals, which come from closed tasks: the variance of the mean falls as 1/T with the tasks, about as
+    1/n with the images of a class and as 1/C with the classes. For new images and classes, enough tasks are taken for
+    granted: they cost computing only. Where the pilot's tasks were too few to tell the image variance well, the larger
+    one that its interval allows for is taken.
+
+    From `pilot`, which sizes open tasks: T of them with Q queries a class have the variance (α + β/(SQ)) / T (OOPS,
+    equation 10, with γ as it follows from the moments), and take T·K(S + Q) images (equation 6). T and Q are those
+    that take about the fewest images at which the paired open interval, with its T - 1 degrees of freedom, has the wanted
+    power: Q is that of `best_queries` for many tasks, and less where a handful of tasks would do. α is that of
+    ``Pilot.expected``, never below the estimate: a short pilot plans with a margin.
 
     Parameters
     ----------
-    pilot : ThreeIntervals
+    pilot : ThreeIntervals or Pilot
         Of the difference of the two methods, from a first test set.
-    images : float
-        Images a class of the pilot; where classes differ, their harmonic mean.
-    classes, ways, shots : int
-        C, K and S of the pilot.
     difference : float
         The true difference one wants to tell from 0, in the unit of the pilot.
+    n_classes : int, optional
+        C, classes of the pilot. With a `Pilot` those of the data to collect, K unless given.
+    images_per_class : float
+        Images a class of three intervals' test set; where classes differ, their harmonic mean. A `Pilot` needs none.
+    ways, shots : int
+        K and S of three intervals' tasks. A `Pilot` knows its own.
     power : float
         The wanted one (`power`).
     level : float
@@ -175,16 +190,35 @@ def plan(
     InputError
         A pilot of one method's answers, not of a difference; a difference of 0, or one so small that more than 4.6 ·
         10^18 of something are needed; a power not between 1 - level and 1; fewer classes than ways; numbers that are
-        none or out of range.
+        none, missing, out of range, or given where a `Pilot` knows them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fslcore import stats
+    >>> rng = np.random.default_rng(0)
+    >>> easy = rng.uniform(0.4, 0.9, (300, 5, 1))
+    >>> a, b = (rng.random((300, 5, 15)) < easy + shift for shift in (0.05, 0.0))
+    >>> stats.plan(stats.pilot(a.astype(int) - b, shots=5), difference=0.05, n_classes=20)
+    Plan(n_tasks=23, images_per_class=108, n_classes=None, queries=13)
     """
-    if instance("pilot", pilot, ThreeIntervals).difference is False:
+    if instance("pilot", pilot, (ThreeIntervals, Pilot)).difference is False:
+        made = "pilot" if isinstance(pilot, Pilot) else "three_intervals"
         raise InputError(
             "pilot: its values are those of one method; a pilot of a difference is needed, "
-            "three_intervals(right_a - right_b, …)"
+            f"{made}(right_a - right_b, …)"
         )
-    number("images", images, above=0), whole("ways", ways, least=2), whole("shots", shots, 1, MOST - 2)
-    if whole("classes", classes, least=1) < ways:
-        raise InputError(f"classes = {classes}; at least as many as ways = {ways} are needed")
+    if isinstance(pilot, Pilot):
+        for name, value in {"images_per_class": images_per_class, "ways": ways, "shots": shots}.items():
+            if value is not None:
+                raise InputError(f"{name} = {shown(value)}; with a Pilot, which needs none but its own, it is left out")
+        ways, shots = pilot.moments.ways, pilot.model.shots
+        n_classes = ways if n_classes is None else n_classes
+    else:
+        number("images_per_class", images_per_class, above=0)
+        whole("ways", ways, least=2), whole("shots", shots, 1, MOST - 2)
+    if whole("n_classes", n_classes, least=1) < ways:
+        raise InputError(f"n_classes = {n_classes}; at least as many as ways = {ways} are needed")
     if not abs(number("difference", difference)) > 0:
         raise InputError(f"difference = {difference}; a number other than 0 is allowed")
     _check_power(power, level)
@@ -200,10 +234,22 @@ def plan(
             )
         return found
 
-    needed = size(pilot.class_variance * classes, ways + 1, lambda c: c - 1) if pilot.class_variance < np.inf else None
+    if isinstance(pilot, Pilot):
+        model = pilot.expected
+        best = int(min(max(model.optimum, 1), MANY_QUERIES)) + 1
+        sizes = {
+            q: size(model.variance(q, 1), 2, lambda t: t - 1)
+            for q in {*np.geomspace(1, best, 24).astype(int).tolist(), best - 1}
+        }
+        queries = min(sizes, key=lambda q: sizes[q] * (shots + q))
+        uses = math.ceil(sizes[queries] * ways / n_classes)
+        return Plan(sizes[queries], uses * (shots + queries), None, queries)
+    needed = (
+        size(pilot.class_variance * n_classes, ways + 1, lambda c: c - 1) if pilot.class_variance < np.inf else None
+    )
     by_image = (pilot.images.half_width / stats.norm.ppf((1 + pilot.images.level) / 2)) ** 2 - pilot.sampling_variance
     return Plan(
         size(pilot.sampling_variance * pilot.closed.n_tasks, 2, lambda t: t - 1),
-        size(max(by_image, 0.0) * images, shots + 2, lambda n: n * classes - 1),
+        size(max(by_image, 0.0) * images_per_class, shots + 2, lambda n: n * n_classes - 1),
         needed,
     )

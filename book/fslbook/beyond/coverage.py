@@ -258,14 +258,14 @@ def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict
     first = paired(pilot.images)
     images = stats.plan(
         first,
-        images=pilot.images,
-        classes=pilot.classes,
+        images_per_class=pilot.images,
+        n_classes=pilot.classes,
         ways=WAYS,
         shots=pilot.shots,
         difference=difference,
         power=power,
         level=level,
-    ).images
+    ).images_per_class
     told = {n: np.mean([paired(n).images.conclusion == 1 for _ in range(test_sets)]) for n in (images, pilot.images)}
     return {
         "difference": difference,

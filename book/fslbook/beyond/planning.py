@@ -32,15 +32,15 @@ def needs(
         size = np.unique(labels, return_counts=True)[1]
         plan = stats.plan(
             row.result,
-            images=len(size) / (1 / size).sum(),
-            classes=len(size),
+            images_per_class=len(size) / (1 / size).sum(),
+            n_classes=len(size),
             ways=ways,
             shots=shots,
             difference=d,
             power=power,
             level=level,
         )
-        rows.append((row.dataset, row.a, row.b, d, plan.tasks, plan.images, plan.classes))
+        rows.append((row.dataset, row.a, row.b, d, plan.n_tasks, plan.images_per_class, plan.n_classes))
     return pd.DataFrame(rows, columns=["dataset", "a", "b", "difference", "tasks", "images a class", "classes"])
 
 

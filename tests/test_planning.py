@@ -116,6 +116,21 @@ def test_no_other_queries_do_better_with_the_planned_images():
         assert told(rng, found.images_per_class // (SHOTS + queries), queries, 3000) < here - 0.02, queries
 
 
+@pytest.mark.parametrize("difference", [0.04, 0.12, 0.4])
+def test_open_tasks_take_about_the_fewest_images_that_do(difference):
+    alike = np.random.default_rng(4).choice([-1, 0, 1], (500, WAYS, 6))  # tasks that hardly vary: Q* is large
+    made = stats.pilot(alike, SHOTS)
+    found = plan(made, difference=difference)
+
+    def images(queries):
+        variance = made.expected.variance(queries, 1)
+        enough = lambda t: power(difference, np.sqrt(variance / t), t - 1) >= 0.8  # noqa: E731
+        return (SHOTS + queries) * smallest(enough, 2)
+
+    assert found.images_per_class == images(found.queries)
+    assert found.images_per_class <= 1.1 * min(map(images, range(1, 40)))
+
+
 def test_images_of_a_class_follow_the_number_of_classes():
     made = pilot_of(np.random.default_rng(3), 2000)
     one, many = (plan(made, difference=BETTER, n_classes=n) for n in (WAYS, 20))

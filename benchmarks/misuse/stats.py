@@ -91,6 +91,13 @@ def good() -> dict[str, dict]:
     }
 
 
+def pilot_of_a_difference() -> object:
+    from fslcore import stats
+
+    arguments = good()["compare_optima"]
+    return stats.pilot(arguments["a"] - arguments["b"], 5)
+
+
 def call(function: str, **changed: object) -> object:
     """The function with its good arguments, but for these; a callable is asked for the value."""
     from fslcore import stats
@@ -696,6 +703,16 @@ sizing = [
         lambda: call("plan", pilot=call("three_intervals")),
         says=("difference|one method|paired",),
         warns=("difference|one method|paired",),
+    ),
+    case(
+        "plan of a pilot of open tasks",
+        lambda: call("plan", pilot=pilot_of_a_difference(), images_per_class=None, ways=None, shots=None),
+        right=lambda r: None if r.n_tasks > 1 and r.queries > 0 else f"no plan: {r}",
+    ),
+    case(
+        "plan of a pilot of open tasks that is told its shots again",
+        lambda: call("plan", pilot=pilot_of_a_difference(), images_per_class=None, ways=None),
+        says=("shots", "left out"),
     ),
     case("plan: fewer classes than ways", lambda: call("plan", n_classes=4), says=("classes", "ways|4")),
     case(

@@ -307,15 +307,16 @@ def test_every_public_name_and_argument_is_in_the_table():
 
 
 def plain(found) -> bool:
-    """Whether a result is whole: of numbers that are no NaN."""
+    """Whether a result is whole: of texts, and of numbers that are no NaN."""
     if found is None or isinstance(found, (str, bool, samplers.Tasks)):
         return True
     if is_dataclass(found):
         return all(plain(getattr(found, f.name)) for f in fields(found))
     if isinstance(found, (tuple, list, dict)):
         return all(map(plain, found.values() if isinstance(found, dict) else found))
-    if isinstance(found, pd.DataFrame):
-        return all(map(plain, found.to_numpy().ravel()))
+    found = np.asarray(found)
+    if found.dtype == object:
+        return all(map(plain, found.ravel()))
     return not np.isnan(np.asarray(found, dtype=float)).any()
 
 

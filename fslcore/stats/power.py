@@ -217,7 +217,7 @@ def plan(
     else:
         number("images_per_class", images_per_class, above=0)
         whole("ways", ways, least=2), whole("shots", shots, 1, MOST - 2)
-    if whole("n_classes", n_classes, least=1) < ways:
+    if whole("n_classes", n_classes, 1, MOST) < ways:
         raise InputError(f"n_classes = {n_classes}; at least as many as ways = {ways} are needed")
     if not abs(number("difference", difference)) > 0:
         raise InputError(f"difference = {difference}; a number other than 0 is allowed")

@@ -8,8 +8,8 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.power import NormalIndPower, TTestPower
 
 from fslbook.beyond import coverage
-from fslcore.errors import InputError
 from fslcore import stats
+from fslcore.errors import InputError
 from fslcore.stats import Interval, Plan, ThreeIntervals, closed_interval, detectable, plan, power, smallest
 
 

@@ -46,7 +46,8 @@ def test_pairs_verdicts_and_needs(features):
     assert counted.loc["all", "these images"] == int(pairs["result"][0].closed.conclusion != 0)
     needs = planning.needs(found, pairs, [1.0, 5.0], ways=5, shots=2, power=0.8, level=0.95)
     plan = stats.plan(pairs["result"][0], images_per_class=12, n_classes=8, ways=5, shots=2, difference=5.0)
-    assert needs.loc[1, ["tasks", "images a class", "classes"]].tolist() == [plan.n_tasks, plan.images_per_class, plan.n_classes]
+    sizes = [plan.n_tasks, plan.images_per_class, plan.n_classes]
+    assert needs.loc[1, ["tasks", "images a class", "classes"]].tolist() == sizes
     assert (needs["tasks"].diff()[1:] <= 0).all()
     reach = planning.reach(pairs, power=0.8, level=0.95)
     r = pairs["result"][0].images

@@ -151,8 +151,8 @@ shapes = []
 for function, arguments in ARRAYS.items():
     for argument in arguments:
         for name, change in BENT.items():
-            # Texts of numbers may be read as numbers; an infinite score stands for a case without an answer; of no tests
-            # none is adjusted.
+            # Texts of numbers may be read as numbers; an infinite score stands for a case without an answer; no
+            # tests have no p-values.
             allowed = name == "as text" or (function, name) == ("conformal_quantile", "with inf")
             wanted = dict(right=fine) if allowed or (argument, name) == ("p", "empty") else {}
             shapes.append(

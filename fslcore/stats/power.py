@@ -164,9 +164,10 @@ def plan(
 
     From `pilot`, which sizes open tasks: T of them with Q queries a class have the variance (α + β/(SQ)) / T (OOPS,
     equation 10, with γ as it follows from the moments), and take T·K(S + Q) images (equation 6). T and Q are those
-    that take about the fewest images at which the paired open interval, with its T - 1 degrees of freedom, has the wanted
-    power: Q is that of `best_queries` for many tasks, and less where a handful of tasks would do. α is that of
-    ``Pilot.expected``, never below the estimate: a short pilot plans with a margin.
+    that take about the fewest images at which the paired open interval, with its T - 1 degrees of freedom, has the
+    wanted power: Q is that of `best_queries` for many tasks, and less where a handful of tasks would do. α is that of
+    ``Pilot.expected``, never below the estimate: a short pilot plans with a margin. One on closed tasks of few images
+    plans too little, as its α leaves out what they have in common (`moments`).
 
     Parameters
     ----------
@@ -239,7 +240,7 @@ def plan(
         best = int(min(max(model.optimum, 1), MANY_QUERIES)) + 1
         sizes = {
             q: size(model.variance(q, 1), 2, lambda t: t - 1)
-            for q in {*np.geomspace(1, best, 24).astype(int).tolist(), best - 1}
+            for q in sorted({*np.geomspace(1, best, 24).astype(int).tolist(), best - 1})
         }
         queries = min(sizes, key=lambda q: sizes[q] * (shots + q))
         uses = math.ceil(sizes[queries] * ways / n_classes)

@@ -7,11 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from dependencies import House
 
 from fslcore.paths import ROOT
-
-sys.path.insert(0, str(ROOT / "book"))
-from dependencies import House  # noqa: E402
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.md"))
 FEWSTAB_FIGURES = {"fewstab-audit", "known-truth", "spurious-bias", "ten-learners"}

@@ -7,19 +7,16 @@ says some of it by hand.
 import ast
 import json
 import re
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import assemble
 import pytest
 from IPython.display import Markdown
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "book"))
-import assemble
-
 from fslbook import cells
 
+ROOT = Path(__file__).resolve().parent.parent
 EXECUTED = ROOT / "_build" / "notebooks"
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.md"))
 TO_CONVERT = {

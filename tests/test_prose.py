@@ -25,13 +25,11 @@ CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.md"))
 TO_CONVERT = {
     "benchmark",
     "captioners-and-tasks",
-    "closed-vs-open",
     "data-and-backbones",
     "estimators",
     "evaluators-audit",
     "fewstab-audit",
     "honest-gaps",
-    "index",
     "informed",
     "known-truth",
     "oops-audit",
@@ -49,7 +47,10 @@ CONVERTED = [name for name in CHAPTERS if name not in TO_CONVERT]
 VISIBLE_LINES = 10
 
 # Numerals that no run gives and no other rule allows: (page or ledger item, words around it) and why they may stand.
-ALLOWED = {}
+ALLOWED = {
+    ("closed-vs-open", "Is it 3.8 times?"): "a heading; the sentence below it has the paper's figure from its claims",
+    ("index", "with 600 tasks"): "the paper's number of closed tasks, of which no table of it has a column",
+}
 
 ROLE = re.compile(
     r"\{glue:?\w*\}`(?:([\w-]+)::)?([^`:]+)(?::[^`]*)?`|^```\{glue:?\w*\} +(?:([\w-]+)::)?(\S+)", re.MULTILINE

@@ -20,15 +20,12 @@ ROOT = Path(__file__).resolve().parent.parent
 EXECUTED = ROOT / "_build" / "notebooks"
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.md"))
 TO_CONVERT = {
-    "benchmark",
     "captioners-and-tasks",
-    "closed-vs-open",
     "data-and-backbones",
     "estimators",
     "evaluators-audit",
     "fewstab-audit",
     "honest-gaps",
-    "index",
     "informed",
     "known-truth",
     "oops-audit",
@@ -46,7 +43,16 @@ CONVERTED = [name for name in CHAPTERS if name not in TO_CONVERT]
 VISIBLE_LINES = 10
 
 # Numerals that no run gives and no other rule allows: (page or ledger item, words around it) and why they may stand.
-ALLOWED = {}
+OF_RELEASED = "of the authors' released tasks, which a build has only once they are fetched; test_report.py counts them"
+ALLOWED = {
+    ("benchmark", "they are close to 100 %"): "the most there can be",
+    ("closed-vs-open", "Is it 3.8 times?"): "a heading; the sentence below it has the paper's figure from its claims",
+    ("index", "with 600 tasks"): "the paper's number of closed tasks, of which no table of it has a column",
+    ("oops-table-4", "28 of 31 printed cells in every digit, three off by one query in 50,000"): OF_RELEASED,
+    ("oops-table-5", "all 18 cells in every printed digit"): OF_RELEASED,
+    ("oops-table-6", "13 of 18 cells in every printed digit, the others off by 0.006 at most"): OF_RELEASED,
+    ("oops-figure-6", "give 96, and 76 after Holm, 91 after Benjamini–Hochberg"): OF_RELEASED,
+}
 
 ROLE = re.compile(
     r"\{glue:?\w*\}`(?:([\w-]+)::)?([^`:]+)(?::[^`]*)?`|^```\{glue:?\w*\} +(?:([\w-]+)::)?(\S+)", re.MULTILINE

@@ -27,7 +27,6 @@ TO_CONVERT = {
     "captioners-and-tasks",
     "closed-vs-open",
     "data-and-backbones",
-    "estimators",
     "evaluators-audit",
     "fewstab-audit",
     "honest-gaps",
@@ -49,7 +48,9 @@ CONVERTED = [name for name in CHAPTERS if name not in TO_CONVERT]
 VISIBLE_LINES = 10
 
 # Numerals that no run gives and no other rule allows: (page or ledger item, words around it) and why they may stand.
-ALLOWED = {}
+ALLOWED = {
+    ("estimators", "MAML's leave-one-out lies below 20 %"): "the paper's tasks have five classes",
+}
 
 ROLE = re.compile(
     r"\{glue:?\w*\}`(?:([\w-]+)::)?([^`:]+)(?::[^`]*)?`|^```\{glue:?\w*\} +(?:([\w-]+)::)?(\S+)", re.MULTILINE

@@ -35,7 +35,6 @@ TO_CONVERT = {
     "known-truth",
     "oops-audit",
     "planning",
-    "selection",
     "sizing-tasks",
     "spurious-bias",
     "ten-learners",

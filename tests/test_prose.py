@@ -22,7 +22,6 @@ CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.md"))
 TO_CONVERT = {
     "captioners-and-tasks",
     "data-and-backbones",
-    "estimators",
     "evaluators-audit",
     "fewstab-audit",
     "honest-gaps",
@@ -30,7 +29,6 @@ TO_CONVERT = {
     "known-truth",
     "oops-audit",
     "planning",
-    "selection",
     "sizing-tasks",
     "spurious-bias",
     "ten-learners",
@@ -52,6 +50,7 @@ ALLOWED = {
     ("oops-table-5", "all 18 cells in every printed digit"): OF_RELEASED,
     ("oops-table-6", "13 of 18 cells in every printed digit, the others off by 0.006 at most"): OF_RELEASED,
     ("oops-figure-6", "give 96, and 76 after Holm, 91 after Benjamini–Hochberg"): OF_RELEASED,
+    ("estimators", "MAML's leave-one-out lies below 20 %"): "the paper's tasks have five classes",
 }
 
 ROLE = re.compile(

@@ -24,7 +24,6 @@ EXECUTED = ROOT / "_build" / "notebooks"
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.md"))
 TO_CONVERT = {
     "benchmark",
-    "captioners-and-tasks",
     "closed-vs-open",
     "data-and-backbones",
     "estimators",

@@ -31,7 +31,6 @@ TO_CONVERT = {
     "honest-gaps",
     "index",
     "informed",
-    "known-truth",
     "oops-audit",
     "planning",
     "selection",

@@ -28,7 +28,6 @@ TO_CONVERT = {
     "data-and-backbones",
     "estimators",
     "evaluators-audit",
-    "honest-gaps",
     "index",
     "informed",
     "oops-audit",

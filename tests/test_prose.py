@@ -21,9 +21,6 @@ EXECUTED = ROOT / "_build" / "notebooks"
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.md"))
 TO_CONVERT = {
     "data-and-backbones",
-    "fewstab-audit",
-    "honest-gaps",
-    "known-truth",
     "ten-learners",
     "three-papers",
     "your-results",

@@ -39,7 +39,6 @@ TO_CONVERT = {
     "sizing-tasks",
     "spurious-bias",
     "ten-learners",
-    "three-papers",
     "your-results",
     "your-support-set",
 }

@@ -841,7 +841,9 @@ def test_a_notebook_executed_here_is_that_of_a_kernel(tmp_path):
         for n in (here, there)
     ]
     assert outputs[0] == outputs[1] and sum(map(len, outputs[0])) >= 12
-    assert sum("image/png" in o["data"] for n in (here, there) for c in n.cells for o in c.get("outputs", [])) == 2
+    assert (
+        sum("image/png" in o.get("data", {}) for n in (here, there) for c in n.cells for o in c.get("outputs", [])) == 2
+    )
     (tmp_path / "mine.csv").write_text("m0,m1\n")
     with pytest.raises(InputError, match="mine.csv has no rows"):
         chapters.executed("your-results", given)

@@ -1,7 +1,6 @@
 """What prose says of a run comes from the run: through ``glue`` in chapters, through templates in the ledger.
 
-Read from the sources, and, where the book is built, from its executed notebooks. A chapter in ``TO_CONVERT`` still
-says some of it by hand.
+Read from the sources, and, where the book is built, from its executed notebooks.
 """
 
 import ast
@@ -19,9 +18,6 @@ from fslbook import cells
 ROOT = Path(__file__).resolve().parent.parent
 EXECUTED = ROOT / "_build" / "notebooks"
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.md"))
-TO_CONVERT = {
-}
-CONVERTED = [name for name in CHAPTERS if name not in TO_CONVERT]
 VISIBLE_LINES = 10
 
 # Numerals that no run gives and no other rule allows: (page or ledger item, words around it) and why they may stand.
@@ -37,8 +33,8 @@ ALLOWED = {
     ("oops-figure-6", "give 96, and 76 after Holm, 91 after Benjamini–Hochberg"): OF_RELEASED,
     ("estimators", "MAML's leave-one-out lies below 20 %"): "the paper's tasks have five classes",
     ("fewstab-figure-6", "trained with 5 shots less with 1"): "the two trainings that the figure compares",
-    ("evaluators-audit", "of 5 folds of 25 images. Three is the first of 10 folds."): "the paper's supports: 5-way 5-shot",
-    ("evaluators-audit", "`k_fold` is 10 for Baseline on CIFAR-FS and 5 for R2D2"): "settings released with the paper's code",
+    ("evaluators-audit", "of 5 folds of 25 images. Three is the first of 10 folds."): "supports are 5-way 5-shot",
+    ("evaluators-audit", "`k_fold` is 10 for Baseline on CIFAR-FS and 5 for R2D2"): "settings of the released code",
     ("evaluators-audit", "No estimate from 5 or 25 images"): "what hold-out and cross-validation test on, 5-way 5-shot",
     ("informed", "the margins' 10 % quantile"): "how the signal is defined",
     ("your-support-set", "with 25 of them it moves in steps of four points"): "an example, whatever the folder holds",
@@ -202,7 +198,7 @@ def test_cells_that_glue_leave_no_trace(name):
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize("name", CONVERTED)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_visible_cells_are_short_and_there(name):
     hidden = {"hide-input", "hide-cell", "remove-cell", "remove-input", "parameters"}
     visible = [cell for cell in code_cells(source(name)) if not hidden & set(cell.tags)]
@@ -210,7 +206,7 @@ def test_visible_cells_are_short_and_there(name):
     assert visible and not long, f"at most {VISIBLE_LINES} lines can be read at once: {', '.join(long)}"
 
 
-@pytest.mark.parametrize("name", CONVERTED)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_no_cell_writes_sentences(name):
     """A heading over a table may be written by its cell; sentences stand in Markdown."""
     faults = []
@@ -223,7 +219,7 @@ def test_no_cell_writes_sentences(name):
     assert not faults, "prose built by code; glue what varies in it:\n" + "\n".join(faults)
 
 
-@pytest.mark.parametrize("name", CONVERTED)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_parameters_follow_the_first_idea(name):
     text = source(name)
     first = code_cells(text)[0]
@@ -287,8 +283,6 @@ HELP = "\nGlue it (CONTRIBUTING.md, 'A chapter'), or say in ALLOWED why it may s
 
 @pytest.mark.parametrize("name", [*CHAPTERS, "index"])
 def test_numerals_come_from_a_run(name):
-    if name in TO_CONVERT:
-        pytest.skip("to be converted")
     path = ROOT / ("book" if name == "index" else "notebooks") / f"{name}.md"
     whole = path.read_text("utf-8")
     text = markdown(whole)
@@ -310,7 +304,7 @@ def texts(value):
                     yield from texts(node)
 
 
-@pytest.mark.parametrize("name", CONVERTED)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_numerals_in_what_is_glued_come_from_a_run(name):
     faults = [
         f"notebooks/{name}.md, {key}: {number} — {text}"
@@ -330,13 +324,12 @@ def test_numerals_of_the_ledger_come_from_a_run():
     lines = (ROOT / "book" / "ledger.yml").read_text("utf-8").splitlines()
     faults = []
     for item in ledger():
-        if item["chapter"] not in TO_CONVERT:
-            line = lines.index(f"- id: {item['id']}") + 1
-            verdict = blank(item["verdict"], assemble.KEY)
-            faults += [
-                complaint(f"book/ledger.yml, {item['id']}", line, item["verdict"], at, number)
-                for at, number in numerals(verdict, item["id"])
-            ]
+        line = lines.index(f"- id: {item['id']}") + 1
+        verdict = blank(item["verdict"], assemble.KEY)
+        faults += [
+            complaint(f"book/ledger.yml, {item['id']}", line, item["verdict"], at, number)
+            for at, number in numerals(verdict, item["id"])
+        ]
     assert not faults, HELP + "\n".join(faults)
 
 
@@ -346,10 +339,6 @@ def test_what_is_allowed_stands_there_and_says_why():
         path = ROOT / ("book" if name == "index" else "notebooks") / f"{name}.md"
         text = of.get(name) or path.read_text("utf-8")
         assert len(reason) > 10 and " ".join(words.split()) in " ".join(text.split()), (name, words)
-
-
-def test_what_is_to_be_converted_is_there():
-    assert TO_CONVERT <= {*CHAPTERS, "index"}
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,10 @@ def test_wide_keeps_the_layout_and_the_digits_of_table_2():
     assert benchmark.wide(missing).loc[("dtd", 840, "LR"), ("clip", "closed")] == "—"
 
 
+def test_width_ratios_without_results_are_none():
+    assert benchmark.width_ratios(published.table(2).iloc[:0])["ratio"].empty
+
+
 def test_width_ratios_of_table_2():
     ratio = benchmark.width_ratios(published.table(2))["ratio"]
     assert len(ratio) == 36

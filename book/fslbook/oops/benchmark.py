@@ -151,7 +151,7 @@ def _laid_out(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
 def width_ratios(table: pd.DataFrame) -> pd.DataFrame:
     """Open over closed half-width of every setting that has both, in column ``ratio``."""
     keys = ["dataset", "n_images", "backbone", "learner"]
-    half = table.pivot(index=keys, columns="sampling", values="half_width").dropna()
+    half = table.pivot(index=keys, columns="sampling", values="half_width").reindex(columns=["closed", "open"]).dropna()
     return (half["open"] / half["closed"]).rename("ratio").reset_index().sort_values("n_images", ignore_index=True)
 
 

@@ -1,14 +1,9 @@
 """A few disturbances of ``benchmarks/chaos.py``: the same command again ends as if nothing had been."""
 
 import signal
-import sys
 
 import pytest
-
-from fslcore.paths import ROOT
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
-from chaos import Chaos  # noqa: E402
+from chaos import Chaos
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from dependencies import House
 
 from fslcore.paths import ROOT
-
-sys.path.insert(0, str(ROOT / "book"))
-from dependencies import House  # noqa: E402
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.md"))
 FEWSTAB_FIGURES = {"fewstab-audit", "known-truth", "spurious-bias", "ten-learners"}
@@ -62,6 +60,29 @@ def test_an_interval_changes_the_chapters_that_use_it_and_no_evaluation(copy):
     assert {"closed-vs-open", "comparing-methods", "three-intervals"} <= changed(copy, "fslcore/stats/intervals.py")
     after = House(copy)
     assert after.digest(after.reached({"fslcore.evaluation"})) == results
+
+
+def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_used(copy):
+    house = House(copy)
+
+    def users(module):
+        return {name for name in CHAPTERS if module in house.modules(name)}
+
+    assert users("fslcore.results.show") == {"your-results"}
+    assert {"pilot", "sizing-tasks"} <= users("fslcore.stats.pilot") < set(CHAPTERS)
+    new = copy / "fslcore" / "attic.py"
+    for code, found in {
+        "from .stats import pilot": {"pilot"},
+        "from . import stats\nstats.rank_correlation": {"ranks"},
+        "from . import stats as s\ns.power, s.pilot": {"power", "pilot"},
+        "from . import stats\ngetattr(stats, 'plan')": {"compare", "power", "pilot", "ranks", "conformal", "influence"},
+    }.items():
+        new.write_text(code)
+        again = House(copy)
+        have = {name for name in again.reached({"fslcore.attic"}) if name.startswith("fslcore.stats.")}
+        only = again.reached({f"fslcore.stats.{name}" for name in found})
+        assert have == {name for name in only if name.startswith("fslcore.stats.")} or "getattr" in code, code
+        assert {f"fslcore.stats.{name}" for name in found} <= have, code
 
 
 def test_what_only_checks_a_run_changes_no_chapter_by_what_it_knows():

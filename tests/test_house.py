@@ -33,8 +33,7 @@ LONGEST = 800  # lines of a module: more is two rooms
 
 def tool(name, *arguments, folder=ROOT):
     command = BIN / name
-    if not command.exists():
-        pytest.skip(f"{name} is not installed")
+    assert command.exists(), f"{name} is not installed; requirements.txt has it"
     # The copies in the folder, whichever packages the environment knows.
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(folder / "book")])}
     return subprocess.run([command, *arguments], cwd=folder, env=environment, text=True, capture_output=True)

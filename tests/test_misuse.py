@@ -6,12 +6,10 @@ import warnings
 from collections import Counter
 
 import pytest
+from misuse import common, features, images
 
 from fslcore.errors import InputError
 from fslcore.paths import ROOT
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
-from misuse import common, features, images  # noqa: E402
 
 # What is not as it should be yet, by the word of the battery.
 OPEN = {

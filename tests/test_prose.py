@@ -7,36 +7,26 @@ says some of it by hand.
 import ast
 import json
 import re
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import assemble
 import pytest
 from IPython.display import Markdown
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "book"))
-import assemble
-
 from fslbook import cells
 
+ROOT = Path(__file__).resolve().parent.parent
 EXECUTED = ROOT / "_build" / "notebooks"
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.md"))
 TO_CONVERT = {
-    "benchmark",
-    "captioners-and-tasks",
-    "closed-vs-open",
     "data-and-backbones",
     "fewstab-audit",
     "honest-gaps",
-    "index",
     "known-truth",
     "oops-audit",
-    "planning",
     "sizing-tasks",
-    "spurious-bias",
     "ten-learners",
-    "three-intervals",
     "three-papers",
     "your-results",
 }
@@ -44,13 +34,22 @@ CONVERTED = [name for name in CHAPTERS if name not in TO_CONVERT]
 VISIBLE_LINES = 10
 
 # Numerals that no run gives and no other rule allows: (page or ledger item, words around it) and why they may stand.
+OF_RELEASED = "of the authors' released tasks, which a build has only once they are fetched; test_report.py counts them"
 ALLOWED = {
+    ("benchmark", "they are close to 100 %"): "the most there can be",
+    ("closed-vs-open", "Is it 3.8 times?"): "a heading; the sentence below it has the paper's figure from its claims",
+    ("index", "with 600 tasks"): "the paper's number of closed tasks, of which no table of it has a column",
+    ("oops-table-4", "28 of 31 printed cells in every digit, three off by one query in 50,000"): OF_RELEASED,
+    ("oops-table-5", "all 18 cells in every printed digit"): OF_RELEASED,
+    ("oops-table-6", "13 of 18 cells in every printed digit, the others off by 0.006 at most"): OF_RELEASED,
+    ("oops-figure-6", "give 96, and 76 after Holm, 91 after Benjamini–Hochberg"): OF_RELEASED,
     ("estimators", "MAML's leave-one-out lies below 20 %"): "the paper's tasks have five classes",
     ("evaluators-audit", "of 5 folds of 25 images. Three is the first of 10 folds."): "the paper's supports: 5-way 5-shot",
     ("evaluators-audit", "`k_fold` is 10 for Baseline on CIFAR-FS and 5 for R2D2"): "settings released with the paper's code",
     ("evaluators-audit", "No estimate from 5 or 25 images"): "what hold-out and cross-validation test on, 5-way 5-shot",
     ("informed", "the margins' 10 % quantile"): "how the signal is defined",
     ("your-support-set", "with 25 of them it moves in steps of four points"): "an example, whatever the folder holds",
+    ("fewstab-figure-6", "trained with 5 shots less with 1"): "the two trainings that the figure compares",
 }
 
 ROLE = re.compile(

@@ -724,7 +724,7 @@ def test_needed_counts_images_of_open_tasks_only():
 def test_the_tables_for_a_reader():
     rng = np.random.default_rng(4)
     hard = rng.normal(60, 15, 60)
-    frame = pd.DataFrame({"top": hard + 2 + rng.normal(0, 2, 60), "low": hard, "far": hard - 30}).clip(2, 100)
+    frame = pd.DataFrame({"low": hard, "far": hard - 30, "top": hard + 2 + rng.normal(0, 2, 60)}).clip(2, 100)
     table, _ = results.normalise(frame, "mine.csv")
     pairs = results.comparisons(table)
     cells = results.matrix(table, pairs)
@@ -732,7 +732,10 @@ def test_the_tables_for_a_reader():
     assert (np.diag(cells) == "—").all() and list(cells) == list(cells.index) == ["top", "low", "far"]
     other = results.changed(table, pairs)  # closed intervals of top and low meet
     assert other.index.tolist() == ["top"] and other["lower mean"].tolist() == ["low"]
-    assert results.interval_list(table, pairs)["group"].tolist() == ["a", "b", "c"]
+    listed = results.interval_list(table, pairs)
+    assert listed["group"].tolist() == ["a", "b", "c"]
+    means = results.intervals(table)["mean"].droplevel("setting")
+    assert [cell.split(" ± ")[0] for cell in listed.iloc[:, 0]] == [f"{means[m]:.2f}" for m in listed.index]
     two = pd.concat([frame.assign(dataset="d"), frame[["far"]].assign(dataset="e")])  # each row says its setting
     table, _ = results.normalise(two, "mine.csv", common=True)
     assert results.changed(table, results.comparisons(table)).index.tolist() == [("d", "top")]

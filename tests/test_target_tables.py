@@ -24,10 +24,10 @@ def features(tmp_path, own_cache):
 def test_intervals_are_those_of_the_record(features):
     found = three.queries([features], ["none"], ["ncc", "lr"], tasks=60, groups=["family"], **SHAPE)
     tasks, record = evaluation.run_queries(features, "none", "lr", "closed", tasks=60, **SHAPE)
-    right = found[features]["right"]["none", "lr"]
+    right = found[features].right["none", "lr"]
     assert (right == 100 * record.correct).all()
-    assert found[features]["places"]["groups"] is None  # features know no families
-    expected = stats.three_intervals(right, tasks.support, tasks.query, found[features]["places"]["labels"], level=0.9)
+    assert found[features].groups is None  # features know no families
+    expected = stats.three_intervals(right, tasks.support, tasks.query, found[features].labels, level=0.9)
     table = three.intervals(found, 0.9)
     assert table["result"][1] == expected and table["n_images"][1] == 96 and table["classes"][1] == 8
     shown = three.shown(table)
@@ -38,9 +38,9 @@ def test_intervals_are_those_of_the_record(features):
 def test_pairs_verdicts_and_needs(features):
     found = three.queries([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE)
     pairs = three.pairs(found)
-    places, right = found[features]["places"], found[features]["right"]
-    a, b = right.values()
-    assert pairs["result"][0] == stats.three_intervals(a - b, **places)
+    of = found[features]
+    a, b = of.right.values()
+    assert pairs["result"][0] == stats.three_intervals(a - b, of.support, of.query, of.labels)
     counted = three.verdicts(pairs)
     assert counted.loc["all", "pairs"] == 1
     assert counted.loc["all", "these images"] == int(pairs["result"][0].closed.conclusion != 0)
@@ -76,5 +76,5 @@ def test_groups_come_from_the_facts(monkeypatch):
 
     monkeypatch.setattr(evaluation, "run_queries", made)
     found = three.queries(["clipart"], ["x"], ["ncc"], tasks=30, groups=["family", "author"], **SHAPE)
-    assert (found["clipart"]["places"]["groups"] == images.facts["author"]).all()
+    assert (found["clipart"].groups == images.facts["author"]).all()
     assert isinstance(images.facts, pd.DataFrame)

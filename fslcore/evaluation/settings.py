@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pandas as pd
 
@@ -11,27 +13,12 @@ from ..errors import choice
 from ..tasks import Tasks, sample_closed, sample_open
 from .methods import ready
 from .records import Record
-from .table import results_table
+from .table import COLUMNS, results_table
 
 __all__ = ["class_of", "draw", "run", "run_queries"]
 
 
-def run(
-    dataset: str,
-    backbone: str,
-    learner: str,
-    sampling: str,
-    *,
-    ways: int = 5,
-    shots: int = 5,
-    queries: int = 15,
-    tasks: int | None = 600,
-    seed: int = 0,
-    skip_small_classes: bool = False,
-    stored: bool = False,
-    progress: bool = False,
-    size: int | None = None,
-) -> pd.DataFrame | None:
+def run(dataset: str, backbone: str, learner: str, sampling: str, **options) -> pd.DataFrame | None:
     """Results table of one setting, from the cache or from ``data/results`` where it is there.
 
     Parameters and errors: as for `run_queries`.
@@ -41,22 +28,12 @@ def run(
     DataFrame or None
         One row a task, with the columns of `COLUMNS`; accuracy in percent.
     """
-    shape = dict(ways=ways, shots=shots, queries=queries, seed=seed)
-    _, kept = run_queries(
-        dataset,
-        backbone,
-        learner,
-        sampling,
-        tasks=tasks,
-        skip_small_classes=skip_small_classes,
-        stored=stored,
-        progress=progress,
-        size=size,
-        **shape,
-    )
+    given = inspect.signature(run_queries).bind(dataset, backbone, learner, sampling, **options)
+    given.apply_defaults()
+    _, kept = run_queries(*given.args, **given.kwargs)
     if kept is None:
         return None
-    return results_table(kept, dataset=dataset, backbone=backbone, learner=learner, sampling=sampling, **shape)
+    return results_table(kept, **{name: given.arguments[name] for name in COLUMNS if name in given.arguments})
 
 
 def run_queries(

@@ -60,7 +60,7 @@ def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95)
         "these_images": "if they do: on these images" if either else "on these images",
     }
     shown = {
-        name: np.where(found[c].notna(), stats.plus_minus(found["mean"], found[c], ".2f"), "—")
+        name: pd.Series(stats.plus_minus(found["mean"], found[c], ".2f"), found.index).where(found[c].notna(), "—")
         for c, name in names.items()
         if found[c].notna().any()
     }

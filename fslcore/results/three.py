@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
@@ -11,7 +12,7 @@ from .. import evaluation, stats
 from ..datasets.bank import Bank
 from ..evaluation import Method
 
-__all__ = ["TARGETS", "half", "indexed", "intervals", "pairs", "queries", "shown", "verdicts"]
+__all__ = ["TARGETS", "half", "indexed", "intervals", "pairs", "queries", "shown", "verdicts", "Answers"]
 
 GROUPS = ["family", "author"]  # facts of the embedded images that make those alike in one dependent
 
@@ -19,9 +20,36 @@ GROUPS = ["family", "author"]  # facts of the embedded images that make those al
 TARGETS = {"closed": "these images", "images": "new images", "classes": "new classes"}
 
 
+@dataclass(frozen=True)
+class Answers:
+    """What methods got right on the closed tasks of one data set: the arguments of `fslcore.stats.three_intervals`.
+
+    Attributes
+    ----------
+    right : dict of (T, K·Q) floats
+        By `Method`, 100 for a right query, else 0.
+    support : (T, K·S), query : (T, K·Q) integers
+        Image of each place.
+    labels : (N,) integers
+        Class of each image.
+    groups : (N,) array or None
+        Images with equal entries depend on each other.
+    """
+
+    right: dict[Method, np.ndarray]
+    support: np.ndarray
+    query: np.ndarray
+    labels: np.ndarray
+    groups: np.ndarray | None = None
+
+    def intervals(self, right: np.ndarray, level: float = 0.95) -> stats.ThreeIntervals:
+        """Of values query by query: those of one method, or the difference of two."""
+        return stats.three_intervals(right, self.support, self.query, self.labels, groups=self.groups, level=level)
+
+
 def queries(
     datasets: list[str], backbones: list[str], learners: list[str], *, tasks: int, groups: list[str] = (), **shape
-) -> dict[str, dict]:
+) -> dict[str, Answers]:
     """Which queries every method got right, on closed tasks that methods share.
 
     Parameters
@@ -36,9 +64,8 @@ def queries(
 
     Returns
     -------
-    dict
-        By data set: ``right``, by `Method` (T, n_query) numbers, 100 for a right query;
-        ``places``, the arguments support, query, labels and groups of `fslcore.stats.three_intervals`.
+    dict of Answers
+        By data set.
     """
     out = {}
     for dataset in datasets:
@@ -49,19 +76,12 @@ def queries(
             right[Method(backbone, learner)] = 100.0 * record.correct
         facts = None if isinstance(source, Bank) else source.facts
         known = [g for g in groups if facts is not None and g in facts]
-        out[dataset] = {
-            "right": right,
-            "places": {
-                "support": drawn.support,
-                "query": drawn.query,
-                "labels": source.labels,
-                "groups": facts[known[0]].to_numpy() if known else None,
-            },
-        }
+        alike = facts[known[0]].to_numpy() if known else None
+        out[dataset] = Answers(right, drawn.support, drawn.query, source.labels, alike)
     return out
 
 
-def intervals(found: dict[str, dict], level: float = 0.95) -> pd.DataFrame:
+def intervals(found: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
     """Three intervals of every method of `queries`.
 
     Returns
@@ -71,10 +91,9 @@ def intervals(found: dict[str, dict], level: float = 0.95) -> pd.DataFrame:
     """
     rows = []
     for dataset, of in found.items():
-        for method, right in of["right"].items():
-            labels = of["places"]["labels"]
-            result = stats.three_intervals(right, **of["places"], level=level)
-            rows.append((dataset, len(labels), len(np.unique(labels)), method.label, result))
+        for method, right in of.right.items():
+            sizes = len(of.labels), len(np.unique(of.labels))
+            rows.append((dataset, *sizes, method.label, of.intervals(right, level)))
     return pd.DataFrame(rows, columns=["dataset", "n_images", "classes", "method", "result"])
 
 
@@ -101,13 +120,12 @@ def half(value: float) -> str:
     return f"{value:.2f}" if np.isfinite(value) else "—"
 
 
-def pairs(found: dict[str, dict], level: float = 0.95) -> pd.DataFrame:
+def pairs(found: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
     """Three intervals of the difference of every two methods: dataset, a, b, ``result`` of a - b."""
     rows = []
     for dataset, of in found.items():
-        for a, b in combinations(of["right"], 2):
-            result = stats.three_intervals(of["right"][a] - of["right"][b], **of["places"], level=level)
-            rows.append((dataset, a.label, b.label, result))
+        for a, b in combinations(of.right, 2):
+            rows.append((dataset, a.label, b.label, of.intervals(of.right[a] - of.right[b], level)))
     return pd.DataFrame(rows, columns=["dataset", "a", "b", "result"])
 
 

@@ -31,7 +31,7 @@ __all__ = [
     "plus_minus",
 ]
 
-LEVEL = 0.95  # nominal coverage, unless another is asked for
+LEVEL = 0.95  # nominal coverage where none is asked for; `fslcore.estimation` asks for its own, 0.9
 ULPS = 4  # an accuracy is a sum and a quotient: its last digits may be off by a few
 SHORT, LONG = 2.0**16, 2.0**32  # numbers of up to 16 bits are exact; of more, and up to 32, they were 32-bit floats
 

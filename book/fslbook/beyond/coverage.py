@@ -21,6 +21,7 @@ from fslcore.tasks import sample_closed, sample_open
 from .worlds import QUERIES, USUAL_TASKS, WAYS, Regime, correct, draw, part_of, world
 
 __all__ = [
+    "PILOT",
     "check_plan",
     "from_population",
     "load",
@@ -234,8 +235,11 @@ def width_ratios(summary: pd.DataFrame) -> pd.DataFrame:
     return (half["open"] / half["images"]).rename("ratio").reset_index()
 
 
+PILOT = Regime(classes=10, images=30, shots=1, spread=0.6)  # the test set that `check_plan` plans from
+
+
 def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict[str, float]:
-    """Plan from a pilot of 30 images a class how many tell two backbones apart, then draw test sets of that size.
+    """Plan from a pilot, `PILOT`, how many tell two backbones apart, then draw test sets of that size.
 
     Returns
     -------
@@ -244,33 +248,33 @@ def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict
         a class, and the shares of test sets that tell the two apart: ``told`` of the planned size,
         ``told_by_pilot`` of the pilot's.
     """
-    pilot, rng = Regime(10, 30, 1, 0.6), np.random.default_rng(seed)
-    means, scale = world(pilot, 0.0, rng)
+    rng = np.random.default_rng(seed)
+    means, scale = world(PILOT, 0.0, rng)
     means[1] *= 1.05  # classes further apart are told apart more easily
 
     def paired(images: int) -> stats.ThreeIntervals:
-        banks, labels = draw(means, scale, images, pilot.alike, rng)
+        banks, labels = draw(means, scale, images, PILOT.alike, rng)
         tasks = sample_closed(labels, tasks=2000, ways=WAYS, shots=1, queries=15, seed=int(rng.integers(2**31)))
         a, b = (correct(bank, tasks) for bank in banks)
         return stats.three_intervals(b - a, tasks.support, tasks.query, labels, level=level)
 
     difference = float(np.mean([paired(150).closed.mean for _ in range(10)]))
-    first = paired(pilot.images)
+    first = paired(PILOT.images)
     images = stats.plan(
         first,
-        images_per_class=pilot.images,
-        n_classes=pilot.classes,
+        images_per_class=PILOT.images,
+        n_classes=PILOT.classes,
         ways=WAYS,
-        shots=pilot.shots,
+        shots=PILOT.shots,
         difference=difference,
         power=power,
         level=level,
     ).images_per_class
-    told = {n: np.mean([paired(n).images.conclusion == 1 for _ in range(test_sets)]) for n in (images, pilot.images)}
+    told = {n: np.mean([paired(n).images.conclusion == 1 for _ in range(test_sets)]) for n in (images, PILOT.images)}
     return {
         "difference": difference,
         "pilot_half_width": first.images.half_width,
         "images": images,
         "told": told[images],
-        "told_by_pilot": told[pilot.images],
+        "told_by_pilot": told[PILOT.images],
     }

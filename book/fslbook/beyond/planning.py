@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fslcore import stats
-from fslcore.results.three import TARGETS, half, indexed
+from fslcore.results.three import TARGETS, Answers, half, indexed
 
 from . import coverage
 
@@ -16,7 +16,7 @@ __all__ = ["coverage_table", "needs", "plan_table", "reach"]
 
 
 def needs(
-    found: dict[str, dict],
+    found: dict[str, Answers],
     table: pd.DataFrame,
     differences: list[float],
     *,
@@ -28,8 +28,7 @@ def needs(
     """What would tell a difference of d points between the two methods of each row of `pairs`; see `stats.plan`."""
     rows = []
     for row, d in product(table.itertuples(), differences):
-        labels = found[row.dataset]["places"]["labels"]
-        size = np.unique(labels, return_counts=True)[1]
+        size = np.unique(found[row.dataset].labels, return_counts=True)[1]
         plan = stats.plan(
             row.result,
             images_per_class=len(size) / (1 / size).sum(),

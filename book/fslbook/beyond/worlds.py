@@ -75,8 +75,7 @@ REGIMES = tuple(
 
 def world(regime: Regime, own: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Class means (2, C, D) of two backbones, a share ``own`` of their variance its own; scales (C, 1) of classes."""
-    common, apart = rng.normal(size=(regime.classes, DIMENSIONS)), rng.normal(size=(2, regime.classes, DIMENSIONS))
-    means = regime.spread * (np.sqrt(1 - own) * common + np.sqrt(own) * apart)
+    means = regime.spread * two_views(regime.classes, own, rng)
     return means, np.exp(0.2 * rng.normal(size=(regime.classes, 1)))
 
 
@@ -85,9 +84,18 @@ def draw(
 ) -> tuple[list[Bank], np.ndarray]:
     """A bank for each backbone, with features whose noise is common to both in a share ``alike``, and labels."""
     labels = np.arange(means.shape[1]).repeat(n)
-    common, apart = rng.normal(size=(len(labels), DIMENSIONS)), rng.normal(size=(2, len(labels), DIMENSIONS))
-    x = means[:, labels] + scale[labels] * (np.sqrt(alike) * common + np.sqrt(1 - alike) * apart)
-    return [Bank(torch.from_numpy(f.astype(np.float32)), labels, "") for f in x], labels
+    return banks_of(means[:, labels] + scale[labels] * two_views(len(labels), 1 - alike, rng), labels), labels
+
+
+def two_views(n: int, own: float, rng: np.random.Generator) -> np.ndarray:
+    """(2, n, D) standard normal numbers as two backbones see them, with a share ``own`` of the variance their own."""
+    common, apart = rng.normal(size=(n, DIMENSIONS)), rng.normal(size=(2, n, DIMENSIONS))
+    return np.sqrt(1 - own) * common + np.sqrt(own) * apart
+
+
+def banks_of(features: np.ndarray, labels: np.ndarray) -> list[Bank]:
+    """A bank for each backbone of features (2, N, D)."""
+    return [Bank(torch.from_numpy(f.astype(np.float32)), labels, "") for f in features]
 
 
 def correct(bank: Bank, tasks: Tasks) -> np.ndarray:
@@ -96,10 +104,12 @@ def correct(bank: Bank, tasks: Tasks) -> np.ndarray:
 
 
 def part_of(bank: Bank, rows: np.ndarray) -> Bank:
+    """The bank of these rows."""
     return Bank(bank.data[rows], bank.labels[rows], "")
 
 
 NAMES = ("a", "b")
+OWN = 0.2  # share of what the two backbones of a world with attributes see that is their own
 
 
 @dataclass(frozen=True)
@@ -141,19 +151,18 @@ def shifts_of(world: World, rng: np.random.Generator) -> np.ndarray:
 
 def classes_of(world: World, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Class means (2, C, D) as two backbones see them, and chances (C, A) of the attributes."""
-    common, apart = (rng.normal(size=(n, world.classes, DIMENSIONS)) for n in (1, 2))
-    chance = np.clip(world.share + 0.1 * rng.normal(size=(world.classes, world.attributes)), 0.15, 0.6)
-    return world.spread * (np.sqrt(0.8) * common + np.sqrt(0.2) * apart), chance
+    means = world.spread * two_views(world.classes, OWN, rng)
+    return means, np.clip(world.share + 0.1 * rng.normal(size=(world.classes, world.attributes)), 0.15, 0.6)
 
 
 def test_set(world: World, shifts, means, chance, rng: np.random.Generator, seed: int) -> worst_class.Runs:
+    """A test set of the world, and nearest centroids of both backbones on random and on biased tasks of it."""
     labels = np.arange(world.classes).repeat(world.images)
     has = rng.random((len(labels), world.attributes)) < chance[labels]
-    common, apart = (rng.normal(size=(n, len(labels), DIMENSIONS)) for n in (1, 2))
-    x = means[:, labels] + has @ shifts + np.sqrt(0.8) * common + np.sqrt(0.2) * apart
+    x = means[:, labels] + has @ shifts + two_views(len(labels), OWN, rng)
     shape = dict(tasks=world.tasks, ways=world.ways, shots=world.shots, queries=world.queries)
     tasks, pools = worst_class.draw(labels, has, seed=seed, **shape)
-    banks = [Bank(torch.from_numpy(f.astype(np.float32)), labels, "") for f in x]
+    banks = banks_of(x, labels)
     records = {
         kind: {name: evaluate(learners.NearestCentroid(), bank, drawn) for name, bank in zip(NAMES, banks)}
         for kind, drawn in tasks.items()

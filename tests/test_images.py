@@ -29,6 +29,11 @@ def folder(root, *images, endings=".png"):
     return f"folder:{root}"
 
 
+def of(run):
+    """The images and the backbone of a method that is ready."""
+    return run.source, run.backbone
+
+
 def tiff(values, path, bits, photometric):
     """A TIFF of a kind that Pillow reads and does not write: (H, W) numbers of 12 bits, two in three bytes, or 16."""
     if bits == 12:
@@ -401,22 +406,22 @@ def test_own_images_are_seen_as_large_as_the_network_takes_them(tmp_path, capsys
     spec = folder(tmp_path, *[noise(300)] * 3)
     sides = {"efficientnet-lite0": 224, "efficientnet-lite2": 260, "glyph-conv": 28, "conv4-protonet": 32}
     for name, side in sides.items():
-        images, model = evaluation.fitted(evaluation.load_source(spec), name)
+        images, model = of(evaluation.ready(evaluation.load_source(spec), name, "ncc"))
         assert images.images.shape == (5, side, side, 3) == (5, *[model.side(300, 300)] * 2, 3)
         assert f"{spec}: read at {side} × {side} pixels, which {name} sees" in capsys.readouterr().err
-        again, _ = evaluation.fitted(images, "efficientnet-lite0")  # one after the other, as chapters do
+        again, _ = of(evaluation.ready(images, "efficientnet-lite0", "ncc"))  # one after the other, as chapters do
         assert again.digest == datasets.load_folder(tmp_path, size=224).digest
-    images, model = evaluation.fitted(evaluation.load_source(spec, 96), "efficientnet-lite0")
+    images, model = of(evaluation.ready(evaluation.load_source(spec, 96), "efficientnet-lite0", "ncc"))
     assert images.images.shape[1] == 96 == model.side(*images.images.shape[1:3])
     assert model.digest != backbones.load("efficientnet-lite0").digest
     with pytest.raises(InputError, match="size = 96; glyph-conv takes images of 28 pixels a side only"):
-        evaluation.fitted(evaluation.load_source(spec, 96), "glyph-conv")
+        evaluation.ready(evaluation.load_source(spec, 96), "glyph-conv", "ncc")
 
 
 def test_other_images_are_seen_as_before(tmp_path):
     folder(tmp_path, noise(300))
     for source in (evaluation.load_source("clipart"), datasets.load_folder(tmp_path, size=224)):
-        images, model = evaluation.fitted(source, "efficientnet-lite0")
+        images, model = of(evaluation.ready(source, "efficientnet-lite0", "ncc"))
         assert images is source and model.resolution is None and model.side(*images.images.shape[1:3]) == 64
     support = assess.load(tmp_path)
     assert backbones.fitted(support, model) == (support, model) and support.images.shape[1] == assess.SIZE
@@ -438,7 +443,7 @@ def test_the_size_changes_what_the_network_gives(tmp_path):
             Image.fromarray(large).save(tmp_path / "f" / name / f"{i}.png")
     banks = {}
     for size in (None, 224, 64):
-        images, model = evaluation.fitted(evaluation.load_source(f"folder:{tmp_path}/f", size), "efficientnet-lite0")
+        images, model = of(evaluation.ready(evaluation.load_source(f"folder:{tmp_path}/f", size), "efficientnet-lite0", "ncc"))
         banks[size] = backbones.features(images, model)
     assert banks[None].digest == banks[224].digest != banks[64].digest
     assert (banks[None].data - banks[64].data).abs().mean() > 0.1 * banks[64].data.abs().mean()

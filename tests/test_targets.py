@@ -223,8 +223,8 @@ def test_a_plan_is_of_a_difference():
     tasks = sample_closed(labels, tasks=50, shots=1, queries=3)
     right = np.random.default_rng(0).integers(0, 2, (2, *tasks.query.shape))
     one, both = (three_intervals(v, tasks.support, tasks.query, labels) for v in (right[0], right[0] - right[1]))
-    shape = dict(images=12, classes=6, ways=5, shots=1, difference=0.1)
-    assert plan(both, **shape).tasks > 1 and both.difference and one.difference is False
+    shape = dict(images_per_class=12, n_classes=6, ways=5, shots=1, difference=0.1)
+    assert plan(both, **shape).n_tasks > 1 and both.difference and one.difference is False
     with pytest.raises(InputError, match="pilot: its values are those of one method"):
         plan(one, **shape)
     with pytest.raises(InputError, match="difference = 1e-300; more than 4.6e"):

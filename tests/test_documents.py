@@ -1,7 +1,11 @@
 """The commands that the README and the book print are understood as they stand."""
 
+import ast
+import importlib
+import inspect
 import re
 import shlex
+from importlib.util import find_spec
 
 import pytest
 import yaml
@@ -58,3 +62,39 @@ def test_every_printed_papermill_line_gives_what_the_notebook_takes(line):
     for text in given["parameters_yaml"]:
         values |= yaml.safe_load(text)
     assert values and chapters.check(notebook, values) == values
+
+
+CODE = re.compile(
+    r"^(`{3,})(?:\{code-cell\}[^\n]*|python)\n(?:---\n.*?\n---\n|(?::[^\n]*\n)+)?(.*?)^\1$", re.MULTILINE | re.DOTALL
+)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "book").glob("*.md")), *sorted((ROOT / "notebooks").glob("*.md"))]
+
+
+def strangers(text):
+    """Names that code of a page takes from our packages and that are not there."""
+    modules, found = {}, []
+    for node in (n for _, code in CODE.findall(text) for n in ast.walk(ast.parse(code))):
+        if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] in ("fslcore", "fslbook"):
+            package = importlib.import_module(node.module)
+            for name in node.names:
+                if not hasattr(package, name.name) and not find_spec(f"{node.module}.{name.name}"):
+                    found.append(f"{node.module}.{name.name}")
+                else:
+                    there = getattr(package, name.name, None)
+                    modules[name.asname or name.name] = there or importlib.import_module(f"{node.module}.{name.name}")
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            module = modules[node.value.id]
+            if inspect.ismodule(module) and not hasattr(module, node.attr):
+                found.append(f"{module.__name__}.{node.attr}")
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_code_on_pages_names_what_is_there(page):
+    assert strangers(page.read_text("utf-8")) == []
+
+
+def test_a_name_that_is_gone_is_found():
+    text = "```python\nfrom fslcore import attic, stats\nstats.holm, stats.honest\n```\n"
+    cell = "```{code-cell} ipython3\n:tags: [x]\n\nfrom fslcore.stats import pilot, target\n```\n"
+    assert strangers(text + cell) == ["fslcore.attic", "fslcore.stats.honest", "fslcore.stats.target"]

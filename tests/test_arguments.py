@@ -308,7 +308,8 @@ def test_every_public_name_and_argument_is_in_the_table():
 
 def plain(found) -> bool:
     """Whether a result is whole: of texts, and of numbers that are no NaN."""
-    if found is None or isinstance(found, (str, int, samplers.Tasks)):  # a whole number may be too large for an array of numbers
+    # A whole number may be too large for an array of numbers.
+    if found is None or isinstance(found, (str, int, samplers.Tasks)):
         return True
     if is_dataclass(found):
         return all(plain(getattr(found, f.name)) for f in fields(found))

@@ -443,7 +443,8 @@ def test_the_size_changes_what_the_network_gives(tmp_path):
             Image.fromarray(large).save(tmp_path / "f" / name / f"{i}.png")
     banks = {}
     for size in (None, 224, 64):
-        images, model = of(evaluation.ready(evaluation.load_source(f"folder:{tmp_path}/f", size), "efficientnet-lite0", "ncc"))
+        run = evaluation.ready(f"folder:{tmp_path}/f", "efficientnet-lite0", "ncc", size=size)
+        images, model = of(run)
         banks[size] = backbones.features(images, model)
     assert banks[None].digest == banks[224].digest != banks[64].digest
     assert (banks[None].data - banks[64].data).abs().mean() > 0.1 * banks[64].data.abs().mean()

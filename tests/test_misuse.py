@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 
 import pytest
-from misuse import common, features, images
+from misuse import common, features, images, results
 
 from fslcore.errors import InputError
 from fslcore.paths import ROOT
@@ -21,7 +21,9 @@ OPEN = {
     "labels: texts with nan",
 }
 SAMPLE = [
-    case for case in [*images.forms, *images.folders, *features.numbers, *features.files] if case.name not in OPEN
+    case
+    for case in [*images.forms, *images.folders, *features.numbers, *features.files, *results.cases[::10]]
+    if case.name not in OPEN
 ]
 
 

@@ -38,7 +38,7 @@ def frame(
 
 def everything(wide, level: float = 0.95, **options) -> dict:
     """All that a report makes of a table."""
-    from fslcore.results import compare as results
+    from fslcore import results
     from fslcore.results import comparisons, intervals, normalise
 
     table, notes = normalise(wide, "r.csv", **options)
@@ -176,7 +176,7 @@ def with_arguments(name: str, call: Callable, **wanted) -> None:
 
 
 def results():
-    from fslcore.results import compare as module
+    from fslcore import results as module
 
     return module
 

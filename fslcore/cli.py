@@ -318,6 +318,7 @@ def _parser() -> argparse.ArgumentParser:
         return add
 
     as_json = dict(action="store_true", help="print the result as strict JSON")
+    learners = dict(nargs="+", type=_name("learner", known.learners), action=_Once, default=["ncc", "lr"])
 
     add = command("list", _list, "notebooks with their parameters, data sets, backbones, learners", "", "--json")
     add.add_argument("--json", **as_json)
@@ -394,15 +395,7 @@ def _parser() -> argparse.ArgumentParser:
         default=["efficientnet-lite0", "glyph-conv"],
         help="(efficientnet-lite0 glyph-conv)",
     )
-    add.add_argument(
-        "--learner",
-        nargs="+",
-        dest="learners",
-        type=_name("learner", known.learners),
-        action=_Once,
-        default=["ncc", "lr"],
-        help="(ncc lr)",
-    )
+    add.add_argument("--learner", dest="learners", **learners, help="(ncc lr)")
     add.add_argument("--level", type=_reads(_level), default=0.9, help="nominal coverage (0.9)")
     add.add_argument("-o", "--output", type=Path, help="the page, one HTML file (FOLDER.html in this folder)")
     add.add_argument("--json", action="store_true", help="print methods, intervals and cautions as strict JSON")
@@ -424,14 +417,7 @@ def _parser() -> argparse.ArgumentParser:
         help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH",
     )
     add.add_argument("-o", "--output", type=Path, required=True, help=".parquet or .csv")
-    add.add_argument(
-        "--learners",
-        nargs="+",
-        type=_name("learner", known.learners),
-        action=_Once,
-        default=["ncc", "lr"],
-        help="names that fslcore list gives (ncc lr)",
-    )
+    add.add_argument("--learners", **learners, help="names that fslcore list gives (ncc lr)")
     add.add_argument(
         "--samplings",
         nargs="+",

@@ -6,7 +6,6 @@ import pytest
 
 from fslbook.beyond import planning
 from fslcore import evaluation, stats
-from fslcore.evaluation import settings
 from fslcore.results import three
 
 SHAPE = dict(ways=5, shots=2, queries=3, seed=0)
@@ -70,11 +69,11 @@ def test_groups_come_from_the_facts(monkeypatch):
     images = datasets.load("clipart")
     rng = np.random.default_rng(0)
 
-    def made(dataset, *_, **options):
-        tasks = settings.sample_closed(images.labels, tasks=30, **SHAPE)
-        return tasks, evaluation.Record(rng.random(tasks.query.shape) < 0.5, tasks.query_label)
+    class Made:
+        def record(self, tasks):
+            return evaluation.Record(rng.random(tasks.query.shape) < 0.5, tasks.query_label)
 
-    monkeypatch.setattr(evaluation, "run_queries", made)
+    monkeypatch.setattr(evaluation, "ready", lambda *_: Made())
     found = three.queries(["clipart"], ["x"], ["ncc"], tasks=30, groups=["family", "author"], **SHAPE)
     assert (found["clipart"].groups == images.facts["author"]).all()
     assert isinstance(images.facts, pd.DataFrame)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, product, starmap
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,14 @@ class Answers:
 
 
 def queries(
-    datasets: list[str], backbones: list[str], learners: list[str], *, tasks: int, groups: list[str] = (), **shape
+    datasets: list[str],
+    backbones: list[str],
+    learners: list[str],
+    *,
+    tasks: int,
+    groups: list[str] = (),
+    size: int | None = None,
+    **shape,
 ) -> dict[str, Answers]:
     """Which queries every method got right, on closed tasks that methods share.
 
@@ -59,6 +66,8 @@ def queries(
     groups : list of str
         Names of facts of the images (``Images.facts``) that make those alike in one dependent, such as 'family':
         of each data set the first that it knows. Where it knows none, images count as independent.
+    size : int, optional
+        As for `fslcore.evaluation.load_source`.
     **shape
         ways, shots, queries, seed.
 
@@ -69,11 +78,10 @@ def queries(
     """
     out = {}
     for dataset in datasets:
-        source = evaluation.load_source(dataset)
-        right = {}
-        for backbone, learner in product(backbones, learners):
-            drawn, record = evaluation.run_queries(dataset, backbone, learner, "closed", tasks=tasks, **shape)
-            right[Method(backbone, learner)] = 100.0 * record.correct
+        source = evaluation.load_source(dataset, size)
+        runs = {m: evaluation.ready(source, *m) for m in starmap(Method, product(backbones, learners))}
+        drawn = evaluation.draw(source, "closed", tasks=tasks, **shape)
+        right = {method: 100.0 * run.record(drawn).correct for method, run in runs.items()}
         facts = None if isinstance(source, Bank) else source.facts
         known = [g for g in groups if facts is not None and g in facts]
         alike = facts[known[0]].to_numpy() if known else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product, starmap
 
@@ -9,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from .. import evaluation, stats
+from ..datasets import Images
 from ..datasets.bank import Bank
 from ..evaluation import Method
 
-__all__ = ["TARGETS", "half", "indexed", "intervals", "pairs", "queries", "shown", "verdicts", "Answers"]
+__all__ = ["TARGETS", "alike", "half", "indexed", "intervals", "pairs", "queries", "shown", "verdicts", "Answers"]
 
 GROUPS = ["family", "author"]  # facts of the embedded images that make those alike in one dependent
 
@@ -82,11 +84,15 @@ def queries(
         runs = {m: evaluation.ready(source, *m) for m in starmap(Method, product(backbones, learners))}
         drawn = evaluation.draw(source, "closed", tasks=tasks, **shape)
         right = {method: 100.0 * run.record(drawn).correct for method, run in runs.items()}
-        facts = None if isinstance(source, Bank) else source.facts
-        known = [g for g in groups if facts is not None and g in facts]
-        alike = facts[known[0]].to_numpy() if known else None
-        out[dataset] = Answers(right, drawn.support, drawn.query, source.labels, alike)
+        out[dataset] = Answers(right, drawn.support, drawn.query, source.labels, alike(source, groups))
     return out
+
+
+def alike(source: Images | Bank, groups: Sequence[str]) -> np.ndarray | None:
+    """(N,) the first of these facts that the images have, where those equal in it depend on each other; else None."""
+    facts = None if isinstance(source, Bank) else source.facts
+    known = [g for g in groups if facts is not None and g in facts]
+    return facts[known[0]].to_numpy() if known else None
 
 
 def intervals(found: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:

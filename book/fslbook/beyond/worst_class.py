@@ -19,7 +19,7 @@ from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.estimation import resampled
 from fslcore.evaluation import Method, Record
-from fslcore.results.three import TARGETS
+from fslcore.results.three import TARGETS, alike
 from fslcore.tasks import Tasks, sample_biased, sample_closed
 
 from .. import published
@@ -240,12 +240,11 @@ def run(
     source = evaluation.load_source(dataset)
     if isinstance(source, Bank):
         raise InputError(f"dataset = {dataset}; images are needed, to have attributes")
-    names = np.array(source.class_names)[source.labels]
+    names = evaluation.class_of(source)
     tasks, pools = draw(names, attributes.of(source, attribute).has, **shape)
     runs = {m.title: evaluation.ready(source, *m) for m in map(Method.parse, methods)}
     records = {kind: {name: run.record(drawn) for name, run in runs.items()} for kind, drawn in tasks.items()}
-    known = [g for g in groups if source.facts is not None and g in source.facts]
-    return Runs(names, tasks, pools, records, source.facts[known[0]].to_numpy() if known else None)
+    return Runs(names, tasks, pools, records, alike(source, groups))
 
 
 def estimates(runs: Runs, dataset: str, methods: Sequence[str], tasks: int, level: float = 0.9) -> pd.DataFrame:

@@ -133,8 +133,7 @@ def draw_matched(dataset: str, tasks: Tasks, *, seed: int = 0) -> Tasks:
 
 
 def _labels(dataset: str) -> np.ndarray:
-    images = images_of(dataset)
-    return np.array(images.class_names)[images.labels]  # names, so that an error can tell them
+    return evaluation.class_of(images_of(dataset))
 
 
 def records(

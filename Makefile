@@ -3,11 +3,11 @@ PYTHON ?= python3
 PROFILE ?= profiles/quick.yml
 BIN := .venv/bin
 
-.PHONY: book test bench captions clean
+.PHONY: book test bench mutants captions clean
 
 book: .venv/ready
 	@test -f _build/html/index.html || rm -f _build/site.done
-	@PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores all --nolock --rerun-incomplete --quiet rules --config profile=$(PROFILE)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores all --resources sizing=1 estimators=1 bias=1 --nolock --rerun-incomplete --quiet rules --config profile=$(PROFILE)
 	@echo "The book is at $(CURDIR)/_build/html/index.html"
 
 test: .venv/ready
@@ -15,6 +15,11 @@ test: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py
+
+# Single faults, and the share that the tests see: hours, so with a room and a sample. Not part of the tests.
+mutants: .venv/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target _build/mutmut -r benchmarks/mutants.txt
+	$(BIN)/python benchmarks/mutants.py $(or $(ROOM),stats) --sample $(or $(SAMPLE),150)
 
 # What two captioners need besides. With -e: without it, pip would put a copy in the place of this folder.
 captions: .venv/ready

@@ -7,6 +7,7 @@ package, encodes images, and writes those files, the same bytes for the same inp
 
 import hashlib
 import io
+import json
 import subprocess
 from pathlib import Path
 
@@ -123,3 +124,15 @@ def write_card(frame, folder, facts, text):
         temporary = folder / (name + ".partial")
         temporary.write_text(content, encoding="utf-8")
         temporary.rename(folder / name)
+
+
+def bind(folder, pattern, inputs):
+    """Write `inputs.json`: digests of the files of `folder` by that pattern, and of all they were made of.
+
+    What ships cannot be found by its inputs, as a record of the cache is; so it names them, and a test compares.
+    """
+    folder = Path(folder)
+    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob(pattern))}
+    temporary = folder / "inputs.json.partial"
+    temporary.write_text(json.dumps({"files": files, "inputs": inputs}, indent=1) + "\n", encoding="utf-8")
+    temporary.rename(folder / "inputs.json")

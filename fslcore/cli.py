@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import os
 import re
 import signal
 import sys
 import traceback
 import warnings
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
 from . import __version__, chapters, known, store
-from .errors import InputError, choice, like, memory, missing, number, whole
+from .errors import InputError, Terminated, choice, like, memory, missing, number, told, whole
 from .paths import PROFILES, RUNS, check_folder, check_output, check_shipped
+from .printed import completion, print_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
         options.command(options)
         sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
-        line, code = _told(error, extra)
+        line, code = told(error, extra)
         if "--debug" in arguments:
             traceback.print_exc()
         if line:
@@ -84,55 +81,13 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM: what is cleaned up on Ctrl-C is cleaned up here."""
-
-
 def _stop_on_sigterm() -> None:
     def stop(*_) -> None:
-        raise _Terminated
+        raise Terminated
 
     # Not where somebody else listens to it, or within another program's thread.
     if current_thread() is main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         signal.signal(signal.SIGTERM, stop)
-
-
-def _told(error: BaseException, extra: str) -> tuple[str, int]:
-    """The one line to be said of an error, and the exit code; ``extra`` brings what the command needs."""
-    text = " ".join(str(error).split())
-    kind = type(error).__name__
-    if isinstance(error, InputError):
-        return text, 2
-    if isinstance(error, KeyboardInterrupt):
-        return "stopped", 143 if isinstance(error, _Terminated) else 130
-    if isinstance(error, BrokenPipeError):
-        return "", 141  # as the shell has it of what `head` cuts off
-    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate" in text):
-        return f"not enough memory{f' ({text})' if text else ''}", 2
-    if isinstance(error, OSError):
-        return (f"{error.filename}: " if error.filename is not None else "") + (error.strerror or text), 2
-    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("fsl"):  # of ours, a fault
-        return missing(error.name, extra), 2
-    if isinstance(error, RecursionError):
-        return f"the input is nested too deeply ({text})", 2
-    if isinstance(error, UnicodeDecodeError):
-        return f"a file is not UTF-8 text ({text})", 2
-    if kind in BROKEN:
-        return f"a file is damaged or of another kind ({kind}: {text[:200]})", 2
-    return f"a fault of fslcore: {kind}: {text[:200]}; the same command with --debug shows where, please report it", 1
-
-
-# What libraries raise on files that are cut off or hold something else; by name, since they are imported late.
-BROKEN = {
-    "ArrowInvalid",
-    "BadZipFile",
-    "DecompressionBombError",
-    "EOFError",
-    "JSONDecodeError",
-    "SafetensorError",
-    "UnpicklingError",
-    "YAMLError",
-}
 
 
 def _drop_output() -> None:
@@ -141,34 +96,6 @@ def _drop_output() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def print_json(value: object) -> None:
-    """Print a value as strict JSON, which has no NaN and no infinity: they become null.
-
-    Parameters
-    ----------
-    value
-        Of dicts, dataclasses, lists, text, paths, numbers (of NumPy too), truth values and None; a data frame is the
-        list of its rows.
-    """
-    print(json.dumps(_plain(value), allow_nan=False, ensure_ascii=False, indent=1))
-
-
-def _plain(value: object) -> object:
-    if hasattr(value, "columns"):
-        value = value.to_dict("records")
-    elif is_dataclass(value):
-        value = asdict(value)
-    elif hasattr(value, "tolist"):  # arrays, and numbers of NumPy
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return str(value) if isinstance(value, Path) else value
 
 
 class _Parser(argparse.ArgumentParser):
@@ -227,12 +154,18 @@ def _path(name: str, file: bool = False) -> Callable[[str], Path]:
     return check
 
 
-def _level(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = text
-    return number("level", value, above=0, below=1)
+def _number(name: str, **bounds: float) -> Callable[[str], object]:
+    def check(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = text
+        return number(name, value, **bounds)
+
+    return _reads(check)
+
+
+_LEVEL = _number("level", above=0, below=1)
 
 
 def _name(what: str, names: Callable[[], list[str]], file: bool = False) -> Callable[[str], object]:
@@ -371,7 +304,9 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
     add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
-    add.add_argument("--level", type=_reads(_level), default=0.95, help="nominal coverage (0.95)")
+    add.add_argument("--level", type=_LEVEL, default=0.95, help="nominal coverage (0.95)")
+    points = _number("margin", above=0, most=100)
+    add.add_argument("--margin", type=points, metavar="POINTS", help="the largest difference that does not matter")
     add.add_argument("--json", action="store_true", help="print the whole report as strict JSON, not the summary")
     add.add_argument("--tables", type=Path, metavar="FOLDER", help="write the tables there too, in LaTeX and Markdown")
     add.add_argument("--figures", type=Path, metavar="FOLDER", help="write the figure there too, as PNG, PDF and SVG")
@@ -396,7 +331,7 @@ def _parser() -> argparse.ArgumentParser:
         help="(efficientnet-lite0 glyph-conv)",
     )
     add.add_argument("--learner", dest="learners", **learners, help="(ncc lr)")
-    add.add_argument("--level", type=_reads(_level), default=0.9, help="nominal coverage (0.9)")
+    add.add_argument("--level", type=_LEVEL, default=0.9, help="nominal coverage (0.9)")
     add.add_argument("-o", "--output", type=Path, help="the page, one HTML file (FOLDER.html in this folder)")
     add.add_argument("--json", action="store_true", help="print methods, intervals and cautions as strict JSON")
 
@@ -448,6 +383,17 @@ def _parser() -> argparse.ArgumentParser:
         "--skip-small-classes",
         action="store_true",
         help="leave out classes with fewer than shots + queries images, where they would be an error",
+    )
+    add.add_argument(
+        "--until",
+        type=_number("until", above=0, most=50),
+        metavar="WIDTH",
+        help="stop at fewer than --tasks closed tasks, once the accuracy on these images is known to ± WIDTH points",
+    )
+    add.add_argument(
+        "--apart",
+        metavar="FACT",
+        help="keep images with the same family, author … apart, never on both sides of a task; or a .csv of duplicates",
     )
     intervals = "print what the closed tasks say of these images, new images and new classes"
     add.add_argument("--intervals", action="store_true", help=intervals)
@@ -512,6 +458,35 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("-o", "--output", type=Path, required=True, help=".csv; where one was begun, it is gone on with")
 
     add = command(
+        "duplicates",
+        _duplicates,
+        "find near-copies among the images of a data set",
+        "clipart --splits novel base --sheet pairs.png",
+        "folder:/data/mushrooms --distance 0.04 -o groups.csv",
+        computes=True,
+    )
+    dataset = "a name that fslcore list gives, folder:PATH or features:PATH"
+    add.add_argument("dataset", type=_reads(str, _datasets), help=dataset)
+    add.add_argument(
+        "--backbone",
+        type=_reads(str, known.backbones),
+        default="efficientnet-lite0",
+        help="whose features are compared (efficientnet-lite0)",
+    )
+    splits = dict(nargs="+", type=_name("split", lambda: ["novel", "validation", "base"]), action=_Once)
+    add.add_argument("--splits", **splits, default=["novel"], help="searched together (novel)")
+    by = _name("by", lambda: ["either", "both", "hash", "features"])
+    add.add_argument("--by", type=by, default="either", help="what must be near: hash, features, both, either (either)")
+    add.add_argument("--bits", type=_whole("bits", 0, 64), help="of 64, the most that differ (from the data)")
+    add.add_argument(
+        "--distance", type=_number("distance", above=0, most=2), help="cosine of features, at most (from the data)"
+    )
+    add.add_argument("--size", type=_whole("size", 8, 2048), help="pixels, as for evaluate")
+    add.add_argument("-o", "--output", type=Path, help="a .csv: the group of each image, which evaluate --apart takes")
+    add.add_argument("--sheet", type=Path, help="a .png, .pdf or .svg: pairs at and around the threshold")
+    add.add_argument("--json", **as_json)
+
+    add = command(
         "completion",
         _completion,
         "print a script that lets a shell complete commands, options and names",
@@ -572,13 +547,15 @@ def _report(options: argparse.Namespace) -> None:
         if getattr(options, name):
             check_folder(getattr(options, name), name)
     given = dict(results=str(options.results), common=options.common, level=options.level, drop=options.drop)
-    given["sampling"] = options.sampling or "unknown"
+    given |= dict(sampling=options.sampling or "unknown", margin=options.margin or 0.0)
     chapters.check("your-results", given)
     from . import results
 
     # Read here too: bad input is told before anything runs.
     table, notes = results.read(options.results, given["sampling"], options.common, options.drop)
     pairs = results.comparisons(table, options.level)
+    if options.margin:
+        pairs = results.equivalents(table, pairs, options.margin, options.level)
     executed = chapters.executed("your-results", given, progress=not options.quiet)
     chapters.page(executed, output, f"{options.results.name}: report")
     if options.tables:
@@ -618,16 +595,27 @@ def _evaluate(options: argparse.Namespace) -> None:
     _check_evaluation(options)  # all that can fail does so before the work, which may take hours
     from . import evaluation
 
-    shape = {name: getattr(options, name) for name in ("ways", "shots", "queries", "seed", "skip_small_classes")}
+    shape = {
+        name: getattr(options, name) for name in ("ways", "shots", "queries", "seed", "skip_small_classes", "apart")
+    }
     source = evaluation.load_source(options.dataset, options.size)
     methods = {name: evaluation.ready(source, options.backbone, name) for name in options.learners}
     drawn = _drawn(options, source, **shape)
-    tables = []
+    early, ends = {}, None
+    if options.until is not None:
+        from .results.until import until
+
+        most = drawn[options.learners[0], "closed"]
+        early, ends = until(methods, most, options.until, progress=not options.quiet)
+        options.tasks = len(early[options.learners[0]].correct)  # of --intervals too
+    tables, neighbours = [], {}
     for learner, method in methods.items():
         for sampling in options.samplings:
             if (learner, sampling) not in drawn:
                 continue
-            kept = method.record(drawn[learner, sampling], progress=not options.quiet)
+            of = drawn[learner, sampling]
+            kept = early.get(learner) if sampling == "closed" else None
+            kept = kept or method.record(of, progress=not options.quiet)
             table = evaluation.results_table(
                 kept, dataset=options.dataset, backbone=options.backbone, learner=learner, sampling=sampling, **shape
             )
@@ -638,13 +626,20 @@ def _evaluate(options: argparse.Namespace) -> None:
                     flush=True,
                 )
             tables.append(table)
+        few = of[: 1 if method.slow else 2]
+        neighbours[learner] = evaluation.probe(method.learner, method.bank(), few, queries=2 if method.slow else 5)
+        if not options.json:
+            print(
+                neighbours[learner], *([f"{learner}: {ends[learner]} % whenever one stops"] if ends else []), sep="\n"
+            )
     evaluation.write_table(pd.concat(tables), options.output)
     found = _intervals(options, size=options.size, **shape) if options.intervals else None
     if options.json:
         means = pd.concat(tables).groupby(["learner", "sampling"], sort=False)["accuracy"].agg(["size", "mean"])
         means = means.reset_index().rename(columns={"size": "tasks", "mean": "accuracy"})
         asked = {"dataset": options.dataset, "backbone": options.backbone, "size": options.size, **shape}
-        print_json({**asked, "means": means, "intervals": found, "output": options.output})
+        more = {"intervals": found, "until": ends, "neighbours": neighbours, "output": options.output}
+        print_json({**asked, "means": means, **more})
     elif found is not None:
         from .results import three
 
@@ -663,12 +658,10 @@ def _drawn(options: argparse.Namespace, source, **shape) -> dict:
     """The tasks of each learner and sampling; open ones that the data cannot give are told, and left out."""
     from . import evaluation
 
-    if shape["skip_small_classes"]:
-        counts = Counter(evaluation.class_of(source).tolist())
-        small = [str(name) for name, n in sorted(counts.items()) if n < shape["shots"] + shape["queries"]]
-        if small and not options.quiet:
-            left = f"{len(small)} of {len(counts)} classes are left out as small"
-            print(f"fslcore: {left}: {', '.join(small)}", file=sys.stderr)
+    small = evaluation.left_out(source, **shape) if shape["skip_small_classes"] else []
+    if small and not options.quiet:
+        left = f"{len(small)} of {len(set(evaluation.class_of(source).tolist()))} classes are left out as small"
+        print(f"fslcore: {left}: {', '.join(small)}", file=sys.stderr)
     found = {}
     for sampling in options.samplings:
         counts = {learner: _count(options, learner, sampling) for learner in options.learners}
@@ -695,7 +688,13 @@ def _intervals(options: argparse.Namespace, **shape) -> pd.DataFrame:
     for count in dict.fromkeys(counts.values()):
         learners = [learner for learner in options.learners if counts[learner] == count]
         found = three.queries(
-            [options.dataset], [options.backbone], learners, tasks=count, groups=three.GROUPS, **shape
+            [options.dataset],
+            [options.backbone],
+            learners,
+            tasks=count,
+            groups=three.GROUPS,
+            class_groups=three.CLASS_GROUPS,
+            **shape,
         )
         tables.append(three.intervals(found))
     return pd.concat(tables, ignore_index=True)
@@ -709,10 +708,12 @@ def _check_evaluation(options: argparse.Namespace) -> None:
     weights = options.backbone.partition(":")[2]
     options.output = check_output(options.output, [".parquet", ".csv"], [part for part in (path, weights) if part])
     if options.intervals:
-        from .stats.three_intervals import PARTS
+        from .stats.three_intervals import LEAST
 
         for learner in options.learners:
-            whole(f"tasks with --intervals ({learner})", _count(options, learner, "closed"), 2 * PARTS)
+            whole(f"tasks with --intervals ({learner})", _count(options, learner, "closed"), LEAST)
+    if options.until is not None and ("closed" not in options.samplings or options.ft_tasks is not None):
+        raise InputError(f"until = {options.until:g}; closed tasks, of one number for all (no --ft-tasks), are needed")
     images = options.ways * (options.shots + options.queries)
     wanted, there = 24 * options.tasks * images, memory()  # bytes at the peak of drawing them, as measured
     if wanted > there:
@@ -748,25 +749,28 @@ def _caption(options: argparse.Namespace) -> None:
     print(captions.write(images, options.captioner, output, progress=not options.quiet))
 
 
+def _duplicates(options: argparse.Namespace) -> None:
+    known = [part for part in (options.dataset.partition(":")[2],) if part]
+    output = options.output and check_output(options.output, [".csv"], known)
+    picture = options.sheet and check_output(options.sheet, [".png", ".pdf", ".svg"], known, "sheet")
+    from . import copies
+
+    given = {name: getattr(options, name) for name in ("splits", "by", "bits", "distance", "size")}
+    found = copies.find(options.dataset, options.backbone, **given, progress=not options.quiet)
+    if output:
+        found.write(output)
+    if picture:
+        copies.write_sheet(found, picture)
+    if options.json:
+        asked = {"dataset": options.dataset, "backbone": options.backbone, **given}
+        print_json({**asked, **found.plain(), "output": output, "sheet": picture})
+    else:
+        print(*found.lines(), *filter(None, (output, picture)), sep="\n")
+
+
 def _completion(options: argparse.Namespace) -> None:
     (commands,) = (action.choices for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
-    words = {name: _words(parser) for name, parser in commands.items()}
-    if options.shell == "fish":
-        print(f"complete -c fslcore -n __fish_use_subcommand -a '{' '.join(words)}'")
-        for name, of in words.items():
-            print(f"complete -c fslcore -n '__fish_seen_subcommand_from {name}' -a '{' '.join(of)}'")
-        return
-    if options.shell == "zsh":
-        print("autoload -U +X compinit bashcompinit && compinit && bashcompinit")
-    cases = "\n".join(f"    {name}) words='{' '.join(of)}' ;;" for name, of in words.items())
-    print(f"""_fslcore() {{
-  local words='{" ".join(words)}'
-  [ "$COMP_CWORD" -gt 1 ] && case "${{COMP_WORDS[1]}}" in
-{cases}
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
-}}
-complete -o default -F _fslcore fslcore""")
+    print(completion(options.shell, {name: _words(parser) for name, parser in commands.items()}))
 
 
 def _words(parser: argparse.ArgumentParser) -> list[str]:

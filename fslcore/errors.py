@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 __all__ = [
     "InputError",
+    "Terminated",
     "choice",
     "flag",
     "floats",
@@ -32,6 +33,7 @@ __all__ = [
     "number",
     "room",
     "shown",
+    "told",
     "whole",
     "wholes",
 ]
@@ -39,6 +41,10 @@ __all__ = [
 
 class InputError(ValueError):
     """Bad input: the message is one line that names the value and what is allowed."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: what is cleaned up on Ctrl-C is cleaned up here."""
 
 
 def whole(name: str, value: object, least: int | None = None, most: int | None = None) -> int:
@@ -281,3 +287,41 @@ def _range(least: float | None, most: float | None) -> str:
     if least is not None and most is not None:
         return f" from {least:g} to {most:g}" if abs(most) < 1e6 else f" from {least:g} to {most:,}"
     return f" of at least {least:g}" if least is not None else f" of at most {most:,}" if most is not None else ""
+
+
+def told(error: BaseException, extra: str) -> tuple[str, int]:
+    """The one line to be said of an error, and the exit code; ``extra`` brings what the command needs."""
+    text = " ".join(str(error).split())
+    kind = type(error).__name__
+    if isinstance(error, InputError):
+        return text, 2
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped", 143 if isinstance(error, Terminated) else 130
+    if isinstance(error, BrokenPipeError):
+        return "", 141  # as the shell has it of what `head` cuts off
+    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate" in text):
+        return f"not enough memory{f' ({text})' if text else ''}", 2
+    if isinstance(error, OSError):
+        return (f"{error.filename}: " if error.filename is not None else "") + (error.strerror or text), 2
+    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("fsl"):  # of ours, a fault
+        return missing(error.name, extra), 2
+    if isinstance(error, RecursionError):
+        return f"the input is nested too deeply ({text})", 2
+    if isinstance(error, UnicodeDecodeError):
+        return f"a file is not UTF-8 text ({text})", 2
+    if kind in _BROKEN:
+        return f"a file is damaged or of another kind ({kind}: {text[:200]})", 2
+    return f"a fault of fslcore: {kind}: {text[:200]}; the same command with --debug shows where, please report it", 1
+
+
+# What libraries raise on files that are cut off or hold something else; by name, since they are imported late.
+_BROKEN = {
+    "ArrowInvalid",
+    "BadZipFile",
+    "DecompressionBombError",
+    "EOFError",
+    "JSONDecodeError",
+    "SafetensorError",
+    "UnpicklingError",
+    "YAMLError",
+}

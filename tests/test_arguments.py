@@ -62,6 +62,7 @@ BAD = {
         np.ma.masked_equal([1, 2], 2),
     ],
     "level": [*ODD, *NOT_FINITE, 0, 1, -0.5, 95, True],
+    "bounds": [*ODD, (1, 0), (0, 0), (0, np.inf), (0, 1, 2), 1.0, np.nan],
     "positive": [*ODD, *NOT_FINITE, 0, -1.0, True],
     "real": [*ODD, *NOT_FINITE, True],
     "df": [*ODD, np.nan, -np.inf, 0, -3, 0.5],
@@ -94,7 +95,7 @@ RECORD = evaluation.Record(RNG.random(TASKS.query.shape) < 0.5, TASKS.query_labe
 # Of each name: its arguments as (kind, a good value); nothing for what is not called, and for results, which are
 # made by the functions alone.
 PAIR = {"a": ("array", A), "b": ("array", B), "level": ("level", 0.95)}
-ONE = {"accuracies": ("array", A), "level": ("level", 0.95)}
+ONE = {"accuracies": ("array", A), "level": ("level", 0.95), "bounds": ("bounds", (0, 1))}
 SHAPE = {
     "labels": ("labels", LABELS),
     "tasks": ("count", 5),
@@ -107,14 +108,21 @@ INTERVAL = stats.open_interval(A)
 OWN = {"tasks": ("object", TASKS)}
 FUNCTIONS = {
     "stats": {
+        "AcrossDatasets": None,
+        "AnytimeInterval": None,
         "CONCLUSION": None,
         "LEVEL": None,
         "Interval": None,
+        "Equivalence": None,
         "Influence": None,
         "Moments": None,
         "OptimumRatio": None,
         "Pilot": None,
         "Plan": None,
+        "Chance": None,
+        "NewRuns": None,
+        "RunIntervals": None,
+        "RunPlan": None,
         "ThreeIntervals": None,
         "VarianceFit": None,
         "CommonOptimum": None,
@@ -123,6 +131,13 @@ FUNCTIONS = {
             "beta": ("real", 0.2),
             "gamma": ("real", 0.1),
             "shots": ("count", 5),
+        },
+        "limits": {
+            "mean": ("array", A),
+            "half_width": ("array", B),
+            "bounds": ("bounds", (0, 1)),
+            "df": ("positives", 9.0),
+            "level": ("level", 0.95),
         },
         "plus_minus": {"mean": ("array", A), "half_width": ("array", B), "spec": ("choice", ".1f")},
         "closed_interval": ONE,
@@ -144,7 +159,9 @@ FUNCTIONS = {
             "pool": ("whole array", None),
             "query": ("whole array", None),
             "replaced": ("array", None),
+            "apart": ("flag", False),
             "groups": ("labels", np.arange(96) // 2),
+            "class_groups": ("labels", LABELS // 2),
         },
         "three_intervals": {
             "values": ("array", PLACES["values"]),
@@ -152,16 +169,29 @@ FUNCTIONS = {
             "query": ("whole array", TASKS.query),
             "labels": ("labels", LABELS),
             "groups": ("labels", np.arange(96) // 2),
+            "class_groups": ("labels", LABELS // 2),
+            "apart": ("flag", False),
             "level": ("level", 0.95),
+            "bounds": ("bounds", (-1, 1)),
         },
-        "moments": {"values": ("array", RIGHT.reshape(30, 24)), "labels": ("labels", QUERIES)},
+        "moments": {
+            "values": ("array", RIGHT.reshape(30, 24)),
+            "labels": ("labels", QUERIES),
+            "target": ("choice", "images"),
+        },
         "pilot": {
             "values": ("array", RIGHT.reshape(30, 24)),
             "shots": ("count", 5),
             "level": ("level", 0.95),
             "labels": ("labels", QUERIES),
+            "target": ("choice", "images"),
         },
-        "compare_optima": {"a": ("array", RIGHT), "b": ("array", RIGHT[::-1])},
+        "compare_optima": {
+            "a": ("array", RIGHT),
+            "b": ("array", RIGHT[::-1]),
+            "labels": ("labels", QUERIES[:, ::6]),
+            "target": ("choice", "images"),
+        },
         "common_optimum": {"pilots": ("object", [stats.pilot(RIGHT, 5), stats.pilot(RIGHT[:, ::-1], 5)])},
         "fit_variance": {
             "queries": ("positives", Q),
@@ -204,9 +234,48 @@ FUNCTIONS = {
             "power": ("level", 0.8),
             "level": ("level", 0.95),
         },
+        "new_runs": {
+            "accuracies": ("array", RIGHT[:5, :, 0]),
+            "other": ("array", None),
+            "paired": ("flag", False),
+            "level": ("level", 0.95),
+        },
+        "run_intervals": {
+            "values": ("array", np.stack([PLACES["values"], 1 - PLACES["values"]])),
+            "support": ("whole array", TASKS.support),
+            "query": ("whole array", TASKS.query),
+            "labels": ("labels", LABELS),
+            "other": ("array", None),
+            "paired": ("flag", False),
+            "groups": ("labels", np.arange(96) // 2),
+            "class_groups": ("labels", None),
+            "level": ("level", 0.95),
+        },
+        "chance_better": {
+            "a": ("array", A),
+            "b": ("array", B),
+            "paired": ("flag", False),
+            "level": ("level", 0.95),
+        },
+        "plan_runs": {
+            "pilot": ("object", stats.new_runs(RIGHT[:5, :, 0], RIGHT[5:10, :, 0])),
+            "difference": ("real", 0.1),
+            "power": ("level", 0.8),
+            "level": ("level", 0.95),
+        },
         "holm": {"p": ("array", [0.01, 0.2, 0.03])},
         "benjamini_hochberg": {"p": ("array", [0.01, 0.2, 0.03])},
         "rank_correlation": {"a": ("array", RIGHT[:, :, 0]), "b": ("array", RIGHT[:, :, 1])},
+        "equivalence": {"difference": ("object", stats.paired_interval(A, B)), "margin": ("positive", 0.1)},
+        "anytime_interval": {"values": ("array", A), "bounds": ("object", (0, 1)), "level": ("level", 0.95)},
+        "across_datasets": {"accuracies": ("array", RIGHT[:3, 0]), "level": ("level", 0.95)},
+        "probability_best": {
+            "accuracies": ("array", RIGHT[:3, 0]),
+            "noise": ("array", [np.eye(3)] * 6),
+            "new_datasets": ("flag", True),
+            "draws": ("count", 100),
+            "seed": ("seed", 0),
+        },
         "picked": {"estimate": ("array", RIGHT[:, :, 0]), "value": ("array", RIGHT[:, :, 1]), "default": ("seed", 0)},
     },
     "tasks": {
@@ -216,11 +285,12 @@ FUNCTIONS = {
             "sampler": ("object", {}),
             "unseen": ("flag", True),
         },
-        "sample_closed": {**SHAPE, "skip_small_classes": ("flag", False)},
+        "sample_closed": {**SHAPE, "skip_small_classes": ("flag", False), "groups": ("labels", np.arange(96))},
         "sample_open": {
             **{k: v for k, v in SHAPE.items() if k != "tasks"},
             "max_tasks": ("count", 5),
             "skip_small_classes": ("flag", False),
+            "groups": ("labels", None),
         },
         "sample_all": {
             k: ("count", v[1]) if k == "shots" else v for k, v in SHAPE.items() if k not in ("ways", "queries")

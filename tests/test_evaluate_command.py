@@ -1,6 +1,7 @@
 """`fslcore evaluate` on data that give less than was asked for, and on settings that ask too much."""
 
 import io
+import json
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from fslcore import cli, evaluation, learners
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import records
+from fslcore.stats import anytime_interval
 from fslcore.tasks import sample_closed
 
 
@@ -48,6 +50,10 @@ def test_what_small_data_give_is_written_and_the_rest_named(command, tmp_path, c
         (["--learners", "ncc", "leo"], "learner = leo; it needs weights"),
         (["--learners", "ncc", "dn4"], "learner = dn4; features of length 8"),
         (["--intervals"], "tasks with --intervals (ncc) = 6; a whole number of at least 20 is allowed"),
+        (["--until", "1", "--samplings", "open"], "until = 1; closed tasks, of one number for all"),
+        (["--until", "1", "--ft-tasks", "5"], "until = 1; closed tasks, of one number for all"),
+        (["--until", "0"], "until = 0"),
+        (["--until", "narrow"], "until = narrow"),
         (["--ft-tasks", "0"], "0"),
         (["--ft-tasks", "-1"], "-1"),
         (["--ft-open", "1"], "1"),
@@ -69,7 +75,7 @@ def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):
     assert "class 2 has 7 images" in capsys.readouterr().err
     assert cli.main([*small, "--skip-small-classes", "--intervals", "--tasks", "20"]) == 0
     told = capsys.readouterr()
-    assert told.err.strip() == "fslcore: 1 of 7 classes are left out as small: 2" and "± new images" in told.out
+    assert told.err.strip() == "fslcore: 1 of 7 classes are left out as small: 2" and "new images" in told.out
     assert set(pd.read_csv(tmp_path / "t.csv")["sampling"]) == {"closed", "open"}
 
 
@@ -97,3 +103,50 @@ def test_the_bar_counts_tasks(monkeypatch):
     shown.truncate(0)
     evaluation.evaluate(learners.NearestCentroid(), bank, tasks)
     assert not shown.getvalue().strip("\0")
+
+
+def test_drawing_stops_once_the_interval_is_narrow(command, tmp_path, capsys):
+    """The same first tasks, whatever the most is; both learners the same number; what is said is what is written."""
+    asked, written = command(*[60] * 6)[:-2], []
+    for most in ("2000", "1500"):
+        assert cli.main([*asked, "--samplings", "closed", "--until", "1.5", "--tasks", most, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        table = pd.read_csv(tmp_path / "t.csv")
+        counts = table.groupby("learner").size()
+        assert counts.nunique() == 1 and counts.iloc[0] % 100 == 0 and 100 < counts.iloc[0] < 1500
+        for learner, own in table.groupby("learner"):
+            ends = [anytime_interval(own["accuracy"][:n], bounds=(0, 100)) for n in (len(own) - 100, len(own))]
+            assert told["until"][learner]["low"] == pytest.approx(ends[1].low) and ends[1].half_width <= 1.5
+        widths = [
+            anytime_interval(o["accuracy"][:-100], bounds=(0, 100)).half_width for _, o in table.groupby("learner")
+        ]
+        assert max(widths) > 1.5  # one look earlier it was not yet narrow
+        written.append(table)
+    pd.testing.assert_frame_equal(*written)
+    assert cli.main([*asked, "--samplings", "closed", "--tasks", str(counts.iloc[0])]) == 0
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), table)  # those of a fixed number
+    capsys.readouterr()
+    assert cli.main([*asked, "--until", "0.01", "--tasks", "150", "--learners", "ncc"]) == 0
+    assert len(pd.read_csv(tmp_path / "t.csv").query("sampling == 'closed'")) == 150
+    assert "% whenever one stops" in capsys.readouterr().out
+
+
+def test_it_is_said_whether_answers_depend_on_neighbours(command, monkeypatch, capsys):
+    assert cli.main([*command(*[30] * 6), "--samplings", "closed"]) == 0
+    said = capsys.readouterr().out
+    assert all(f"{name}: answers do not depend on the other queries" in said for name in ("ncc", "lr"))
+
+    class Leaning(learners.NearestCentroid):  # a user's own, in the place of NCC
+        def config(self):
+            return {"learner": "leaning"}
+
+        def scores(self, bank, tasks):
+            found = super().scores(bank, tasks)
+            return found - found.mean(dim=1, keepdim=True)
+
+    monkeypatch.setitem(learners.of_features, "ncc", Leaning)
+    assert cli.main([*command(*[30] * 6), "--samplings", "closed", "--learners", "ncc"]) == 0
+    assert "ncc: answers DEPEND on the other queries of a task" in capsys.readouterr().out
+    assert cli.main([*command(*[30] * 6), "--samplings", "closed", "--learners", "ncc", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["neighbours"]["ncc"]
+    assert told["depends"] and told["moved"]["alone"] > 0.05

@@ -456,6 +456,32 @@ def test_order_and_repetition_on_maps(learner):
     assert same != isinstance(learner, DN4)  # means do not change; a pool that holds each place twice does
 
 
+def test_renets_temperatures_are_the_papers_and_do_what_they_say():
+    """τ = 0.2 and γ = 5 (Kang et al., 2021, section 4): a query that is the support scores 1 / τ = 5, the most."""
+    bank = features(dim=96)
+    again = Bank(torch.cat([bank.data, bank.data]), np.tile(bank.labels, 2), "")
+    tasks = sample_closed(bank.labels, tasks=4, ways=3, shots=1, queries=1)
+    copies = Tasks(tasks.support, tasks.support_label, tasks.support + len(bank), tasks.support_label, 3)
+    torch.manual_seed(0)
+    learner = RENet(MAP)
+    scores = learner.scores(again, copies).detach()
+    assert scores.diagonal(dim1=1, dim2=2).numpy() == pytest.approx(5, abs=1e-4) and scores.max() <= 5 + 1e-4
+    of = {}
+    for name, given in {"as it is": {}, "τ": {"temperature": 0.4}, "γ": {"attention_temperature": 1e6}}.items():
+        torch.manual_seed(0)
+        of[name] = RENet(MAP, **given).scores(bank, tasks).detach()
+    assert (of["τ"] - of["as it is"] / 2).abs().max() < 1e-5
+    ups = torch.tensor([1.0, -1.0, -1.0, 1.0])  # mean 0 and variance 1: the softmax of ± 1 / γ
+    share = learner.attention(ups[None], dim=1)[0].detach()
+    assert float(share[0] / share[1]) == pytest.approx(np.exp(2 / 5), rel=1e-3)
+    # At an endless γ every place counts alike: the cosine of mean maps.
+    torch.manual_seed(0)
+    places = RENet(MAP).embed(bank.data).mean(dim=1).detach()
+    support, query = (places[torch.as_tensor(i.copy())] for i in (tasks.support, tasks.query))
+    cosines = F.cosine_similarity(query[:, :, None], support[:, None], dim=-1)
+    assert (of["γ"] - cosines / 0.2).abs().max() < 1e-3 and (of["γ"] - of["as it is"]).abs().max() > 1e-2
+
+
 @pytest.mark.parametrize("learner", [DN4, CAN, RENet])
 def test_gradient_reaches_network_and_learner(learner):
     torch.manual_seed(0)

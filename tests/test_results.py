@@ -91,6 +91,8 @@ def other(name):
         "level": [0, 1, -0.5, 95, np.nan, np.inf, "0.95", None, True],
         "power": [0, 1, 2, np.nan, "0.8", None],
         "effect": [np.nan, "1", None, [1, 2], 1j],
+        "margin": [0, -1, np.nan, np.inf, "1", None, True],
+        "ranked": [*frames, table],
         "sampling": ["random", "", None, 3, ["open"]],
         "common": ["yes", None, 3],
         "drop": ["m0", None, 3, [3]],
@@ -110,6 +112,8 @@ GOOD = {
     "folder": "none",
     "notes": [],
     "effect": 0.5,
+    "margin": 0.5,
+    "ranked": None,
     "methods": ["m0", "m1"],
 }
 GOOD["table"] = results.normalise(wide(methods=3), "mine.csv")[0]
@@ -499,6 +503,30 @@ def test_bad_commands(tmp_path, monkeypatch, capsys, arguments, message):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.csv", "mine.xlsx", "open.csv"]
 
 
+@pytest.mark.parametrize("most, unit", [(0.9, 100), (1.0, 100), (1.01, 1), (1.5, 1), (2.0, 1), (99.0, 1)])
+def test_what_goes_beyond_1_is_in_percent_and_nothing_else(most, unit):
+    """Many ways and hard tasks leave accuracies of one or two percent: they are no shares."""
+    x = np.linspace(0.5, 1, 30) * (most - 1) + 1 if unit == 1 else np.linspace(0.01, most, 30)
+    table, notes = results.normalise(pd.DataFrame({"a": x, "b": x[::-1]}), "mine.csv")
+    of_a = table.loc[table["method"] == "a", "accuracy"].to_numpy()
+    np.testing.assert_allclose(of_a, unit * x)
+    assert ("read as shares" in " ".join(notes)) == (unit == 100)
+
+
+@pytest.mark.parametrize("sampling", ["open", "closed", "unknown"])
+def test_intervals_of_a_report_are_students_for_open_tasks_and_normal_for_closed(sampling):
+    """OOPS, equations 2 and 4: with nine tasks the two differ by a sixth."""
+    table, _ = results.normalise(wide(tasks=9, methods=2), "mine.csv", sampling=sampling)
+    made = results.intervals(table, level=0.9)
+    for method, x in table.groupby("method")["accuracy"]:
+        row, error = made.xs(method, level="method").iloc[0], x.std() / 3
+        opened = x.mean() - scipy_stats.t.interval(0.9, 8, x.mean(), error)[0]
+        closed = scipy_stats.norm.ppf(0.95) * error
+        assert row["mean"] == pytest.approx(x.mean()) and row["tasks"] == 9
+        expected = {"open": [opened, np.nan], "closed": [np.nan, closed], "unknown": [opened, closed]}[sampling]
+        np.testing.assert_allclose(row[["new_images", "these_images"]].astype(float), expected, rtol=1e-9)
+
+
 def test_common_uses_the_shared_tasks_and_counts_the_rest():
     frame = wide()
     holes = frame.copy()
@@ -706,6 +734,20 @@ def test_tasks_for_power_by_simulation():
     d = np.random.default_rng(0).normal(0.4, 1, (4000, n))
     found = (scipy_stats.ttest_1samp(d, 0, axis=1).pvalue < 0.05).mean()
     assert found == pytest.approx(0.8, abs=0.025)  # standard error 0.006
+
+
+def test_among_many_pairs_the_power_is_that_of_a_corrected_test():
+    """The smallest number of tasks with 80 % power at 5 % over the number of pairs, by statsmodels."""
+    table, _ = results.normalise(wide(tasks=12, methods=5, spread=2.0), "mine.csv")
+    pairs = results.comparisons(table)
+    made = results.needed(table, pairs).reset_index()
+    left = pairs[~pairs["holm"]].reset_index(drop=True)
+    assert len(pairs) == 10 and len(left) > 4
+    for column, tests in (("for 80 % power, alone", 1), ("for 80 % power, one of 10", 10)):
+        for row, text in zip(left.itertuples(), made[column]):
+            n, effect = int(text.replace(",", "")), row.difference / row.sd
+            found = [TTestPower().power(effect, t, 0.05 / tests) for t in (n - 1, n)]
+            assert found[0] < 0.8 <= found[1] + 1e-9
 
 
 def test_needed_counts_images_of_open_tasks_only():
@@ -942,3 +984,20 @@ def test_report_on_one_method_and_on_several_settings(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "first: 4 methods, 40 tasks, sampling closed" in out and "these very images only" in out
     assert "cannot be told from this file" in (tmp_path / "both.html").read_text()
+
+
+def test_limits_of_methods_stay_below_100_and_few_errors_are_told():
+    rng = np.random.default_rng(0)
+    easy = np.where(np.arange(40) == 3, 96.0, 100.0)
+    wide = pd.DataFrame({"easy": easy, "sure": np.full(40, 100.0), "hard": 100 * rng.binomial(75, 0.8, 40) / 75})
+    table, notes = results.normalise(wide, "mine.csv", "open")
+    pairs, found = results.comparisons(table), results.intervals(table).droplevel("setting")
+    assert (found["new_images_high"] <= 100).all() and (found["new_images_low"] < found["mean"]).all()
+    assert found["few_errors"].to_dict() == {"sure": True, "easy": True, "hard": False}
+    listed = results.interval_list(table, pairs)["on new images"]
+    low, high = found.loc["easy", ["new_images_low", "new_images_high"]]
+    assert listed["easy"] == f"99.90 ({low:.2f} to {high:.2f}, few errors)" and " ± " in listed["hard"]
+    told = [line for line in results.summary(table, pairs) if "so few errors" in line]
+    assert len(told) == 1 and "sure, easy" in told[0] and "hard" not in told[0]
+    record = results.record(table, pairs, notes)
+    assert told[0] in record["notes"] and record["methods"][0]["new_images_low"] < 100

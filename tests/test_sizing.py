@@ -5,9 +5,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats as scipy_stats
 
 from fslbook.oops import gaussians, sizing
 from fslcore import evaluation, learners, stats
@@ -281,12 +283,127 @@ def test_sweep_and_what_is_made_of_it(bank):
     pd.testing.assert_frame_equal(sizing.sweep([bank], methods, [1, 5], [1, 2, 5, 10, 20, 70], images=5000), trials)
 
 
+def test_classes_of_the_data_set_are_told_to_the_pilot(bank):
+    table = sizing.by_target([bank], [Method("none", "ncc")], 5, ways=3, queries=5, tasks=200)
+    ((_, method, classes, images),) = table.to_numpy()
+    labels = np.arange(8).repeat(60)
+    drawn = sample_closed(labels, tasks=200, ways=3, shots=5, queries=5)
+    values = sizing.pilot_values([bank], [Method("none", "ncc")], [5], ways=3, queries=5, tasks=200)[bank, 5, 0][method]
+    again = stats.pilot(values.reshape(200, 15), 5, labels=labels[drawn.query], target="images")
+    assert images.model.alpha == pytest.approx(again.model.alpha) and images.model.alpha < classes.model.alpha
+
+
 def test_parts_of_a_data_set_share_no_image(bank):
     table, common = sizing.by_size(bank, ("none", "ncc"), 1, 2, queries=3)
     assert table["images"].sum() == 480 and table["images"][0] == pytest.approx(240, abs=8)
     assert common.df == 1
     with pytest.raises(InputError, match="part 4 holds 2 tasks|at least 2 are needed"):
         sizing.by_size(bank, ("none", "ncc"), 1, 4, queries=3)
+
+
+def fixed_classes(rng, tasks, classes=12, ways=3, queries=4):
+    """Values on tasks of fixed classes, easy and hard ones, and the classes (T, K); α without the classes is 0.01."""
+    easy = np.linspace(0.3, 0.7, classes)
+    of_task = rng.random((tasks, classes)).argsort(axis=1)[:, :ways]
+    chance = easy[of_task] + 0.1 * rng.choice([-1, 1], (tasks, 1))
+    return (rng.random((tasks, ways, queries)) < chance[..., None]).astype(int), of_task
+
+
+def test_alpha_for_new_images_leaves_out_what_classes_do_by_themselves():
+    rng = np.random.default_rng(8)
+    found = {"images": [], "classes": []}
+    for _ in range(300):
+        x, of_task = fixed_classes(rng, 60)
+        for target, alphas in found.items():
+            alphas.append(stats.moments(x, labels=of_task, target=target).model(5).alpha)
+    error = np.std(found["images"]) / np.sqrt(300)
+    assert np.mean(found["images"]) == pytest.approx(0.01, abs=4 * error) and error < 0.0005
+    by_classes = np.linspace(0.3, 0.7, 12).var() / 3 * 9 / 11  # of the mean of 3 classes out of 12
+    assert np.mean(found["classes"]) == pytest.approx(0.01 + by_classes, abs=0.002)
+
+
+def test_open_tasks_that_use_the_classes_up_have_the_variance_of_the_target_images():
+    """Each class in as many tasks: the real variance over fresh runs, with α for new images and with the paper's."""
+    rng, runs, tasks, queries = np.random.default_rng(9), 4000, 8, 4
+    of_task = rng.random((runs, tasks // 4, 12)).argsort(axis=2).reshape(runs, tasks, 3)  # a class in 2 of 8 tasks
+    chance = np.linspace(0.3, 0.7, 12)[of_task] + 0.1 * rng.choice([-1, 1], (runs, tasks, 1))
+    real = (rng.binomial(queries, chance) / queries).mean(axis=(1, 2)).var()
+    x, of_task = fixed_classes(rng, 4000)
+    says = {
+        t: stats.pilot(x, 5, labels=of_task, target=t).model.variance(queries, tasks) for t in ("images", "classes")
+    }
+    assert says["images"] == pytest.approx(real, rel=0.08) and says["classes"] > 1.08 * real
+
+
+def test_the_target_images_by_leaving_out_each_task():
+    rng = np.random.default_rng(10)
+    x, of_task = fixed_classes(rng, 40)
+    p = stats.pilot(x, 5, labels=of_task, target="images")
+    by_hand = []
+    for i in range(len(x)):
+        m = stats.moments(np.delete(x, i, 0), labels=np.delete(of_task, i, 0), target="images").model(5)
+        by_hand.append((m.alpha, m.beta))
+    assert p.covariance == pytest.approx(39 * np.cov(np.array(by_hand).T, ddof=0), rel=1e-6)
+    design = np.eye(12)[of_task].sum(axis=1)
+    fit = sm.OLS(x.mean(axis=(1, 2)), design).fit()
+    within = x.var(axis=2, ddof=1).mean() / 3
+    assert p.model.alpha == pytest.approx(fit.mse_resid - within / 4, rel=1e-9)
+    flat = stats.pilot(x.reshape(40, 12), 5, labels=np.repeat(of_task, 4, axis=1), target="images")
+    assert (flat.low, flat.optimum, flat.high) == pytest.approx((p.low, p.optimum, p.high)) and flat.target == "images"
+
+
+def test_targets_are_one_where_each_task_holds_every_class():
+    x = np.random.default_rng(11).integers(0, 2, (50, 4, 6))
+    label = np.tile([3, 0, 2, 1], (50, 1))
+    one, other = (stats.pilot(x, 5, labels=label, target=t) for t in ("classes", "images"))
+    assert (other.low, other.optimum, other.high) == pytest.approx((one.low, one.optimum, one.high), rel=1e-9)
+    y = np.random.default_rng(12).integers(0, 2, (50, 4, 6))
+    ratios = [stats.compare_optima(x, y, labels=label, target=t) for t in ("classes", "images")]
+    assert ratios[0].z == pytest.approx(ratios[1].z, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "label, message",
+    [
+        (None, "labels = None; the classes of the queries"),
+        (np.zeros((40, 3), int), "3 different classes"),
+        (np.arange(120).reshape(40, 3), "120 classes in 40 tasks"),
+        (np.zeros((40, 2), int), r"labels \(40, 2\)"),
+    ],
+)
+def test_labels_that_do_not_fit_the_target_are_told(label, message):
+    x, _ = fixed_classes(np.random.default_rng(0), 40)
+    with pytest.raises(InputError, match=message):
+        stats.pilot(x, 5, labels=label, target="images")
+
+
+def test_fits_that_are_right_have_every_p_value_equally_often():
+    """χ² of a true model has n - 3 degrees of freedom, as SciPy's χ² has them: one more or less would show."""
+    rng, q = np.random.default_rng(13), np.array([1, 2, 4, 7, 15, 40])
+    tasks = stats.task_count(2000, 5, 5, q)
+    truth = stats.VarianceModel(0.02, 0.5, 0.2, 5).variance(q, tasks)
+    error = 0.02 * truth
+    p = [stats.fit_variance(q, tasks, rng.normal(truth, error), error, 5).p_value for _ in range(500)]
+    assert scipy_stats.kstest(p, "uniform").pvalue > 0.001
+
+
+def test_equal_optima_have_every_p_value_equally_often():
+    """Two-sided: one-sided ones would lie between 0 and a half."""
+    rng = np.random.default_rng(14)
+    p = []
+    for _ in range(200):
+        a, b = (rng.random((200, 3, 6)) < rng.uniform(0.3, 0.9, (200, 1, 1)) for _ in range(2))
+        p.append(stats.compare_optima(a.astype(int), b.astype(int)).p_value)
+    assert scipy_stats.kstest(p, "uniform").pvalue > 0.001
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_expected_alpha_is_that_of_a_normal_number_cut_off_at_0(seed):
+    x = np.random.default_rng(seed).integers(0, 2, (30, 4, 6))  # α is 0 in truth: the estimate is near or below
+    p = stats.pilot(x, 5)
+    error = np.sqrt(p.covariance[0, 0])
+    cut = scipy_stats.truncnorm(-p.model.alpha / error, np.inf, p.model.alpha, error)
+    assert p.expected.alpha == pytest.approx(cut.mean(), rel=1e-6)
 
 
 def test_regret_of_pilots_is_small_and_the_expected_model_guards_against_bad_luck():

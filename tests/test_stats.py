@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import special as scipy_special
 from scipy import stats as scipy_stats
+from statsmodels.api import Logit
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
@@ -168,6 +170,85 @@ def test_shift_scale_and_order(interval, x, shift, scale, random):
     assert moved.half_width == pytest.approx(scale * r.half_width, abs=1e-6)
     shuffled = interval(random.sample(x.tolist(), len(x)))
     assert (shuffled.mean, shuffled.half_width) == pytest.approx((r.mean, r.half_width), abs=1e-9)
+
+
+shares = st.floats(0.001, 0.999)
+BOUNDS = (0, 1)
+
+
+@given(shares, st.floats(0, 2), st.sampled_from([1.0, 3.0, 20.0, np.inf]), levels, st.floats(-50, 50))
+def test_limits_lie_inside_hold_the_mean_and_mirror(mean, half, df, level, shift):
+    low, high = stats.limits(mean, half, BOUNDS, df, level)
+    assert 0 <= low <= mean <= high <= 1
+    mirrored = stats.limits(1 - mean, half, BOUNDS, df, level)  # of errors
+    assert (1 - mirrored[1], 1 - mirrored[0]) == pytest.approx((low, high), abs=1e-9)
+    moved = stats.limits(100 * mean + shift, 100 * half, (shift, 100 + shift), df, level)
+    assert moved == pytest.approx((100 * low + shift, 100 * high + shift), abs=1e-6)
+    wider = stats.limits(mean, 1.1 * half, BOUNDS, df, level)
+    assert wider[0] <= low and wider[1] >= high
+    above = stats.limits(min(1.001 * mean, 1), 0.1 * half * min(mean, 1 - mean), BOUNDS, df, level)
+    below = stats.limits(mean, 0.1 * half * min(mean, 1 - mean), BOUNDS, df, level)
+    assert above[0] >= below[0] - 1e-3 and above[1] >= below[1] - 1e-3
+
+
+@given(st.floats(0.05, 0.95), st.floats(1e-6, 1e-3))
+def test_far_from_the_bounds_limits_are_mean_and_half_width(mean, half):
+    low, high = stats.limits(mean, half, BOUNDS)
+    assert (mean - low, high - mean) == pytest.approx((half, half), rel=0.05)
+    assert stats.limits(mean, half) == (mean - half, mean + half)
+
+
+def test_limits_against_a_logistic_regression():
+    """Of n queries with k errors: the Wald interval of a logit, whose variance is known from many errors."""
+    k, n = 400, 40_000
+    p = 1 - k / n
+    z = scipy_stats.norm.ppf(0.975)
+    fit = Logit(np.arange(n) >= k, np.ones(n)).fit(disp=0)
+    expected = scipy_special.expit(fit.conf_int()[0])
+    assert stats.limits(p, z * np.sqrt(p * (1 - p) / n), BOUNDS) == pytest.approx(tuple(expected), rel=1e-5)
+    r = stats.Interval(p, z * np.sqrt(p * (1 - p) / n), 0.95, n, "closed", bounds=BOUNDS)
+    assert (r.low, r.high) == pytest.approx(tuple(expected), rel=1e-5) and not r.few_errors
+
+
+@pytest.mark.parametrize("tasks, errors", [(10, 0.02), (40, 0.01), (200, 0.003), (20, 0.3)])
+def test_bounded_open_intervals_cover_where_few_err(tasks, errors):
+    rng = np.random.default_rng(0)
+    ease = rng.beta(2 * (1 - errors), 2 * errors, (1500, tasks))  # tasks differ a lot
+    found = [stats.open_interval(100 * x, bounds=(0, 100)) for x in rng.binomial(25, ease) / 25]
+    truth = 100 * (1 - errors)
+    held = np.mean([r.low <= truth <= r.high for r in found])
+    assert 0.92 < held <= 1 and all(0 <= r.low <= r.high <= 100 for r in found)
+    assert held > np.mean([abs(r.mean - truth) <= r.half_width for r in found]) - 0.005
+    sure = [r.low <= truth <= r.high for r in found if not r.few_errors]
+    assert 0.9 < np.mean(sure) < 0.995 or len(sure) < 100
+
+
+def test_few_errors_are_told():
+    make = lambda mean, half, **of: stats.Interval(mean, half, 0.95, 600, "open", bounds=(0, 100), **of)  # noqa: E731
+    few, enough = make(99.8, 0.5), make(99.8, 0.1)
+    assert few.few_errors and str(few).endswith(", few errors)") and not enough.few_errors
+    assert not make(50.0, np.inf).few_errors and not stats.Interval(99.8, 0.5, 0.95, 600, "open").few_errors
+    assert make(100.0, 0.0).low == pytest.approx(100 * scipy_stats.beta.ppf(0.025, 600, 1))  # Clopper and Pearson
+    assert make(100.0, 0.0, exact=2.0**-29).low == pytest.approx(100 * scipy_stats.beta.ppf(0.025, 30, 1))
+    assert make(0.0, 0.0).high == pytest.approx(100 - make(100.0, 0.0).low)
+
+
+def test_the_short_form_stands_where_it_is_true():
+    make = lambda mean, half: stats.Interval(mean, half, 0.95, 600, "open", bounds=(0, 100))  # noqa: E731
+    assert str(make(80.0, 0.5)) == "80.00 ± 0.50" and f"{make(60.0, 1.0):+.1f}" == "+60.0 ± 1.0"
+    near = make(99.7, 0.3)
+    assert str(near) == f"99.70 ({near.low:.2f} to {near.high:.2f})" == f"99.70 ({near.around()})"
+    assert str(make(62.5, np.inf)) == "62.50 ± ∞" and str(make(100.0, 0.0)).startswith("100.00 (99.")
+
+
+def test_bounds_change_no_verdict():
+    rng = np.random.default_rng(0)
+    for scale in (1, 10):
+        a, b = 100 - scale * rng.random(30), 100 - 1.2 * scale * rng.random(30)
+        plain, bounded = stats.open_interval(a), stats.open_interval(a, bounds=(0, 100))
+        assert (plain.conclusion, plain.p_value) == (bounded.conclusion, bounded.p_value)
+        assert (plain.standard_error, plain.half_width) == (bounded.standard_error, bounded.half_width)
+        assert bounded.meets(bounded) and bounded.high < 100 and stats.paired_interval(a, b).bounds is None
 
 
 @given(accuracies, levels, levels)

@@ -1,8 +1,11 @@
 """Tables of the chapters on three intervals and planning, on features made here."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from fslbook.beyond import planning
 from fslcore import evaluation, stats
@@ -31,7 +34,9 @@ def test_intervals_are_those_of_the_record(features):
     assert table["result"][1] == expected and table["n_images"][1] == 96 and table["classes"][1] == 8
     shown = three.shown(table)
     assert shown.iloc[1]["mean"] == f"{expected.closed.mean:.2f}"
-    assert shown.iloc[1]["± new classes"] == f"{expected.classes.half_width:.2f}"
+    assert table["result"][1].images.bounds == (0, 100)
+    assert shown.iloc[1]["these images"] == f"± {expected.closed.half_width:.2f}"
+    assert shown.iloc[1]["new classes"] == expected.classes.around(".2f")
 
 
 def test_pairs_verdicts_and_needs(features):
@@ -54,10 +59,20 @@ def test_pairs_verdicts_and_needs(features):
     assert planning.plan_table(needs).shape == (2, 3)
 
 
+def test_verdicts_are_corrected_for_the_pairs_of_all_data_sets():
+    """p-values 0.01, 0.02, 0.03 and 0.2: Holm keeps the first alone, Benjamini and Hochberg the first three."""
+    halves = 1.96 / np.abs(norm.ppf(np.array([0.01, 0.02, 0.03, 0.2]) / 2))
+    results = [SimpleNamespace(**dict.fromkeys(three.TARGETS, stats.Interval(1.0, h, 0.95, 100, "x"))) for h in halves]
+    pairs = pd.DataFrame({"dataset": ["one", "one", "other", "other"], "result": results})
+    counts = {how: three.verdicts(pairs, how)["new images"] for how in (None, stats.holm, stats.benjamini_hochberg)}
+    assert [c["all"] for c in counts.values()] == [3, 1, 3]
+    assert counts[stats.holm][["one", "other"]].tolist() == [1, 0]
+
+
 def test_all_classes_in_each_task_leave_a_dash(features):
     found = three.queries([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE | {"ways": 8})
     table = three.pairs(found)
-    assert (three.shown(table)["± new classes"] == "—").all()
+    assert (three.shown(table)["new classes"] == "—").all()
     assert planning.reach(table, power=0.8, level=0.95)["new classes"].tolist() == ["—"]
     needs = planning.needs(found, table, [5.0], ways=8, shots=2, power=0.8, level=0.95)
     assert planning.plan_table(needs)["classes"].tolist() == ["—"]
@@ -77,3 +92,26 @@ def test_groups_come_from_the_facts(monkeypatch):
     found = three.queries(["clipart"], ["x"], ["ncc"], tasks=30, groups=["family", "author"], **SHAPE)
     assert (found["clipart"].groups == images.facts["author"]).all()
     assert isinstance(images.facts, pd.DataFrame)
+
+
+def test_class_groups_are_facts_that_tell_classes_apart():
+    from types import SimpleNamespace
+
+    labels = np.arange(6).repeat(4)
+    facts = pd.DataFrame(
+        {"domain": np.array(list("aab"))[labels // 2], "family": np.tile(list("vwxy"), 6), "split": "s"}
+    )
+    source = SimpleNamespace(facts=facts, labels=labels)
+    assert (three.kin(source, ["genus", "domain"]) == facts["domain"]).all()
+    assert three.kin(source, ["split"]) is None  # all in one
+    assert three.kin(source, ["family"]) is None  # a class is in several
+    assert three.kin(source, ["genus"]) is None and three.kin(SimpleNamespace(facts=None, labels=labels), ["a"]) is None
+
+
+def test_answers_pass_class_groups_on(features):
+    found = three.queries([features], ["none"], ["ncc"], tasks=60, **SHAPE)[features]
+    kin = found.labels // 2
+    grouped = three.Answers(found.right, found.support, found.query, found.labels, class_groups=kin)
+    (right,) = found.right.values()
+    expected = stats.three_intervals(right, found.support, found.query, found.labels, class_groups=kin)
+    assert grouped.intervals(right) == expected != found.intervals(right)

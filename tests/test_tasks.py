@@ -231,3 +231,117 @@ def test_saved_tasks_say_whether_queries_may_be_in_the_support(tmp_path):
 def test_more_tasks_than_memory_are_refused_at_once(draw):
     with pytest.raises(InputError, match="tasks = 1[0,]*; about [0-9,]+ GiB of memory would be needed"):
         draw()
+
+
+@st.composite
+def grouped(draw):
+    """Labels, groups that may span classes, and a task shape."""
+    labels, shape = draw(cases())
+    kinds = draw(st.sampled_from(["pairs", "few", "everywhere"]))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    n = len(labels)
+    groups = {
+        "pairs": np.unique(labels, return_inverse=True)[1] * 100 + rng.integers(0, 20, n),
+        "few": rng.integers(0, 12, n),
+        "everywhere": rng.integers(0, 4 * n, n),
+    }[kinds]
+    return labels, groups, shape
+
+
+def sides_share_no_group(tasks, groups):
+    for support, query in zip(groups[tasks.support], groups[tasks.query]):
+        assert not set(support) & set(query)
+
+
+def one_of_a_group_in_a_class(tasks, labels, groups):
+    both = np.concatenate([tasks.support, tasks.query], axis=1)
+    for row in both:
+        assert len(set(zip(labels[row], groups[row]))) == len(row)
+
+
+@settings(max_examples=100)
+@given(grouped(), st.sampled_from(["closed", "open"]))
+def test_a_group_is_never_in_the_support_and_in_the_query(case, sampling):
+    labels, groups, shape = case
+
+    def draw(tasks=6, **change):
+        given = {**shape, "skip_small_classes": True, "groups": groups, **change}
+        if sampling == "closed":
+            return sample_closed(labels, tasks=tasks, **given)
+        return sample_open(labels, max_tasks=tasks, **given)
+
+    try:
+        tasks = draw()
+    except InputError as error:
+        assert "groups" in str(error) or "ways" in str(error)
+        return
+    check_shape(tasks, labels, shape["ways"], shape["shots"], shape["queries"])
+    sides_share_no_group(tasks, groups)
+    one_of_a_group_in_a_class(tasks, labels, groups)
+    assert tasks[:2].digest == draw(tasks=2).digest and tasks.sampler["groups"] == len(np.unique(groups))
+    if sampling == "open":
+        of_task = [set(groups[np.concatenate(both)]) for both in zip(tasks.support, tasks.query)]
+        assert sum(map(len, of_task)) == len(set.union(*of_task))
+
+
+@pytest.mark.parametrize("sampling", ["closed", "open"])
+def test_groups_count_alike_and_so_do_images_of_a_group(sampling):
+    """Eight groups of 1 to 4 images in each of five classes."""
+    sizes = np.tile([1, 1, 2, 2, 3, 3, 4, 4], 5)
+    groups = np.arange(40).repeat(sizes)
+    labels = groups // 8
+    shape = dict(ways=3, shots=1, queries=2, groups=groups)
+    if sampling == "closed":
+        drawn = [sample_closed(labels, tasks=6000, seed=1, **shape)]
+    else:
+        drawn = [sample_open(labels, seed=s, max_tasks=2, **shape)[:1] for s in range(3000)]
+    for side in ("support", "query"):
+        images = sum(np.bincount(getattr(t, side).ravel(), minlength=len(labels)) for t in drawn)
+        assert images.min() > 0
+        by_group = np.bincount(groups, images)
+        assert stats.chisquare(by_group).pvalue > 1e-3
+        assert stats.chisquare(images, (by_group / sizes)[groups]).pvalue > 1e-3
+
+
+def test_groups_that_span_classes_are_drawn_by_the_law_that_is_told():
+    """All supports are equally likely; then all queries from groups that no support holds."""
+    labels, groups = np.arange(3).repeat(5), np.array([0, 1, 2, 3, 4, 0, 1, 2, 5, 6, 0, 7, 8, 9, 2])
+    tasks = sample_closed(labels, tasks=30_000, ways=2, shots=1, queries=1, groups=groups)
+    support, query = groups[tasks.support], groups[tasks.query]
+    seen = Counter(map(tuple, np.concatenate([labels[tasks.support], support, query], axis=1).tolist()))
+    expected = {}
+    for a, b in [(a, b) for a in range(3) for b in range(3) if a != b]:
+        for s, t in [(s, t) for s in groups[labels == a] for t in groups[labels == b]]:
+            left = [[g for g in groups[labels == c] if g not in (s, t)] for c in (a, b)]
+            for q, r in [(q, r) for q in left[0] for r in left[1]]:
+                expected[a, b, s, t, q, r] = 30_000 / 6 / 25 / len(left[0]) / len(left[1])
+    assert seen.keys() <= expected.keys()
+    observed = np.array([seen[key] for key in expected])
+    assert stats.chisquare(observed, list(expected.values())).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (dict(queries=4), "shots + queries = 5, each of another group; class 0 has 4 groups (lower them"),
+        (dict(groups=np.arange(4).repeat(10)), "groups: shape (40,); (48,)"),
+        (dict(groups=[None] * 48), "groups = "),
+        (dict(groups=np.tile(np.arange(4), 12)), "and 1 more that other classes of a task may hold; class 0 has 4"),
+        (dict(queries=4, skip_small_classes=True), "ways = 2; 0 classes have groups enough"),
+    ],
+)
+def test_too_few_groups_are_told(change, message):
+    labels = np.arange(4).repeat(12)
+    given = {"groups": np.arange(16).repeat(3), "ways": 2, "shots": 1, "queries": 3, **change}
+    for draw in (lambda: sample_closed(labels, tasks=9, **given), lambda: sample_open(labels, **given)):
+        with pytest.raises(InputError) as error:
+            draw()
+        assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_open_tasks_of_groups_use_the_groups_up():
+    labels = np.arange(4).repeat(24)
+    tasks = sample_open(labels, ways=2, shots=1, queries=2, groups=np.arange(48).repeat(2))
+    assert len(tasks) == 8  # 12 groups a class, 3 a task: 4 × 4 class places of which 2 make a task
+    with pytest.raises(InputError, match="the data hold 1 task of 2 ways and up to 6 groups a class"):
+        sample_open(labels[:48], ways=2, shots=1, queries=5, groups=np.arange(24).repeat(2) // 2)

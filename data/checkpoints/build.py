@@ -9,6 +9,7 @@ A stopped training goes on from its last epoch.
 import argparse
 import hashlib
 import json
+import sys
 from itertools import product
 from pathlib import Path
 
@@ -19,6 +20,10 @@ from fslcore import evaluation, learners, training
 from fslcore.stats import closed_interval
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import _build  # noqa: E402
+
 LEARNERS = (
     "baseline",
     "baseline++",
@@ -96,7 +101,23 @@ def main() -> None:
         files = sorted(folder.glob("*.safetensors"))
         digests = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
         (folder / "SHA256SUMS").write_text("".join(digests))
+    _build.bind(HERE, "**/*.safetensors", inputs())
     print(shown)
+
+
+def inputs() -> dict:
+    """Digests of the images that each network was trained on and selected with.
+
+    A file names them itself. The first files do not: what was written here of them stays, while they stay.
+    """
+    path, found = HERE / "inputs.json", {}
+    before = json.loads(path.read_text()) if path.is_file() else {"files": {}, "inputs": {}}
+    for file in sorted(HERE.glob("**/*.safetensors")):
+        with safe_open(file, "pt") as opened:
+            data = json.loads((opened.metadata() or {}).get("training", "{}")).get("data")
+        same = before["files"].get(file.name) == hashlib.sha256(file.read_bytes()).hexdigest()
+        found[file.name] = data or (before["inputs"][file.name] if same else None)
+    return found
 
 
 def train_biased() -> None:

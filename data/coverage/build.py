@@ -1,102 +1,131 @@
-"""Run the coverage studies whose results ship with the book (about an hour and three quarters on one core).
+"""Run the coverage studies whose results ship with the book (about three quarters of an hour on one core).
 
     python data/coverage/build.py
 
-Every regime of fslbook.beyond.coverage in rounds; each round of a regime is kept, so it can be stopped and called
-again. At the end, and with --stored at once, what is at hand goes into replicates.parquet, population.parquet and
-gaps.parquet (of fslbook.beyond.coverage_gaps; ten minutes, alone with --only gaps).
+Every regime of fslbook.beyond.worlds in rounds; each round of a regime is kept, so it can be stopped and called
+again. At the end, and with --stored at once, what is at hand goes into replicates.parquet, many.parquet,
+population.parquet and gaps.parquet (of fslbook.beyond.coverage_gaps); each alone with --only.
 """
 
 import argparse
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import torch
 
 from fslbook.beyond import coverage, coverage_gaps
-from fslbook.beyond.worlds import REGIMES, WORLD
+from fslbook.beyond.worlds import HARDER, REGIMES, WORLD, Regime
 from fslcore import datasets, store
 from fslcore.models import backbones
 from fslcore.paths import replace_file
 
 HERE = Path(__file__).resolve().parent
-ROUNDS = 5
+sys.path.insert(0, str(HERE.parent))
+
+import _build  # noqa: E402
+
+ROUNDS, HARDER_ROUNDS = 2, 3
 SHAPE = {"images": (5, 20), "classes": (100, 1)}  # worlds and test sets of each, a round
+MANY, METHODS = Regime(20, 50, 5, 0.5), 6  # of equal methods, and their test sets
+MANY_ROUNDS, STUDIES = 3, 50
 # Large data sets to draw test sets from: data set, backbone, classes, images of each, shots.
 POPULATIONS = (("glyphs/latin", "efficientnet-lite0", 20, 40, 5), ("glyphs/latin", "glyph-conv", 20, 40, 1))
-POPULATION_SHAPE = {"images": (10, 25), "classes": (250, 1)}
+POPULATION_SHAPE = {"images": (8, 25), "classes": (200, 1)}
 GAP_ROUNDS = 8
 GAP_SHAPE = {"images": (1, 20), "classes": (20, 1)}
 
+Part = tuple[str, Callable[[], pd.DataFrame]]
+
 
 def seed(number: int, new: str) -> int:
-    """Of the random streams of a regime."""
+    """Of the random streams of a regime, whose number is that in REGIMES + HARDER."""
     return 2 * number + (new == "classes")
+
+
+def replicates() -> Iterator[Part]:
+    """Plain regimes first, and what is harder after them, round by round."""
+    for part in range(max(ROUNDS, HARDER_ROUNDS)):
+        for number, regime in enumerate(REGIMES + HARDER):
+            if part < (ROUNDS if number < len(REGIMES) else HARDER_ROUNDS):
+                for new in regime.new:
+                    worlds, sets = SHAPE[new]
+                    streams = dict(seed=seed(number, new), first=part * worlds)
+                    yield f"{part}-{number}-{new}", partial(coverage.replicates, regime, new, worlds, sets, **streams)
+
+
+def many() -> Iterator[Part]:
+    for part in range(MANY_ROUNDS):
+        for new in SHAPE:
+            streams = dict(seed=seed(0, new), first=part * STUDIES)
+            yield f"{part}-{new}", partial(coverage.many_methods, MANY, new, METHODS, STUDIES, **streams)
+
+
+def population() -> Iterator[Part]:
+    for dataset, backbone, classes, images, shots in POPULATIONS:
+        for new, (worlds, sets) in POPULATION_SHAPE.items():
+            facts = dict(classes=classes, images=images, shots=shots)
+
+            def made(dataset=dataset, backbone=backbone, new=new, worlds=worlds, sets=sets, facts=facts):
+                bank = backbones.features(datasets.load(dataset), backbones.load(backbone))
+                table = coverage.from_population(bank, new, worlds, sets, **facts)
+                return table.assign(dataset=dataset, backbone=backbone, **facts)
+
+            yield f"{dataset}-{backbone}-{shots}-{new}".replace("/", "-"), made
+
+
+def gaps() -> Iterator[Part]:
+    for part in range(GAP_ROUNDS):
+        for new, (worlds, sets) in GAP_SHAPE.items():
+            streams = dict(seed=int(new == "classes"), first=part * worlds)
+            yield f"{part}-{new}", partial(coverage_gaps.replicates, WORLD, new, worlds, sets, **streams)
+
+
+STUDIED = {study.__name__: study for study in (replicates, many, population, gaps)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--stored", action="store_true", help="gather what is at hand, compute nothing")
-    parser.add_argument("--only", choices=["means", "gaps"], help="one of the two studies")
+    parser.add_argument("--only", choices=list(STUDIED), help="one of the studies")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
-    if chosen.only != "gaps":
-        means(chosen.stored)
-    if chosen.only != "means":
-        gaps(chosen.stored)
+    for name, study in STUDIED.items():
+        if chosen.only in (None, name):
+            gather(name, study(), chosen.stored)
+    _build.bind(HERE, "*.parquet", inputs())
 
 
-def gaps(only_stored: bool) -> None:
-    parts = []
-    for part in range(GAP_ROUNDS):
-        for new, (worlds, sets) in GAP_SHAPE.items():
-            path = store.path("coverage", f"gaps-{new}-{part}.parquet")
-            if not path.is_file() and not only_stored:
-                table = coverage_gaps.replicates(
-                    WORLD, new, worlds, sets, seed=int(new == "classes"), first=part * worlds
-                )
-                replace_file(path, table.to_parquet)
-                print(part, new, flush=True)
-            if path.is_file():
-                parts.append(pd.read_parquet(path))
-    write(parts, "gaps.parquet")
+def inputs() -> dict:
+    """All that decides the studies: regimes and sizes, and digests of the images and weights of the populations."""
+    sizes = [SHAPE, METHODS, STUDIES, POPULATION_SHAPE, GAP_SHAPE]
+    return {
+        "worlds": [repr(regime) for regime in (*REGIMES, *HARDER, MANY, WORLD)],
+        "sizes": repr(sizes),
+        "populations": {
+            " ".join(map(str, population)): [datasets.load(population[0]).digest, backbones.load(population[1]).digest]
+            for population in POPULATIONS
+        },
+    }
 
 
-def means(only_stored: bool) -> None:
-    parts = []
-    for part in range(ROUNDS):
-        for number, regime in enumerate(REGIMES):
-            for new, (worlds, sets) in SHAPE.items():
-                path = store.path("coverage", f"{number}-{new}-{part}.parquet")
-                if not path.is_file() and not only_stored:
-                    table = coverage.replicates(regime, new, worlds, sets, seed=seed(number, new), first=part * worlds)
-                    replace_file(path, table.to_parquet)
-                    print(part, regime, new, flush=True)
-                if path.is_file():
-                    parts.append(pd.read_parquet(path))
-    write(parts, "replicates.parquet")
-    parts = []
-    for dataset, backbone, classes, images, shots in POPULATIONS:
-        for new, (worlds, sets) in POPULATION_SHAPE.items():
-            path = store.path("coverage", f"{dataset}-{backbone}-{shots}-{new}.parquet".replace("/", "-"))
-            if not path.is_file() and not only_stored:
-                bank = backbones.features(datasets.load(dataset), backbones.load(backbone))
-                shape = dict(classes=classes, images=images, shots=shots)
-                table = coverage.from_population(bank, new, worlds, sets, **shape)
-                table = table.assign(dataset=dataset, backbone=backbone, **shape)
-                replace_file(path, table.to_parquet)
-                print(dataset, backbone, new, flush=True)
-            if path.is_file():
-                parts.append(pd.read_parquet(path))
-    write(parts, "population.parquet")
-
-
-def write(parts: list[pd.DataFrame], name: str) -> None:
-    table = pd.concat(parts, ignore_index=True)
-    floats = table.select_dtypes("float64").columns.difference(["spread", "alike"])  # those name the regime
-    table[floats] = table[floats].astype("float32")
-    replace_file(HERE / name, lambda path: table.to_parquet(path, index=False, compression="zstd"))
-    print(f"{name}: {len(table)} test sets")
+def gather(name: str, parts: Iterator[Part], only_stored: bool) -> None:
+    """Write the table of a study from its parts, each of which is kept."""
+    tables = []
+    for key, made in parts:
+        path = store.path("coverage", f"{name}-{key}.parquet")
+        if not path.is_file() and not only_stored:
+            replace_file(path, made().to_parquet)
+            print(name, key, flush=True)
+        if path.is_file():
+            tables.append(pd.read_parquet(path))
+    table = pd.concat(tables, ignore_index=True)
+    kinds = {"float64": "float32", "object": "category", "int64": "int32"}
+    table = table.astype({c: kinds[str(t)] for c, t in table.dtypes.items() if str(t) in kinds})
+    replace_file(HERE / f"{name}.parquet", lambda path: table.to_parquet(path, index=False, compression="zstd"))
+    print(f"{name}: {len(table)} rows")
 
 
 if __name__ == "__main__":

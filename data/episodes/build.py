@@ -7,6 +7,8 @@ with --stored at once, what is at hand goes into episodes.parquet.
 """
 
 import argparse
+import json
+import sys
 from itertools import product
 from pathlib import Path
 
@@ -20,6 +22,10 @@ from fslcore.paths import replace_file
 from fslcore.tasks import sample_closed
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import _build  # noqa: E402
+
 SEEDS = {"base": 1, "validation": 2, "novel": 3}
 TRAINED = (
     ("conv4-baseline", "lr"),
@@ -64,6 +70,21 @@ def episodes(dataset: str, split: str, backbone: str, learner: str, count: int, 
     return table.assign(dataset=dataset, split=split, backbone=backbone, learner=learner)
 
 
+def inputs() -> dict:
+    """All that decides the episodes: the pieces, and digests of their images, of weights, and of learners' settings."""
+    models = {name: backbones.load(name) for name in sorted({b for piece in PIECES for b, _ in piece[2]})}
+    made = {method: learners.make(method[1], models[method[0]]) for piece in PIECES for method in piece[2]}
+    return {
+        "pieces": [[*piece[:2], [" ".join(m) for m in piece[2]], *piece[3:]] for piece in PIECES],
+        "seeds": SEEDS,
+        "images": {f"{d} {split}": datasets.load(d, split).digest for d, split in dict.fromkeys(p[:2] for p in PIECES)},
+        "backbones": {name: model.digest for name, model in models.items()},
+        "learners": {
+            " ".join(m): store.digest(json.dumps(learner.config(), sort_keys=True)) for m, learner in made.items()
+        },
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--stored", action="store_true", help="gather what is at hand, compute nothing")
@@ -85,6 +106,7 @@ def main() -> None:
     ids = ["dataset", "split", "backbone", "learner"]
     table[ids] = table[ids].astype("category")
     replace_file(HERE / "episodes.parquet", lambda part: table.to_parquet(part, index=False, compression="zstd"))
+    _build.bind(HERE, "*.parquet", inputs())
     print(f"episodes.parquet: {len(table)} episodes")
 
 

@@ -10,6 +10,7 @@ its inputs.
 
 import argparse
 import platform
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from fslbook.evaluators import estimates
 from fslbook.fewstab import tables
 from fslcore import __version__, chapters, evaluation, learners
 from fslcore.models import backbones, registry
-from fslcore.tasks import ESTIMATORS, ORACLE, resplit, sample_closed, sample_open
+from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, resplit, sample_closed, sample_open
 
 HERE = Path(__file__).resolve().parent
 BACKBONES = ("efficientnet-lite0", "glyph-conv")
@@ -38,7 +39,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--stored", action="store_true", help="write what is at hand, compute nothing")
     only_stored = parser.parse_args().stored
+    for name, run, tasks, facts in settings():
+        keep(name, run, tasks, only_stored, facts)
+
+
+def settings() -> Iterator[tuple[str, evaluation.Ready, Tasks, dict]]:
+    """Every file: its name, the method and the tasks it is the record of, and facts for its provenance."""
     profile = yaml.safe_load((HERE.parents[1] / "profiles" / "quick.yml").read_text())
+    for part in (of_finetuning, of_estimators, on_biased_tasks):
+        for name, *rest in part(profile):
+            yield name.replace("/", "-"), *rest
+
+
+def of_finetuning(profile: dict) -> Iterator[tuple]:
+    """The chapters on closed and open tasks and on the benchmark."""
     # The settings first, so that a stopped run has some of every data set.
     datasets_named = profile["closed-vs-open"]["datasets"]
     for (chapter, sampling, shots, queries), backbone, dataset in product(SETTINGS, BACKBONES, datasets_named):
@@ -49,9 +63,11 @@ def main() -> None:
         else:
             tasks = sample_open(images.labels, max_tasks=bounds["ft_open"], **shape)
         name = f"{dataset}.{backbone}.ft.{sampling}" + (f".{shots}-shot" if chapter == "benchmark" else "")
-        keep(name, evaluation.ready(images, backbone, "ft"), tasks, only_stored, dict(sampling=sampling, **shape))
+        yield name, evaluation.ready(images, backbone, "ft"), tasks, dict(sampling=sampling, **shape)
 
-    # The chapter on estimators: MAML by the oracle, on fresh images, and on the re-splits of every estimator.
+
+def of_estimators(profile: dict) -> Iterator[tuple]:
+    """The chapter on estimators: MAML by the oracle, on fresh images, and on the re-splits of every estimator."""
     given = parameters("estimators", profile)
     shape = {name: given[name] for name in ("ways", "shots", "queries", "seed")}
     methods = [evaluation.Method.parse(m) for m in given["methods"]]
@@ -64,25 +80,24 @@ def main() -> None:
             splits[name] = resplit(asked, name, rounds=given["rounds"], seed=given["seed"]).tasks
         for name, tasks in splits.items():
             facts = dict(sampling="closed", estimator=name, **shape)
-            keep(f"{dataset}.{backbone}.{name}", evaluation.ready(images, backbone, learner), tasks, only_stored, facts)
+            yield f"{dataset}.{backbone}.{name}", evaluation.ready(images, backbone, learner), tasks, facts
         if learner != "maml":
             continue
         if dataset == given["sweep_dataset"]:
             for name in (ORACLE, "leave-one-out"):
                 facts = dict(sampling="closed", estimator=name, transductive=True, **shape)
                 released = evaluation.ready(images, backbone, learner, transductive=True)
-                keep(f"{dataset}.{backbone}.transductive.{name}", released, splits[name], only_stored, facts)
+                yield f"{dataset}.{backbone}.transductive.{name}", released, splits[name], facts
         # The chapter on selection: other numbers of steps, on the same tasks.
         grid = parameters("selection", profile)["steps"]
         for steps, name in product(grid, (ORACLE, estimates.FRESH, "5-fold")):
             run = evaluation.ready(images, backbone, learner, steps=steps)
             if steps != evaluation.ready(images, backbone, learner).learner.steps:
                 facts = dict(sampling="closed", estimator=name, steps=steps, **shape)
-                keep(f"{dataset}.{backbone}.{steps}-steps.{name}", run, splits[name], only_stored, facts)
-    on_biased_tasks(profile, only_stored)
+                yield f"{dataset}.{backbone}.{steps}-steps.{name}", run, splits[name], facts
 
 
-def on_biased_tasks(profile: dict, only_stored: bool) -> None:
+def on_biased_tasks(profile: dict) -> Iterator[tuple]:
     """The chapters on spurious bias: random tasks, and biased ones by captioner, technique and shots."""
     given = parameters("captioners-and-tasks", profile)
     sizes = {name: given[name] for name in ("ways", "queries", "seed")} | {"tasks": given["image_tasks"]}
@@ -110,7 +125,18 @@ def on_biased_tasks(profile: dict, only_stored: bool) -> None:
             for method in (tables.method(name, s) for s in trainings):
                 if registry.shipped(method.backbone):
                     run = evaluation.ready(images, *method)
-                    keep(f"{dataset.partition('?')[0]}.{method.backbone}.{what}", run, tasks, only_stored, facts)
+                    yield f"{dataset.partition('?')[0]}.{method.backbone}.{what}", run, tasks, facts
+
+
+def machine() -> str:
+    """What decides how sums round: a record is exact where this, PyTorch and the device are the same."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        model = platform.processor()
+    threads = f"{torch.get_num_threads()} threads"
+    return ", ".join([platform.machine(), torch.backends.cpu.get_cpu_capability(), model, threads])
 
 
 def parameters(chapter: str, profile: dict) -> dict:
@@ -118,9 +144,8 @@ def parameters(chapter: str, profile: dict) -> dict:
     return {p.name: p.default for p in chapters.parameters(chapter)} | profile[chapter]
 
 
-def keep(name: str, run: evaluation.Ready, tasks, only_stored: bool, facts: dict) -> None:
+def keep(name: str, run: evaluation.Ready, tasks: Tasks, only_stored: bool, facts: dict) -> None:
     """Write the record of these tasks, as far as it is at hand with ``only_stored``."""
-    name = name.replace("/", "-")
     images, model, learner = run.source, run.backbone, run.learner
     record, key = evaluation.record(images, model, learner, tasks, stored=only_stored, progress=True)
     if record is None:
@@ -139,6 +164,7 @@ def keep(name: str, run: evaluation.Ready, tasks, only_stored: bool, facts: dict
         "weights": model.weights,
         "tasks_digest": tasks.digest,
         "device": str(backbones.device()),
+        "machine": machine(),
         "versions": {"fslcore": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
     record.save(HERE / f"{name}.npz", provenance)

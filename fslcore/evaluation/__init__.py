@@ -2,21 +2,26 @@
 
 from .kept import record
 from .methods import LEARNERS, Method, Ready, load_backbone, load_source, ready
+from .probe import Neighbours, probe
 from .records import Record, evaluate, scores
-from .settings import class_of, draw, run, run_queries
+from .settings import class_of, draw, groups_of, left_out, run, run_queries
 from .table import COLUMNS, results_table, write_table
 
 __all__ = [
     "COLUMNS",
     "LEARNERS",
     "Method",
+    "Neighbours",
     "Ready",
     "Record",
     "class_of",
     "draw",
     "evaluate",
+    "groups_of",
+    "left_out",
     "load_backbone",
     "load_source",
+    "probe",
     "ready",
     "record",
     "results_table",

@@ -71,7 +71,7 @@ def record(
             for whole in (tasks[: i * size] for i in range(len(blocks) - 1, n, -1)):
                 if (found := _find(key(whole))) is not None:
                     return found, key(whole)
-            return (_joined(parts[:n]), key(tasks[: n * size])) if n else (None, key(tasks))
+            return (joined(parts[:n]), key(tasks[: n * size])) if n else (None, key(tasks))
         read = bank(source, backbone, learner, progress=progress)
         with progress_bar(learner, len(tasks), progress and trains) as bar:
             for i, block in enumerate(blocks):
@@ -79,10 +79,10 @@ def record(
                     parts[i] = evaluate(learner, read, block, progress=progress and not trains)
                     parts[i].save(store.path("records", f"{key(block)}.npz"), {"key": key(block)})
                 bar.update(len(block))
-    return _joined(parts), key(tasks)
+    return joined(parts), key(tasks)
 
 
-def _joined(parts: list[Record]) -> Record:
+def joined(parts: list[Record]) -> Record:
     return Record(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("correct", "query_label")))
 
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from .. import datasets
+from ..attributes.captions import image_names
 from ..datasets.bank import Bank
-from ..errors import choice
+from ..datasets.papers import text_table
+from ..errors import InputError, choice, like, shown
 from ..tasks import Tasks, sample_closed, sample_open
+from ..tasks.apart import Cells
+from ..tasks.samplers import per_class
 from .methods import ready
 from .records import Record
 from .table import COLUMNS, results_table
 
-__all__ = ["class_of", "draw", "run", "run_queries"]
+__all__ = ["class_of", "draw", "groups_of", "left_out", "run", "run_queries"]
 
 
 def run(dataset: str, backbone: str, learner: str, sampling: str, **options) -> pd.DataFrame | None:
@@ -51,6 +57,7 @@ def run_queries(
     stored: bool = False,
     progress: bool = False,
     size: int | None = None,
+    apart: str | None = None,
 ) -> tuple[Tasks, Record | None]:
     """The tasks of one setting, and which queries were right.
 
@@ -77,6 +84,8 @@ def run_queries(
         Show progress bars.
     size : int, optional
         Pixels at which the user's own images are read and seen, as for `fslcore.datasets.load`.
+    apart : str, optional
+        As for `draw`.
 
     Returns
     -------
@@ -92,16 +101,79 @@ def run_queries(
     _known(sampling)
     method = ready(dataset, backbone, learner, size=size)
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=skip_small_classes)
+    shape["apart"] = apart
     drawn = draw(method.source, sampling, tasks=tasks, **shape)
     return drawn, method.record(drawn, stored=stored, progress=progress)
 
 
-def draw(source: datasets.Images | Bank, sampling: str, *, tasks: int | None, **shape) -> Tasks:
-    """Tasks of a sampling by its name; ``shape`` and errors as for `fslcore.tasks.sample_closed`."""
+def draw(
+    source: datasets.Images | Bank, sampling: str, *, tasks: int | None, apart: str | None = None, **shape
+) -> Tasks:
+    """Tasks of a sampling by its name; ``shape`` and errors as for `fslcore.tasks.sample_closed`.
+
+    With ``apart`` they keep groups of images apart, which `groups_of` finds by that name; the tasks' ``sampler`` says
+    so.
+    """
     labels = class_of(source)  # by name, so that an error can name one
+    if apart is not None:
+        shape["groups"] = groups_of(source, apart)
     if _known(sampling) == "closed":
-        return sample_closed(labels, tasks=0 if tasks is None else tasks, **shape)
-    return sample_open(labels, max_tasks=tasks, **shape)
+        drawn = sample_closed(labels, tasks=0 if tasks is None else tasks, **shape)
+    else:
+        drawn = sample_open(labels, max_tasks=tasks, **shape)
+    return drawn if apart is None else replace(drawn, sampler={**drawn.sampler, "apart": apart})
+
+
+def left_out(
+    source: datasets.Images | Bank, *, apart: str | None = None, groups: np.ndarray | None = None, **shape
+) -> list[str]:
+    """Classes too small for tasks of a shape (``ways``, ``shots``, ``queries``), or with too few groups.
+
+    Groups (N,) are given, or found by `groups_of`.
+    """
+    ways, shots, queries = shape["ways"], *(per_class(n, shape[n], shape["ways"]) for n in ("shots", "queries"))
+    labels = class_of(source)
+    if groups is None:
+        groups = np.arange(len(labels)) if apart is None else groups_of(source, apart)
+    return Cells.of(labels, groups, ways, shots, queries, True).left_out
+
+
+def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
+    """(N,) group of each image, by a fact of the images or from a table.
+
+    Parameters
+    ----------
+    source : Images or Bank
+        N images, or rows of features.
+    name : str
+        A column of ``source.facts``, such as family or author; or a .csv with the columns ``image`` and ``group``, as
+        ``fslcore duplicates -o`` writes it: images by the names of `fslcore.attributes.captions.image_names`, rows
+        of features by their number from 0. Rows of other images are not used.
+
+    Raises
+    ------
+    InputError
+        No such fact, file or column; an image twice, or without a group.
+    """
+    facts = None if isinstance(source, Bank) else source.facts
+    if facts is not None and name in facts:
+        return facts[name].to_numpy()
+    if not str(name).endswith(".csv"):
+        known = [] if facts is None else list(facts)
+        told = f"{', '.join(known)} are known, or " if known else ""
+        raise InputError(f"apart = {shown(name)}; {told}a .csv with the columns image and group{like(name, known)}")
+    table = text_table(Path(name).expanduser(), ["image", "group"], what="apart")
+    wanted = [str(i) for i in range(len(source))] if isinstance(source, Bank) else image_names(source)
+    table = table[table["image"].isin(set(wanted))]
+    if table["image"].duplicated().any():
+        raise InputError(f"apart: {name} has {table['image'][table['image'].duplicated()].iloc[0]} twice")
+    group = table.set_index("image")["group"].str.strip().reindex(wanted)
+    missing = group.isna() | (group == "")
+    if missing.any():
+        raise InputError(
+            f"apart: {name} has no group for {group.index[missing][0]} ({missing.sum()} of {len(group)} are missing)"
+        )
+    return group.to_numpy(dtype=str)
 
 
 def class_of(source: datasets.Images | Bank) -> np.ndarray:

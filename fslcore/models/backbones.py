@@ -42,6 +42,12 @@ BATCH = 256  # fixed, so that a feature does not depend on the memory at hand
 LARGE = 128  # pixels of a side; of images above, a batch holds fewer
 
 
+PREPARED = "v1"  # part of a backbone's digest: raise it when `Backbone.preprocess` changes
+
+
+COMPUTED = "folded"  # part of the features' cache key: raise it when what `compute` gives changes
+
+
 def device() -> torch.device:
     """The device evaluations run on: the first CUDA GPU where there is one, else the CPU.
 
@@ -106,7 +112,7 @@ class Backbone:
     @property
     def digest(self) -> str:
         """SHA-256 of all that decides a feature besides the image."""
-        facts = [self.name, self.dim, self.mean, self.std, self.resolution, self.interpolation, self.weights, "v1"]
+        facts = [self.name, self.dim, self.mean, self.std, self.resolution, self.interpolation, self.weights, PREPARED]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def side(self, height: int, width: int) -> int:
@@ -271,7 +277,7 @@ def _read_state(path: Path) -> tuple[dict, dict]:
 
 def feature_key(images: Images, backbone: Backbone) -> str:
     """SHA-256 of all that decides the features of these images."""
-    return store.digest(f"{images.digest} {backbone.digest} folded")
+    return store.digest(f"{images.digest} {backbone.digest} {COMPUTED}")
 
 
 def features(images: Images, backbone: Backbone, *, progress: bool = False) -> Bank:

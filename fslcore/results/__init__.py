@@ -13,27 +13,50 @@ from .compare import (
     tasks_for_power,
     tasks_for_width,
 )
-from .show import changed, crowded, interval_list, matrix, pair_list, record, summary, write_figures, write_tables
+from .many import by_ranks, caveat, equivalents, rank_list
+from .runs import new_runs, recipe_list, recipes, run_list, run_reading
+from .show import (
+    changed,
+    crowded,
+    few_errors,
+    interval_list,
+    matrix,
+    pair_list,
+    record,
+    summary,
+    write_figures,
+    write_tables,
+)
 from .tables import normalise, read
 
 __all__ = [
     "MANY",
     "ROWS",
+    "by_ranks",
+    "caveat",
     "changed",
     "comparisons",
     "crowded",
+    "equivalents",
+    "few_errors",
     "group_letters",
     "groups",
     "interval_list",
     "intervals",
     "matrix",
     "needed",
+    "new_runs",
     "normalise",
     "pair_list",
     "panels",
+    "rank_list",
     "read",
     "reading",
+    "recipe_list",
+    "recipes",
     "record",
+    "run_list",
+    "run_reading",
     "settings",
     "summary",
     "tasks_for_power",

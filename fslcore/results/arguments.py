@@ -46,6 +46,11 @@ def checked(function: Callable) -> Callable:
     return call
 
 
+def members(table: pd.DataFrame) -> pd.Series:
+    """Whose tasks each row is of: the method's, or where it was trained several times, that run's of the method."""
+    return table["method"] + ", run " + table["run"] if "run" in table else table["method"]
+
+
 def _check_frame(name: str, value: object, columns: Sequence[str] = (), source: str = "") -> None:
     if not isinstance(value, pd.DataFrame):
         raise InputError(f"{name} = {shown(value)}; a DataFrame{source} is allowed")
@@ -68,9 +73,9 @@ def _check_table(name: str, value: object) -> None:
         )
     for sampling in pd.unique(value["sampling"]):
         choice(f"{name}, column sampling", sampling, READING)
-    if value.duplicated(["setting", "method", "task"]).any():
+    if value.duplicated([c for c in ("setting", "method", "run", "task") if c in value]).any():
         raise InputError(f"{name} has a task of a method twice; once is allowed")
-    number_of = value.groupby("setting")[["method", "task"]].nunique()
+    number_of = value.assign(method=members(value)).groupby("setting")[["method", "task"]].nunique()
     if (number_of.prod(axis=1) != value.groupby("setting").size()).any() or (number_of["task"] < 2).any():
         raise InputError(
             f"{name} has methods with other tasks, or fewer than 2; the same ones for every method of a "
@@ -148,6 +153,7 @@ CHECKS = {  # by the name of the argument
     "apart": functools.partial(_check_frame, columns=["a", "b"], source=" with columns a and b"),
     "level": functools.partial(number, above=0, below=1),
     "power": functools.partial(number, above=0, below=1),
+    "margin": functools.partial(number, above=0),
     "effect": functools.partial(number, infinite=True),
     "most": lambda name, value: None if value is None else whole(name, value, least=1),
 }

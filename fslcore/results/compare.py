@@ -47,12 +47,29 @@ def settings(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def grids(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Setting → accuracies, a row a task and a column a method, the best mean first."""
+    """Setting → accuracies, a row a task and a column a method, the best mean first; of several runs their mean."""
     out = {}
+    if "run" in table:
+        table = table.groupby(["setting", "method", "task"], sort=False, as_index=False)["accuracy"].mean()
     for setting, part in table.groupby("setting"):
         grid = part.pivot(index="task", columns="method", values="accuracy").round(DIGITS)
         out[setting] = grid[sorted(grid, key=lambda m: (-round(grid[m].mean(), DIGITS), m))]
     return out
+
+
+def single(table: pd.DataFrame, level: float) -> dict[tuple[str, str], dict[str, stats.Interval]]:
+    """By setting and method, the best first, the intervals its sampling allows: ``new_images``, ``these_images``."""
+    sampling = table.groupby("setting")["sampling"].first()
+    makers = {"new_images": ("closed", stats.open_interval), "these_images": ("open", stats.closed_interval)}
+    return {
+        (setting, method): {
+            name: make(accuracies, level, (0, 100))
+            for name, (never, make) in makers.items()
+            if sampling[setting] != never
+        }
+        for setting, grid in grids(table).items()
+        for method, accuracies in grid.items()
+    }
 
 
 @checked
@@ -62,21 +79,22 @@ def intervals(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By setting and method: mean, tasks, and the half-widths ``new_images`` (open interval; NaN
+        By setting and method: mean, tasks, and of ``new_images`` (open interval; NaN
         for closed tasks, which cannot give it) and ``these_images`` (closed interval; NaN for
-        open tasks). Where the sampling is unknown both stand there, and one of them holds.
+        open tasks) the half-width and, with ``_low`` and ``_high`` behind the name, the ends, which lie between 0 and
+        100 (`fslcore.stats.limits`). Where the sampling is unknown both stand there, and one of them holds.
+        ``few_errors``: whether so few queries went wrong, or right, that an interval is rough
+        (`fslcore.stats.Interval`).
     """
-    sampling = table.groupby("setting")["sampling"].first()
     rows = {}
-    for setting, grid in grids(table).items():
-        for method, accuracies in grid.items():
-            opened, closed = stats.open_interval(accuracies, level), stats.closed_interval(accuracies, level)
-            rows[setting, method] = {
-                "mean": opened.mean,
-                "new_images": np.nan if sampling[setting] == "closed" else opened.half_width,
-                "these_images": np.nan if sampling[setting] == "open" else closed.half_width,
-                "tasks": opened.n_tasks,
-            }
+    for key, of in single(table, level).items():
+        first, *_ = of.values()
+        rows[key] = {"mean": first.mean}
+        for name in ("new_images", "these_images"):
+            r = of.get(name)
+            ends = (r.half_width, r.low, r.high) if r else (np.nan,) * 3
+            rows[key] |= dict(zip((name, f"{name}_low", f"{name}_high"), ends))
+        rows[key] |= {"tasks": first.n_tasks, "few_errors": any(r.few_errors for r in of.values())}
     out = pd.DataFrame.from_dict(rows, orient="index")
     out.index.names = ["setting", "method"]
     return out

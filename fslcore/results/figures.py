@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-__all__ = ["groups", "style"]
+__all__ = ["groups", "rank_diagram", "style"]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
 
@@ -66,4 +66,46 @@ def groups(panels: dict[str, tuple[pd.Series, list[list[str]]]]) -> plt.Figure:
         ax.set(yticks=list(at.values()), yticklabels=list(at), ylim=(len(at) - 0.5, -0.5), xlabel="mean accuracy (%)")
         if len(panels) > 1:
             ax.set_title(setting)
+    return figure
+
+
+def rank_diagram(ranks: pd.Series, found: list[list[str]], critical_difference: float) -> plt.Figure:
+    """Critical-difference diagram (Demšar, 2006, Figure 1): methods on an axis of mean rank, the best on the left.
+
+    Parameters
+    ----------
+    ranks : Series
+        Mean rank by method, the best first.
+    found : list of lists
+        Groups of methods not told apart; a bar with a dot at each member joins those of two or more.
+    critical_difference : float
+        Drawn to scale above the axis.
+    """
+    bars = [group for group in found if len(group) > 1]
+    half = -(-len(ranks) // 2)
+    step = 0.2
+    top = 1.15 + step * len(bars)  # where the first name stands, in inches below the axis
+    figure, ax = plt.subplots(figsize=(6.4, 0.9 + top + 0.27 * half))
+    low, high = 1.0, float(max(len(ranks), 2))
+    ax.set(xlim=(low, high), ylim=(-(top - 0.65 + 0.27 * half), 0.7))
+    ax.hlines(0, low, high, color="black", linewidth=1)
+    for tick in range(1, len(ranks) + 1):
+        ax.vlines(tick, 0, 0.07, color="black", linewidth=1)
+        ax.annotate(str(tick), (tick, 0.1), ha="center", va="bottom", fontsize=9)
+    ax.annotate("mean rank", ((low + high) / 2, 0.62), ha="center", va="bottom", fontsize=10, annotation_clip=False)
+    shown = min(critical_difference, high - low)
+    ax.hlines(0.42, low, low + shown, color=COLOURS[1], linewidth=3)
+    ax.annotate(f"critical difference {critical_difference:.2f}", (low + shown, 0.42), xytext=(6, 0),
+                textcoords="offset points", va="center", fontsize=9, annotation_clip=False)  # fmt: skip
+    for i, group in enumerate(bars):
+        at = [ranks[m] for m in group]
+        ax.plot(at, [-0.18 - step * i] * len(at), "o-", color=COLOURS[0], linewidth=3, markersize=5)
+    for i, (method, rank) in enumerate(ranks.items()):
+        left = i < half
+        row = i if left else len(ranks) - 1 - i
+        y, end = -(top - 0.8 + 0.27 * row), low if left else high
+        ax.plot([rank, rank, end], [0, y, y], color="grey", linewidth=0.8, zorder=0)
+        ax.annotate(f"{method} ({rank:.2f})", (end, y), xytext=(-5 if left else 5, 0), textcoords="offset points",
+                    ha="right" if left else "left", va="center", fontsize=9, annotation_clip=False)  # fmt: skip
+    ax.axis("off")
     return figure

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from .. import stats
 from ..paths import replace_file
 from .arguments import checked
 from .compare import (
@@ -24,12 +23,16 @@ from .compare import (
     plus_minus,
     reading,
     settings,
+    single,
     unnested,
 )
+from .many import by_ranks, caveat, rank_record
+from .runs import new_runs, recipe_list, recipes, run_cells, run_list, run_reading
 
 __all__ = [
     "changed",
     "crowded",
+    "few_errors",
     "interval_list",
     "matrix",
     "pair_list",
@@ -51,21 +54,38 @@ def crowded(table: pd.DataFrame, pairs: pd.DataFrame) -> list[str]:
 
 
 @checked
+def few_errors(table: pd.DataFrame, level: float = 0.95) -> list[str]:
+    """A sentence for each setting where the limits of a method rest on a single error, or on a single right answer."""
+    found: dict[str, list[str]] = {}
+    for (setting, method), of in single(table, level).items():
+        if any(r.few_errors for r in of.values()):
+            found.setdefault(setting, []).append(method)
+    return [
+        f"{setting}: so few errors (or right answers) are left to {', '.join(methods)} that the limits are rough."
+        for setting, methods in found.items()
+    ]
+
+
+@checked
 def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """`intervals` for a reader, with the letters of `group_letters`; only the columns that say something."""
-    found = intervals(table, level)
+    found = single(table, level)
     either = (table["sampling"] == "unknown").any()
     names = {
         "new_images": "if tasks share no image: on new images" if either else "on new images",
         "these_images": "if they do: on these images" if either else "on these images",
     }
+    index = pd.MultiIndex.from_tuples(found, names=["setting", "method"])
     shown = {
-        name: pd.Series(stats.plus_minus(found["mean"], found[c], ".2f"), found.index).where(found[c].notna(), "—")
+        name: pd.Series([f"{of[c]:.2f}" if c in of else "—" for of in found.values()], index)
         for c, name in names.items()
-        if found[c].notna().any()
+        if any(c in of for of in found.values())
     }
-    out = pd.DataFrame({**shown, "group": group_letters(table, pairs), "tasks": found["tasks"].astype(int)})
-    return unnested(table, out.reindex(found.index))
+    if "run" in table:
+        shown["for new runs"] = run_cells(new_runs(table, level))
+    tasks = pd.Series([next(iter(of.values())).n_tasks for of in found.values()], index)
+    out = pd.DataFrame({**shown, "group": group_letters(table, pairs), "tasks": tasks})
+    return unnested(table, out.reindex(index))
 
 
 @checked
@@ -73,12 +93,14 @@ def matrix(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """Row minus column in points, each cell with the mark of its verdict; best methods first.
 
     ▲ ▼: the row is better, worse, after Holm's correction. △ ▽: after Benjamini and Hochberg's only.
-    ○: not told apart.
+    ○: not told apart. ≈: not told apart, and equivalent within the margin, where one was given.
     """
     back = pairs.rename(columns={"a": "b", "b": "a"}).assign(difference=-pairs["difference"])
     both = pd.concat([pairs, back])
     up = both["difference"] > 0
     mark = np.where(both["holm"], np.where(up, "▲", "▼"), np.where(both["bh"], np.where(up, "△", "▽"), "○"))
+    if "equivalent" in both:
+        mark = np.where(both["equivalent"] & ~both["bh"], "≈", mark)
     text = [f"\N{NO-BREAK SPACE}{d + 0.0:+.2f}".replace("-", "−") for d in both["difference"]]
     both["cell"] = mark.astype(object) + np.array(text, dtype=object)
     ranked = {setting: pd.Series(grid.columns, name="method") for setting, grid in grids(table).items()}
@@ -96,6 +118,9 @@ def _verdict(pairs: pd.DataFrame) -> pd.Series:
         ["higher (Holm)", "higher (BH only)", "higher, if compared alone"],
         "not told apart",
     )
+    if "equivalent" in pairs:
+        little = np.where(pairs["holm"], "higher (Holm), by less than the margin", "equivalent")
+        says = np.where(pairs["equivalent"], little, says)
     return pd.Series(says, pairs.index)
 
 
@@ -121,25 +146,50 @@ def changed(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 @checked
 def summary(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> list[str]:
     """A few lines for a terminal: each method's mean ±, its groups, and what can be concluded."""
-    found, letters = intervals(table, level), group_letters(table, pairs)
-    half = found["new_images"].fillna(found["these_images"])
-    wide = max(len(m) for m in table["method"])
+    letters = group_letters(table, pairs)
+    cells = {key: f"{next(iter(of.values())):.2f}".partition(" ") for key, of in single(table, level).items()}
+    found = {key: f"{mean:>6} {around}".rstrip() for key, (mean, _, around) in cells.items()}
+    wide, most = max(len(m) for m in table["method"]), max(map(len, found.values()))
     lines = []
     for setting, facts in settings(table).iterrows():
         lines.append(f"{setting}: {facts['methods']} methods, {facts['tasks']} tasks, sampling {facts['sampling']}")
-        for method, row in found.loc[setting].iterrows():
-            key = (setting, method)
-            lines.append(f"  {method:<{wide}}  {row['mean']:6.2f} ± {half[key]:5.2f}  {letters[key]}".rstrip())
+        of = {key: text for key, text in found.items() if key[0] == setting}
+        lines += [f"  {key[1]:<{wide}}  {text:<{most}}  {letters[key]}".rstrip() for key, text in of.items()]
     if len(pairs):
         lines.append(
             f"{pairs['holm'].sum()} of {len(pairs)} pairs are told apart (paired t-tests, Holm's correction, "
             f"{level:.4g}); methods that share a letter are not."
         )
+        if "equivalent" in pairs:
+            lines.append(
+                f"{pairs['equivalent'].sum()} of {len(pairs)} pairs are equivalent within {pairs['margin'].iloc[0]:g} "
+                "points (two one-sided tests, Holm's correction)."
+            )
         lines.append(f"Pairs on which unpaired closed intervals would say otherwise: {len(changed(table, pairs))}.")
     else:
         lines.append("One method a setting: no comparison is possible.")
-    lines += crowded(table, pairs)
+    for name, ranked in by_ranks(table, level).items():
+        lines.append(f"Mean ranks over {len(ranked.datasets)} data sets{f' ({name})' * bool(name)}:")
+        lines += [f"  {m:<{wide}}  {rank:6.2f}" for m, rank in zip(ranked.methods, ranked.found.ranks)]
+        lines += [f"  critical difference {ranked.found.critical_difference:.2f}", caveat(ranked)]
+    lines += [*crowded(table, pairs), *few_errors(table, level)]
+    if "run" in table:
+        lines += ["", *_summary_of_runs(table, level)]
     return lines + [text.replace("**", "").replace("`", "") for text in reading(table)]
+
+
+def _summary_of_runs(table: pd.DataFrame, level: float) -> list[str]:
+    found, pairs = new_runs(table, level), recipes(table, level)
+    wide = max(len(m) for m in table["method"])
+    lines = [f"For new training runs ({level:.4g}):"]
+    for (setting, method), row in found.iterrows():
+        where = f"  ({setting})" * (table["setting"].nunique() > 1)
+        alone = "one run: nothing can be said of new runs"
+        half = f"± {row['new_runs']:5.2f}  {row['runs']:.0f} runs" if row["runs"] > 1 else alone
+        lines.append(f"  {method:<{wide}}  {row['mean']:6.2f} {half}{where}")
+    if len(pairs):
+        lines.append(f"{pairs['holm'].sum()} of {len(pairs)} pairs of recipes are told apart (Holm's correction).")
+    return lines + [text.replace("**", "") for text in run_reading(table)]
 
 
 @checked
@@ -149,14 +199,20 @@ def record(table: pd.DataFrame, pairs: pd.DataFrame, notes: list[str], level: fl
     Numbers are not rounded. A half-width that the tasks cannot give is None.
     """
     methods = intervals(table, level).assign(groups=pd.Series(names_of_groups(table, pairs))).reset_index()
+    of_runs = {}
+    if "run" in table:
+        frames = {"new_runs": new_runs(table, level).reset_index(), "recipes": recipes(table, level)}
+        of_runs = {k: f.astype(object).where(f.notna(), None).to_dict("records") for k, f in frames.items()}
     return {
         "level": level,
         "unit": "percent",
-        "notes": [*notes, *crowded(table, pairs)],
-        "reading": reading(table),
+        "notes": [*notes, *crowded(table, pairs), *few_errors(table, level)],
+        "reading": [*reading(table), *run_reading(table)],
         "settings": settings(table).reset_index().to_dict("records"),
         "methods": methods.astype(object).where(methods.notna(), None).to_dict("records"),
+        "ranks": rank_record(by_ranks(table, level)),
         "pairs": pairs.assign(verdict=_verdict(pairs), changed=pairs["unpaired"] != pairs["holm"]).to_dict("records"),
+        **of_runs,
     }
 
 
@@ -167,6 +223,7 @@ SYMBOLS = {
     "△": r"$\vartriangle$",
     "▽": r"$\triangledown$",
     "○": r"$\circ$",
+    "≈": r"$\approx$",
     "±": r"$\pm$",
     "−": "$-$",
     "<": "$<$",
@@ -182,7 +239,8 @@ def write_tables(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path, l
     Returns
     -------
     list of paths
-        methods, matrix, pairs, changed and needed, each .tex and .md; those without rows are left out.
+        methods, matrix, pairs, changed and needed, with several runs also runs and recipes, each .tex and .md; those
+        without rows are left out.
     """
     made = {
         "methods": interval_list(table, pairs, level),
@@ -190,6 +248,8 @@ def write_tables(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path, l
         "pairs": pair_list(table, pairs),
         "changed": changed(table, pairs),
         "needed": needed(table, pairs, level),
+        "runs": run_list(table, level),
+        "recipes": recipe_list(table, level),
     }
     out = []
     for name, frame in made.items():

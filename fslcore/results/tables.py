@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..errors import InputError, like
 from . import files
-from .arguments import MANY, READING, checked
+from .arguments import MANY, READING, checked, members
 
 __all__ = ["normalise", "read"]
 
@@ -23,7 +23,10 @@ SHARED = {"dataset": str, "sampling": str, "ways": int, "shots": int, "queries":
 NAMES = ("method", "backbone", "learner")
 
 
-KNOWN = {*SHARED, *NAMES, "task", "accuracy", "query"}
+OF_CELL = ("run", "task", "query")  # which training, task and query a row is of
+
+
+KNOWN = {*SHARED, *NAMES, *OF_CELL, "accuracy"}
 
 
 # What stands at the edge of a table and is no method and no task.
@@ -66,7 +69,8 @@ def read(
     *Long*: a row a task of a method, with columns ``accuracy``, ``task`` and ``method`` (or, in its
     place, ``backbone``, ``learner`` or both). *Wide*: a row a task and a column a method; a column
     ``task`` is optional. Both may have the columns ``dataset``, ``sampling``, ``ways``, ``shots``,
-    ``queries`` and ``seed``. A file with a column ``accuracy`` is long.
+    ``queries`` and ``seed``, and ``run``, where methods were trained several times. A file with a
+    column ``accuracy`` is long.
 
     Parameters
     ----------
@@ -115,7 +119,7 @@ def normalise(
     -------
     table : DataFrame
         setting (text; settings are compared each on its own), method, task, accuracy (percent),
-        dataset, sampling, and those of ways, shots, queries and seed that the input has.
+        dataset, sampling, and those of run, ways, shots, queries and seed that the input has.
     notes : list of str
         Every choice that was taken, a sentence each.
 
@@ -124,8 +128,8 @@ def normalise(
     InputError
         A column missing; a value of the wrong type, missing, outside its range or in another unit
         than the rest; nothing but 0 and 1, which are queries and no tasks; a mean or another summary among methods
-        or tasks; a task given twice; methods with different tasks; fewer than 2 tasks. The message names column and
-        row (1 is the first below the header), or method and task.
+        or tasks; a task given twice; methods or runs with different tasks; fewer than 2 tasks. The message names column
+        and row (1 is the first below the header), or method and task.
     """
     before = [*map(str, frame.columns)]
     frame = frame.rename(columns=_plain)
@@ -141,6 +145,8 @@ def normalise(
     if "task" in frame:
         known |= set(frame["task"].astype(str))
         frame = frame[~frame["task"].astype(str).isin(drop)].copy()
+    if "run" in frame:
+        frame["run"] = _runs(frame["run"], name)
     frame, notes = _without_index(frame, name)
     long, more = (_long if "accuracy" in frame else _wide)(frame, name)
     known |= set(long["method"])
@@ -161,17 +167,31 @@ def normalise(
     long = long.dropna(subset="accuracy")
     if long["task"].dtype == object:
         long["task"] = long["task"].astype(str)
-    twice = long.duplicated(["setting", "method", "task"], keep=False)
+    keys = ["setting", "method", "task", *(["run"] if "run" in long else [])]
+    twice = long.duplicated(keys, keep=False)
     if twice.any():
         first = long[twice].iloc[0]
-        same = long[(long[["setting", "method", "task"]] == first[["setting", "method", "task"]]).all(axis=1)]
+        same = long[(long[keys] == first[keys]).all(axis=1)]
         rows = " and ".join(str(r) for r in same["row"].head(2))
-        raise InputError(
-            f"results: {first['setting']}: method {first['method']} has task {first['task']} twice (rows {rows})"
-        )
+        who = first["method"] + (f", run {first['run']}," if "run" in long else "")
+        raise InputError(f"results: {first['setting']}: method {who} has task {first['task']} twice (rows {rows})")
     long, more = _aligned(long, common)
-    columns = ["setting", "method", "task", "accuracy", *[c for c in SHARED if c in long]]
+    columns = [*keys, "accuracy", *[c for c in SHARED if c in long]]
     return long[columns].reset_index(drop=True), notes + more
+
+
+def _runs(values: pd.Series, name: str) -> pd.Series:
+    """What the trainings are called, as text."""
+    if values.isna().any():
+        raise InputError(f"results: column run of {name} is empty in row {values.isna().argmax() + 1}")
+    if values.dtype.kind == "f":
+        if (part := values % 1 != 0).any():
+            raise InputError(
+                f"results: run in row {part.argmax() + 1} of {name} is {values[part].iloc[0]}; the name or number of a "
+                "training run is needed"
+            )
+        values = values.astype(int)
+    return values.astype(str)
 
 
 def _plain(column) -> str:
@@ -207,7 +227,7 @@ def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list
     single = varies and any(there.isin([0, right]).all() for right in (1, 100))
     if "query" not in long:
         if single:
-            twice = long.duplicated(["setting", "method", "task"]).any()
+            twice = long.duplicated([c for c in ("setting", "method", "run", "task") if c in long]).any()
             how = "name the queries in a column query" if twice else "add columns task and query"
             right = f"{there.max():.0f}"
             raise InputError(
@@ -376,7 +396,7 @@ def _long(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     for column in [*who, "task"]:
         if frame[column].isna().any():
             raise InputError(f"results: column {column} of {name} is empty in row {frame[column].isna().argmax() + 1}")
-    kept = [c for c in frame if c in SHARED or c in ("task", "accuracy", "query")]
+    kept = [c for c in frame if c in SHARED or c in OF_CELL or c == "accuracy"]
     long = frame[kept].assign(method=frame[who].astype(str).agg(" ".join, axis=1), row=frame.index + 1)
     notes = [
         f"{name} is read as a long table, a row a task of a method; a method is named by "
@@ -391,12 +411,12 @@ def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     if who:
         raise InputError(f"results: {name} has a column {who[0]} but lacks accuracy; it needs task and accuracy too")
     shared = [c for c in SHARED if c in frame]
-    own = [*shared, *(c for c in ("task", "query") if c in frame)]
+    own = [*shared, *(c for c in OF_CELL if c in frame)]
     methods = [c for c in frame if c not in own]
     if not methods:
         raise InputError(f"results: {name} has no column of accuracies; it needs one a method, or a column accuracy")
     _check_number(len(methods), len(frame), name)
-    key = [frame[c] for c in shared] or [pd.Series(0, frame.index)]
+    key = [frame[c] for c in own if c in shared or c == "run"] or [pd.Series(0, frame.index)]
     for column in methods:  # a row number that was saved along would pass for a method
         numbers = pd.to_numeric(frame[column], errors="coerce")
         steps = numbers.groupby(key).diff().dropna()
@@ -503,17 +523,19 @@ def _aligned(long: pd.DataFrame, common: bool) -> tuple[pd.DataFrame, list[str]]
     everybody = long["method"].unique().astype(str)
     for setting, part in long.groupby("setting"):
         _check_number(part["method"].nunique(), part["task"].nunique(), setting)
+        who = members(part)
         count = part.groupby("task")["method"].transform("size")
-        full = part[count == part["method"].nunique()]
+        full = part[count == who.nunique()]
         tasks, kept = part["task"].nunique(), full["task"].nunique()
         if kept < tasks and not common:
-            has = part.groupby("method")["task"].nunique()
+            has = part.groupby(who)["task"].nunique()
             worst = has.idxmin()
-            lost = set(part["task"]) - set(part.loc[part["method"] == worst, "task"])
+            lost = set(part["task"]) - set(part.loc[who == worst, "task"])
+            every = "every run of every method" if "run" in part else "every method"
             first = part["task"][part["task"].isin(lost)].iloc[0]
             raise InputError(
                 f"results: {setting}: method {worst} lacks {len(lost)} of {tasks} tasks (the first: "
-                f"{first}); bring the same tasks for every method, or use those that all share (--common)"
+                f"{first}); bring the same tasks for {every}, or use those that all share (--common)"
             )
         if kept < 2:
             raise InputError(f"results: {setting}: {kept} task{'s' * (kept != 1)} for every method; it needs 2 or more")
@@ -521,6 +543,10 @@ def _aligned(long: pd.DataFrame, common: bool) -> tuple[pd.DataFrame, list[str]]
             notes.append(f"{setting}: {tasks - kept} of {tasks} tasks are left out, since not every method has them.")
         if absent := everybody[~np.isin(everybody, part["method"].unique())].tolist():
             notes.append(f"{setting}: no results of {_listed(absent)}.")
+        if "run" in part:
+            runs = part.groupby("method")["run"].nunique()
+            if alone := [*runs.index[runs == 1]]:
+                notes.append(f"{setting}: one run of {_listed(alone)}, so nothing can be said of new runs of it.")
         if part["method"].nunique() == 1:
             notes.append(f"{setting}: one method only, so no comparison is possible.")
         parts.append(full)

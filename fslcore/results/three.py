@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product, starmap
 
@@ -14,9 +14,23 @@ from ..datasets import Images
 from ..datasets.bank import Bank
 from ..evaluation import Method
 
-__all__ = ["TARGETS", "alike", "half", "indexed", "intervals", "pairs", "queries", "shown", "verdicts", "Answers"]
+__all__ = [
+    "TARGETS",
+    "alike",
+    "around",
+    "half",
+    "indexed",
+    "intervals",
+    "kin",
+    "pairs",
+    "queries",
+    "shown",
+    "verdicts",
+    "Answers",
+]
 
 GROUPS = ["family", "author"]  # facts of the embedded images that make those alike in one dependent
+CLASS_GROUPS = ["domain", "super_category"]  # facts that make classes alike: scripts of glyphs, groups of Meta-Album
 
 
 TARGETS = {"closed": "these images", "images": "new images", "classes": "new classes"}
@@ -36,6 +50,10 @@ class Answers:
         Class of each image.
     groups : (N,) array or None
         Images with equal entries depend on each other.
+    class_groups : (N,) array or None
+        So do classes whose images have equal entries.
+    apart : bool
+        Whether the tasks keep the groups apart.
     """
 
     right: dict[Method, np.ndarray]
@@ -43,10 +61,15 @@ class Answers:
     query: np.ndarray
     labels: np.ndarray
     groups: np.ndarray | None = None
+    class_groups: np.ndarray | None = None
+    apart: bool = False
 
-    def intervals(self, right: np.ndarray, level: float = 0.95) -> stats.ThreeIntervals:
-        """Of values query by query: those of one method, or the difference of two."""
-        return stats.three_intervals(right, self.support, self.query, self.labels, groups=self.groups, level=level)
+    def intervals(
+        self, right: np.ndarray, level: float = 0.95, bounds: tuple[float, float] | None = None
+    ) -> stats.ThreeIntervals:
+        """Of values query by query: those of one method, with ``bounds`` (0, 100), or the difference of two."""
+        kin = dict(groups=self.groups, class_groups=self.class_groups, apart=self.apart)
+        return stats.three_intervals(right, self.support, self.query, self.labels, **kin, level=level, bounds=bounds)
 
 
 def queries(
@@ -56,7 +79,9 @@ def queries(
     *,
     tasks: int,
     groups: list[str] = (),
+    class_groups: list[str] = (),
     size: int | None = None,
+    apart: str | None = None,
     **shape,
 ) -> dict[str, Answers]:
     """Which queries every method got right, on closed tasks that methods share.
@@ -68,8 +93,13 @@ def queries(
     groups : list of str
         Names of facts of the images (``Images.facts``) that make those alike in one dependent, such as 'family':
         of each data set the first that it knows. Where it knows none, images count as independent.
+    class_groups : list of str
+        The same for classes, such as 'domain', the script of glyphs. Where all are in one group, classes count as
+        independent, and the interval for new classes speaks of more of that group.
     size : int, optional
         As for `fslcore.evaluation.load_source`.
+    apart : str, optional
+        Groups that the tasks keep apart, as for `fslcore.evaluation.groups_of`; they take the place of ``groups``.
     **shape
         ways, shots, queries, seed.
 
@@ -82,9 +112,11 @@ def queries(
     for dataset in datasets:
         source = evaluation.load_source(dataset, size)
         runs = {m: evaluation.ready(source, *m) for m in starmap(Method, product(backbones, learners))}
-        drawn = evaluation.draw(source, "closed", tasks=tasks, **shape)
+        drawn = evaluation.draw(source, "closed", tasks=tasks, apart=apart, **shape)
         right = {method: 100.0 * run.record(drawn).correct for method, run in runs.items()}
-        out[dataset] = Answers(right, drawn.support, drawn.query, source.labels, alike(source, groups))
+        known = alike(source, groups) if apart is None else evaluation.groups_of(source, apart)
+        places = drawn.support, drawn.query, source.labels
+        out[dataset] = Answers(right, *places, known, kin(source, class_groups), apart is not None)
     return out
 
 
@@ -93,6 +125,15 @@ def alike(source: Images | Bank, groups: Sequence[str]) -> np.ndarray | None:
     facts = None if isinstance(source, Bank) else source.facts
     known = [g for g in groups if facts is not None and g in facts]
     return facts[known[0]].to_numpy() if known else None
+
+
+def kin(source: Images | Bank, groups: Sequence[str]) -> np.ndarray | None:
+    """(N,) the first of these facts that the images have and that tells groups of classes apart; else None."""
+    found = alike(source, groups)
+    if found is None or len(np.unique(found)) < 2:
+        return None
+    split = pd.Series(found).groupby(source.labels).nunique().max() > 1
+    return None if split else found
 
 
 def intervals(found: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
@@ -107,20 +148,23 @@ def intervals(found: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
     for dataset, of in found.items():
         for method, right in of.right.items():
             sizes = len(of.labels), len(np.unique(of.labels))
-            rows.append((dataset, *sizes, method.label, of.intervals(right, level)))
+            rows.append((dataset, *sizes, method.label, of.intervals(right, level, (0, 100))))
     return pd.DataFrame(rows, columns=["dataset", "n_images", "classes", "method", "result"])
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """`intervals` or `pairs` for reading: the mean and a column ± a target; what all rows share is left out."""
-    halves = {
-        f"± {target}": [half(getattr(r, kind).half_width) for r in table["result"]] for kind, target in TARGETS.items()
-    }
+    """`intervals` or `pairs` for reading: the mean and a column a target; what all rows share is left out."""
+    cells = {target: [around(getattr(r, kind)) for r in table["result"]] for kind, target in TARGETS.items()}
     means = [f"{r.closed.mean:.2f}" for r in table["result"]]
-    named = table.assign(**{"mean": means, **halves})
+    named = table.assign(**{"mean": means, **cells})
     if "classes" in table:
         named["dataset"] += " (" + table["classes"].astype(str) + " classes)"
-    return indexed(named, ["dataset", "method", "a", "b"], ["mean", *halves])
+    return indexed(named, ["dataset", "method", "a", "b"], ["mean", *cells])
+
+
+def around(interval: stats.Interval) -> str:
+    """'± half-width' or 'low to high' for reading (`Interval.around`); a dash where nothing is known."""
+    return interval.around(".2f") + ", few errors" * interval.few_errors if np.isfinite(interval.half_width) else "—"
 
 
 def indexed(table: pd.DataFrame, keys: list[str], columns: list[str]) -> pd.DataFrame:
@@ -143,11 +187,20 @@ def pairs(found: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["dataset", "a", "b", "result"])
 
 
-def verdicts(table: pd.DataFrame) -> pd.DataFrame:
-    """How many differences of `pairs` are conclusive for each target, by data set and in all."""
-    told = pd.DataFrame(
-        {target: [getattr(r, kind).conclusion != 0 for r in table["result"]] for kind, target in TARGETS.items()}
-    )
+def verdicts(table: pd.DataFrame, adjust: Callable[[np.ndarray], np.ndarray] | None = None) -> pd.DataFrame:
+    """How many differences of `pairs` are conclusive for each target, by data set and in all.
+
+    With ``adjust``, `fslcore.stats.holm` or `fslcore.stats.benjamini_hochberg`, they are corrected for the number of
+    pairs of all data sets, target by target.
+    """
+    told = {}
+    for kind, target in TARGETS.items():
+        of = [getattr(r, kind) for r in table["result"]]
+        if adjust is None:
+            told[target] = [r.conclusion != 0 for r in of]
+        else:
+            told[target] = adjust(np.array([r.p_value for r in of])) < 1 - np.array([r.level for r in of])
+    told = pd.DataFrame(told)
     told.insert(0, "pairs", 1)
     by_set = told.groupby(table["dataset"], sort=False).sum()
     return pd.concat([by_set, by_set.sum().rename("all").to_frame().T])

@@ -1,18 +1,22 @@
 """Statistics of few-shot accuracy: arrays in, result objects out. Needs NumPy and SciPy only."""
 
+from .anytime import AnytimeInterval, anytime_interval
 from .compare import CONCLUSION, benjamini_hochberg, compare, conclusions, holm
 from .conformal import conformal_quantile
+from .equivalence import Equivalence, equivalence
 from .influence import Influence, influence
 from .intervals import (
     LEVEL,
     Interval,
     closed_interval,
     independent_interval,
+    limits,
     open_interval,
     paired_differences,
     paired_interval,
     plus_minus,
 )
+from .many import AcrossDatasets, across_datasets, probability_best
 from .pilot import (
     CommonOptimum,
     Moments,
@@ -30,23 +34,34 @@ from .pilot import (
 )
 from .power import Plan, detectable, plan, power, smallest
 from .ranks import picked, rank_correlation
+from .runs import Chance, NewRuns, RunIntervals, RunPlan, chance_better, new_runs, plan_runs, run_intervals
 from .three_intervals import ThreeIntervals, three_intervals
 
 __all__ = [
+    "AcrossDatasets",
+    "AnytimeInterval",
     "CONCLUSION",
+    "Chance",
     "CommonOptimum",
+    "Equivalence",
     "Influence",
     "Interval",
     "LEVEL",
     "Moments",
+    "NewRuns",
     "OptimumRatio",
     "Pilot",
     "Plan",
+    "RunIntervals",
+    "RunPlan",
     "ThreeIntervals",
     "VarianceFit",
     "VarianceModel",
+    "across_datasets",
+    "anytime_interval",
     "benjamini_hochberg",
     "best_queries",
+    "chance_better",
     "closed_interval",
     "common_optimum",
     "compare",
@@ -54,20 +69,26 @@ __all__ = [
     "conclusions",
     "conformal_quantile",
     "detectable",
+    "equivalence",
     "fit_variance",
     "holm",
     "independent_interval",
     "influence",
+    "limits",
     "moments",
+    "new_runs",
     "open_interval",
     "paired_differences",
     "paired_interval",
     "picked",
     "pilot",
     "plan",
+    "plan_runs",
     "plus_minus",
     "power",
+    "probability_best",
     "rank_correlation",
+    "run_intervals",
     "smallest",
     "task_count",
     "three_intervals",

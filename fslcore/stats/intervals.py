@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special, stats
 
 from ..errors import InputError, floats, number, shown
 
@@ -25,6 +25,7 @@ __all__ = [
     "Interval",
     "closed_interval",
     "independent_interval",
+    "limits",
     "open_interval",
     "paired_differences",
     "paired_interval",
@@ -33,17 +34,20 @@ __all__ = [
 
 LEVEL = 0.95  # nominal coverage where none is asked for; `fslcore.estimation` asks for its own, 0.9
 ULPS = 4  # an accuracy is a sum and a quotient: its last digits may be off by a few
+FEW = 1  # independent errors; with no more, limits near a bound hold, but say little
+TINY = 2.0**-1074  # the smallest number
+ROUNDED = 1e-9  # share of the bounds' span that a mean may lie outside by having been rounded
 SHORT, LONG = 2.0**16, 2.0**32  # numbers of up to 16 bits are exact; of more, and up to 32, they were 32-bit floats
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with a symmetric confidence interval, in the unit of the input.
+    """A mean with its confidence interval, in the unit of the input.
 
     Attributes
     ----------
     mean, half_width : float
-        The interval is mean ± half_width.
+        Student's interval is mean ± half_width. Verdicts on differences are of it.
     level : float
         Nominal coverage, 0.95 say.
     n_tasks : int
@@ -55,6 +59,16 @@ class Interval:
     exact : float or None
         p-value of an exact test, where nothing varies and the half-width is 0. By default that of the sign test
         of T values that all lie on one side of 0, 2^(1 - T).
+    bounds : (float, float) or None
+        Between which the mean must lie, (0, 100) for an accuracy in percent; None for a difference, and where it is
+        not known.
+    low, high : float
+        Ends of the interval: ``limits(mean, half_width, bounds, df, level)``. Without bounds mean ± half_width. Where
+        the mean is on a bound and nothing varies, that bound and Clopper and Pearson's (1934) for as many equal tasks,
+        or images or classes if they are fewer.
+    few_errors : bool
+        Whether the mean is no more than one standard error off a bound, as if it rested on one independent error at
+        most: then the limits are rough, and too wide rather than too narrow.
     """
 
     mean: float
@@ -64,16 +78,25 @@ class Interval:
     kind: str
     df: float = np.inf
     exact: float | None = None
+    bounds: tuple[float, float] | None = None
+    low: float = field(init=False)
+    high: float = field(init=False)
+    few_errors: bool = field(init=False, default=False)
 
-    @property
-    def low(self) -> float:
-        """Lower end."""
-        return self.mean - self.half_width
-
-    @property
-    def high(self) -> float:
-        """Upper end."""
-        return self.mean + self.half_width
+    def __post_init__(self) -> None:
+        low, high, few = self.mean - self.half_width, self.mean + self.half_width, False
+        if self.bounds is not None and not math.isnan(self.mean + self.half_width):
+            df = np.inf if math.isnan(self.df) else self.df
+            low, high = map(float, limits(self.mean, self.half_width, self.bounds, df, self.level))
+            first, last = self.bounds
+            room = min(self.mean - first, last - self.mean)
+            few = not math.isinf(self.half_width) and room**2 <= FEW * self.standard_error**2
+            if self.half_width == 0 and room <= 0:
+                alike = self.n_tasks if self.exact is None else min(self.n_tasks, 1 - math.log2(self.exact or TINY))
+                reach = (last - first) * (1 - ((1 - self.level) / 2) ** (1 / max(alike, 1)))
+                low, high = (first, first + reach) if self.mean == first else (last - reach, last)
+        for name, value in (("low", low), ("high", high), ("few_errors", few)):
+            object.__setattr__(self, name, value)
 
     @property
     def standard_error(self) -> float:
@@ -89,7 +112,7 @@ class Interval:
         """
         if self.half_width == 0:
             return int(np.sign(self.mean)) if self.p_value < 1 - self.level else 0
-        return int(self.low > 0) - int(self.high < 0)
+        return int(self.mean > self.half_width) - int(self.mean < -self.half_width)
 
     @property
     def p_value(self) -> float:
@@ -110,11 +133,130 @@ class Interval:
         """Whether the two intervals have a point in common."""
         return self.low <= other.high and other.low <= self.high
 
+    def around(self, spec: str = "") -> str:
+        """'± half-width', or 'low to high' where an end is off from mean ± half-width by over a tenth of the latter.
+
+        Parameters
+        ----------
+        spec : str
+            As for `plus_minus`.
+
+        Returns
+        -------
+        str
+            '' where the half-width is NaN.
+        """
+        spec = spec or f".{decimals(self.half_width)}f"
+        off = max(abs(self.mean - self.half_width - self.low), abs(self.mean + self.half_width - self.high))
+        if math.isinf(self.half_width) or not off > self.half_width / 10:
+            return plus_minus(0.0, self.half_width, spec).partition(" ")[2]
+        low, high = (format(end, spec.lstrip("+ ")) for end in (self.low, self.high))
+        return f"{low} to {high}"
+
     def __format__(self, spec: str) -> str:
-        return plus_minus(self.mean, self.half_width, spec)
+        text, around = plus_minus(self.mean, self.half_width, spec), self.around(spec)
+        if around.startswith("±") or not around:
+            return text + " (few errors)" * self.few_errors
+        return f"{text.partition(' ±')[0]} ({around}{', few errors' * self.few_errors})"
 
     def __str__(self) -> str:
         return format(self)
+
+
+def limits(
+    mean: ArrayLike,
+    half_width: ArrayLike,
+    bounds: tuple[float, float] | None = None,
+    df: ArrayLike = np.inf,
+    level: float = LEVEL,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of intervals of means that lie between two bounds, as an accuracy between 0 and 100 %.
+
+    Student's interval of the logit of the mean, its standard error by the delta method, transformed back, as is done
+    for rare events in surveys (Korn and Graubard, 1998): it stays inside the bounds, and reaches further to the side
+    where there is room. Far from both bounds it is mean ± half-width.
+
+    Parameters
+    ----------
+    mean, half_width : array_like
+        Numbers, or arrays that broadcast: Student's interval is mean ± half_width.
+    bounds : (float, float), optional
+        Least and largest possible mean. Without them mean ± half_width is returned.
+    df : array_like
+        Degrees of freedom of the Student quantile in the half-widths; infinite where they are not known.
+    level : float
+        Nominal coverage of the half-widths.
+
+    Returns
+    -------
+    low, high : arrays
+        Of a mean on a bound: that mean twice if the half-width is 0, else the bounds.
+
+    Raises
+    ------
+    InputError
+        What are no numbers, NaN, shapes that do not broadcast, a negative half-width, bounds that are no two numbers in
+        their order, a mean outside them, degrees of freedom that are not positive, a level outside (0, 1).
+
+    Notes
+    -----
+    Where a mean is d standard errors off its nearer bound, it rests on about e = d² independent errors, as if these
+    were rare events of equal size, and its variance is known no better than from so few. As the limit of a Poisson mean
+    (Garwood, 1936), it is given 2 (e + 1) degrees of freedom: 1 / (1 / df + 1 / (2 e + 2)) are left.
+
+    Examples
+    --------
+    >>> [round(float(x), 2) for x in limits(99.7, 0.4, (0, 100))]
+    [98.46, 99.94]
+    >>> [round(float(x), 2) for x in limits(70.0, 0.4, (0, 100))]
+    [69.6, 70.4]
+    """
+    mean, half, df = _together(mean=floats("mean", mean, None), half_width=half_width, df=df)
+    for name, values in (("half_width", half), ("df", df)):
+        if np.isnan(values).any():
+            raise InputError(f"{name}: {int(np.isnan(values).sum())} values are NaN")
+    level = number("level", level, above=0, below=1)
+    if (half < 0).any() or (df <= 0).any():
+        what, least = ("half_width", half.min()) if (half < 0).any() else ("df", df.min())
+        raise InputError(f"{what} goes down to {least:g}; {'0 or more' if what != 'df' else 'more than 0'} is allowed")
+    if bounds is None:
+        return mean - half, mean + half
+    lower, upper = checked_bounds(bounds)
+    span = upper - lower
+    share, half_share = (mean - lower) / span, half / span
+    if (far := np.maximum(-share, share - 1) > ROUNDED).any():
+        raise InputError(f"mean = {mean[far].flat[0]:g}; {lower:g} to {upper:g} is allowed")
+    share = share.clip(0, 1)
+    quantile = lambda df: stats.t.ppf((1 + level) / 2, df)  # noqa: E731
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        errors = (np.minimum(share, 1 - share) / half_share * quantile(df)) ** 2
+        more = quantile(np.fmax(1 / (1 / df + 1 / (2 * errors + 2)), 1)) / quantile(df)
+        centre, width = special.logit(share), np.fmax(more, 1) * half_share / (share * (1 - share))
+        ends = [np.where(np.isinf(width), side * np.inf, centre + side * width) for side in (-1, 1)]
+    low, high = (np.where(half == 0, mean, lower + span * special.expit(end)) for end in ends)
+    return np.minimum(low, mean), np.maximum(high, mean)
+
+
+def checked_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Two finite numbers, the lower first; or None."""
+    if bounds is None:
+        return None
+    pair = floats("bounds", bounds, None)
+    if pair.shape != (2,) or pair[0] >= pair[1]:
+        raise InputError(
+            f"bounds = {shown(bounds)}; None or two numbers, the lower first, such as (0, 100), are allowed"
+        )
+    return float(pair[0]), float(pair[1])
+
+
+def _together(**values: ArrayLike) -> list[np.ndarray]:
+    """Arrays of numbers, broadcast against each other."""
+    found = {name: floats(name, value, None, finite=False) for name, value in values.items()}
+    try:
+        return list(np.broadcast_arrays(*found.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {value.shape}" for name, value in found.items())
+        raise InputError(f"shapes: {shapes}; shapes that broadcast are needed") from None
 
 
 def plus_minus(mean: ArrayLike, half_width: ArrayLike, spec: str = "") -> str | np.ndarray:
@@ -143,14 +285,11 @@ def plus_minus(mean: ArrayLike, half_width: ArrayLike, spec: str = "") -> str | 
     >>> plus_minus(80.123, 0.314), plus_minus(0.80123, 0.00314), plus_minus(-1.25, 0.5, "+.1f")
     ('80.12 ± 0.31', '0.8012 ± 0.0031', '-1.2 ± 0.5')
     """
-    mean, half = floats("mean", mean, None, finite=False), floats("half_width", half_width, None, finite=False)
     try:
-        format(0.0, spec), np.broadcast_shapes(mean.shape, half.shape)
+        format(0.0, spec)
     except (TypeError, ValueError) as e:
-        raise InputError(
-            f"mean has shape {mean.shape}, half_width {half.shape}, spec = {shown(spec)}: {e}; shapes that broadcast "
-            "and a format of numbers are needed"
-        ) from None
+        raise InputError(f"spec = {shown(spec)}: {e}; a format of numbers is needed") from None
+    mean, half = _together(mean=mean, half_width=half_width)
     return np.vectorize(lambda m, h: _cell(m, h, spec or f".{decimals(h)}f"), otypes=[object])(mean, half)[()]
 
 
@@ -166,7 +305,7 @@ def decimals(half: float) -> int:
     return min(max(2, 1 - math.floor(math.log10(half))), 9) if 0 < half < math.inf else 2
 
 
-def closed_interval(accuracies: ArrayLike, level: float = LEVEL) -> Interval:
+def closed_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[float, float] | None = None) -> Interval:
     """Interval for the mean accuracy *on these very images* (OOPS, Algorithm 1 and equation 3).
 
     For tasks drawn with reuse of images. Repeating the draw of tasks from the same images gives a
@@ -178,6 +317,9 @@ def closed_interval(accuracies: ArrayLike, level: float = LEVEL) -> Interval:
         Accuracy of each task, T ≥ 2, in any unit (share or percent).
     level : float
         Nominal coverage, between 0 and 1.
+    bounds : (float, float), optional
+        Least and largest possible mean, such as (0, 100): the ends of the interval then lie between them (`limits`).
+        By default they are mean ± half-width, as in the paper.
 
     Returns
     -------
@@ -188,7 +330,7 @@ def closed_interval(accuracies: ArrayLike, level: float = LEVEL) -> Interval:
     Raises
     ------
     InputError
-        Fewer than 2 tasks, another shape, NaN or infinity, a level outside (0, 1).
+        Fewer than 2 tasks, another shape, NaN or infinity, a level outside (0, 1), bounds that some are outside of.
 
     Examples
     --------
@@ -196,10 +338,10 @@ def closed_interval(accuracies: ArrayLike, level: float = LEVEL) -> Interval:
     >>> round(r.mean, 3), round(r.half_width, 4)
     (0.775, 0.0633)
     """
-    return _interval(*_values("accuracies", accuracies), level, "closed", lambda t: np.inf)
+    return _interval(*_values("accuracies", accuracies), level, "closed", lambda t: np.inf, bounds)
 
 
-def open_interval(accuracies: ArrayLike, level: float = LEVEL) -> Interval:
+def open_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[float, float] | None = None) -> Interval:
     """Interval for the mean accuracy *on new images* of the same kind (OOPS, Algorithm 2).
 
     For tasks that share no image, so that their accuracies are independent draws.
@@ -217,7 +359,7 @@ def open_interval(accuracies: ArrayLike, level: float = LEVEL) -> Interval:
     >>> round(open_interval([0.7, 0.8, 0.75, 0.85]).half_width, 4)
     0.1027
     """
-    return _interval(*_values("accuracies", accuracies), level, "open", lambda t: t - 1)
+    return _interval(*_values("accuracies", accuracies), level, "open", lambda t: t - 1, bounds)
 
 
 def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval:
@@ -402,9 +544,22 @@ def _values(name: str, values: ArrayLike) -> tuple[np.ndarray, float]:
     return x, float(fine)
 
 
-def _interval(x: np.ndarray, fine: float, level: float, kind: str, degrees: Callable[[int], float]) -> Interval:
+def _interval(
+    x: np.ndarray,
+    fine: float,
+    level: float,
+    kind: str,
+    degrees: Callable[[int], float],
+    bounds: tuple[float, float] | None = None,
+) -> Interval:
     """Of checked values, which are equal where they spread by no more than rounding puts them off."""
     level, df = number("level", level, above=0, below=1), degrees(x.size)
     spread = x.std(ddof=1) if np.ptp(x) > 2 * fine else 0.0
     half = stats.t.ppf((1 + level) / 2, df) * spread / np.sqrt(x.size)
-    return Interval(float(x.mean()), float(half), level, x.size, kind, df)
+    bounds = checked_bounds(bounds)
+    rounded = ROUNDED * (bounds[1] - bounds[0]) if bounds else 0
+    if bounds and not (bounds[0] - rounded <= x.min() and x.max() <= bounds[1] + rounded):
+        raise InputError(
+            f"accuracies go from {x.min():g} to {x.max():g}; bounds = {shown(bounds)}, between which they lie"
+        )
+    return Interval(float(x.mean()), float(half), level, x.size, kind, df, bounds=bounds)

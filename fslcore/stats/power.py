@@ -8,15 +8,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from ..errors import InputError, instance, number, shown, whole
-from .intervals import LEVEL
+from .intervals import LEVEL, Interval
 from .pilot import Pilot
 from .three_intervals import ThreeIntervals
 
 __all__ = ["detectable", "plan", "power", "smallest", "Plan"]
 
+MIDDLES = (np.arange(25) + 0.5) / 25  # of equal parts of the chances, to average over
+PEAKED = 0.4  # of an image variance's degrees of freedom: few images decide, so that it scatters more than they say
 MOST = 2**62  # what is asked for is not looked for beyond
 MANY_QUERIES = 10_000  # a class and task; where more would be better still, they are not worth much
 
@@ -49,18 +52,22 @@ def power(difference: float, standard_error: float, df: float = np.inf, level: f
     return _power(difference, standard_error, df, level)
 
 
-def _power(difference: float, standard_error: float, df: float, level: float) -> float:
-    """`power` of checked arguments, since planning asks it many times."""
-    shift = abs(difference) / standard_error
+def _power(difference: float, standard_error: ArrayLike, df: float, level: float) -> float:
+    """`power` of checked arguments, since planning asks it many times; its mean over standard errors, if several."""
+    with np.errstate(divide="ignore", over="ignore"):
+        shift = np.minimum(np.atleast_1d(abs(difference) / np.asarray(standard_error, float)), 1e150)
     if math.isinf(df):
-        limit, of = stats.norm.ppf((1 + level) / 2), stats.norm(shift)
-    else:
-        limit, of = stats.t.ppf((1 + level) / 2, df), stats.nct(df, shift)
-    upper = of.sf(limit)
-    if math.isnan(upper):  # as SciPy gives for huge shifts, beside which only the estimated error varies
-        upper = stats.chi2.cdf(df * (shift / limit) ** 2, df) if math.isfinite(shift) else 1.0
+        limit = stats.norm.ppf((1 + level) / 2)
+        return float((stats.norm.sf(limit - shift) + stats.norm.sf(limit + shift)).mean())
+    limit = stats.t.ppf((1 + level) / 2, df)
+    upper, lower = stats.nct.sf(limit, df, shift), 0.0
+    if shift.min() < 10:
+        lower = stats.nct.cdf(-limit, df, shift)
+    lost = np.isnan(upper)  # as SciPy gives for huge shifts, beside which only the estimated error varies
+    if lost.any():
+        upper[lost] = stats.chi2.cdf(df * (shift[lost] / limit) ** 2, df)
     # SciPy gives NaN for some lower tails that are too small to matter.
-    return float(upper + np.nan_to_num(of.cdf(-limit)))
+    return float((upper + np.nan_to_num(lower)).mean())
 
 
 def detectable(standard_error: float, df: float = np.inf, *, power: float = 0.8, level: float = LEVEL) -> float:
@@ -77,7 +84,7 @@ def detectable(standard_error: float, df: float = np.inf, *, power: float = 0.8,
     1.4
     """
     number("standard_error", standard_error, above=0), number("df", df, least=1, infinite=True)
-    _check_power(power, level)
+    check_power(power, level)
     # Every shift beyond both quantiles has the power.
     limit = stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(power, df)
     root = optimize.brentq(lambda x: _power(x, 1.0, df, level) - power, 1e-6, 2 * limit + 10)
@@ -115,7 +122,7 @@ def smallest(enough: Callable[[int], bool], least: int, most: int | None = None)
     return bisect_left(range(high), True, lo=low, key=enough)
 
 
-def _check_power(power: float, level: float) -> None:
+def check_power(power: float, level: float) -> None:
     number("power", power, above=1 - number("level", level, above=0, below=1), below=1)
 
 
@@ -123,25 +130,54 @@ def _check_power(power: float, level: float) -> None:
 class Plan:
     """What it takes to tell a difference with the wanted power; see `plan`.
 
+    Each size has a range beside it: an interval, at the level of the plan, for the size that would be planned if the
+    variance were known. Its upper end is infinite where there is no bound.
+
     Attributes
     ----------
     n_tasks : int
         From three intervals: closed tasks, for the difference on these very images. From a pilot of open tasks: the
         open tasks, for the difference on new images.
-    images_per_class : int
-        For the difference on new images of these classes. Open tasks take so many if they take all classes equally
-        often; where they draw them at random, a few images are left over.
+    images_per_class : int or None
+        For the difference on new images of these classes; None where the pilot tells nothing of them. Open tasks take
+        so many if they take all classes equally often; where they draw them at random, a few images are left over.
     n_classes : int or None
         Classes of as many images as the pilot's, for the difference on new classes. None where the
         pilot's tasks held all classes, or fewer classes than ways would do; and for open tasks.
     queries : int or None
         Q of the open tasks. None for closed ones, which are planned with the pilot's.
+    tasks_range, images_range, classes_range : (2,) tuple
+        Of ``n_tasks``, ``images_per_class`` and ``n_classes``; None where that is None.
     """
 
     n_tasks: int
-    images_per_class: int
+    images_per_class: int | None
     n_classes: int | None
     queries: int | None = None
+    tasks_range: tuple[float, float] | None = None
+    images_range: tuple[float, float] | None = None
+    classes_range: tuple[float, float] | None = None
+
+    def __str__(self) -> str:
+        parts = [
+            f"{size:,}{_between(between)} {name}"
+            for size, between, name in (
+                (self.n_tasks, self.tasks_range, "tasks"),
+                (self.images_per_class, self.images_range, "images a class"),
+                (self.n_classes, self.classes_range, "classes"),
+            )
+            if size is not None
+        ]
+        if self.queries is not None:
+            parts[0] += f" of {self.queries:,} queries a class"
+        return ", ".join(parts)
+
+
+def _between(between: tuple[float, float] | None) -> str:
+    if between is None:
+        return ""
+    low, high = ("∞" if math.isinf(n) else f"{n:,}" for n in between)
+    return f" ({low} to {high})"
 
 
 def plan(
@@ -159,15 +195,22 @@ def plan(
 
     From three intervals, which come from closed tasks: the variance of the mean falls as 1/T with the tasks, about as
     1/n with the images of a class and as 1/C with the classes. For new images and classes, enough tasks are taken for
-    granted: they cost computing only. Where the pilot's tasks were too few to tell the image variance well, the larger
-    one that its interval allows for is taken.
+    granted: they cost computing only.
 
     From `pilot`, which sizes open tasks: T of them with Q queries a class have the variance (α + β/(SQ)) / T (OOPS,
     equation 10, with γ as it follows from the moments), and take T·K(S + Q) images (equation 6). T and Q are those
     that take about the fewest images at which the paired open interval, with its T - 1 degrees of freedom, has the
-    wanted power: Q is that of `best_queries` for many tasks, and less where a handful of tasks would do. α is that of
-    ``Pilot.expected``, never below the estimate: a short pilot plans with a margin. One on closed tasks of few images
-    plans too little, as its α leaves out what they have in common (`moments`).
+    wanted power: Q is that of `best_queries` for many tasks, and less where a handful of tasks would do. For
+    Q, α is that of ``Pilot.expected``. A pilot on closed tasks of few images plans too little, as its α leaves out
+    what they have in common (`moments`). A pilot of the target 'images' plans for a mean that takes the classes
+    evenly; an interval that does not take them out, as the paired one, tells less.
+
+    A pilot estimates a variance v with few degrees of freedom f, and who takes it for the truth plans too little about
+    as often as too much, which costs more power than it gains. So the size planned is the one whose power, averaged
+    over the variances v f/χ²(f) that the pilot leaves possible, is the wanted one (its *assurance*; O'Hagan, Stevens
+    and Campbell, 2005): then it is the wanted one on average over pilots. What a single pilot leaves open is the
+    range beside each size, from the interval of the variance. That of images counts 0.4 of the degrees of freedom:
+    few images decide, so that their variance scatters more than that of normal numbers.
 
     Parameters
     ----------
@@ -200,8 +243,8 @@ def plan(
     >>> rng = np.random.default_rng(0)
     >>> easy = rng.uniform(0.4, 0.9, (300, 5, 1))
     >>> a, b = (rng.random((300, 5, 15)) < easy + shift for shift in (0.05, 0.0))
-    >>> stats.plan(stats.pilot(a.astype(int) - b, shots=5), difference=0.05, n_classes=20)
-    Plan(n_tasks=23, images_per_class=108, n_classes=None, queries=13)
+    >>> print(stats.plan(stats.pilot(a.astype(int) - b, shots=5), difference=0.05, n_classes=20))
+    23 (20 to 26) tasks of 13 queries a class, 108 (90 to 126) images a class
     """
     if instance("pilot", pilot, (ThreeIntervals, Pilot)).difference is False:
         made = "pilot" if isinstance(pilot, Pilot) else "three_intervals"
@@ -222,35 +265,54 @@ def plan(
         raise InputError(f"n_classes = {n_classes}; at least as many as ways = {ways} are needed")
     if not abs(number("difference", difference)) > 0:
         raise InputError(f"difference = {difference}; a number other than 0 is allowed")
-    _check_power(power, level)
+    check_power(power, level)
 
-    def size(variance: float, least: int, df: Callable[[int], float]) -> int:
-        """The smallest size at which a variance of variance/size lets the difference be told."""
-        found = smallest(
-            lambda n: variance == 0 or _power(difference, math.sqrt(variance / n), df(n), level) >= power, least
-        )
+    def size(
+        total: float, df: float, least: int, of_study: Callable[[int], float], less: float = 0.0, scatter: float = 1.0
+    ) -> tuple[int, tuple[float, float]]:
+        """The size at which a variance of (total - less)/size lets the difference be told, and its range."""
+
+        def needed(ratio: ArrayLike) -> int | None:
+            variance = np.maximum(total / ratio - less, 0.0)
+            return smallest(lambda n: _power(difference, np.sqrt(variance / n), of_study(n), level) >= power, least)
+
+        if math.isinf(df):
+            found = low = high = needed(1.0)
+        else:
+            found = needed(stats.chi2.ppf(MIDDLES, df) / df)
+            ends = stats.chi2.ppf([(1 + level) / 2, (1 - level) / 2], scatter * df) / (scatter * df)
+            low, high = (needed(max(end, np.finfo(float).tiny)) for end in ends)
         if found is None:
             raise InputError(
                 f"difference = {difference}; more than {MOST:.2g} tasks, images or classes would be needed"
             )
-        return found
+        return found, (min(low, found), math.inf if high is None else max(high, found))
 
     if isinstance(pilot, Pilot):
         model = pilot.expected
         best = int(min(max(model.optimum, 1), MANY_QUERIES)) + 1
         sizes = {
-            q: size(model.variance(q, 1), 2, lambda t: t - 1)
+            q: size(model.variance(q, 1), math.inf, 2, lambda t: t - 1)[0]
             for q in sorted({*np.geomspace(1, best, 24).astype(int).tolist(), best - 1})
         }
         queries = min(sizes, key=lambda q: sizes[q] * (shots + q))
-        uses = math.ceil(sizes[queries] * ways / n_classes)
-        return Plan(sizes[queries], uses * (shots + queries), None, queries)
-    needed = (
-        size(pilot.class_variance * n_classes, ways + 1, lambda c: c - 1) if pilot.class_variance < np.inf else None
-    )
-    by_image = (pilot.images.half_width / stats.norm.ppf((1 + pilot.images.level) / 2)) ** 2 - pilot.sampling_variance
-    return Plan(
-        size(pilot.sampling_variance * pilot.closed.n_tasks, 2, lambda t: t - 1),
-        size(max(by_image, 0.0) * images_per_class, shots + 2, lambda n: n * n_classes - 1),
-        needed,
-    )
+        weights = np.array([1, 1 / (shots * queries)])
+        # The margin of the expected α is for choosing Q; here the degrees of freedom make one.
+        total = float(weights @ [max(pilot.model.alpha, 0.0), model.beta])
+        df = 2 * total**2 / (weights @ pilot.covariance @ weights)
+        tasks, between = size(total, max(df, 1.0), 2, lambda t: t - 1)
+        images = [
+            t if math.isinf(t) else math.ceil(t * ways / n_classes) * (shots + queries) for t in (tasks, *between)
+        ]
+        return Plan(tasks, images[0], None, queries, between, tuple(images[1:]))
+    sampling = pilot.sampling_variance
+    tasks, of_tasks = size(sampling * pilot.closed.n_tasks, pilot.closed.n_tasks - 1, 2, lambda t: t - 1)
+
+    def of_units(interval: Interval, now: float, *rest, **options) -> tuple[int | None, tuple[float, float] | None]:
+        if math.isinf(interval.half_width):  # the pilot cannot tell
+            return None, None
+        return size(interval.standard_error**2 * now, interval.df, *rest, less=sampling * now, **options)
+
+    images, of_images = of_units(pilot.images, images_per_class, shots + 2, lambda n: n * n_classes - 1, scatter=PEAKED)
+    classes, of_classes = of_units(pilot.classes, n_classes, ways + 1, lambda c: c - 1)
+    return Plan(tasks, images, classes, None, of_tasks, of_images, of_classes)

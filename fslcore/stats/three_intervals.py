@@ -13,15 +13,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import sparse, stats
 
-from ..errors import InputError, floats, number, wholes
+from ..errors import InputError, flag, floats, number, wholes
 from ..errors import labels as checked_labels
-from .intervals import LEVEL, Interval, decimals, plus_minus
+from .apart import cells_of, shrunk, without_groups
+from .dependence import Units, checked_groups, of_parts, units_of, variances
+from .intervals import LEVEL, Interval, checked_bounds, decimals
 
 __all__ = ["three_intervals", "ThreeIntervals"]
 
-PARTS = 10  # of the tasks, to see how noisy a variance is
+LEAST = 20  # tasks
+PARTS = 50  # of the tasks, to see how noisy a variance is
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,15 @@ class ThreeIntervals:
     closed : Interval
         Speaks of these images: where the mean would fall with other tasks drawn from them.
     images : Interval
-        Speaks of new images of these classes. Never wider than ``classes``, which holds for them too.
+        Speaks of new images of these classes. Never wider than ``classes``, which holds for them too, to either side,
+        and stands here where nothing is known of new images alone, since some class is, up to a tenth, one group.
     classes : Interval
-        Speaks of new classes. Its half-width is infinite if each task holds every class.
+        Speaks of new classes, or new groups of classes if they were given. Its half-width is infinite if each task
+        holds every class, or if one group of classes holds more than nine tenths of them.
     sampling_variance, image_variance, class_variance : float
         Variance of the mean, in squared units of the input: from the T tasks (it falls as 1/T),
         from the images (about as 1/N) and from the classes with their images (about as
-        1/C). The last two are 0 where noise hides them.
+        1/C). The last two are 0 where noise hides them, and infinite where they are not known.
     difference : bool or None
         Whether the values were those of a difference of two methods (some are negative) or of one (all are 0 or one
         other number, such as 1 or 100); None where this cannot be told.
@@ -54,10 +59,10 @@ class ThreeIntervals:
     difference: bool | None = None
 
     def __str__(self) -> str:
-        widths = [r.half_width for r in (self.closed, self.images, self.classes)]
-        cells = plus_minus(self.closed.mean, widths, f".{max(map(decimals, widths))}f")
-        these, images, classes = cells[0], *(c[c.index("±") :] for c in cells[1:])
-        return f"{these} (these images), {images} (new images), {classes} (new classes)"
+        found = {"these images": self.closed, "new images": self.images, "new classes": self.classes}
+        spec = f".{max(decimals(r.half_width) for r in found.values())}f"
+        cells = (f"{r.around(spec)} ({what}{', few errors' * r.few_errors})" for what, r in found.items())
+        return f"{self.closed.mean:{spec}} {', '.join(cells)}"
 
 
 def three_intervals(
@@ -67,7 +72,10 @@ def three_intervals(
     labels: ArrayLike,
     *,
     groups: ArrayLike | None = None,
+    class_groups: ArrayLike | None = None,
+    apart: bool = False,
     level: float = LEVEL,
+    bounds: tuple[float, float] | None = None,
 ) -> ThreeIntervals:
     """Intervals for the mean accuracy on these images, on new images and on new classes.
 
@@ -84,8 +92,17 @@ def three_intervals(
     groups : (N,) array_like, optional
         Images with equal entries are not independent (fonts of one family, photos of one
         scene): what is new then is groups of images. They may span classes.
+    class_groups : (N,) array_like, optional
+        Images whose classes are not independent have equal entries (species of one genus, characters of one script),
+        the same for all images of a class: what is new then is groups of classes.
+    apart : bool
+        That the tasks keep the groups apart (``groups`` of `fslcore.tasks.sample_closed`). Then a group counts once,
+        whatever its size, and what its absence changes follows from how such tasks are drawn.
     level : float
         Nominal coverage, between 0 and 1.
+    bounds : (float, float), optional
+        Least and largest possible mean, such as (0, 100), which the ends of the intervals respect (`limits`). By
+        default (0, x) where all values are 0 or x, with x = 1 or 100 where none is 0, and else none.
 
     Returns
     -------
@@ -96,7 +113,8 @@ def three_intervals(
     InputError
         Shapes that disagree, NaN, fewer than 20 tasks, tasks that are padded or unbalanced, an image twice
         in a task, a class with fewer than S + 2 images, tasks that share no image (`fslcore.stats.open_interval` is
-        for those), a level outside (0, 1).
+        for those), one group in all or in every class, class groups that split a class or are one, a level outside
+        (0, 1).
 
     Notes
     -----
@@ -110,10 +128,13 @@ def three_intervals(
     K (A_c - A) / (C - K), with A_c the mean over the tasks that hold c. The jackknife variance
     (Efron and Stein, 1981) is the sum over images, or over classes, of the squares of these
     changes, times (n - 1)/n or (C - 1)/C. For tasks of few images it is a little too large rather than too
-    small. Quantiles are Student's, with Satterthwaite's degrees of freedom: few where there are few
-    classes, images or groups, and where the noise of the tasks is not small against the variance. Then
-    more tasks narrow the interval a lot. With ``groups`` that span classes, classes are not independent
-    either, and their variance is the two-way one: of classes, plus of groups, minus of images.
+    small. A group of images changes the mean by the sum over its images, divided by 1 - p, p its share of the class
+    (CR3; Bell and McCaffrey, 2002); the squares of these are added. Groups of classes likewise. Quantiles are
+    Student's, with Satterthwaite's degrees of freedom: few where there are few
+    classes, images or groups (G - 1 for each class with G groups of one size), and where the noise of the tasks is not
+    small against the variance. Then more tasks narrow the interval a lot. With ``groups`` that span classes, classes
+    are not independent either, and their variance is the two-way one: of classes, plus of groups, minus of what groups
+    have in single classes (Cameron, Gelbach and Miller, 2011).
 
     Examples
     --------
@@ -123,21 +144,28 @@ def three_intervals(
     >>> images = np.array([[rng.permutation(12)[:4] + 12 * c for c in rng.permutation(8)[:5]] for _ in range(400)])
     >>> right = rng.random((400, 15)) < 0.5 + 0.4 * (labels[images[..., 1:]].reshape(400, 15) > 3)
     >>> print(three_intervals(100 * right, images[..., 0], images[..., 1:].reshape(400, 15), labels))
-    69.97 ± 1.19 (these images), ± 1.97 (new images), ± 17.87 (new classes)
+    69.97 ± 1.19 (these images), ± 1.40 (new images), 48.40 to 85.26 (new classes)
     """
-    level = number("level", level, above=0, below=1)
-    run, size, groups, members = _checked(values, support, query, labels, groups)
+    level, bounds = number("level", level, above=0, below=1), checked_bounds(bounds)
+    run, label, units = _checked(values, support, query, labels, groups, class_groups)
+    without = None
+    if flag("apart", apart):  # the images of a group in a class are one: a task has at most one of them
+        support, query, labels = np.asarray(support), np.asarray(query), np.asarray(labels)
+        cells = cells_of(labels, None if groups is None else np.asarray(groups), support, query)
+        given = [
+            None if a is None else np.asarray(a)[cells.first] for a in (groups if cells.span else None, class_groups)
+        ]
+        run, label, units = _checked(values, cells.of[support], cells.of[query], labels[cells.first], *given)
+        if cells.span:
+            without = _without(*run, label, given[0])
     accuracy = run[0].mean(axis=(1, 2))
-    (tasks, ways), classes = run[3].shape, len(size)
+    tasks, ways = run[3].shape
+    found, freedom, noise = _variances(*run, label, units, without)
+    if ways == label.max() + 1:
+        freedom[1] = 0
     sampling = accuracy.var(ddof=1) / tasks
-    found = np.array(_variances(*run, size, groups, members))
-    # Noise of the two variances: that between tenths of the tasks, which falls as 1/T.
-    parts = [_variances(*part, size, groups, members) for part in zip(*(np.array_split(a, PARTS) for a in run))]
-    noise = np.std(parts, axis=0, ddof=1) / PARTS
-    if classes == ways:
-        found[1] = np.inf
-    units = size.sum() if members is None else len(members)
-    made = assembled(accuracy.mean(), tasks, sampling, found, noise, units, classes, level)
+    bounds = bounds or _bounds(run[0])
+    made = assembled(accuracy.mean(), tasks, sampling, found, freedom, noise, units.counts, level, bounds)
     return replace(made, difference=of_difference(run[0]))
 
 
@@ -149,44 +177,74 @@ def of_difference(values: np.ndarray) -> bool | None:
     return False if low == 0 < high and ((values == 0) | (values == high)).all() else None
 
 
+def _bounds(values: np.ndarray) -> tuple[float, float] | None:
+    """(0, x) where the values are those of one method, as far as it can be told."""
+    low, high = values.min(), values.max()
+    one = of_difference(values) is False or (low == high and high in (1, 100))
+    return (0.0, float(high)) if one else None
+
+
 def assembled(
     mean: float,
     tasks: int,
     sampling: float,
     found: np.ndarray,
+    freedom: np.ndarray,
     noise: np.ndarray,
-    units: int,
-    classes: int,
+    counts: tuple[int, int],
     level: float,
+    bounds: tuple[float, float] | None = None,
 ) -> ThreeIntervals:
-    """Three intervals from the variances of images and of classes (an infinite one is not known), and their noise."""
+    """Three intervals from the variances of images and of classes, their degrees of freedom and noise.
+
+    With 0 degrees of freedom a variance is not known. ``counts`` are of independent units of images and of classes.
+    """
+    found = np.where(freedom > 0, found, np.inf)
     z = stats.norm.ppf((1 + level) / 2)
     rounded = (1e-12 * mean) ** 2  # what varies by less does not vary
     sampling, found, noise = (np.where(np.abs(x) > rounded, x, 0.0) for x in (sampling, found, noise))
-    closed = Interval(float(mean), float(z * np.sqrt(sampling)), level, tasks, "closed")
-    image_variance, class_variance = np.maximum(found, [0, max(found[0], 0)])
+    closed = Interval(float(mean), float(z * np.sqrt(sampling)), level, tasks, "closed", bounds=bounds)
+    image_variance, class_variance = np.maximum(found, [0, max(found[0], 0) if freedom[0] > 0 else 0])
 
-    def interval(kind: str, variance: float, units: int, noise: float) -> Interval:
+    def interval(kind: str, variance: float, freedom: float, noise: float, units: int) -> Interval:
         if not np.isfinite(variance):
-            return Interval(closed.mean, np.inf, level, tasks, kind, np.nan)
+            return Interval(closed.mean, np.inf, level, tasks, kind, np.nan, bounds=bounds)
         total = variance + sampling
-        # Satterthwaite: the variance is uncertain by the number of units and by the noise of the tasks.
-        spread = 2 * variance**2 / (units - 1) + noise**2
-        df = max(2 * total**2 / spread, 1.0) if spread > 0 else np.inf
+        # Satterthwaite: the variance is uncertain by the number of units and of tasks, and by the noise of the tasks.
+        # That noise may be as large as the variance, and would then count most where it made the variance small.
+        of_units = (variance**2 / freedom + sampling**2 / (tasks - 1)) / total**2 if total else 0.0
+        of_noise = noise**2 / (2 * (total + noise) ** 2) if noise else 0.0
+        df = 1 / min(of_units + of_noise, 1.0) if of_units + of_noise else np.inf
         half = stats.t.ppf((1 + level) / 2, df) * np.sqrt(total)
         # Where nothing varies: a sign test of images, groups or classes, which all lie on one side of 0.
-        return Interval(closed.mean, float(half), level, tasks, kind, float(df), 2.0 ** (1 - units))
+        return Interval(closed.mean, float(half), level, tasks, kind, float(df), 2.0 ** (1 - units), bounds)
 
-    images = interval("images", image_variance, units, noise[0])
-    of_classes = interval("classes", class_variance, classes, noise[1])
-    if of_classes.half_width < images.half_width:  # new classes come with new images, so it holds for those too
+    images = interval("images", image_variance, freedom[0], noise[0], counts[0])
+    of_classes = interval("classes", class_variance, freedom[1], noise[1], min(counts))  # groups may span classes
+    # New classes come with new images, so what holds for them holds for those too.
+    if of_classes.half_width < images.half_width or of_classes.low > images.low:
         images = replace(of_classes, kind="images")
     return ThreeIntervals(closed, images, of_classes, float(sampling), float(image_variance), float(class_variance))
 
 
-def _variances(v, support, query, of_task, size, groups, members) -> tuple[float, float]:
-    """Jackknife variances from images (or groups) and from classes, without bias; noise may make them negative."""
-    (tasks, ways, shots), classes = support.shape, len(size)
+def _without(v, support, query, of_task, label, groups) -> np.ndarray:
+    """Changes (P, G) of a mean accuracy without each group, of tasks that keep groups apart; places are cells."""
+    there = label >= 0
+    place = np.full(len(label), -1)
+    place[there] = np.unique(groups[there], return_inverse=True)[1]
+    members = np.zeros((place.max() + 1, label.max() + 1), bool)
+    members[place[there], label[there]] = True
+    parts = min(PARTS, len(v))
+    return shrunk(without_groups(v, place[support], place[query], of_task, members, parts), members)
+
+
+def _variances(v, support, query, of_task, label, units: Units, without: np.ndarray | None = None):
+    """`variances` of a mean accuracy, without bias: noise may make them negative.
+
+    ``without`` are the changes (P, G) without each group, where they are known otherwise.
+    """
+    (tasks, ways, shots), size = support.shape, np.bincount(label[label >= 0])
+    classes = len(size)
     accuracy = v.mean(axis=(1, 2))
     # By how much the mean over all tasks changes without an image, as each of its uses tells it.
     n = size[of_task]
@@ -195,50 +253,56 @@ def _variances(v, support, query, of_task, size, groups, members) -> tuple[float
     as_support = np.repeat(as_support[..., None], shots, axis=2)
     as_query = v / (n - shots - 1)[..., None]
     holding = np.bincount(of_task.ravel(), minlength=classes).clip(min=1)  # tasks that hold each class
-    parts = []
+    changes = []
     for change in (as_support, as_query):
         mean = np.bincount(of_task.ravel(), change.mean(axis=2).ravel(), classes) / holding
         uses = holding * change.shape[2] / size  # of an image, on average
-        parts.append((change - mean[of_task][..., None]) / (classes * uses)[of_task][..., None])
-    change, used = np.concatenate(parts, axis=2), np.concatenate([support, query], axis=2)
+        changes.append((change - mean[of_task][..., None]) / (classes * uses)[of_task][..., None])
+    changes, used = np.concatenate(changes, axis=2), np.concatenate([support, query], axis=2)
+    images = _table(changes, used, len(label))
+    members = _table(np.ones((len(label), 1)), label[:, None].clip(0), classes)
     # Counted from the average image of a class, those that a task leaves out change too: by minus this.
-    average = change.sum(axis=2) / n
+    average = _table(changes.sum(axis=2) / n, of_task, classes)
 
-    shrink = (1 - 1 / size)[of_task]
-    scaled = change * np.sqrt(shrink)[..., None]
-    with_itself = (scaled**2).sum() - (n * shrink * average**2).sum()
-    by_image = by_unit = (np.bincount(used.ravel(), scaled.ravel()) ** 2).sum() - with_itself
-    if members is not None:
-        by_unit = _by_group(change * shrink[..., None], average * shrink, groups[used], of_task, members)
-    if classes == ways:
-        return by_unit, 0.0
-    gap = np.bincount(of_task.ravel(), np.repeat(accuracy - accuracy.mean(), ways), classes) / (tasks * ways / classes)
-    noise = accuracy.var(ddof=1) / tasks * classes * (classes - ways) / ways
-    by_class = (ways / (classes - ways)) ** 2 * (1 - 1 / classes) * ((gap**2).sum() - noise)
-    # Groups that span classes make classes depend on each other (two-way clustering).
-    return by_unit, by_class + max(by_unit - by_image, 0.0)
+    def of_images(matrix):
+        if without is not None and matrix is units.images:
+            return of_parts(without)
+        return _products(images @ matrix, average, members.T @ matrix)
+
+    gap = (accuracy - accuracy.mean()) * classes / (tasks * max(classes - ways, 1))
+    held = _table(np.repeat(gap[:, None], ways, axis=1), of_task, classes)
+    usual = _table(gap[:, None] * ways / classes, np.zeros((tasks, 1), int), 1)
+    all_classes = sparse.csr_array(np.ones((1, classes)))
+
+    def of_classes(matrix):
+        return _products(held @ matrix, usual, all_classes @ matrix)
+
+    return variances(units, of_images, of_classes)
 
 
-def _by_group(change, average, group, of_task, members) -> float:
-    """Variance from groups: squared sums of the changes of their images, without a task's product with itself.
+def _table(numbers: np.ndarray, places: np.ndarray, count: int) -> sparse.csr_array:
+    """(T, count) sums of the numbers of each task by place."""
+    tasks = np.arange(len(places)).repeat(places[0].size)
+    return sparse.coo_array((numbers.ravel(), (tasks, places.ravel())), (len(places), count)).tocsr()
 
-    From changes and groups of the images used (T, K, m), the average image's change (T, K), classes
-    (T, K), and how many images of each class a group has (G, C).
+
+def _products(change, average, weight) -> tuple[float, np.ndarray]:
+    """Squared length of what all tasks change in each unit, without a task's product with itself; products of parts.
+
+    A task changes units by a row of ``change`` (T, U), less ``average`` (T, C) times ``weight`` (C, U).
     """
-    total = np.bincount(group.ravel(), change.ravel(), len(members))
-    tasks = np.arange(len(group))[:, None, None]
-    _, place = np.unique(tasks * len(members) + group, return_inverse=True)
-    # In a task a group changes by the images it has there, less those it has in the classes, times the average.
-    there = np.bincount(place.ravel(), change.ravel())
-    usual = (members[group[..., None], of_task[:, None, None]] * average[:, None, None]).sum(axis=3)
-    together = members.T @ members
-    both = (together[of_task[..., None], of_task[:, None]] * average[..., None] * average[:, None]).sum()
-    with_itself = (there**2).sum() - 2 * (change * usual).sum() + both
-    return len(members) / (len(members) - 1) * ((total**2).sum() - with_itself)
+    tasks = change.shape[0]
+    part = np.arange(tasks) * min(PARTS, tasks) // tasks
+    sums = sparse.coo_array((np.ones(tasks), (part, np.arange(tasks)))).tocsr()
+    parts = (sums @ change).toarray() - (sums @ average) @ weight.toarray()
+    with_itself = (change**2).sum() - 2 * ((change @ weight.T) * average).sum()
+    with_itself += ((average.T @ average) * (weight @ weight.T)).sum()
+    scale = len(parts) ** 2
+    return (parts.sum(axis=0) ** 2).sum() - with_itself, scale * (parts @ parts.T)
 
 
-def _checked(values, support, query, labels, groups):
-    """(values (T, K, Q), support (T, K, S), query (T, K, Q), classes (T, K)) by class; sizes; groups; members."""
+def _checked(values, support, query, labels, groups, class_groups):
+    """(values (T, K, Q), support (T, K, S), query (T, K, Q), classes (T, K)) by class; class of each image; units."""
     values, labels = floats("values", values, None), checked_labels("labels", labels)
     support, query = wholes("support", support), wholes("query", query)
     if values.shape != query.shape or query.ndim != 2 or support.ndim != 2 or len(support) != len(query):
@@ -246,8 +310,8 @@ def _checked(values, support, query, labels, groups):
             f"values have shape {values.shape}, query {query.shape}, support {support.shape}; "
             "(T, K·Q), the same and (T, K·S) are needed"
         )
-    if len(values) < 2 * PARTS:
-        raise InputError(f"{len(values)} tasks; at least {2 * PARTS} are needed, and some thousand are better")
+    if len(values) < LEAST:
+        raise InputError(f"{len(values)} tasks; at least {LEAST} are needed, and some thousand are better")
     both = np.concatenate([support, query], axis=1)
     if both.min() < 0 or both.max() >= len(labels):
         raise InputError(
@@ -270,19 +334,9 @@ def _checked(values, support, query, labels, groups):
     needed = support.shape[2] + 2
     if size.min() < needed:
         raise InputError(f"class {names[size.argmin()]} has {size.min()} images; {needed} are needed, to leave one out")
-    members = None
-    if groups is not None:
-        groups = checked_labels("groups", groups, len(labels))
-        of_present = label >= 0
-        groups = np.unique(groups, return_inverse=True)[1]
-        present_groups = np.unique(groups[of_present])
-        groups = np.searchsorted(present_groups, groups)
-        if len(present_groups) < 2:
-            raise InputError("groups: all images are in one; at least 2 are needed")
-        members = np.zeros((len(present_groups), len(size)))
-        np.add.at(members, (groups[of_present], label[of_present]), 1)
+    units = units_of(label, *checked_groups(label, names, groups, class_groups))
     values = np.take_along_axis(values, order, axis=1).reshape(query.shape)
-    return (values, support, query, of_task), size, groups, members
+    return (values, support, query, of_task), label, units
 
 
 def check_reuse(what: str, images: np.ndarray) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import InputError, flag, room, shown, whole, wholes
 from ..errors import labels as checked_labels
+from .apart import Cells, distinct, draw_closed, draw_open
 from .tasks import Tasks, describe
 
 __all__ = ["sample_all", "sample_closed", "sample_open"]
@@ -24,11 +26,17 @@ def sample_closed(
     queries: int | Sequence[int] = 15,
     seed: int = 0,
     skip_small_classes: bool = False,
+    groups: ArrayLike | None = None,
 ) -> Tasks:
     """Draw tasks with reuse of images between tasks (OOPS, Algorithm 1).
 
     Each task takes ``ways`` classes, then images without repetition inside the task; the next
     task starts from the whole data again. The first t tasks are the same whatever ``tasks`` is.
+
+    With ``groups``, a task has no group in its support and in its query, whatever the classes. The support of each of
+    its classes is S of the class's groups, all equally likely, with an image of each drawn at random; then its queries
+    are Q of its groups that no support of the task holds, with an image of each. So groups count alike, however many
+    images they have, and the mean over tasks is that of new groups.
 
     Parameters
     ----------
@@ -44,14 +52,24 @@ def sample_closed(
         Same seed, same tasks.
     skip_small_classes : bool
         Leave out classes with fewer than S + Q images instead of raising.
+    groups : (N,) array_like, optional
+        Images with equal entries are kept apart: near-copies, fonts of a family, photos of a scene.
 
     Raises
     ------
     InputError
-        More ways than classes, shots + queries beyond a class, fewer than 2 tasks, more than there is memory for.
+        More ways than classes, shots + queries beyond a class, fewer than 2 tasks, more than there is memory for;
+        a class with fewer than S + Q groups, and those that the supports of other classes may hold.
     """
     tasks = whole("tasks", tasks, least=2)
     shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
+    if groups is not None:
+        cells = Cells.of(labels, groups, ways, shots, queries, flag("skip_small_classes", skip_small_classes))
+        room("tasks", tasks, tasks * 8 * (2 * len(cells.first) + 4 * ways * int(cells.needed.max())))
+        class_rng, *rngs = streams(seed, 4)
+        chosen = class_rng.random((tasks, len(cells.first))).argsort(axis=1)[:, :ways]
+        made = describe("closed", ways, shots, queries, seed, tasks=tasks, groups=cells.n_groups)
+        return assemble(draw_closed(cells, chosen, shots, queries, *rngs), shots, queries, made)
     order, start, size = _by_class(labels, ways, shots, queries, skip_small_classes)
     room("tasks", tasks, tasks * (16 * len(size) + 24 * int((shots + queries).sum())))
     class_rng, image_rng, order_rng = streams(seed, 3)
@@ -70,6 +88,7 @@ def sample_open(
     seed: int = 0,
     max_tasks: int | None = None,
     skip_small_classes: bool = False,
+    groups: ArrayLike | None = None,
 ) -> Tasks:
     """Draw tasks that share no image, until the data are used up (OOPS, Algorithm 2).
 
@@ -77,11 +96,15 @@ def sample_open(
     uses its images up. It stops when fewer than ``ways`` such classes are left. Time and memory
     are linear in the number of images.
 
+    With ``groups``, no group is in two tasks either, so that an interval of tasks speaks of new groups. A task takes
+    its groups as those of `sample_closed` do, among the groups that no task has used, and uses them up with all
+    their images in all classes.
+
     Parameters
     ----------
     max_tasks : int, optional
         Stop after so many tasks (the released code stops at 2,000; the paper at exhaustion).
-    labels, ways, shots, queries, seed, skip_small_classes
+    labels, ways, shots, queries, seed, skip_small_classes, groups
         As for `sample_closed`.
 
     Raises
@@ -92,6 +115,12 @@ def sample_open(
     if max_tasks is not None:
         max_tasks = whole("max_tasks", max_tasks, least=2)
     shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
+    if groups is not None:
+        cells = Cells.of(labels, groups, ways, shots, queries, flag("skip_small_classes", skip_small_classes))
+        picks = draw_open(cells, ways, shots, queries, max_tasks, *streams(seed, 3))
+        _check_two(len(picks[0]), ways, f"{int((shots + queries).max())} groups")
+        made = describe("open", ways, shots, queries, seed, max_tasks=max_tasks, groups=cells.n_groups)
+        return assemble(picks, shots, queries, made)
     order, start, size = _by_class(labels, ways, shots, queries, skip_small_classes)
     image_rng, class_rng = streams(seed, 2)
     # One shuffle a class; drawing the next images of a shuffled class is drawing at random.
@@ -122,16 +151,20 @@ def sample_open(
                 eligible[k] = eligible[-1]
                 eligible.pop()
         tasks += 1
-    if tasks < 2:
-        raise InputError(
-            f"the data hold {tasks} task{'s' * (tasks != 1)} of {ways} ways and up to {enough} images a class "
-            "without reuse; at least 2 are needed: lower ways, shots or queries, or draw closed tasks alone "
-            "(--samplings closed)"
-        )
+    _check_two(tasks, ways, f"{enough} images")
     rows = np.array(rows).reshape(tasks, ways, 2)
     first = start[rows[..., 0]] + rows[..., 1]
     picks = [order[first[:, k, None] + np.arange(need[k])] for k in range(ways)]
     return assemble(picks, shots, queries, describe("open", ways, shots, queries, seed, max_tasks=max_tasks))
+
+
+def _check_two(tasks: int, ways: int, what: str) -> None:
+    if tasks < 2:
+        raise InputError(
+            f"the data hold {tasks} task{'s' * (tasks != 1)} of {ways} ways and up to {what} a class "
+            "without reuse; at least 2 are needed: lower ways, shots or queries, or draw closed tasks alone "
+            "(--samplings closed)"
+        )
 
 
 def sample_all(labels: np.ndarray, *, shots: int, tasks: int, seed: int = 0) -> Tasks:
@@ -226,22 +259,10 @@ def fill(chosen: np.ndarray, order, start, size, shots, queries, image_rng, orde
     picks = []
     for k in range(ways):
         take = shots[k] + queries[k]
-        within = _distinct(uniform[:, k, :take], size[chosen[:, k]])
+        within = distinct(uniform[:, k, :take], size[chosen[:, k]])
         within = np.take_along_axis(within, shuffle[:, k, :take].argsort(axis=1), axis=1)
         picks.append(order[start[chosen[:, k], None] + within])
     return picks
-
-
-def _distinct(uniform: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Rows of distinct integers in [0, n), each set equally likely (Floyd 1987), from uniforms."""
-    rows, m = uniform.shape
-    out = np.empty((rows, m), dtype=np.int64)
-    for i in range(m):
-        top = n - m + i
-        draw = (uniform[:, i] * (top + 1)).astype(np.int64)
-        taken = (out[:, :i] == draw[:, None]).any(axis=1)
-        out[:, i] = np.where(taken, top, draw)
-    return out
 
 
 def assemble(picks: list[np.ndarray], shots, queries, sampler: dict) -> Tasks:

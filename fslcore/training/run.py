@@ -69,7 +69,7 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     -------
     Path
         The checkpoint, in safetensors format: the network, the learner's own weights, and as
-        metadata the recipe.
+        metadata the recipe, and digests of the images that it was trained on and selected with.
 
     Raises
     ------
@@ -92,7 +92,9 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
         run.save(kept)
     tensors, curve = run.checkpoint()
     replace_file(path.with_suffix(".csv"), partial(curve.to_csv, index=False))
-    replace_file(path, partial(save_file, tensors, metadata={"training": run.settings}))
+    # One key: the format does not keep the order of several, and equal trainings give equal files.
+    made = json.dumps(json.loads(run.settings) | {"data": run.data}, sort_keys=True)
+    replace_file(path, partial(save_file, tensors, metadata={"training": made}))
     kept.unlink(missing_ok=True)  # a second process may have trained the same, to the same weights
     return path
 
@@ -145,7 +147,7 @@ class _Run:
                 tqdm.write(f"{recipe.dataset}: read at {side} × {side} pixels; {told}")
         else:
             validation = datasets.load(recipe.dataset, split="validation")
-        self.data = [base.digest, validation.digest]
+        self.data = {"base": base.digest, "validation": validation.digest}
         self.images = torch.from_numpy(np.ascontiguousarray(base.images[:])).to(self.where)
         self.labels, self.classes = base.labels, len(base.class_names)
         self.validation = replace(validation, images=np.ascontiguousarray(validation.images[:]))  # read once

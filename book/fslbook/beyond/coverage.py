@@ -1,13 +1,15 @@
 """Do the three intervals hold what they promise? Replicates on populations whose truth is known.
 
-A *world* is a set of classes, Gaussian clouds of features seen by two backbones that are equally good.
+A *world* is a set of classes, clouds of features seen by two backbones that are equally good.
 From it test sets are drawn. With a world kept and its images drawn anew, one sees whether the interval
-for new images holds; with a new world for each test set, the interval for new classes.
+for new images holds; with a new world for each test set, the interval for new classes. All studies are long tables, a
+row an interval.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -18,19 +20,49 @@ from fslcore.datasets.bank import Bank
 from fslcore.paths import DATA
 from fslcore.tasks import sample_closed, sample_open
 
-from .worlds import QUERIES, USUAL_TASKS, WAYS, Regime, correct, draw, part_of, world
+from .worlds import (
+    OWN_MEANS,
+    QUERIES,
+    USUAL_TASKS,
+    WAYS,
+    Regime,
+    Sample,
+    answers,
+    banks_of,
+    correct,
+    draw,
+    part_of,
+    population,
+    sample,
+    views,
+    world,
+)
 
 __all__ = [
+    "COLUMNS",
+    "GIVEN",
     "PILOT",
     "check_plan",
     "from_population",
     "load",
-    "names",
+    "many_methods",
+    "many_summary",
     "population_summary",
     "replicates",
+    "scaled_truth",
+    "share_of",
     "summary",
     "width_ratios",
 ]
+
+COLUMNS = ["regime", "new", "world", "set", "interval", "given", "tasks", "mean", "low", "high"]
+GIVEN = {
+    "": "nothing",
+    "groups": "which images depend on each other",
+    "class groups": "which classes do",
+    "apart": "groups, and tasks draw from one on one side only",
+    "one of each": "one image of each group, the others dropped",
+}
 
 
 def replicates(regime: Regime, new: str, worlds: int, sets: int, *, seed: int = 0, first: int = 0) -> pd.DataFrame:
@@ -49,49 +81,61 @@ def replicates(regime: Regime, new: str, worlds: int, sets: int, *, seed: int = 
     Returns
     -------
     DataFrame
-        One row a test set: the regime; of the first backbone the ``mean`` and the half-widths
-        ``closed_half``, ``images_half`` and ``classes_half``, for 600 closed tasks ``usual_half`` and
-        ``usual_gap``, their mean minus that of the other tasks, and for open tasks
-        ``open_mean_Q`` and ``open_half_Q``; the ``difference`` of the backbones with
-        ``paired_images_half`` and ``paired_classes_half``; and their difference over 600 tasks where a
-        coin a task says which is which, so that they are equal on these very images (``coin``, ``coin_half``).
+        One row a test set and interval: ``regime`` (its name), new, world, set, ``interval``, what it was ``given`` (of
+        `GIVEN`), how many ``tasks`` are behind it, ``mean``, ``low`` and ``high``. Intervals of the first backbone:
+        'closed' of all tasks, 'usual' of 600, 'images' or 'classes' as ``new`` says, and 'open Q'. Where the regime is
+        paired, also 'paired', of the difference of the two, and 'coin', closed, of their difference over 600 tasks
+        where a coin a task says which is which, so that they are equal on these very images.
     """
     rows = []
     for number in range(first, first + worlds):
         rng = np.random.default_rng([seed, number])
-        means, scale = world(regime, 0.6 * (1 - regime.alike) if new == "classes" else 0.0, rng)
+        made = population(regime, OWN_MEANS * (1 - regime.alike) if new == "classes" else 0.0, rng)
         for repeat in range(sets):
-            banks, labels = draw(means, scale, regime.images, regime.alike, rng)
-            shape = dict(ways=WAYS, shots=regime.shots, seed=int(rng.integers(2**31)))
-            tasks = sample_closed(labels, tasks=regime.tasks, queries=15, **shape)
-            a, b = (correct(bank, tasks) for bank in banks)
-            single = stats.three_intervals(a, tasks.support, tasks.query, labels)
-            paired = stats.three_intervals(a - b, tasks.support, tasks.query, labels)
-            accuracy, usual = a.mean(axis=1), slice(USUAL_TASKS)
-            flipped = ((a - b).mean(axis=1) * rng.choice([-1, 1], len(a)))[usual]
-            coin = stats.paired_interval(flipped, np.zeros_like(flipped))
-            row = asdict(regime) | {
-                "new": new,
-                "world": number,
-                "set": repeat,
-                "tasks": regime.tasks,
-                "mean": single.closed.mean,
-                "closed_half": single.closed.half_width,
-                "images_half": single.images.half_width,
-                "classes_half": single.classes.half_width,
-                "usual_half": stats.closed_interval(accuracy[usual]).half_width,
-                "usual_gap": accuracy[usual].mean() - accuracy[USUAL_TASKS:].mean(),
-                "difference": paired.closed.mean,
-                "paired_images_half": paired.images.half_width,
-                "paired_classes_half": paired.classes.half_width,
-                "coin": coin.mean,
-                "coin_half": coin.half_width,
-            }
-            for q in (q for q in QUERIES if regime.shots + q <= regime.images):
-                opened = stats.open_interval(correct(banks[0], sample_open(labels, queries=q, **shape)).mean(axis=1))
-                row |= {f"open_mean_{q}": opened.mean, f"open_half_{q}": opened.half_width}
-            rows.append(row)
-    return pd.DataFrame(rows)
+            found = _intervals(regime, new, sample(made, rng), rng)
+            rows += [(regime.name, new, number, repeat, *named, *ends(r)) for *named, r in found]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def ends(r: stats.Interval) -> tuple[int, float, float, float]:
+    """What a table of studies keeps of an interval."""
+    return r.n_tasks, r.mean, r.low, r.high
+
+
+def _intervals(
+    regime: Regime, new: str, drawn: Sample, rng: np.random.Generator
+) -> Iterator[tuple[str, str, stats.Interval]]:
+    """(interval, given, the interval) of one test set."""
+    labels, bank = drawn.labels, drawn.banks[0]
+    shape = dict(ways=WAYS, shots=regime.shots, seed=int(rng.integers(2**31)))
+    closed = shape | dict(tasks=regime.tasks, queries=regime.queries)
+    tasks = sample_closed(labels, **closed)
+    right, *other = answers(drawn.banks[: 1 + regime.paired], tasks)
+    yield "closed", "", stats.closed_interval(right.mean(axis=1))
+    yield "usual", "", stats.closed_interval(right[:USUAL_TASKS].mean(axis=1))
+    told = {"": {}, "groups": {"groups": drawn.groups}, "class groups": {"class_groups": drawn.class_groups}}
+    for given in regime.given:
+        if given in told:
+            found = stats.three_intervals(right, tasks.support, tasks.query, labels, **told[given])
+        elif given == "apart":
+            apart = sample_closed(labels, groups=drawn.groups, **closed)
+            (answer,) = answers([bank], apart)
+            known = dict(groups=drawn.groups, apart=True)
+            found = stats.three_intervals(answer, apart.support, apart.query, labels, **known)
+        else:
+            kept = part_of(bank, np.unique(drawn.groups, return_index=True)[1])
+            few = sample_closed(kept.labels, **closed)
+            found = stats.three_intervals(*answers([kept], few), few.support, few.query, kept.labels)
+        yield new, given, getattr(found, new)
+    if regime.paired:
+        difference = right - other[0]
+        paired = stats.three_intervals(difference, tasks.support, tasks.query, labels)
+        yield "paired", "", getattr(paired, new)
+        flipped = (difference.mean(axis=1) * rng.choice([-1, 1], len(right)))[:USUAL_TASKS]
+        yield "coin", "", stats.paired_interval(flipped, np.zeros_like(flipped))
+    for q in (q for q in QUERIES if regime.opened and regime.shots + q <= regime.images):
+        accuracy = answers([bank], sample_open(labels, queries=q, **shape))[0].mean(axis=1)
+        yield f"open {q}", "", stats.open_interval(accuracy)
 
 
 def from_population(
@@ -116,8 +160,8 @@ def from_population(
     Returns
     -------
     DataFrame
-        One row a test set: world, ``truth`` and ``mean``, with half-widths ``images_half`` and
-        ``classes_half``, and ``usual_mean`` with ``usual_half`` over the first 600 tasks; percent.
+        One row a test set and interval, 'usual' over the first 600 tasks or that for what is new: new, world, set,
+        interval, tasks, ``truth``, mean, low, high; percent.
     """
 
     def mean(bank: Bank) -> float:
@@ -130,48 +174,138 @@ def from_population(
         chosen = rng.permutation(np.unique(population.labels))[:classes]
         if new == "images":
             truth = mean(part_of(population, np.flatnonzero(np.isin(population.labels, chosen))))
-        for _ in range(sets):
+        for repeat in range(sets):
             rows_of = [rng.permutation(np.flatnonzero(population.labels == c))[:images] for c in chosen]
             bank = part_of(population, np.concatenate(rows_of))
             tasks = sample_closed(bank.labels, tasks=2000, ways=WAYS, shots=shots, seed=int(rng.integers(2**31)))
-            right = correct(bank, tasks)
-            r = stats.three_intervals(right, tasks.support, tasks.query, bank.labels)
+            (right,) = answers([bank], tasks)
+            ours = getattr(stats.three_intervals(right, tasks.support, tasks.query, bank.labels), new)
             usual = stats.closed_interval(right[:USUAL_TASKS].mean(axis=1))
-            rows.append(
-                {
-                    "new": new,
-                    "world": number,
-                    "truth": truth,
-                    "mean": r.closed.mean,
-                    "images_half": r.images.half_width,
-                    "classes_half": r.classes.half_width,
-                    "usual_mean": usual.mean,
-                    "usual_half": usual.half_width,
-                }
-            )
-    return pd.DataFrame(rows)
+            for name, r in (("usual", usual), (new, ours)):
+                n, *of = ends(r)
+                rows.append((new, number, repeat, name, n, truth, *of))
+    return pd.DataFrame(rows, columns=["new", "world", "set", "interval", "tasks", "truth", "mean", "low", "high"])
 
 
-def names(table: pd.DataFrame) -> list[str]:
-    """A short name of the regime of each row."""
-    difficulty = table["spread"].map(lambda spread: "hard" if spread < 0.65 else "easy")
-    columns = table["classes"], table["images"], table["shots"], difficulty
-    return [f"C = {c:.0f}, n = {n:.0f}, {s:.0f}-shot, {d}" for c, n, s, d in zip(*columns)]
+def many_methods(
+    regime: Regime, new: str, methods: int, studies: int, *, seed: int = 0, first: int = 0
+) -> pd.DataFrame:
+    """p-values of all pairs of methods that are equally good, study by study.
+
+    Parameters
+    ----------
+    regime : Regime
+        A plain one: it says how large a study's test set is.
+    new : str
+        For what they are equally good: 'images' or 'classes'.
+    methods, studies : int
+        Backbones compared in each study, and studies. Study k has the random stream (seed, first + k).
+
+    Returns
+    -------
+    DataFrame
+        A row a study and pair: new, study, ``a`` and ``b``, and p-values of the difference: ``closed`` (paired over 600
+        closed tasks) and ``ours``.
+    """
+    rows = []
+    for study in range(first, first + studies):
+        rng = np.random.default_rng([seed, study])
+        own = OWN_MEANS * (1 - regime.alike) if new == "classes" else 0.0
+        means = regime.spread * views(methods, regime.classes, own, rng, regime.dimensions)
+        labels = np.arange(regime.classes).repeat(regime.images)
+        noise = views(methods, len(labels), 1 - regime.alike, rng, regime.dimensions)
+        banks = banks_of(means[:, labels] + noise, labels)
+        tasks = sample_closed(
+            labels,
+            tasks=regime.tasks,
+            ways=WAYS,
+            shots=regime.shots,
+            queries=regime.queries,
+            seed=int(rng.integers(2**31)),
+        )
+        right = answers(banks, tasks)
+        for a, b in combinations(range(methods), 2):
+            difference = right[a] - right[b]
+            usual = difference[:USUAL_TASKS].mean(axis=1)
+            closed = stats.paired_interval(usual, np.zeros_like(usual))
+            ours = getattr(stats.three_intervals(difference, tasks.support, tasks.query, labels), new)
+            rows.append((new, study, a, b, closed.p_value, ours.p_value))
+    return pd.DataFrame(rows, columns=["new", "study", "a", "b", "closed", "ours"])
+
+
+def many_summary(made: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """Share (percent) of the studies of `many_methods` that call a difference where there is none.
+
+    Returns
+    -------
+    DataFrame
+        A row a target, test ('closed' or 'ours') and correction ('none', 'Holm' or 'BH'): share, low and high (its
+        95 % interval), and n, the studies.
+    """
+    adjusted = {"none": np.asarray, "Holm": stats.holm, "BH": stats.benjamini_hochberg}
+    rows = []
+    for new, part in made.groupby("new", sort=False):
+        for test in ("closed", "ours"):
+            for name, adjust in adjusted.items():
+                smallest = part.groupby("study")[test].agg(lambda p: adjust(p.to_numpy()).min())
+                rows.append((f"new {new}", test, name, *share_of(smallest < 1 - level)))
+    return pd.DataFrame(rows, columns=["target", "test", "correction", "share", "n", "low", "high"])
 
 
 def load(name: str = "replicates") -> pd.DataFrame:
-    """The 'replicates', or those from a 'population', that ship with the book (``data/coverage/build.py``)."""
-    return pd.read_parquet(DATA / "coverage" / f"{name}.parquet")
+    """A study that ships with the book (``data/coverage/build.py``): 'replicates', 'population', 'gaps' or 'many'."""
+    table = pd.read_parquet(DATA / "coverage" / f"{name}.parquet")
+    return table.astype(dict.fromkeys(table.select_dtypes("category"), object))
+
+
+def share_of(hits: pd.Series) -> tuple[float, int, float, float]:
+    """Share (percent) of hits, their number, and the share's 95 % interval (Clopper and Pearson).
+
+    Examples
+    --------
+    >>> [round(x, 1) for x in share_of(pd.Series([True] * 95 + [False] * 5))]
+    [95.0, 100, 88.7, 98.4]
+    """
+    found = binomtest(int(hits.sum()), len(hits)).proportion_ci(0.95)
+    return 100 * float(hits.mean()), len(hits), 100 * found.low, 100 * found.high
+
+
+def scaled_truth(means: pd.Series, world: pd.Series, truths: pd.Series | None = None) -> pd.Series:
+    """The truth that each test set's interval should hold, where it is a mean over the test sets of a world.
+
+    Parameters
+    ----------
+    means : (n,) Series
+        Of each test set.
+    world : (n,) Series
+        Test sets with equal entries have the same truth.
+    truths : (n,) Series, optional
+        What is averaged to the truth, if not ``means``.
+
+    Returns
+    -------
+    (n,) Series
+        A mean of k strays less from an average it is itself part of: by √((k - 1)/k). So the truth is moved away
+        by that much.
+
+    Examples
+    --------
+    >>> scaled_truth(pd.Series([1.0, 2.0, 3.0, 4.0]), pd.Series([0, 0, 0, 0])).round(2).tolist()
+    [2.73, 2.58, 2.42, 2.27]
+    """
+    by_world = (means if truths is None else truths).groupby(world)
+    truth, k = by_world.transform("mean"), by_world.transform("size")
+    return means - (means - truth) * np.sqrt(k / (k - 1))
 
 
 def population_summary(made: pd.DataFrame) -> pd.DataFrame:
     """Share (percent) of intervals of `from_population` that hold the truth, by setting and what was drawn anew."""
-    usual = (made["usual_mean"] - made["truth"]).abs() <= made["usual_half"]
-    own_half = made["images_half"].where(made["new"] == "images", made["classes_half"])
-    ours = (made["mean"] - made["truth"]).abs() <= own_half
-    keys = ["dataset", "backbone", "shots", "new"]
-    shares = pd.DataFrame({"closed": 100 * usual, "ours": 100 * ours}).groupby([made[k] for k in keys], sort=False)
-    return shares.mean().round(1).assign(**{"test sets": shares.size()}).reset_index()
+    inside = 100 * ((made["low"] <= made["truth"]) & (made["truth"] <= made["high"]))
+    name = made["interval"].replace({"usual": "closed", "images": "ours", "classes": "ours"}).rename(None)
+    keys = [made[k] for k in ("dataset", "backbone", "shots", "new")]
+    shares = inside.groupby([*keys, name], sort=False).agg(["mean", "size"]).unstack()
+    out = shares["mean"].round(1).assign(**{"test sets": shares["size"].iloc[:, 0]})
+    return out.rename_axis(columns=None).reset_index()
 
 
 def summary(replicates: pd.DataFrame) -> pd.DataFrame:
@@ -180,73 +314,88 @@ def summary(replicates: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a regime and statement: the regime, ``target`` ('these images', 'new images' or 'new
-        classes'), ``interval`` ('closed', 'open', 'images', 'classes', or 'paired' for the share of
-        intervals of a difference that leave out 0 though there is none), ``share`` in percent of ``n`` test
-        sets, ``low`` and ``high``, its 95 % interval (Clopper and Pearson), and ``half_width``, the mean one.
-        Open intervals are at ``queries``, the Q with the narrowest. Where the truth is a mean over the
-        replicates themselves, errors are scaled for that.
+        One row a regime and statement: regime, ``target`` ('these images', 'new images' or 'new classes'),
+        ``interval`` ('closed', 'open', 'images', 'classes', or 'paired' for the share of intervals of a difference that
+        leave out 0 though there is none), ``given``, ``share`` in percent of ``n`` test sets, ``low`` and ``high``, its
+        95 % interval (Clopper and Pearson), ``half_width``, half of the mean length, ``deviation``, the root mean
+        square of the errors that it should bound, ``mean`` of the test sets, ``bias`` in points, and ``queries``: open
+        intervals are at the Q with the narrowest. The truth is a mean over test sets, and errors are scaled for that
+        (`scaled_truth`). With near-copies it is that of one image of each group: what new groups would give.
     """
     rows = []
-    for regime, part in replicates.groupby(["classes", "images", "shots", "spread", "alike"]):
-        halves = part[[f"open_half_{q}" for q in QUERIES]].mean()
-        best = int(halves.idxmin().rsplit("_", 1)[1])
 
-        def add(target, interval, error, half, inside=True):
-            hits = int(((error.abs() <= half) == inside).sum())
-            low, high = binomtest(hits, len(half)).proportion_ci()
-            rows.append(
-                (*regime, best, target, interval, 100 * hits / len(half), len(half), 100 * low, 100 * high, half.mean())
-            )
+    def add(regime, target, interval, given, part, truth, bias=0.0, queries=0, inside=True):
+        hits = ((part["low"] <= truth) & (truth <= part["high"])) == inside
+        half, deviation = (part["high"] - part["low"]).mean() / 2, np.sqrt(((part["mean"] - truth) ** 2).mean())
+        facts = half, deviation, part["mean"].mean(), bias, queries
+        rows.append((regime, target, interval, given, *share_of(hits), *facts))
 
-        left = 1 - USUAL_TASKS / part["tasks"]  # the other tasks are no truth but a mean as well
-        add("these images", "closed", part["usual_gap"] * np.sqrt(left), part["usual_half"])
-        add("these images", "paired", part["coin"], part["coin_half"], inside=False)
-        for new, sets in part.groupby("new"):
-            means = sets.groupby("world")["mean"] if new == "images" else sets["mean"].groupby(np.zeros(len(sets)))
-            truth, k = means.transform("mean"), means.transform("size")
-            error, own = sets["mean"] - truth, np.sqrt(k / (k - 1))
-            add(f"new {new}", "closed", error * own, sets["usual_half"])
-            add(f"new {new}", "open", sets[f"open_mean_{best}"] - truth, sets[f"open_half_{best}"])
-            add(f"new {new}", new, error * own, sets[f"{new}_half"])
-            add(f"new {new}", "paired", sets["difference"], sets[f"paired_{new}_half"], inside=False)
-    columns = [
-        "classes",
-        "images",
-        "shots",
-        "spread",
-        "alike",
-        "queries",
-        "target",
-        "interval",
-        "share",
-        "n",
-        "low",
-        "high",
-        "half_width",
-    ]
-    return pd.DataFrame(rows, columns=columns)
+    index = ["new", "world", "set"]
+    for regime, of_regime in replicates.groupby("regime", sort=False):
+        by = {k: v.set_index(index) for k, v in of_regime.groupby(["interval", "given"], sort=False)}
+        closed, usual = by["closed", ""], by["usual", ""]
+        if (usual["tasks"] < closed["tasks"]).all():  # the other tasks are no truth but a mean as well
+            rest = np.sqrt(1 - usual["tasks"] / closed["tasks"])
+            truth = usual["mean"] - (usual["mean"] - closed["mean"]) / rest
+            add(regime, "these images", "closed", "", usual, truth)
+        if ("coin", "") in by:
+            add(regime, "these images", "paired", "", by["coin", ""], 0.0, inside=False)
+        opened = {k: part for (k, _), part in by.items() if k.startswith("open ")}
+        best = min(opened, key=lambda k: (opened[k]["high"] - opened[k]["low"]).mean(), default=None)
+        for new in of_regime["new"].unique():
+            of = {key: part.loc[[new]] for key, part in by.items() if new in part.index.get_level_values("new")}
+            world = closed.loc[[new]].index.get_level_values("world").to_series(index=closed.loc[[new]].index)
+            world = world if new == "images" else world * 0
+            independent = of.get((new, "one of each"), of["closed", ""])["mean"]
+
+            def truth_of(part):
+                return scaled_truth(part["mean"], world, independent)
+
+            truth = truth_of(of["closed", ""])
+            add(regime, f"new {new}", "closed", "", of["usual", ""], truth)
+            if best:
+                add(regime, f"new {new}", "open", "", of[best, ""], truth, queries=int(best.split()[1]))
+            for (interval, given), part in of.items():
+                if interval == new:
+                    bias = part["mean"].mean() - independent.mean()
+                    add(regime, f"new {new}", new, given, part, truth_of(part), bias)
+            if ("paired", "") in of:
+                add(regime, f"new {new}", "paired", "", of["paired", ""], 0.0, inside=False)
+    columns = ["regime", "target", "interval", "given", "share", "n", "low", "high"]
+    return pd.DataFrame(rows, columns=[*columns, "half_width", "deviation", "mean", "bias", "queries"])
 
 
 def width_ratios(summary: pd.DataFrame) -> pd.DataFrame:
-    """Mean half-width of the open interval at its best Q over that for new images: a row a regime, ``ratio``."""
-    regime = ["classes", "images", "shots", "spread", "queries"]
-    half = summary[summary["target"] == "new images"].pivot(index=regime, columns="interval", values="half_width")
-    return (half["open"] / half["images"]).rename("ratio").reset_index()
+    """How much narrower than open: a row a regime with an open interval for new images.
+
+    Returns
+    -------
+    DataFrame
+        regime; ``queries``, where the open interval is narrowest; ``ratio`` of its half-width to that for new images,
+        and ``deviations``, the ratio of what the two should be in proportion to: the actual standard deviations of
+        the means.
+    """
+    of = summary[(summary["target"] == "new images") & summary["interval"].isin(["open", "images"])]
+    wide = of[of["given"] == ""].pivot(index="regime", columns="interval").dropna()
+    order = [regime for regime in summary["regime"].unique() if regime in wide.index]
+    ratio, deviations = (wide[k]["open"] / wide[k]["images"] for k in ("half_width", "deviation"))
+    out = pd.DataFrame({"queries": wide["queries"]["open"].astype(int), "ratio": ratio, "deviations": deviations})
+    return out.loc[order].reset_index()
 
 
 PILOT = Regime(classes=10, images=30, shots=1, spread=0.6)  # the test set that `check_plan` plans from
 
 
 def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict[str, float]:
-    """Plan from a pilot, `PILOT`, how many tell two backbones apart, then draw test sets of that size.
+    """Plan from a pilot, `PILOT`, how many tell two backbones apart, then draw a test set of that size; many times.
 
     Returns
     -------
     dict
-        The true ``difference`` (points, over ten large test sets), ``pilot_half_width``, the planned ``images``
-        a class, and the shares of test sets that tell the two apart: ``told`` of the planned size,
-        ``told_by_pilot`` of the pilot's.
+        The true ``difference`` (points, over ten large test sets); of the first pilot the ``pilot_half_width`` and
+        the ``images`` a class that it plans, with their range, ``low`` and ``high``; ``least`` and ``most`` of the
+        middle nine in ten of all plans; and the shares of test sets that tell the two apart: ``told`` of the size
+        that their own pilot planned, ``told_by_pilot`` of the pilots.
     """
     rng = np.random.default_rng(seed)
     means, scale = world(PILOT, 0.0, rng)
@@ -259,22 +408,19 @@ def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict
         return stats.three_intervals(b - a, tasks.support, tasks.query, labels, level=level)
 
     difference = float(np.mean([paired(150).closed.mean for _ in range(10)]))
-    first = paired(PILOT.images)
-    images = stats.plan(
-        first,
-        images_per_class=PILOT.images,
-        n_classes=PILOT.classes,
-        ways=WAYS,
-        shots=PILOT.shots,
-        difference=difference,
-        power=power,
-        level=level,
-    ).images_per_class
-    told = {n: np.mean([paired(n).images.conclusion == 1 for _ in range(test_sets)]) for n in (images, PILOT.images)}
+    pilots = [paired(PILOT.images) for _ in range(test_sets)]
+    shape = dict(images_per_class=PILOT.images, n_classes=PILOT.classes, ways=WAYS, shots=PILOT.shots)
+    plans = [stats.plan(p, difference=difference, power=power, level=level, **shape) for p in pilots]
+    planned = [plan.images_per_class for plan in plans]
+    least, most = np.quantile(planned, [0.05, 0.95])
     return {
         "difference": difference,
-        "pilot_half_width": first.images.half_width,
-        "images": images,
-        "told": told[images],
-        "told_by_pilot": told[PILOT.images],
+        "pilot_half_width": pilots[0].images.half_width,
+        "images": planned[0],
+        "low": plans[0].images_range[0],
+        "high": plans[0].images_range[1],
+        "least": float(least),
+        "most": float(most),
+        "told": float(np.mean([paired(n).images.conclusion == 1 for n in planned])),
+        "told_by_pilot": float(np.mean([p.images.conclusion == 1 for p in pilots])),
     }

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
 
 from fslcore import stats
 from fslcore.results.three import TARGETS
 
 from . import worst_class
+from .coverage import scaled_truth, share_of
 from .worlds import NAMES, World, classes_of, shifts_of, test_set
 
 __all__ = ["replicates", "summary"]
@@ -36,9 +36,9 @@ def replicates(world: World, new: str, worlds: int, sets: int, *, seed: int = 0,
     Returns
     -------
     DataFrame
-        A row a test set and statement ('wAcc-R', 'wAcc-A', 'gap' of the first backbone, and 'difference of gaps' of
-        the two): new, world, set, statement, mean, the half-widths closed, images and classes, and ``halves``, the mean
-        over even tasks minus that over odd ones.
+        A row a test set, statement ('wAcc-R', 'wAcc-A', 'gap' of the first backbone, and 'difference of gaps' of
+        the two) and interval ('closed', 'images' or 'classes'): new, world, set, statement, interval, mean, low, high,
+        and ``halves``, the mean over even tasks minus that over odd ones.
     """
     rows = []
     for number in range(first, first + worlds):
@@ -49,11 +49,13 @@ def replicates(world: World, new: str, worlds: int, sets: int, *, seed: int = 0,
             runs = test_set(world, *made, rng, int(rng.integers(2**31)))
             even, odd = (_statements(runs[part]) for part in (slice(0, None, 2), slice(1, None, 2)))
             for statement, influence in _statements(runs).items():
-                r = influence.intervals()
-                widths = [getattr(r, kind).half_width for kind in TARGETS]
-                halves = even[statement].mean - odd[statement].mean
-                rows.append((new, number, repeat, statement, r.closed.mean, *widths, halves))
-    return pd.DataFrame(rows, columns=["new", "world", "set", "statement", "mean", *TARGETS, "halves"])
+                bounds = (0, 100) if statement.startswith("wAcc") else None
+                found, halves = influence.intervals(bounds=bounds), even[statement].mean - odd[statement].mean
+                for kind in ("closed", new):
+                    r = getattr(found, kind)
+                    rows.append((new, number, repeat, statement, kind, r.mean, r.low, r.high, halves))
+    columns = ["new", "world", "set", "statement", "interval", "mean", "low", "high", "halves"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _statements(runs: worst_class.Runs) -> dict[str, stats.Influence]:
@@ -75,18 +77,15 @@ def summary(made: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
 
-    def add(target, statement, interval, error, half):
-        hits, n = int((error.abs() <= half).sum()), len(half)
-        low, high = binomtest(hits, n).proportion_ci()
-        rows.append((target, statement, interval, *(100 * x for x in (hits / n, low, high)), n, half.mean()))
+    def add(target, statement, interval, part, truth):
+        share, n, low, high = share_of((part["low"] <= truth) & (truth <= part["high"]))
+        half = (part["high"] - part["low"]).mean() / 2
+        rows.append((target, statement, interval, share, low, high, n, half))
 
-    for statement, part in made.groupby("statement", sort=False):
-        add(TARGETS["closed"], statement, "closed", part["halves"] / 2, part["closed"])
-    for (new, statement), part in made.groupby(["new", "statement"], sort=False):
-        by_world = part.groupby("world")["mean"] if new == "images" else part["mean"].groupby(np.zeros(len(part)))
-        error = part["mean"] - by_world.transform("mean")
-        k = by_world.transform("size")
-        error = error * np.sqrt(k / (k - 1))
-        for interval in ("closed", new):
-            add(f"new {new}", statement, interval, error, part[interval])
+    closed = made[made["interval"] == "closed"]
+    for statement, part in closed.groupby("statement", sort=False):
+        add(TARGETS["closed"], statement, "closed", part, part["mean"] - part["halves"] / 2)
+    for (new, statement, interval), part in made.groupby(["new", "statement", "interval"], sort=False):
+        world = part["world"] if new == "images" else part["world"] * 0
+        add(f"new {new}", statement, interval, part, scaled_truth(part["mean"], world))
     return pd.DataFrame(rows, columns=["target", "statement", "interval", "share", "low", "high", "n", "half_width"])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from fslcore.tasks import Tasks
 
-__all__ = ["coverage", "lens_intervals", "power_curves", "ratio_bars", "task_images", "three_stacks"]
+__all__ = ["coverage", "lens_intervals", "power_curves", "ratio_bars", "run_strip", "task_images", "three_stacks"]
 
 
 def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> plt.Figure:
@@ -73,12 +73,11 @@ def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
     """
     figure, axes = plt.subplots(2, 2, figsize=(6.8, 6.4), sharex="col", sharey=True)
     for column, (new, sets) in zip(axes.T, made.items()):
-        truth = sets["mean"].mean()
-        rows = sets.head(40)
-        for ax, half, name in zip(column, ("usual_half", f"{new}_half"), ("closed", f"for new {new}")):
-            usual = rows["usual_gap"] * (1 - 600 / rows["tasks"])  # from the mean of all tasks to that of 600
-            mean = rows["mean"] + (usual if half == "usual_half" else 0)
-            stack = [Interval(m, h, 0.95, 0, name) for m, h in zip(mean, rows[half])]
+        of = dict(list(sets.groupby("interval")))
+        truth = of["closed"]["mean"].mean()
+        for ax, kind, name in zip(column, ("usual", new), ("closed", f"for new {new}")):
+            middle, half = (of[kind]["low"] + of[kind]["high"]) / 2, (of[kind]["high"] - of[kind]["low"]) / 2
+            stack = [Interval(m, h, 0.95, 0, name) for m, h in zip(middle.head(40), half)]
             interval_stack(stack, truth, name, ax)
             ax.set(
                 xlabel="", ylabel="test set", title=ax.get_title().replace(" hold the truth", " hold it"), ylim=(-1, 52)
@@ -92,51 +91,44 @@ def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
     return figure
 
 
-def coverage(summary: pd.DataFrame) -> plt.Figure:
-    """Share of intervals that hold the truth, by kind of world (`fslbook.beyond.coverage.summary`)."""
-    from .coverage import names
-
-    figure, axes = plt.subplots(1, 2, figsize=(6.8, 7.2), sharey=True)
+def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
+    """Share of intervals that hold the truth (`fslbook.beyond.coverage.summary`): a row a kind of world and what the
+    interval was told, of so many inches.
+    """
+    own = {"new images": "images", "new classes": "classes"}
+    rows = summary[summary["interval"].isin(own.values())][["regime", "given"]].drop_duplicates()
+    place = {key: at for at, key in enumerate(rows.itertuples(index=False, name=None))}
+    figure, axes = plt.subplots(1, 2, figsize=(6.8, height * len(rows) + 1.4), sharey=True, layout="constrained")
     marks = {
         "closed": (COLOURS[1], "x", "closed, 600 tasks"),
         "open": (COLOURS[2], "^", "open, best Q"),
         "own": (COLOURS[0], "o", "this chapter's"),
     }
-    for ax, target in zip(axes, ("new images", "new classes")):
+    for ax, target in zip(axes, own):
         ax.axvspan(93, 97, color="0.88", zorder=0)
         for (kind, (colour, mark, name)), shift in zip(marks.items(), (0.22, 0, -0.22)):
-            part = summary[
-                (summary["target"] == target)
-                & (summary["interval"] == (target.removeprefix("new ") if kind == "own" else kind))
-            ]
-            error = np.abs(part[["low", "high"]].to_numpy().T - part["share"].to_numpy())
-            ax.errorbar(
-                part["share"],
-                np.arange(len(part)) + shift,
-                xerr=error,
-                fmt=mark,
-                color=colour,
-                markersize=5,
-                label=name,
-            )
+            interval = own[target] if kind == "own" else kind
+            part = summary[(summary["target"] == target) & (summary["interval"] == interval)]
+            if len(part):
+                error = np.abs(part[["low", "high"]].to_numpy().T - part["share"].to_numpy())
+                at = np.array([place[key] for key in zip(part["regime"], part["given"])]) + shift
+                ax.errorbar(part["share"], at, xerr=error, fmt=mark, color=colour, markersize=5, label=name)
         ax.set(title=f"target: {target}", xlabel="hold the truth (%)", xlim=(0, 102))
-    axes[0].set_yticks(np.arange(len(part)), names(part), fontsize=9)
+    axes[0].set_yticks(range(len(rows)), [f"{a}: {b}" if b else a for a, b in place], fontsize=9)
     axes[0].invert_yaxis()
-    axes[0].legend(loc="lower left", fontsize=9)
+    figure.legend(*axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10)
     return figure
 
 
 def ratio_bars(ratios: pd.DataFrame) -> plt.Figure:
     """Open half-width over that for new images, by kind of world (`fslbook.beyond.coverage.width_ratios`)."""
-    from .coverage import names
-
     figure, ax = plt.subplots(figsize=(6.4, 4.6))
     rows = np.arange(len(ratios))
     ax.barh(rows, ratios["ratio"], color=COLOURS[0])
     ax.axvline(1, color="black", linewidth=1)
     for row, (ratio, q) in enumerate(zip(ratios["ratio"], ratios["queries"])):
         ax.annotate(f"{ratio:.1f}  (Q = {q})", (ratio + 0.05, row), va="center", fontsize=9)
-    ax.set_yticks(rows, names(ratios), fontsize=9)
+    ax.set_yticks(rows, ratios["regime"], fontsize=9)
     ax.invert_yaxis()
     ax.set(xlabel="half-width, open / this chapter's (ratio)", xlim=(0, ratios["ratio"].max() + 1.2))
     return figure
@@ -152,3 +144,24 @@ def power_curves(degrees: list[float], level: float) -> plt.Figure:
     ax.axhline(80, color="grey", linewidth=1)
     ax.set(xlabel="true difference (standard errors)", ylabel="power (%)", ylim=(0, 101), xlim=(0, 6))
     ax.legend(loc="lower right")
+
+
+def run_strip(panels: dict[str, dict[str, np.ndarray]]) -> plt.Figure:
+    """A dot a training run at its mean accuracy, a row a learner, and a line at the mean over runs.
+
+    Parameters
+    ----------
+    panels : dict
+        Data set → learner → (R,) accuracies in percent. Learners keep their mark and colour in every panel.
+    """
+    height = 0.55 * max(map(len, panels.values())) + 1.2
+    figure, axes = plt.subplots(1, len(panels), figsize=(6.8, height), sharey=True, squeeze=False)
+    for ax, (name, of) in zip(axes[0], panels.items()):
+        for row, values in enumerate(of.values()):
+            mark, colour = MARKERS[row % len(MARKERS)], COLOURS[row % len(COLOURS)]
+            ax.vlines(np.mean(values), row - 0.3, row + 0.3, color="black", linewidth=2)
+            ax.plot(values, np.full(len(values), row), mark, color=colour, markersize=9, alpha=0.75, clip_on=False)
+        ax.set(title=name, xlabel="mean accuracy (%)", ylim=(len(of) - 0.5, -0.5))
+        ax.grid(axis="y", visible=False)
+    axes[0, 0].set_yticks(range(len(of)), list(of))
+    return figure

@@ -10,9 +10,9 @@ import pandas as pd
 from fslcore import stats
 from fslcore.results.three import TARGETS, Answers, half, indexed
 
-from . import coverage
+__all__ = ["coverage_table", "harder_table", "needs", "plan_table", "reach"]
 
-__all__ = ["coverage_table", "needs", "plan_table", "reach"]
+SIZES = ["tasks", "images a class", "classes"]
 
 
 def needs(
@@ -39,15 +39,24 @@ def needs(
             power=power,
             level=level,
         )
-        rows.append((row.dataset, row.a, row.b, d, plan.n_tasks, plan.images_per_class, plan.n_classes))
-    return pd.DataFrame(rows, columns=["dataset", "a", "b", "difference", "tasks", "images a class", "classes"])
+        sizes = plan.n_tasks, plan.images_per_class, plan.n_classes
+        ranges = plan.tasks_range, plan.images_range, plan.classes_range
+        rows.append((row.dataset, row.a, row.b, d, *sizes, *ranges))
+    ranges = [f"{size}, range" for size in SIZES]
+    return pd.DataFrame(rows, columns=["dataset", "a", "b", "difference", *SIZES, *ranges])
 
 
 def plan_table(needed: pd.DataFrame) -> pd.DataFrame:
-    """`needs` for reading: a row a pair and difference."""
-    sizes = ["tasks", "images a class", "classes"]
-    counts = {c: needed[c].map(lambda n: "—" if pd.isna(n) else f"{int(n):,}") for c in sizes}
-    return indexed(needed.assign(**counts), ["dataset", "a", "b", "difference"], sizes)
+    """`needs` for reading, each size with its range: a row a pair and difference."""
+
+    def cell(size: float, ends: tuple[float, float] | None) -> str:
+        if ends is None:
+            return "—"
+        low, high = ("∞" if np.isinf(end) else f"{int(end):,}" for end in ends)
+        return f"{int(size):,} ({low}–{high})"
+
+    cells = {c: [cell(*pair) for pair in zip(needed[c], needed[f"{c}, range"])] for c in SIZES}
+    return indexed(needed.assign(**cells), ["dataset", "a", "b", "difference"], SIZES)
 
 
 def reach(table: pd.DataFrame, *, power: float, level: float) -> pd.DataFrame:
@@ -69,10 +78,24 @@ def reach(table: pd.DataFrame, *, power: float, level: float) -> pd.DataFrame:
 def coverage_table(summary: pd.DataFrame) -> pd.DataFrame:
     """`fslbook.beyond.coverage.summary` by kind of world, in percent: three intervals on two targets."""
     tables = {}
+    plain = summary[(summary["given"] == "") & (summary["interval"] != "paired")]
     for target in ("new images", "new classes"):
-        part = summary[(summary["target"] == target) & (summary["interval"] != "paired")]
-        wide = part.assign(world=coverage.names(part)).pivot(index="world", columns="interval", values="share")
+        wide = plain[plain["target"] == target].pivot(index="regime", columns="interval", values="share")
         own = target.removeprefix("new ")
         tables[target] = wide[["closed", "open", own]].rename(columns={own: "ours"})
-        order = part.assign(world=coverage.names(part))["world"].unique()
-    return pd.concat(tables, axis=1).loc[order].round(1).rename_axis(None)
+    return pd.concat(tables, axis=1).loc[summary["regime"].unique()].round(1).rename_axis(None)
+
+
+def harder_table(summary: pd.DataFrame) -> pd.DataFrame:
+    """`fslbook.beyond.coverage.summary` of harder worlds, by world, question and what the interval was told."""
+    own = summary[summary["interval"] == summary["target"].str.removeprefix("new ")]
+    closed = summary[summary["interval"] == "closed"].set_index(["regime", "target"])["share"]
+    shown = {
+        "mean (%)": own["mean"].map("{:.1f}".format),
+        "bias (points)": own["bias"].map(lambda bias: f"{bias:+.1f}" if abs(bias) >= 0.05 else "0"),
+        "closed": [f"{closed[key]:.0f}" for key in zip(own["regime"], own["target"])],
+        "ours": [f"{r.share:.0f} ({r.low:.0f}–{r.high:.0f})" for r in own.itertuples()],
+        "± ours": own["half_width"].map(lambda half: f"{half:.2f}" if np.isfinite(half) else "—"),
+    }
+    told = own["given"].replace({"": "—"})
+    return own.assign(**shown, told=told).set_index(["regime", "target", "told"])[list(shown)]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 from fslcore import learners
 from fslcore.datasets.bank import Bank
@@ -14,29 +15,73 @@ from fslcore.tasks import Tasks
 
 from . import worst_class
 
-__all__ = ["REGIMES", "WORLD", "correct", "draw", "world", "Regime", "World"]
+__all__ = [
+    "HARDER",
+    "REGIMES",
+    "WORLD",
+    "answers",
+    "correct",
+    "draw",
+    "world",
+    "Population",
+    "Regime",
+    "Sample",
+    "World",
+]
 
 WAYS, DIMENSIONS, USUAL_TASKS = 5, 16, 600
 
 
-QUERIES = (1, 2, 3, 5, 8, 15)  # of the open intervals
+QUERIES = (1, 2, 3, 5, 8)  # of the open intervals; the narrowest lie between
+OWN_MEANS = 0.6  # of the noise that two backbones have for themselves, so much is in their class means
 
 
 @dataclass(frozen=True)
 class Regime:
-    """One setting of the study.
+    """One setting of the study: how populations and test sets are made, and what the intervals are told.
 
     Attributes
     ----------
     classes, images : int
         C, and images of each class, n.
     shots : int
-        S; tasks are 5-way with 15 queries a class.
+        S; tasks are 5-way.
     spread : float
-        Standard deviation of the class means in each of 16 dimensions, in units of that of the images:
+        Standard deviation of the class means in each dimension, in units of that of the images:
         0.5 is hard, 0.8 easy.
     alike : float
         Share of the images' noise that the two backbones have in common.
+    called : str
+        Its name; by default one made of its sizes.
+    queries : int
+        Of each class of a closed task.
+    drawn : int
+        Closed tasks; 0 for enough that their own noise matters little.
+    clump, clumped : int, float
+        Classes of a superclass, and the share of the variance of class means that they have in common.
+    copies, near : int, float
+        Images of a group (at most so many where they do not go up), and the share of an image's noise that its group
+        has in common. Groups lie within classes.
+    largest : int
+        Where not 0, class sizes vary between ``images`` and so many, evenly on a logarithmic scale.
+    dimensions : int
+        Of the features.
+    tails : float
+        Degrees of freedom of the images' noise: infinite for a Gaussian, 3 for heavy tails.
+    modes : int
+        Clouds that make up a class, which have unequal shares of its images.
+    skew : float
+        Standard deviation, in logarithms, of noise to one side that each cloud has in directions of its own.
+    wrong : float
+        Share of images whose label is of another class.
+    new : tuple of str
+        Targets that are asked for: 'images', 'classes'.
+    given : tuple of str
+        What the intervals are told of dependence (`fslbook.beyond.coverage.GIVEN`).
+    paired : bool
+        Whether two backbones of equal merit are compared.
+    opened : bool
+        Whether open intervals are made.
     """
 
     classes: int
@@ -44,11 +89,34 @@ class Regime:
     shots: int
     spread: float
     alike: float = 0.5
+    called: str = ""
+    queries: int = 15
+    drawn: int = 0
+    clump: int = 1
+    clumped: float = 0.0
+    copies: int = 1
+    near: float = 0.0
+    largest: int = 0
+    dimensions: int = DIMENSIONS
+    tails: float = np.inf
+    modes: int = 1
+    skew: float = 0.0
+    wrong: float = 0.0
+    new: tuple[str, ...] = ("images", "classes")
+    given: tuple[str, ...] = ("",)
+    paired: bool = True
+    opened: bool = True
 
     @property
     def tasks(self) -> int:
-        """Closed tasks: enough for their own noise to matter little."""
-        return max(2000, self.classes * self.images // 3)
+        """Closed tasks: enough for their own noise to matter little, where not few are asked for."""
+        return self.drawn or max(2000, self.classes * self.images // 3)
+
+    @property
+    def name(self) -> str:
+        """For readers: what it is called, or its sizes."""
+        ease = "hard" if self.spread < 0.65 else "easy"
+        return self.called or f"C = {self.classes}, n = {self.images}, {self.shots}-shot, {ease}"
 
 
 REGIMES = tuple(
@@ -71,12 +139,108 @@ REGIMES = tuple(
         (100, 200, 5, 0.8, 0.5),
     ]
 )
+CLUMPED = dict(clumped=0.85, spread=0.75, given=("", "class groups"), new=("classes",))
+OTHER = dict(dimensions=12, paired=True)
+COPIED, GROUPED = ("", "groups", "apart", "one of each"), ("", "groups")
+# Where intervals of this kind break, or might: each differs from the first line as it says.
+HARDER = tuple(
+    replace(Regime(20, 30, 5, 0.6, queries=8, paired=False, opened=False), **facts)
+    for facts in [
+        dict(called="98 % right, C = 20", spread=1.3),
+        dict(called="98 % right, C = 60", spread=1.3, classes=60),
+        dict(called="99.7 % right, C = 20", spread=1.8),
+        dict(called="99.7 % right, C = 60", spread=1.8, classes=60),
+        dict(called="24 classes in clumps of 4", classes=24, clump=4, **CLUMPED),
+        dict(called="60 classes in clumps of 6", classes=60, clump=6, **CLUMPED),
+        dict(called="near-copies, 1-shot", classes=40, shots=1, copies=2, near=0.95, given=COPIED),
+        dict(called="near-copies, 5-shot", classes=40, copies=2, near=0.95, given=COPIED),
+        dict(called="2 groups a class", spread=0.7, copies=15, near=0.3, given=GROUPED),
+        dict(called="3 groups a class", spread=0.7, copies=10, near=0.3, given=GROUPED),
+        dict(called="6 groups a class", spread=0.7, copies=5, near=0.3, given=GROUPED),
+        dict(called="50 tasks, C = 15", classes=15, images=40, drawn=50, paired=True),
+        dict(called="heavy tails, 20 to 120 images", classes=30, images=20, largest=120, **OTHER, tails=3, spread=0.9),
+        dict(called="modes, skew, wrong labels", classes=15, images=60, **OTHER, modes=3, skew=0.7, wrong=0.05),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Population:
+    """Classes to draw test sets from: of each class c its size, scale, and M clouds with their shares."""
+
+    regime: Regime
+    centres: np.ndarray  # (2, C, M, D)
+    scale: np.ndarray  # (C, 1)
+    sizes: np.ndarray  # (C,)
+    shares: np.ndarray  # (C, M), cumulated
+    aside: np.ndarray  # (C, M, D), where noise to one side goes
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one draws from a population: a bank for each backbone, and what depends on what.
+
+    Attributes
+    ----------
+    banks : list of Bank
+    labels, groups, class_groups : (N,) integers
+        Class of each image, its group (images with equal entries are near-copies of each other) and its superclass.
+    """
+
+    banks: list[Bank]
+    labels: np.ndarray
+    groups: np.ndarray
+    class_groups: np.ndarray
 
 
 def world(regime: Regime, own: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Class means (2, C, D) of two backbones, a share ``own`` of their variance its own; scales (C, 1) of classes."""
-    means = regime.spread * two_views(regime.classes, own, rng)
-    return means, np.exp(0.2 * rng.normal(size=(regime.classes, 1)))
+    means = two_views(regime.classes, own, rng, regime.dimensions)
+    scale = np.exp(0.2 * rng.normal(size=(regime.classes, 1)))
+    if regime.clump > 1:
+        common = two_views(regime.classes, own, rng, regime.dimensions)[:, np.arange(regime.classes) // regime.clump]
+        means = np.sqrt(1 - regime.clumped) * means + np.sqrt(regime.clumped) * common
+    return regime.spread * means, scale
+
+
+def population(regime: Regime, own: float, rng: np.random.Generator) -> Population:
+    """A population of the regime, whose two backbones have a share ``own`` of their class means for themselves."""
+    means, scale = world(regime, own, rng)
+    c, m, d = regime.classes, regime.modes, regime.dimensions
+    centres, shares, aside = means[:, :, None], np.ones((c, 1)), np.zeros((c, 1, d))
+    sizes = np.full(c, regime.images)
+    if m > 1:
+        centres = centres + 0.7 * two_views(c * m, own, rng, d).reshape(2, c, m, d)
+        shares = rng.dirichlet(np.full(m, 2.0), c).cumsum(axis=1)
+        shares[:, -1] = 1
+    if regime.skew:
+        aside = rng.normal(size=(c, m, d)) / np.sqrt(d)
+    if regime.largest:
+        sizes = np.rint(regime.images * (regime.largest / regime.images) ** rng.random(c)).astype(int)
+    return Population(regime, centres, scale, sizes, shares, aside)
+
+
+def sample(of: Population, rng: np.random.Generator) -> Sample:
+    """A test set of the population. Of a plain regime it is what `draw` gives."""
+    regime, n = of.regime, int(of.sizes.sum())
+    labels = np.arange(regime.classes).repeat(of.sizes)
+    noise = two_views(n, 1 - regime.alike, rng, regime.dimensions)
+    if np.isfinite(regime.tails):
+        noise *= np.sqrt((regime.tails - 2) / rng.chisquare(regime.tails, (n, 1)))
+    groups = np.arange(n)
+    if regime.copies > 1:
+        groups //= regime.copies
+        common = two_views(groups[-1] + 1, 1 - regime.alike, rng, regime.dimensions)[:, groups]
+        noise = np.sqrt(1 - regime.near) * noise + np.sqrt(regime.near) * common
+    true, mode = labels, np.zeros(n, int)
+    if regime.wrong:
+        true = np.where(rng.random(n) < regime.wrong, rng.integers(regime.classes, size=n), labels)
+    if regime.modes > 1:
+        mode = (rng.random((n, 1)) > of.shares[true]).sum(axis=1)
+    x = of.centres[:, true, mode] + of.scale[true] * noise
+    if regime.skew:
+        x = x + of.aside[true, mode] * np.exp(regime.skew * rng.normal(size=(n, 1)))
+    return Sample(banks_of(x, labels), labels, groups, labels // regime.clump)
 
 
 def draw(
@@ -87,9 +251,14 @@ def draw(
     return banks_of(means[:, labels] + scale[labels] * two_views(len(labels), 1 - alike, rng), labels), labels
 
 
-def two_views(n: int, own: float, rng: np.random.Generator) -> np.ndarray:
+def two_views(n: int, own: float, rng: np.random.Generator, dimensions: int = DIMENSIONS) -> np.ndarray:
     """(2, n, D) standard normal numbers as two backbones see them, with a share ``own`` of the variance their own."""
-    common, apart = rng.normal(size=(n, DIMENSIONS)), rng.normal(size=(2, n, DIMENSIONS))
+    return views(2, n, own, rng, dimensions)
+
+
+def views(count: int, n: int, own: float, rng: np.random.Generator, dimensions: int) -> np.ndarray:
+    """The same, (count, n, D), of any number of backbones."""
+    common, apart = rng.normal(size=(n, dimensions)), rng.normal(size=(count, n, dimensions))
     return np.sqrt(1 - own) * common + np.sqrt(own) * apart
 
 
@@ -101,6 +270,19 @@ def banks_of(features: np.ndarray, labels: np.ndarray) -> list[Bank]:
 def correct(bank: Bank, tasks: Tasks) -> np.ndarray:
     """(T, n_query) 100 for a query that NCC gets right, else 0."""
     return 100.0 * evaluate(learners.NearestCentroid(), bank, tasks).correct
+
+
+def answers(banks: list[Bank], tasks: Tasks, chunk: int = 256) -> list[np.ndarray]:
+    """`correct` of each bank, three times as fast: the banks together, with tasks whose supports are in class order."""
+    x = torch.stack([functional.normalize(bank.data, dim=-1) for bank in banks], 1)  # (N, B, D)
+    places = (torch.from_numpy(np.array(a, np.int64)) for a in (tasks.support, tasks.query, tasks.query_label))
+    right = []
+    for support, query, label in zip(*(a.split(chunk) for a in places)):
+        centroids = functional.embedding(support, x.flatten(1)).reshape(len(support), tasks.ways, -1, *x.shape[1:])
+        centroids = functional.normalize(centroids.sum(2), dim=-1).permute(2, 0, 3, 1)  # (B, t, D, K)
+        queries = functional.embedding(query, x.flatten(1)).reshape(*query.shape, *x.shape[1:]).permute(2, 0, 1, 3)
+        right.append((queries @ centroids).argmax(-1) == label)
+    return list(100.0 * torch.cat(right, 1).numpy())
 
 
 def part_of(bank: Bank, rows: np.ndarray) -> Bank:

@@ -19,7 +19,7 @@ from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.estimation import resampled
 from fslcore.evaluation import Method, Record
-from fslcore.results.three import TARGETS, alike
+from fslcore.results.three import CLASS_GROUPS, TARGETS, alike, around, kin
 from fslcore.tasks import Tasks, sample_biased, sample_closed
 
 from .. import published
@@ -135,6 +135,8 @@ class Runs:
         By kind and learner.
     groups : (N,) or None
         Images with equal entries depend on each other.
+    class_groups : (N,) or None
+        So do classes whose images have equal entries.
     """
 
     labels: np.ndarray
@@ -142,6 +144,7 @@ class Runs:
     pools: dict[str, np.ndarray | None]
     records: dict[str, dict[str, Record]]
     groups: np.ndarray | None = None
+    class_groups: np.ndarray | None = None
 
     def __getitem__(self, part: slice) -> Runs:
         """The same on part of the tasks."""
@@ -154,6 +157,7 @@ class Runs:
                 for k, of in self.records.items()
             },
             self.groups,
+            self.class_groups,
         )
 
     @property
@@ -177,6 +181,7 @@ class Runs:
             query=query,
             replaced=replaced,
             groups=self.groups,
+            class_groups=self.class_groups,
         )
 
     def measures(self, learner: str, other: str | None = None, value=worst_class) -> dict[str, stats.Influence]:
@@ -244,7 +249,7 @@ def run(
     tasks, pools = draw(names, attributes.of(source, attribute).has, **shape)
     runs = {m.title: evaluation.ready(source, *m) for m in map(Method.parse, methods)}
     records = {kind: {name: run.record(drawn) for name, run in runs.items()} for kind, drawn in tasks.items()}
-    return Runs(names, tasks, pools, records, alike(source, groups))
+    return Runs(names, tasks, pools, records, alike(source, groups), kin(source, CLASS_GROUPS))
 
 
 def estimates(runs: Runs, dataset: str, methods: Sequence[str], tasks: int, level: float = 0.9) -> pd.DataFrame:
@@ -329,21 +334,25 @@ def lenses(runs: Runs, a: str, b: str, level: float = 0.95) -> pd.DataFrame:
 
 def table(runs: Runs, level: float = 0.95) -> pd.DataFrame:
     """learner, measure and ``result``, a `fslcore.stats.ThreeIntervals`: every learner's wAcc-R, wAcc-A and gap."""
-    rows = [(name, m, i.intervals(level)) for name in runs.names for m, i in runs.measures(name).items()]
+    rows = [
+        (name, m, i.intervals(level, None if m == "gap" else (0, 100)))
+        for name in runs.names
+        for m, i in runs.measures(name).items()
+    ]
     return pd.DataFrame(rows, columns=["learner", "measure", "result"])
 
 
 def shown(found: pd.DataFrame) -> pd.DataFrame:
-    """`table` or `orderings` for reading: mean and half-widths by measure and learner, or pair."""
+    """`table` or `orderings` for reading: mean and intervals by measure and learner, or pair."""
     order = sorted(found["measure"].unique(), key=("mean accuracy", *MEASURES, *found["measure"]).index)
     who = found["learner"] if "learner" in found else found["a"] + " − " + found["b"]
     rows = {
-        (r.measure, name): {"mean": r.result.closed.mean}
-        | {f"± {target}": getattr(r.result, kind).half_width for kind, target in TARGETS.items()}
+        (r.measure, name): {"mean": f"{r.result.closed.mean:.2f}"}
+        | {target: around(getattr(r.result, kind)) for kind, target in TARGETS.items()}
         for r, name in zip(found.itertuples(), who)
     }
     out = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["measure", who.name or "difference"])
-    return out.map(lambda x: f"{x:.2f}" if np.isfinite(x) else "—").loc[list(order)]
+    return out.loc[list(order)]
 
 
 def orderings(runs: Runs, level: float = 0.95) -> pd.DataFrame:
@@ -410,7 +419,9 @@ def scaled(runs: Runs, ordered: pd.DataFrame, sizes: pd.DataFrame, tasks: int = 
     for (name, size), m in product(sizes.iterrows(), MEASURES):
         factors = []
         for r in ordered.loc[ordered["measure"] == m, "result"]:
-            parts = r.image_variance * images / size["images"], r.class_variance * classes / size["classes"]
+            of_classes = r.class_variance * classes / size["classes"]
+            known = np.isfinite(r.image_variance)  # else new classes stand in, as in the interval
+            parts = r.image_variance * images / size["images"] if known else of_classes, of_classes
             factors.append([np.sqrt(1 + part / (r.sampling_variance * here / tasks)) for part in parts])
         rows[name, m] = np.median(factors, axis=0)
     out = pd.DataFrame.from_dict(rows, orient="index", columns=["new images", "new classes"])

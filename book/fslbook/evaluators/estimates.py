@@ -22,6 +22,7 @@ from fslcore.evaluation import LEARNERS, Method
 from fslcore.tasks import ESTIMATORS, ORACLE, REFILLED, Tasks, sample_closed
 
 from .. import published
+from ..cells import listed
 
 __all__ = [
     "FRESH",
@@ -233,7 +234,7 @@ def errors(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def means(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """Table 1: dataset, method, estimator (the oracle too), mean and half_width of the closed interval."""
+    """Table 1: dataset, method, estimator (the oracle too), mean and half_width of the closed interval, tasks."""
     long = table.melt([*KEYS, "task"], var_name="estimator", value_name="accuracy")
     return _by(long, "accuracy", stats.closed_interval, level)
 
@@ -255,8 +256,8 @@ def _by(long: pd.DataFrame, column: str, interval, level: float) -> pd.DataFrame
     rows = []
     for key, part in long.groupby([*KEYS, "estimator"], sort=False):
         r = interval(part[column], level)
-        rows.append((*key, r.mean, r.half_width))
-    return pd.DataFrame(rows, columns=[*KEYS, "estimator", "mean", "half_width"])
+        rows.append((*key, r.mean, r.half_width, r.n_tasks))
+    return pd.DataFrame(rows, columns=[*KEYS, "estimator", "mean", "half_width", "tasks"])
 
 
 def biases(table: pd.DataFrame, names: Sequence[str] = ESTIMATORS, level: float = 0.95) -> pd.DataFrame:
@@ -265,8 +266,8 @@ def biases(table: pd.DataFrame, names: Sequence[str] = ESTIMATORS, level: float 
     Returns
     -------
     DataFrame
-        dataset, method, estimator, mean, half_width (points), p_value and ``verdict``: -1, 0 or +1 by Holm's
-        correction over all rows at once.
+        dataset, method, estimator, mean, half_width (points), p_value, tasks and ``verdict``: -1, 0 or +1 by
+        Holm's correction over all rows at once.
     """
     return paired(table, names, lambda t, name: (t[name], t[ORACLE]), level)
 
@@ -303,8 +304,8 @@ def paired(table: pd.DataFrame, names: Sequence[str], pair, level: float = 0.95)
     rows = []
     for (key, part), name in product(table.groupby(KEYS, sort=False), names):
         r = stats.paired_interval(*pair(part, name), level)
-        rows.append((*key, name, r.mean, r.half_width, r.p_value))
-    out = pd.DataFrame(rows, columns=[*KEYS, "estimator", "mean", "half_width", "p_value"])
+        rows.append((*key, name, r.mean, r.half_width, r.p_value, r.n_tasks))
+    out = pd.DataFrame(rows, columns=[*KEYS, "estimator", "mean", "half_width", "p_value", "tasks"])
     sure = stats.holm(out["p_value"]) < 1 - level
     return out.assign(verdict=np.where(sure, np.sign(out["mean"]), 0).astype(int))
 
@@ -405,6 +406,17 @@ def curve(table: pd.DataFrame, by: str) -> pd.DataFrame:
     return groups.agg(mae="mean", error="sem").reset_index()
 
 
+def rises(curve: pd.DataFrame, by: str) -> list[str]:
+    """Where the error of `curve` does not fall: a text for each method and step between two values of ``by``."""
+    steps = curve.pivot(index=["method", "estimator"], columns=by, values="mae")
+    found = []
+    for low, high in zip(steps.columns, steps.columns[1:]):
+        for method, part in steps[steps[high] > steps[low]].groupby(level="method", sort=False):
+            change = " to ".join(f"{part[s].mean():.1f}" for s in (low, high))
+            found.append(f"{method}'s {listed(part.index.unique('estimator'))} from {change} points at {high} {by}")
+    return found
+
+
 def printed(table: int) -> pd.DataFrame:
     """Table 1, 2 or 3 of the paper in the form of `means` and `maes`; half_width is NaN where none is printed."""
     read = published.table(table, "evaluators")
@@ -420,7 +432,13 @@ def wide(*tables: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
 
 
 def _laid_out(table: pd.DataFrame, cell: pd.Series | np.ndarray) -> pd.DataFrame:
-    """Cells by dataset and method, and by estimator, in order of appearance; a dash where there is none."""
+    """Cells by dataset and method, and by estimator, in order of appearance; a dash where there is none.
+
+    A method that was run on fewer tasks than others says so.
+    """
+    if "tasks" in table and (few := table["tasks"] < table["tasks"].max()).any():
+        beside = " (" + table["tasks"].astype("Int64").astype(str) + " tasks)"
+        table = table.assign(method=table["method"] + beside.where(few, ""))
     rows = pd.MultiIndex.from_frame(table[KEYS].drop_duplicates())
     out = table.assign(cell=cell).pivot(index=KEYS, columns="estimator", values="cell")
     return out.reindex(index=rows, columns=table["estimator"].unique()).fillna("—").rename_axis(columns=None)

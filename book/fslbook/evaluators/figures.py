@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -12,6 +14,9 @@ from fslcore.results.figures import COLOURS, LINES, MARKERS
 
 from ..figures import plain_ticks
 
+if TYPE_CHECKING:
+    from fslcore.evaluation import Neighbours
+
 __all__ = [
     "assessment",
     "error_boxes",
@@ -19,10 +24,27 @@ __all__ = [
     "estimate_scatter",
     "estimates",
     "implied_correlations",
+    "neighbours",
     "rank_points",
     "shot_panels",
     "task_intervals",
 ]
+
+
+def neighbours(probed: dict[str, Neighbours]) -> plt.Figure:
+    """Share of answers that change by the way of asking, a bar a learner (`fslcore.evaluation.probe`)."""
+    ways = {"alone": "one by one", "order": "in another order", "class": "beside their own class"}
+    figure, ax = plt.subplots(figsize=(5.6, 2.8))
+    for i, ((name, found), hatch) in enumerate(zip(probed.items(), ("", "//"))):
+        at = np.arange(len(ways)) + 0.4 * (i - (len(probed) - 1) / 2)
+        share = [100 * found.changed[way] for way in ways]
+        bars = ax.barh(at, share, 0.36, color=COLOURS[i], hatch=hatch, edgecolor="white", label=name)
+        ax.bar_label(bars, [f"{s:.0f}" for s in share], padding=3, fontsize=9)
+    ax.set(yticks=range(len(ways)), yticklabels=list(ways.values()), xlabel="answers that change (%)")
+    ax.set_xlim(0, max(10, 1.15 * ax.get_xlim()[1]))
+    ax.invert_yaxis()
+    ax.legend(title="statistics", fontsize=9)
+    return figure
 
 
 def assessment(table: pd.DataFrame) -> plt.Figure:

@@ -340,7 +340,7 @@ def beside(live: pd.Series, printed: pd.DataFrame, column: str) -> pd.DataFrame:
     theirs = printed[printed["metric"] == column].set_index([*SETTING, "learner"])
     theirs = pd.Series(plus_minus(theirs["mean"], theirs["half_width"], ".1f"), theirs.index)
     columns = []
-    for part in (live.map(text), theirs):
+    for part in (texts(live), theirs):
         part = part.rename(index=lambda name: name.partition("?")[0], level="dataset")
         columns.append(part.unstack("dataset")[list(part.index.unique("dataset"))])
     return named(pd.concat(columns, axis=1).sort_index().fillna("—")).rename_axis(columns=None)
@@ -349,6 +349,13 @@ def beside(live: pd.Series, printed: pd.DataFrame, column: str) -> pd.DataFrame:
 def text(r: Interval) -> str:
     """'12.3 ± 0.4'."""
     return f"{r:.1f}".replace("-", "−")
+
+
+def texts(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
+    """`text` of every interval, beside it the number of tasks where others in the table rest on more."""
+    tasks = table.map(lambda r: r.n_tasks // (1 + (r.kind == "independent")))  # such a gap comes from two runs
+    few = tasks < np.max(tasks.to_numpy())
+    return table.map(text) + (" (" + tasks.astype(str) + " tasks)").where(few, "")
 
 
 def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:

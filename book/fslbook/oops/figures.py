@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 
 from fslcore.results.figures import CAP, COLOURS, LINES, MARKERS
+from fslcore.stats import Equivalence
 
 from ..figures import plain_ticks
 
 __all__ = [
     "conclusive_bars",
     "crossover",
+    "margins",
     "optima",
     "paired_scatter",
     "query_panels",
@@ -73,6 +75,25 @@ def paired_scatter(a: np.ndarray, b: np.ndarray, names: tuple[str, str]) -> plt.
         title=f"correlation {np.corrcoef(a, b)[0, 1]:.2f} over {len(a)} tasks",
     )
     ax.legend(loc="upper left")
+    return figure
+
+
+def margins(tested: dict[str, Equivalence]) -> plt.Figure:
+    """Differences with their intervals over the band of their margin, marked by their verdicts."""
+    looks = {"equivalent": ("o", COLOURS[2]), "not told apart": ("s", COLOURS[0]), "told apart": ("^", COLOURS[3])}
+    figure, ax = plt.subplots(figsize=(5.6, 0.9 + 0.3 * len(tested)))
+    margin = next(iter(tested.values())).margin
+    ax.axvspan(-margin, margin, color="grey", alpha=0.2)
+    ax.axvline(0, color="black", linewidth=1)
+    for row, found in enumerate(tested.values()):
+        verdict = found.verdict if found.verdict in looks else "told apart"
+        marker, colour = looks[verdict]
+        known = {text.get_label() for text in ax.lines}
+        ax.hlines(row, found.difference.low, found.difference.high, color=colour, linewidth=2)
+        ax.plot(found.difference.mean, row, marker, color=colour, label=verdict if verdict not in known else None)
+    ax.set(yticks=range(len(tested)), yticklabels=list(tested), xlabel="difference (points)")
+    ax.invert_yaxis()
+    ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize=9, columnspacing=1, handletextpad=0.3)
     return figure
 
 

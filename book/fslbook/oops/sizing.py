@@ -25,6 +25,7 @@ __all__ = [
     "QUERIES",
     "by_method",
     "by_size",
+    "by_target",
     "common_optima",
     "curve",
     "equal_optima",
@@ -167,6 +168,36 @@ def pilot_values(
 def by_method(values: dict[str, np.ndarray], shots: int) -> dict[str, stats.Pilot]:
     """A pilot of each method and pair of methods."""
     return {method: stats.pilot(v, shots) for method, v in values.items()}
+
+
+def by_target(
+    datasets: list[str],
+    methods: list[Method],
+    shots: int,
+    *,
+    ways: int = 5,
+    queries: int = 15,
+    tasks: int = 600,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Q* of one closed run, for tasks with new classes each and for new images of these classes (`stats.pilot`).
+
+    Returns
+    -------
+    DataFrame
+        dataset, method; ``classes`` and ``images``, a `stats.Pilot` each.
+    """
+    rows = []
+    for dataset in datasets:
+        source = evaluation.load_source(dataset)
+        drawn = sample_closed(source.labels, tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed)
+        # As `Record.by_class` has them: the classes of a task by their number in it.
+        order = np.argsort(drawn.query_label, axis=1, kind="stable")[:, ::queries]
+        labels = np.asarray(source.labels)[np.take_along_axis(drawn.query, order, axis=1)]
+        for method, values in _with_pairs(_values(_runs(source, methods), drawn)).items():
+            of = {target: stats.pilot(values, shots, labels=labels, target=target) for target in ("classes", "images")}
+            rows.append((dataset, method, of["classes"], of["images"]))
+    return pd.DataFrame(rows, columns=["dataset", "method", "classes", "images"])
 
 
 def recommended(curves: pd.DataFrame, runs: dict) -> pd.DataFrame:

@@ -1,0 +1,105 @@
+"""How much of an accuracy is owed to images that are alike: ordinary tasks against tasks that keep groups apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from fslcore import evaluation, stats
+from fslcore.datasets import Images
+from fslcore.results.three import half
+from fslcore.tasks import Tasks, sample_closed
+
+__all__ = ["Both", "both_ways", "share_of_mates", "table"]
+
+
+class Both(dict):
+    """``ordinary``, ``mixed`` and ``apart``, each (tasks, accuracies in percent), and ``labels`` and ``groups``."""
+
+    def copies(self, level: float = 0.95) -> stats.Interval:
+        """Mixed minus apart, which have the same supports and count groups alike: what copies add, on these images."""
+        return stats.paired_interval(self["mixed"][1], self["apart"][1], level=level)
+
+    def difference(self, level: float = 0.95) -> stats.ThreeIntervals:
+        """Ordinary minus apart, for these images, new groups and new classes."""
+        known = dict(labels=self["labels"], groups=self["groups"])
+        of = {
+            name: stats.influence(
+                self[name][1],
+                np.concatenate([self[name][0].support, self[name][0].query], axis=1),
+                **known,
+                apart=apart,
+            )
+            for name, apart in (("ordinary", False), ("apart", True))
+        }
+        return (of["ordinary"] - of["apart"]).intervals(level)
+
+
+def both_ways(source: Images, groups: np.ndarray, backbone: str, learner: str, *, tasks: int, **shape) -> Both:
+    """Accuracies on ordinary tasks and on tasks that keep groups (N,) apart, both of the classes with groups enough.
+
+    Between them stand tasks that count groups alike, as those kept apart do, and let copies be on both sides.
+    """
+    left = set(evaluation.left_out(source, groups=groups, **shape))
+    rows = np.flatnonzero([name not in left for name in evaluation.class_of(source)])
+    labels, groups = evaluation.class_of(source)[rows], groups[rows]
+    found = Both(labels=labels, groups=groups)
+    method = evaluation.ready(source, backbone, learner)
+    drawn = {
+        n: sample_closed(labels, tasks=tasks, groups=g, **shape) for n, g in (("ordinary", None), ("apart", groups))
+    }
+    drawn["mixed"] = _mixed(drawn["apart"], labels, groups, shape["seed"])
+    for name, drawn in drawn.items():
+        there = replace(drawn, support=rows[drawn.support], query=rows[drawn.query])
+        found[name] = drawn, 100 * method.record(there).accuracy()
+    return found
+
+
+def _mixed(tasks: Tasks, labels: np.ndarray, groups: np.ndarray, seed: int) -> Tasks:
+    """The same supports, and queries of any groups of their classes: all alike, the support's among them."""
+    rng = np.random.default_rng([seed, 1])
+    label, group = (np.unique(a, return_inverse=True)[1] for a in (labels, groups))
+    by_class = [np.flatnonzero(label == c) for c in range(label.max() + 1)]
+    query = tasks.query.copy()
+    for t in range(len(tasks)):
+        for k in range(tasks.ways):
+            places = np.flatnonzero(tasks.query_label[t] == k)
+            own = by_class[label[query[t, places[0]]]]
+            own = own[~np.isin(own, tasks.support[t])]
+            shuffled = own[rng.permutation(len(own))]  # the first of each group is any of its images
+            _, first = np.unique(group[shuffled], return_index=True)
+            query[t, places] = shuffled[rng.permutation(first)[: len(places)]]
+    return replace(tasks, query=query)
+
+
+def share_of_mates(tasks: Tasks, labels: np.ndarray, groups: np.ndarray) -> float:
+    """The share of queries of whose group the support of their own class has an image."""
+    cell = np.unique(groups, return_inverse=True)[1] * (len(np.unique(labels)) + 1)
+    cell = cell + np.unique(labels, return_inverse=True)[1]
+    support, query = cell[tasks.support], cell[tasks.query]
+    return float((query[:, :, None] == support[:, None]).any(axis=2).mean())
+
+
+def table(found: dict[str, Both], level: float = 0.95) -> pd.DataFrame:
+    """By name: groups, the share of queries with a mate, both means, and their difference for the three targets."""
+    rows = {}
+    for name, of in found.items():
+        gap = of.difference(level)
+        mates = share_of_mates(of["ordinary"][0], of["labels"], of["groups"])
+        rows[name] = {
+            "classes": len(np.unique(of["labels"])),
+            "images": f"{len(of['labels']):,}",
+            "groups": f"{len(np.unique(of['groups'])):,}",
+            "queries with a mate (%)": f"{100 * mates:.1f}",
+            "ordinary": f"{of['ordinary'][1].mean():.2f}",
+            "groups alike": f"{of['mixed'][1].mean():.2f}",
+            "apart": f"{of['apart'][1].mean():.2f}",
+            "copies": f"{of.copies(level).mean:+.2f} ± {of.copies(level).half_width:.2f}",
+            "difference": f"{gap.closed.mean:+.2f}",
+            "± these images": half(gap.closed.half_width),
+            "± new images": half(gap.images.half_width),
+            "± new classes": half(gap.classes.half_width),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("groups are")

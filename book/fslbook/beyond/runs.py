@@ -1,0 +1,316 @@
+"""Five learners, each trained from several seeds: what every run got right on the same tasks, and what it says."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from fslcore import evaluation, learners, stats
+from fslcore.errors import InputError
+from fslcore.evaluation import LEARNERS
+from fslcore.paths import DATA
+from fslcore.tasks import Tasks, sample_closed
+
+from .. import published
+
+__all__ = [
+    "RECORDS",
+    "accuracies",
+    "answers",
+    "components",
+    "coverage",
+    "intervals",
+    "names",
+    "needed",
+    "pair_table",
+    "pairs",
+    "places",
+    "printed_pairs",
+    "reversals",
+    "shown",
+    "tasks_of",
+    "together",
+    "verdicts",
+]
+
+RECORDS = DATA / "runs" / "records.parquet"
+SHAPE = dict(ways=5, shots=5, queries=15, seed=0)
+TASKS, IMAGE_TASKS = 400, 100  # closed tasks; those of learners that read images
+
+
+def tasks_of(dataset: str, learner: str) -> Tasks:
+    """The tasks that every run of a learner is tested on; those of slow learners are the first of the others'."""
+    drawn = _tasks(dataset)
+    return drawn[:IMAGE_TASKS] if learner in learners.of_images else drawn
+
+
+@lru_cache
+def _tasks(dataset: str) -> Tasks:
+    return sample_closed(evaluation.load_source(dataset).labels, tasks=TASKS, **SHAPE)
+
+
+@lru_cache
+def _table() -> pd.DataFrame:
+    return pd.read_parquet(RECORDS)
+
+
+def names() -> list[str]:
+    """The learners, in the order of the file."""
+    return [*dict.fromkeys(_table()["learner"])]
+
+
+@lru_cache
+def answers(dataset: str, learner: str) -> np.ndarray:
+    """(R, T, K·Q) what the runs of a learner got right, 100 or 0; read-only.
+
+    Raises
+    ------
+    InputError
+        No runs of it; records of other images or other tasks than those at hand.
+    """
+    found = _table().query("dataset == @dataset and learner == @learner").sort_values("seed")
+    if found.empty:
+        known = ", ".join(dict.fromkeys(_table()["dataset"] + " " + _table()["learner"]))
+        raise InputError(f"dataset, learner = {dataset}, {learner}; runs are stored of {known}")
+    drawn = _tasks(dataset)[: int(found["tasks"].iloc[0])]
+    made = {"images": evaluation.load_source(dataset).digest, "tasks": drawn.digest}
+    for row in found.itertuples():
+        if any(json.loads(row.provenance)[key] != digest for key, digest in made.items()):
+            raise InputError(
+                f"{RECORDS.name}: {dataset}, {learner}, seed {row.seed}, is of other images or tasks than are at hand; "
+                "python data/runs/build.py makes it again"
+            )
+    bits = np.stack([np.unpackbits(np.frombuffer(of, np.uint8), count=drawn.query.size) for of in found["correct"]])
+    out = 100.0 * bits.reshape(len(found), *drawn.query.shape)
+    out.flags.writeable = False
+    return out
+
+
+def accuracies(dataset: str, learner: str) -> np.ndarray:
+    """(R, T) accuracy of each run on each task, in percent."""
+    return answers(dataset, learner).mean(axis=2)
+
+
+def places(dataset: str, tasks: int) -> dict[str, np.ndarray]:
+    """Support, query and labels of the first of these tasks, as `fslcore.stats.run_intervals` takes them."""
+    drawn = _tasks(dataset)[:tasks]
+    return {"support": drawn.support, "query": drawn.query, "labels": evaluation.load_source(dataset).labels}
+
+
+def intervals(dataset: str, level: float = stats.LEVEL) -> dict[str, stats.RunIntervals]:
+    """Of each learner, by its name for readers."""
+    out = {}
+    for name in names():
+        right = answers(dataset, name)
+        out[LEARNERS[name]] = stats.run_intervals(right, **places(dataset, right.shape[1]), level=level)
+    return out
+
+
+def shown(found: dict[str, stats.RunIntervals]) -> pd.DataFrame:
+    """`intervals` for reading: the mean, half-widths for these runs and for new ones, and the spread of runs."""
+    rows = {}
+    for name, of in found.items():
+        halves = {
+            "± these images": of.closed.fixed,
+            "± new images": of.images.fixed,
+            "± new classes": of.classes.fixed,
+            "± new runs": of.closed.interval,
+            "± new runs, new images": of.images.interval,
+            "± new runs, new classes": of.classes.interval,
+        }
+        rows[name] = {
+            "mean": f"{of.closed.interval.mean:.1f}",
+            **{k: f"{r.half_width:.1f}" if np.isfinite(r.half_width) else "—" for k, r in halves.items()},
+            "sd of runs": f"{of.closed.spreads[0]:.1f}",
+            "another run": f"± {of.closed.another:.1f}",
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
+
+
+def components(found: dict[str, stats.RunIntervals]) -> pd.DataFrame:
+    """Variance of one run's mean by where it comes from: training again, images and classes, and what they share."""
+    rows = {}
+    for name, of in found.items():
+        rows[name] = {
+            "runs": of.images.run_variance,
+            "images": of.images.rest_variance,
+            "runs × images": of.images.interaction_variance,
+            "classes with their images": of.classes.rest_variance,
+            "runs × classes": of.classes.interaction_variance,
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner").map("{:.2f}".format)
+
+
+WORLDS = {  # standard deviations of runs, of tasks and of a run on a task
+    "runs vary, and little else": (1.0, 1.0, 1.0),
+    "runs as much as tasks": (1.4, 5.0, 1.0),
+    "runs and tasks interact": (1.0, 6.0, 6.0),
+    "tasks vary, and runs hardly": (0.1, 6.0, 6.0),
+}
+
+
+def coverage(replicates: int, tasks: int = 60, level: float = stats.LEVEL, seed: int = 0) -> pd.DataFrame:
+    """Share of intervals for new runs that hold a known mean, in percent, by kind of world and number of runs.
+
+    Columns by number of runs; ``tasks alone`` is the interval over tasks of the mean over five runs.
+    """
+    rows = {}
+    for number, (name, (run, task, both)) in enumerate(WORLDS.items()):
+        rng = np.random.default_rng([seed, number])
+        rows[name] = {}
+        for count in (3, 5, 10):
+            of_runs = rng.normal(0, run, (replicates, count, 1))
+            made = (
+                of_runs + rng.normal(0, task, (replicates, 1, tasks)) + rng.normal(0, both, (replicates, count, tasks))
+            )
+            found = [stats.new_runs(x, level=level) for x in made]
+            rows[name][f"{count} runs"] = _holds([r.interval for r in found])
+            if count == 5:
+                alone = _holds([r.fixed for r in found])
+        rows[name]["tasks alone"] = alone
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _holds(intervals: list[stats.Interval]) -> float:
+    return 100 * float(np.mean([r.low <= 0 <= r.high for r in intervals]))
+
+
+def pairs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
+    """Every two learners on the tasks that both have, the better one first.
+
+    Returns
+    -------
+    DataFrame
+        a, b, difference; ``fixed``, ``runs``, ``paired`` and ``images``, intervals of the difference: for these runs on
+        these images, for new ones on these, the same paired by seed, and for new runs on new images; ``studies``, the
+        verdict of each study with one run of a and one of b, by its interval for new images (+1 for a, -1, 0);
+        ``chance`` that one run of a is above one of b; ``pilot``, as `fslcore.stats.plan_runs` takes it.
+    """
+    rows = []
+    for one, other in combinations(names(), 2):
+        x, y = answers(dataset, one), answers(dataset, other)
+        tasks = min(x.shape[1], y.shape[1])
+        x, y = x[:, :tasks], y[:, :tasks]
+        if x.mean() < y.mean():
+            one, other, x, y = other, one, y, x
+        at = places(dataset, tasks)
+        found = stats.run_intervals(x, **at, other=y, level=level)
+        means = x.mean(axis=2), y.mean(axis=2)
+        each = [stats.three_intervals(i - j, **at, level=level).images.conclusion for i, j in product(x, y)]
+        rows.append(
+            {
+                "a": LEARNERS[one],
+                "b": LEARNERS[other],
+                "difference": round(found.closed.interval.mean, 9) + 0.0,
+                "fixed": found.closed.fixed,
+                "runs": found.closed.interval,
+                "paired": stats.new_runs(*means, paired=True, level=level).interval,
+                "images": found.images.interval,
+                "studies": np.array(each),
+                "chance": stats.chance_better(*(m.mean(axis=1) for m in means), level=level),
+                "pilot": found.closed,
+            }
+        )
+    return pd.DataFrame(rows).sort_values("difference", ascending=False, ignore_index=True)
+
+
+def pair_table(found: pd.DataFrame) -> pd.DataFrame:
+    """`pairs` for reading."""
+
+    def said(column: str) -> list[str]:
+        return [f"± {r.half_width:.1f}" for r in found[column]]
+
+    table = pd.DataFrame(
+        {
+            "better": found["a"],
+            "than": found["b"],
+            "difference": found["difference"].map("{:.1f}".format),
+            "these runs": said("fixed"),
+            "new runs": said("runs"),
+            "new runs, same starts": said("paired"),
+            "new runs, new images": said("images"),
+            "one run beats one": [str(c) for c in found["chance"]],
+        }
+    )
+    return table.set_index(["better", "than"])
+
+
+def verdicts(found: pd.DataFrame) -> pd.DataFrame:
+    """How many pairs are told apart, by what a study has and by what its interval speaks of."""
+    told = {
+        "one run of each, new images: on average": sum((v != 0).mean() for v in found["studies"]),
+        "and against the order that all runs give": sum((v == -1).mean() for v in found["studies"]),
+        "all runs, as if there were no others": sum(r.conclusion != 0 for r in found["fixed"]),
+        "new runs": sum(r.conclusion != 0 for r in found["runs"]),
+        "new runs, paired by what they start from": sum(r.conclusion != 0 for r in found["paired"]),
+        "new runs, new images": sum(r.conclusion != 0 for r in found["images"]),
+    }
+    shown = pd.Series(told).map(lambda n: f"{n:.1f}" if n % 1 else f"{n:.0f}")
+    return shown.rename(f"told apart, of {len(found)}").to_frame()
+
+
+def needed(found: pd.DataFrame, differences: list[float], power: float, level: float = stats.LEVEL) -> pd.DataFrame:
+    """Runs of each of two learners that tell a true difference, by pair: with the pilot's range for each difference."""
+
+    def text(plan: stats.RunPlan) -> str:
+        n, low, high = ("∞" if n is None else f"{n:,}" for n in (plan.n_runs, plan.low, plan.high))
+        return f"{n} ({low} to {high})"
+
+    rows = {
+        (row.a, row.b): {
+            f"{d:g} points": text(stats.plan_runs(row.pilot, difference=d, power=power, level=level))
+            for d in differences
+        }
+        for row in found.itertuples()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["first", "second"])
+
+
+def printed_pairs(level: float = stats.LEVEL) -> pd.DataFrame:
+    """Every two methods of FewSTAB's table of plain accuracies, on one data set with one number of shots.
+
+    Returns
+    -------
+    DataFrame
+        dataset, shots, a, b, the printed difference a - b, ``apart``: whether the printed intervals do not meet, and
+        ``survives``: the standard deviation of runs that would make one run of each a half-width as large as it.
+    """
+    table = published.table("S7", "fewstab").query("metric == 'acc'")
+    rows = []
+    for (dataset, shots), part in table.groupby(["dataset", "shots"]):
+        for one, other in combinations(part.sort_values("mean", ascending=False).itertuples(), 2):
+            difference = one.mean - other.mean
+            apart = difference > one.half_width + other.half_width
+            rows.append((dataset, shots, one.learner, other.learner, difference, apart))
+    out = pd.DataFrame(rows, columns=["dataset", "shots", "a", "b", "difference", "apart"])
+    return out.assign(survives=out["difference"] / (norm.ppf((1 + level) / 2) * np.sqrt(2)))
+
+
+def together(dataset: str) -> pd.DataFrame:
+    """Correlation, over seeds, of the accuracies of every two learners' runs."""
+    means = {LEARNERS[n]: accuracies(dataset, n).mean(axis=1) for n in names()}
+    return pd.DataFrame(means).corr()
+
+
+def reversals(dataset: str) -> pd.DataFrame:
+    """Of every two learners, how often a run of one beats a run of the other where their means say the opposite.
+
+    Returns
+    -------
+    DataFrame
+        By pair: a, b (a with the higher mean), ``reversed``, the share of all R × R pairs of runs that b wins.
+    """
+    rows = []
+    for one, other in combinations(names(), 2):
+        x, y = accuracies(dataset, one), accuracies(dataset, other)
+        tasks = min(x.shape[1], y.shape[1])
+        x, y = x[:, :tasks].mean(axis=1), y[:, :tasks].mean(axis=1)
+        if x.mean() < y.mean():
+            one, other, x, y = other, one, y, x
+        rows.append({"a": LEARNERS[one], "b": LEARNERS[other], "reversed": float((x[:, None] < y).mean())})
+    return pd.DataFrame(rows)

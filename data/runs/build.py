@@ -1,0 +1,174 @@
+"""Train five learners from five seeds each, and write what every run gets right on the same tasks.
+
+    python data/runs/build.py             # train what is missing (an hour or two on one core), evaluate, write
+    python data/runs/build.py --stored    # write the seeds that are at hand, train nothing
+
+A stopped training goes on from its last epoch. Seeds come one after another, so a stopped queue has whole seeds.
+Checkpoints stay in the cache, named after the data, the recipe, the seed and the code that trains; the records ship.
+"""
+
+import argparse
+import ast
+import hashlib
+import json
+import platform
+import sys
+import time
+from dataclasses import asdict, replace
+from functools import lru_cache
+from itertools import islice, product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from fslbook.beyond import runs
+from fslcore import __version__, datasets, evaluation, learners, store, training
+from fslcore.models import backbones, networks
+from fslcore.paths import replace_file
+from fslcore.tasks import samplers
+
+load = lru_cache(maxsize=4)(datasets.load)  # keeps the images, which take long to draw
+HERE = Path(__file__).resolve().parent
+SEEDS = range(5)
+NETWORK, DATASET = "conv4-32", "coloured"
+PROBE = "coloured?per_class=20"
+EVALUATED = ("coloured/hebrew", "clipart")
+# Short recipes, of minutes: what another seed changes is the question, not how good a learner can become.
+RECIPES = {
+    "baseline": {"epochs": 3},
+    "protonet": {"epochs": 4, "steps": 150},
+    "r2d2": {"epochs": 4, "steps": 150},
+    "anil": {"epochs": 4, "steps": 150},
+    "maml": {"epochs": 2, "steps": 100, "size": 2},
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--stored", action="store_true", help="train nothing")
+    only_stored = parser.parse_args().stored
+    torch.set_num_threads(1)
+    if not only_stored:
+        train()
+    write()
+
+
+def train() -> None:
+    """All runs, a seed after another."""
+    datasets.load = load  # drawn once for all runs
+    for seed in SEEDS:
+        for name in RECIPES:
+            path, start = checkpoint(name, seed), time.time()
+            if not path.is_file():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                training.train(name, path, seed=seed, progress=False, **changes(name))
+                print(f"{path.name}: {time.time() - start:.0f} s, {time.process_time():.0f} s in all", flush=True)
+
+
+def changes(name: str) -> dict:
+    return {"network": NETWORK, "dataset": DATASET, **RECIPES[name]}
+
+
+def checkpoint(name: str, seed: int) -> Path:
+    """Where the cache keeps a run: by the content of all that makes it."""
+    facts = {
+        "recipe": asdict(replace(training.RECIPES[name], **changes(name))),
+        "seed": seed,
+        "data": data_digests(),
+        "code": code_digest(name),
+    }
+    return store.path("runs", f"{name}-{seed}-{store.digest(json.dumps(facts, sort_keys=True))[:16]}.safetensors")
+
+
+@lru_cache
+def data_digests() -> dict[str, str]:
+    return {split: load(DATASET, split=split).digest for split in ("base", "validation")}
+
+
+@lru_cache
+def code_digest(name: str) -> str:
+    """SHA-256 of the code that trains a learner: of its syntax, so that comments and docstrings do not count."""
+    learner = {**learners.of_features, **learners.of_images}[training.RECIPES[name].learner]
+    modules = (training.run, networks, samplers, sys.modules[learner.__module__])
+    return hashlib.sha256("\n".join(syntax(Path(module.__file__)) for module in modules).encode()).hexdigest()
+
+
+def syntax(path: Path) -> str:
+    """The syntax tree of a module, without its docstrings."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return ast.dump(tree)
+
+
+def started(name: str, seed: int = 0):
+    """A training on few of the images, before its first step."""
+    recipe = replace(training.RECIPES[name], **changes(name) | {"dataset": PROBE})
+    run = training.run._Run(name, recipe, seed)
+    torch.manual_seed(seed)
+    run.parts.train()
+    return run
+
+
+def first_losses(run, steps: int = 3) -> list[float]:
+    """Of the first steps: what a test makes again, to see that the code trains alike."""
+    losses = []
+    batches = run._class_batches() if run.recipe.batch == "classes" else run._task_batches()
+    for loss in islice(batches, steps):
+        run.optimiser.zero_grad()
+        loss.backward()
+        run.optimiser.step()
+        run.schedule.step()
+        losses.append(round(loss.item(), 5))
+    return losses
+
+
+def write() -> None:
+    """Every run of the seeds that all learners have, on the same tasks: a row a run and data set."""
+    datasets.load = load
+    seeds = [s for s in SEEDS if all(checkpoint(name, s).is_file() for name in RECIPES)]
+    losses = {name: first_losses(started(name)) for name in RECIPES}
+    rows = []
+    for dataset, seed, name in product(EVALUATED, seeds, RECIPES):
+        path = checkpoint(name, seed)
+        learner = training.RECIPES[name].learner
+        tasks = runs.tasks_of(dataset, learner)
+        ready = evaluation.ready(dataset, f"conv4-{name}:{path}", learner)
+        record = ready.record(tasks, progress=True)
+        curve = pd.read_csv(path.with_suffix(".csv"))
+        provenance = {
+            "command": "python data/runs/build.py",
+            "recipe": changes(name),
+            "training_data": data_digests(),
+            "first_losses": losses[name],
+            "code": code_digest(name),
+            "images": ready.source.digest,
+            "weights": ready.backbone.weights,
+            "tasks": tasks.digest,
+            "device": str(backbones.device()),
+            "versions": {"fslcore": __version__, "torch": torch.__version__, "python": platform.python_version()},
+        }
+        rows.append(
+            {
+                "dataset": dataset,
+                "learner": name,
+                "seed": seed,
+                "tasks": len(tasks),
+                "validation": curve["validation"].max(),
+                "correct": np.packbits(record.correct).tobytes(),
+                "provenance": json.dumps(provenance, sort_keys=True),
+            }
+        )
+        print(f"{dataset} {name} {seed}: {100 * record.accuracy().mean():.2f} %", flush=True)
+    table = pd.DataFrame(rows)
+    replace_file(runs.RECORDS, lambda part: table.to_parquet(part, compression="zstd", index=False))
+    digest = hashlib.sha256(runs.RECORDS.read_bytes()).hexdigest()
+    (HERE / "SHA256SUMS").write_text(f"{digest}  {runs.RECORDS.name}\n")
+    print(f"{runs.RECORDS.name}: {len(table)} runs of seeds {seeds}, {runs.RECORDS.stat().st_size / 1e3:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()

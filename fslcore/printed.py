@@ -1,0 +1,59 @@
+"""What commands print for programs: results as strict JSON, and scripts by which a shell completes commands."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+
+__all__ = ["completion", "print_json"]
+
+
+def print_json(value: object) -> None:
+    """Print a value as strict JSON, which has no NaN and no infinity: they become null.
+
+    Parameters
+    ----------
+    value
+        Of dicts, dataclasses, lists, text, paths, numbers (of NumPy too), truth values and None; a data frame is the
+        list of its rows.
+    """
+    print(json.dumps(_plain(value), allow_nan=False, ensure_ascii=False, indent=1))
+
+
+def _plain(value: object) -> object:
+    if hasattr(value, "columns"):
+        value = value.to_dict("records")
+    elif is_dataclass(value):
+        value = asdict(value)
+    elif hasattr(value, "tolist"):  # arrays, and numbers of NumPy
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
+
+
+def completion(shell: str, words: dict[str, list[str]]) -> str:
+    """A script that lets bash, zsh or fish complete commands, from the words that may follow each command."""
+    if shell == "fish":
+        lines = [f"complete -c fslcore -n __fish_use_subcommand -a '{' '.join(words)}'"]
+        lines += [
+            f"complete -c fslcore -n '__fish_seen_subcommand_from {name}' -a '{' '.join(of)}'"
+            for name, of in words.items()
+        ]
+        return "\n".join(lines)
+    first = "autoload -U +X compinit bashcompinit && compinit && bashcompinit\n" if shell == "zsh" else ""
+    cases = "\n".join(f"    {name}) words='{' '.join(of)}' ;;" for name, of in words.items())
+    return f"""{first}_fslcore() {{
+  local words='{" ".join(words)}'
+  [ "$COMP_CWORD" -gt 1 ] && case "${{COMP_WORDS[1]}}" in
+{cases}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
+}}
+complete -o default -F _fslcore fslcore"""

@@ -1,0 +1,114 @@
+"""Intervals that hold whenever one stops: by a plain loop, by properties, and by simulation with optional stopping."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from fslcore import stats
+from fslcore.errors import InputError
+from fslcore.stats import anytime
+
+shares = arrays(float, st.integers(1, 60), elements=st.floats(0, 1).map(lambda v: round(v, 2)))
+
+
+def wealth(values, mean):
+    """What a gambler ends with who divides 1 among the bets, and bets on values above a mean."""
+    return sum(
+        part * math.prod(1 - bet + bet * x / mean for x in values)
+        for bet, part in zip(anytime.BETS, anytime.DIVIDED, strict=True)
+    )
+
+
+@given(shares, st.floats(0.01, 0.99), st.sampled_from([0.8, 0.95, 0.99]))
+@settings(deadline=None)
+def test_what_is_left_out_is_what_the_bets_have_won_against(values, mean, level):
+    found = stats.anytime_interval(values, level=level)
+    for point, won, outside in (
+        (mean, wealth(values, mean), mean < found.low),
+        (mean, wealth(1 - values, 1 - mean), mean > found.high),
+    ):
+        if abs(point - found.low) > 1e-6 and abs(point - found.high) > 1e-6:
+            assert outside == (won >= 2 / (1 - level))
+    assert 0 <= found.low <= values.mean() + 1e-9 and values.mean() - 1e-9 <= found.high <= 1
+
+
+def test_the_bets_are_a_division_of_one_and_fair():
+    assert anytime.DIVIDED.sum() == pytest.approx(1) and (anytime.DIVIDED > 0).all()
+    assert (anytime.BETS > 0).all() and (anytime.BETS < 1).all()  # never all of it: one 0 would end the game
+
+
+@given(shares, st.integers(0, 1000))
+@settings(deadline=None, max_examples=30)
+def test_units_order_and_sign_do_not_matter(values, seed):
+    found = stats.anytime_interval(values)
+    ends = pytest.approx([found.low, found.high], abs=1e-7)
+    mixed = stats.anytime_interval(np.random.default_rng(seed).permutation(values))
+    percent = stats.anytime_interval(100 * values, bounds=(0, 100))
+    signed = stats.anytime_interval(1 - 2 * values, bounds=(-1, 1))
+    assert [mixed.low, mixed.high] == ends and [percent.low / 100, percent.high / 100] == ends
+    assert [(1 - signed.high) / 2, (1 - signed.low) / 2] == ends
+    assert signed.conclusion == (found.high < 0.5) * 1 - (found.low > 0.5) * 1
+    wider = stats.anytime_interval(values, level=0.99)
+    assert wider.low <= found.low + 1e-9 and wider.high >= found.high - 1e-9
+
+
+WORLDS = {  # draws, true mean, bounds
+    "accuracies": (lambda rng, n: rng.binomial(75, rng.beta(16, 4, n)) / 75, 0.8, (0, 1)),
+    "near the ceiling": (lambda rng, n: rng.binomial(75, rng.beta(63, 1, n)) / 75, 63 / 64, (0, 1)),
+    "differences of equals": (
+        lambda rng, n: np.subtract(*rng.binomial(75, rng.beta(16, 4, n), (2, n))) / 75,
+        0,
+        (-1, 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_stopping_at_will_breaks_the_usual_interval_and_not_this_one(world):
+    draw, mean, (low, high) = WORLDS[world]
+    rng, tasks, repeats = np.random.default_rng(1), 2000, 120
+    looks, z, true = np.arange(20, tasks + 1, 20), 1.96, (mean - low) / (high - low)
+    usual = ours = 0
+    for _ in range(repeats):
+        x = (draw(rng, tasks) - low) / (high - low)
+        count = np.arange(1, tasks + 1)
+        average = x.cumsum() / count
+        sd = np.sqrt(((x**2).cumsum() - count * average**2).clip(min=0) / (count - 1).clip(min=1))
+        usual += (np.abs(average - true) > z * sd / np.sqrt(count))[looks - 1].any()
+        missed = False
+        for y, m in ((x, true), (1 - x, 1 - true)):
+            value, place = np.unique(y, return_inverse=True)
+            log = np.log1p(anytime.BETS[:, None] * (value / m - 1))[:, place].cumsum(axis=1)[:, looks - 1]
+            missed |= (anytime.DIVIDED @ np.exp(log) >= 40).any()
+        ours += missed
+    assert usual / repeats > 0.3  # of a nominal 5 %
+    assert ours / repeats <= 0.05
+    found = stats.anytime_interval((x * (high - low) + low), bounds=(low, high))
+    assert bool(missed) >= (not found.low <= mean <= found.high)
+
+
+@pytest.mark.parametrize("tasks", [600, 2000, 10_000])
+def test_it_is_not_absurdly_wide(tasks):
+    x = np.random.default_rng(0).binomial(75, np.random.default_rng(1).beta(16, 4, tasks)) / 75
+    ratio = stats.anytime_interval(x).half_width / stats.closed_interval(x).half_width
+    assert 1.5 < ratio < 1.8
+
+
+@pytest.mark.parametrize(
+    "values, bounds, says",
+    [
+        ([50, 60], (0, 1), "bounds"),
+        ([-0.1, 0.2], (0, 1), r"\(-1, 1\)"),
+        ([0.5], (1, 0), "bounds"),
+        ([0.5], 1, "bounds"),
+        ([0.5], (0, np.inf), "bounds"),
+        ([], (0, 1), "at least 1 task"),
+    ],
+)
+def test_bad_input_is_told(values, bounds, says):
+    with pytest.raises(InputError, match=says):
+        stats.anytime_interval(values, bounds=bounds)

@@ -1,0 +1,232 @@
+"""Near-copies: the hash, what is found among pictures made here, the command, and groups read back."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from PIL import Image
+from scipy import ndimage
+from scipy.sparse import csgraph
+from scipy.spatial import distance
+
+from fslcore import cli, copies, datasets, evaluation
+from fslcore.errors import InputError
+from fslcore.paths import DATA
+
+SIDE = 96
+
+
+def picture(seed):
+    """Smooth random shapes in colour."""
+    rng = np.random.default_rng(seed)
+    noise = ndimage.gaussian_filter(rng.normal(size=(SIDE, SIDE, 3)), (7, 7, 0))
+    low, high = noise.min(axis=(0, 1)), noise.max(axis=(0, 1))
+    return Image.fromarray((255 * (noise - low) / (high - low)).astype(np.uint8))
+
+
+def encoded(image):
+    written = io.BytesIO()
+    image.save(written, "JPEG", quality=60)
+    return Image.open(io.BytesIO(written.getvalue()))
+
+
+COPIES = {
+    "exact": lambda image: image,
+    "rescaled": lambda image: image.resize((64, 64), Image.Resampling.BICUBIC).resize((SIDE, SIDE)),
+    "encoded": encoded,
+    "shifted": lambda image: Image.fromarray(np.roll(np.asarray(image), 1, axis=1)),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory):
+    """Features of these pictures are computed once, in a place of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FSLCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two classes of 12 unrelated pictures; four copies beside their pictures, and an exact one in the other class."""
+    path = tmp_path_factory.mktemp("pictures")
+    for c in "ab":
+        (path / c).mkdir()
+        for i in range(12):
+            picture(100 * (c == "b") + i).save(path / c / f"{i:02}.png")
+    for i, (name, change) in enumerate(COPIES.items()):
+        change(picture(i)).save(path / "a" / f"{i:02}-{name}.png")
+    picture(7).save(path / "b" / "of-a-07.png")
+    return f"folder:{path}"
+
+
+KNOWN = {("a/00.png", "a/00-exact.png"), ("a/01.png", "a/01-rescaled.png"), ("a/02.png", "a/02-encoded.png")}
+KNOWN |= {("a/03.png", "a/03-shifted.png"), ("a/07.png", "b/of-a-07.png")}
+
+
+def groups(found):
+    sets = found.images.groupby("group")["image"].agg(set)
+    return {frozenset(s) for s in sets if len(s) > 1}
+
+
+@pytest.mark.parametrize("by, given", [("hash", dict(bits=6)), ("features", dict(distance=0.01)), ("either", {})])
+def test_copies_are_found_and_nothing_else(folder, by, given):
+    found = copies.find(folder, "glyph-conv", by=by, size=28, **given)
+    assert groups(found) == {frozenset(pair) for pair in KNOWN}
+    assert found.pairs.loc["the threshold"].to_dict() == {"within a class": 4, "across classes": 1}
+    nearest = found.examples(5)
+    assert {frozenset(pair) for pair in zip(nearest["first"], nearest["second"])} >= {frozenset(p) for p in KNOWN}
+    assert found.sizes.tolist() == [2] * 5
+
+
+def test_the_threshold_of_the_data_is_the_smaller_of_two(folder):
+    found = copies.find(folder, "glyph-conv", size=28)
+    own, others = found.reference["own"], found.reference["others"]
+    assert found.bits == max(0, min(own[0], others[0])) and found.distance == max(1e-6, min(own[1], others[1]))
+    assert 0 <= own[0] <= 6 < 64 and 0 < own[1] < 0.05
+
+
+def test_hashes_are_those_of_the_definition():
+    """Step by step, by a matrix of cosines: equal to what the package ImageHash gives, when it was compared."""
+    images = datasets.load("fashion").images[:40]
+    k, x = np.arange(8)[:, None], np.arange(32)
+    cosines = np.cos(np.pi * k * (2 * x + 1) / 64)
+    for image, found in zip(images, copies.hashes(images)):
+        grey = Image.fromarray(image[..., 0]).resize((32, 32), Image.Resampling.LANCZOS)
+        low = cosines @ np.asarray(grey, float) @ cosines.T
+        bits = "".join("01"[int(value)] for value in (low > np.median(low)).ravel())
+        assert int(found) == int(bits, 2)
+
+
+def test_blocks_agree_with_all_pairs_at_once(monkeypatch, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.arange(4).repeat(15)
+    features = rng.normal(size=(20, 5))[rng.integers(0, 20, 60)] + 0.2 * rng.normal(size=(60, 5))
+    np.savez(tmp_path / "f.npz", features=features.astype(np.float32), labels=labels)
+    found = copies.find(f"features:{tmp_path}/f.npz", distance=0.03)
+    apart = distance.squareform(distance.pdist(features.astype(np.float32), "cosine"))
+    assert (found.images["group"].to_numpy() == csgraph.connected_components(apart <= 0.03)[1]).all()
+    i, j = np.triu_indices(60, 1)
+    for name, step in copies.STEPS.items():
+        near = apart[i, j] <= 0.03 * step
+        expected = [(near & (labels[i] == labels[j])).sum(), (near & (labels[i] != labels[j])).sum()]
+        assert found.pairs.loc[name].tolist() == expected
+    np.fill_diagonal(apart, 9)
+    assert (found.images["nearest"] == apart.argmin(axis=1)).all()
+    assert found.images["distance"].to_numpy() == pytest.approx(apart.min(axis=1), abs=1e-6)
+    monkeypatch.setattr(copies, "BLOCK", 7)
+    again = copies.find(f"features:{tmp_path}/f.npz", distance=0.03)
+    pd.testing.assert_frame_equal(again.images, found.images, rtol=1e-4)
+    pd.testing.assert_frame_equal(again.pairs, found.pairs)
+
+
+def test_both_asks_for_hash_and_features(folder):
+    wide = dict(bits=30, distance=2.0)
+    either = copies.find(folder, "glyph-conv", by="either", size=28, bits=0, distance=1e-6)
+    both = copies.find(folder, "glyph-conv", by="both", size=28, bits=0, distance=2.0)
+    assert groups(both) == groups(copies.find(folder, "glyph-conv", by="hash", bits=0, size=28))
+    assert groups(either) >= groups(both)
+    assert copies.find(folder, "glyph-conv", size=28, **wide).pairs.loc["the threshold"].sum() == 29 * 28 // 2
+
+
+def test_copies_across_splits_are_counted_apart(monkeypatch, folder):
+    real = datasets.load
+    monkeypatch.setattr(copies, "load", lambda spec, split, size: real(spec, size=size))  # the same images twice
+    found = copies.find(folder, by="hash", bits=0, splits=["novel", "base"], size=28)
+    assert found.pairs.loc["the threshold", "across splits"] >= 29
+    assert found.images["split"].tolist() == ["novel"] * 29 + ["base"] * 29
+
+
+def test_the_command_writes_groups_that_evaluate_keeps_apart(folder, tmp_path, capsys):
+    table, picture_file = tmp_path / "g.csv", tmp_path / "s.png"
+    command = ["duplicates", folder, "--by", "hash", "--bits", "6", "--size", "28", "-o", str(table), "--quiet"]
+    assert cli.main([*command, "--sheet", str(picture_file)]) == 0
+    told = capsys.readouterr().out
+    assert "at most 6 of 64 bits" in told and "5 groups of two or more hold 10 images" in told
+    assert Image.open(picture_file).size[0] > 500
+    written = pd.read_csv(table)
+    assert list(written) == ["split", "image", "class", "group"] and len(written) == 29
+    before = table.read_bytes()
+    assert cli.main(command) == 0 and table.read_bytes() == before
+    capsys.readouterr()
+    assert cli.main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["pairs"]["the threshold"] == {"within a class": 4, "across classes": 1} and found["groups"] == [2] * 5
+
+    source = evaluation.load_source(folder, 28)
+    group = evaluation.groups_of(source, str(table))
+    shape = dict(ways=2, shots=2, queries=4, tasks=30)
+    drawn = evaluation.draw(source, "closed", apart=str(table), **shape)
+    assert drawn.sampler["apart"] == str(table) and drawn.sampler["groups"] == 24
+    for support, query in zip(group[drawn.support], group[drawn.query]):
+        assert not set(support) & set(query)
+    given = ["--ways", "2", "--shots", "2", "--queries", "4", "--tasks", "30", "--learners", "ncc", "--quiet"]
+    given += ["--size", "28", "-o", str(tmp_path / "t.csv"), "--apart", str(table), "--samplings", "closed"]
+    assert cli.main(["evaluate", folder, "glyph-conv", *given]) == 0
+    assert len(pd.read_csv(tmp_path / "t.csv")) == 30
+
+
+def test_facts_and_tables_give_groups(tmp_path):
+    source = datasets.load("glyphs/hebrew")
+    assert (evaluation.groups_of(source, "family") == source.facts["family"]).all()
+    bank = datasets.bank.Bank(torch.zeros(3, 2), np.zeros(3, int), "")
+    (tmp_path / "g.csv").write_text("image,group\n2,x\n0,y\n1,x\n9,z\n")
+    assert evaluation.groups_of(bank, str(tmp_path / "g.csv")).tolist() == ["y", "x", "x"]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("image,group\n0,a\n1,b\n", "apart: {f} has no group for 2 (1 of 3 are missing)"),
+        ("image,group\n0,a\n1, \n2,b\n", "apart: {f} has no group for 1 (1 of 3"),
+        ("image,group\n0,a\n1,b\n2,b\n2,c\n", "apart: {f} has 2 twice"),
+        ("image,kind\n0,a\n", "apart: {f} lacks the column group"),
+        (None, "apart: no file {f}"),
+    ],
+)
+def test_tables_that_do_not_fit_are_told(tmp_path, text, message):
+    file = tmp_path / "g.csv"
+    if text:
+        file.write_text(text)
+    with pytest.raises(InputError) as error:
+        evaluation.groups_of(datasets.bank.Bank(torch.zeros(3, 2), np.zeros(3, int), ""), str(file))
+    assert message.format(f=file) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("duplicates clipard", "dataset = clipard; known are"),
+        ("duplicates clipart --bits 65", "bits = 65; a whole number from 0 to 64"),
+        ("duplicates clipart --distance 0", "distance = 0.0; a number over 0 and up to 2"),
+        ("duplicates clipart --distance far", "distance = far; a number"),
+        ("duplicates clipart --by looks", "by = looks; either, both, hash, features are allowed"),
+        ("duplicates clipart --by hash --distance 0.1", "distance = 0.1; it has no use where near-copies are found by"),
+        ("duplicates clipart --splits novel novel", "splits = novel novel; novel is allowed once"),
+        ("duplicates fashion --splits base", "dataset = fashion; known are clipart, coloured"),
+        ("duplicates features:{f} --by hash", "there are no pixels to hash"),
+        ("duplicates features:{f} --sheet {t}/s.png", "sheet: features:{f} has features, and no pictures"),
+        ("duplicates clipart -o {t}/g.txt", "a name that ends in .csv is allowed"),
+        ("duplicates clipart --sheet {t}/g.txt", "sheet = {t}/g.txt; a name that ends in .png or .pdf or .svg"),
+        ("evaluate glyphs/hebrew glyph-conv -o {t}/t.csv --apart famly", "apart = famly; class_name"),
+        ("evaluate features:{f} none -o {t}/t.csv --apart family", "apart = family; a .csv with the columns image"),
+        ("evaluate features:{f} none -o {t}/t.csv --apart {t}/no.csv", "apart: no file {t}/no.csv"),
+    ],
+)
+def test_bad_commands_are_told_in_a_line(tmp_path, capsys, line, message):
+    file = tmp_path / "f.npz"
+    np.savez(file, features=np.random.default_rng(0).normal(size=(60, 4)), labels=np.arange(6).repeat(10))
+    assert cli.main([word.format(f=file, t=tmp_path) for word in line.split()]) == 2
+    told = capsys.readouterr().err.strip()
+    assert message.format(f=file, t=tmp_path) in told and "\n" not in told
+    assert sorted(tmp_path.iterdir()) == [file]
+
+
+def test_shipped_data_have_near_copies_within_classes():
+    found = copies.find("clipart", by="hash", bits=2)
+    assert 0 < found.pairs.loc["the threshold", "within a class"] < 60
+    assert found.pairs.loc["the threshold", "across classes"] == 0
+    assert (DATA / "clipart").is_dir()

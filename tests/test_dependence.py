@@ -1,0 +1,216 @@
+"""Images that come in groups and classes that do: against leaving each group out again, and by simulation."""
+
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+
+from fslcore.errors import InputError
+from fslcore.stats import influence, three_intervals
+from fslcore.stats.dependence import square, units_of
+from fslcore.stats.three_intervals import assembled
+from fslcore.tasks import sample_closed
+
+LABELS = np.arange(6).repeat(4)
+WAYS = 3
+KIN = np.array([0, 0, 1, 1, 1, 2])  # group of each class
+
+
+def every_task(labels=LABELS, ways=WAYS):
+    """All 1-shot 1-query tasks: support and query (T, K)."""
+    of_class = [list(permutations(np.flatnonzero(labels == c), 2)) for c in range(labels.max() + 1)]
+    chosen = combinations(range(len(of_class)), ways)
+    tasks = np.array([pairs for classes in chosen for pairs in product(*(of_class[c] for c in classes))])
+    return tasks[..., 0], tasks[..., 1]
+
+
+def squares_of_left_out(value, labels, groups):
+    """Sum over groups of the squared change of the mean over classes when all images of the group are left out."""
+
+    def mean(keep):
+        return np.mean([value[keep & (labels == c)].mean() for c in np.unique(labels)])
+
+    everything = np.ones(len(labels), bool)
+    return sum((mean(everything) - mean(groups != g)) ** 2 for g in np.unique(groups))
+
+
+GROUPS = {  # uneven, a pair and two single images, or a half: in each class its own, or the same in all
+    "nested": np.tile([0, 0, 1, 2], 6) + 3 * LABELS,
+    "crossed": np.tile([0, 0, 1, 2], 6),
+    "partly crossed": np.tile([0, 0, 1, 2], 6) + 3 * (LABELS // 2),
+}
+
+
+@pytest.mark.parametrize("how", GROUPS)
+@pytest.mark.parametrize("kin", [None, KIN], ids=["classes", "class groups"])
+def test_against_leaving_groups_of_images_out(how, kin):
+    """Where each image is right or wrong whatever the task, leaving its group out can be done by hand."""
+    value = np.random.default_rng(3).normal(size=len(LABELS)) + LABELS
+    support, query = every_task()
+    groups, given = GROUPS[how], None if kin is None else kin[LABELS]
+    found = three_intervals(value[query], support, query, LABELS, groups=groups, class_groups=given)
+    plain = three_intervals(value[query], support, query, LABELS, class_groups=given)
+    of_groups = squares_of_left_out(value, LABELS, groups)
+    cell = LABELS if kin is None else kin[LABELS]
+    of_cells = squares_of_left_out(value, LABELS, groups * 100 + cell)
+    assert found.image_variance == pytest.approx(of_groups, rel=0.01)
+    more = found.class_variance - plain.class_variance
+    if how == "nested" or of_groups <= of_cells:
+        assert more == pytest.approx(0, abs=1e-9) or found.class_variance == found.image_variance
+    else:
+        assert more == pytest.approx(of_groups - of_cells, rel=0.02)
+        assert kin is not None or more > 0.02 * plain.class_variance
+
+
+def test_against_leaving_groups_of_classes_out():
+    """By the mean over all tasks that hold no class of the group, where classes add up to what a task gives."""
+    rng = np.random.default_rng(1)
+    support, query = every_task()
+    value = rng.normal(size=6)[LABELS[query]]
+    found = three_intervals(value, support, query, LABELS, class_groups=KIN[LABELS])
+    left = [value.mean() - value[~(KIN[LABELS[query]] == g).any(axis=1)].mean() for g in range(3)]
+    assert found.class_variance == pytest.approx(np.square(left).sum(), rel=0.02)
+    order = rng.permutation(len(value))
+    drawn = np.concatenate([support, query], axis=1)[order]
+    other = influence(value.mean(axis=1)[order], drawn, LABELS, class_groups=KIN[LABELS]).intervals()
+    assert other.class_variance == pytest.approx(found.class_variance, rel=0.03)
+    assert other.classes.df == pytest.approx(found.classes.df, rel=0.1)
+
+
+@pytest.mark.parametrize("sizes", [[5, 5, 5], [10, 3, 2], [8, 7], [1] * 9])
+def test_degrees_of_freedom_are_those_of_the_estimated_variance(sizes):
+    """By Satterthwaite on effects drawn at random: twice the squared mean of a variance over its variance."""
+    groups = np.arange(len(sizes)).repeat(sizes)
+    n, rng = len(groups), np.random.default_rng(0)
+    labels, two = np.zeros(n, int), np.concatenate([np.zeros(n, int), np.ones(30, int)])
+    effect = rng.normal(size=(100_000, len(sizes)))
+    share = np.array(sizes) / n
+    of_one = ((share / (1 - share) * (effect - (effect @ share)[:, None])) ** 2).sum(axis=1)
+    found = units_of(labels, groups, None).freedom[0]
+    assert found == pytest.approx(2 * of_one.mean() ** 2 / of_one.var(), rel=0.04)
+    if len(set(sizes)) == 1:
+        assert found == pytest.approx(len(sizes) - 1)
+        many = units_of(two, np.concatenate([groups, 100 + np.arange(30) // (30 // len(sizes))]), None).freedom[0]
+        assert many > found
+
+
+def test_degrees_of_freedom_of_several_classes_add_up():
+    groups = np.tile(np.arange(3).repeat(5), 7) + 3 * np.arange(7).repeat(15)
+    assert units_of(np.arange(7).repeat(15), groups, None).freedom[0] == pytest.approx(7 * 2)
+    crossed = units_of(np.arange(7).repeat(15), groups % 3, None)
+    assert crossed.freedom[:2] == (pytest.approx(2), pytest.approx(2))
+
+
+@pytest.mark.parametrize("centre", [0.0, 0.6])
+@pytest.mark.parametrize("parts", [20, 50])
+def test_the_noise_of_a_squared_length_is_that_of_repeats(centre, parts):
+    """Products of different parts are unbiased, and so is what they say of their noise, whether there is a centre."""
+    rng = np.random.default_rng(4)
+    found = []
+    for _ in range(1500):
+        x = rng.normal(size=(parts, 8)) + centre / np.sqrt(8)
+        found.append(square(x @ x.T))
+    value, noise = np.array(found).T
+    assert value.mean() == pytest.approx(centre**2, abs=4 * value.std() / np.sqrt(len(value)))
+    # Where parts have no centre, what they share counts at least 0: a little too large, where a jackknife has 1.5.
+    assert 0.93 < np.sqrt((noise**2).mean()) / value.std() < (1.1 if centre else 1.35)
+
+
+@pytest.mark.parametrize("noise, units", [(0.1, 200), (0.5, 15), (1.0, 15), (0.5, 4)])
+def test_intervals_hold_where_the_variance_is_noisy(noise, units):
+    """A variance from few units and with noise of the tasks up to its own size: neither too narrow nor too wide."""
+    rng = np.random.default_rng(5)
+    variance, sampling, tasks = 1.0, 0.4, 50
+    held, halves = [], []
+    for _ in range(800):
+        found = variance * rng.chisquare(units - 1) / (units - 1) + noise * rng.normal()
+        estimated = sampling * rng.chisquare(tasks - 1) / (tasks - 1)
+        freedom, noises = np.full(2, units - 1.0), np.full(2, noise)
+        made = assembled(
+            np.sqrt(variance + sampling) * rng.normal(),
+            tasks,
+            estimated,
+            np.full(2, found),
+            freedom,
+            noises,
+            (units, units),
+            0.95,
+        )
+        held.append(abs(made.images.mean) <= made.images.half_width)
+        halves.append(made.images.half_width)
+    assert 0.915 <= np.mean(held) <= 0.985
+    assert np.median(halves) < (2.2 if units == 4 else 1.35) * 1.96 * np.sqrt(variance + sampling)
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Tasks on 8 classes of 20 images, whose difficulty comes by the pair of classes and the five of images."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(8).repeat(20)
+    tasks = sample_closed(labels, tasks=600, ways=4, shots=2, queries=5, seed=1)
+    chance = 0.6 + 0.3 * np.sin(labels // 2)[tasks.query]
+    return 100.0 * (rng.random(tasks.query.shape) < chance), tasks.support, tasks.query, labels
+
+
+def test_a_class_of_one_group_leaves_new_images_to_the_interval_for_classes(run):
+    labels = run[-1]
+    groups = np.arange(160) // 5
+    sound = three_intervals(*run, groups=groups)
+    groups[:20] = 0  # all of the first class
+    found = three_intervals(*run, groups=groups)
+    assert np.isfinite(sound.image_variance) and sound.images.half_width < sound.classes.half_width
+    assert found.image_variance == np.inf and np.isfinite(found.class_variance)
+    assert found.images.half_width == found.classes.half_width == pytest.approx(sound.classes.half_width, rel=0.05)
+    groups[19] = 1000  # all but one
+    assert three_intervals(*run, groups=groups).image_variance == np.inf
+    groups[10:19] = 1000  # half of it: known
+    assert np.isfinite(three_intervals(*run, groups=groups).image_variance)
+    with pytest.raises(InputError, match="groups: each class is one group"):
+        three_intervals(*run, groups=labels)
+
+
+def test_class_groups_of_one_class_are_classes_and_pairs_are_wider(run):
+    labels = run[-1]
+    plain, alone = three_intervals(*run), three_intervals(*run, class_groups=labels)
+    assert alone.class_variance == pytest.approx(plain.class_variance * 8 / 7)  # CR3: squares are not shrunk
+    assert alone.classes.df == pytest.approx(plain.classes.df, rel=0.05)
+    pairs = three_intervals(*run, class_groups=labels // 2)
+    assert pairs.class_variance > 1.4 * plain.class_variance and pairs.images.half_width == plain.images.half_width
+    assert pairs.classes.df < 3 < plain.classes.df
+    with pytest.raises(InputError, match="class_groups: all classes are in one"):
+        three_intervals(*run, class_groups=labels // 8)
+
+
+def test_class_groups_of_a_difference_of_runs(run):
+    values, support, query, labels = run
+    drawn = np.concatenate([support, query], axis=1)
+    pairs = [
+        influence(v, drawn, labels, groups=np.arange(160) // 5, class_groups=labels // 2)
+        for v in (values.mean(axis=1), values.reshape(600, 4, 5).mean(axis=2).min(axis=1))
+    ]
+    gap = pairs[0] - pairs[1]
+    np.testing.assert_allclose(gap.classes, pairs[0].classes - pairs[1].classes)
+    both = three_intervals(values - 20, support, query, labels, class_groups=labels // 2)
+    assert gap.intervals().classes.df < 4 and both.classes.df < 4  # of four pairs
+    with pytest.raises(InputError, match="class_groups"):
+        pairs[0] - influence(values.mean(axis=1), drawn, labels, groups=np.arange(160) // 5)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"class_groups": np.arange(160) // 30}, "class_groups: class 1 is in several"),
+        ({"class_groups": np.zeros(160)}, "class_groups: all classes are in one"),
+        ({"class_groups": np.zeros(9)}, r"class_groups: shape \(9,\)"),
+        ({"groups": np.arange(160) // 20}, "groups: each class is one group"),
+    ],
+)
+@pytest.mark.parametrize("of", ["three", "influence"])
+def test_bad_groups_are_told_in_one_line(run, given, message, of):
+    values, support, query, labels = run
+    with pytest.raises(InputError, match=message) as error:
+        if of == "three":
+            three_intervals(*run, **given)
+        else:
+            influence(values.mean(axis=1), np.concatenate([support, query], axis=1), labels, **given)
+    assert "\n" not in str(error.value)

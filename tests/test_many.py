@@ -1,0 +1,136 @@
+"""Verdicts over several data sets: against published numbers, SciPy and statsmodels, all orders, and by simulation."""
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+from statsmodels.stats.libqsturng import qsturng
+
+from fslcore import stats
+from fslcore.errors import InputError
+
+# Demšar (2006), Table 6: AUC of C4.5 and three variants. Two of voting are equal in print, and ranked 2 and 3.
+DEMSAR = [
+    (0.763, 0.768, 0.771, 0.798),
+    (0.599, 0.591, 0.590, 0.569),
+    (0.954, 0.971, 0.968, 0.967),
+    (0.628, 0.661, 0.654, 0.657),
+    (0.882, 0.888, 0.886, 0.898),
+    (0.936, 0.931, 0.916, 0.931),
+    (0.661, 0.668, 0.609, 0.685),
+    (0.583, 0.583, 0.563, 0.625),
+    (0.775, 0.838, 0.866, 0.875),
+    (1.000, 1.000, 1.000, 1.000),
+    (0.940, 0.962, 0.965, 0.962),
+    (0.619, 0.666, 0.614, 0.669),
+    (0.972, 0.981, 0.9751, 0.975),
+    (0.957, 0.978, 0.946, 0.970),
+]
+# His Table 5: critical values of the two-tailed Nemenyi test, for 2 to 10 methods.
+CRITICAL = {
+    0.95: [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164],
+    0.90: [1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920],
+}
+tables = st.tuples(st.integers(2, 6), st.integers(2, 8), st.integers(0, 10_000), st.booleans())
+
+
+def drawn(methods, datasets, seed, coarse):
+    x = np.random.default_rng(seed).normal(70, 10, (methods, datasets))
+    return np.round(x / 10) if coarse else x
+
+
+def test_the_worked_example_of_demsar():
+    found = stats.across_datasets(np.transpose(DEMSAR))
+    assert found.ranks == pytest.approx([3.143, 2.000, 2.893, 1.964], abs=6e-4)
+    assert found.critical_difference == pytest.approx(1.25, abs=5e-3)  # as he has it at 0.05, and 1.12 at 0.10
+    assert stats.across_datasets(np.transpose(DEMSAR), 0.9).critical_difference == pytest.approx(1.12, abs=5e-3)
+    assert [group.tolist() for group in found.groups] == [[3, 1, 2, 0]]
+    at_10 = stats.across_datasets(np.transpose(DEMSAR), 0.9)
+    assert (np.argwhere(np.triu(at_10.apart)) == [(0, 1), (0, 3)]).all()  # both are told from C4.5, he finds
+    assert [group.tolist() for group in at_10.groups] == [[3, 1, 2], [2, 0]]
+
+
+@pytest.mark.parametrize("level", CRITICAL)
+def test_critical_values_as_published(level):
+    for methods, q in enumerate(CRITICAL[level], start=2):
+        found = stats.across_datasets(drawn(methods, 6, 0, False), level)
+        assert found.critical_difference / np.sqrt(methods * (methods + 1) / 36) == pytest.approx(q, abs=1.1e-3)
+
+
+@given(tables, st.sampled_from([0.9, 0.95, 0.99]))
+@settings(max_examples=40, deadline=None)
+def test_against_scipy_and_statsmodels(table, level):
+    x = drawn(*table)
+    found = stats.across_datasets(x, level)
+    methods, datasets = x.shape
+    if methods > 2:  # SciPy wants three
+        reference = scipy_stats.friedmanchisquare(*x).statistic
+        assert found.statistic == pytest.approx(0 if np.isnan(reference) else reference, abs=1e-9)
+    q = qsturng(level, methods, np.inf) / np.sqrt(2)  # Copenhaver and Holland, not an integral as in SciPy
+    assert found.critical_difference == pytest.approx(q * np.sqrt(methods * (methods + 1) / (6 * datasets)), rel=2e-3)
+    gap = np.abs(found.ranks[:, None] - found.ranks)
+    assert ((found.p_values < 1 - level) == (gap > found.critical_difference)).all()
+    assert found.groups[0][0] == found.ranks.argmin() and set(np.concatenate(found.groups)) == set(range(methods))
+    for group in found.groups:
+        assert not found.apart[np.ix_(group, group)].any()
+
+
+def test_the_p_value_is_that_of_all_orders():
+    for x in (drawn(3, 4, 0, False), drawn(3, 4, 5, True), np.array([[4, 5, 6, 7], [1, 2, 3, 4.0], [0, 0, 0, 0]])):
+        ranks = scipy_stats.rankdata(-x, axis=0)
+        statistic = lambda r: ((r.mean(axis=1) - 2) ** 2).sum()  # noqa: E731
+        every = [statistic(np.transpose(c)) for c in product(*(list(permutations(col)) for col in ranks.T))]
+        exact = np.mean(np.array(every) >= statistic(ranks) - 1e-9)
+        found = stats.across_datasets(x)
+        assert found.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000) + 1e-4)
+    assert found.smallest_p == pytest.approx(exact) == pytest.approx(6.0**-3)
+
+
+def test_two_methods_and_few_data_sets():
+    for datasets, told in ((4, False), (5, False), (6, True)):  # Nemenyi's alone would tell from 4 on
+        found = stats.across_datasets([np.ones(datasets), np.zeros(datasets)])
+        assert found.critical_difference < 1 and found.apart[0, 1] == told
+        assert found.p_value == pytest.approx(found.smallest_pair, rel=0.2) == pytest.approx(2.0 ** (1 - datasets), 0.2)
+        best = stats.probability_best([np.ones(datasets), np.zeros(datasets)], new_datasets=True, draws=100_000)
+        assert best[0] == pytest.approx(1 - 2.0 ** -(datasets + 1), abs=2e-3)
+
+
+def test_equal_methods_are_seldom_told_apart():
+    rng = np.random.default_rng(0)
+    for methods, datasets in ((2, 4), (3, 5), (6, 5)):
+        false = np.mean([stats.across_datasets(rng.random((methods, datasets))).apart.any() for _ in range(25)])
+        assert false <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 25)
+    found = stats.across_datasets(np.arange(5)[:, None] + rng.random((5, 20)))
+    assert found.apart[0, 4] and found.apart[0, 2] and len(found.groups) > 1  # and unequal ones are
+
+
+def test_equal_methods_are_seldom_called_best():
+    rng = np.random.default_rng(0)
+    sure = [stats.probability_best(rng.random((3, 5)), new_datasets=True, draws=400).max() for _ in range(300)]
+    assert np.mean(np.array(sure) >= 0.95) <= 0.05 and np.mean(np.array(sure) >= 0.6) >= 0.2
+
+
+def test_probability_best_by_noise_alone():
+    x = np.array([[80.0, 70], [79, 71]])
+    first, second = scipy_stats.norm.sf(0, 1, np.sqrt(2)), scipy_stats.norm.sf(0, -1, np.sqrt(2))
+    exact = first * second + 0.5 * (first * (1 - second) + second * (1 - first))
+    found = stats.probability_best(x, [np.eye(2)] * 2, draws=100_000)
+    assert found[0] == pytest.approx(exact, abs=0.01) and found.sum() == pytest.approx(1)
+    together = np.full((2, 2, 2), 4.0)  # noise that methods share changes no rank
+    assert (stats.probability_best([[81, 82], [80, 81]], together) == [1, 0]).all()
+    correlated = [[[1, 0.9], [0.9, 1]]] * 2
+    assert stats.probability_best([[81, 82], [80, 81]], correlated)[0] > 0.95
+    assert stats.probability_best([[81, 82], [80, 81]], [np.eye(2)] * 2)[0] < 0.9
+    assert (stats.probability_best([[1, 2], [1, 2]]) == 0.5).all()
+    assert (stats.probability_best(x, draws=50, seed=3) == stats.probability_best(x, draws=50, seed=3)).all()
+
+
+@pytest.mark.parametrize(
+    "noise", [np.eye(2), [-np.eye(2)] * 2, [[[1, 0.5], [0.2, 1]]] * 2, [[[1, np.nan], [np.nan, 1]]] * 2]
+)
+def test_bad_noise_is_told(noise):
+    with pytest.raises(InputError, match="noise"):
+        stats.probability_best([[1, 2], [3, 4]], noise)

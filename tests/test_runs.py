@@ -1,0 +1,404 @@
+"""Intervals for new training runs: components against another library, coverage of known truths, plans, chances."""
+
+import hashlib
+import importlib.util
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+import torch
+
+from fslbook.beyond import runs as stored
+from fslcore import datasets, results, stats
+from fslcore.errors import InputError
+from fslcore.paths import DATA
+
+
+def crossed(rng, runs, tasks, run=1.0, task=1.0, both=1.0):
+    """(R, T) accuracies about 0 with crossed effects of these standard deviations, the last one of each cell."""
+    effects = rng.normal(0, run, (runs, 1)) + rng.normal(0, task, tasks)
+    return effects + rng.normal(0, both, (runs, tasks))
+
+
+def test_components_are_those_of_a_mixed_model():
+    import statsmodels.formula.api as smf
+
+    x = 50 + crossed(np.random.default_rng(3), 6, 40, run=2, task=3, both=4)
+    long = pd.DataFrame({"y": x.ravel(), "run": np.repeat(np.arange(6), 40), "task": np.tile(np.arange(40), 6)})
+    parts = {"run": "0 + C(run)", "task": "0 + C(task)"}
+    fit = smf.mixedlm("y ~ 1", long, groups=np.ones(len(long)), vc_formula=parts).fit(reml=True)
+    ours = stats.new_runs(x)
+    theirs = dict(zip(fit.model.exog_vc.names, fit.vcomp))  # balanced: REML is the analysis of variance
+    assert ours.run_variance == pytest.approx(theirs["run"], rel=1e-3)
+    assert 40 * ours.rest_variance == pytest.approx(theirs["task"], rel=1e-3)
+    assert 40 * ours.interaction_variance == pytest.approx(fit.scale, rel=1e-3)
+    assert ours.interval.standard_error == pytest.approx(fit.bse["Intercept"], rel=1e-3)
+
+
+def test_with_runs_alone_it_is_students_interval_of_their_means():
+    means = np.array([61.0, 64.0, 60.5, 62.0])
+    found = stats.new_runs(np.repeat(means[:, None], 30, axis=1))
+    half = scipy.stats.t.ppf(0.975, 3) * means.std(ddof=1) / 2
+    assert found.interval.half_width == pytest.approx(half)
+    assert found.another == pytest.approx(half * math.sqrt(5))
+    assert found.fixed.half_width == 0 and found.rest_variance == 0
+    other = np.repeat(np.array([[58.0], [59.0], [63.0]]), 30, axis=1)
+    welch = scipy.stats.ttest_ind(means, [58.0, 59.0, 63.0], equal_var=False)
+    against = stats.new_runs(np.repeat(means[:, None], 30, axis=1), other)
+    assert against.interval.p_value == pytest.approx(welch.pvalue)
+    paired = stats.new_runs(np.repeat(means[:3, None], 30, axis=1), other, paired=True)
+    assert paired.interval.p_value == pytest.approx(scipy.stats.ttest_rel(means[:3], [58, 59, 63]).pvalue)
+
+
+def test_runs_that_agree_leave_the_interval_of_the_tasks():
+    tasks = np.random.default_rng(0).normal(70, 8, 200)
+    found = stats.new_runs(np.stack([tasks] * 3))
+    assert found.interval.half_width == pytest.approx(stats.open_interval(tasks).half_width)
+    assert found.run_variance == found.interaction_variance == 0
+
+
+@pytest.mark.parametrize("runs", [3, 5, 10])
+@pytest.mark.parametrize("run, task, both", [(1, 0.1, 1), (0.3, 4, 1), (0.6, 6, 6), (0.0, 3, 9), (0.5, 5, 0.1)])
+def test_new_runs_are_covered(runs, run, task, both):
+    rng, tasks = np.random.default_rng([runs, int(10 * task)]), 60
+    found = [stats.new_runs(crossed(rng, runs, tasks, run, task, both)) for _ in range(400)]
+    held = np.mean([r.interval.low <= 0 <= r.interval.high for r in found])
+    assert 0.915 <= held <= (0.99 if runs == 3 else 0.985)  # 0.92 to 0.98, and the noise of 400 draws
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_differences_of_recipes_are_covered(paired):
+    rng, held, naive = np.random.default_rng(4), [], []
+    for _ in range(400):
+        tasks, start = rng.normal(0, 4, 80), rng.normal(0, 2 * paired, (4, 1))  # what paired runs start from
+        a, b = (tasks + start + rng.normal(0, s, (4, 1)) + rng.normal(0, 3, (4, 80)) for s in (0.5, 1.5))
+        found = stats.new_runs(a, b, paired=paired)
+        held.append(abs(found.interval.mean) <= found.interval.half_width)
+        naive.append(abs(found.fixed.mean) <= found.fixed.half_width)
+    assert 0.925 <= np.mean(held) <= 0.98
+    assert np.mean(naive) < 0.7  # the paired interval over tasks does not speak of new runs
+
+
+def world(rng, runs, *, classes=12, size=16, tasks=120, ways=4, shots=1, queries=4, sd=(0.3, 0.4, 0.6, 0.2, 0.4)):
+    """Right answers (R, T, K·Q) of runs on closed tasks, with the tasks, the labels and the means of each target.
+
+    Probit: an answer is right where μ + class + image + run + run × class + run × image, of these standard deviations,
+    is above standard normal noise.
+    """
+    of_class, image, run, run_class, run_image = sd
+    labels = np.arange(classes).repeat(size)
+    c, e = rng.normal(0, of_class, classes), rng.normal(0, image, classes * size)
+    r = rng.normal(0, run, runs)
+    rc, re = rng.normal(0, run_class, (runs, classes)), rng.normal(0, run_image, (runs, classes * size))
+    p = scipy.stats.norm.cdf(0.5 + c[labels] + e + r[:, None] + rc[:, labels] + re)  # (R, N)
+    chosen = rng.permuted(np.tile(np.arange(classes), (tasks, 1)), axis=1)[:, :ways]
+    places = np.argsort(rng.random((tasks, ways, size)), axis=2)[..., : shots + queries] + size * chosen[..., None]
+    support, query = places[..., :shots].reshape(tasks, -1), places[..., shots:].reshape(tasks, -1)
+    right = rng.random((runs, *query.shape)) < p[:, query]
+
+    def mean(known, *unknown):  # over everything that is new
+        return scipy.stats.norm.cdf((0.5 + known) / math.sqrt(1 + sum(u**2 for u in unknown))).mean()
+
+    truth = {
+        "closed": mean(c[labels] + e, run, run_class, run_image),
+        "images": mean(c, image, run, run_class, run_image),
+        "classes": mean(np.zeros(1), of_class, image, run, run_class, run_image),
+    }
+    return right, (support, query, labels), truth
+
+
+def test_new_runs_with_new_images_and_classes_are_covered():
+    rng, held, ours = np.random.default_rng(7), [], []
+    for _ in range(60):
+        right, places, truth = world(rng, 4)
+        found = stats.run_intervals(right, *places)
+        held.append([abs(getattr(found, k).interval.mean - v) <= getattr(found, k).interval.half_width
+                     for k, v in truth.items()])  # fmt: skip
+        ours.append([abs(getattr(found, k).fixed.mean - v) <= getattr(found, k).fixed.half_width
+                     for k, v in truth.items()])  # fmt: skip
+    assert (np.mean(held, axis=0) >= 0.87).all(), np.mean(held, axis=0)  # 60 draws: 0.95 less 2.8 standard errors
+    assert np.mean(ours, axis=0)[0] < 0.6  # without runs
+
+
+def test_what_changes_in_one_run_alone_is_counted_once():
+    """Runs and images that only interact: the variance of the mean is theirs over R, not twice that."""
+    rng = np.random.default_rng(8)
+    ratio = []
+    for _ in range(25):
+        right, places, _ = world(rng, 6, tasks=300, sd=(0, 0, 0, 0, 1.2))
+        found = stats.run_intervals(right, *places).images
+        added = found.spreads[0] ** 2 / 6
+        ratio.append(found.interval.standard_error**2 / (added + found.fixed.standard_error**2))
+    assert np.mean(ratio) < 0.75
+
+
+def test_the_part_of_single_runs_is_that_of_their_deviations():
+    right, places, _ = world(np.random.default_rng(3), 4, tasks=400, sd=(0.3, 0.4, 0.3, 0.5, 1.0))
+    alone = [stats.three_intervals(run - right.mean(axis=0), *places) for run in right]
+    found = stats.run_intervals(right, *places)
+    assert all(of.image_variance > 0 and of.class_variance > of.image_variance for of in alone)  # none cut off at 0
+    images = sum(of.sampling_variance + of.image_variance for of in alone) / 3
+    assert found.images.interaction_variance == pytest.approx(images)
+    classes = sum(of.sampling_variance + of.class_variance for of in alone) / 3
+    assert found.classes.interaction_variance == pytest.approx(classes)
+
+
+def test_an_interval_is_never_wider_than_that_of_the_next_target():
+    for seed in range(8):
+        right, places, _ = world(np.random.default_rng(seed), 2, tasks=60)
+        found = stats.run_intervals(right, *places)
+        halves = [getattr(found, k).interval.half_width for k in ("closed", "images", "classes")]
+        assert halves == sorted(halves)
+
+
+def test_three_targets_for_these_runs_are_three_intervals_of_their_mean():
+    right, places, _ = world(np.random.default_rng(1), 3)
+    found, fixed = stats.run_intervals(100 * right, *places), stats.three_intervals(100 * right.mean(axis=0), *places)
+    for kind in ("closed", "images", "classes"):
+        ours, theirs = getattr(found, kind).fixed, getattr(fixed, kind)
+        assert (ours.mean, ours.half_width, ours.df) == pytest.approx((theirs.mean, theirs.half_width, theirs.df))
+    assert "with new runs" in str(found)
+    other = world(np.random.default_rng(2), 5)[0]
+    a, b = stats.run_intervals(right, *places, other=other), stats.run_intervals(other, *places, other=right)
+    assert a.images.interval.mean == pytest.approx(-b.images.interval.mean)
+    assert a.classes.interval.half_width == pytest.approx(b.classes.interval.half_width)
+    assert a.closed.n_runs == (3, 5)
+    whole = world(np.random.default_rng(2), 3, classes=4)
+    assert stats.run_intervals(whole[0], *whole[1]).classes.interval.half_width == np.inf
+
+
+def test_chance_better_against_its_definition():
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(1.0, 1.0, 200_000), rng.normal(0, 2.0, 200_000)
+    assert stats.chance_better(a, b).value == pytest.approx((a > b).mean(), abs=0.005)
+    one, other = [61.2, 63.0, 62.1], [59.8, 61.9, 60.1, 60.9]
+    found, back = stats.chance_better(one, other), stats.chance_better(other, one)
+    assert found.value == pytest.approx(1 - back.value)
+    assert (found.low, found.high) == pytest.approx((1 - back.high, 1 - back.low), abs=1e-6)
+    assert stats.chance_better([1, 1, 1], [0, 0, 0]).value == 1 > stats.chance_better([1] * 9, [0] * 9).low > 0.6
+    assert stats.chance_better(one, one).value == 0.5
+
+
+@pytest.mark.parametrize("runs, shift", [(3, 0.0), (5, 1.0), (5, 3.0)])
+def test_chance_better_is_covered(runs, shift):
+    rng, held = np.random.default_rng([runs, int(shift)]), []
+    truth = scipy.stats.norm.cdf(shift / math.hypot(1, 1.5))
+    for _ in range(200):
+        found = stats.chance_better(rng.normal(shift, 1, runs), rng.normal(0, 1.5, runs))
+        held.append(found.low <= truth <= found.high)
+    assert 0.91 <= np.mean(held) <= 0.99
+
+
+def test_a_plan_has_the_power_that_it_promises():
+    rng, reached = np.random.default_rng(6), []
+    for _ in range(40):
+        a, b = crossed(rng, 5, 30, run=1, task=2, both=0.1), crossed(rng, 5, 30, run=1, task=2, both=0.1)
+        n = stats.plan_runs(stats.new_runs(a, b - b.mean(axis=0) + a.mean(axis=0)), difference=1).n_runs
+        reached.append(stats.power(1, math.sqrt(2 / n), 2 * (n - 1)))
+    assert 0.75 <= np.mean(reached) <= 0.92
+    many = stats.new_runs(crossed(rng, 3000, 2, both=0), crossed(rng, 3000, 2, both=0))
+    assert stats.power(1, math.sqrt(2 / 17), 32) == pytest.approx(
+        0.8, abs=0.02
+    )  # 17 runs of each, as any textbook says
+    alone = stats.NewRuns(many.interval, many.fixed, (3000, 3000), 2.0, 0.0, 0.0, (1.0, 1.0))
+    assert stats.plan_runs(alone, difference=1).n_runs == 17
+
+
+def test_a_plan_that_no_runs_fulfil_says_so():
+    rng = np.random.default_rng(0)
+    pilot = stats.new_runs(crossed(rng, 5, 20, run=0.1, task=9), crossed(rng, 5, 20, run=0.1, task=9))
+    assert stats.plan_runs(pilot, difference=0.5).n_runs is None
+    found = stats.plan_runs(pilot, difference=20)
+    assert found.low <= found.n_runs <= found.high
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda: stats.new_runs(np.zeros((1, 9))), "nothing can be said of new runs"),
+        (lambda: stats.new_runs(np.zeros((3, 9)), np.zeros((3, 8))), "the same tasks are needed"),
+        (lambda: stats.new_runs(np.zeros((3, 9)), np.zeros((4, 9)), paired=True), "paired runs are as many"),
+        (lambda: stats.new_runs(np.zeros((3, 9)), paired=True), "a second method"),
+        (lambda: stats.new_runs(np.zeros((3, 1))), "at least 2 tasks"),
+        (lambda: stats.chance_better([1.0], [1.0, 2.0]), "nothing can be said of new runs"),
+    ],
+)
+def test_bad_input_is_named(call, says):
+    with pytest.raises(InputError, match=says):
+        call()
+
+
+def several(tmp_path, *, sampling="closed", wide=False, change=None):
+    """A file of three methods with 4, 3 and 1 runs on 30 tasks."""
+    rng, parts = np.random.default_rng(0), []
+    tasks = rng.normal(0, 6, 30)
+    for method, (level, runs) in {"ours": (70, 4), "base": (66, 3), "once": (60, 1)}.items():
+        for run in range(runs):
+            accuracy = level + rng.normal(0, 1.5) + tasks + rng.normal(0, 2, 30)
+            parts.append(pd.DataFrame({"method": method, "run": run, "task": range(30), "accuracy": accuracy}))
+    long = pd.concat(parts, ignore_index=True)
+    if wide:
+        long = long[long["run"] < 3].query("method != 'once'").pivot(
+            index=["run", "task"], columns="method", values="accuracy"
+        ).reset_index()  # fmt: skip
+    path = tmp_path / "mine.csv"
+    (change(long) if change else long).to_csv(path, index=False)
+    return path, long
+
+
+def test_a_report_of_runs_gives_their_intervals_beside_the_others(tmp_path):
+    path, long = several(tmp_path)
+    table, notes = results.read(path, sampling="closed")
+    assert any("one run of once, so nothing can be said of new runs" in note for note in notes)
+    of = {
+        m: part.pivot(index="run", columns="task", values="accuracy").to_numpy() for m, part in long.groupby("method")
+    }
+    found = results.new_runs(table).loc["mine"]
+    assert found.loc["ours", "new_runs"] == pytest.approx(stats.new_runs(of["ours"]).interval.half_width)
+    assert np.isnan(found.loc["once", "new_runs"]) and found.loc["once", "runs"] == 1
+    pairs = results.comparisons(table)  # on the mean over runs
+    usual = stats.paired_interval(of["ours"].mean(axis=0), of["base"].mean(axis=0))
+    first = pairs.query("a == 'ours' and b == 'base'").iloc[0]
+    assert (first["difference"], first["half_width"]) == pytest.approx((usual.mean, usual.half_width))
+    recipe = results.recipes(table).iloc[0]
+    against = stats.new_runs(of["ours"], of["base"])
+    assert len(results.recipes(table)) == 1 and recipe["p"] == pytest.approx(against.interval.p_value)
+    assert recipe["runs_needed"] == stats.plan_runs(against, difference=against.interval.mean).n_runs
+    said = "\n".join(results.summary(table, pairs))
+    assert "once   " in said and "one run: nothing can be said of new runs" in said and "for new runs" in said
+    assert "for new runs" in results.interval_list(table, pairs)
+    made = json.loads(json.dumps(results.record(table, pairs, notes), default=float))
+    assert len(made["new_runs"]) == 3 and made["new_runs"][2]["new_runs"] is None
+    assert {p.stem for p in results.write_tables(table, pairs, tmp_path)} >= {"runs", "recipes"}
+
+
+def test_a_wide_file_of_runs_is_the_same_as_a_long_one(tmp_path):
+    wide = results.read(several(tmp_path, wide=True)[0])[0]
+    one = results.new_runs(wide)
+    long = several(tmp_path, change=lambda x: x[(x["run"] < 3) & (x["method"] != "once")])[0]
+    pd.testing.assert_frame_equal(one, results.new_runs(results.read(long)[0]))
+
+
+def test_without_the_column_nothing_is_said_of_runs(tmp_path):
+    path, _ = several(tmp_path, change=lambda x: x[x["run"] == 0].drop(columns="run"))
+    table, notes = results.read(path)
+    pairs = results.comparisons(table)
+    assert results.new_runs(table).empty and results.recipes(table).empty and results.run_reading(table) == []
+    assert "for new runs" not in results.interval_list(table, pairs) and "new_runs" not in results.record(
+        table, pairs, notes
+    )
+    assert not any("new runs" in line for line in results.summary(table, pairs))
+
+
+@pytest.mark.parametrize(
+    "change, says",
+    [
+        (lambda x: x.drop(index=5), "method ours, run 0 lacks 1 of 30 tasks"),
+        (lambda x: x.assign(task=x["task"] + 100 * x["run"]), "same tasks for every run of every method"),
+        (lambda x: pd.concat([x, x.head(1)]), "method ours, run 0, has task 0 twice"),
+        (lambda x: x.assign(run=x["run"].where(x.index != 3)), "column run of mine.csv is empty in row 4"),
+        (lambda x: x.assign(run=x["run"] + 0.5), "run in row 1 of mine.csv is 0.5"),
+    ],
+)
+def test_bad_files_of_runs_are_told_in_one_line(tmp_path, change, says):
+    with pytest.raises(InputError, match=says) as error:
+        results.read(several(tmp_path, change=change)[0])
+    assert "\n" not in str(error.value)
+
+
+# ---------------------------------------------------------------- the runs that ship
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("build_runs", DATA / "runs" / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    before = datasets.load
+    spec.loader.exec_module(module)
+    datasets.load = module.load  # draws the images of the probe once
+    yield module
+    datasets.load = before
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return pd.read_parquet(stored.RECORDS).assign(provenance=lambda x: x["provenance"].map(json.loads))
+
+
+def test_shipped_runs_are_of_the_data_at_hand(shipped):
+    digest, name = (DATA / "runs" / "SHA256SUMS").read_text().split()
+    assert hashlib.sha256((DATA / "runs" / name).read_bytes()).hexdigest() == digest
+    assert (DATA / "runs" / name).stat().st_size < 10**6
+    trained_on = {split: datasets.load("coloured", split=split).digest for split in ("base", "validation")}
+    assert all(made["training_data"] == trained_on for made in shipped["provenance"])
+    for (dataset, _), part in shipped.groupby(["dataset", "learner"]):
+        assert part["seed"].tolist() == [*range(len(part))] and len(part) >= 3
+        assert len({made["weights"] for made in part["provenance"]}) == len(part)
+        images = datasets.load(dataset)
+        assert {made["images"] for made in part["provenance"]} == {images.digest}
+    assert shipped.groupby(["dataset", "learner"]).size().nunique() == 1 and shipped["learner"].nunique() == 5
+
+
+def test_shipped_records_are_read_task_by_task(shipped):
+    for row in shipped.groupby(["dataset", "learner"]).head(1).itertuples():
+        right = stored.answers(row.dataset, row.learner)
+        assert right.shape[1:] == (row.tasks, 75) and set(np.unique(right)) == {0, 100}
+        assert right[0].mean() > 25  # chance is 20 %
+        drawn = stored.tasks_of(row.dataset, "maml" if row.learner == "maml" else "lr")
+        assert drawn.digest == row.provenance["tasks"] and len(drawn) == row.tasks
+
+
+def test_records_of_other_tasks_are_refused(monkeypatch):
+    stored.answers.cache_clear()
+    monkeypatch.setitem(stored.SHAPE, "seed", 1)
+    stored._tasks.cache_clear()
+    with pytest.raises(InputError, match="other images or tasks"):
+        stored.answers("clipart", "protonet")
+    stored._tasks.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["baseline", "protonet", "anil", "maml"])
+def test_the_code_trains_as_it_did(script, shipped, name):
+    noted = shipped[shipped["learner"] == name]["provenance"].iloc[0]["first_losses"]
+    assert script.first_losses(script.started(name)) == pytest.approx(noted, rel=0.01)
+
+
+def test_learners_start_from_the_same_weights_seed_for_seed(script):
+    first, second = (script.started(name).network.state_dict() for name in ("baseline", "r2d2"))
+    assert all(torch.equal(w, second[k]) for k, w in first.items())
+
+
+@pytest.mark.parametrize("name", ["baseline", "protonet"])
+def test_a_seed_changes_the_start_and_the_order(script, name):
+    one, two = script.started(name, 0), script.started(name, 1)
+    weights = [torch.cat([p.detach().flatten() for p in run.parts.parameters()]) for run in (one, two)]
+    assert not torch.equal(*weights)
+    two.parts.load_state_dict(one.parts.state_dict())
+    assert script.first_losses(one, 1) != script.first_losses(two, 1)
+
+
+def test_pairs_and_plans_of_the_chapter():
+    dataset = "clipart"
+    table = stored.intervals(dataset)
+    assert len(stored.shown(table)) == len(stored.components(table)) == 5
+    for of in table.values():
+        halves = [getattr(of, k).interval.half_width for k in ("closed", "images", "classes")]
+        assert halves == sorted(halves)
+    pairs = stored.pairs(dataset).round({"difference": 6})
+    assert len(pairs) == 10 and (pairs["difference"] >= 0).all() and pairs["difference"].is_monotonic_decreasing
+    row = pairs.iloc[0]
+    assert all(row[k].mean == pytest.approx(row["difference"]) for k in ("fixed", "runs", "images"))
+    assert stored.pair_table(pairs).shape == (10, 6) and stored.needed(pairs.head(1), [5.0], 0.8).shape == (1, 1)
+    told = stored.verdicts(pairs).iloc[:, 0].astype(float)
+    assert told.iloc[1] <= told.iloc[0] <= 10 and told.iloc[5] <= told.iloc[3]
+    assert all(len(v) == len(stored.answers(dataset, "r2d2")) ** 2 for v in pairs["studies"])
+    assert stored.together(dataset).shape == (5, 5)
+    turned = stored.reversals(dataset)
+    assert ((turned["reversed"] >= 0) & (turned["reversed"] <= 0.6)).all()
+    printed = stored.printed_pairs()
+    assert len(printed) == 6 * 45 and (printed["survives"] * 1.96 * math.sqrt(2)).to_numpy() == pytest.approx(
+        printed["difference"].to_numpy(), rel=1e-4
+    )

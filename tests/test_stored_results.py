@@ -1,0 +1,126 @@
+"""Stored results (``data/results``): every file is one the script would write, and a random part of it comes out again.
+
+Which part changes by the day; ``FSLCORE_PART`` gives the number that a failure names, to see it again. Where machine,
+threads and PyTorch are those that made a file, its part must be exactly equal. Elsewhere sums round differently, and
+after steps of gradient descent some answers fall the other way: then few may differ, so few that hardly another task of
+the file would pass for it.
+"""
+
+import datetime
+import importlib.util
+import os
+import platform
+
+import numpy as np
+import pytest
+import torch
+
+from fslcore import evaluation
+from fslcore.models import backbones
+from fslcore.paths import DATA
+
+FILES = sorted((DATA / "results").glob("*.npz"))
+PART = int(os.environ.get("FSLCORE_PART", datetime.date.today().toordinal()))
+ASKED = 25  # queries at least, of as many tasks as hold them: re-splits of a task have few
+OFF = 0.07  # share of the answers that another machine may give otherwise: of MAML's after 10 steps up to 4 of 75 were
+ALIKE = 0.02  # share of the other tasks that may be so near
+
+pytestmark = pytest.mark.skipif(not FILES, reason="no results under data/results")
+
+
+def of(pattern: str) -> list[str]:
+    return sorted(path.stem for path in (DATA / "results").glob(pattern))
+
+
+# What the script makes together, by the learner that takes the time.
+PARTS = {
+    "glyph-conv": ("of_finetuning", of("*.glyph-conv.ft.*")),
+    "efficientnet closed": ("of_finetuning", of("*.efficientnet-lite0.ft.closed*")),
+    "efficientnet open": ("of_finetuning", of("*.efficientnet-lite0.ft.open.npz")),
+    "efficientnet benchmark": ("of_finetuning", of("*.efficientnet-lite0.ft.open.*-shot*")),
+    "maml": ("of_estimators", of("*maml*")),
+    "boil": ("on_biased_tasks", of("*boil*")),
+}
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("results_build", DATA / "results" / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def exact(made: dict, script) -> bool:
+    """Whether this machine is of the kind that made a file; the first files do not say."""
+    made_on = made.get("machine"), made["versions"]["torch"], made["device"]
+    return made_on == (script.machine(), torch.__version__, str(backbones.device()))
+
+
+def chosen(correct: np.ndarray, seed: int) -> tuple[np.ndarray, float]:
+    """Places of tasks that follow each other and hold `ASKED` queries; share of the others that would pass for them.
+
+    A random one of those for which few would: where a learner is nearly always right, most tasks look alike.
+    """
+    size = min(-(-ASKED // correct.shape[1]), len(correct))
+    starts = np.arange(0, len(correct) - size + 1, size)
+    blocks = np.stack([correct[at : at + size].ravel() for at in starts])
+    alike = np.array([((blocks != block).mean(axis=1) <= OFF).sum() - 1 for block in blocks]) / max(len(starts) - 1, 1)
+    at = np.random.default_rng(seed).choice(np.flatnonzero(alike <= max(ALIKE, alike.min())))
+    return starts[at] + np.arange(size), alike[at]
+
+
+def test_every_file_is_looked_at():
+    assert sorted(name for _, names in PARTS.values() for name in names) == sorted(path.stem for path in FILES)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_random_part_of_every_file_comes_out_again(part, script, bank_of):
+    from fslcore import chapters
+    from fslcore.paths import PROFILES
+
+    makes, names = PARTS[part]
+    seen, wrong = [], []
+    for name, run, tasks, facts in getattr(script, makes)(chapters.profile(PROFILES / "quick.yml")):
+        name = name.replace("/", "-")
+        if name not in names:
+            assert (DATA / "results" / f"{name}.npz").is_file(), f"{name}: missing"
+            continue
+        seen.append(name)
+        shipped, made = evaluation.Record.load(DATA / "results" / f"{name}.npz")
+        tasks = tasks[: len(shipped.correct)]
+        found, key = evaluation.record(run.source, run.backbone, run.learner, tasks, stored=True)
+        assert key == made["key"] and (found.correct == shipped.correct).all()
+        inputs = {"images": run.source.digest, "weights": run.backbone.weights, "tasks_digest": tasks.digest}
+        named = {"dataset": run.source.name, "backbone": run.backbone.name, "learner": run.learner.name}
+        assert {**facts, **inputs, **named, "tasks": len(tasks)}.items() <= made.items()
+        assert (shipped.query_label == tasks.query_label).all()
+
+        places, _ = chosen(shipped.correct, PART + len(name))
+        again = evaluation.evaluate(run.learner, bank_of(run.source, tasks[places]), tasks[places])
+        off = (again.correct != shipped.correct[places]).mean()
+        if off > (0 if exact(made, script) else OFF):
+            wrong.append(f"{name}: {100 * off:.0f} % of the answers of tasks {places[0]} to {places[-1]} differ")
+    assert seen and sorted(seen) == names
+    assert not wrong, f"FSLCORE_PART={PART}: " + "; ".join(wrong)
+
+
+def test_tasks_in_another_order_would_be_seen():
+    """The tolerance elsewhere: of a file with its tasks shuffled, hardly any part would pass."""
+    passed = {path.stem: chosen(evaluation.Record.load(path)[0].correct, PART)[1] for path in FILES}
+    assert max(passed.values()) <= 0.05 and np.mean([*passed.values()]) < 0.005, sorted(passed, key=passed.get)[-5:]
+
+
+def test_a_machine_is_named_by_what_rounds(script, monkeypatch):
+    name = script.machine()
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads + 1)
+    assert script.machine() != name  # with two threads 4 of 75 answers were others than with one
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    assert name.startswith(platform.machine()) and torch.backends.cpu.get_cpu_capability() in name
+    for made, same in (
+        ({"machine": name, "versions": {"torch": torch.__version__}, "device": str(backbones.device())}, True),
+        ({"versions": {"torch": torch.__version__}, "device": str(backbones.device())}, False),
+        ({"machine": name, "versions": {"torch": "1.0"}, "device": str(backbones.device())}, False),
+    ):
+        assert exact(made, script) is same

@@ -362,6 +362,19 @@ def test_the_tie_of_ink_and_class_can_be_dialled():
         assert low <= most.mean() <= high
 
 
+def test_a_novel_letter_is_one_class_of_coloured_glyphs():
+    """Scaled, Ы and ы look alike: no task may hold both, and no letter may be lost."""
+    plain = datasets.load("glyphs")
+    kept = datasets.load("coloured?per_class=1").class_names
+    for script in ("cyrillic", "hebrew", "latin"):
+        chars, all_chars = ([n[-1] for n in names if n.startswith(script)] for names in (kept, plain.class_names))
+        assert len({c.upper() for c in chars}) == len(chars)  # one form
+        assert {c.upper() for c in chars} == {c.upper() for c in all_chars}  # of each letter
+        assert all(c.upper() not in all_chars or not c.isalpha() or c.upper() == c for c in chars)  # the capital
+    for split in ("base", "validation"):  # what the networks that ship have seen
+        assert datasets.load("coloured?per_class=1", split).class_names == datasets.load("glyphs", split).class_names
+
+
 def test_bad_settings_of_coloured_glyphs():
     for given, message in (
         (dict(bias=1.5), "bias = 1.5"),

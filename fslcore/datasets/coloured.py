@@ -51,6 +51,10 @@ def load_coloured(
     in one of `COLOURS`; the ground is a pale tint of another, in one of `TEXTURES`, and all pixels have
     a little noise. What was drawn is in ``facts`` (columns ink, ground, texture) and in the captions.
 
+    The scale hides size, which is most of what tells small letters from capitals. So a novel letter is
+    one class: where its capital is there, the small one is left out. Base and validation classes keep
+    both, as the networks that ship were trained with them.
+
     Parameters
     ----------
     domain : str, optional
@@ -80,6 +84,9 @@ def load_coloured(
     if ink is not None and ink not in COLOURS:
         raise InputError(f"ink = {ink}; {', '.join(COLOURS)} are allowed")
     table, _ = embedded_table("glyphs", split, domain)
+    if split == "novel":
+        capitals = {char for char in table["char"] if char.isupper()}
+        table = table[[char.isupper() or char.upper() not in capitals for char in table["char"]]]
     # Each use has its own stream, so that the choice of images does not depend on how they are drawn.
     choice, drawing, noise = np.random.SeedSequence(seed).spawn(3)
     rank = pd.Series(np.random.default_rng(choice).random(len(table))).groupby(table["class_name"].to_numpy()).rank()

@@ -140,8 +140,8 @@ def render_ledger(items, chapters):
         "# Ledger",
         "",
         f"Every table and figure of the three papers, {len(items)} in all, and what became of it"
-        " here. Tables and figures that only illustrate or define symbols are left out. An item may"
-        " be rebuilt in more than one way:",
+        " here. Three that need no reproduction are not counted: FewSTAB's Table 1 defines symbols, and its"
+        " Figures 1 and 2 are drawings of the idea and of the method. An item may be rebuilt in more than one way:",
         "",
     ]
     out += [f"- **{how}**: {meaning}." for how, meaning in HOW.items()]

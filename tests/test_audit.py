@@ -20,7 +20,7 @@ def rows():
 
 
 def test_every_claim_has_a_check_and_every_check_a_claim(rows):
-    assert set(rows.index) == set(audit.CHECKS.of) and rows.index.is_unique
+    assert set(rows.index) == set(audit.CHECKS.of) | set(audit.CHECKS.repeats) and rows.index.is_unique
     assert len(rows) >= 40
     assert (rows["gives"] != "").all() and set(rows["verdict"]) == set(VERDICTS.values())
 
@@ -31,12 +31,10 @@ def test_verdicts_without_the_released_tasks(rows):
         "width-ratio",
         "until-exhausted",
         "flip-flop",
-        "flip-flop-percent",
         "not-confirmed",
         "alpha-positive",
         "q-star-synthetic",
         "one-task",
-        "ft-less-effective",
         "dinov2-table-number",
         "open-far-wider",
     }
@@ -70,7 +68,7 @@ def test_verdicts_without_the_released_tasks(rows):
         ("dinov2-table-number", "Table 4; Table 6 has CLIP"),
         (
             "ft-less-effective",
-            "18 better, 8 worse of 50; S = 5: 4 better, 24 worse of 54; S = 10: 1 better, 29 worse of 50",
+            "67 worse of 162 (S = 1: 19 better, 10 worse of 54; S = 5: 4 better, 24 worse of 54; S = 10: 1 better, 33",
         ),
         ("dinov2-advantage", "7 of 9 data sets of Table 4 (not omniglot, traffic-signs)"),
         ("inversions", "1 among the 55 pairs"),
@@ -90,7 +88,8 @@ def test_what_the_tables_give(rows, claim, gives):
         ("width-ratio", "0.6", "holds"),
         ("ft-better", "5", "differs"),
         ("ft-cases", "35", "differs"),
-        ("flip-flop-percent", "24", "holds"),
+        ("flip-flop-percent", "~24", "holds"),
+        ("flip-flop-percent", "~22", "differs"),
         ("flip-flop", "96", "differs"),
         ("open-conclusive", "30", "differs"),
         ("open-conclusive", "86", "differs"),

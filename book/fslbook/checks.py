@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pandas as pd
 
@@ -24,10 +24,13 @@ class Checks:
     ----------
     paper : str
         ``oops``, ``evaluators`` or ``fewstab``.
+    repeats : mapping
+        Of a claim that asks what another one asks: the id of that one, by its own. It counts with it (`tally`), and
+        where it has no check of its own, takes the other's.
     """
 
-    def __init__(self, paper: str):
-        self.paper = paper
+    def __init__(self, paper: str, repeats: Mapping[str, str] | None = None):
+        self.paper, self.repeats = paper, dict(repeats or {})
         #: The checks by the id of their claim.
         self.of: dict[str, Callable] = {}
 
@@ -42,11 +45,14 @@ class Checks:
         -------
         DataFrame
             By id, in the paper's order: section, claim, value and unit as the paper has them; gives,
-            what the evidence gives; verdict, one of `VERDICTS`.
+            what the evidence gives; verdict, one of `VERDICTS`; question, the id of the claim that it counts with.
         """
         claims = published.claims(self.paper)
-        found = [self.of[name](value, evidence) for name, value in claims["value"].items()]
-        return claims.assign(gives=[g for g, _ in found], verdict=[VERDICTS[holds] for _, holds in found])
+        question = [self.repeats.get(name, name) for name in claims.index]
+        checks = [self.of.get(name) or self.of[first] for name, first in zip(claims.index, question)]
+        found = [check(value, evidence) for check, value in zip(checks, claims["value"])]
+        verdicts = [VERDICTS[holds] for _, holds in found]
+        return claims.assign(gives=[g for g, _ in found], verdict=verdicts, question=question)
 
 
 def share(truths: pd.Series, what: str = "") -> tuple[str, bool]:
@@ -60,8 +66,9 @@ def count(number: int, said: str) -> tuple[str, bool]:
 
 
 def tally(rows: pd.DataFrame) -> pd.DataFrame:
-    """How many statements have each verdict."""
-    return rows["verdict"].value_counts().reindex(VERDICTS.values(), fill_value=0).rename("statements").to_frame()
+    """How many statements have each verdict; of those that ask one question the first in the paper counts."""
+    first = rows[~rows["question"].duplicated()]
+    return first["verdict"].value_counts().reindex(VERDICTS.values(), fill_value=0).rename("statements").to_frame()
 
 
 def shown(rows: pd.DataFrame, verdict: str) -> pd.DataFrame:

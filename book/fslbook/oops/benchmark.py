@@ -363,16 +363,18 @@ def against_printed(table: int, released: pd.DataFrame | None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The printed table with the columns ``recomputed_mean``, ``recomputed_half_width`` (NaN
-        where the tasks are not at hand) and ``same``: whether both agree in every printed digit;
-        None where one of them is missing, or the printed cell was not read from the paper.
+        The printed table with the columns ``recomputed_mean``, ``recomputed_half_width`` (without the
+        tasks those of `fslbook.published.recomputed`, NaN where it has none) and ``same``: whether both agree in
+        every printed digit; None where one of them is missing, or the printed cell was not read from the paper.
     """
     shown = published.table(table)
     a, b = (zip(shown[f"{side}_backbone"], shown[f"{side}_learner"]) for side in "ab")
-    none = pd.DataFrame(columns=["dataset", "backbone", "learner", "shots", "sampling", "task", "accuracy"])
-    ours = paired_differences(none if released is None else released, dict.fromkeys(zip(a, b)))
+    if released is None:
+        ours = published.recomputed(table)
+    else:
+        ours = paired_differences(released, dict.fromkeys(zip(a, b))).drop(columns="n_tasks")
     values = {v: f"recomputed_{v}" for v in ("mean", "half_width")}
-    out = shown.merge(ours.drop(columns="n_tasks").rename(columns=values), on=PAIR_KEYS, how="left")
+    out = shown.merge(ours.rename(columns=values), on=PAIR_KEYS, how="left")
     digits = [out[[v, w]].astype(float).map("{:.3f}".format) for v, w in values.items()]
     same = np.logical_and.reduce([d.iloc[:, 0] == d.iloc[:, 1] for d in digits])
     known = out["recomputed_mean"].notna() & (out["reading"] == "printed")
@@ -382,9 +384,12 @@ def against_printed(table: int, released: pd.DataFrame | None) -> pd.DataFrame:
 def difference_table(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
     """Tables 4 to 6's layout: a row a data set and shots, a column a method b, cells 'mean ± half-width'.
 
-    An asterisk marks a conclusive difference, a dash one that is not at hand.
+    An asterisk marks a conclusive difference, a dash one that is not at hand, a dagger one that could not be read
+    and is recomputed.
     """
     mark = (table["mean"].abs() > table["half_width"]).map({True: "\u00a0*", False: "\u00a0\u2007"})  # of equal width
+    if "reading" in table:
+        mark += (table["reading"] == "recomputed").map({True: "†", False: ""})
     cell = pd.Series(stats.plus_minus(table["mean"], table["half_width"], f".{digits}f"), table.index)
     cell = (cell.str.replace("-", "−") + mark).where(table["mean"].notna(), "—")
     column = [Method(*b).label for b in zip(table["b_backbone"], table["b_learner"])]

@@ -107,7 +107,11 @@ def _settings(spec: str) -> tuple[str, dict]:
     own = ":" in spec
     name, mark, given = spec.rpartition("?") if own else spec.partition("?")
     allowed = SETTINGS.get(name.partition(":" if own else "/")[0], {})
-    if not mark or (own and given.partition("=")[0] not in allowed):
+    first, equals, _ = given.partition("=")
+    if not mark or (own and first not in allowed):
+        # A path, unless what stands before the question mark is one.
+        if mark and equals and allowed and not _is_folder(spec) and _is_folder(name):
+            raise _unknown(spec, first, allowed)
         return spec, {}
     if not allowed:
         raise InputError(f"dataset = {spec}; only coloured takes settings ({', '.join(SETTINGS['coloured'])})")
@@ -115,7 +119,7 @@ def _settings(spec: str) -> tuple[str, dict]:
     for part in given.split("&"):
         key, _, value = part.partition("=")
         if key not in allowed:
-            raise InputError(f"dataset = {spec}; {', '.join(allowed)} can be set, not {key or 'nothing'}")
+            raise _unknown(spec, key, allowed)
         try:
             found[key] = allowed[key](value)
         except InputError:
@@ -123,3 +127,12 @@ def _settings(spec: str) -> tuple[str, dict]:
         except ValueError:
             raise InputError(f"dataset = {spec}; {key} = {value} is not a number that is allowed") from None
     return name, found
+
+
+def _is_folder(spec: str) -> bool:
+    return Path(spec.partition(":")[2]).expanduser().is_dir()
+
+
+def _unknown(spec: str, key: str, allowed: dict) -> InputError:
+    can = f"{', '.join(allowed)} can be set, not {key or 'nothing'}"
+    return InputError(f"dataset = {spec}; {can}{like(key, allowed)}")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from . import __version__, chapters, known, store
 from .errors import InputError, Terminated, choice, like, memory, missing, number, told, whole
 from .paths import PROFILES, RUNS, check_folder, check_output, check_shipped
-from .printed import completion, print_json
+from .printed import completion, listed, print_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -506,9 +506,10 @@ def _list(options: argparse.Namespace) -> None:
     try:
         from . import datasets
 
-        sets = [*datasets.names(), *datasets.forms(), "features:PATH"]
+        own, *papers = datasets.forms()
+        sets = {"shipped": datasets.names(), "papers": papers, "own": [own, "features:PATH"]}
     except ModuleNotFoundError as error:  # with NumPy and SciPy alone there is all the rest
-        sets = []
+        sets = {}
         print(f"fslcore: data sets: {missing(error.name)}", file=sys.stderr)
     found = {
         "notebooks": {
@@ -516,20 +517,10 @@ def _list(options: argparse.Namespace) -> None:
             for name in chapters.names()
         },
         "datasets": sets,
-        "backbones": known.backbones(),
-        "learners": known.learners(),
-        "captioners": known.captioners(),
+        **known.by_kind(),
         "profiles": sorted(path.name for path in PROFILES.glob("*.yml")),
     }
-    if options.json:
-        print_json(found)
-        return
-    for name, notebook in found.pop("notebooks").items():
-        print(f"{name}: {notebook['title']}")
-        for p in notebook["parameters"]:
-            print(f"  {p['name']} = {p['default']!r}  ({p['type']}; {p['allowed']})  {p['meaning']}")
-    for what, names in found.items():
-        print(f"{what}: {', '.join(names)}")
+    print_json(found) if options.json else print(*listed(found), sep="\n")
 
 
 def _run(options: argparse.Namespace) -> None:

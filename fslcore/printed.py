@@ -7,7 +7,27 @@ import math
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 
-__all__ = ["completion", "print_json"]
+__all__ = ["completion", "listed", "print_json"]
+
+EXPLAINED = {  # what a kind of names means, where its own name does not say it
+    "datasets": {
+        "shipped": "come with the package",
+        "papers": "released by others: PATH is a folder that holds the release",
+        "own": "a folder of class folders; a file of features",
+    },
+    "backbones": {
+        "shipped": "come with weights",
+        "fetched": "from the model hub, or NAME:FILE",
+        "brought": "NAME:FILE, as fslcore train writes it",
+    },
+    "learners": {
+        "features": "read features",
+        "images": "read images, and train a network on each task",
+        "transductive": "use all queries of a task together",
+    },
+    "estimators": {"paper": "of a task's own accuracy, from its support", "more": "beside the paper's; K is a number"},
+    "captioners": {"pixels": "without weights", "models": "with weights, from the model hub or NAME:FOLDER"},
+}
 
 
 def print_json(value: object) -> None:
@@ -20,6 +40,26 @@ def print_json(value: object) -> None:
         list of its rows.
     """
     print(json.dumps(_plain(value), allow_nan=False, ensure_ascii=False, indent=1))
+
+
+def listed(found: dict[str, object]) -> list[str]:
+    """Lines of ``fslcore list``: notebooks with their parameters, and all other names, those of a kind together."""
+    lines = []
+    for name, notebook in found["notebooks"].items():
+        lines.append(f"{name}: {notebook['title']}")
+        lines += [
+            f"  {p['name']} = {p['default']!r}  ({p['type']}; {p['allowed']})  {p['meaning']}"
+            for p in notebook["parameters"]
+        ]
+    for what, names in found.items():
+        if what in EXPLAINED:
+            lines += [f"{what}:"] if names else []
+            for kind, of in names.items():
+                shown = ", ".join(f"'{name}'" if "," in name else name for name in of)
+                lines += [f"  {kind} ({EXPLAINED[what][kind]}): {shown}"] if of else []
+        elif what != "notebooks":
+            lines.append(f"{what}: {', '.join(names)}")
+    return lines
 
 
 def _plain(value: object) -> object:

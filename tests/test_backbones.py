@@ -26,20 +26,21 @@ def test_packaged_weights_match_their_pin(name, monkeypatch):
         backbones.load(name)
 
 
-@pytest.mark.parametrize("name", ["clip", "dino", "dinov2"])
+@pytest.mark.parametrize("name", ["clip", "clip-b32", "dino", "dinov2"])
 def test_missing_weights_say_which_file_and_from_where(name, monkeypatch):
     monkeypatch.setattr(backbones, "_from_hub", lambda *_: None)
     with pytest.raises(InputError, match=f"no weights; bring .*safetensors of timm/vit_base.*{name}:PATH"):
         backbones.load(name)
 
 
-@pytest.mark.parametrize("name, dim", [("clip", 512), ("dino", 768), ("dinov2", 768)])
+@pytest.mark.parametrize("name, dim", [("clip", 512), ("clip-b32", 512), ("dino", 768), ("dinov2", 768)])
 def test_vision_transformers_load_from_a_local_file(name, dim, tmp_path):
     networks.import_torchvision()
-    if name == "clip":
+    if name.startswith("clip"):
         import open_clip
 
-        state = {f"visual.{k}": v for k, v in open_clip.create_model("ViT-B-16-quickgelu").visual.state_dict().items()}
+        model = open_clip.create_model({"clip": "ViT-B-16-quickgelu", "clip-b32": "ViT-B-32-quickgelu"}[name]).visual
+        state = {f"visual.{k}": v for k, v in model.state_dict().items()}
     else:
         import timm
 
@@ -49,6 +50,9 @@ def test_vision_transformers_load_from_a_local_file(name, dim, tmp_path):
     backbone = backbones.load(f"{name}:{tmp_path}/w.safetensors")
     with torch.inference_mode():
         assert backbone.network(backbone.preprocess(torch.zeros(1, 28, 28, 3, dtype=torch.uint8))).shape == (1, dim)
+    if name == "clip-b32":
+        with pytest.raises(InputError, match="clip: .*w.safetensors"):  # patches of another size
+            backbones.load(f"clip:{tmp_path}/w.safetensors")
 
 
 def test_weights_from_the_hub_are_pinned_at_first_use(tmp_path, monkeypatch):

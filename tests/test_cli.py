@@ -1,6 +1,7 @@
 """The command line: what it runs, and the one line it says about bad input."""
 
 import argparse
+import ast
 import errno
 import io
 import json
@@ -323,7 +324,7 @@ def test_version_help_and_list_need_numpy_and_scipy_alone():
         "try: cli.main(sys.argv[1:])\n"
         "except SystemExit as stop: sys.exit(stop.code)"
     )
-    for command, text in [("--version", "0.1"), ("evaluate --help", "--samplings"), ("list", "learners: ")]:
+    for command, text in [("--version", "0.1"), ("evaluate --help", "--samplings"), ("list", "learners:")]:
         done = subprocess.run([sys.executable, "-c", code, *command.split()], text=True, capture_output=True, cwd=ROOT)
         assert done.returncode == 0 and text in done.stdout and "Traceback" not in done.stderr
 
@@ -490,7 +491,9 @@ def test_ctrl_c_and_sigterm_stop_with_one_line(number, code, tmp_path):
 def test_json_is_strict(capsys):
     assert cli.main(["list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"notebooks", "datasets", "backbones", "learners", "captioners", "profiles"}
+    names = {"datasets", "backbones", "learners", "estimators", "captioners"}
+    assert set(found) == {"notebooks", "profiles", *names}
+    assert "cub:PATH" in found["datasets"]["papers"] and found["learners"]["images"] == ["boil", "ft", "maml"]
     first = found["notebooks"]["pilot"]["parameters"][3]
     assert first == {"name": "ways", "type": "int", "default": 5, "allowed": "2..50", "meaning": "classes a task, K"}
     import pandas as pd
@@ -602,6 +605,9 @@ def test_list_names_everything(capsys):
     out = capsys.readouterr().out
     for word in ("closed-vs-open", "ft_tasks = 100", "glyphs/latin", "efficientnet-lite0", "dinov2", "lr", "quick.yml"):
         assert word in out
+    lines = {line.split(" (")[0].strip(): line for line in out.splitlines() if line.startswith("  ")}
+    assert lines["fetched"] == "  fetched (from the model hub, or NAME:FILE): clip, clip-b32, dino, dinov2"
+    assert lines["more"].endswith(": 'leave-one-out, refilled', K-fold") and "pixels" in lines["pixels"]
 
 
 def test_the_plain_way_jupytext_and_papermill(tmp_path):
@@ -706,6 +712,41 @@ def test_names_known_without_torch_are_those_of_the_registries():
     }
     for names, registry in pairs.items():
         assert sorted(names()) == sorted(registry)
+
+
+def test_names_by_kind_are_those_of_the_classes_and_of_the_registry(monkeypatch):
+    from fslcore import known, learners, tasks
+    from fslcore.models.registry import REGISTRY, shipped
+
+    found = known.by_kind()
+    kinds = {name: kind for kind, names in found["learners"].items() for name in names}
+    classes = learners.of_features | learners.of_images
+    assert kinds == {n: "transductive" if getattr(c, "transductive", False) else c.reads for n, c in classes.items()}
+    kinds = {name: kind for kind, names in found["backbones"].items() for name in names}
+    for name, entry in REGISTRY.items():
+        packaged = shipped(name) or isinstance(entry.local, tuple)
+        assert kinds.pop(name) == ("shipped" if packaged else "fetched" if entry.hub else "brought")
+    assert not kinds
+    assert found["estimators"]["paper"] == list(tasks.ESTIMATORS) and tasks.REFILLED in known.estimators()
+    assert sum(found["captioners"].values(), []) == known.captioners()
+
+    source = """
+class Above(Elsewhere):
+    name, reads = None, None
+    reads: str = "features"
+    transductive = True
+class One(Above):
+    name = "one"
+class Two(One):
+    name = "two"
+    transductive: bool = False
+"""
+    monkeypatch.setattr(known, "_modules", lambda package: ["all"])
+    monkeypatch.setattr(
+        known, "_parsed", lambda module, of=known._parsed: ast.parse(source).body if "all" in module else of(module)
+    )
+    found = known.by_kind()["learners"]
+    assert found == {"features": ["two"], "images": [], "transductive": ["one"]} and known.learners() == ["one", "two"]
 
 
 @pytest.mark.parametrize("when", ["import", "end"])

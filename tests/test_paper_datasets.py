@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from fslcore import cli, datasets
-from fslcore.datasets.papers import PAPERS
+from fslcore.datasets.load import READERS
 from fslcore.errors import InputError
 
 SPLITS = {"base": "train", "validation": "val", "novel": "test"}
@@ -217,7 +217,7 @@ def test_an_unreadable_image_is_named_when_it_is_read(tmp_path):
 
 
 def test_names_are_known_to_the_command_line_and_to_notebooks(tmp_path, capsys):
-    assert [f"{name}:PATH" for name in PAPERS] == datasets.forms()[1:]
+    assert [f"{name}:PATH" for name in READERS] == datasets.forms()[1:]
     assert cli.main(["list"]) == 0
     assert "cifar-fs:PATH, miniimagenet:PATH" in capsys.readouterr().out
     folders(tmp_path)

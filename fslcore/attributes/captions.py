@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from ..datasets import Images
 from ..datasets.papers import text_table
-from ..errors import InputError, shown
+from ..errors import InputError, like, shown
 from ..paths import replace_file
 from . import pixels
 
@@ -67,7 +67,7 @@ def captioner(name: str) -> Captioner:
         return lambda images: pixels.sentences(pixels.look(images))
     if kind not in HUB:
         folders = ", ".join(f"{kind}:FOLDER" for kind in HUB)
-        raise InputError(f"captioner = {shown(name)}; {', '.join(NAMES)} and {folders} are allowed")
+        raise InputError(f"captioner = {shown(name)}; {', '.join(NAMES)} and {folders} are allowed{like(kind, NAMES)}")
     if not find_spec("transformers"):
         raise InputError(
             f"captioner {kind} needs the package transformers; make captions, in the book's repository, brings it"

@@ -19,7 +19,7 @@ import pandas as pd
 
 from .. import store
 from ..datasets import Images
-from ..errors import InputError, note, shown, whole
+from ..errors import InputError, like, note, shown, whole
 from ..paths import replace_file
 from . import captions as sources
 from . import pixels
@@ -250,7 +250,8 @@ def of(images: Images, source: str = "captions") -> Attributes:
     if source.endswith(".csv"):
         return from_captions(sources.read(source, images))
     if source != "captions":
-        raise InputError(f"source = {shown(source)}; captions, pixels and a .csv of captions are allowed")
+        near = like(source, ["captions", "pixels"])
+        raise InputError(f"source = {shown(source)}; captions, pixels and a .csv of captions are allowed{near}")
     if images.captions is None:
         raise InputError(f"{images.name} has no captions; fslcore caption writes some, and source = pixels needs none")
     return from_captions(images.captions)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from ..errors import InputError
+from ..errors import InputError, like
 from .embedded import decoded, embedded_table
 from .images import Images, OnDemand
 
@@ -82,7 +82,7 @@ def load_coloured(
     if per_class < 1 or seed < 0:
         raise InputError(f"per_class, seed = {per_class}, {seed}; at least 1 and 0 are needed")
     if ink is not None and ink not in COLOURS:
-        raise InputError(f"ink = {ink}; {', '.join(COLOURS)} are allowed")
+        raise InputError(f"ink = {ink}; {', '.join(COLOURS)} are allowed{like(ink, COLOURS)}")
     table, _ = embedded_table("glyphs", split, domain)
     if split == "novel":
         capitals = {char for char in table["char"] if char.isupper()}

@@ -10,7 +10,7 @@ from PIL import ExifTags, Image, ImageColor
 
 from ..errors import InputError
 
-__all__ = ["Lost", "centre_square", "colour", "is_image", "rgb"]
+__all__ = ["Lost", "centre_square", "colour", "cut", "is_image", "rgb"]
 
 # What Pillow names and does not draw: films, containers, pages.
 NO_IMAGE = {"BUFR", "GRIB", "HDF5", "MPEG", "WMF"}
@@ -141,6 +141,17 @@ def centre_square(image: Image.Image, size: int) -> np.ndarray:
     left, top = (image.width - side) // 2, (image.height - side) // 2
     box = (left, top, left + side, top + side)
     return np.asarray(image.resize((size, size), Image.Resampling.BICUBIC, box))
+
+
+def cut(image: Image.Image, box: np.ndarray, size: int) -> np.ndarray:
+    """What lies in a box of an RGB image (left, top, right, bottom), squeezed to (size, size, 3) uint8."""
+    left, top, right, bottom = (float(edge) for edge in box)
+    inside = max(left, 0.0), max(top, 0.0), min(right, image.width), min(bottom, image.height)
+    if inside[2] - inside[0] < 1 or inside[3] - inside[1] < 1:
+        raise InputError(
+            f"box {left:g} {top:g} {right:g} {bottom:g} is not in an image of {image.width}x{image.height}"
+        )
+    return np.asarray(image.resize((size, size), Image.Resampling.BICUBIC, inside))
 
 
 def _eight_bits(image: Image.Image, white: float | None) -> Image.Image:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import yaml
 from PIL import Image
 
-from ..errors import InputError
+from ..errors import InputError, like
 from ..paths import DATA
 from .images import Images, OnDemand
 
@@ -32,13 +32,13 @@ def cards() -> dict[str, dict]:
 def embedded_table(name: str, split: str, domain: str | None) -> tuple[pd.DataFrame, dict]:
     """Rows of an embedded data set (encoded images and facts) and its card; errors as for `load_embedded`."""
     if name not in cards():
-        raise InputError(f"dataset = {name}; embedded are {', '.join(cards())}")
+        raise InputError(f"dataset = {name}; embedded are {', '.join(cards())}{like(name, cards())}")
     card = cards()[name]
     if split not in card["splits"]:
-        raise InputError(f"split = {split}; {name} has {', '.join(card['splits'])}")
+        raise InputError(f"split = {split}; {name} has {', '.join(card['splits'])}{like(split, card['splits'])}")
     domains = card["splits"][split]
     if domain is not None and domain not in domains:
-        raise InputError(f"domain = {domain}; {name} ({split}) has {', '.join(domains)}")
+        raise InputError(f"domain = {domain}; {name} ({split}) has {', '.join(domains)}{like(domain, domains)}")
     chosen = [("split", "==", split)] + ([("domain", "==", domain)] if domain else [])
     table = pq.read_table(DATA / name / "images.parquet", filters=chosen).to_pandas()
     return table, card

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from PIL import Image
 
 from ..errors import InputError, note, number, whole
-from .decode import Lost, centre_square, colour, is_image, rgb
+from .decode import Lost, centre_square, colour, cut, is_image, rgb
 from .images import Images, OnDemand
 
 __all__ = ["from_class_folders", "from_files", "load_folder"]
@@ -29,13 +30,16 @@ LOOKED_AT = 1000  # images that are counted before an error says how many are lo
 class _Reader:
     """Image i of some files, decoded; tells of those that show one colour."""
 
-    def __init__(self, name: str, files: list[Path], size: int, ground: str, white: float | None):
-        self.name, self.files, self.size, self.how = name, files, size, (ground, white)
+    def __init__(
+        self, name: str, files: list[Path], size: int, ground: str, white: float | None, boxes: np.ndarray | None
+    ):
+        self.name, self.files, self.size, self.how, self.boxes = name, files, size, (ground, white), boxes
         self.flat: dict[int, Path] = {}
 
     def __call__(self, i: int) -> np.ndarray:
         try:
-            pixels = centre_square(rgb(self.files[i], *self.how), self.size)
+            image = rgb(self.files[i], *self.how)
+            pixels = centre_square(image, self.size) if self.boxes is None else self._cut(image, i)
         except Lost as error:
             raise self._with_others(i, error) from None
         if (pixels == pixels[0, 0]).all():
@@ -44,6 +48,12 @@ class _Reader:
                 first = ", ".join(str(file) for file in list(self.flat.values())[:3])
                 note(f"{self.name}: {len(self.flat)} or more of {len(self.files)} images show one colour ({first} …)")
         return pixels
+
+    def _cut(self, image: Image.Image, i: int) -> np.ndarray:
+        try:
+            return cut(image, self.boxes[i], self.size)
+        except InputError as error:
+            raise InputError(f"image {self.files[i]}: {error}") from None
 
     def _with_others(self, i: int, error: Lost) -> InputError:
         """The error of image i, and how many more there are of its kind."""
@@ -72,6 +82,7 @@ def from_files(
     *,
     ground: str = "white",
     white: float | None = None,
+    boxes: np.ndarray | None = None,
 ) -> Images:
     """Image files with their labels, as `Images`.
 
@@ -94,38 +105,45 @@ def from_files(
         Colour under transparent parts.
     white : float, optional
         The value that is white in grey images of more than 8 bits, where their format does not say so.
+    boxes : (N, 4) array, optional
+        Left, top, right, bottom in pixels: all of the box is squeezed into the square, in place of the middle square.
 
     Raises
     ------
     InputError
         A file that is missing (the first, and how many) or cannot be opened; and, when it is read,
-        an image that cannot be decoded, or that is one colour when decoded and not in its file, by name.
+        an image that cannot be decoded, that is one colour when decoded and not in its file, or that its box lies
+        outside of, by name.
         No image is silently dropped. Where one image in twenty shows one colour, a line on stderr says so.
     """
     if size is not None:
         whole("size", size, *SIZES)
     colour(ground)
     white = None if white is None else number("white", white, above=0)
-    missing = [f for f in files if not f.is_file()]
+    digests = dict.fromkeys(files, b"")  # several boxes may lie in one file, which is read once
+    missing = [f for f in digests if not f.is_file()]
     if missing:
         why = "a folder" if missing[0].is_dir() else "no such file"
-        raise InputError(f"unreadable image {missing[0]} ({why}; {len(missing)} of {len(files)} are missing)")
-    of_files = hashlib.sha256()
-    for file in files:
+        raise InputError(f"unreadable image {missing[0]} ({why}; {len(missing)} of {len(digests)} are missing)")
+    for file in digests:
         try:
-            of_files.update(hashlib.sha256(file.read_bytes()).digest())
+            digests[file] = hashlib.sha256(file.read_bytes()).digest()
         except OSError as error:
             raise InputError(f"unreadable image {file} ({error.strerror})") from None
+    of_files = hashlib.sha256()
+    for file in files:
+        of_files.update(digests[file])
+    cuts = "" if boxes is None else f" {hashlib.sha256(boxes.astype('<f8').tobytes()).hexdigest()}"
     if facts is None or "file" not in facts:
         facts = pd.DataFrame(index=range(len(files))) if facts is None else facts
         facts = facts.assign(file=["/".join(file.parts[-2:]) for file in files])
 
     @lru_cache(maxsize=2)
     def at(side: int) -> Images:
-        read = f"centre square {side} {DECODING} {ground} {white} {of_files.hexdigest()}"
+        read = f"centre square {side} {DECODING} {ground} {white} {of_files.hexdigest()}{cuts}"
         return Images(
             name,
-            OnDemand(_Reader(name, files, side, ground, white), len(files), (side, side, 3)),
+            OnDemand(_Reader(name, files, side, ground, white, boxes), len(files), (side, side, 3)),
             np.asarray(labels, np.int64),
             class_names,
             facts=facts,

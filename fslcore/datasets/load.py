@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ..errors import InputError, like, whole
@@ -12,12 +13,19 @@ from .embedded import cards, load_embedded
 from .folder import SIZES, load_folder
 from .images import Images
 from .papers import PAPERS
+from .releases import RELEASES, load_quickdraw, load_release
 
 __all__ = ["check", "forms", "load", "names"]
 
-SETTINGS = {  # after a question mark: what `load_coloured` and `load_folder` take
+#: Readers of what the user has, by the name before the colon; each takes a path and a split.
+READERS = {**PAPERS, **{name: partial(load_release, name) for name in RELEASES}, "quickdraw": load_quickdraw}
+SETTINGS = {  # after a question mark: what the readers take
     "coloured": {"per_class": int, "bias": float, "seed": int, "ink": str},
     "folder": {"ground": colour, "white": float},
+    "cub": {"splits": str},
+    "meta-album": {"test_set": int},
+    "quickdraw": {"per_class": int},
+    **{name: {"part": str} for name, release in RELEASES.items() if release.parts},
 }
 
 
@@ -36,7 +44,7 @@ def names(split: str = "novel") -> list[str]:
 
 def forms() -> list[str]:
     """What names a folder of the user's: ``folder:PATH`` and one form for each of the papers' data sets."""
-    return [f"{kind}:PATH" for kind in ("folder", *PAPERS)]
+    return [f"{kind}:PATH" for kind in ("folder", *READERS)]
 
 
 def check(spec: str, split: str = "novel") -> None:
@@ -47,8 +55,9 @@ def check(spec: str, split: str = "novel") -> None:
         if not Path(path).expanduser().is_dir():
             raise InputError(f"dataset: no folder {path}")
     elif spec not in names(split):
+        form_of = f"{kind}:PATH" if colon else spec
         form = "features" if Path(spec).is_file() else "folder"
-        near = f" (did you mean {form}:{spec}?)" if Path(spec).exists() else like(spec, names(split))
+        near = f" (did you mean {form}:{spec}?)" if Path(spec).exists() else like(form_of, [*names(split), *forms()])
         raise InputError(f"dataset = {spec}; known are {', '.join([*names(split), *forms()])}{near}")
 
 
@@ -83,7 +92,7 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     kind, colon, path = spec.partition(":")
     if colon:
         settings |= {} if size is None else {"size": size}
-        read = load_folder(path, name=given, **settings) if kind == "folder" else PAPERS[kind](path, split, **settings)
+        read = load_folder(path, name=given, **settings) if kind == "folder" else READERS[kind](path, split, **settings)
         return replace(read, side=size)
     if size is not None:
         raise InputError(f"size = {size}; the pixels of {spec} are fixed; {', '.join(forms())} take a size")
@@ -98,7 +107,11 @@ def _settings(spec: str) -> tuple[str, dict]:
     own = ":" in spec
     name, mark, given = spec.rpartition("?") if own else spec.partition("?")
     allowed = SETTINGS.get(name.partition(":" if own else "/")[0], {})
-    if not mark or (own and given.partition("=")[0] not in allowed):
+    first, equals, _ = given.partition("=")
+    if not mark or (own and first not in allowed):
+        # A path, unless what stands before the question mark is one.
+        if mark and equals and allowed and not _is_folder(spec) and _is_folder(name):
+            raise _unknown(spec, first, allowed)
         return spec, {}
     if not allowed:
         raise InputError(f"dataset = {spec}; only coloured takes settings ({', '.join(SETTINGS['coloured'])})")
@@ -106,7 +119,7 @@ def _settings(spec: str) -> tuple[str, dict]:
     for part in given.split("&"):
         key, _, value = part.partition("=")
         if key not in allowed:
-            raise InputError(f"dataset = {spec}; {', '.join(allowed)} can be set, not {key or 'nothing'}")
+            raise _unknown(spec, key, allowed)
         try:
             found[key] = allowed[key](value)
         except InputError:
@@ -114,3 +127,12 @@ def _settings(spec: str) -> tuple[str, dict]:
         except ValueError:
             raise InputError(f"dataset = {spec}; {key} = {value} is not a number that is allowed") from None
     return name, found
+
+
+def _is_folder(spec: str) -> bool:
+    return Path(spec.partition(":")[2]).expanduser().is_dir()
+
+
+def _unknown(spec: str, key: str, allowed: dict) -> InputError:
+    can = f"{', '.join(allowed)} can be set, not {key or 'nothing'}"
+    return InputError(f"dataset = {spec}; {can}{like(key, allowed)}")

@@ -8,8 +8,9 @@ cifar-fs       32     ``data/CLASS/IMAGE`` and ``splits/bertinetto/{train,val,te
 miniimagenet   84     ``images/`` and ``{train,val,test}.csv`` with columns filename and label
 tieredimagenet 84     ``{train,val,test}/CLASS/IMAGE``, or as miniimagenet
 meta-album     128    one of its data sets: ``images/`` and ``labels.csv`` with columns FILE_NAME, CATEGORY
-                      and, where there is one, SUPER_CATEGORY
-cub            84     ``images.txt``, ``image_class_labels.txt``, ``classes.txt`` and ``images/``
+                      and, where there is one, SUPER_CATEGORY; or folders of such, by their names (BRD_Mini)
+cub            84     ``images.txt``, ``image_class_labels.txt``, ``classes.txt`` and ``images/``, or as
+                      miniimagenet
 ============== ====== ==================================================================================
 
 The split novel is the release's test, validation its val, base its train. Nothing is unpickled: of
@@ -25,18 +26,26 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, choice, like, whole
 from .folder import from_class_folders, from_files
 from .images import Images
+from .splits import of_split
 
 __all__ = ["PAPERS", "load_cifar_fs", "load_cub", "load_image_net", "load_meta_album"]
 
 RELEASED = {"base": "train", "validation": "val", "novel": "test"}
+# Meta-Album's sets: a data set of each of ten domains in each (Ullah et al., NeurIPS 2022).
+SETS = (
+    ("BRD", "PLK", "FLW", "PLT_VIL", "BCT", "RESISC", "CRS", "TEX", "SPT", "MD_MIX"),
+    ("DOG", "INS_2", "PLT_NET", "MED_LF", "PNU", "RSICB", "APL", "TEX_DTD", "ACT_40", "MD_5_BIS"),
+    ("AWA", "INS", "FNG", "PLT_DOC", "PRT", "RSD", "BTS", "TEX_ALOT", "ACT_410", "MD_6"),
+)
+VERSIONS = ("Mini", "Micro", "Extended")  # of a data set of Meta-Album, which end the name of its folder
 
 
 def _released(split: str) -> str:
     if split not in RELEASED:
-        raise InputError(f"split = {split}; {', '.join(RELEASED)} are allowed")
+        raise InputError(f"split = {split}; {', '.join(RELEASED)} are allowed{like(split, RELEASED)}")
     return RELEASED[split]
 
 
@@ -135,42 +144,76 @@ def load_image_net(path: str | Path, split: str = "novel", *, name: str = "minii
     return _categories(f"{name}:{path}", files, tables[part]["label"], size)
 
 
-def load_meta_album(path: str | Path, split: str = "novel", *, size: int = 128) -> Images:
-    """One data set of Meta-Album (Ullah et al., NeurIPS 2022).
+def load_meta_album(path: str | Path, split: str = "novel", *, size: int = 128, test_set: int | None = None) -> Images:
+    """One data set of Meta-Album (Ullah et al., NeurIPS 2022), or a set of ten, a data set a domain.
 
-    Meta-Album is split by data set: of its three data sets a domain, one at a time is tested on.
-    So all classes of the data set at ``path`` are novel; name others to train on.
+    Meta-Album is split by data set. All classes of a data set at ``path`` are novel. Of a folder that holds data sets
+    under their names, ``BRD_Mini`` say, Set-``test_set`` is novel, the next is base and the one after it validation, as
+    in the authors' experiments: each set is tested on once, and the mean of the three is reported.
 
     Parameters
     ----------
     path : path
     split : str
-        ``novel``.
+        ``novel``; ``validation`` or ``base`` of sets alone.
     size : int
         Pixels.
+    test_set : int, optional
+        0, 1 or 2: the set that is tested on. A class is then called DATASET/CATEGORY, and the fact ``domain`` has
+        its data set.
 
     Raises
     ------
     InputError
-        Another split, no ``labels.csv``, a column missing; and as for `from_files`.
+        Another split or set, no ``labels.csv``, a column or a data set missing; and as for `from_files`.
     """
-    if split != "novel":
-        raise InputError(f"split = {split}; a data set of Meta-Album has novel only (its splits are whole data sets)")
-    root = Path(path).expanduser()
+    part, root = _released(split), Path(path).expanduser()
+    if test_set is None:
+        if split != "novel":
+            raise InputError(
+                f"split = {split}; a data set of Meta-Album has novel only (its splits are whole data sets: "
+                f"meta-album:FOLDER_OF_DATA_SETS?test_set=0)"
+            )
+        if not (root / "labels.csv").is_file() and any(_album(root, name) for of in SETS for name in of):
+            raise InputError(f"dataset: {root} holds data sets of Meta-Album; name one, or a set: {root}?test_set=0")
+        files, classes, facts = _of_album(root)
+        return _categories(f"meta-album:{path}", files, classes, size, facts)
+    whole("test_set", test_set, 0, len(SETS) - 1)
+    names = SETS[(test_set + ("test", "train", "val").index(part)) % len(SETS)]
+    missing = [name for name in names if not _album(root, name)]
+    if missing:
+        raise InputError(f"dataset: no folder {missing[0]} or {missing[0]}_Mini in {root}, of Meta-Album")
+    found = {name: _of_album(_album(root, name)) for name in names}
+    files = [file for of, _, _ in found.values() for file in of]
+    classes = pd.concat([f"{name}/" + of for name, (_, of, _) in found.items()], ignore_index=True)
+    facts = pd.concat([of.assign(domain=name) for name, (_, _, of) in found.items()], ignore_index=True)
+    facts["file"] = [f"{file.parents[1].name}/{file.name}" for file in files]
+    return _categories(f"meta-album:{path}?test_set={test_set}", files, classes, size, facts)
+
+
+def _album(root: Path, name: str) -> Path | None:
+    """The folder of a data set of Meta-Album, with or without its version."""
+    found = (root / called for called in (name, *(f"{name}_{version}" for version in VERSIONS)))
+    return next((folder for folder in found if (folder / "labels.csv").is_file()), None)
+
+
+def _of_album(root: Path) -> tuple[list[Path], pd.Series, pd.DataFrame]:
+    """Files, classes and facts of a data set of Meta-Album."""
     table = text_table(root / "labels.csv", ["FILE_NAME", "CATEGORY"])
     files = [root / "images" / f for f in table["FILE_NAME"]]
-    facts = table.drop(columns=["FILE_NAME", "CATEGORY"]).rename(columns=str.lower)
-    return _categories(f"meta-album:{path}", files, table["CATEGORY"], size, facts)
+    return files, table["CATEGORY"], table.drop(columns=["FILE_NAME", "CATEGORY"]).rename(columns=str.lower)
 
 
-def load_cub(path: str | Path, split: str = "novel", *, size: int = 84) -> Images:
+def load_cub(path: str | Path, split: str = "novel", *, size: int = 84, splits: str | None = None) -> Images:
     """CUB-200-2011 (Wah et al., 2011), all images of the classes of a split.
 
     The release has no few-shot split. Files ``{base,val,novel}.json`` as Chen et al. (ICLR 2019)
     write them, or ``{train,val,test}.csv`` with a column label, decide where they are there.
     Otherwise the rule of Chen et al. does: of the classes, numbered from 0 in the order of
     ``classes.txt``, every even one is base (100), of the others those with remainder 1 by 4 are
-    validation (50) and those with remainder 3 are novel (50).
+    validation (50) and those with remainder 3 are novel (50). Meta-Dataset has another split (140, 30, 30), and
+    FewSTAB one of 130, 20 and 50 (its Table S1), for which its code asks for the files of LibFewShot: such
+    ``{train,val,test}.csv`` with images, but without the release's lists, are read as miniImageNet is.
 
     Parameters
     ----------
@@ -179,19 +222,23 @@ def load_cub(path: str | Path, split: str = "novel", *, size: int = 84) -> Image
         ``novel``, ``validation`` or ``base``.
     size : int
         Pixels.
+    splits : str, optional
+        ``chen`` or ``meta-dataset``: this split, whatever files there are.
 
     Raises
     ------
     InputError
-        A list that is missing or unreadable, some but not all split files, a class in two
+        Unknown splits; a list that is missing or unreadable, some but not all split files, a class in two
         splits or unknown to ``classes.txt``; and as for `from_files`.
     """
     part, root = _released(split), Path(path).expanduser()
+    if splits is None and not (root / "images.txt").is_file() and (root / "test.csv").is_file():
+        return load_image_net(path, split, name="cub", size=size)
     images, labels, classes = (
         text_table(root / f"{stem}.txt", header=None, sep=" ", names=["id", column]).set_index("id")[column]
         for stem, column in (("images", "file"), ("image_class_labels", "class"), ("classes", "name"))
     )
-    chosen = _cub_split(root, list(classes))
+    chosen = _cub_split(root, list(classes), splits)
     _in_one_split(chosen, root)
     of = labels.map(classes).reindex(images.index)
     unknown = sorted(chosen[part] - set(of))
@@ -202,10 +249,14 @@ def load_cub(path: str | Path, split: str = "novel", *, size: int = 84) -> Image
     return _categories(f"cub:{path}", [root / "images" / f for f in images[rows]], of[rows], size)
 
 
-def _cub_split(root: Path, classes: list[str]) -> dict[str, set[str]]:
-    if (root / "novel.json").is_file():
+def _cub_split(root: Path, classes: list[str], splits: str | None) -> dict[str, set[str]]:
+    if splits is not None:
+        choice("splits", splits, ("chen", "meta-dataset"))
+    if splits == "meta-dataset":
+        return {part: set(of_split("cub", name, classes, root)) for name, part in RELEASED.items()}
+    if splits is None and (root / "novel.json").is_file():
         return {part: _listed(root / f"{stem}.json") for part, stem in zip(RELEASED.values(), ("base", "val", "novel"))}
-    if (root / "test.csv").is_file():
+    if splits is None and (root / "test.csv").is_file():
         return {part: set(text_table(root / f"{part}.csv", ["label"])["label"]) for part in RELEASED.values()}
     return {"train": set(classes[::2]), "val": set(classes[1::4]), "test": set(classes[3::4])}
 

@@ -24,7 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from .. import evaluation, stats
 from ..datasets.bank import Bank
-from ..errors import InputError
+from ..errors import InputError, like
 from ..learners.common import fetch
 from ..tasks import Resplit, Tasks, resplit, resplits, sample_closed
 
@@ -310,7 +310,9 @@ class Informed:
         if not 0 <= level <= 1:
             raise InputError(f"level = {level}; 0 to 1 is allowed")
         if regressor not in REGRESSORS:
-            raise InputError(f"regressor = {regressor}; {', '.join(REGRESSORS)} are allowed")
+            raise InputError(
+                f"regressor = {regressor}; {', '.join(REGRESSORS)} are allowed{like(regressor, REGRESSORS)}"
+            )
         self.columns = list(columns)
         fitting = fitting.dropna(subset=self.columns)
         if len(fitting) < 50:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .. import datasets, learners
 from ..datasets.bank import Bank, load_features
-from ..errors import InputError
+from ..errors import InputError, like
 from ..models import backbones, registry
 from ..tasks import Tasks
 from .kept import bank, record
@@ -64,10 +64,12 @@ class Method(NamedTuple):
             No space, or an unknown backbone or learner.
         """
         backbone, _, learner = text.rpartition(" ")
-        if backbone.partition(":")[0] not in registry.available() or learner not in learners.names:
+        network = backbone.partition(":")[0]
+        if network not in registry.available() or learner not in learners.names:
+            near = like(network, registry.available()) if network not in registry.available() else ""
             raise InputError(
                 f"method = {text}; a backbone ({', '.join(registry.available())}), a space and a learner "
-                f"({', '.join(learners.names)}) are needed"
+                f"({', '.join(learners.names)}) are needed{near or like(learner, learners.names)}"
             )
         return cls(backbone, learner)
 

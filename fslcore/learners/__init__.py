@@ -5,7 +5,7 @@ A learner has a ``name``, ``config()`` (all that decides its scores, as JSON val
 bank's device. The class with the largest score is the prediction.
 """
 
-from ..errors import InputError
+from ..errors import InputError, like
 from ..models.backbones import Backbone
 from .anil import ANIL
 from .boil import BOIL
@@ -67,7 +67,7 @@ def make(name: str, backbone: Backbone | None = None, **settings):
             raise InputError(f"learner = {name}; precomputed features allow {', '.join(of_features)}")
         return of_images[name](backbone, **settings)
     if name not in of_features:
-        raise InputError(f"learner = {name}; {', '.join(names)} are allowed")
+        raise InputError(f"learner = {name}; {', '.join(names)} are allowed{like(name, names)}")
     if backbone is not None and getattr(of_features[name], "sized", False):
         settings.setdefault("dim", backbone.dim)
     if backbone is not None and issubclass(of_features[name], OnMaps):

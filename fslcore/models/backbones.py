@@ -28,7 +28,7 @@ from tqdm import tqdm
 from .. import store
 from ..datasets import Images
 from ..datasets.bank import Bank
-from ..errors import InputError, choice, note
+from ..errors import InputError, choice, like, note
 from ..paths import replace_file
 from .fused import folded, with_fast_convolutions
 from .networks import NETWORKS
@@ -149,7 +149,9 @@ def load(name: str) -> Backbone:
     """
     name, _, own = name.partition(":")
     if name not in REGISTRY:
-        raise InputError(f"backbone = {name}; known are {', '.join(REGISTRY)} (and NAME:WEIGHTS_FILE)")
+        raise InputError(
+            f"backbone = {name}; known are {', '.join(REGISTRY)} (and NAME:WEIGHTS_FILE){like(name, REGISTRY)}"
+        )
     entry = REGISTRY[name]
     path = _weights(name, entry, own)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()

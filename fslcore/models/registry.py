@@ -33,11 +33,11 @@ def _timm(model: str, state: dict, **options) -> nn.Module:
     return network
 
 
-def _clip(state: dict) -> nn.Module:
+def _clip(model: str, state: dict) -> nn.Module:
     import_torchvision()
     import open_clip
 
-    network = open_clip.create_model("ViT-B-16-quickgelu", pretrained=None).visual
+    network = open_clip.create_model(f"{model}-quickgelu", pretrained=None).visual
     visual = {k.removeprefix("visual."): v for k, v in state.items() if k.startswith("visual.")}
     network.load_state_dict(visual or state)
     return network
@@ -116,6 +116,18 @@ _CLIP = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711
 _DINOV2 = "vit_base_patch14_dinov2.lvd142m"
 
 
+def _clip_entry(patch: int) -> Entry:
+    return _vit(
+        partial(_clip, f"ViT-B-{patch}"),
+        512,
+        f"CLIP ViT-B/{patch}, OpenAI (open_clip)",
+        "MIT",
+        _CLIP,
+        f"timm/vit_base_patch{patch}_clip_224.openai",
+        "open_clip_model.safetensors",
+    )
+
+
 REGISTRY: dict[str, Entry] = {
     "efficientnet-lite0": _lite(
         0, 224, "efficientnet-lite0-57934424.pth", "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
@@ -124,15 +136,8 @@ REGISTRY: dict[str, Entry] = {
         2, 260, "efficientnet-lite2-9656183e.pth", "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
     ),
     **{name: _trained_here(name) for name in TRAINED},
-    "clip": _vit(
-        _clip,
-        512,
-        "CLIP ViT-B/16, OpenAI (open_clip)",
-        "MIT",
-        _CLIP,
-        "timm/vit_base_patch16_clip_224.openai",
-        "open_clip_model.safetensors",
-    ),
+    "clip": _clip_entry(16),
+    "clip-b32": _clip_entry(32),
     "dino": _vit(
         partial(_timm, "vit_base_patch16_224.dino"),
         768,

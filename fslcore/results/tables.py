@@ -458,7 +458,7 @@ def _listed(names) -> str:
 
 def _sampling(long: pd.DataFrame, told: str, name: str) -> pd.Series:
     if told not in READING:
-        raise InputError(f"sampling = {told}; open, closed and unknown are allowed")
+        raise InputError(f"sampling = {told}; open, closed and unknown are allowed{like(told, READING)}")
     if "sampling" not in long:
         return pd.Series(told, long.index)
     bad = ~long["sampling"].isin(["open", "closed"])

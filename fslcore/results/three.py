@@ -29,8 +29,10 @@ __all__ = [
     "Answers",
 ]
 
-GROUPS = ["family", "author"]  # facts of the embedded images that make those alike in one dependent
-CLASS_GROUPS = ["domain", "super_category"]  # facts that make classes alike: scripts of glyphs, groups of Meta-Album
+# Facts that make images dependent: of those that ship; then a filmed sign, a photo with several objects, who drew.
+GROUPS = ["family", "author", "track", "photo", "drawer"]
+# Facts that make classes alike: scripts of glyphs, data sets and groups of Meta-Album, alphabets of Omniglot.
+CLASS_GROUPS = ["domain", "super_category", "alphabet"]
 
 
 TARGETS = {"closed": "these images", "images": "new images", "classes": "new classes"}

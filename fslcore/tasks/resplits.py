@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError, flag, instance, room, shown, whole
+from ..errors import InputError, flag, instance, like, room, shown, whole
 from .tasks import PAD, Tasks
 
 __all__ = ["ESTIMATORS", "ORACLE", "REFILLED", "bootstrap", "hold_out", "k_fold", "leave_one_out", "resplit", "Resplit"]
@@ -209,7 +209,8 @@ def resplit(tasks: Tasks, name: str, *, rounds: int = 30, seed: int = 0) -> Resp
         return leave_one_out(tasks, refill=name == REFILLED)
     k = re.fullmatch(r"(\d{1,9})-fold", name)
     if k is None:
-        raise InputError(f"name = {shown(name)}; hold-out, leave-one-out, bootstrap and K-fold are allowed")
+        near = like(name, [*ESTIMATORS, REFILLED])
+        raise InputError(f"name = {shown(name)}; hold-out, leave-one-out, bootstrap and K-fold are allowed{near}")
     return k_fold(tasks, int(k[1]))
 
 

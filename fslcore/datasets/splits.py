@@ -1,0 +1,47 @@
+"""Which classes of a data set are base, validation and novel in Meta-Dataset (``splits.yml``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from ..errors import InputError, like
+
+__all__ = ["SPLITS", "listed_splits", "of_split"]
+
+SPLITS = ("novel", "validation", "base")
+
+
+@cache
+def listed_splits() -> dict[str, dict[str, list]]:
+    """``splits.yml``: by data set and split, names of classes, or their numbers."""
+    return yaml.safe_load(Path(__file__).with_name("splits.yml").read_text("utf-8"))
+
+
+def of_split(key: str | None, split: str, known: Iterable[str], where: Path) -> list[str]:
+    """Those of the known classes that a split has, in their order; ``key`` None says that all are novel.
+
+    Raises
+    ------
+    InputError
+        A split that the data set has not; a class of the split that is not known (the first, and how many).
+    """
+    known = list(known)
+    lists = {"novel": known} if key is None else listed_splits()[key]
+    numbers = lists.get("numbers")
+    if numbers:
+        rest = set(range(numbers[0], numbers[1] + 1)).difference(lists["novel"], lists["validation"])
+        lists = {"base": sorted(rest), **lists}
+    if split not in lists:
+        raise InputError(f"split = {split}; of this data set there is {' and '.join(s for s in SPLITS if s in lists)}")
+    called = {int(c.partition(".")[0]) if numbers and c[:1].isdigit() else c: c for c in known}
+    missing = [c for c in lists[split] if c not in called]
+    if missing:
+        of = f"{len(missing)} of the {len(lists[split])} classes of the split {split} are missing"
+        near = "" if numbers else like(missing[0], known)
+        raise InputError(f"dataset: no class {missing[0]} in {where} ({of}){near}")
+    chosen = {called[c] for c in lists[split]}
+    return [c for c in known if c in chosen]

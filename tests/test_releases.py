@@ -1,0 +1,385 @@
+"""Releases that benchmarks are made of, read from small copies of their layouts, and the splits that are shipped."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from scipy.io import savemat
+
+from fslcore import cli, datasets
+from fslcore.datasets.papers import SETS
+from fslcore.datasets.releases import RELEASES
+from fslcore.datasets.splits import listed_splits, of_split
+from fslcore.errors import InputError
+
+
+def picture(path, shade, size=(24, 20)):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", size, (shade, shade, shade)).save(path)
+
+
+def drawn(n, train, valid):
+    """Meta-Dataset's draw of classes: some to train and validate, and of those some to train."""
+    draws = np.random.RandomState(22)
+    both = draws.choice(n, train + valid, replace=False)
+    base = draws.choice(both, train, replace=False)
+    return sorted(base), sorted(set(both) - set(base)), sorted(set(range(n)) - set(both))
+
+
+@pytest.mark.parametrize("name", ["aircraft", "dtd", "quickdraw", "cub", "fungi", "vgg-flower"])
+def test_splits_are_those_that_meta_dataset_draws(name):
+    of = listed_splits()[name]
+    if "numbers" in of:
+        first, last = of["numbers"]
+        base = set(range(first, last + 1)) - set(of["validation"]) - set(of["novel"])
+        every, parts = list(range(first, last + 1)), (sorted(base), of["validation"], of["novel"])
+    else:
+        parts = [sorted(of[split]) for split in ("base", "validation", "novel")]
+        every = sorted(sum(parts, []))
+    found = drawn(len(every), len(parts[0]), len(parts[1]))
+    assert [[every[i] for i in chosen] for chosen in found] == [list(p) for p in parts]
+
+
+def test_splits_have_the_sizes_that_are_published():
+    sizes = {
+        "aircraft": (70, 15, 15),
+        "cub": (140, 30, 30),
+        "dtd": (33, 7, 7),
+        "fungi": (994, 200, 200),
+        "quickdraw": (241, 52, 52),
+        "vgg-flower": (71, 15, 16),
+    }
+    for name, of in sizes.items():
+        lists = listed_splits()[name]
+        first, last = lists.get("numbers", (0, -1))
+        known = [f"{i:04d}.x" for i in range(first, last + 1)] or sum((lists[s] for s in lists), [])
+        split = {s: of_split(name, s, known, "here") for s in ("base", "validation", "novel")}
+        assert tuple(map(len, split.values())) == of and len(set(sum(split.values(), []))) == sum(of)
+    mscoco = listed_splits()["mscoco"]
+    assert len(set(mscoco["validation"]) | set(mscoco["novel"])) == 80 and len(mscoco["novel"]) == 40
+
+
+def omniglot(root):
+    for top, alphabets in (("background", ("Greek", "Tagalog", "Latin")), ("evaluation", ("Tengwar", "ULOG"))):
+        for a, alphabet in enumerate(alphabets):
+            for c in (1, 2):
+                for i in (1, 2):
+                    file = f"images_{top}/{alphabet}/character{c:02d}/{10 * a + c:04d}_{i:02d}.png"
+                    picture(root / file, 40 * a + 10 * c + i)
+
+
+def test_omniglot_has_characters_of_alphabets(tmp_path):
+    omniglot(tmp_path)
+    found = {s: datasets.load(f"omniglot:{tmp_path}", s, 32) for s in ("base", "validation", "novel")}
+    assert found["base"].class_names == [f"{a}/character0{c}" for a in ("Greek", "Latin") for c in (1, 2)]
+    assert found["validation"].class_names == ["Tagalog/character01", "Tagalog/character02"]
+    novel = found["novel"]
+    assert novel.class_names == [f"{a}/character0{c}" for a in ("Tengwar", "ULOG") for c in (1, 2)]
+    assert np.asarray(novel.images)[novel.labels == 2, 5, 5, 0].tolist() == [51, 52]
+    assert novel.facts["drawer"].tolist()[:3] == ["Tengwar/01", "Tengwar/02", "Tengwar/01"]
+    assert novel.facts["file"][0] == "images_evaluation/Tengwar/character01/0001_01.png"
+
+
+def folders(root, names, where="", images=2):
+    for c, name in enumerate(names):
+        for i in range(images):
+            picture(root / where / name / f"{name}_{i}.jpg", 5 * c + i)
+
+
+def test_dtd_is_split_by_the_list(tmp_path):
+    lists = listed_splits()["dtd"]
+    folders(tmp_path / "dtd", sorted(sum(lists.values(), [])), "images", images=1)
+    (tmp_path / "dtd" / "images" / "waffled" / ".directory").write_text("")
+    for split, names in lists.items():  # found in a folder of the one that is named
+        assert datasets.load(f"dtd:{tmp_path}", split).class_names == sorted(names)
+    (tmp_path / "dtd" / "images" / "woven").rename(tmp_path / "dtd" / "images" / "Woven")
+    with pytest.raises(InputError, match=r"no class woven in .*images \(1 of the 7 .* novel are missing\)"):
+        datasets.load(f"dtd:{tmp_path}")
+
+
+def aircraft(root):
+    data, rows = root / "data", []
+    names = [*listed_splits()["aircraft"]["novel"], "A318", "DC-10"]
+    for c, name in enumerate(names):
+        for i in range(2):
+            rows.append((f"{100 * c + i:07d}", name))
+            picture(data / "images" / f"{rows[-1][0]}.jpg", 200, (60, 40))
+            with Image.open(data / "images" / f"{rows[-1][0]}.jpg") as image:  # the plane is dark, right and high
+                image.paste((10 * c, 0, 0), (30, 5, 50, 15))
+                image.save(data / "images" / f"{rows[-1][0]}.jpg", quality=100, subsampling=0)
+    (data / "images_variant_trainval.txt").write_text("".join(f"{i} {name}\n" for i, name in rows[::2]))
+    (data / "images_variant_test.txt").write_text("".join(f"{i} {name}\n" for i, name in rows[1::2]))
+    (data / "images_box.txt").write_text("".join(f"{i} 32 7 48 13\n" for i, _ in rows))
+
+
+def test_aircraft_is_cut_out_by_its_boxes(tmp_path):
+    aircraft(tmp_path)
+    novel = datasets.load(f"aircraft:{tmp_path}", size=16)
+    assert novel.class_names == sorted(listed_splits()["aircraft"]["novel"])
+    assert novel.counts.tolist() == [2] * 15
+    dark = np.asarray(novel.images)[..., 1:]
+    assert dark.max() < 20  # nothing of what lies around the box
+    c = listed_splits()["aircraft"]["novel"].index("Spitfire")
+    spitfire = np.asarray(novel.images)[novel.labels == novel.class_names.index("Spitfire"), 8, 8, 0]
+    assert abs(spitfire.astype(int) - 10 * c).max() <= 4
+    box = tmp_path / "data" / "images_box.txt"
+    kept = box.read_text()
+    box.write_text(kept.replace("32 7 48 13", "70 7 90 13"))
+    moved = datasets.load(f"aircraft:{tmp_path}", size=16)
+    assert moved.digest != novel.digest  # boxes are part of what is kept
+    with pytest.raises(InputError, match=r"image .*\.jpg: box 70 7 90 13 is not in an image of 60x40"):
+        moved.images[:1]
+    box.write_text(kept[kept.index("\n") + 1 :])
+    with pytest.raises(InputError, match="images_box.txt has no box of 0000000"):
+        datasets.load(f"aircraft:{tmp_path}")
+
+
+def fungi(root, names=1394):
+    categories = [{"id": i, "name": "Agaricus " if i in (8, 9) else f"species {i}"} for i in reversed(range(names))]
+    for part, these in (("train", (8, 9, 0, 1)), ("val", (8, 0))):
+        images, annotations = [], []
+        for n, c in enumerate(these):
+            file = f"images/{c}/{part}_{n}.jpg"
+            picture(root / file, 30 * c + n)
+            images.append({"id": 7 + n, "file_name": file, "width": 24, "height": 20})
+            annotations.append({"id": 50 + n, "image_id": 7 + n, "category_id": c})
+        found = {"images": images, "annotations": annotations, "categories": categories}
+        (root / f"{part}.json").write_text(json.dumps(found))
+
+
+def test_fungi_are_told_apart_by_their_numbers(tmp_path):
+    fungi(tmp_path)
+    novel = datasets.load(f"fungi:{tmp_path}", size=8)
+    assert novel.class_names == [
+        "0008.Agaricus",
+        "0009.Agaricus",
+    ]  # names that are alike, of which both parts have images
+    assert novel.counts.tolist() == [2, 1]
+    assert datasets.load(f"fungi:{tmp_path}", "validation").class_names == ["0000.species 0"]
+    assert datasets.load(f"fungi:{tmp_path}", "base").class_names == ["0001.species 1"]
+    fungi(tmp_path, names=1000)
+    with pytest.raises(InputError, match=r"no class 1012 in .*train.json \(53 of the 200 classes"):
+        datasets.load(f"fungi:{tmp_path}")
+    (tmp_path / "val.json").write_text('{"images": []}')
+    fungi_train = json.loads((tmp_path / "train.json").read_text())
+    fungi_train["annotations"][0]["image_id"] = 3
+    (tmp_path / "train.json").write_text(json.dumps(fungi_train))
+    with pytest.raises(InputError, match="annotations of image_id 3, which it does not list"):
+        datasets.load(f"fungi:{tmp_path}")
+
+
+def flowers(root, classes=102):
+    labels = np.tile(np.arange(1, classes + 1), 2)
+    savemat(root / "imagelabels.mat", {"labels": labels[None].astype(np.uint8)})
+    numbers = np.arange(1, len(labels) + 1)
+    rest = numbers[(numbers - 1) % 4 > 1]
+    savemat(root / "setid.mat", {"trnid": numbers[::4][None], "valid": numbers[1::4][None], "tstid": rest[None]})
+    for i, label in enumerate(labels):
+        picture(root / "jpg" / f"image_{i + 1:05d}.jpg", int(label))
+
+
+def test_flowers_come_split_or_whole(tmp_path):
+    flowers(tmp_path)
+    novel = datasets.load(f"vgg-flower:{tmp_path}", size=8)
+    assert [int(c) for c in novel.class_names] == listed_splits()["vgg-flower"]["novel"]
+    shade = np.asarray(novel.images)[:, 4, 4, 0]
+    assert abs(shade.astype(int) - np.array(novel.class_names, int)[novel.labels]).max() <= 1  # of JPEG
+    whole = datasets.load(f"flowers102:{tmp_path}")
+    assert len(whole.class_names) == 102 and len(whole) == 204 and set(whole.facts["part"]) == {"train", "val", "test"}
+    tested = datasets.load(f"flowers102:{tmp_path}?part=test")
+    assert set(tested.facts["part"]) == {"test"} and len(tested) == (whole.facts["part"] == "test").sum()
+    with pytest.raises(InputError, match="split = base; of this data set there is novel"):
+        datasets.load(f"flowers102:{tmp_path}", "base")
+    with pytest.raises(InputError, match=r"part = tests; test, train, val are allowed \(did you mean test"):
+        datasets.load(f"flowers102:{tmp_path}?part=tests")
+    (tmp_path / "imagelabels.mat").write_bytes(b"MATLAB 5.0, or not")
+    with pytest.raises(InputError, match="imagelabels.mat is not a MATLAB file with labels"):
+        datasets.load(f"vgg-flower:{tmp_path}")
+
+
+def test_traffic_signs_know_their_tracks(tmp_path):
+    where = tmp_path / "GTSRB" / "Final_Training" / "Images"
+    for c in range(3):
+        for track in range(2):
+            for i in range(2):
+                picture(where / f"{c:05d}" / f"{track:05d}_{i:05d}.ppm", 40 * c + 10 * track + i)
+        (where / f"{c:05d}" / f"GT-{c:05d}.csv").write_text("Filename;Width\n")
+    signs = datasets.load(f"traffic-signs:{tmp_path}")
+    assert signs.class_names == ["00000", "00001", "00002"] and signs.counts.tolist() == [4, 4, 4]
+    assert signs.facts["track"].tolist()[:5] == ["00000/00000"] * 2 + ["00000/00001"] * 2 + ["00001/00000"]
+    with pytest.raises(InputError, match="split = validation; of this data set there is novel"):
+        datasets.load(f"traffic-signs:{tmp_path}", "validation")
+
+
+def mscoco(root):
+    kinds = [*listed_splits()["mscoco"]["novel"], *listed_splits()["mscoco"]["validation"]]
+    picture(root / "train2017" / "000000000009.jpg", 250, (100, 80))
+    with Image.open(root / "train2017" / "000000000009.jpg") as image:
+        image.paste((0, 0, 0), (20, 30, 60, 50))
+        image.save(root / "train2017" / "000000000009.jpg", quality=100, subsampling=0)
+    boxes = [(20, 30, 40, 20), (0, 0, 10, 10), (99.8, 79.8, 0.1, 0.1), (110, 0, 5, 5)]
+    found = {
+        "images": [{"id": 9, "file_name": "000000000009.jpg", "width": 100, "height": 80}],
+        "categories": [{"id": 90 - i, "name": kind} for i, kind in enumerate(kinds)],
+        "annotations": [
+            {"id": 500 + i, "image_id": 9, "category_id": c, "bbox": box, "segmentation": [], "iscrowd": 0}
+            for i, (box, c) in enumerate(zip((*boxes, boxes[0]), (90, 89, 90, 90, 30)))
+        ],
+    }
+    (root / "annotations").mkdir()
+    (root / "annotations" / "instances_train2017.json").write_text(json.dumps(found))
+
+
+def cut(box, width, height):
+    """What Meta-Dataset cuts out, box by box: a fifth more, in whole pixels, within the photo."""
+    x, y, w, h = box
+    x, y, w, h = x - 0.1 * w, y - 0.1 * h, 1.2 * w, 1.2 * h
+    left, top = max(round(x - 0.5), 0), max(round(y - 0.5), 0)
+    return left, top, min(round(x + w - 0.5) + 1, width), min(round(y + h - 0.5) + 1, height)
+
+
+def test_mscoco_is_cut_into_objects(tmp_path):
+    mscoco(tmp_path)
+    novel = datasets.load(f"mscoco:{tmp_path}", size=32)
+    first, second = listed_splits()["mscoco"]["novel"][:2]
+    assert sorted(novel.class_names) == sorted([first, second])
+    # the fourth box lies outside, and is left out
+    assert novel.facts["file"].str.rpartition("#")[2].tolist() == ["500", "501", "502"]
+    assert set(novel.facts["photo"]) == {"000000000009.jpg"}
+    with Image.open(tmp_path / "train2017" / "000000000009.jpg") as photo:
+        for i, box in enumerate([(20, 30, 40, 20), (0, 0, 10, 10)]):
+            expected = photo.crop(cut(box, *photo.size)).resize((32, 32), Image.Resampling.BICUBIC)
+            assert abs(np.asarray(novel.images)[i].astype(int) - np.asarray(expected)).max() <= 1
+    assert datasets.load(f"mscoco:{tmp_path}", "validation").class_names == [
+        listed_splits()["mscoco"]["validation"][20]
+    ]
+    with pytest.raises(InputError, match="split = base; of this data set there is novel and validation"):
+        datasets.load(f"mscoco:{tmp_path}", "base")
+    (tmp_path / "annotations" / "instances_train2017.json").write_text('{"images": 3}')
+    with pytest.raises(InputError, match=r"instances_train2017.json does not hold COCO annotations \(TypeError"):
+        datasets.load(f"mscoco:{tmp_path}")
+
+
+def quickdraw(root, n=3):
+    for c, name in enumerate(listed_splits()["quickdraw"]["novel"]):
+        file = f"full_numpy_bitmap_{name}.npy" if c % 2 else f"{name}.npy"
+        np.save(root / file, np.full((n + c % 2, 784), c, np.uint8) + (np.arange(784) // 28).astype(np.uint8))
+
+
+def test_quickdraw_is_read_from_its_bitmaps(tmp_path):
+    quickdraw(tmp_path)
+    words = listed_splits()["quickdraw"]["novel"]
+    novel = datasets.load(f"quickdraw:{tmp_path}")
+    assert novel.class_names == words and novel.counts.tolist() == [3, 4] * 26
+    assert novel.images.shape == (182, 28, 28, 3)
+    assert (novel.images[3:4][0, :, 5, 1] == 1 + np.arange(28)).all()  # rows of the second word
+    few = datasets.load(f"quickdraw:{tmp_path}?per_class=2", size=32)
+    assert len(few) == 104 and few.images.shape == (104, 32, 32, 3) and few.digest != novel.digest
+    with pytest.raises(InputError, match="per_class = 0; a whole number of at least 1"):
+        datasets.load(f"quickdraw:{tmp_path}?per_class=0")
+    np.save(tmp_path / "angel.npy", np.zeros((3, 28, 28)))
+    with pytest.raises(InputError, match=r"angel.npy holds float64 \(3, 28, 28\); \(N, 784\) of uint8"):
+        datasets.load(f"quickdraw:{tmp_path}")
+    np.save(tmp_path / "angel.npy", np.array([{}]), allow_pickle=True)
+    with pytest.raises(InputError, match="angel.npy is not a readable .npy"):  # a pickle is not opened
+        datasets.load(f"quickdraw:{tmp_path}")
+    (tmp_path / "angel.npy").unlink()
+    with pytest.raises(InputError, match=r"no file .*angel.npy \(1 of 52 are missing\)"):
+        datasets.load(f"quickdraw:{tmp_path}")
+
+
+def test_eurosat_and_food_are_taken_whole(tmp_path):
+    folders(tmp_path / "2750", ["AnnualCrop", "Forest", "River"])
+    assert datasets.load(f"eurosat:{tmp_path}").class_names == ["AnnualCrop", "Forest", "River"]
+    root = tmp_path / "food-101"
+    folders(root, ["apple_pie", "waffles"], "images", images=3)
+    (root / "meta").mkdir()
+    (root / "meta" / "train.txt").write_text("apple_pie/apple_pie_0\nwaffles/waffles_0\n")
+    (root / "meta" / "test.txt").write_text("apple_pie/apple_pie_1\nwaffles/waffles_2\n")
+    tested = datasets.load(f"food101:{root}?part=test", size=8)
+    assert tested.facts["file"].tolist() == ["images/apple_pie/apple_pie_1.jpg", "images/waffles/waffles_2.jpg"]
+    assert np.asarray(tested.images)[:, 4, 4, 0].tolist() == [1, 7]
+    assert len(datasets.load(f"food101:{root}")) == 6
+    (root / "meta" / "train.txt").unlink()
+    with pytest.raises(InputError, match=r"unreadable file .*train.txt \(no such file\)"):
+        datasets.load(f"food101:{root}")
+
+
+def test_meta_album_tests_on_one_set_of_three(tmp_path):
+    for s, names in enumerate(SETS):
+        assert len(set(names)) == 10
+        for n, name in enumerate(names):
+            root = tmp_path / (f"{name}_Mini" if n % 2 else name)
+            for c in "ab":
+                picture(root / "images" / f"{c}.png", 80 * s + 4 * n + (c == "b"))
+            pd.DataFrame({"FILE_NAME": ["a.png", "b.png"], "CATEGORY": ["a", "b"]}).to_csv(
+                root / "labels.csv", index=False
+            )
+    for k in range(3):
+        for split, of in (("novel", k), ("base", k + 1), ("validation", k + 2)):
+            images = datasets.load(f"meta-album:{tmp_path}?test_set={k}", split, 16)
+            names = SETS[of % 3]
+            assert images.class_names == sorted(f"{name}/{c}" for name in names for c in "ab")
+            assert images.facts["domain"].tolist() == [name for name in names for _ in "ab"]
+            shades = np.asarray(images.images)[:, 8, 8, 0].tolist()
+            assert shades == [80 * (of % 3) + 4 * n + c for n in range(10) for c in range(2)]
+    assert datasets.load(f"meta-album:{tmp_path}/BRD").class_names == ["a", "b"]
+    with pytest.raises(InputError, match=r"holds data sets of Meta-Album; name one, or a set: .*\?test_set=0"):
+        datasets.load(f"meta-album:{tmp_path}")
+    with pytest.raises(InputError, match="test_set = 3; a whole number from 0 to 2"):
+        datasets.load(f"meta-album:{tmp_path}?test_set=3")
+    (tmp_path / "BRD" / "labels.csv").unlink()
+    with pytest.raises(InputError, match="no folder BRD or BRD_Mini in"):
+        datasets.load(f"meta-album:{tmp_path}?test_set=0")
+
+
+def test_cub_takes_the_split_that_is_named(tmp_path):
+    names = [f"{c:03d}.bird_{c}" for c in range(1, 201)]
+    (tmp_path / "classes.txt").write_text("".join(f"{c + 1} {name}\n" for c, name in enumerate(names)))
+    (tmp_path / "images.txt").write_text("".join(f"{c + 1} {name}/1.jpg\n" for c, name in enumerate(names)))
+    (tmp_path / "image_class_labels.txt").write_text("".join(f"{c} {c}\n" for c in range(1, 201)))
+    for c, name in enumerate(names):
+        picture(tmp_path / "images" / name / "1.jpg", c)
+    spec = f"cub:{tmp_path}"
+    found = {s: datasets.load(f"{spec}?splits=meta-dataset", s).class_names for s in ("base", "validation", "novel")}
+    assert [len(of) for of in found.values()] == [140, 30, 30] and len(set(sum(found.values(), []))) == 200
+    assert found["novel"] == [names[c - 1] for c in listed_splits()["cub"]["novel"]]
+    pd.DataFrame({"filename": "x.jpg", "label": names[:10]}).to_csv(tmp_path / "train.csv")
+    pd.DataFrame({"filename": "x.jpg", "label": names[10:20]}).to_csv(tmp_path / "val.csv")
+    pd.DataFrame({"filename": "x.jpg", "label": names[20:30]}).to_csv(tmp_path / "test.csv")
+    assert datasets.load(spec).class_names == names[20:30]
+    assert datasets.load(f"{spec}?splits=chen").class_names == names[3::4]
+    with pytest.raises(InputError, match="splits = metadataset; chen, meta-dataset are allowed"):
+        datasets.load(f"{spec}?splits=metadataset")
+
+
+def test_cub_is_read_without_the_lists_of_its_release(tmp_path):
+    for part, name in (("train", "a"), ("val", "b"), ("test", "c")):
+        pd.DataFrame({"filename": [f"{name}/1.png"], "label": [name]}).to_csv(tmp_path / f"{part}.csv", index=False)
+        picture(tmp_path / "images" / name / "1.png", 9)
+    assert (
+        datasets.load(f"cub:{tmp_path}").class_names == ["c"]
+        and datasets.load(f"cub:{tmp_path}").name == f"cub:{tmp_path}"
+    )
+
+
+@pytest.mark.parametrize("name", sorted({*RELEASES, "quickdraw"}))
+def test_an_empty_folder_is_told_in_one_line(tmp_path, name):
+    (tmp_path / "inside").mkdir()
+    with pytest.raises(InputError, match="dataset: no ") as error:
+        datasets.load(f"{name}:{tmp_path}")
+    assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match=f"dataset: no folder {tmp_path}/none"):
+        datasets.load(f"{name}:{tmp_path}/none")
+    with pytest.raises(InputError, match=rf"did you mean {name}:PATH\?"):
+        datasets.check(f"{name}x:{tmp_path}")
+
+
+def test_a_command_runs_on_a_release(tmp_path):
+    omniglot(tmp_path)
+    table = tmp_path / "table.csv"
+    shape = "--ways 2 --shots 1 --queries 1 --tasks 3 --learners ncc --samplings closed --size 28".split()
+    assert cli.main(["evaluate", f"omniglot:{tmp_path}", "glyph-conv", "-o", str(table), *shape]) == 0
+    assert len(pd.read_csv(table)) == 3

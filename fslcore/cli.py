@@ -518,6 +518,7 @@ def _list(options: argparse.Namespace) -> None:
         "datasets": sets,
         "backbones": known.backbones(),
         "learners": known.learners(),
+        "transductive": known.transductive(),
         "captioners": known.captioners(),
         "profiles": sorted(path.name for path in PROFILES.glob("*.yml")),
     }

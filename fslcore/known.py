@@ -11,12 +11,23 @@ from pathlib import Path
 
 from .paths import DATA
 
-__all__ = ["CHECKPOINTS", "PINNED", "TRAINED", "backbones", "captioners", "learners", "networks", "recipes"]
+__all__ = [
+    "CHECKPOINTS",
+    "PINNED",
+    "TRAINED",
+    "backbones",
+    "captioners",
+    "learners",
+    "networks",
+    "recipes",
+    "transductive",
+]
 
 CHECKPOINTS = DATA / "checkpoints"
 _SUMS = CHECKPOINTS / "SHA256SUMS"
 PINNED = {file: digest for digest, file in map(str.split, _SUMS.read_text().splitlines())} if _SUMS.is_file() else {}
 _EPISODIC = ("protonet", "r2d2", "maml", "anil", "boil", "leo", "dn4", "can", "renet")
+_UNLABELLED = ("unisiam", "psco", "beclr")
 # What ships, and names under which a user brings what `fslcore train` made: of other learners, or a larger network.
 TRAINED = (
     *(Path(file).stem for file in PINNED),
@@ -24,7 +35,7 @@ TRAINED = (
     *(
         f"{network}-{learner}"
         for network in ("conv4", "resnet12", "resnet18")
-        for learner in ("baseline", "baseline++", "rfs", *_EPISODIC)
+        for learner in ("baseline", "baseline++", "rfs", *_UNLABELLED, *_EPISODIC)
     ),
 )
 
@@ -36,13 +47,12 @@ def backbones() -> list[str]:
 
 def learners() -> list[str]:
     """Those of `fslcore.learners.names`."""
-    classes = [n for m in _modules("learners") for n in _parsed(f"learners/{m}") if isinstance(n, ast.ClassDef)]
-    return [
-        line.value.value
-        for of in classes
-        for line in of.body
-        if isinstance(line, ast.Assign) and line.targets[0].id == "name"
-    ]
+    return [facts["name"] for facts in _learners()]
+
+
+def transductive() -> list[str]:
+    """Learners whose answer to a query depends on the other queries of its task."""
+    return [facts["name"] for facts in _learners() if facts.get("transductive")]
 
 
 def networks() -> list[str]:
@@ -58,6 +68,14 @@ def recipes() -> list[str]:
 def captioners() -> list[str]:
     """Those of `fslcore.attributes.captions.NAMES`."""
     return ["pixels", *_keys("attributes/captions", "HUB")]
+
+
+def _learners() -> list[dict[str, object]]:
+    """Constants that are written out in the learners' classes, of those that have a name."""
+    classes = [n for m in _modules("learners") for n in _parsed(f"learners/{m}") if isinstance(n, ast.ClassDef)]
+    lines = ([line for line in of.body if isinstance(line, ast.Assign)] for of in classes)
+    facts = ({x.targets[0].id: x.value.value for x in of if isinstance(x.value, ast.Constant)} for of in lines)
+    return [of for of in facts if "name" in of]
 
 
 def _keys(module: str, table: str) -> list[str]:

@@ -93,9 +93,9 @@ RECIPES = {
     "dn4": Recipe("dn4", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8),
     "can": Recipe("can", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
     "renet": Recipe("renet", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
-    "unisiam": Recipe("lr", "views", network="conv4-32", epochs=8, objective="unisiam"),
-    "psco": Recipe("lr", "views", network="conv4-32", epochs=8, objective="psco"),
-    "beclr": Recipe("opta", "views", network="conv4-32", epochs=8, objective="beclr"),
+    "unisiam": Recipe("lr", "views", network="conv4-32", size=64, lr=0.002, epochs=9, objective="unisiam"),
+    "psco": Recipe("lr", "views", network="conv4-32", size=64, lr=0.003, epochs=13, objective="psco"),
+    "beclr": Recipe("opta", "views", network="conv4-32", size=64, lr=0.002, epochs=7, objective="beclr"),
 }
 
 

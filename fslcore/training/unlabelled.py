@@ -18,16 +18,16 @@ from ..learners.opta import transport
 
 __all__ = ["OBJECTIVES", "two_views", "BECLR", "PsCo", "UniSiam"]
 
-EPSILON, ITERATIONS = 0.05, 3  # of Sinkhorn's algorithm on cosines, as both released codes have the former
+EPSILON, ITERATIONS = 0.05, 3  # of Sinkhorn's algorithm on cosines: ε of BECLR's released code, iterations of PsCo's
 ROUNDS = 10  # of k-means
 
 
 def two_views(images: torch.Tensor) -> torch.Tensor:
     """(2B, 3, H, W): two random views of each of (B, 3, H, W) images in -1 … 1, all first ones before all second ones.
 
-    A view is turned by up to 20°, magnified by a factor of 0.8 to 1.6 and shifted by up to a tenth of the side. Its
-    colours are turned about the grey axis by any angle, their lightness scaled by -1 to 1 and their saturation by 0.5
-    to 2; one view in three loses the channel of lightness. All is drawn from torch's generator.
+    A view is turned by up to 20°, magnified by a factor of 0.8 to 1.6 and shifted by up to a tenth of the side. One
+    view in two is given other colours: the mean colour becomes another, what differs from it is mixed by a random
+    matrix, and half of these views have lost the channel of lightness before. All is drawn from torch's generator.
     """
     x = images.repeat(2, 1, 1, 1)
     return _recoloured(_moved(x))
@@ -44,17 +44,13 @@ def _moved(x: torch.Tensor) -> torch.Tensor:
 
 
 def _recoloured(x: torch.Tensor) -> torch.Tensor:
-    uniform = torch.rand(len(x), 4, device=x.device)
-    # A turn about the grey axis (Rodrigues): it mixes channels, and keeps greys as they are.
-    angle = 2 * torch.pi * uniform[:, 0]
-    cross = x.new_tensor([[0, -1, 1], [1, 0, -1], [-1, 1, 0]]) / 3**0.5
-    mean = x.new_full((3, 3), 1 / 3)
-    cos, sin = torch.cos(angle)[:, None, None], torch.sin(angle)[:, None, None]
-    mix = cos * torch.eye(3, device=x.device) + sin * cross + (1 - cos) * mean
-    lightness = (2 * uniform[:, 1] - 1) * (uniform[:, 2] > 1 / 3)
-    saturation = 0.5 * 4 ** uniform[:, 3]
-    mix = lightness[:, None, None] * mean + saturation[:, None, None] * (mix - mean)
-    return torch.einsum("bij,bjhw->bihw", mix, x).clamp(-1, 1)
+    mix = torch.randn(len(x), 3, 3, device=x.device)
+    uniform = torch.rand(len(x), 5, device=x.device)
+    changed, dropped = ((uniform[:, i] < 0.5)[:, None, None] for i in (0, 1))
+    mix = torch.where(dropped, mix - mix.mean(2, keepdim=True), mix)
+    mean = uniform[:, 2:, None, None] - 0.5
+    other = torch.einsum("bij,bjhw->bihw", mix, x - x.mean((2, 3), keepdim=True)) + mean
+    return torch.where(changed[..., None], other.clamp(-1, 1), x)
 
 
 def _mlp(*widths: int, last_norm: bool) -> nn.Sequential:
@@ -72,7 +68,7 @@ def uniformity(embedded: torch.Tensor, temperature: float) -> torch.Tensor:
     """log of the mean of exp(cosine / τ) over ordered pairs of views (2B, D) of different images.
 
     The mean stands inside the logarithm: one estimate of the whole batch, where InfoNCE takes a logarithm for each
-    image (Lu et al., 2022, section 3.2).
+    image (Lu et al., 2022).
     """
     z = F.normalize(embedded, dim=1)
     others = ~torch.eye(len(z) // 2, dtype=torch.bool, device=z.device).repeat(2, 2)
@@ -148,13 +144,13 @@ class PsCo(_Momentum):
     dim, width, out : int
         Features of the network; hidden width of projector and predictor; length of their output.
     queue : int
-        Projections that are kept (paper: 16,384, for batches of 256).
+        Projections that are kept (released code: 16,384, for batches of 256).
     shots : int
-        K, of each pseudo-class (paper: 4).
+        K, of each pseudo-class (released code: 4).
     momentum : float
-        Of the copy (paper: 0.99).
+        Of the copy (released code: 0.99).
     temperature, shot_temperature : float
-        τ of MoCo and of the pseudo-supervised contrast (paper: 0.2 and 1).
+        τ of MoCo and of the pseudo-supervised contrast (released code: 0.2 and 1).
     """
 
     def __init__(
@@ -216,7 +212,7 @@ class BECLR(_Momentum):
     memory, prototypes : int
         Projections that are kept; partitions of them.
     neighbours : int
-        k, of each view.
+        k, of each view (released code: 5).
     start : int
         Views that are remembered before neighbours are used, so that partitions mean something.
     """

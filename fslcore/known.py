@@ -29,6 +29,7 @@ CHECKPOINTS = DATA / "checkpoints"
 _SUMS = CHECKPOINTS / "SHA256SUMS"
 PINNED = {file: digest for digest, file in map(str.split, _SUMS.read_text().splitlines())} if _SUMS.is_file() else {}
 _EPISODIC = ("protonet", "r2d2", "maml", "anil", "boil", "leo", "dn4", "can", "renet")
+_UNLABELLED = ("unisiam", "psco", "beclr")
 # What ships, and names under which a user brings what `fslcore train` made: of other learners, or a larger network.
 TRAINED = (
     *(Path(file).stem for file in PINNED),
@@ -36,7 +37,7 @@ TRAINED = (
     *(
         f"{network}-{learner}"
         for network in ("conv4", "resnet12", "resnet18")
-        for learner in ("baseline", "baseline++", "rfs", *_EPISODIC)
+        for learner in ("baseline", "baseline++", "rfs", *_UNLABELLED, *_EPISODIC)
     ),
 )
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from scipy.optimize import linear_sum_assignment, linprog
 from sklearn.linear_model import LogisticRegression as SklearnLR
 from sklearn.linear_model import Ridge
 from torch.nn import functional as F
@@ -27,10 +28,12 @@ from fslcore.learners import (
     FineTune,
     LogisticRegression,
     NearestCentroid,
+    OpTA,
     ProtoNet,
     RENet,
 )
 from fslcore.learners.maml import with_task_norm
+from fslcore.learners.opta import transport
 from fslcore.models import backbones
 from fslcore.models.backbones import Backbone
 from fslcore.models.fused import with_fast_convolutions
@@ -71,6 +74,7 @@ OF_FEATURES = [
     R2D2(),
     ANIL(lr=0.01),
     LEO(512),
+    OpTA(),
 ]
 ON_MAPS = [on_map(DN4), on_map(CAN), on_map(RENet)]
 SHAPES = [dict(), dict(shots=1), dict(ways=15, queries=5), dict(ways=2, shots=10), dict(shots=(4, 4, 5, 6, 6))]
@@ -140,6 +144,70 @@ def test_protonet_against_a_loop():
         prototypes = np.stack([x[tasks.support[t][tasks.support_label[t] == k]].mean(0) for k in range(5)])
         distance = ((x[tasks.query[t]][:, None] - prototypes) ** 2).sum(-1)
         assert scores[t] == pytest.approx(-distance, rel=1e-4)
+
+
+def plain_sinkhorn(cost, epsilon):
+    """Rows and columns of exp(-cost / ε) scaled in turn, until nothing changes."""
+    plan = np.exp(-cost / epsilon)
+    for _ in range(100_000):
+        before = plan
+        plan = plan / plan.sum(1, keepdims=True) / len(plan)
+        plan = plan / plan.sum(0, keepdims=True) / plan.shape[1]
+        if np.abs(plan - before).max() < 1e-13:
+            return plan
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+def test_opta_against_a_loop(passes):
+    bank = features(spread=0.1, dim=64)
+    tasks = sample_closed(bank.labels, tasks=6, shots=(4, 4, 5, 6, 6))
+    scores = OpTA(epsilon=0.1, passes=passes).scores(bank, tasks).numpy()
+    x = bank.data.double().numpy()
+    x = unit(x - x.mean(axis=1, keepdims=True))
+    for t in range(len(tasks)):
+        prototypes = np.stack([x[tasks.support[t][tasks.support_label[t] == k]].mean(0) for k in range(5)])
+        z = x[tasks.query[t]]
+        for _ in range(passes):
+            cost = ((prototypes[:, None] - z) ** 2).sum(-1)
+            plan = plain_sinkhorn(cost / cost.max(), 0.1)
+            prototypes = np.stack([sum(w * q for w, q in zip(row, z)) / row.sum() for row in plan])
+        assert scores[t] == pytest.approx(-((z[:, None] - prototypes) ** 2).sum(-1), abs=1e-5)
+
+
+@pytest.mark.parametrize("n, m", [(6, 6), (3, 9), (4, 6)])
+def test_transport_with_hardly_any_entropy_is_the_cheapest_plan(n, m):
+    cost = np.random.default_rng(n * m).random((n, m))
+    plan = transport(torch.from_numpy(cost), 1e-3, iterations=100_000).numpy()
+    assert plan.sum(1) == pytest.approx(1 / n, abs=1e-4) and plan.sum(0) == pytest.approx(1 / m, abs=1e-8)
+    sums = np.concatenate([np.kron(np.eye(n), np.ones(m)), np.tile(np.eye(m), n)])
+    best = linprog(cost.ravel(), A_eq=sums, b_eq=[1 / n] * n + [1 / m] * m)
+    assert (plan * cost).sum() == pytest.approx(best.fun, abs=5e-3)
+    if n == m:  # then the cheapest plan is a pairing
+        assert (plan.argmax(1) == linear_sum_assignment(cost)[1]).all()
+
+
+def test_transport_leaves_out_what_is_not_there_and_others_in_the_batch_do_not_matter():
+    cost = torch.rand(2, 4, 7, dtype=torch.double, generator=torch.Generator().manual_seed(0))
+    rows, columns = torch.ones(2, 4, dtype=torch.bool), torch.ones(2, 7, dtype=torch.bool)
+    rows[1, 2], columns[1, [0, 5]] = False, False
+    plan = transport(cost, 0.05, rows=rows, columns=columns)
+    assert torch.equal(plan[0], transport(cost[0], 0.05))
+    assert (plan[1, 2] == 0).all() and (plan[1][:, [0, 5]] == 0).all()
+    within = transport(cost[1][rows[1]][:, columns[1]], 0.05)
+    assert plan[1][rows[1]][:, columns[1]] == pytest.approx(within, abs=1e-9)
+    assert transport(cost[0], 0.05) == pytest.approx(plain_sinkhorn(cost[0].numpy(), 0.05), abs=1e-6)
+
+
+def test_opta_asks_all_queries_in_any_order_and_moves_prototypes_to_them():
+    bank = features(spread=0.35, dim=128)
+    tasks = sample_closed(bank.labels, tasks=100, shots=1)
+    scores = OpTA().scores(bank, tasks)
+    order = np.random.default_rng(0).permutation(tasks.query.shape[1])
+    mixed = Tasks(tasks.support, tasks.support_label, tasks.query[:, order], tasks.query_label[:, order], 5)
+    assert OpTA().scores(bank, mixed) == pytest.approx(scores[:, order], abs=1e-5)
+    right = [evaluate(learner, bank, tasks).accuracy().mean() for learner in (OpTA(), NearestCentroid())]
+    assert right[0] > right[1] + 0.03  # at one shot, a mean of queries is a better prototype
+    assert OpTA.transductive and not any(getattr(made, "transductive", False) for made in OF_FEATURES[:-1])
 
 
 @pytest.mark.parametrize("dim", [8, 64])
@@ -744,6 +812,10 @@ def test_bad_settings():
         MAML(steps=0)
     with pytest.raises(InputError, match="steps = 0"):
         ANIL(steps=0)
+    with pytest.raises(InputError, match="epsilon = 0; a number over 0"):
+        OpTA(epsilon=0)
+    with pytest.raises(InputError, match="passes = 0"):
+        OpTA(passes=0)
     with pytest.raises(InputError, match="C = 0"):
         LogisticRegression(C=0)
     with pytest.raises(InputError, match="epochs = 0"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fslcore import learners
+from fslcore import known, learners
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import probe
@@ -41,7 +41,10 @@ def shipped(name, **settings):
     return kind(**settings, **({"dim": 72} if getattr(kind, "sized", False) else {})), FEATURES
 
 
-@pytest.mark.parametrize("name", learners.names)
+TRANSDUCTIVE = known.transductive()
+
+
+@pytest.mark.parametrize("name", [name for name in learners.names if name not in TRANSDUCTIVE])
 @pytest.mark.parametrize("tasks", [TASKS, UNEVEN], ids=["even", "uneven"])
 def test_every_learner_that_ships_answers_a_query_by_itself(name, tasks):
     learner, bank = shipped(name, **({"epochs": 1} if name == "ft" else {}))
@@ -55,6 +58,14 @@ def test_every_learner_that_ships_answers_a_query_by_itself(name, tasks):
     assert str(found).startswith(
         f"{name}: answers do not depend on the other queries ({found.queries} asked one by one)"
     )
+
+
+@pytest.mark.parametrize("name", TRANSDUCTIVE)
+@pytest.mark.parametrize("tasks", [TASKS, UNEVEN], ids=["even", "uneven"])
+def test_a_transductive_learner_depends_on_neighbours_but_not_on_their_order(name, tasks):
+    found = probe(*shipped(name), tasks, queries=3)
+    assert found.depends and found.moved["alone"] > 0.1 and found.moved["class"] > 0.1 and found.moved["order"] < 1e-4
+    assert found.changed["alone"] > 0 == found.changed["order"] and "DEPEND on the other queries" in str(found)
 
 
 @pytest.mark.parametrize("name", ["maml", "boil"])

@@ -82,9 +82,9 @@ def seen(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("name", ["baseline", "baseline++", "protonet", "maml", "boil", "can"])
+@pytest.mark.parametrize("name", ["baseline", "baseline++", "protonet", "maml", "boil", "can", "beclr"])
 def test_base_trains_validation_selects_and_novel_is_never_seen(small, seen, name):
-    size = 32 if training.RECIPES[name].batch == "classes" else 1
+    size = 1 if training.RECIPES[name].batch == "tasks" else 32
     run = _Run("x", replace(training.RECIPES[name], size=size, **SHORT), 0)
     run.train_epoch(False)
     assert seen == {"train_epoch": {"base"}, "_validate": {"validation"}}

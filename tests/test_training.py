@@ -46,7 +46,7 @@ def other(tmp_path):
 
 @pytest.mark.parametrize("name", [n for n in training.RECIPES if n != "glyph-conv"])
 def test_every_learner_learns_and_loads(small, tmp_path, name):
-    size = {"size": 2 if name in ("maml", "boil") else 32 if training.RECIPES[name].batch == "classes" else 1}
+    size = {"size": 2 if name in ("maml", "boil") else 1 if training.RECIPES[name].batch == "tasks" else 32}
     size |= {field: other(tmp_path) for field in ("frozen", "teacher") if getattr(training.RECIPES[name], field)}
     if name == "leo":
         size["steps"] = 40

@@ -67,7 +67,7 @@ OF_LEARNERS = {
     "boil": [f"{IN}/boil.py", *ADAPTED],
     **{
         name: [f"{IN}/{name}.py", f"{IN}/common.py"]
-        for name in ("protonet", "r2d2", "anil", "leo", "dn4", "can", "renet")
+        for name in ("protonet", "r2d2", "anil", "leo", "dn4", "can", "renet", "opta")
     },
     "cosine": [f"{IN}/cosine.py", f"{IN}/common.py"],
 }

@@ -37,6 +37,9 @@ LEARNERS = (
     "anil",
     "boil",
     "leo",
+    "unisiam",
+    "psco",
+    "beclr",
 )
 # Trained on 1-shot tasks too. BOIL leaves the neighbourhood of chance only after ten epochs of these.
 ONE_SHOT = {
@@ -75,7 +78,7 @@ def main() -> None:
         curve = pd.read_csv(path.with_suffix(".csv"))
         best = curve.loc[curve["validation"].idxmax()]
         recipe = made["recipe"]
-        batch = "images" if recipe["batch"] == "classes" else "task" + "s" * (recipe["size"] > 1)
+        batch = "task" + "s" * (recipe["size"] > 1) if recipe["batch"] == "tasks" else "images"
         what = f"{recipe['size']} {batch} a step"
         row = {
             "checkpoint": f"`{path.name}`",

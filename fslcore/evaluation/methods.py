@@ -32,8 +32,12 @@ LEARNERS = {
     "dn4": "DN4",
     "can": "CAN",
     "renet": "RENet",
+    "opta": "OpTA",
     "baseline++": "Baseline++",
     "rfs": "RFS",
+    "unisiam": "UniSiam",
+    "psco": "PsCo",
+    "beclr": "BECLR",
     "baseline": "Baseline",
 }
 PAPER = ("baseline", "baseline++", "protonet", "r2d2", "maml")  # of Evaluating the evaluators

@@ -2,7 +2,8 @@
 
 A learner has a ``name``, ``config()`` (all that decides its scores, as JSON values), ``reads``
 ('features' or 'images') and ``scores(bank, tasks) -> (T, n_query, K)``, batched over tasks on the
-bank's device. The class with the largest score is the prediction.
+bank's device. The class with the largest score is the prediction. One whose answer to a query depends on the other
+queries of its task has ``transductive`` = True.
 """
 
 from ..errors import InputError, like
@@ -18,6 +19,7 @@ from .finetune import FineTune
 from .leo import LEO
 from .logistic import LogisticRegression
 from .maml import MAML
+from .opta import OpTA
 from .protonet import ProtoNet
 from .r2d2 import R2D2
 from .renet import RENet
@@ -34,6 +36,7 @@ __all__ = [
     "MAML",
     "NearestCentroid",
     "OnMaps",
+    "OpTA",
     "ProtoNet",
     "R2D2",
     "RENet",
@@ -45,7 +48,19 @@ __all__ = [
 
 of_features = {
     learner.name: learner
-    for learner in (NearestCentroid, LogisticRegression, CosineClassifier, ProtoNet, R2D2, ANIL, LEO, DN4, CAN, RENet)
+    for learner in (
+        NearestCentroid,
+        LogisticRegression,
+        CosineClassifier,
+        ProtoNet,
+        R2D2,
+        ANIL,
+        LEO,
+        DN4,
+        CAN,
+        RENet,
+        OpTA,
+    )
 }
 of_images = {learner.name: learner for learner in (FineTune, MAML, BOIL)}  # they train the backbone on each task
 names = (*of_features, *of_images)

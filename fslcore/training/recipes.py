@@ -24,7 +24,8 @@ class Recipe:
         is 'tasks'.
     batch : str
         'classes': batches of images, cross-entropy over all base classes, with a head that is thrown
-        away; 'tasks': few-shot tasks, cross-entropy of the learner's scores on their queries.
+        away; 'tasks': few-shot tasks, cross-entropy of the learner's scores on their queries; 'views': two random views
+        of each image, without labels. Validation tasks, which select the epoch, have labels all the same.
     network : str
         A name of `fslcore.models.networks.NETWORKS`.
     dataset : str
@@ -48,8 +49,10 @@ class Recipe:
     auxiliary : float
         With tasks: weight of a second cross-entropy, of the queries over all base classes, with a head that is
         thrown away. It reads the learner's descriptors of the queries (of each place, where it compares places).
+    objective : str
+        With views: what is minimised, a name of `fslcore.training.unlabelled.OBJECTIVES`.
     options : dict
-        Of the learner.
+        Of the objective, with views; else of the learner.
     """
 
     learner: str
@@ -68,6 +71,7 @@ class Recipe:
     frozen: str = ""
     teacher: str = ""
     auxiliary: float = 0.0
+    objective: str = ""
     options: dict = field(default_factory=dict)
 
 
@@ -89,6 +93,9 @@ RECIPES = {
     "dn4": Recipe("dn4", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8),
     "can": Recipe("can", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
     "renet": Recipe("renet", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
+    "unisiam": Recipe("lr", "views", network="conv4-32", size=64, lr=0.002, epochs=9, objective="unisiam"),
+    "psco": Recipe("lr", "views", network="conv4-32", size=64, lr=0.003, epochs=13, objective="psco"),
+    "beclr": Recipe("opta", "views", network="conv4-32", size=64, lr=0.002, epochs=7, objective="beclr"),
 }
 
 
@@ -98,7 +105,7 @@ WAYS = 5  # of validation tasks
 def checkpoint_name(name: str, shots: int) -> str:
     """The backbone that `train` makes by a recipe of `RECIPES`: of so many shots, where it is trained on tasks."""
     recipe = RECIPES[name]
-    return file_name(name, recipe if recipe.batch == "classes" else replace(recipe, shots=shots))
+    return file_name(name, replace(recipe, shots=shots) if recipe.batch == "tasks" else recipe)
 
 
 def file_name(name: str, recipe: Recipe) -> str:

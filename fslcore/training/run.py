@@ -1,8 +1,8 @@
 """Train the learners of the book on base classes: one loop, a recipe a learner.
 
-A recipe says which network and which learner, and whether a batch is images of all base classes or
-few-shot tasks. After each epoch the learner is tested on tasks of validation classes; the weights of the
-best epoch are kept. A run that was stopped goes on from its last epoch, to the same weights.
+A recipe says which network and which learner, and whether a batch is images of all base classes, views of
+images without labels, or few-shot tasks. After each epoch the learner is tested on tasks of validation classes;
+the weights of the best epoch are kept. A run that was stopped goes on from its last epoch, to the same weights.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from ..models.networks import NETWORKS
 from ..paths import BUILD, check_output, replace_file
 from ..tasks import sample_closed
 from .recipes import RECIPES, WAYS, Recipe, file_name, split_classes
+from .unlabelled import OBJECTIVES, two_views
 
 __all__ = ["train"]
 
@@ -104,8 +105,10 @@ def _checked(name: str, changes: dict) -> Recipe:
     recipe = replace(RECIPES[choice("learner", name, RECIPES)], **changes)
     whole("epochs", recipe.epochs, 1, EPOCHS)
     choice("network", recipe.network, NETWORKS)
+    if recipe.batch == "views":
+        choice("objective", recipe.objective, OBJECTIVES)
     datasets.check(recipe.dataset, "base")
-    if recipe.batch == "classes" and "shots" in changes:
+    if recipe.batch != "tasks" and "shots" in changes:
         raise InputError(f"shots = {recipe.shots}; none are allowed for {name}, which is trained on batches of images")
     whole("shots", recipe.shots, 1)
     if recipe.auxiliary and recipe.learner in learners.of_images:
@@ -203,7 +206,8 @@ class _Run:
             made = learners.of_images[recipe.learner]
             self.learner = made(**recipe.options, **({"dim": kind.dim, "ways": recipe.ways} if made.sized else {}))
         else:
-            self.learner = learners.make(recipe.learner, self.backbone, **recipe.options)
+            options = {} if recipe.objective else recipe.options
+            self.learner = learners.make(recipe.learner, self.backbone, **options)
         # What the learner trains beside the network: itself, or the head it has.
         own = self.learner if isinstance(self.learner, nn.Module) else getattr(self.learner, "head", None)
         self.own = own.to(self.where) if own else None
@@ -213,16 +217,20 @@ class _Run:
         elif recipe.auxiliary:
             maps = isinstance(self.learner, learners.OnMaps)
             self.head = nn.Linear(self.backbone.map[0] if maps else self.backbone.dim, self.classes).to(self.where)
-        self.parts = nn.ModuleList([m for m in (self.network, self.head, self.own) if m])
+        self.objective = None
+        if recipe.batch == "views":
+            made = OBJECTIVES[recipe.objective]
+            self.objective = made(self.network, kind.dim, **recipe.options).to(self.where)
+        self.parts = nn.ModuleList([m for m in (self.network, self.head, self.own, self.objective) if m])
 
     def train_epoch(self, progress: bool) -> None:
         """One epoch and its test on validation tasks; all that is random depends on seed and epoch alone."""
         torch.manual_seed(1000 * self.seed + self.epoch)
         self.parts.train()
         total = 0.0
-        batches = self._class_batches if self.recipe.batch == "classes" else self._task_batches
+        batches = {"classes": self._class_batches, "tasks": self._task_batches, "views": self._view_batches}
         bar = tqdm(
-            batches(),
+            batches[self.recipe.batch](),
             desc=f"{self.name} {self.epoch + 1}/{self.recipe.epochs}",
             total=self.steps,
             delay=5,
@@ -244,11 +252,21 @@ class _Run:
                 f"{self.name} epoch {self.epoch}: loss {total / self.steps:.3f}, validation {100 * accuracy:.2f} %"
             )
 
-    def _class_batches(self):
-        order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self.labels))
-        labels = torch.from_numpy(self.labels).to(self.where)
+    def _rows(self):
+        """Rows of images, batch after batch, each once before any is there again."""
+        order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self.images))
         for rows in np.resize(order, (self.steps, self.recipe.size)):
-            rows = torch.from_numpy(rows).to(self.where)
+            yield torch.from_numpy(rows).to(self.where)
+
+    def _view_batches(self):
+        for rows in self._rows():
+            views = two_views(self.backbone.preprocess(self.images[rows]))
+            yield self.objective(self.network, views.contiguous(memory_format=torch.channels_last))
+            self.objective.follow(self.network)  # the optimiser has stepped
+
+    def _class_batches(self):
+        labels = torch.from_numpy(self.labels).to(self.where)
+        for rows in self._rows():
             x = self.network(self._prepared(rows))
             if self.recipe.learner == "cosine":
                 x, weight = (F.normalize(v, dim=1) for v in (x, self.head.weight))

@@ -71,6 +71,10 @@ class Recipe:
     options: dict = field(default_factory=dict)
 
 
+# On the features of a network that stays as it is, which are computed once (FewSTAB, Table S10).
+_FROZEN = dict(batch="tasks", steps=250, size=4, lr=0.002, epochs=8, frozen="conv4-baseline")
+
+
 RECIPES = {
     "glyph-conv": Recipe("ncc", "classes", network="glyph-conv", dataset="glyphs", size=256, jitter=True),
     "baseline": Recipe("lr", "classes", epochs=12),
@@ -89,6 +93,14 @@ RECIPES = {
     "dn4": Recipe("dn4", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8),
     "can": Recipe("can", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
     "renet": Recipe("renet", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
+    "matchingnet": Recipe("matchingnet", **_FROZEN),
+    "maml-frozen": Recipe("maml-frozen", **_FROZEN),
+    "mtl": Recipe("mtl", **_FROZEN),
+    "sib": Recipe("sib", **_FROZEN),
+    "matchingnet-ifsl": Recipe("matchingnet-ifsl", **_FROZEN),
+    "maml-frozen-ifsl": Recipe("maml-frozen-ifsl", **_FROZEN),
+    "mtl-ifsl": Recipe("mtl-ifsl", **_FROZEN),
+    "sib-ifsl": Recipe("sib-ifsl", **_FROZEN),
 }
 
 

@@ -34,7 +34,7 @@ class FrozenMAML(OnFeatures):
     name = "maml-frozen"
     sized = True
 
-    def __init__(self, dim: int = 256, *, hidden: int = 64, steps: int = 5, lr: float = 0.1):
+    def __init__(self, dim: int = 256, *, hidden: int = 64, steps: int = 5, lr: float = 0.3):
         super().__init__()
         self.steps, self.lr = steps, lr
         self.layer = nn.Linear(dim, hidden)

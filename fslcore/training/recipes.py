@@ -72,7 +72,7 @@ class Recipe:
 
 
 # On the features of a network that stays as it is, which are computed once (FewSTAB, Table S10).
-_FROZEN = dict(batch="tasks", steps=250, size=4, lr=0.002, epochs=8, frozen="conv4-baseline")
+_FROZEN = dict(batch="tasks", steps=250, size=4, lr=0.002, epochs=4, frozen="conv4-baseline")
 
 
 RECIPES = {

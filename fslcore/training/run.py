@@ -387,8 +387,9 @@ def _class_means(bank: Bank, classes: int) -> torch.Tensor:
 
 def _logits_of_all(bank: Bank, classes: int, seed: int) -> torch.Tensor:
     """(N, classes) logits of `_head_of_all` for the features it was fitted to."""
+    head = _head_of_all(bank, classes, seed)
     with torch.no_grad():
-        return _head_of_all(bank, classes, seed)(bank.data)
+        return head(bank.data)
 
 
 def _head_of_all(bank: Bank, classes: int, seed: int) -> nn.Linear:

@@ -95,5 +95,5 @@ class SIB(OnFeatures):
         log_p = torch.log_softmax(logits.masked_fill(absent, -1e9), dim=-1)
         p = log_p.exp()
         entropy = -(p * log_p).sum(dim=-1, keepdim=True).expand_as(p)
-        read = torch.stack([log_p.masked_fill(absent, 0), p, entropy], dim=-1)
+        read = torch.stack([log_p, p, entropy], dim=-1)
         return self.gradient(read).squeeze(-1).masked_fill(absent, 0)

@@ -28,7 +28,11 @@ __all__ = [
 CHECKPOINTS = DATA / "checkpoints"
 _SUMS = CHECKPOINTS / "SHA256SUMS"
 PINNED = {file: digest for digest, file in map(str.split, _SUMS.read_text().splitlines())} if _SUMS.is_file() else {}
-_EPISODIC = ("protonet", "r2d2", "maml", "anil", "boil", "leo", "dn4", "can", "renet")
+_INTERVENTIONAL = ("matchingnet", "maml-frozen", "mtl", "sib")  # each alone, and with the adjustment
+_EPISODIC = (
+    *("protonet", "r2d2", "maml", "anil", "boil", "leo", "dn4", "can", "renet"),
+    *(f"{learner}{how}" for learner in _INTERVENTIONAL for how in ("", "-ifsl")),
+)
 _UNLABELLED = ("unisiam", "psco", "beclr")
 # What ships, and names under which a user brings what `fslcore train` made: of other learners, or a larger network.
 TRAINED = (

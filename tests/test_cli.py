@@ -709,11 +709,6 @@ def test_names_known_without_torch_are_those_of_the_registries():
         known.networks: networks.NETWORKS,
         known.recipes: training.RECIPES,
         known.captioners: captions.NAMES,
-        known.transductive: [
-            name
-            for name, learner in (learners.of_features | learners.of_images).items()
-            if getattr(learner, "transductive", False)
-        ],
     }
     for names, registry in pairs.items():
         assert sorted(names()) == sorted(registry)

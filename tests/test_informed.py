@@ -34,6 +34,8 @@ def test_estimates_among_the_signals_are_the_estimators(bank, name, shots):
     tasks = sample_closed(bank.labels, tasks=6, shots=shots, queries=10)
     torch.manual_seed(0)
     learner = learners.make(name, MAP)
+    if isinstance(learner, learners.Interventional):
+        learner.know(torch.nn.Linear(16, 3), torch.rand(3, 16))
     found = informed.signals(bank, learner, tasks, rounds=7, seed=3)
     expected = resampled.run(Ready(bank, None, learner), tasks, ESTIMATORS, rounds=7, seed=3)
     np.testing.assert_allclose(found[list(ESTIMATORS)], expected)

@@ -70,6 +70,11 @@ OF_LEARNERS = {
         for name in ("protonet", "r2d2", "anil", "leo", "dn4", "can", "renet", "opta")
     },
     "cosine": [f"{IN}/cosine.py", f"{IN}/common.py"],
+    **{
+        f"{name}{how}": [*([f"{IN}/ifsl.py"] if how else []), f"{IN}/{name.replace('-', '_')}.py", f"{IN}/common.py"]
+        for name in ("matchingnet", "maml-frozen", "mtl", "sib")
+        for how in ("", "-ifsl")
+    },
 }
 
 

@@ -16,13 +16,18 @@ from .common import OnMaps
 from .cosine import CosineClassifier
 from .dn4 import DN4
 from .finetune import FineTune
+from .ifsl import MTLIFSL, SIBIFSL, FrozenMAMLIFSL, Interventional, MatchingNetIFSL
 from .leo import LEO
 from .logistic import LogisticRegression
 from .maml import MAML
 from .opta import OpTA
+from .maml_frozen import FrozenMAML
+from .matchingnet import MatchingNet
+from .mtl import MTL
 from .protonet import ProtoNet
 from .r2d2 import R2D2
 from .renet import RENet
+from .sib import SIB
 
 __all__ = [
     "ANIL",
@@ -31,15 +36,24 @@ __all__ = [
     "CosineClassifier",
     "DN4",
     "FineTune",
+    "FrozenMAML",
+    "FrozenMAMLIFSL",
+    "Interventional",
     "LEO",
     "LogisticRegression",
     "MAML",
+    "MTL",
+    "MTLIFSL",
+    "MatchingNet",
+    "MatchingNetIFSL",
     "NearestCentroid",
     "OnMaps",
     "OpTA",
     "ProtoNet",
     "R2D2",
     "RENet",
+    "SIB",
+    "SIBIFSL",
     "make",
     "names",
     "of_features",
@@ -52,6 +66,7 @@ of_features = {
         NearestCentroid,
         LogisticRegression,
         CosineClassifier,
+        MatchingNet,
         ProtoNet,
         R2D2,
         ANIL,
@@ -60,6 +75,13 @@ of_features = {
         CAN,
         RENet,
         OpTA,
+        FrozenMAML,
+        MTL,
+        SIB,
+        MatchingNetIFSL,
+        FrozenMAMLIFSL,
+        MTLIFSL,
+        SIBIFSL,
     )
 }
 of_images = {learner.name: learner for learner in (FineTune, MAML, BOIL)}  # they train the backbone on each task
@@ -69,7 +91,8 @@ names = (*of_features, *of_images)
 def make(name: str, backbone: Backbone | None = None, **settings):
     """A learner by name, with what was trained with the backbone beside its network (the λ of R2D2, say).
 
-    ``settings`` are arguments of its class, such as ``C`` of `LogisticRegression`.
+    ``settings`` are arguments of its class, such as ``C`` of `LogisticRegression`; by default those that a learner of
+    features was trained with beside the backbone.
 
     Raises
     ------
@@ -83,6 +106,9 @@ def make(name: str, backbone: Backbone | None = None, **settings):
         return of_images[name](backbone, **settings)
     if name not in of_features:
         raise InputError(f"learner = {name}; {', '.join(names)} are allowed{like(name, names)}")
+    trained = backbone is not None and backbone.name.endswith(f"-{name}")
+    if trained:
+        settings = backbone.options | settings
     if backbone is not None and getattr(of_features[name], "sized", False):
         settings.setdefault("dim", backbone.dim)
     if backbone is not None and issubclass(of_features[name], OnMaps):
@@ -90,6 +116,6 @@ def make(name: str, backbone: Backbone | None = None, **settings):
             raise InputError(f"learner = {name}; the features of {backbone.name} are no map, those of conv4-{name} are")
         settings.setdefault("map", backbone.map)
     learner = of_features[name](**settings)
-    if backbone is not None and backbone.name.endswith(f"-{name}") and backbone.head:
+    if trained and backbone.head:
         learner.load_state_dict(backbone.head)
     return learner

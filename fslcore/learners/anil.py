@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..errors import InputError
-from .common import OnFeatures, support_loss
+from .common import OnFeatures, descended_head
 
 __all__ = ["ANIL"]
 
@@ -42,12 +42,5 @@ class ANIL(OnFeatures):
         return {**super().config(), "steps": self.steps, "lr": self.lr}
 
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
-        tasks, ways = len(support), members.shape[-1]
-        head = support.new_zeros(tasks, ways, support.shape[-1], requires_grad=True)
-        bias = support.new_zeros(tasks, 1, ways, requires_grad=True)
-        with torch.enable_grad():
-            for _ in range(self.steps):
-                loss = support_loss(support @ head.mT + bias, members)
-                slopes = torch.autograd.grad(loss.sum(), (head, bias), create_graph=self.training)
-                head, bias = (w - self.lr * g for w, g in zip((head, bias), slopes))
+        head, bias = descended_head(support, members, self.steps, self.lr, create_graph=self.training)
         return query @ head.mT + bias

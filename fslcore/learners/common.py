@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -16,12 +18,15 @@ class OnFeatures(nn.Module):
 
     A subclass has a ``name`` and a differentiable ``forward(support, members, query)``: support
     features (T, n, D), one-hot labels (T, n, K), query features (T, q, D) to scores (T, q, K). Rows of
-    ``members`` without a class are padding. What it does to each image alone, before, is ``embed``.
+    ``members`` without a class are padding. What it does to each image alone, before, is ``embed``. One that is
+    ``transductive`` looks at all queries of a task at once: its ``forward`` takes as a fourth argument which queries
+    (T, q) are no padding.
     """
 
     name: str
     reads = "features"
     sized = False  # whether its own weights fit one length of features, an argument ``dim``
+    transductive = False  # whether a score depends on the other queries
 
     def config(self) -> dict:
         """What decides the scores, for cache keys."""
@@ -36,7 +41,8 @@ class OnFeatures(nn.Module):
         members = one_hot(label, tasks.ways).to(bank.data.dtype)
         rows, shape = bank.data.flatten(1), bank.data.shape[1:]
         support, query = (F.embedding(i, rows).unflatten(-1, shape) for i in (support, query))
-        return without_empty(self(support, members, query), members)
+        asked = (torch.as_tensor(tasks.query >= 0, device=query.device),) if self.transductive else ()
+        return without_empty(self(support, members, query, *asked), members)
 
     def prepare(self, bank: Bank) -> Bank:
         """The bank with its features embedded; one call serves many of `scores`."""
@@ -170,6 +176,32 @@ def support_loss(logits: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
     # A large number in place of infinity, whose products with zero are no number.
     right = members * torch.log_softmax(logits.masked_fill(absent, -1e9), dim=-1)
     return -right.sum((1, 2)) / members.sum((1, 2))
+
+
+def descended_head(
+    support: torch.Tensor, members: torch.Tensor, steps: int, lr: float | torch.Tensor, create_graph: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Linear heads (T, K, D) and biases (T, 1, K) after gradient descent on each task's support, from zero.
+
+    ``support`` is (T, n, D), the one-hot ``members`` (T, n, K); with ``create_graph`` one can train through the steps.
+    """
+    tasks, ways = len(support), members.shape[-1]
+    head = support.new_zeros(tasks, ways, support.shape[-1], requires_grad=True)
+    bias = support.new_zeros(tasks, 1, ways, requires_grad=True)
+    with torch.enable_grad():
+        for _ in range(steps):
+            loss = support_loss(support @ head.mT + bias, members)
+            slopes = torch.autograd.grad(loss.sum(), (head, bias), create_graph=create_graph)
+            head, bias = (w - lr * g for w, g in zip((head, bias), slopes))
+    return head, bias
+
+
+def weights_digest(learner: nn.Module) -> str:
+    """SHA-256 of a learner's weights, for the key of one that has many."""
+    sha = hashlib.sha256()
+    for name, w in learner.state_dict().items():
+        sha.update(name.encode() + w.cpu().numpy().tobytes())
+    return sha.hexdigest()
 
 
 def by_class(members: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .common import OnFeatures, support_loss
+from .common import OnFeatures, support_loss, weights_digest
 
 __all__ = ["LEO"]
 
@@ -74,13 +73,10 @@ class LEO(OnFeatures):
 
     def config(self) -> dict:
         """What decides the scores, for cache keys."""
-        sha = hashlib.sha256()
-        for name, w in self.state_dict().items():
-            sha.update(name.encode() + w.cpu().numpy().tobytes())
         return {
             "learner": self.name,
             "version": 1,
-            "weights": sha.hexdigest(),
+            "weights": weights_digest(self),
             "steps": self.steps,
             "fine_steps": self.fine_steps,
         }

@@ -93,6 +93,8 @@ class Backbone:
         Channels, height and width of the map whose flattening the features are, where they are one.
     trained_at : int or None
         Side in pixels of the images the network was trained on, where it takes any.
+    options : dict
+        Settings of the learner that was trained beside the network, where its recipe has any.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Backbone:
     head: dict[str, torch.Tensor] = field(default_factory=dict, repr=False)
     map: tuple[int, int, int] | None = None
     trained_at: int | None = None
+    options: dict = field(default_factory=dict, repr=False)
 
     @property
     def digest(self) -> str:
@@ -187,6 +190,7 @@ def load(name: str) -> Backbone:
         {key.removeprefix("head."): w for key, w in state.items() if key.startswith("head.")},
         entry.map,
         entry.trained_at,
+        recipe.get("options", {}),
     )
 
 

@@ -75,6 +75,10 @@ class Recipe:
     options: dict = field(default_factory=dict)
 
 
+# On the features of a network that stays as it is, which are computed once (FewSTAB, Table S10).
+_FROZEN = dict(batch="tasks", steps=250, size=4, lr=0.002, epochs=4, frozen="conv4-baseline")
+
+
 RECIPES = {
     "glyph-conv": Recipe("ncc", "classes", network="glyph-conv", dataset="glyphs", size=256, jitter=True),
     "baseline": Recipe("lr", "classes", epochs=12),
@@ -96,6 +100,14 @@ RECIPES = {
     "unisiam": Recipe("lr", "views", network="conv4-32", size=64, lr=0.002, epochs=9, objective="unisiam"),
     "psco": Recipe("lr", "views", network="conv4-32", size=64, lr=0.003, epochs=13, objective="psco"),
     "beclr": Recipe("opta", "views", network="conv4-32", size=64, lr=0.002, epochs=7, objective="beclr"),
+    "matchingnet": Recipe("matchingnet", **_FROZEN),
+    "maml-frozen": Recipe("maml-frozen", **_FROZEN),
+    "mtl": Recipe("mtl", **_FROZEN),
+    "sib": Recipe("sib", **_FROZEN),
+    "matchingnet-ifsl": Recipe("matchingnet-ifsl", **_FROZEN),
+    "maml-frozen-ifsl": Recipe("maml-frozen-ifsl", **_FROZEN),
+    "mtl-ifsl": Recipe("mtl-ifsl", **_FROZEN),
+    "sib-ifsl": Recipe("sib-ifsl", **_FROZEN),
 }
 
 

@@ -113,6 +113,8 @@ def _checked(name: str, changes: dict) -> Recipe:
     whole("shots", recipe.shots, 1)
     if recipe.auxiliary and recipe.learner in learners.of_images:
         raise InputError(f"auxiliary = {recipe.auxiliary}; 0 is allowed for {recipe.learner}, which reads images")
+    if _interventional(recipe) and not recipe.frozen:
+        raise InputError(f"frozen = {recipe.frozen!r}; {recipe.learner} needs a backbone whose classes it adjusts for")
     return recipe
 
 
@@ -208,6 +210,9 @@ class _Run:
         else:
             options = {} if recipe.objective else recipe.options
             self.learner = learners.make(recipe.learner, self.backbone, **options)
+        if _interventional(recipe):
+            head = _head_of_all(self.features, self.classes, self.seed)
+            self.learner.know(head, _class_means(self.features, self.classes))
         # What the learner trains beside the network: itself, or the head it has.
         own = self.learner if isinstance(self.learner, nn.Module) else getattr(self.learner, "head", None)
         self.own = own.to(self.where) if own else None
@@ -387,8 +392,26 @@ class _Run:
             getattr(self, part).load_state_dict(state[part])
 
 
+def _interventional(recipe: Recipe) -> bool:
+    return issubclass(learners.of_features.get(recipe.learner, object), learners.Interventional)
+
+
+def _class_means(bank: Bank, classes: int) -> torch.Tensor:
+    """(classes, D) means of the unit features of each class."""
+    unit = F.normalize(bank.data, dim=1)
+    members = F.one_hot(torch.from_numpy(bank.labels).to(unit.device), classes).to(unit.dtype)
+    return members.T @ unit / members.sum(dim=0)[:, None]
+
+
 def _logits_of_all(bank: Bank, classes: int, seed: int) -> torch.Tensor:
-    """(N, classes) logits of a linear head that was fitted to (N, D) features of known classes, in five epochs."""
+    """(N, classes) logits of `_head_of_all` for the features it was fitted to."""
+    head = _head_of_all(bank, classes, seed)
+    with torch.no_grad():
+        return head(bank.data)
+
+
+def _head_of_all(bank: Bank, classes: int, seed: int) -> nn.Linear:
+    """A linear head that is fitted to (N, D) features of known classes, in five epochs."""
     torch.manual_seed(seed)
     x, y = bank.data, torch.from_numpy(bank.labels).to(bank.data.device)
     head = nn.Linear(x.shape[1], classes).to(x.device)
@@ -398,8 +421,7 @@ def _logits_of_all(bank: Bank, classes: int, seed: int) -> torch.Tensor:
             optimiser.zero_grad()
             F.cross_entropy(head(x[rows]), y[rows]).backward()
             optimiser.step()
-    with torch.no_grad():
-        return head(x)
+    return head
 
 
 def _divergence(logits: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:

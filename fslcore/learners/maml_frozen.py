@@ -1,0 +1,71 @@
+"""Model-agnostic meta-learning of a small network on frozen features (Finn et al., 2017; Yue et al., 2020)."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .common import OnFeatures, support_loss, weights_digest
+
+__all__ = ["FrozenMAML"]
+
+
+class FrozenMAML(OnFeatures):
+    """MAML whose network is one hidden layer on frozen features: the steps move the layer and the head.
+
+    This is how `MAML` is run beside interventional learners, whose features must stay (Yue et al., 2020, with two
+    layers and a trained start of the head). As in our `MAML` the head starts at zero, so that a task may have
+    any number of classes, in any order. Training goes through the steps, second derivatives included. A feature vector
+    is taken to the length √D.
+
+    Parameters
+    ----------
+    dim : int
+        Length D of a feature vector.
+    hidden : int
+        Length of the hidden layer.
+    steps : int
+        Of gradient descent on the support.
+    lr : float
+        Their learning rate.
+    """
+
+    name = "maml-frozen"
+    sized = True
+
+    def __init__(self, dim: int = 256, *, hidden: int = 64, steps: int = 5, lr: float = 0.3):
+        super().__init__()
+        self.steps, self.lr = steps, lr
+        self.layer = nn.Linear(dim, hidden)
+
+    def config(self) -> dict:
+        """What decides the scores, for cache keys."""
+        return {
+            "learner": self.name,
+            "version": 1,
+            "weights": weights_digest(self),
+            "steps": self.steps,
+            "lr": self.lr,
+        }
+
+    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+        (tasks, _, dim), ways = support.shape, members.shape[-1]
+        support, query = (F.normalize(x, dim=-1) * dim**0.5 for x in (support, query))
+        with torch.enable_grad():
+            weights = [
+                self.layer.weight.expand(tasks, -1, -1),
+                self.layer.bias.expand(tasks, 1, -1),
+                support.new_zeros(tasks, ways, len(self.layer.bias), requires_grad=True),
+                support.new_zeros(tasks, 1, ways, requires_grad=True),
+            ]
+            for _ in range(self.steps):
+                loss = support_loss(_scores(support, *weights), members).sum()
+                slopes = torch.autograd.grad(loss, weights, create_graph=self.training)
+                weights = [w - self.lr * g for w, g in zip(weights, slopes)]
+        return _scores(query, *weights)
+
+
+def _scores(x: torch.Tensor, weight, bias, head, head_bias) -> torch.Tensor:
+    """(T, n, K) scores of features (T, n, D) by each task's layer (T, H, D) and head (T, K, H)."""
+    return F.relu(x @ weight.mT + bias) @ head.mT + head_bias

@@ -1,0 +1,51 @@
+"""Meta-transfer learning (Sun et al., 2019)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .common import OnFeatures, descended_head, weights_digest
+
+__all__ = ["MTL"]
+
+
+class MTL(OnFeatures):
+    """A linear classifier fitted to the support by gradient descent, on frozen features that are scaled and shifted.
+
+    The paper freezes a pre-trained network and trains, over many tasks, a scale and a shift of its neurons and a start
+    of the classifier. Here they are those of the last layer, so that features are computed once: one scale and one
+    shift a feature, of features of unit length. The rate of the steps is trained too. The classifier starts at zero,
+    so that a task may have any number of classes in any order: a start that all classes share moves all scores of a
+    query alike, and changes no answer.
+
+    Parameters
+    ----------
+    dim : int
+        Length D of a feature vector.
+    steps : int
+        Of gradient descent on the support (paper: 100), through which is trained.
+    lr : float
+        Their learning rate, before training.
+    """
+
+    name = "mtl"
+    sized = True
+
+    def __init__(self, dim: int = 256, *, steps: int = 20, lr: float = 2.0):
+        super().__init__()
+        self.steps = steps
+        self.scale, self.shift = nn.Parameter(torch.ones(dim)), nn.Parameter(torch.zeros(dim))
+        self.log_rate = nn.Parameter(torch.tensor(math.log(lr)))
+
+    def config(self) -> dict:
+        """What decides the scores, for cache keys."""
+        return {"learner": self.name, "version": 1, "weights": weights_digest(self), "steps": self.steps}
+
+    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+        support, query = (F.normalize(x, dim=-1) * self.scale + self.shift for x in (support, query))
+        head, bias = descended_head(support, members, self.steps, self.log_rate.exp(), create_graph=self.training)
+        return query @ head.mT + bias

@@ -1,0 +1,99 @@
+"""Synthetic information bottleneck (Hu et al., 2020)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .common import OnFeatures, class_means, weights_digest
+
+__all__ = ["SIB"]
+
+
+class SIB(OnFeatures):
+    """Class weights that start at prototypes and follow a gradient that a small network makes up from the queries.
+
+    Scores are scaled cosines to one weight vector a class. The weights start at the means of the support's unit
+    features, times a trained factor a feature. Each step then moves them by a gradient with respect to the scores of
+    the unlabelled queries, which a network says in place of a loss that would need their labels, and which goes
+    on to the weights by the chain rule. So the learner is *transductive*: a score depends on the other queries of
+    its task.
+
+    Unlike the paper, whose network reads the vector of a query's scores and fits one number of classes in one
+    order, ours reads for each class the log of its probability, the probability and the entropy of the query's
+    probabilities. It has no batch normalisation and starts at zero, a step is the mean over queries, not the sum,
+    and the bias that all classes share, which changes no softmax, is left out.
+
+    Parameters
+    ----------
+    dim : int
+        Length D of a feature vector.
+    steps : int
+        Of the synthetic gradient (paper: 3).
+    lr : float
+        Their learning rate.
+    hidden : int
+        Width of the network.
+    scale : float
+        Of the cosines, before training.
+    """
+
+    name = "sib"
+    sized = True
+    transductive = True
+
+    def __init__(self, dim: int = 256, *, steps: int = 3, lr: float = 1.0, hidden: int = 32, scale: float = 10.0):
+        super().__init__()
+        self.steps, self.lr = steps, lr
+        self.factor = nn.Parameter(torch.ones(dim))
+        self.log_scale = nn.Parameter(torch.tensor(math.log(scale)))
+        self.gradient = nn.Sequential(nn.Linear(3, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+        for w in self.gradient[-1].parameters():
+            nn.init.zeros_(w)
+
+    def config(self) -> dict:
+        """What decides the scores, for cache keys."""
+        return {
+            "learner": self.name,
+            "version": 1,
+            "weights": weights_digest(self),
+            "steps": self.steps,
+            "lr": self.lr,
+        }
+
+    def forward(
+        self,
+        support: torch.Tensor,
+        members: torch.Tensor,
+        query: torch.Tensor,
+        asked: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """As all learners'; ``asked`` (T, q) is True for a query and False for padding, by default True."""
+        z = F.normalize(query, dim=-1)
+        asked = torch.ones_like(z[..., 0]) if asked is None else asked.to(z.dtype)
+        share = (asked / asked.sum(dim=1, keepdim=True).clamp(min=1))[..., None]
+        absent = members.sum(dim=1, keepdim=True) == 0
+        weights = (class_means(F.normalize(support, dim=-1), members) * self.factor).requires_grad_()
+        with torch.enable_grad():
+            for _ in range(self.steps):
+                logits = self._logits(z, weights)
+                said = share * self._synthetic(logits, absent)
+                (slope,) = torch.autograd.grad(logits, weights, said, create_graph=self.training)
+                weights = weights - self.lr * slope
+        return self._logits(z, weights)
+
+    def _logits(self, unit: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        """(T, q, K) scaled cosines."""
+        return self.log_scale.exp() * (unit @ F.normalize(weights, dim=-1).mT)
+
+    def _synthetic(self, logits: torch.Tensor, absent: torch.Tensor) -> torch.Tensor:
+        """(T, q, K) gradient with respect to the logits, zero for classes without support."""
+        # A large number in place of infinity, whose products with zero are no number.
+        log_p = torch.log_softmax(logits.masked_fill(absent, -1e9), dim=-1)
+        p = log_p.exp()
+        entropy = -(p * log_p).sum(dim=-1, keepdim=True).expand_as(p)
+        read = torch.stack([log_p, p, entropy], dim=-1)
+        return self.gradient(read).squeeze(-1).masked_fill(absent, 0)

@@ -2,7 +2,8 @@
 
 A learner has a ``name``, ``config()`` (all that decides its scores, as JSON values), ``reads``
 ('features' or 'images') and ``scores(bank, tasks) -> (T, n_query, K)``, batched over tasks on the
-bank's device. The class with the largest score is the prediction.
+bank's device. The class with the largest score is the prediction. One with ``reads_text`` also reads ``bank.text``,
+embeddings of the names of classes.
 """
 
 from ..errors import InputError
@@ -21,6 +22,8 @@ from .maml import MAML
 from .protonet import ProtoNet
 from .r2d2 import R2D2
 from .renet import RENet
+from .simpleshot import SimpleShot
+from .text import TextProbe, TipAdapter
 
 __all__ = [
     "ANIL",
@@ -37,6 +40,9 @@ __all__ = [
     "ProtoNet",
     "R2D2",
     "RENet",
+    "SimpleShot",
+    "TextProbe",
+    "TipAdapter",
     "make",
     "names",
     "of_features",
@@ -45,7 +51,21 @@ __all__ = [
 
 of_features = {
     learner.name: learner
-    for learner in (NearestCentroid, LogisticRegression, CosineClassifier, ProtoNet, R2D2, ANIL, LEO, DN4, CAN, RENet)
+    for learner in (
+        NearestCentroid,
+        LogisticRegression,
+        CosineClassifier,
+        ProtoNet,
+        R2D2,
+        ANIL,
+        LEO,
+        DN4,
+        CAN,
+        RENet,
+        SimpleShot,
+        TipAdapter,
+        TextProbe,
+    )
 }
 of_images = {learner.name: learner for learner in (FineTune, MAML, BOIL)}  # they train the backbone on each task
 names = (*of_features, *of_images)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import torch
 from torch import nn
 
 from ..known import CHECKPOINTS, PINNED, TRAINED
@@ -33,14 +34,24 @@ def _timm(model: str, state: dict, **options) -> nn.Module:
     return network
 
 
-def _clip(state: dict) -> nn.Module:
+def _clip(state: dict, model: str = "ViT-B-16-quickgelu") -> nn.Module:
     import_torchvision()
     import open_clip
 
-    network = open_clip.create_model("ViT-B-16-quickgelu", pretrained=None).visual
+    network = open_clip.create_model(model, pretrained=None).visual
     visual = {k.removeprefix("visual."): v for k, v in state.items() if k.startswith("visual.")}
     network.load_state_dict(visual or state)
     return network
+
+
+def _clip_text(state: dict, sentences: list[str], model: str = "ViT-B-16-quickgelu") -> torch.Tensor:
+    """(n, D) unit embeddings of sentences by the text tower beside the images' in a checkpoint of CLIP."""
+    import_torchvision()
+    import open_clip
+
+    whole = open_clip.create_model(model, pretrained=None).eval()
+    whole.load_state_dict(state)
+    return whole.encode_text(open_clip.tokenize(sentences, context_length=whole.context_length), normalize=True)
 
 
 def of_this_library(network: Network, state: dict) -> nn.Module:
@@ -66,6 +77,8 @@ class Entry:
     hub: tuple[str, str] | None = None  # (repository, file) on the model hub
     sha256: str | None = None
     trained_at: int | None = None
+    text: Callable[[dict, list[str]], torch.Tensor] | None = None  # embeds sentences, from the same state dict
+    base: str | None = None  # data set whose base classes it was trained on, where its file does not say
 
 
 def _lite(n: int, side: int, file: str, sha256: str) -> Entry:
@@ -85,8 +98,8 @@ def _lite(n: int, side: int, file: str, sha256: str) -> Entry:
     )
 
 
-def _vit(build, dim: int, source: str, licence: str, stats, repository: str, file: str) -> Entry:
-    return Entry(build, dim, source, licence, *stats, 224, "bicubic", hub=(repository, file))
+def _vit(build, dim: int, source: str, licence: str, stats, repository: str, file: str, text=None) -> Entry:
+    return Entry(build, dim, source, licence, *stats, 224, "bicubic", hub=(repository, file), text=text)
 
 
 def _trained_here(name: str) -> Entry:
@@ -104,6 +117,7 @@ def _trained_here(name: str) -> Entry:
         "bilinear",
         local=CHECKPOINTS / f"{name}.safetensors",
         sha256=PINNED.get(f"{name}.safetensors"),
+        base="glyphs" if network == "glyph-conv" else None,
     )
 
 
@@ -132,6 +146,7 @@ REGISTRY: dict[str, Entry] = {
         _CLIP,
         "timm/vit_base_patch16_clip_224.openai",
         "open_clip_model.safetensors",
+        _clip_text,
     ),
     "dino": _vit(
         partial(_timm, "vit_base_patch16_224.dino"),

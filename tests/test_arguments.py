@@ -110,6 +110,7 @@ FUNCTIONS = {
     "stats": {
         "AcrossDatasets": None,
         "AnytimeInterval": None,
+        "BootstrapInterval": None,
         "CONCLUSION": None,
         "LEVEL": None,
         "Interval": None,
@@ -144,6 +145,14 @@ FUNCTIONS = {
         "open_interval": ONE,
         "paired_interval": PAIR,
         "independent_interval": PAIR,
+        "bootstrap_interval": {
+            "accuracies": ("array", A),
+            "level": ("level", 0.95),
+            "method": ("choice", "BCa"),
+            "resamples": ("count", 99),
+            "seed": ("seed", 0),
+        },
+        "weighted_interval": {"accuracies": ("array", A), "weights": ("positives", B), "level": ("level", 0.95)},
         "paired_differences": {"a": ("array", A), "b": ("array", B)},
         "compare": {"a": ("object", INTERVAL), "b": ("object", INTERVAL)},
         "conclusions": {
@@ -294,6 +303,12 @@ FUNCTIONS = {
         },
         "sample_all": {
             k: ("count", v[1]) if k == "shots" else v for k, v in SHAPE.items() if k not in ("ways", "queries")
+        },
+        "sample_by_difficulty": {
+            "proposals": ("object", TASKS),
+            "difficulty": ("array", np.linspace(0, 1, 40)),
+            "tasks": ("count", 20),
+            "seed": ("seed", 0),
         },
         "sample_biased": {
             **SHAPE,

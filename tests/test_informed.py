@@ -20,7 +20,8 @@ def bank() -> Bank:
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(8), 30)
     means = rng.normal(size=(8, 16))
-    return Bank(torch.from_numpy(means[labels] + 1.5 * rng.normal(size=(240, 16))).float(), labels, "fake")
+    beside = {"text": torch.from_numpy(means).float(), "center": torch.zeros(16)}
+    return Bank(torch.from_numpy(means[labels] + 1.5 * rng.normal(size=(240, 16))).float(), labels, "fake", **beside)
 
 
 # Learners that compare places read the 16 features as a map.

@@ -31,6 +31,9 @@ from fslcore.learners import (
     OpTA,
     ProtoNet,
     RENet,
+    SimpleShot,
+    TextProbe,
+    TipAdapter,
 )
 from fslcore.learners.maml import with_task_norm
 from fslcore.learners.opta import transport
@@ -46,7 +49,8 @@ def features(classes=20, n=60, dim=512, spread=0.35, seed=0):
     rng = np.random.default_rng(seed)
     centres = spread * rng.normal(size=(classes, dim))
     x = np.maximum(centres.repeat(n, 0) + rng.normal(size=(classes * n, dim)), 0).astype(np.float32)
-    return Bank(torch.from_numpy(x), np.arange(classes).repeat(n), "test")
+    beside = {"text": torch.from_numpy(centres).float(), "center": torch.full((dim,), 0.4)}
+    return Bank(torch.from_numpy(x), np.arange(classes).repeat(n), "test", **beside)
 
 
 def unit(x):
@@ -75,6 +79,9 @@ OF_FEATURES = [
     ANIL(lr=0.01),
     LEO(512),
     OpTA(),
+    SimpleShot(),
+    TipAdapter(),
+    TextProbe(),
 ]
 ON_MAPS = [on_map(DN4), on_map(CAN), on_map(RENet)]
 SHAPES = [dict(), dict(shots=1), dict(ways=15, queries=5), dict(ways=2, shots=10), dict(shots=(4, 4, 5, 6, 6))]

@@ -38,6 +38,11 @@ CODE = {
         lambda: backbones.PREPARED,
         [f"{MODELS}/backbones.py:Backbone.preprocess,Backbone.side"],
     ),
+    "names": (
+        f"EMBEDDED in {MODELS}/backbones.py",
+        lambda: backbones.EMBEDDED,
+        [f"{MODELS}/backbones.py:names_embedded", f"{MODELS}/registry.py:_clip_text"],
+    ),
     "coloured": (
         "DRAWING in fslcore/datasets/coloured.py",
         lambda: coloured.DRAWING,
@@ -75,6 +80,9 @@ OF_LEARNERS = {
         for name in ("matchingnet", "maml-frozen", "mtl", "sib")
         for how in ("", "-ifsl")
     },
+    "simpleshot": [f"{IN}/simpleshot.py", f"{IN}/common.py", f"{MODELS}/backbones.py:base_mean"],
+    "tip-adapter": [f"{IN}/text.py:TipAdapter,names_of", f"{IN}/common.py"],
+    "text-probe": [f"{IN}/text.py:TextProbe,names_of", f"{IN}/logistic.py", f"{IN}/common.py"],
 }
 
 

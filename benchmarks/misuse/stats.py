@@ -58,6 +58,8 @@ def good() -> dict[str, dict]:
         "open_interval": dict(accuracies=a, level=0.95),
         "paired_interval": dict(a=a, b=b, level=0.95),
         "independent_interval": dict(a=a, b=b[:40], level=0.95),
+        "bootstrap_interval": dict(accuracies=a, level=0.95, method="BCa", resamples=999, seed=0),
+        "weighted_interval": dict(accuracies=a, weights=b, level=0.95),
         "compare": dict(a=stats.open_interval(a), b=stats.open_interval(b)),
         "conclusions": dict(accuracies={"ours": a, "base": b}, kind="paired", level=0.95),
         "conformal_quantile": dict(scores=a, level=0.9),
@@ -138,6 +140,8 @@ BENT = {
 VALUE = {"None": None, "ragged": [[1.0], [1.0, 2.0]]}
 ARRAYS = {
     "closed_interval": ["accuracies"],
+    "bootstrap_interval": ["accuracies"],
+    "weighted_interval": ["accuracies", "weights"],
     "open_interval": ["accuracies"],
     "paired_interval": ["a", "b"],
     "independent_interval": ["b"],

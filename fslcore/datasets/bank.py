@@ -15,6 +15,7 @@ from ..errors import InputError, shown
 
 __all__ = ["load_features", "Bank"]
 
+ARRAYS = ("features", "labels", "text", "center")  # of a file; the last two where there are any
 SHORTEST, LONGEST = 1e-10, 1e15  # of a row: the squares, and sums of them, fit into 32 bits
 
 
@@ -30,16 +31,30 @@ class Bank:
         Stands for the content of ``data`` and ``labels`` in cache keys.
     class_names : (K,) array, optional
         What each label stands for, where the user's labels were text, negative or large.
+    text : (K, D) floats, optional
+        An embedding of each class's name in the space of the features, row k of label k.
+    center : (D,) floats, optional
+        Mean feature of base classes, by which `fslcore.learners.SimpleShot` centres.
     """
 
     data: torch.Tensor
     labels: np.ndarray
     digest: str
     class_names: np.ndarray | None = None
+    text: torch.Tensor | None = None
+    center: torch.Tensor | None = None
 
     def __post_init__(self):
         if len(self.data) != len(self.labels):
             raise InputError(f"{len(self.labels)} labels for {len(self.data)} rows; one a row is needed")
+        for name, ndim in (("text", 2), ("center", 1)):
+            self._check_beside(name, getattr(self, name), ndim)
+        if self.text is not None:
+            classes = int(self.labels.max(initial=-1)) + 1
+            if len(self.text) < classes or (self.class_names is not None and len(self.text) != classes):
+                raise InputError(f"text: {len(self.text)} rows for {classes} classes; one a class is needed")
+            if not self.text.any(dim=1).all():
+                raise InputError(f"text: row {int((~self.text.any(dim=1)).nonzero()[0])} has length 0")
         if self.data.is_floating_point():
             bad = ~torch.isfinite(self.data).flatten(1).all(dim=1)
             if bad.any():
@@ -47,12 +62,23 @@ class Bank:
                     f"features: {int(bad.sum())} rows hold NaN or infinity, the first is row {int(bad.nonzero()[0])}"
                 )
 
+    def _check_beside(self, name: str, found: torch.Tensor | None, ndim: int) -> None:
+        """Raise `InputError` unless what comes with features fits them, where it is there."""
+        if found is None:
+            return
+        wanted = f"{'(K, D)' if ndim == 2 else '(D,)'} floats, D as of the features {tuple(self.data.shape)}"
+        if found.ndim != ndim or self.data.ndim != 2 or found.shape[-1] != self.data.shape[1]:
+            raise InputError(f"{name}: {found.dtype} of shape {tuple(found.shape)}; {wanted}, are needed")
+        if not torch.isfinite(found).all():
+            raise InputError(f"{name}: it holds NaN or infinity; {wanted}, are needed")
+
     def __len__(self) -> int:
         return len(self.data)
 
     def to(self, device: str | torch.device) -> Bank:
         """The same bank on another device."""
-        return replace(self, data=self.data.to(device))
+        tensors = {name: getattr(self, name) for name in ("data", "text", "center")}
+        return replace(self, **{name: t.to(device) for name, t in tensors.items() if t is not None})
 
     @property
     def classes(self) -> np.ndarray:
@@ -63,14 +89,18 @@ class Bank:
 def load_features(path: str | Path) -> Bank:
     """Precomputed features from a file: .npz, .safetensors, .pt or .pth, .npy, .csv or .tsv.
 
-    The first three hold ``features``, (N, D) numbers, and ``labels``, (N,) integers or text. With a .npy, which holds
+    The first three hold ``features``, (N, D) numbers, and ``labels``, (N,) integers or text; and, where learners are to
+    read them, ``text``, (K, D), an embedding of each class's name, and ``center``, (D,), the mean feature of base
+    classes. Row k of ``text`` is of label k, or of the k-th label in sorted order where these are text, negative or
+    larger than there are rows of features. With a .npy, which holds
     the features, go the labels in ``labels.npy`` beside it. A table has a column ``label``; all others are features.
 
     Raises
     ------
     InputError
         No such file, another ending, a missing array, wrong shapes or types, NaN or infinity, different lengths; rows
-        of length 0, or too long or short to be squared in 32 bits; features that are all equal; one class alone.
+        of length 0, or too long or short to be squared in 32 bits; features that are all equal; one class alone;
+        ``text`` or ``center`` that do not fit.
         Nothing is ever unpickled.
     """
     path = Path(path)
@@ -98,20 +128,35 @@ def load_features(path: str | Path) -> Bank:
     features, (labels, names) = arrays["features"], _classes(arrays["labels"], path.name)
     sha = hashlib.sha256(np.ascontiguousarray(features).tobytes() + labels.tobytes())
     sha.update(f"{features.dtype} {features.shape}".encode())
+    beside = {name: _beside(name, arrays[name], path.name) for name in ("text", "center") if name in arrays}
+    for name, found in beside.items():
+        sha.update(f"{name} {found.shape}".encode() + found.tobytes())
     if names is None and labels.size and not 0 <= labels.min() <= labels.max() < len(labels):
         names, labels = np.unique(labels, return_inverse=True)
     with np.errstate(over="ignore"):
         narrow = features.astype(np.float32)
     if np.isinf(narrow).any() and np.isfinite(features).all():
         raise InputError(f"features: {path.name} holds {np.abs(features).max():g}; scale the features")
-    bank = Bank(torch.from_numpy(narrow), labels, sha.hexdigest(), names)
+    beside = {name: torch.from_numpy(found) for name, found in beside.items()}
+    bank = Bank(torch.from_numpy(narrow), labels, sha.hexdigest(), names, **beside)
     _check(bank, path.name)
     return bank
 
 
+def _beside(name: str, found: np.ndarray, file: str) -> np.ndarray:
+    """What comes with features, as 32-bit floats."""
+    with np.errstate(over="ignore"):
+        narrow = np.ascontiguousarray(found, np.float32) if found.dtype.kind in "fiub" else None
+    if narrow is None or not np.isfinite(narrow).all():
+        raise InputError(
+            f"features: '{name}' in {file} is {found.dtype} of shape {found.shape}; finite floats are needed"
+        )
+    return narrow
+
+
 def _npz(path: Path) -> dict[str, np.ndarray]:
     with np.load(path, allow_pickle=False) as z:
-        return {k: z[k] for k in z.files if k in ("features", "labels")}
+        return {k: z[k] for k in z.files if k in ARRAYS}
 
 
 def _npy(path: Path) -> dict[str, np.ndarray]:
@@ -126,7 +171,7 @@ def _tensors(path: Path) -> dict[str, np.ndarray]:
     found = safetensors_file(path) if safe else torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(found, dict):
         raise ValueError(f"it holds a {type(found).__name__}, not named tensors")
-    tensors = {k: torch.as_tensor(found[k]).detach() for k in ("features", "labels") if k in found}
+    tensors = {k: torch.as_tensor(found[k]).detach() for k in ARRAYS if k in found}
     known = (torch.float16, torch.float32, torch.float64)  # NumPy's; bfloat16 is not
     return {k: (t.float() if t.is_floating_point() and t.dtype not in known else t).numpy() for k, t in tensors.items()}
 

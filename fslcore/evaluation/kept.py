@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -54,6 +55,8 @@ def record(
     """
     trains = learner.reads == "images"
     digest = source.digest if trains or isinstance(source, Bank) else backbones.feature_key(source, backbone)
+    if getattr(learner, "reads_text", False) and not isinstance(source, Bank):
+        digest += f" {backbones.names_key(source.class_names, backbone)}"
 
     def key(part: Tasks) -> str:
         facts = {"bank": digest, "tasks": part.digest, **learner.config()}
@@ -96,6 +99,8 @@ def bank(
         found = Bank(torch.from_numpy(np.ascontiguousarray(source.images[:])), source.labels, source.digest)
     else:
         found = backbones.features(source, backbone, progress=progress)
+        if getattr(learner, "reads_text", False):
+            found = replace(found, text=backbones.names_embedded(source.class_names, backbone))
     return found.to(backbones.device())
 
 

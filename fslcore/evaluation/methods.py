@@ -40,6 +40,9 @@ LEARNERS = {
     "maml-frozen-ifsl": "MAML (frozen) + IFSL",
     "mtl-ifsl": "MTL + IFSL",
     "sib-ifsl": "SIB + IFSL",
+    "simpleshot": "SimpleShot",
+    "tip-adapter": "Tip-Adapter",
+    "text-probe": "LR from names",
     "baseline++": "Baseline++",
     "rfs": "RFS",
     "unisiam": "UniSiam",
@@ -170,7 +173,8 @@ def ready(
     Raises
     ------
     InputError
-        As for the loaders; a learner that cannot read the features.
+        As for the loaders; a learner that cannot read the features, that wants the names of classes embedded where
+        they are not, or a mean over base classes where there are none.
     """
     if isinstance(source, str):
         source = load_source(source, size)
@@ -182,6 +186,21 @@ def ready(
             )
         if isinstance(made, learners.OnMaps):
             made.embed(source.data[:1])  # raises where the features are no such map
+        if getattr(made, "reads_text", False) and source.text is None:
+            raise InputError(
+                f"learner = {made.name}; it reads an embedding of each class's name, (K, D), which features:FILE.npz "
+                "brings as an array 'text'"
+            )
+        if isinstance(made, learners.SimpleShot):
+            made.shift(source)  # raises where there is no mean of base features
         return Ready(source, None, made)
     images, model = backbones.fitted(source, load_backbone(backbone))
-    return Ready(images, model, learners.make(learner, model, **settings))
+    made = learners.make(learner, model, **settings)
+    if getattr(made, "reads_text", False) and model.text is None:
+        raise InputError(
+            f"learner = {made.name}; it reads embeddings of the names of classes, and {model.name} has no text tower: "
+            "clip has one, and features:FILE.npz may bring them as an array 'text'"
+        )
+    if isinstance(made, learners.SimpleShot) and made.centred and made.center is None:
+        made = learners.make(learner, model, **settings, center=backbones.base_mean(images, model))
+    return Ready(images, model, made)

@@ -3,7 +3,8 @@
 A learner has a ``name``, ``config()`` (all that decides its scores, as JSON values), ``reads``
 ('features' or 'images') and ``scores(bank, tasks) -> (T, n_query, K)``, batched over tasks on the
 bank's device. The class with the largest score is the prediction. One whose answer to a query depends on the other
-queries of its task has ``transductive`` = True.
+queries of its task has ``transductive`` = True; one with ``reads_text`` also reads ``bank.text``, embeddings of the
+names of classes.
 """
 
 from ..errors import InputError, like
@@ -28,6 +29,8 @@ from .protonet import ProtoNet
 from .r2d2 import R2D2
 from .renet import RENet
 from .sib import SIB
+from .simpleshot import SimpleShot
+from .text import TextProbe, TipAdapter
 
 __all__ = [
     "ANIL",
@@ -54,6 +57,9 @@ __all__ = [
     "RENet",
     "SIB",
     "SIBIFSL",
+    "SimpleShot",
+    "TextProbe",
+    "TipAdapter",
     "make",
     "names",
     "of_features",
@@ -82,6 +88,9 @@ of_features = {
         FrozenMAMLIFSL,
         MTLIFSL,
         SIBIFSL,
+        SimpleShot,
+        TipAdapter,
+        TextProbe,
     )
 }
 of_images = {learner.name: learner for learner in (FineTune, MAML, BOIL)}  # they train the backbone on each task

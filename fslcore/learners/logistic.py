@@ -52,54 +52,86 @@ class LogisticRegression:
         """Logits (T, n_query, K) from a bank of features; -inf for a class without support."""
         x, members, scale, query = fetch(bank, tasks)
         gram, y = (x @ x.mT * scale * scale.mT).double(), members.mT.double()
-        h = min(0.5, max(0.25, 1.25 / tasks.ways))
-        a, b, left = self._solve(gram, y, h, min(50, self.max_iter))
-        if len(left):
-            a[left], b[left], _ = self._solve(gram[left], y[left], 0.5, self.max_iter)
+        two = (y.sum(dim=-1, keepdim=True) > 0).sum(dim=1, keepdim=True) == 2
+        a, b = solve(gram, y, (1 + two.to(y.dtype)) / self.C, self.tol, self.max_iter)
         weights = (a.to(x.dtype) * scale.mT) @ x
         return without_empty(query_scores(bank, query, weights) + b.mT.to(x.dtype), members)
 
-    def _solve(self, gram: torch.Tensor, y: torch.Tensor, h: float, steps: int) -> tuple[torch.Tensor, ...]:
-        """Dual weights A (T, K, n), intercepts b (T, K, 1), and which tasks are not done after ``steps``.
 
-        From Gram matrices (T, n, n) and one-hot labels y (T, K, n). The gradient of the objective
-        over C is Xᵀ(R + λA) for W and 1ᵀR for b, with R = P - Y and λ = 1/C. A step solves the
-        fixed Hessian's linear system for both together.
-        """
-        mask = y.sum(dim=1, keepdim=True)  # 1 for an image, 0 for padding
-        size = y.sum(dim=-1, keepdim=True)  # images of each class
-        # Classes without support stay out of the softmax.
-        absent = torch.zeros_like(size).masked_fill_(size == 0, -torch.inf)
-        two = (size > 0).sum(dim=1, keepdim=True) == 2
-        lam = (1 + two.to(y.dtype)) / self.C
-        eye = torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
-        inverse = torch.cholesky_inverse(torch.linalg.cholesky(h * gram + lam * eye))
-        v = mask @ inverse
-        mean = v / v.sum(dim=-1, keepdim=True)
-        project = inverse - v.mT @ mean  # the inverse with the intercept eliminated
+def solve(
+    gram: torch.Tensor, y: torch.Tensor, lam: torch.Tensor, tol: float, max_iter: int, start: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Dual weights A (T, K, n) and intercepts b (T, K, 1) of the logistic regression of a batch of tasks.
 
-        a, b = torch.zeros_like(y), torch.zeros_like(absent)
-        za, zb, momentum = a, b, torch.ones_like(v[..., :1])
-        out_a, out_b = a.clone(), b.clone()
-        live = torch.arange(len(y), device=y.device)
-        for _ in range(steps):
-            residual = (torch.softmax(za @ gram + zb + absent, dim=1) - y) * mask
-            error = residual + lam * za
-            gradient, slope = error @ gram, residual.sum(dim=-1, keepdim=True)
-            new_a, new_b = za - error @ project, zb - error @ mean.mT / h
-            done = torch.maximum(gradient.abs().amax((1, 2)), slope.abs().amax((1, 2))) < self.tol
-            # Momentum, dropped where the step went uphill (gradient restart).
-            uphill = (gradient * (new_a - a)).sum((1, 2)) + (slope * (new_b - b)).sum((1, 2)) > 0
-            following = (1 + torch.sqrt(1 + 4 * momentum**2)) / 2
-            factor = (momentum - 1) / following
-            factor[uphill], following[uphill] = 0, 1
-            za, zb = new_a + factor * (new_a - a), new_b + factor * (new_b - b)
-            a, b, momentum = new_a, new_b, following
-            if done.any():
-                out_a[live[done]], out_b[live[done]] = a[done], b[done]
-                state = (live, gram, y, mask, absent, lam, project, mean, a, b, za, zb, momentum)
-                live, gram, y, mask, absent, lam, project, mean, a, b, za, zb, momentum = (t[~done] for t in state)
-                if not len(live):
-                    break
-        out_a[live], out_b[live] = a, b
-        return out_a, out_b, live
+    Parameters
+    ----------
+    gram : (T, n, n) floats
+        Products of the support's features.
+    y : (T, K, n) floats
+        One-hot labels; a column of zeros is padding.
+    lam : (T, 1, 1) floats
+        λ, weight of the penalty.
+    tol, max_iter
+        As for `LogisticRegression`.
+    start : (T, K, n) floats, optional
+        Logits of the support by weights from which those found are penalised to depart, in place of zero weights; there
+        is no intercept then.
+    """
+    h = min(0.5, max(0.25, 1.25 / y.shape[1]))
+    a, b, left = _descend(gram, y, lam, tol, h, min(50, max_iter), start)
+    if len(left):
+        start = start if start is None else start[left]
+        a[left], b[left], _ = _descend(gram[left], y[left], lam[left], tol, 0.5, max_iter, start)
+    return a, b
+
+
+def _descend(
+    gram: torch.Tensor,
+    y: torch.Tensor,
+    lam: torch.Tensor,
+    tol: float,
+    h: float,
+    steps: int,
+    start: torch.Tensor | None,
+) -> tuple[torch.Tensor, ...]:
+    """A and b of `solve`, and which tasks are not done after ``steps``.
+
+    The gradient of the objective over C is Xᵀ(R + λA) for W and 1ᵀR for b, with R = P - Y. A step solves the
+    fixed Hessian's linear system for both together.
+    """
+    mask = y.sum(dim=1, keepdim=True)  # 1 for an image, 0 for padding
+    size = y.sum(dim=-1, keepdim=True)  # images of each class
+    # Classes without support stay out of the softmax.
+    fixed = torch.zeros_like(size).masked_fill_(size == 0, -torch.inf)
+    eye = torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
+    inverse = torch.cholesky_inverse(torch.linalg.cholesky(h * gram + lam * eye))
+    v = mask @ inverse
+    mean = v / v.sum(dim=-1, keepdim=True)
+    a, b = torch.zeros_like(y), torch.zeros_like(fixed)
+    if start is not None:
+        fixed, mean = fixed + start, torch.zeros_like(mean)
+    project = inverse - v.mT @ mean  # the inverse with the intercept eliminated
+    za, zb, momentum = a, b, torch.ones_like(v[..., :1])
+    out_a, out_b = a.clone(), b.clone()
+    live = torch.arange(len(y), device=y.device)
+    for _ in range(steps):
+        residual = (torch.softmax(za @ gram + zb + fixed, dim=1) - y) * mask
+        error = residual + lam * za
+        gradient, slope = error @ gram, residual.sum(dim=-1, keepdim=True) * (start is None)
+        new_a, new_b = za - error @ project, zb - error @ mean.mT / h
+        done = torch.maximum(gradient.abs().amax((1, 2)), slope.abs().amax((1, 2))) < tol
+        # Momentum, dropped where the step went uphill (gradient restart).
+        uphill = (gradient * (new_a - a)).sum((1, 2)) + (slope * (new_b - b)).sum((1, 2)) > 0
+        following = (1 + torch.sqrt(1 + 4 * momentum**2)) / 2
+        factor = (momentum - 1) / following
+        factor[uphill], following[uphill] = 0, 1
+        za, zb = new_a + factor * (new_a - a), new_b + factor * (new_b - b)
+        a, b, momentum = new_a, new_b, following
+        if done.any():
+            out_a[live[done]], out_b[live[done]] = a[done], b[done]
+            state = (live, gram, y, mask, fixed, lam, project, mean, a, b, za, zb, momentum)
+            live, gram, y, mask, fixed, lam, project, mean, a, b, za, zb, momentum = (t[~done] for t in state)
+            if not len(live):
+                break
+    out_a[live], out_b[live] = a, b
+    return out_a, out_b, live

@@ -12,6 +12,7 @@ import math
 import os
 import pickle
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
@@ -25,7 +26,7 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from .. import store
+from .. import datasets, store
 from ..datasets import Images
 from ..datasets.bank import Bank
 from ..errors import InputError, choice, like, note
@@ -34,7 +35,18 @@ from .fused import folded, with_fast_convolutions
 from .networks import NETWORKS
 from .registry import REGISTRY, Entry, of_this_library
 
-__all__ = ["device", "feature_key", "features", "fitted", "load", "speed", "Backbone"]
+__all__ = [
+    "Backbone",
+    "base_mean",
+    "device",
+    "feature_key",
+    "features",
+    "fitted",
+    "load",
+    "names_key",
+    "names_embedded",
+    "speed",
+]
 
 BATCH = 256  # fixed, so that a feature does not depend on the memory at hand
 
@@ -46,6 +58,12 @@ PREPARED = "v1"  # part of a backbone's digest: raise it when `Backbone.preproce
 
 
 COMPUTED = "folded"  # part of the features' cache key: raise it when what `compute` gives changes
+
+
+TEMPLATES = ("a photo of a {}.",)  # what is said of a class to a text tower
+
+
+EMBEDDED = "v1"  # part of the cache key of embedded names: raise it when what `names_embedded` gives changes
 
 
 def device() -> torch.device:
@@ -95,6 +113,11 @@ class Backbone:
         Side in pixels of the images the network was trained on, where it takes any.
     options : dict
         Settings of the learner that was trained beside the network, where its recipe has any.
+    text : callable or None
+        From n sentences to their (n, D) unit embeddings in the space of the features, by the text tower that was
+        trained beside the network.
+    base : str or None
+        Data set on whose base classes the network was trained, where it is known.
     """
 
     name: str
@@ -111,6 +134,8 @@ class Backbone:
     map: tuple[int, int, int] | None = None
     trained_at: int | None = None
     options: dict = field(default_factory=dict, repr=False)
+    text: Callable[[list[str]], torch.Tensor] | None = field(default=None, repr=False, compare=False)
+    base: str | None = None
 
     @property
     def digest(self) -> str:
@@ -191,7 +216,18 @@ def load(name: str) -> Backbone:
         entry.map,
         entry.trained_at,
         recipe.get("options", {}),
+        partial(_embed, name, path, entry.text) if entry.text else None,
+        recipe.get("dataset", None if own else entry.base),
     )
+
+
+def _embed(name: str, path: Path, text: Callable, sentences: list[str]) -> torch.Tensor:
+    """Embeddings of sentences by the text tower of a checkpoint, which is read when it is wanted."""
+    try:
+        return text(_read_state(path)[0], sentences)
+    except RuntimeError as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"backbone {name}: {path} has no text tower beside its network ({reason})") from None
 
 
 def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
@@ -312,6 +348,87 @@ def features(images: Images, backbone: Backbone, *, progress: bool = False) -> B
         found = compute(images, backbone, progress)
         replace_file(path, partial(save_file, {"features": found}, metadata={"sha256": _digest(found)}))
     return Bank(found.float(), images.labels, key)
+
+
+def names_key(names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES) -> str:
+    """SHA-256 of all that decides the embeddings of these names."""
+    return store.digest(json.dumps([list(names), backbone.name, backbone.weights, list(templates), EMBEDDED]))
+
+
+def names_embedded(names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES) -> torch.Tensor:
+    """Embeddings of the names of classes, in the space of the features, from the cache where they were made before.
+
+    Parameters
+    ----------
+    names : K texts
+        Of the classes; an underscore counts as a blank.
+    backbone : Backbone
+        With a text tower, as CLIP has.
+    templates : texts
+        What is said of a class, with {} for its name; the mean of the unit embeddings is taken.
+
+    Returns
+    -------
+    (K, D) float32 tensor
+        Of unit length.
+
+    Raises
+    ------
+    InputError
+        A backbone without a text tower, or a file of weights that lacks it; a template without {}.
+    """
+    if backbone.text is None:
+        raise InputError(
+            f"backbone {backbone.name}: it has no text tower, so that names of classes have no embeddings; clip has one"
+        )
+    if not templates or any("{}" not in t for t in templates):
+        raise InputError(f"templates = {list(templates)}; texts with {{}} for the name of a class are needed")
+    path = store.path("text", f"{names_key(names, backbone, templates)}.safetensors")
+    found = _cached(path, len(names))
+    if found is None:
+        plain = [name.replace("_", " ") for name in names]
+        with torch.inference_mode():
+            parts = [
+                backbone.text([t.format(n) for n in plain[at : at + BATCH] for t in templates])
+                for at in range(0, len(plain), BATCH)
+            ]
+            mean = torch.cat(parts).float().unflatten(0, (len(plain), len(templates))).mean(dim=1)
+            found = F.normalize(mean, dim=-1).cpu()
+        replace_file(path, partial(save_file, {"features": found}, metadata={"sha256": _digest(found)}))
+    return found
+
+
+def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> torch.Tensor:
+    """Mean feature (D,) of the images of base classes: those the network was trained on, else the data set's own.
+
+    A line on stderr says whose they are.
+
+    Parameters
+    ----------
+    images : Images
+        Those that tasks are drawn from; their data set's base split counts where the network's ships with no data set.
+    backbone : Backbone
+    progress : bool
+        Show a progress bar.
+
+    Raises
+    ------
+    InputError
+        Neither has base classes here.
+    """
+    own = images.name if ":" in images.name else images.name.partition("?")[0].partition("/")[0]
+    shipped = datasets.names("base")
+    name = backbone.base if backbone.base in shipped else own
+    if name not in shipped and (":" not in name or name.startswith("folder:")):
+        raise InputError(
+            f"center: neither {backbone.name} nor {images.name} has base classes here to take the mean feature of; "
+            "center=VECTOR or FILE.npy is needed, or transform='L2N'"
+        )
+    base = datasets.load(name, split="base", size=images.side)
+    note(
+        f"features of {backbone.name} are centred by their mean over the {len(base):,} images of base classes of {name}"
+    )
+    return features(base, backbone, progress=progress).data.double().mean(dim=0).float()
 
 
 def _cached(path: Path, rows: int) -> torch.Tensor | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import torch
 from torch import nn
 
 from ..known import CHECKPOINTS, PINNED, TRAINED
@@ -37,10 +38,20 @@ def _clip(model: str, state: dict) -> nn.Module:
     import_torchvision()
     import open_clip
 
-    network = open_clip.create_model(f"{model}-quickgelu", pretrained=None).visual
+    network = open_clip.create_model(model, pretrained=None).visual
     visual = {k.removeprefix("visual."): v for k, v in state.items() if k.startswith("visual.")}
     network.load_state_dict(visual or state)
     return network
+
+
+def _clip_text(model: str, state: dict, sentences: list[str]) -> torch.Tensor:
+    """(n, D) unit embeddings of sentences by the text tower beside the images' in a checkpoint of CLIP."""
+    import_torchvision()
+    import open_clip
+
+    whole = open_clip.create_model(model, pretrained=None).eval()
+    whole.load_state_dict(state)
+    return whole.encode_text(open_clip.tokenize(sentences, context_length=whole.context_length), normalize=True)
 
 
 def of_this_library(network: Network, state: dict) -> nn.Module:
@@ -66,6 +77,8 @@ class Entry:
     hub: tuple[str, str] | None = None  # (repository, file) on the model hub
     sha256: str | None = None
     trained_at: int | None = None
+    text: Callable[[dict, list[str]], torch.Tensor] | None = None  # embeds sentences, from the same state dict
+    base: str | None = None  # data set whose base classes it was trained on, where its file does not say
 
 
 def _lite(n: int, side: int, file: str, sha256: str) -> Entry:
@@ -85,8 +98,8 @@ def _lite(n: int, side: int, file: str, sha256: str) -> Entry:
     )
 
 
-def _vit(build, dim: int, source: str, licence: str, stats, repository: str, file: str) -> Entry:
-    return Entry(build, dim, source, licence, *stats, 224, "bicubic", hub=(repository, file))
+def _vit(build, dim: int, source: str, licence: str, stats, repository: str, file: str, text=None) -> Entry:
+    return Entry(build, dim, source, licence, *stats, 224, "bicubic", hub=(repository, file), text=text)
 
 
 def _trained_here(name: str) -> Entry:
@@ -104,6 +117,7 @@ def _trained_here(name: str) -> Entry:
         "bilinear",
         local=CHECKPOINTS / f"{name}.safetensors",
         sha256=PINNED.get(f"{name}.safetensors"),
+        base="glyphs" if network == "glyph-conv" else None,
     )
 
 
@@ -117,14 +131,16 @@ _DINOV2 = "vit_base_patch14_dinov2.lvd142m"
 
 
 def _clip_entry(patch: int) -> Entry:
+    model = f"ViT-B-{patch}-quickgelu"
     return _vit(
-        partial(_clip, f"ViT-B-{patch}"),
+        partial(_clip, model),
         512,
         f"CLIP ViT-B/{patch}, OpenAI (open_clip)",
         "MIT",
         _CLIP,
         f"timm/vit_base_patch{patch}_clip_224.openai",
         "open_clip_model.safetensors",
+        partial(_clip_text, model),
     )
 
 

@@ -1,6 +1,7 @@
 """Statistics of few-shot accuracy: arrays in, result objects out. Needs NumPy and SciPy only."""
 
 from .anytime import AnytimeInterval, anytime_interval
+from .bootstrap import BootstrapInterval, bootstrap_interval
 from .compare import CONCLUSION, benjamini_hochberg, compare, conclusions, holm
 from .conformal import conformal_quantile
 from .equivalence import Equivalence, equivalence
@@ -15,6 +16,7 @@ from .intervals import (
     paired_differences,
     paired_interval,
     plus_minus,
+    weighted_interval,
 )
 from .many import AcrossDatasets, across_datasets, probability_best
 from .pilot import (
@@ -40,6 +42,7 @@ from .three_intervals import ThreeIntervals, three_intervals
 __all__ = [
     "AcrossDatasets",
     "AnytimeInterval",
+    "BootstrapInterval",
     "CONCLUSION",
     "Chance",
     "CommonOptimum",
@@ -61,6 +64,7 @@ __all__ = [
     "anytime_interval",
     "benjamini_hochberg",
     "best_queries",
+    "bootstrap_interval",
     "chance_better",
     "closed_interval",
     "common_optimum",
@@ -92,4 +96,5 @@ __all__ = [
     "smallest",
     "task_count",
     "three_intervals",
+    "weighted_interval",
 ]

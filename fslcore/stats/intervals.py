@@ -30,6 +30,7 @@ __all__ = [
     "paired_differences",
     "paired_interval",
     "plus_minus",
+    "weighted_interval",
 ]
 
 LEVEL = 0.95  # nominal coverage where none is asked for; `fslcore.estimation` asks for its own, 0.9
@@ -53,7 +54,8 @@ class Interval:
     n_tasks : int
         T, the number of tasks behind it.
     kind : str
-        'closed', 'open', 'paired' or 'independent'; of `fslcore.stats.three_intervals` also 'images' and 'classes'.
+        'closed', 'open', 'paired', 'independent' or 'weighted'; of `fslcore.stats.three_intervals` also 'images' and
+        'classes'.
     df : float
         Degrees of freedom of the Student quantile in it; infinite for a normal one.
     exact : float or None
@@ -534,6 +536,52 @@ def independent_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> In
     mean = one.mean - other.mean
     mean = mean if abs(mean) > max(fine_x, fine_y) else 0.0
     return Interval(mean, half, level, int(counts.sum()), "independent", df, exact)
+
+
+def weighted_interval(accuracies: ArrayLike, weights: ArrayLike, level: float = LEVEL) -> Interval:
+    """Interval of a mean over tasks that were not drawn alike: weighted by how rarely a task like each was drawn.
+
+    Parameters
+    ----------
+    accuracies : (T,) array_like
+        One number a task, T ≥ 2: accuracies, or the differences of two methods (`paired_differences`).
+    weights : (T,) array_like
+        Over 0: the probability of each task where all are drawn alike, over that with which it was drawn, up to a
+        common factor, as `fslcore.tasks.sample_by_difficulty` gives them.
+    level : float
+        Nominal coverage, between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        Of the self-normalised mean Σwx / Σw. Its variance by the delta method is T / (T - 1) · Σw²(x - mean)² / (Σw)²
+        (Owen, 2013, chapter 9); Student's quantile has n - 1 degrees of freedom, n = (Σw)² / Σw² the effective number
+        of tasks (Kish, 1965). With equal weights it is `open_interval`.
+
+    Raises
+    ------
+    InputError
+        Other shapes, weights that are not positive, and as for `closed_interval`.
+
+    Examples
+    --------
+    >>> r = weighted_interval([0.7, 0.8, 0.75, 0.85], [1, 2, 1, 2])
+    >>> round(r.mean, 4), round(r.half_width, 4), round(r.df, 1)
+    (0.7917, 0.1038, 2.6)
+    """
+    (x, fine), w = _values("accuracies", accuracies), floats("weights", weights)
+    if w.shape != x.shape or (w <= 0).any():
+        raise InputError(
+            f"weights: shape {w.shape}, from {w.min(initial=np.inf):g} on; one over 0 for each of {x.size} accuracies "
+            "is needed"
+        )
+    share = w / w.max()  # their squares then have room
+    share /= share.sum()
+    mean = float(share @ x)
+    level, df = number("level", level, above=0, below=1), float(max(1 / (share @ share) - 1, np.finfo(float).tiny))
+    spread = np.sqrt(x.size / (x.size - 1) * (share**2 @ (x - mean) ** 2)) if np.ptp(x) > 2 * fine else 0.0
+    half = float(stats.t.ppf((1 + level) / 2, df) * spread) if spread else 0.0
+    return Interval(mean, half, level, x.size, "weighted", df)
 
 
 def _values(name: str, values: ArrayLike) -> tuple[np.ndarray, float]:

@@ -1,0 +1,105 @@
+"""SimpleShot: nearest centroid of features that are centred by base classes and normalised (Wang et al., 2019)."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch.nn import functional as F
+
+from ..datasets.bank import Bank
+from ..errors import InputError, choice, floats
+from ..tasks import Tasks
+from .common import check_features, class_means, indices, one_hot, without_empty
+
+__all__ = ["SimpleShot"]
+
+TRANSFORMS = ("CL2N", "L2N", "UN")
+
+
+class SimpleShot:
+    """Negative squared Euclidean distance to each class's mean of transformed support features.
+
+    Parameters
+    ----------
+    transform : str
+        'CL2N': the mean of base features is subtracted, then each feature is L2-normalised; 'L2N': normalised alone;
+        'UN': as they are.
+    center : (D,) array_like or path of a .npy, optional
+        The mean of base features, for 'CL2N'. By default that of the bank, ``bank.center``;
+        `fslcore.evaluation.ready` gives it the mean over the images of base classes.
+
+    Raises
+    ------
+    InputError
+        Another transform; a center that is no vector of finite numbers, or not to be read.
+    """
+
+    name = "simpleshot"
+    reads = "features"
+
+    def __init__(self, transform: str = "CL2N", center: ArrayLike | str | Path | None = None):
+        self.transform = choice("transform", transform, TRANSFORMS)
+        self.center = None if center is None else torch.from_numpy(_vector(center)).float()
+
+    @property
+    def centred(self) -> bool:
+        """Whether the mean of base features is subtracted."""
+        return self.transform == "CL2N"
+
+    def config(self) -> dict:
+        """What decides the scores, for cache keys."""
+        center = None if self.center is None else hashlib.sha256(self.center.numpy().tobytes()).hexdigest()
+        return {"learner": self.name, "version": 1, "transform": self.transform, "center": center}
+
+    @torch.inference_mode()
+    def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
+        """Scores (T, n_query, K) from a bank of features; -inf for a class without support.
+
+        Errors: as for `shift`.
+        """
+        check_features(bank)
+        support, label, query = indices(tasks, bank.data.device)
+        members = one_hot(label, tasks.ways).to(bank.data.dtype)
+        shift = self.shift(bank)
+        support, query = (self._transformed(F.embedding(i, bank.data), shift) for i in (support, query))
+        distance = torch.cdist(query, class_means(support, members), compute_mode="donot_use_mm_for_euclid_dist")
+        return without_empty(-distance.square(), members)
+
+    def shift(self, bank: Bank) -> torch.Tensor | float:
+        """What is subtracted from each feature: the mean of base features (D,), or 0.
+
+        Raises
+        ------
+        InputError
+            No mean of base features for 'CL2N', or one of another length.
+        """
+        if not self.centred:
+            return 0.0
+        center = bank.center if self.center is None else self.center
+        if center is None:
+            raise InputError(
+                "center: none; SimpleShot needs the mean feature (D,) of base classes: center=VECTOR or FILE.npy, "
+                "the array 'center' beside the features, or transform='L2N'"
+            )
+        if center.shape != bank.data.shape[1:]:
+            raise InputError(f"center: {len(center)} numbers; features have {bank.data.shape[1]}")
+        return center.to(bank.data)
+
+    def _transformed(self, x: torch.Tensor, shift: torch.Tensor | float) -> torch.Tensor:
+        return x if self.transform == "UN" else F.normalize(x - shift, dim=-1)
+
+
+def _vector(center: ArrayLike | str | Path) -> np.ndarray:
+    if isinstance(center, (str, Path)):
+        try:
+            center = np.load(Path(center).expanduser(), allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            reason = " ".join(str(error).split())[:120] or "empty"
+            raise InputError(f"center = {center}; a .npy of (D,) numbers is needed ({reason})") from None
+    elif isinstance(center, torch.Tensor):
+        center = center.detach().cpu().numpy()
+    return floats("center", center)

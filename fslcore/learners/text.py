@@ -1,0 +1,122 @@
+"""Learners that read the support and an embedding of each class's name: Tip-Adapter, and a linear probe from it."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional as F
+
+from ..datasets.bank import Bank
+from ..errors import InputError, number
+from ..tasks import Tasks
+from .common import fetch, indices, query_scores, without_empty
+from .logistic import solve
+
+__all__ = ["TextProbe", "TipAdapter"]
+
+
+class TipAdapter:
+    """CLIP's text classifier with a cache of the support beside it, not trained (Zhang et al., 2022).
+
+    A query with unit features z scores s·z·t for a class whose name has the unit embedding t, and α·exp(-β(1 - z·x))
+    more for each unit feature x of its support. Nothing but β, α and s says how far to trust the names: where they
+    tell nothing of the images, s·z·t is noise that a support of a few images does not outweigh.
+
+    Parameters
+    ----------
+    alpha : float
+        α, weight of the cache; 0 leaves the text classifier alone.
+    beta : float
+        β, how fast an image of the support loses weight with its distance.
+    scale : float
+        s, of the cosines to the names, 100 in CLIP; 0 leaves the cache alone.
+    """
+
+    name = "tip-adapter"
+    reads = "features"
+    reads_text = True
+
+    def __init__(self, alpha: float = 1.0, beta: float = 5.5, scale: float = 100.0):
+        self.alpha, self.beta = number("alpha", alpha, least=0), number("beta", beta, least=0)
+        self.scale = number("scale", scale, least=0)
+
+    def config(self) -> dict:
+        """What decides the scores, for cache keys."""
+        return {"learner": self.name, "version": 1, "alpha": self.alpha, "beta": self.beta, "scale": self.scale}
+
+    @torch.inference_mode()
+    def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
+        """Logits (T, n_query, K) from a bank of features with text; -inf for a class without support."""
+        x, members, scale, query = fetch(bank, tasks)
+        near = torch.exp(self.beta * (query_scores(bank, query, scale * x) - 1))
+        named = query_scores(bank, query, names_of(bank, tasks))
+        return without_empty(self.scale * named + self.alpha * (near @ members), members)
+
+
+class TextProbe:
+    """Logistic regression on L2-normalised features that begins at, and is held to, the embeddings of the names.
+
+    Minimises, for each task, C · Σ cross-entropy + ½‖W - sT‖² over weights W without intercept; T are the unit
+    embeddings of the classes' names, so that CLIP's text classifier is what it gives for C → 0 and the optimum
+    nearest to it for C → ∞. Linear probes that start at the names and stop early (Lin et al., 2023) or are penalised
+    to depart from them (Silva-Rodríguez et al., 2024) go from one to the other in such a way; here the penalty is the
+    same for all classes, and no step size decides. Solved in the n × n Gram matrix, as `LogisticRegression` is.
+
+    Parameters
+    ----------
+    C : float
+        Inverse strength of the penalty, over 0.
+    scale : float
+        s, of the cosines to the names, 100 in CLIP; 0 leaves logistic regression without an intercept.
+    tol, max_iter
+        As for `LogisticRegression`.
+    """
+
+    name = "text-probe"
+    reads = "features"
+    reads_text = True
+
+    def __init__(self, C: float = 1000.0, scale: float = 100.0, tol: float = 1e-6, max_iter: int = 1000):
+        self.C, self.scale = number("C", C, above=0), number("scale", scale, least=0)
+        self.tol, self.max_iter = tol, max_iter
+
+    def config(self) -> dict:
+        """What decides the scores, for cache keys."""
+        settings = {"C": self.C, "scale": self.scale, "tol": self.tol, "max_iter": self.max_iter}
+        return {"learner": self.name, "version": 1, **settings}
+
+    @torch.inference_mode()
+    def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
+        """Logits (T, n_query, K) from a bank of features with text; -inf for a class without support."""
+        x, members, scale, query = fetch(bank, tasks)
+        x, first = scale * x, self.scale * names_of(bank, tasks)
+        y = members.mT.double()
+        lam = torch.full_like(y[:, :1, :1], 1 / self.C)
+        a, _ = solve((x @ x.mT).double(), y, lam, self.tol, self.max_iter, (first @ x.mT).double())
+        return without_empty(query_scores(bank, query, first + a.to(x.dtype) @ x), members)
+
+
+def names_of(bank: Bank, tasks: Tasks) -> torch.Tensor:
+    """(T, K, D) unit embeddings of the names of each task's classes.
+
+    Raises
+    ------
+    InputError
+        A bank without text; a class of a task whose support has images of several classes of the bank.
+    """
+    if bank.text is None:
+        raise InputError(
+            "text: none in the bank; an embedding of each class's name, (K, D), is needed: of CLIP's text tower, or an "
+            "array 'text' beside the features"
+        )
+    support, label, _ = indices(tasks, bank.data.device)
+    of = torch.as_tensor(bank.labels, device=bank.data.device)[support]
+    place = label.masked_fill(label < 0, tasks.ways)  # padding, which is left out
+    most, least = (
+        torch.full((len(tasks), tasks.ways + 1), start, device=of.device).scatter_reduce(1, place, of, kind)
+        for start, kind in ((-1, "amax"), (len(bank.text), "amin"))
+    )
+    most, least = most[:, :-1], least[:, :-1]
+    if ((most != least) & (most >= 0)).any():
+        task, k = ((most != least) & (most >= 0)).nonzero()[0].tolist()
+        raise InputError(f"tasks: class {k} of task {task} has images of several classes, so it has no name")
+    return F.embedding(most.clamp(min=0), F.normalize(bank.text.to(bank.data.dtype), dim=-1))

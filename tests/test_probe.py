@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fslcore import known, learners
+from fslcore import learners
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import probe
@@ -72,8 +72,8 @@ def test_every_learner_that_ships_answers_a_query_by_itself(name, tasks):
 @pytest.mark.parametrize("tasks", [TASKS, UNEVEN], ids=["even", "uneven"])
 def test_a_transductive_learner_depends_on_neighbours_but_not_on_their_order(name, tasks):
     found = probe(*shipped(name), tasks, queries=3)
-    assert found.depends and found.moved["alone"] > 0.1 and found.moved["class"] > 0.1 and found.moved["order"] < 1e-4
-    assert found.changed["alone"] > 0 == found.changed["order"] and "DEPEND on the other queries" in str(found)
+    assert found.depends and found.moved["alone"] > 0.1 and found.moved["class"] > 0.1 and found.moved["order"] < 1e-3
+    assert found.changed["order"] == 0 and "DEPEND on the other queries" in str(found)
 
 
 @pytest.mark.parametrize("name", ["maml", "boil"])

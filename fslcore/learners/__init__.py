@@ -21,10 +21,10 @@ from .ifsl import MTLIFSL, SIBIFSL, FrozenMAMLIFSL, Interventional, MatchingNetI
 from .leo import LEO
 from .logistic import LogisticRegression
 from .maml import MAML
-from .opta import OpTA
 from .maml_frozen import FrozenMAML
 from .matchingnet import MatchingNet
 from .mtl import MTL
+from .opta import OpTA
 from .protonet import ProtoNet
 from .r2d2 import R2D2
 from .renet import RENet

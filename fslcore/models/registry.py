@@ -34,7 +34,7 @@ def _timm(model: str, state: dict, **options) -> nn.Module:
     return network
 
 
-def _clip(model: str, state: dict) -> nn.Module:
+def _clip(state: dict, model: str) -> nn.Module:
     import_torchvision()
     import open_clip
 
@@ -44,7 +44,7 @@ def _clip(model: str, state: dict) -> nn.Module:
     return network
 
 
-def _clip_text(model: str, state: dict, sentences: list[str]) -> torch.Tensor:
+def _clip_text(state: dict, sentences: list[str], model: str) -> torch.Tensor:
     """(n, D) unit embeddings of sentences by the text tower beside the images' in a checkpoint of CLIP."""
     import_torchvision()
     import open_clip
@@ -133,14 +133,14 @@ _DINOV2 = "vit_base_patch14_dinov2.lvd142m"
 def _clip_entry(patch: int) -> Entry:
     model = f"ViT-B-{patch}-quickgelu"
     return _vit(
-        partial(_clip, model),
+        partial(_clip, model=model),
         512,
         f"CLIP ViT-B/{patch}, OpenAI (open_clip)",
         "MIT",
         _CLIP,
         f"timm/vit_base_patch{patch}_clip_224.openai",
         "open_clip_model.safetensors",
-        partial(_clip_text, model),
+        partial(_clip_text, model=model),
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from fslcore import datasets, learners, training
 from fslcore.errors import InputError
@@ -174,6 +175,18 @@ def test_a_partition_of_few_gives_way_to_the_whole_memory():
     assert objective.enhanced(slow)[0, 1:] == pytest.approx(objective.memory[near])
 
 
+def test_a_batch_is_spread_over_the_prototypes():
+    """Nine views, all nearest to one prototype: those farthest from it go to the others."""
+    objective, _, _ = beclr(memory=9, start=0)
+    objective.seen, objective.prototypes = torch.tensor(9), torch.eye(12)[:3]
+    slow = F.normalize(torch.eye(12)[0] + torch.linspace(0.0, 0.8, 9)[:, None] * torch.eye(12)[[1, 2] * 4 + [1]], dim=1)
+    assert (slow @ objective.prototypes.T).argmax(1).tolist() == [0] * 9
+    objective.remember(slow)
+    assert objective.partition.tolist() == sinkhorn(slow @ torch.eye(12)[:3].T, ITERATIONS).argmax(1).tolist()
+    assert sorted(torch.bincount(objective.partition, minlength=3).tolist()) != [0, 0, 9]
+    assert objective.partition[:2].tolist() == [0, 0] and objective.partition[-2:].tolist() == [2, 1]
+
+
 def test_a_momentum_copy_follows_slowly():
     network, views = flat()
     objective = PsCo(network, 10, width=12, out=6, queue=20, momentum=0.9)
@@ -240,7 +253,8 @@ def test_no_label_is_read(small, name):
 
 
 @pytest.mark.parametrize("name", UNLABELLED)
-def test_a_stopped_run_goes_on_to_the_same_bytes(small, tmp_path, name):
+def test_a_stopped_run_goes_on_to_the_same_bytes(small, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(_Run, "_validate", lambda run: run.epoch / 10)  # the last epoch is kept
     whole = training.train(name, tmp_path / "whole.safetensors", progress=False, **settings(name))
     run = _Run("x", replace(training.RECIPES[name], **settings(name)), 0)
     run.train_epoch(False)

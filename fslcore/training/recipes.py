@@ -99,7 +99,7 @@ RECIPES = {
     "renet": Recipe("renet", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
     "unisiam": Recipe("lr", "views", network="conv4-32", size=64, lr=0.002, epochs=9, objective="unisiam"),
     "psco": Recipe("lr", "views", network="conv4-32", size=64, lr=0.003, epochs=13, objective="psco"),
-    "beclr": Recipe("opta", "views", network="conv4-32", size=64, lr=0.002, epochs=7, objective="beclr"),
+    "beclr": Recipe("opta", "views", network="conv4-32", size=64, lr=0.002, epochs=9, objective="beclr"),
     "matchingnet": Recipe("matchingnet", **_FROZEN),
     "maml-frozen": Recipe("maml-frozen", **_FROZEN),
     "mtl": Recipe("mtl", **_FROZEN),

@@ -212,7 +212,7 @@ class BECLR(_Momentum):
     memory, prototypes : int
         Projections that are kept; partitions of them.
     neighbours : int
-        k, of each view (released code: 5).
+        k, of each view (released code: 5, for classes of 600 images; the glyphs have 569 classes of some 50).
     start : int
         Views that are remembered before neighbours are used, so that partitions mean something.
     """
@@ -225,10 +225,10 @@ class BECLR(_Momentum):
         weight: float = 0.1,
         temperature: float = 2.0,
         momentum: float = 0.99,
-        memory: int = 4096,
+        memory: int = 8192,
         prototypes: int = 128,
-        neighbours: int = 3,
-        start: int = 100_000,
+        neighbours: int = 1,
+        start: int = 200_000,
     ):
         super().__init__(network, _mlp(dim, width, width, width, last_norm=True), momentum)
         self.weight, self.temperature, self.neighbours, self.start = weight, temperature, neighbours, start

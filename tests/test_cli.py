@@ -208,7 +208,7 @@ BAD = [
     ("evaluate clipard glyph-conv -o {t}/t.csv", "(did you mean clipart?)"),
     ("evaluate folder:{t}/none glyph-conv -o {t}/t.csv", "dataset: no folder {t}/none"),
     ("evaluate features:{t}/none.npz none -o {t}/t.csv", "features: no file {t}/none.npz"),
-    ("evaluate clipart glif-conv -o {t}/t.csv", "one of 51 names is allowed (did you mean glyph-conv?)"),
+    ("evaluate clipart glif-conv -o {t}/t.csv", "one of 52 names is allowed (did you mean glyph-conv?)"),
     ("evaluate clipart none -o {t}/t.csv", "backbone = none; "),
     (EVALUATE + " --lerners ncc", "--lerners: no such argument (did you mean --learners?)"),
     (EVALUATE + " --learners nc", "learner = nc; "),

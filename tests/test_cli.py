@@ -271,7 +271,7 @@ BAD = [
     ("run pilots", "notebook = pilots; one of 24 names is allowed (did you mean pilot?)"),
     ("run pilot -p shots", "argument -p/--parameter: expected 2 arguments"),
     ("run pilot -o {t}/out.ipynb -p shots [", "parameter shots = [; not a YAML value: "),
-    ("run pilot -o {t}/out.ipynb -p first glyf-conv", "parameter first = glyf-conv; one of 51 names"),
+    ("run pilot -o {t}/out.ipynb -p first glyf-conv", "parameter first = glyf-conv; one of 52 names"),
     ("run pilot -o {t}/out.ipynb --profile {t}", "profile: {t} is a folder"),
     ("run pilot -o {t}/out.html", "a name that ends in .ipynb is allowed"),
     ("completion tcsh", "shell = tcsh; bash, zsh, fish are allowed"),

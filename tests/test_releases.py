@@ -351,8 +351,11 @@ def test_cub_takes_the_split_that_is_named(tmp_path):
     pd.DataFrame({"filename": "x.jpg", "label": names[20:30]}).to_csv(tmp_path / "test.csv")
     assert datasets.load(spec).class_names == names[20:30]
     assert datasets.load(f"{spec}?splits=chen").class_names == names[3::4]
-    with pytest.raises(InputError, match="splits = metadataset; chen, meta-dataset are allowed"):
+    with pytest.raises(InputError, match=r"splits = metadataset; chen, meta-dataset are allowed \(did you mean meta-"):
         datasets.load(f"{spec}?splits=metadataset")
+    for load in (datasets.load, datasets.check):
+        with pytest.raises(InputError, match=r"splits can be set, not split \(did you mean splits\?\)"):
+            load(f"{spec}?split=meta-dataset")
 
 
 def test_cub_is_read_without_the_lists_of_its_release(tmp_path):

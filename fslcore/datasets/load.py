@@ -65,7 +65,9 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     """``clipart``, ``glyphs/latin`` …, ``folder:PATH`` for a folder of class folders, ``cub:PATH`` and the like.
 
     ``coloured?per_class=200&bias=0.5`` sets what `load_coloured` draws, ``folder:PATH?ground=black`` what
-    `load_folder` lays transparent images on, and ``folder:PATH?white=4095`` which value is white in deep ones.
+    `load_folder` lays transparent images on, and ``folder:PATH?white=4095`` which value is white in deep ones;
+    ``cub:PATH?splits=meta-dataset``, ``meta-album:PATH?test_set=0``, ``quickdraw:PATH?per_class=1000`` and
+    ``food101:PATH?part=test`` say which split, set or images of a release.
 
     Parameters
     ----------
@@ -76,8 +78,8 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
         taken whole.
     size : int, optional
         Pixels, 8 to 2048, at which the user's own images are read and seen (`fslcore.models.backbones.fitted`).
-        By default a folder of class folders is read as large as the backbone takes images, and
-        the papers' data sets at their own pixels.
+        By default images are read as large as the backbone takes them; those of `fslcore.datasets.papers`, and
+        quickdraw, at their own pixels.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from scipy.special import log_softmax
 from fslcore import datasets, evaluation, learners, store
 from fslcore.datasets.bank import Bank, load_features
 from fslcore.errors import InputError
-from fslcore.learners import LogisticRegression, NearestCentroid, ProtoNet, SimpleShot, TextProbe, TipAdapter
+from fslcore.learners import LogisticRegression, NearestCentroid, ProtoNet, SimpleShot, TextProbe, TipAdapter, logistic
 from fslcore.models import backbones, networks, registry
 from fslcore.tasks import Tasks, sample_closed
 
@@ -171,6 +171,16 @@ def test_the_probe_is_the_optimum_that_scipy_finds(C, scale, ways):
         best = minimize(objective, first.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "gtol": 1e-9})
         expected = features[tasks.query[t]] @ best.x.reshape(first.shape).T
         assert scores[t] == pytest.approx(expected, abs=5e-3)
+
+
+def test_the_probe_stops_when_it_is_done():
+    of = bank()
+    tasks = sample_closed(of.labels, tasks=4, shots=2, queries=2)
+    x = torch.nn.functional.normalize(of.data[tasks.support.copy()], dim=-1).double()
+    y = torch.eye(5, dtype=torch.float64)[tasks.support_label.copy()].mT.contiguous()
+    lam = torch.full((4, 1, 1), 0.1, dtype=torch.float64)
+    *_, left = logistic._descend(x @ x.mT, y, lam, 1e-6, 0.5, 1000, 5 * torch.rand(4, 5, 10, dtype=torch.float64))
+    assert not len(left)
 
 
 def test_ends_of_the_settings():

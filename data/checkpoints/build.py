@@ -47,7 +47,7 @@ LEARNERS = (
 # Trained on 1-shot tasks too. BOIL leaves the neighbourhood of chance only after ten epochs of these.
 ONE_SHOT = {
     name: {"shots": 1} | ({"epochs": 20} if name == "boil" else {})
-    for name in ("protonet", "r2d2", "dn4", "can", "renet", "anil", "boil", "leo", *FROZEN)
+    for name in ("protonet", "r2d2", "dn4", "can", "renet", "anil", "boil", "leo")
 }
 DATASETS = ("coloured", "clipart")
 TASKS, IMAGE_TASKS = 600, 60  # closed tasks on novel classes; those of learners that read images
@@ -81,7 +81,8 @@ def main() -> None:
         curve = pd.read_csv(path.with_suffix(".csv"))
         best = curve.loc[curve["validation"].idxmax()]
         recipe = made["recipe"]
-        batch = "task" + "s" * (recipe["size"] > 1) if recipe["batch"] == "tasks" else "images"
+        kinds = {"classes": "images", "views": "pairs of views", "tasks": "task" + "s" * (recipe["size"] > 1)}
+        batch = kinds[recipe["batch"]]
         what = f"{recipe['size']} {batch} a step"
         row = {
             "checkpoint": f"`{path.name}`",

@@ -17,12 +17,13 @@ from fslcore.datasets import Images
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
-from fslcore.tasks import Tasks, sample_closed, sample_open
+from fslcore.tasks import Tasks, sample_by_difficulty, sample_closed, sample_open
 
 from . import gaussians
 
 __all__ = [
     "QUERIES",
+    "by_difficulty",
     "by_method",
     "by_size",
     "by_target",
@@ -481,3 +482,45 @@ def _joined(trials: list[Tasks]) -> Tasks:
         for name in ("support", "support_label", "query", "query_label")
     )
     return Tasks(*arrays, trials[0].ways)
+
+
+def by_difficulty(
+    dataset: str,
+    pairs: Iterable[tuple[Method, Method]],
+    *,
+    tasks: int = 600,
+    proposals: int = 6000,
+    seeds: Iterable[int] = range(5),
+    ways: int = 5,
+    shots: int = 5,
+    queries: int = 15,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Tasks drawn uniformly over their difficulty against tasks drawn alike, as many of each (Arnold et al., 2021).
+
+    Parameters
+    ----------
+    pairs : of (Method, Method)
+        A cheap one, whose errors on ``proposals`` tasks are the difficulty, and one that is measured on ``tasks`` of them.
+    seeds : of int
+        Of the proposals; a repetition each.
+
+    Returns
+    -------
+    DataFrame
+        A row a pair: ``difficulty``, ``measured``, ``correlation`` of the two over the proposals, and ``ratio`` of the
+        half-widths, weighted over plain: its mean over seeds with a Student interval, as `fslcore.stats.Interval`.
+    """
+    images, rows = evaluation.load_source(dataset), []
+    for cheap, dear in pairs:
+        easy, hard = (evaluation.ready(images, *method) for method in (cheap, dear))
+        ratios, correlations = [], []
+        for seed in seeds:
+            drawn = sample_closed(images.labels, tasks=proposals, ways=ways, shots=shots, queries=queries, seed=seed)
+            known, plain = easy.record(drawn).accuracy(), hard.record(drawn[:tasks]).accuracy()
+            chosen, weights = sample_by_difficulty(drawn, 1 - known, tasks=tasks, seed=seed)
+            weighted = stats.weighted_interval(hard.record(chosen).accuracy(), weights, level)
+            ratios.append(weighted.half_width / stats.closed_interval(plain, level).half_width)
+            correlations.append(np.corrcoef(known[:tasks], plain)[0, 1])
+        rows.append((cheap.label, dear.label, np.mean(correlations), stats.open_interval(ratios, level)))
+    return pd.DataFrame(rows, columns=["difficulty", "measured", "correlation", "ratio"])

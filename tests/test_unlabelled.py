@@ -81,7 +81,7 @@ def test_unisiam_is_its_equation():
     p = objective.predictor(z)
     alike = sum(unit(p[i]) @ unit(z[(i + 8) % 16].detach()) for i in range(16)) / 16
     expected = 0.3 * uniform_term(z, 0.7, 8) - alike
-    assert float(found) == pytest.approx(float(expected), rel=1e-5)
+    assert found.item() == pytest.approx(expected.item(), rel=1e-5)
     weights = [*network.parameters(), *objective.parameters()]
     for ours, theirs in zip(torch.autograd.grad(found, weights), torch.autograd.grad(expected, weights), strict=True):
         assert ours == pytest.approx(theirs, abs=1e-5)  # no gradient through the view that is predicted
@@ -107,7 +107,7 @@ def test_psco_is_its_equation_and_its_queue_is_first_in_first_out():
             expected -= torch.log(torch.exp(q @ before[j] / 0.5) / below) / 2 / 8
         positive = torch.exp(q @ key[i] / 0.3)
         expected -= torch.log(positive / (positive + sum(torch.exp(q @ k / 0.3) for k in before))) / 8
-    assert float(found) == pytest.approx(float(expected), rel=1e-5)
+    assert found.item() == pytest.approx(expected.item(), rel=1e-5)
     assert objective.queue == pytest.approx(torch.cat([key, before[:12]]), abs=1e-6)
     found.backward()
     assert all(w.grad is None for w in objective.slow.parameters())
@@ -140,7 +140,7 @@ def test_beclr_is_its_equation():
         own = own if len(own) >= 2 else range(40)
         near = sorted(own, key=lambda j: -float(other @ memory[j]))[:2]
         total = total + unit(p[i]) @ (other + memory[near[0]] + memory[near[1]]) / 3
-    assert float(found) == pytest.approx(float(0.3 * uniform_term(z, 0.7, 8) - total / 16), rel=1e-4)
+    assert found.item() == pytest.approx((0.3 * uniform_term(z, 0.7, 8) - total / 16).item(), rel=1e-4)
 
     # What was remembered, and where: optimal transport to the old prototypes, then their means.
     assert objective.memory == pytest.approx(torch.cat([torch.stack(key), memory[:24]]), abs=1e-5)

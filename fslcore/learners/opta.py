@@ -71,7 +71,7 @@ class OpTA:
     prototype becomes the mean of the queries, weighted by its row of the plan. Features are centred and of unit length.
 
     The learner is transductive: an answer depends on the task's other queries, and the equal shares suppose as many
-    queries of each class. Results say nothing of one query alone.
+    queries of each class. A query alone has no answer: all prototypes are moved onto it.
 
     Unlike the released code: the nearest transported prototype decides, not a logistic regression fitted to these
     few points.

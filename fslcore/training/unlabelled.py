@@ -137,6 +137,9 @@ class PsCo(_Momentum):
     first view is the query. The loss is that of supervised contrast of queries with all shots, and of MoCo, in which
     an image's second view is told from the whole queue.
 
+    Its features are tested by logistic regression, as those of `UniSiam`. The paper's test within a domain compares
+    projections with class means; the projector is thrown away here, so that one bank of features serves every learner.
+
     Parameters
     ----------
     network : nn.Module

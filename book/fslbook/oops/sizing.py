@@ -501,7 +501,7 @@ def by_difficulty(
     Parameters
     ----------
     pairs : of (Method, Method)
-        A cheap one, whose errors on ``proposals`` tasks are the difficulty, and one that is measured on ``tasks`` of them.
+        A cheap one, whose errors on ``proposals`` tasks are the difficulty, and one measured on ``tasks`` of them.
     seeds : of int
         Of the proposals; a repetition each.
 

@@ -474,3 +474,12 @@ def test_pilots_of_learners_with_a_trained_head_and_of_fine_tuning_are_those_of_
         for learner in (evaluation.ready("clipart", *methods[0]).learner, learners.make("r2d2"))
     )
     assert (trained != plain).any()
+
+
+def test_tasks_by_difficulty_pay_only_where_the_difficulty_is_known():
+    """With the measured method's own errors as difficulty the interval is narrower than with those of another."""
+    ncc, other = Method("efficientnet-lite0", "ncc"), Method("conv4-protonet", "protonet")
+    found = sizing.by_difficulty("clipart", [(ncc, ncc), (other, ncc)], tasks=200, proposals=2000, seeds=range(4))
+    own, apart = found["ratio"]
+    assert found["correlation"][0] == pytest.approx(1) and 0.1 < found["correlation"][1] < 0.7
+    assert 0.8 < own.mean < 1.02 < 1.1 < apart.mean < 1.4

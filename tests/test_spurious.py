@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats as scipy_stats
 
 from fslbook import published
 from fslbook.fewstab import tables
@@ -141,3 +142,17 @@ def test_where_no_colour_told_a_class_in_training_only_who_refits_the_network_fa
     gaps = table["gap"].droplevel(["dataset", "shots"])
     assert max(abs(r.mean) for r in gaps[FEW]) < 4 and gaps["boil"].low > 2
     assert table["wacc-r"].map(lambda r: r.mean).min() > 20
+
+
+def test_a_remedy_is_a_paired_difference_on_the_same_tasks():
+    shape = dict(tasks=40, queries=5, seed=3)
+    found = tables.remedy(["clipart"], shots=[5], **shape)
+    assert list(found.index.get_level_values("learner")) == list(tables.REMEDIED.values())
+    drawn, _ = tables.draw("clipart", "pixels", shots=5, ways=5, **shape)
+    for name in ("mtl", "sib"):
+        plain, remedied = (tables.records("clipart", drawn, [n])[n].worst_class() for n in (name, f"{name}-ifsl"))
+        r = found.loc[("clipart", 5, name), "wacc-a"]
+        assert (r.mean, r.n_tasks) == (pytest.approx(100 * (remedied - plain).mean()), 40)
+        assert r.half_width == pytest.approx(
+            scipy_stats.t.ppf(0.975, 39) * 100 * (remedied - plain).std(ddof=1) / np.sqrt(40)
+        )

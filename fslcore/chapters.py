@@ -360,7 +360,10 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
         with scratch() as folder:
             return nbformat.read(run(name, given, folder / f"{name}.ipynb"), as_version=4)
     backend = plt.get_backend()
-    with scratch() as folder, plt.rc_context(), pd.option_context("display.max_colwidth", None):
+    # What a chapter sets of pandas is forgotten with it.
+    kept = [(name, pd.get_option(name)) for name in ("display.max_rows", "display.max_columns")]
+    options = pd.option_context("display.max_colwidth", None, *(x for pair in kept for x in pair))
+    with scratch() as folder, plt.rc_context(), options:
         shell = InteractiveShell.instance(
             ipython_dir=str(folder), config=Config({"HistoryManager": {"enabled": False}})
         )

@@ -153,6 +153,12 @@ FUNCTIONS = {
             "seed": ("seed", 0),
         },
         "weighted_interval": {"accuracies": ("array", A), "weights": ("positives", B), "level": ("level", 0.95)},
+        "regression_interval": {
+            "accuracies": ("array", A),
+            "cheap": ("array", B),
+            "more": ("array", np.r_[B, B]),
+            "level": ("level", 0.95),
+        },
         "paired_differences": {"a": ("array", A), "b": ("array", B)},
         "compare": {"a": ("object", INTERVAL), "b": ("object", INTERVAL)},
         "conclusions": {

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from scipy import stats as scipy_stats
 from statsmodels.stats.weightstats import DescrStatsW
 
@@ -122,3 +123,40 @@ def test_coverage_and_spread_of_the_weighted_mean(law, link):
     assert narrower < 1.02 if link == 1 else narrower > 1.1
     if link and law == "gamma":
         assert abs(np.mean(naive) - truth) > 0.5 * link
+
+
+def test_regression_interval_is_a_prediction_at_the_mean_of_all():
+    """It is statsmodels' interval of the regression line at m; what m itself may be off by comes on top."""
+    rng = np.random.default_rng(2)
+    more = rng.normal(0.6, 0.1, 5000)
+    cheap, x = more[:40], 0.3 + 0.5 * more[:40] + rng.normal(0, 0.05, 40)
+    r = stats.regression_interval(x, cheap, more, 0.9)
+    line = sm.OLS(x, sm.add_constant(cheap)).fit()
+    found = line.get_prediction([1, more.mean()])
+    assert r.mean == pytest.approx(found.predicted_mean[0]) and (r.df, r.kind, r.n_tasks) == (38, "regression", 40)
+    variance = found.se_mean[0] ** 2 + line.params[1] ** 2 * more.var(ddof=1) / 5000
+    assert r.half_width == pytest.approx(scipy_stats.t.ppf(0.95, 38) * variance**0.5)
+    flat = stats.regression_interval(x, np.full(40, 0.3), np.full(90, 0.3))  # nothing is learned
+    assert flat.mean == pytest.approx(x.mean())
+    assert flat.standard_error == pytest.approx(x.std(ddof=2) / 40**0.5)
+    assert stats.regression_interval([0.5] * 4, more[:4], more).half_width == 0
+    for sizes in ((40, 39, 90), (40, 40, 39), (2, 2, 9)):
+        with pytest.raises(InputError, match="accuracies, cheap and more hold {}, {} and {}".format(*sizes)):
+            stats.regression_interval(*(more[:n] for n in sizes))
+
+
+@pytest.mark.parametrize("tasks, proposals", [(12, 1200), (60, 240), (100, 6000)])
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.95])
+def test_coverage_and_width_of_the_regression_interval(tasks, proposals, rho):
+    rng = np.random.default_rng(int(1000 * rho) + tasks)
+    hits, means, errors = [], [], []
+    for _ in range(800):
+        more = rng.gamma(4, size=proposals)  # skewed
+        x = rho * more[:tasks] + (1 - rho**2) ** 0.5 * (rng.gamma(4, size=tasks) - 4)
+        r = stats.regression_interval(x, more[:tasks], more)
+        hits.append(r.low <= 4 * rho <= r.high)
+        means.append(r.mean), errors.append(r.standard_error)
+    assert 0.925 < np.mean(hits) < 0.975, np.mean(hits)
+    assert 0.9 < np.mean(errors) / np.std(means) < 1.1
+    plain = 2 / tasks**0.5  # standard error without the cheap method
+    assert np.std(means) / plain < (1 - rho**2 + rho**2 * tasks / proposals) ** 0.5 * 1.12

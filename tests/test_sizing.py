@@ -480,6 +480,9 @@ def test_tasks_by_difficulty_pay_only_where_the_difficulty_is_known():
     """With the measured method's own errors as difficulty the interval is narrower than with those of another."""
     ncc, other = Method("efficientnet-lite0", "ncc"), Method("conv4-protonet", "protonet")
     found = sizing.by_difficulty("clipart", [(ncc, ncc), (other, ncc)], tasks=200, proposals=2000, seeds=range(4))
-    own, apart = found["ratio"]
+    own, apart = found["weighted"]
     assert found["correlation"][0] == pytest.approx(1) and 0.1 < found["correlation"][1] < 0.7
     assert 0.8 < own.mean < 1.02 < 1.1 < apart.mean < 1.4
+    regressed = found["regressed"]  # with P = 10 T the same method leaves √(T / P); another √(1 - ρ²(1 - T / P))
+    assert regressed[0].mean == pytest.approx(0.1**0.5, rel=0.05)
+    assert regressed[1].mean == pytest.approx((1 - 0.9 * found["correlation"][1] ** 2) ** 0.5, rel=0.03)

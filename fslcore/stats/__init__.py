@@ -16,6 +16,7 @@ from .intervals import (
     paired_differences,
     paired_interval,
     plus_minus,
+    regression_interval,
     weighted_interval,
 )
 from .many import AcrossDatasets, across_datasets, probability_best
@@ -92,6 +93,7 @@ __all__ = [
     "power",
     "probability_best",
     "rank_correlation",
+    "regression_interval",
     "run_intervals",
     "smallest",
     "task_count",

@@ -30,6 +30,7 @@ __all__ = [
     "paired_differences",
     "paired_interval",
     "plus_minus",
+    "regression_interval",
     "weighted_interval",
 ]
 
@@ -54,8 +55,8 @@ class Interval:
     n_tasks : int
         T, the number of tasks behind it.
     kind : str
-        'closed', 'open', 'paired', 'independent' or 'weighted'; of `fslcore.stats.three_intervals` also 'images' and
-        'classes'.
+        'closed', 'open', 'paired', 'independent', 'weighted' or 'regression'; of `fslcore.stats.three_intervals` also
+        'images' and 'classes'.
     df : float
         Degrees of freedom of the Student quantile in it; infinite for a normal one.
     exact : float or None
@@ -582,6 +583,57 @@ def weighted_interval(accuracies: ArrayLike, weights: ArrayLike, level: float = 
     spread = np.sqrt(x.size / (x.size - 1) * (share**2 @ (x - mean) ** 2)) if np.ptp(x) > 2 * fine else 0.0
     half = float(stats.t.ppf((1 + level) / 2, df) * spread) if spread else 0.0
     return Interval(mean, half, level, x.size, "weighted", df)
+
+
+def regression_interval(accuracies: ArrayLike, cheap: ArrayLike, more: ArrayLike, level: float = LEVEL) -> Interval:
+    """Interval of the mean accuracy of a dear method, with what a cheap one tells of many more tasks.
+
+    Parameters
+    ----------
+    accuracies : (T,) array_like
+        Of the dear method, one number a task, T ≥ 3; or the differences of two methods.
+    cheap : (T,) array_like
+        Of the cheap method, on the same tasks.
+    more : (P,) array_like
+        Of the cheap method on P tasks that were drawn in the same way, those T among them; P ≥ T.
+    level : float
+        Nominal coverage, between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        Of the regression estimator x̄ + b(m̄ - c̄), with b the slope of the T accuracies on the cheap ones, c̄ the mean
+        of these and m̄ that of all P (double sampling: Cochran, 1977, section 12.6). Its variance is
+        s²(1/T + (m̄ - c̄)² / Σ(c - c̄)²) + b² s²_P / P, with s² that of the residuals; Student's quantile has T - 2
+        degrees of freedom. Where both methods correlate by ρ and P is large, it is √(1 - ρ²) times as wide as without.
+
+    Raises
+    ------
+    InputError
+        Other shapes, fewer than 3 tasks, and as for `closed_interval`.
+
+    Examples
+    --------
+    >>> r = regression_interval([0.7, 0.8, 0.75, 0.9], [0.5, 0.6, 0.5, 0.7], [0.5, 0.6, 0.5, 0.7, 0.6, 0.6, 0.4, 0.5])
+    >>> round(r.mean, 4), round(r.half_width, 4), r.df
+    (0.7659, 0.135, 2)
+    """
+    (x, fine), (c, near), (m, _) = _values("accuracies", accuracies), _values("cheap", cheap), _values("more", more)
+    if not 3 <= x.size == c.size <= m.size:
+        raise InputError(
+            f"accuracies, cheap and more hold {x.size}, {c.size} and {m.size} numbers; as many of the first two, at "
+            "least 3, and no fewer of the third are needed"
+        )
+    level, df = number("level", level, above=0, below=1), x.size - 2
+    off = c - c.mean()
+    square = off @ off if np.ptp(c) > 2 * near else 0.0
+    slope = off @ x / square if square else 0.0  # a method that is always equal tells nothing
+    moved = m.mean() - c.mean()
+    left = x - x.mean() - slope * off
+    of_tasks = left @ left / df * (1 / x.size + (moved**2 / square if square else 0.0))
+    spread = np.sqrt(of_tasks + slope**2 * m.var(ddof=1) / m.size) if np.ptp(x) > 2 * fine else 0.0
+    half = float(stats.t.ppf((1 + level) / 2, df) * spread)
+    return Interval(float(x.mean() + slope * moved), half, level, x.size, "regression", df)
 
 
 def _values(name: str, values: ArrayLike) -> tuple[np.ndarray, float]:

@@ -508,19 +508,24 @@ def by_difficulty(
     Returns
     -------
     DataFrame
-        A row a pair: ``difficulty``, ``measured``, ``correlation`` of the two over the proposals, and ``ratio`` of the
-        half-widths, weighted over plain: its mean over seeds with a Student interval, as `fslcore.stats.Interval`.
+        A row a pair: ``difficulty``, ``measured``, ``correlation`` of the two over tasks, ``weighted`` and
+        ``regressed``: half-widths of the weighted mean (`fslcore.stats.weighted_interval`), and of tasks drawn alike
+        with what the cheap method tells (`regression_interval`), over that of these tasks alone; means over seeds with
+        a Student interval, as `fslcore.stats.Interval`.
     """
     images, rows = evaluation.load_source(dataset), []
     for cheap, dear in pairs:
         easy, hard = (evaluation.ready(images, *method) for method in (cheap, dear))
-        ratios, correlations = [], []
+        ratios, regressed, correlations = [], [], []
         for seed in seeds:
             drawn = sample_closed(images.labels, tasks=proposals, ways=ways, shots=shots, queries=queries, seed=seed)
             known, plain = easy.record(drawn).accuracy(), hard.record(drawn[:tasks]).accuracy()
             chosen, weights = sample_by_difficulty(drawn, 1 - known, tasks=tasks, seed=seed)
+            alone = stats.closed_interval(plain, level).half_width
             weighted = stats.weighted_interval(hard.record(chosen).accuracy(), weights, level)
-            ratios.append(weighted.half_width / stats.closed_interval(plain, level).half_width)
+            ratios.append(weighted.half_width / alone)
+            regressed.append(stats.regression_interval(plain, known[:tasks], known, level).half_width / alone)
             correlations.append(np.corrcoef(known[:tasks], plain)[0, 1])
-        rows.append((cheap.label, dear.label, np.mean(correlations), stats.open_interval(ratios, level)))
-    return pd.DataFrame(rows, columns=["difficulty", "measured", "correlation", "ratio"])
+        of = (stats.open_interval(r, level) for r in (ratios, regressed))
+        rows.append((cheap.label, dear.label, np.mean(correlations), *of))
+    return pd.DataFrame(rows, columns=["difficulty", "measured", "correlation", "weighted", "regressed"])

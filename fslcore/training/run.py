@@ -33,7 +33,7 @@ from ..models.networks import NETWORKS
 from ..paths import BUILD, check_output, replace_file
 from ..tasks import sample_closed
 from .recipes import RECIPES, WAYS, Recipe, file_name, split_classes
-from .unlabelled import OBJECTIVES, two_views
+from .unlabelled import OBJECTIVES, two_views, warped
 
 __all__ = ["train"]
 
@@ -434,8 +434,4 @@ def _jitter(x: torch.Tensor) -> torch.Tensor:
     """(B, 3, H, W) images turned by up to 10°, scaled by up to 15 % and shifted by up to 2 pixels."""
     uniform = torch.rand(len(x), 4, device=x.device) * 2 - 1
     angle, scale = uniform[:, 0] * torch.pi / 18, 1 + 0.15 * uniform[:, 1]
-    shift = uniform[:, 2:] * 2 * 2 / x.shape[-1]
-    cos, sin = torch.cos(angle) * scale, torch.sin(angle) * scale
-    affine = torch.stack([cos, -sin, shift[:, 0], sin, cos, shift[:, 1]], dim=1).view(-1, 2, 3)
-    grid = F.affine_grid(affine, list(x.shape), align_corners=False)
-    return F.grid_sample(x, grid, padding_mode="border", align_corners=False)
+    return warped(x, angle, scale, uniform[:, 2:] * 2 * 2 / x.shape[-1], "border")

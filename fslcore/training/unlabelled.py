@@ -36,11 +36,18 @@ def two_views(images: torch.Tensor) -> torch.Tensor:
 def _moved(x: torch.Tensor) -> torch.Tensor:
     uniform = torch.rand(len(x), 4, device=x.device) * 2 - 1
     angle, scale = uniform[:, 0] * torch.pi / 9, 0.88 * (1.42 ** uniform[:, 1])
-    shift = 0.2 * uniform[:, 2:]
+    return warped(x, angle, scale, 0.2 * uniform[:, 2:], "reflection")
+
+
+def warped(x: torch.Tensor, angle: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor, beyond: str) -> torch.Tensor:
+    """Images (B, 3, H, W), each turned by its angle (B,), made smaller by its scale (B,), and shifted.
+
+    Shifts (B, 2) are in halves of the side; ``beyond`` says what comes in at the edges (`F.grid_sample`'s padding).
+    """
     cos, sin = torch.cos(angle) * scale, torch.sin(angle) * scale
     affine = torch.stack([cos, -sin, shift[:, 0], sin, cos, shift[:, 1]], dim=1).view(-1, 2, 3)
     grid = F.affine_grid(affine, list(x.shape), align_corners=False)
-    return F.grid_sample(x, grid, padding_mode="reflection", align_corners=False)
+    return F.grid_sample(x, grid, padding_mode=beyond, align_corners=False)
 
 
 def _recoloured(x: torch.Tensor) -> torch.Tensor:

@@ -307,22 +307,20 @@ def remedy(
     DataFrame
         By dataset, shots and learner (without the remedy): wacc-r and wacc-a, paired `fslcore.stats.Interval`.
     """
-    rows, shape = {}, dict(ways=ways, queries=queries, seed=seed, tasks=tasks)
+    tables, shape = {}, dict(ways=ways, queries=queries, seed=seed, tasks=tasks)
     names = [name + how for name in REMEDIED.values() for how in ("", "-ifsl")]
     for dataset, s in product(sets, shots):
         drawn = {
             "wacc-r": draw_random(dataset, shots=s, **shape),
             "wacc-a": draw(dataset, captioner, shots=s, **shape)[0],
         }
-        worst = {
-            kind: {name: 100 * r.worst_class() for name, r in records(dataset, of, names, **options).items()}
-            for kind, of in drawn.items()
-        }
-        for name in REMEDIED.values():
-            rows[dataset, s, name] = {
-                kind: paired_interval(of[f"{name}-ifsl"], of[name], level) for kind, of in worst.items()
-            }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis([*SETTING, "learner"])
+        columns = {}
+        for kind, of in drawn.items():
+            found = records(dataset, of, names, **options)
+            with_, without = ({name: found[name + how] for name in REMEDIED.values()} for how in ("-ifsl", ""))
+            columns[kind] = gaps(with_, without, paired=True, level=level)["gap"]
+        tables[dataset, s] = pd.DataFrame(columns)
+    return pd.concat(tables, names=[*SETTING, "learner"])
 
 
 def constructions(

@@ -26,6 +26,7 @@ from .. import datasets, learners
 from ..datasets.bank import Bank
 from ..errors import InputError, choice, note, whole
 from ..evaluation import evaluate
+from ..learners.common import class_means
 from ..learners.maml import with_task_norm
 from ..models import backbones
 from ..models.backbones import Backbone
@@ -400,7 +401,7 @@ def _class_means(bank: Bank, classes: int) -> torch.Tensor:
     """(classes, D) means of the unit features of each class."""
     unit = F.normalize(bank.data, dim=1)
     members = F.one_hot(torch.from_numpy(bank.labels).to(unit.device), classes).to(unit.dtype)
-    return members.T @ unit / members.sum(dim=0)[:, None]
+    return class_means(unit[None], members[None])[0]
 
 
 def _logits_of_all(bank: Bank, classes: int, seed: int) -> torch.Tensor:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import signal
 import sys
 import traceback
@@ -15,7 +14,22 @@ from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
 from . import __version__, chapters, known, store
-from .errors import InputError, Terminated, choice, like, memory, missing, number, told, whole
+from .errors import InputError, Terminated, choice, memory, missing, told, whole
+from .options import (
+    LARGEST,
+    LEVEL,
+    Once,
+    Parser,
+    checked,
+    count_of,
+    dataset_of,
+    datasets_named,
+    device_of,
+    name_of,
+    notebook_of,
+    number_of,
+    path_of,
+)
 from .paths import PROFILES, RUNS, check_folder, check_output, check_shipped
 from .printed import completion, listed, print_json
 
@@ -28,7 +42,6 @@ EXIT_CODES = """exit codes:
   2    bad input, a file that cannot be read or written, or not enough memory
   130  stopped with Ctrl-C (143 by another program, with SIGTERM)"""
 OPTIONS_OF_CHILDREN = ("FSLCORE_DEVICE", "FSLCORE_QUIET", "TQDM_DISABLE")  # how --device and --quiet reach notebooks
-LARGEST = 2**53  # of seeds: whole numbers up to here are the same in every file format
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -98,116 +111,6 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, with the near name if there is one."""
-
-    def error(self, message: str):
-        raise InputError(f"{message}; see {self.prog} --help")
-
-    def parse_known_args(self, args=None, namespace=None):
-        found, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            options = [option for action in self._actions for option in action.option_strings]
-            raise InputError(f"{unknown[0]}: no such argument{like(unknown[0], options)}; see {self.prog} --help")
-        return found, unknown
-
-    def _check_value(self, action: argparse.Action, value: object) -> None:
-        if action.choices is not None:
-            choice(action.dest if action.metavar is None else action.metavar.lower(), value, action.choices)
-
-
-class _Once(argparse.Action):
-    """A list of names, in which none is twice."""
-
-    def __call__(self, parser, namespace, values, option_string=None):
-        twice = next((value for value in values if values.count(value) > 1), None)
-        if twice:
-            raise argparse.ArgumentError(None, f"{self.dest} = {' '.join(values)}; {twice} is allowed once")
-        setattr(namespace, self.dest, values)
-
-
-def _reads(check: Callable[[str], object], names: Callable[[], list[str]] = list) -> Callable[[str], object]:
-    """A check of errors.py for ``type=``: its own words reach the user. ``names`` are what can be completed."""
-
-    def read(text: str) -> object:
-        try:
-            return check(text)
-        except InputError as error:
-            raise argparse.ArgumentError(None, str(error)) from None
-
-    read.names = names
-    return read
-
-
-def _whole(name: str, least: int, most: int | None = None) -> Callable[[str], object]:
-    return _reads(lambda text: whole(name, int(text) if re.fullmatch(r"[+-]?\d{1,30}", text) else text, least, most))
-
-
-def _path(name: str, file: bool = False) -> Callable[[str], Path]:
-    def check(text: str) -> Path:
-        if not text:  # which would stand for this folder
-            raise InputError(f"{name} = ''; a path is needed")
-        if file and text.endswith(("/", os.sep)):
-            raise InputError(f"{name} = {text}; the name of a file is allowed")
-        return Path(text)
-
-    return check
-
-
-def _number(name: str, **bounds: float) -> Callable[[str], object]:
-    def check(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = text
-        return number(name, value, **bounds)
-
-    return _reads(check)
-
-
-_LEVEL = _number("level", above=0, below=1)
-
-
-def _name(what: str, names: Callable[[], list[str]], file: bool = False) -> Callable[[str], object]:
-    """A check of a known name; with ``file``, also of NAME:FILE."""
-
-    def check(text: str) -> str:
-        choice(what, text.partition(":")[0] if file else text, names())
-        return text
-
-    return _reads(check, names)
-
-
-def _notebook(text: str) -> str:
-    return chapters.source(text).stem
-
-
-def _dataset(split: str) -> Callable[[str], object]:
-    def check(text: str) -> str:
-        from . import datasets
-
-        if split == "novel" and text.startswith("features:"):
-            if not Path(text.removeprefix("features:")).is_file():
-                raise InputError(f"features: no file {text.removeprefix('features:')}")
-        else:
-            datasets.check(text, split)
-        return text
-
-    return _reads(check, lambda: _datasets(split))
-
-
-def _datasets(split: str = "novel") -> list[str]:
-    from . import datasets
-
-    return datasets.names(split)
-
-
-def _device(text: str) -> str:
-    if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", text):
-        raise InputError(f"device = {text}; cpu, cuda, cuda:NUMBER and mps are allowed")
-    return text
-
-
 def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument(
@@ -222,11 +125,11 @@ def _parser() -> argparse.ArgumentParser:
     device = argparse.ArgumentParser(add_help=False)
     device.add_argument(
         "--device",
-        type=_reads(_device),
+        type=checked(device_of),
         default=argparse.SUPPRESS,
         help="cpu, cuda, cuda:NUMBER or mps (the first CUDA GPU, else the CPU)",
     )
-    parser = _Parser(
+    parser = Parser(
         "fslcore",
         description="The statistics of few-shot evaluation.",
         parents=[common],
@@ -234,11 +137,11 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_epilog("list", "evaluate --help"),
     )
     parser.add_argument("--version", action="version", version=__version__, help="print the version and stop")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
 
     def command(
         name: str, run: Callable, text: str, *examples: str, computes: bool = False, extra="evaluate"
-    ) -> _Parser:
+    ) -> Parser:
         add = commands.add_parser(
             name,
             help=text,
@@ -251,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
         return add
 
     as_json = dict(action="store_true", help="print the result as strict JSON")
-    learners = dict(nargs="+", type=_name("learner", known.learners), action=_Once, default=["ncc", "lr"])
+    learners = dict(nargs="+", type=name_of("learner", known.learners), action=Once, default=["ncc", "lr"])
 
     add = command("list", _list, "notebooks with their parameters, data sets, backbones, learners", "", "--json")
     add.add_argument("--json", **as_json)
@@ -263,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
         'closed-vs-open -p shots 1 -p datasets "[clipart, fashion]"',
         computes=True,
     )
-    add.add_argument("notebook", type=_reads(_notebook, chapters.names), help="a name that fslcore list gives")
+    add.add_argument("notebook", type=checked(notebook_of, chapters.names), help="a name that fslcore list gives")
     add.add_argument(
         "-p",
         "--parameter",
@@ -292,20 +195,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     add.add_argument(
         "results",
-        type=_reads(_path("results")),
+        type=checked(path_of("results")),
         help='.csv, .tsv, .txt, .parquet, .npy or .pt, a row a task; see "The results table" in the book',
     )
     add.add_argument(
         "-o",
         "--output",
-        type=_reads(_path("output", file=True)),
+        type=checked(path_of("output", file=True)),
         help="the report, one HTML file (RESULTS.html in this folder)",
     )
     add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
     add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
-    add.add_argument("--level", type=_LEVEL, default=0.95, help="nominal coverage (0.95)")
-    points = _number("margin", above=0, most=100)
+    add.add_argument("--level", type=LEVEL, default=0.95, help="nominal coverage (0.95)")
+    points = number_of("margin", above=0, most=100)
     add.add_argument("--margin", type=points, metavar="POINTS", help="the largest difference that does not matter")
     add.add_argument("--json", action="store_true", help="print the whole report as strict JSON, not the summary")
     add.add_argument("--tables", type=Path, metavar="FOLDER", help="write the tables there too, in LaTeX and Markdown")
@@ -320,18 +223,18 @@ def _parser() -> argparse.ArgumentParser:
         "my-images --json",
         computes=True,
     )
-    add.add_argument("folder", type=_reads(_path("folder")), help="one folder a class, 1 to 20 images in each")
+    add.add_argument("folder", type=checked(path_of("folder")), help="one folder a class, 1 to 20 images in each")
     add.add_argument(
         "--backbone",
         nargs="+",
         dest="backbones",
-        type=_name("backbone", known.backbones),
-        action=_Once,
+        type=name_of("backbone", known.backbones),
+        action=Once,
         default=["efficientnet-lite0", "glyph-conv"],
         help="(efficientnet-lite0 glyph-conv)",
     )
     add.add_argument("--learner", dest="learners", **learners, help="(ncc lr)")
-    add.add_argument("--level", type=_LEVEL, default=0.9, help="nominal coverage (0.9)")
+    add.add_argument("--level", type=LEVEL, default=0.9, help="nominal coverage (0.9)")
     add.add_argument("-o", "--output", type=Path, help="the page, one HTML file (FOLDER.html in this folder)")
     add.add_argument("--json", action="store_true", help="print methods, intervals and cautions as strict JSON")
 
@@ -344,11 +247,11 @@ def _parser() -> argparse.ArgumentParser:
         computes=True,
     )
     add.add_argument(
-        "dataset", type=_dataset("novel"), help="a name that fslcore list gives, folder:PATH or features:PATH"
+        "dataset", type=dataset_of("novel"), help="a name that fslcore list gives, folder:PATH or features:PATH"
     )
     add.add_argument(
         "backbone",
-        type=_reads(str, known.backbones),
+        type=checked(str, known.backbones),
         help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH",
     )
     add.add_argument("-o", "--output", type=Path, required=True, help=".parquet or .csv")
@@ -356,8 +259,8 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument(
         "--samplings",
         nargs="+",
-        type=_name("sampling", lambda: ["closed", "open"]),
-        action=_Once,
+        type=name_of("sampling", lambda: ["closed", "open"]),
+        action=Once,
         default=["closed", "open"],
         help="closed: images are used again; open: each at most once (both)",
     )
@@ -369,16 +272,16 @@ def _parser() -> argparse.ArgumentParser:
         ("tasks", 2, 600, "closed tasks; open ones are as many as there can be"),
     ):
         most = LARGEST if name == "seed" else None
-        add.add_argument(f"--{name}", type=_whole(name, least, most), default=default, help=f"{text} ({default})")
+        add.add_argument(f"--{name}", type=count_of(name, least, most), default=default, help=f"{text} ({default})")
     add.add_argument(
         "--size",
-        type=_whole("size", 8, 2048),
+        type=count_of("size", 8, 2048),
         help="pixels at which your own images are read and seen (the backbone's own)",
     )
     add.add_argument(
-        "--ft-tasks", type=_whole("ft-tasks", 2), help="closed tasks of fine-tuning, where fewer than the others"
+        "--ft-tasks", type=count_of("ft-tasks", 2), help="closed tasks of fine-tuning, where fewer than the others"
     )
-    add.add_argument("--ft-open", type=_whole("ft-open", 2), help="at most so many open tasks of fine-tuning (all)")
+    add.add_argument("--ft-open", type=count_of("ft-open", 2), help="at most so many open tasks of fine-tuning (all)")
     add.add_argument(
         "--skip-small-classes",
         action="store_true",
@@ -386,7 +289,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add.add_argument(
         "--until",
-        type=_number("until", above=0, most=50),
+        type=number_of("until", above=0, most=50),
         metavar="WIDTH",
         help="stop at fewer than --tasks closed tasks, once the accuracy on these images is known to ± WIDTH points",
     )
@@ -411,7 +314,7 @@ def _parser() -> argparse.ArgumentParser:
         "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs",
         computes=True,
     )
-    add.add_argument("learner", type=_name("learner", known.recipes), help=f"one of {', '.join(known.recipes())}")
+    add.add_argument("learner", type=name_of("learner", known.recipes), help=f"one of {', '.join(known.recipes())}")
     add.add_argument(
         "-o",
         "--output",
@@ -420,17 +323,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     add.add_argument(
         "--network",
-        type=_name("network", known.networks),
+        type=name_of("network", known.networks),
         help="conv4, resnet12, resnet12-map and the like (the learner's own)",
     )
     add.add_argument(
         "--dataset",
-        type=_dataset("base"),
+        type=dataset_of("base"),
         help="its base classes train, its validation classes select (the learner's own)",
     )
-    add.add_argument("--shots", type=_whole("shots", 1), help="images a class in the training tasks (5)")
-    add.add_argument("--epochs", type=_whole("epochs", 1), help="how often all is gone through (the learner's own)")
-    add.add_argument("--seed", type=_whole("seed", 0, LARGEST), default=0, help="of weights and batches (0)")
+    add.add_argument("--shots", type=count_of("shots", 1), help="images a class in the training tasks (5)")
+    add.add_argument("--epochs", type=count_of("epochs", 1), help="how often all is gone through (the learner's own)")
+    add.add_argument("--seed", type=count_of("seed", 0, LARGEST), default=0, help="of weights and batches (0)")
 
     add = command(
         "caption",
@@ -441,12 +344,12 @@ def _parser() -> argparse.ArgumentParser:
         computes=True,
     )
     add.add_argument(
-        "dataset", type=_reads(str, _datasets), help="a name that fslcore list gives, folder:PATH and the like"
+        "dataset", type=checked(str, datasets_named), help="a name that fslcore list gives, folder:PATH and the like"
     )
     add.add_argument(
         "--captioner",
         default="pixels",
-        type=_name("captioner", known.captioners, file=True),
+        type=name_of("captioner", known.captioners, file=True),
         help="pixels, vit-gpt2, blip, or KIND:FOLDER (pixels)",
     )
     add.add_argument(
@@ -466,22 +369,22 @@ def _parser() -> argparse.ArgumentParser:
         computes=True,
     )
     dataset = "a name that fslcore list gives, folder:PATH or features:PATH"
-    add.add_argument("dataset", type=_reads(str, _datasets), help=dataset)
+    add.add_argument("dataset", type=checked(str, datasets_named), help=dataset)
     add.add_argument(
         "--backbone",
-        type=_reads(str, known.backbones),
+        type=checked(str, known.backbones),
         default="efficientnet-lite0",
         help="whose features are compared (efficientnet-lite0)",
     )
-    splits = dict(nargs="+", type=_name("split", lambda: ["novel", "validation", "base"]), action=_Once)
+    splits = dict(nargs="+", type=name_of("split", lambda: ["novel", "validation", "base"]), action=Once)
     add.add_argument("--splits", **splits, default=["novel"], help="searched together (novel)")
-    by = _name("by", lambda: ["either", "both", "hash", "features"])
+    by = name_of("by", lambda: ["either", "both", "hash", "features"])
     add.add_argument("--by", type=by, default="either", help="what must be near: hash, features, both, either (either)")
-    add.add_argument("--bits", type=_whole("bits", 0, 64), help="of 64, the most that differ (from the data)")
+    add.add_argument("--bits", type=count_of("bits", 0, 64), help="of 64, the most that differ (from the data)")
     add.add_argument(
-        "--distance", type=_number("distance", above=0, most=2), help="cosine of features, at most (from the data)"
+        "--distance", type=number_of("distance", above=0, most=2), help="cosine of features, at most (from the data)"
     )
-    add.add_argument("--size", type=_whole("size", 8, 2048), help="pixels, as for evaluate")
+    add.add_argument("--size", type=count_of("size", 8, 2048), help="pixels, as for evaluate")
     add.add_argument("-o", "--output", type=Path, help="a .csv: the group of each image, which evaluate --apart takes")
     add.add_argument("--sheet", type=Path, help="a .png, .pdf or .svg: pairs at and around the threshold")
     add.add_argument("--json", **as_json)

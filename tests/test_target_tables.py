@@ -10,6 +10,7 @@ from scipy.stats import norm
 from fslbook.beyond import planning
 from fslcore import evaluation, stats
 from fslcore.results import three
+from fslcore.stats.three_intervals import assembled
 
 SHAPE = dict(ways=5, shots=2, queries=3, seed=0)
 
@@ -36,7 +37,29 @@ def test_intervals_are_those_of_the_record(features):
     assert shown.iloc[1]["mean"] == f"{expected.closed.mean:.2f}"
     assert table["result"][1].images.bounds == (0, 100)
     assert shown.iloc[1]["these images"] == f"± {expected.closed.half_width:.2f}"
-    assert shown.iloc[1]["new classes"] == expected.classes.around(".2f")
+    assert shown.iloc[1]["new classes"] == three.cells_of(expected)["new classes"]
+
+
+def test_one_interval_for_two_targets_is_named_once():
+    """New classes bring new images: where no more is seen of classes, or nothing of images alone, a cell says so."""
+    settled = dict(
+        mean=70.0, tasks=500, sampling=0.01, freedom=np.array([50.0, 9.0]), noise=np.zeros(2), counts=(60, 10)
+    )
+
+    def cells(images, classes, **other):
+        return three.cells_of(assembled(found=np.array([images, classes]), level=0.95, **settled | other))
+
+    apart, floor = cells(1.0, 4.0), cells(1.0, 0.2)
+    assert apart["new images"].startswith("± ") and apart["new classes"].startswith("± ")
+    assert floor["new images"] == apart["new images"]
+    wide, floored = (float(of["new classes"].split()[1]) for of in (apart, floor))
+    assert wide > 1.9 * floored > 1.9 * float(floor["new images"][2:])  # of fewer degrees of freedom than images have
+    assert floor["new classes"] == f"± {floored:.2f} (floor)"
+    many = dict(freedom=np.array([50.0, 50.0]))
+    assert cells(1.0, 0.2, **many)["new classes"] == "as new images"
+    unknown = cells(1.0, 4.0, freedom=np.array([0.0, 9.0]))
+    assert unknown["new images"] == "as new classes" and unknown["new classes"] == apart["new classes"]
+    assert cells(1.0, 4.0, freedom=np.zeros(2))["new classes"] == "—"
 
 
 def test_pairs_verdicts_and_needs(features):

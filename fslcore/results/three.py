@@ -17,7 +17,7 @@ from ..evaluation import Method
 __all__ = [
     "TARGETS",
     "alike",
-    "around",
+    "cells_of",
     "half",
     "indexed",
     "intervals",
@@ -156,15 +156,32 @@ def intervals(found: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
     """`intervals` or `pairs` for reading: the mean and a column a target; what all rows share is left out."""
-    cells = {target: [around(getattr(r, kind)) for r in table["result"]] for kind, target in TARGETS.items()}
     means = [f"{r.closed.mean:.2f}" for r in table["result"]]
-    named = table.assign(**{"mean": means, **cells})
+    cells = pd.DataFrame([cells_of(r) for r in table["result"]], index=table.index)
+    named = table.assign(mean=means, **cells)
     if "classes" in table:
         named["dataset"] += " (" + table["classes"].astype(str) + " classes)"
     return indexed(named, ["dataset", "method", "a", "b"], ["mean", *cells])
 
 
-def around(interval: stats.Interval) -> str:
+def cells_of(found: stats.ThreeIntervals) -> dict[str, str]:
+    """The three intervals for reading, by target.
+
+    New classes come with new images, so where classes are not seen to add anything the variance of images is a floor,
+    and the cell says so. Where nothing is known of new images alone, the interval for new classes stands for both.
+    """
+    cells = {target: _around(getattr(found, kind)) for kind, target in TARGETS.items()}
+    images, classes = TARGETS["images"], TARGETS["classes"]
+    if np.isfinite(found.classes.half_width):
+        if not np.isfinite(found.image_variance):
+            cells[images] = f"as {classes}"
+        elif found.class_variance == found.image_variance:
+            same = found.classes.half_width == found.images.half_width
+            cells[classes] = f"as {images}" if same else f"{cells[classes]} (floor)"
+    return cells
+
+
+def _around(interval: stats.Interval) -> str:
     """'± half-width' or 'low to high' for reading (`Interval.around`); a dash where nothing is known."""
     return interval.around(".2f") + ", few errors" * interval.few_errors if np.isfinite(interval.half_width) else "—"
 

@@ -19,7 +19,7 @@ from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.estimation import resampled
 from fslcore.evaluation import Method, Record
-from fslcore.results.three import CLASS_GROUPS, TARGETS, alike, around, kin
+from fslcore.results.three import CLASS_GROUPS, TARGETS, alike, cells_of, kin
 from fslcore.tasks import Tasks, sample_biased, sample_closed
 
 from .. import published
@@ -347,8 +347,7 @@ def shown(found: pd.DataFrame) -> pd.DataFrame:
     order = sorted(found["measure"].unique(), key=("mean accuracy", *MEASURES, *found["measure"]).index)
     who = found["learner"] if "learner" in found else found["a"] + " − " + found["b"]
     rows = {
-        (r.measure, name): {"mean": f"{r.result.closed.mean:.2f}"}
-        | {target: around(getattr(r.result, kind)) for kind, target in TARGETS.items()}
+        (r.measure, name): {"mean": f"{r.result.closed.mean:.2f}"} | cells_of(r.result)
         for r, name in zip(found.itertuples(), who)
     }
     out = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["measure", who.name or "difference"])

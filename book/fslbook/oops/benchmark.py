@@ -189,6 +189,21 @@ def _common(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return a[:n], b[:n]
 
 
+def telling_pair(per_task: dict[Method, np.ndarray], level: float = 0.95) -> dict[Method, np.ndarray]:
+    """Accuracies of the first two methods whose open intervals meet although their paired difference leaves out 0.
+
+    Else of the first two. ``per_task`` has the (T,) accuracies of each method on the same open tasks, or on the first
+    of them.
+    """
+    for a, b in combinations(per_task, 2):
+        x, y = _common(per_task[a], per_task[b])
+        apart = stats.compare(stats.open_interval(x, level), stats.open_interval(y, level))
+        if not apart and stats.paired_interval(x, y, level).conclusion:
+            return {a: x, b: y}
+    a, b = list(per_task)[:2]
+    return dict(zip((a, b), _common(per_task[a], per_task[b])))
+
+
 def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """Every pair of methods on every data set, with its three conclusions.
 

@@ -14,6 +14,7 @@ from .compare import (
     tasks_for_width,
 )
 from .many import by_ranks, caveat, equivalents, rank_list
+from .paragraph import paragraphs
 from .runs import new_runs, recipe_list, recipes, run_list, run_reading
 from .show import (
     changed,
@@ -49,6 +50,7 @@ __all__ = [
     "normalise",
     "pair_list",
     "panels",
+    "paragraphs",
     "rank_list",
     "read",
     "reading",

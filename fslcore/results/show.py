@@ -27,6 +27,7 @@ from .compare import (
     unnested,
 )
 from .many import by_ranks, caveat, rank_record
+from .paragraph import paragraphs
 from .runs import new_runs, recipe_list, recipes, run_cells, run_list, run_reading
 
 __all__ = [
@@ -230,6 +231,11 @@ SYMBOLS = {
     "—": "---",
     "\N{NO-BREAK SPACE}": "~",
 }
+# What means something else to LaTeX.
+LATEX = str.maketrans({sign: rf"\{sign}" for sign in "&%$#_{}"})
+LATEX |= str.maketrans(
+    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$"}
+)
 
 
 @checked
@@ -240,7 +246,7 @@ def write_tables(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path, l
     -------
     list of paths
         methods, matrix, pairs, changed and needed, with several runs also runs and recipes, each .tex and .md; those
-        without rows are left out.
+        without rows are left out. Then evaluation.tex and .md, the paragraph of `paragraphs`.
     """
     made = {
         "methods": interval_list(table, pairs, level),
@@ -264,6 +270,15 @@ def write_tables(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path, l
         for ending, text in (("tex", latex), ("md", bare.to_markdown(index=False, disable_numparse=True) + "\n")):
             out.append(Path(folder) / f"{name}.{ending}")
             replace_file(out[-1], lambda part: part.write_text(text, "utf-8"))
+    found = paragraphs(table, pairs, level)
+    plain = "\n\n".join(f"**{setting}.** {text}" if len(found) > 1 else text for setting, text in found.items())
+    named = [rf"\textbf{{{setting.translate(LATEX)}.}} " * (len(found) > 1) for setting in found]
+    latex = r"\paragraph{Evaluation.} " + "\n\n".join(
+        n + text.translate(LATEX) for n, text in zip(named, found.values())
+    )
+    for ending, text in (("tex", latex), ("md", plain)):
+        out.append(Path(folder) / f"evaluation.{ending}")
+        replace_file(out[-1], lambda part: part.write_text(text + "\n", "utf-8"))
     return out
 
 

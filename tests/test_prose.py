@@ -129,6 +129,19 @@ USES += [
 ]
 
 
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_box_before_the_first_section_sums_a_chapter_up(name):
+    """The question, what the papers say, what came out here and why, in few words."""
+    text = source(name)
+    start = text.index("```{admonition} In four lines")
+    assert start < text.index("\n## ")
+    box = text[start : text.index("\n```\n", start)]
+    heads = re.findall(r"^(\S.*)\n: \S", box, re.MULTILINE)
+    assert heads[0] == "Question" and heads[1] in ("The paper", "The papers") and heads[2] == "Here", heads
+    assert heads[3:] in ([], ["Why"], ["Why they differ"])
+    assert len(re.sub(ROLE, "0", box).split()) < 120
+
+
 # ---------------------------------------------------------------- keys
 
 

@@ -32,6 +32,7 @@ from .options import (
 )
 from .paths import PROFILES, RUNS, check_folder, check_output, check_shipped
 from .printed import completion, listed, print_json
+from .recorder import ENDING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -196,7 +197,8 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument(
         "results",
         type=checked(path_of("results")),
-        help='.csv, .tsv, .txt, .parquet, .npy or .pt, a row a task; see "The results table" in the book',
+        help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a task, or .npz by fslcore.record; see The results table "
+        "in the book",
     )
     add.add_argument(
         "-o",
@@ -456,10 +458,15 @@ def _report(options: argparse.Namespace) -> None:
         results.write_tables(table, pairs, options.tables, options.level)
     if options.figures:
         results.write_figures(table, pairs, options.figures)
+    recorded = options.results.suffix == ENDING
+    three, reason = results.three_intervals(options.results, options.level) if recorded else ({}, "")
     if options.json:
-        print_json(results.record(table, pairs, notes, options.level) | {"report": output})
-    else:
-        print(*results.summary(table, pairs, options.level), output, sep="\n")
+        more = {"three_intervals": three, "without": reason} if recorded else {}
+        print_json(results.record(table, pairs, notes, options.level) | more | {"report": output})
+        return
+    lines = results.summary(table, pairs, options.level)
+    lines += ["", results.three_list(three).to_string()] * bool(three) + [reason] * bool(reason)
+    print(*lines, output, sep="\n")
 
 
 def _assess(options: argparse.Namespace) -> None:

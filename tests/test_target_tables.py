@@ -10,6 +10,7 @@ from scipy.stats import norm
 from fslbook.beyond import planning
 from fslcore import evaluation, stats
 from fslcore.results import three
+from fslcore.results.targets import in_cells
 from fslcore.stats.three_intervals import assembled
 
 SHAPE = dict(ways=5, shots=2, queries=3, seed=0)
@@ -37,7 +38,7 @@ def test_intervals_are_those_of_the_record(features):
     assert shown.iloc[1]["mean"] == f"{expected.closed.mean:.2f}"
     assert table["result"][1].images.bounds == (0, 100)
     assert shown.iloc[1]["these images"] == f"± {expected.closed.half_width:.2f}"
-    assert shown.iloc[1]["new classes"] == three.cells_of(expected)["new classes"]
+    assert shown.iloc[1]["new classes"] == in_cells(expected)["new classes"]
 
 
 def test_one_interval_for_two_targets_is_named_once():
@@ -47,7 +48,7 @@ def test_one_interval_for_two_targets_is_named_once():
     )
 
     def cells(images, classes, **other):
-        return three.cells_of(assembled(found=np.array([images, classes]), level=0.95, **settled | other))
+        return in_cells(assembled(found=np.array([images, classes]), level=0.95, **settled | other))
 
     apart, floor = cells(1.0, 4.0), cells(1.0, 0.2)
     assert apart["new images"].startswith("± ") and apart["new classes"].startswith("± ")

@@ -15,6 +15,7 @@ from .compare import (
 )
 from .many import by_ranks, caveat, equivalents, rank_list
 from .paragraph import paragraphs
+from .recorded import three_intervals, three_list
 from .runs import new_runs, recipe_list, recipes, run_list, run_reading
 from .show import (
     changed,
@@ -63,6 +64,8 @@ __all__ = [
     "summary",
     "tasks_for_power",
     "tasks_for_width",
+    "three_intervals",
+    "three_list",
     "write_figures",
     "write_tables",
 ]

@@ -14,14 +14,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from .. import recorder
 from ..errors import InputError, shown
+from .recorded import accuracies
 
 __all__ = ["ENDINGS", "frame"]
 
 TEXT = (".csv", ".tsv", ".txt")
 
 
-ENDINGS = (*TEXT, ".parquet", ".npy", ".pt")
+ENDINGS = (*TEXT, ".parquet", ".npy", ".pt", recorder.ENDING)
 
 
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -47,7 +49,7 @@ def frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
     path : path
         .csv, .tsv or .txt (cells parted by commas, semicolons, tabs or blanks; decimal points or commas; UTF-8, UTF-16
         or Latin-1; lines that begin with # are comments), .parquet, .npy (T × M numbers, for T tasks and M methods) or
-        .pt (the same as a tensor, or tensors of T numbers by name).
+        .pt (the same as a tensor, or tensors of T numbers by name), or .npz (what `fslcore.record` wrote).
 
     Raises
     ------
@@ -57,6 +59,7 @@ def frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
     if not path.is_file():
         raise InputError(f"results: no file {path}")
     readers = dict.fromkeys(TEXT, _text) | {".parquet": _parquet, ".npy": _numpy, ".pt": _torch}
+    readers[recorder.ENDING] = _recording
     if path.suffix.lower() not in readers:
         table = " (save the table as .csv)" if path.suffix.lower() in (".xlsx", ".xls", ".ods") else ""
         raise InputError(f"results: {path.name}; {', '.join(ENDINGS)} are allowed{table}")
@@ -76,6 +79,12 @@ def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
 
 def _numpy(path: Path) -> tuple[pd.DataFrame, list[str]]:
     return _array(np.load(path, allow_pickle=False), path.name)
+
+
+def _recording(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    table = accuracies(recorder.load(path))
+    drawn = "share no image" if table["sampling"].iloc[0] == "open" else "use images again"
+    return table, [f"{path.name} is a recording: its tasks {drawn}."]
 
 
 def _torch(path: Path) -> tuple[pd.DataFrame, list[str]]:

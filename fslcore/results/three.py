@@ -13,11 +13,11 @@ from .. import evaluation, stats
 from ..datasets import Images
 from ..datasets.bank import Bank
 from ..evaluation import Method
+from .targets import TARGETS, in_cells
 
 __all__ = [
     "TARGETS",
     "alike",
-    "cells_of",
     "half",
     "indexed",
     "intervals",
@@ -33,9 +33,6 @@ __all__ = [
 GROUPS = ["family", "author", "track", "photo", "drawer"]
 # Facts that make classes alike: scripts of glyphs, data sets and groups of Meta-Album, alphabets of Omniglot.
 CLASS_GROUPS = ["domain", "super_category", "alphabet"]
-
-
-TARGETS = {"closed": "these images", "images": "new images", "classes": "new classes"}
 
 
 @dataclass(frozen=True)
@@ -157,33 +154,11 @@ def intervals(found: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
 def shown(table: pd.DataFrame) -> pd.DataFrame:
     """`intervals` or `pairs` for reading: the mean and a column a target; what all rows share is left out."""
     means = [f"{r.closed.mean:.2f}" for r in table["result"]]
-    cells = pd.DataFrame([cells_of(r) for r in table["result"]], index=table.index)
+    cells = pd.DataFrame([in_cells(r) for r in table["result"]], index=table.index)
     named = table.assign(mean=means, **cells)
     if "classes" in table:
         named["dataset"] += " (" + table["classes"].astype(str) + " classes)"
     return indexed(named, ["dataset", "method", "a", "b"], ["mean", *cells])
-
-
-def cells_of(found: stats.ThreeIntervals) -> dict[str, str]:
-    """The three intervals for reading, by target.
-
-    New classes come with new images, so where classes are not seen to add anything the variance of images is a floor,
-    and the cell says so. Where nothing is known of new images alone, the interval for new classes stands for both.
-    """
-    cells = {target: _around(getattr(found, kind)) for kind, target in TARGETS.items()}
-    images, classes = TARGETS["images"], TARGETS["classes"]
-    if np.isfinite(found.classes.half_width):
-        if not np.isfinite(found.image_variance):
-            cells[images] = f"as {classes}"
-        elif found.class_variance == found.image_variance:
-            same = found.classes.half_width == found.images.half_width
-            cells[classes] = f"as {images}" if same else f"{cells[classes]} (floor)"
-    return cells
-
-
-def _around(interval: stats.Interval) -> str:
-    """'± half-width' or 'low to high' for reading (`Interval.around`); a dash where nothing is known."""
-    return interval.around(".2f") + ", few errors" * interval.few_errors if np.isfinite(interval.half_width) else "—"
 
 
 def indexed(table: pd.DataFrame, keys: list[str], columns: list[str]) -> pd.DataFrame:

@@ -19,7 +19,8 @@ from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.estimation import resampled
 from fslcore.evaluation import Method, Record
-from fslcore.results.three import CLASS_GROUPS, TARGETS, alike, cells_of, kin
+from fslcore.results.targets import TARGETS, in_cells
+from fslcore.results.three import CLASS_GROUPS, alike, kin
 from fslcore.tasks import Tasks, sample_biased, sample_closed
 
 from .. import published
@@ -347,7 +348,7 @@ def shown(found: pd.DataFrame) -> pd.DataFrame:
     order = sorted(found["measure"].unique(), key=("mean accuracy", *MEASURES, *found["measure"]).index)
     who = found["learner"] if "learner" in found else found["a"] + " − " + found["b"]
     rows = {
-        (r.measure, name): {"mean": f"{r.result.closed.mean:.2f}"} | cells_of(r.result)
+        (r.measure, name): {"mean": f"{r.result.closed.mean:.2f}"} | in_cells(r.result)
         for r, name in zip(found.itertuples(), who)
     }
     out = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["measure", who.name or "difference"])

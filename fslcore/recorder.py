@@ -1,0 +1,276 @@
+"""Record any evaluation loop: which images each task used, and which queries were right.
+
+A mean and a ± cannot be compared, corrected or asked about new images afterwards. The record can: `fslcore report`
+reads it, and the three intervals of `fslcore.stats.three_intervals` follow from it. This module needs NumPy alone, and
+takes tensors of any library.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .errors import InputError, shown
+from .paths import replace_file
+
+__all__ = ["ENDING", "Recorder", "Recording", "load", "record"]
+
+ENDING = ".npz"
+FORMAT = "fslcore recording 1"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Tasks of several methods, as `Recorder` kept them.
+
+    Attributes
+    ----------
+    images : (N,) array of str
+        Names of the images.
+    classes : (N,) array of str
+        Class of each image.
+    support, query : dict of (T, ·) integer arrays
+        By method: images of each task, by their place in ``images``, sorted by class and name; -1 is padding.
+    correct : dict of (T, ·) bool arrays
+        By method: was each query right. False on padding.
+    facts : dict
+        What was said of the tasks besides: dataset and seed, where they were given.
+    """
+
+    images: np.ndarray
+    classes: np.ndarray
+    support: dict[str, np.ndarray]
+    query: dict[str, np.ndarray]
+    correct: dict[str, np.ndarray]
+    facts: dict
+
+    @property
+    def methods(self) -> list[str]:
+        """Names, in the order in which they were recorded."""
+        return list(self.correct)
+
+
+class Recorder:
+    """Keeps tasks of one method, and writes them when the ``with`` block ends; made by `record`."""
+
+    def __init__(self, path: str | Path, method: str, **facts: object):
+        self.path, self.method = Path(path), str(method)
+        if self.path.suffix != ENDING:
+            raise InputError(f"record: {self.path.name}; a name that ends in {ENDING} is needed")
+        if not self.method.strip():
+            raise InputError("method = ''; a name is needed")
+        unknown = sorted(set(facts) - {"dataset", "seed"})
+        if unknown:
+            raise InputError(f"{unknown[0]}: dataset and seed can be said of a recording")
+        self.facts = facts
+        self.before = load(self.path) if self.path.is_file() else None  # told before hours of work, not after
+        self._class_of: dict[str, str] = {}
+        self._first: dict[str, int] = {}
+        self._tasks: list[tuple[list[str], list[tuple[str, bool]]]] = []
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self.save()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def task(
+        self,
+        support: Iterable,
+        query: Iterable,
+        labels: Iterable,
+        predictions: Iterable,
+        support_labels: Iterable | None = None,
+        classes: Sequence | None = None,
+    ) -> None:
+        """Keep one task.
+
+        Parameters
+        ----------
+        support, query : (n,) and (q,)
+            Names or numbers of the images: the same for the same image in every task.
+        labels : (q,)
+            True class of each query.
+        predictions : (q,)
+            What the method said, in the same terms as ``labels``.
+        support_labels : (n,), optional
+            Class of each support image; needed for those that are never a query.
+        classes : (K,), optional
+            Where labels are numbers within the task, 0 to K - 1: the class of the data set that each stands for.
+
+        Raises
+        ------
+        InputError
+            Lengths that differ, an image twice in the task, an image of two classes, a label without a class.
+        """
+        number = len(self._tasks)
+        support, query, labels, predictions = map(_plain, (support, query, labels, predictions))
+        of_support = None if support_labels is None else _plain(support_labels)
+        for name, values, places in (
+            ("labels", labels, query),
+            ("predictions", predictions, query),
+            ("support_labels", of_support, support),
+        ):
+            if values is not None and len(values) != len(places):
+                raise InputError(f"task {number}: {len(values)} {name} for {len(places)} images")
+        if not query:
+            raise InputError(f"task {number}: no query")
+        images = [str(i) for i in (*support, *query)]
+        if len(set(images)) < len(images):
+            twice = next(i for i in images if images.count(i) > 1)
+            raise InputError(f"task {number}: image {shown(twice)} stands twice in it")
+        right = [label == said for label, said in zip(labels, predictions)]
+        true = [*(of_support or []), *labels]
+        named = self._named(number, true, None if classes is None else _plain(classes))
+        places = images if of_support is not None else images[len(support) :]
+        for image, label in zip(places, named):
+            self._know(number, image, label)
+        self._tasks.append((images[: len(support)], list(zip(images[len(support) :], right))))
+
+    def _named(self, number: int, labels: list, classes: list | None) -> list[str]:
+        if classes is None:
+            return [str(label) for label in labels]
+        for label in labels:
+            if not (isinstance(label, int) and 0 <= label < len(classes)):
+                raise InputError(
+                    f"task {number}: label {shown(label)}; 0 to {len(classes) - 1}, places in classes, are allowed"
+                )
+        return [str(classes[label]) for label in labels]
+
+    def _know(self, number: int, image: str, label: str) -> None:
+        known = self._class_of.setdefault(image, label)
+        first = self._first.setdefault(image, number)
+        if known != label:
+            raise InputError(
+                f"task {number}: image {shown(image)} is of class {shown(label)}, and was of {shown(known)} in task "
+                f"{first}; labels are classes of the data set: where yours are numbers within a task, give classes="
+            )
+
+    def save(self) -> Path:
+        """Write the tasks, beside those of other methods that the file holds; the same method's are replaced.
+
+        Raises
+        ------
+        InputError
+            No task, a support image whose class was never said, other classes than the file has for an image.
+        """
+        if not self._tasks:
+            raise InputError(f"record: no task of {self.method} was recorded")
+        unknown = next((i for support, _ in self._tasks for i in support if i not in self._class_of), None)
+        if unknown is not None:
+            raise InputError(
+                f"record: image {shown(unknown)} is never a query, so its class is not known; give support_labels"
+            )
+        class_of, runs, facts = dict(self._class_of), {}, dict(self.facts)
+        if self.path.is_file():
+            before = load(self.path)
+            for image, label in zip(before.images.tolist(), before.classes.tolist()):
+                if class_of.setdefault(image, label) != label:
+                    raise InputError(f"record: image {shown(image)} is of class {shown(label)} in {self.path}")
+            facts = {**before.facts, **facts}
+            runs = {
+                m: [
+                    ([before.images[i] for i in s if i >= 0], [(before.images[i], r) for i, r in zip(q, c) if i >= 0])
+                    for s, q, c in zip(before.support[m], before.query[m], before.correct[m])
+                ]
+                for m in before.methods
+            }
+        runs[self.method] = self._tasks
+        images = sorted(class_of, key=lambda image: (class_of[image], image))
+        place = {image: i for i, image in enumerate(images)}
+        arrays: dict[str, np.ndarray] = {
+            "about": np.array(json.dumps({"format": FORMAT, "methods": list(runs), "facts": facts}, sort_keys=True)),
+            "images": np.array(images),
+            "classes": np.array([class_of[image] for image in images]),
+        }
+        for k, tasks in enumerate(runs.values()):
+            ordered = [sorted((place[i], bool(r)) for i, r in query) for _, query in tasks]
+            arrays[f"support_{k}"] = _padded([sorted(place[i] for i in support) for support, _ in tasks], -1, np.int32)
+            arrays[f"query_{k}"] = _padded([[i for i, _ in query] for query in ordered], -1, np.int32)
+            arrays[f"correct_{k}"] = _padded([[r for _, r in query] for query in ordered], False, bool)
+
+        def write(part: Path) -> None:
+            with open(part, "wb") as file:
+                np.savez_compressed(file, **arrays)
+
+        replace_file(self.path, write)
+        return self.path
+
+
+def record(path: str | Path, method: str, **facts: object) -> Recorder:
+    """Record an evaluation loop: ``with record("mine.npz", "my method") as r: r.task(…)`` for each task.
+
+    The file is written when the block ends without an error. Several methods go into one file, one after another; a
+    method that is there already is replaced.
+
+    Parameters
+    ----------
+    path : path
+        A .npz.
+    method : str
+        The method's name.
+    **facts
+        ``dataset`` and ``seed``, for the report.
+
+    Raises
+    ------
+    InputError
+        Another ending, or a file that is there and is no recording.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "mine.npz"
+    >>> with record(file, "guess") as r:
+    ...     r.task(support=["a", "b"], query=["c", "d"], labels=[0, 1], predictions=[0, 0], support_labels=[0, 1])
+    >>> load(file).correct["guess"].tolist()
+    [[True, False]]
+    """
+    return Recorder(path, method, **facts)
+
+
+def load(path: str | Path) -> Recording:
+    """A recording from its file.
+
+    Raises
+    ------
+    InputError
+        No such file, or none that `Recorder` wrote. Nothing is unpickled.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"record: no file {path}")
+    try:
+        with np.load(path, allow_pickle=False) as z:
+            about = json.loads(str(z["about"]))
+            if about["format"] != FORMAT:
+                raise ValueError(f"its format is {about['format']}")
+            kept = {
+                name: {m: z[f"{name}_{k}"] for k, m in enumerate(about["methods"])}
+                for name in ("support", "query", "correct")
+            }
+            return Recording(z["images"], z["classes"], **kept, facts=about["facts"])
+    except Exception as error:  # many kinds, of broken archives and of other files
+        raise InputError(f"record: {path} is no recording ({' '.join(str(error).split())[:120]})") from None
+
+
+def _plain(values: Iterable) -> list:
+    """A list of Python's own values, of tensors and arrays too."""
+    found = values.tolist() if hasattr(values, "tolist") else list(values)
+    return [v.item() if hasattr(v, "item") else v for v in (found if isinstance(found, list) else [found])]
+
+
+def _padded(rows: list[list], pad: object, kind: type) -> np.ndarray:
+    """Rows of any lengths as one array."""
+    out = np.full((len(rows), max(map(len, rows))), pad, kind)
+    for at, row in enumerate(rows):
+        out[at, : len(row)] = row
+    return out

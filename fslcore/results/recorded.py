@@ -1,0 +1,121 @@
+"""What a recording of an evaluation loop says: its accuracies as a results table, and its three intervals."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from .. import recorder, stats
+from ..errors import InputError
+from ..recorder import Recording
+from .targets import in_cells
+
+__all__ = ["accuracies", "three_intervals", "three_list"]
+
+
+def accuracies(found: Recording) -> pd.DataFrame:
+    """A row a task of a method: ``method``, ``task``, ``accuracy`` from 0 to 1, how tasks were drawn, and their shape.
+
+    Tasks of the same images have the same number, whichever method they are of and in whatever order they came.
+    """
+    numbers = _numbers(found)
+    table = pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "method": m,
+                    "task": numbers[m],
+                    "accuracy": right.sum(axis=1) / (found.query[m] >= 0).sum(axis=1),
+                }
+            )
+            for m, right in found.correct.items()
+        ],
+        ignore_index=True,
+    )
+    facts = {**found.facts, "sampling": "closed" if _reused(found, numbers) else "open", **_shape(found)}
+    return table.assign(**{name: value for name, value in facts.items() if value is not None})
+
+
+def three_intervals(path: str | Path, level: float = 0.95) -> tuple[dict[str, stats.ThreeIntervals], str]:
+    """Three intervals of each method of a recording, and of each difference of two on the tasks they share.
+
+    Parameters
+    ----------
+    path : path
+        Written by `fslcore.record`.
+    level : float
+        Nominal coverage.
+
+    Returns
+    -------
+    found : dict of ThreeIntervals
+        By method, or by 'A − B'; in percent and in points.
+    reason : str
+        Why some are missing, in words of `fslcore.stats.three_intervals`; else empty.
+    """
+    recording = recorder.load(path)
+    labels = np.unique(recording.classes, return_inverse=True)[1]
+    numbers = _numbers(recording)
+    values = {m: 100.0 * right for m, right in recording.correct.items()}
+    asked = {m: (np.arange(len(values[m])), m, values[m]) for m in values}
+    for a, b in combinations(values, 2):
+        if values[a].shape[1] == values[b].shape[1]:
+            shared, of_a, of_b = np.intersect1d(numbers[a], numbers[b], return_indices=True)
+            asked[f"{a} − {b}"] = of_a, a, values[a][of_a] - values[b][of_b]
+    found, reason = {}, ""
+    for name, (tasks, method, right) in asked.items():
+        places = recording.support[method][tasks], recording.query[method][tasks], labels
+        bounds = (0, 100) if name in values else None
+        try:
+            found[name] = stats.three_intervals(right, *places, level=level, bounds=bounds)
+        except InputError as error:
+            reason = reason or f"{name}: {error}"
+    return found, reason
+
+
+def three_list(found: dict[str, stats.ThreeIntervals]) -> pd.DataFrame:
+    """`three_intervals` for reading: a row a method or difference, the mean and a column a target."""
+    rows = {name: {"mean": f"{r.closed.mean:.2f}", **in_cells(r)} for name, r in found.items()}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+def _numbers(found: Recording) -> dict[str, np.ndarray]:
+    """The number of each task by method: the same for the same images, the second time another."""
+    known: dict[tuple, int] = {}
+    out = {}
+    for method, query in found.query.items():
+        seen: dict[tuple, int] = {}
+        of = []
+        for support, asked in zip(found.support[method], query):
+            key = support[support >= 0].tobytes(), asked[asked >= 0].tobytes()
+            seen[key] = seen.get(key, 0) + 1
+            of.append(known.setdefault((*key, seen[key]), len(known)))
+        out[method] = np.array(of)
+    return out
+
+
+def _reused(found: Recording, numbers: dict[str, np.ndarray]) -> bool:
+    """Whether an image is in two tasks."""
+    first = {}
+    for method, of in numbers.items():
+        for number, *images in zip(of, found.support[method], found.query[method]):
+            first.setdefault(int(number), np.concatenate(images))
+    every = np.concatenate(list(first.values()))
+    every = every[every >= 0]
+    return len(np.unique(every)) < len(every)
+
+
+def _shape(found: Recording) -> dict[str, int | None]:
+    """Ways, shots and queries a class, where they are the same in all tasks."""
+    shapes = set()
+    label = np.unique(found.classes, return_inverse=True)[1]
+    for method, query in found.query.items():
+        for support, asked in zip(found.support[method], query):
+            counts = [np.unique(label[of[of >= 0]], return_counts=True)[1] for of in (support, asked)]
+            even = all(len(set(c.tolist())) == 1 for c in counts) and len(counts[0]) == len(counts[1])
+            shapes.add((len(counts[1]), int(counts[0][0]), int(counts[1][0])) if even else None)
+    (same,) = shapes if len(shapes) == 1 else (None,)
+    return dict(zip(("ways", "shots", "queries"), same or (None,) * 3))

@@ -1,0 +1,33 @@
+"""What an interval speaks of, and how three of them are read in a table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import stats
+
+__all__ = ["TARGETS", "in_cells"]
+
+TARGETS = {"closed": "these images", "images": "new images", "classes": "new classes"}
+
+
+def in_cells(found: stats.ThreeIntervals) -> dict[str, str]:
+    """The three intervals for reading, by target.
+
+    New classes come with new images, so where classes are not seen to add anything the variance of images is a floor,
+    and the cell says so. Where nothing is known of new images alone, the interval for new classes stands for both.
+    """
+    cells = {target: _around(getattr(found, kind)) for kind, target in TARGETS.items()}
+    images, classes = TARGETS["images"], TARGETS["classes"]
+    if np.isfinite(found.classes.half_width):
+        if not np.isfinite(found.image_variance):
+            cells[images] = f"as {classes}"
+        elif found.class_variance == found.image_variance:
+            same = found.classes.half_width == found.images.half_width
+            cells[classes] = f"as {images}" if same else f"{cells[classes]} (floor)"
+    return cells
+
+
+def _around(interval: stats.Interval) -> str:
+    """'± half-width' or 'low to high' for reading (`Interval.around`); a dash where nothing is known."""
+    return interval.around(".2f") + ", few errors" * interval.few_errors if np.isfinite(interval.half_width) else "—"

@@ -1,0 +1,172 @@
+"""Recording an evaluation loop, and the report and the intervals that follow from its file."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import fslcore
+from fslcore import cli, recorder, results, stats
+from fslcore.errors import InputError
+from fslcore.tasks import sample_closed, sample_open
+
+LABELS = np.arange(8).repeat(20)
+
+
+def played(path, tasks, method="A", share=0.7, seed=0, order=None, name=lambda i: int(i), **facts):
+    """A loop that guesses; whether each query is right, as it is known besides."""
+    rng = np.random.default_rng(seed)
+    right = rng.random(tasks.query.shape) < share
+    with fslcore.record(path, method, **facts) as r:
+        for t in range(len(tasks)) if order is None else order:
+            s, q = tasks.support[t], tasks.query[t]
+            said = np.where(right[t], LABELS[q], (LABELS[q] + 1) % 8)
+            r.task([name(i) for i in s], [name(i) for i in q], LABELS[q], said, LABELS[s])
+    return right
+
+
+@pytest.fixture(scope="module")
+def closed():
+    return sample_closed(LABELS, tasks=300, ways=5, shots=2, queries=4)
+
+
+def test_intervals_are_those_of_the_tasks(tmp_path, closed):
+    path = tmp_path / "r.npz"
+    a, b = played(path, closed), played(path, closed, "B", 0.8, 1, order=np.random.default_rng(2).permutation(300))
+    found, reason = results.three_intervals(path, 0.9)
+    assert not reason and list(found) == ["A", "B", "A − B"]
+    for name, values in {"A": a, "B": b, "A − B": a * 1.0 - b}.items():
+        bounds = None if "−" in name else (0, 100)
+        wanted = stats.three_intervals(100.0 * values, closed.support, closed.query, LABELS, level=0.9, bounds=bounds)
+        for kind in ("closed", "images", "classes"):
+            ours, theirs = getattr(found[name], kind), getattr(wanted, kind)
+            # Half-widths take products of parts of the run, and B's tasks came in another order.
+            close = 1e-9 if name == "A" or kind == "closed" else 0.15
+            assert ours.mean == pytest.approx(theirs.mean)
+            assert ours.half_width == pytest.approx(theirs.half_width, rel=close)
+
+
+def test_the_table_is_that_of_the_tasks_in_any_order(tmp_path, closed):
+    path = tmp_path / "r.npz"
+    a = played(path, closed, dataset="birds")
+    b = played(path, closed, "B", 0.8, 1, order=range(299, -1, -1))
+    table, notes = results.read(path)
+    grid = table.pivot(index="task", columns="method", values="accuracy")
+    assert np.allclose(grid["A"], 100 * a.mean(axis=1)) and np.allclose(grid["B"], 100 * b.mean(axis=1))
+    first = table.iloc[0]
+    facts = ["dataset", "sampling", "ways", "shots", "queries"]
+    assert first[facts].tolist() == ["birds", "closed", 5, 2, 4]
+    assert "use images again" in notes[0]
+
+
+def test_tasks_that_share_no_image_are_open(tmp_path):
+    tasks = sample_open(LABELS, ways=5, shots=1, queries=1)
+    played(tmp_path / "r.npz", tasks)
+    table, notes = results.read(tmp_path / "r.npz")
+    assert set(table["sampling"]) == {"open"} and "share no image" in notes[0]
+    found, reason = results.three_intervals(tmp_path / "r.npz")
+    assert not found and reason.startswith("A: ")  # they are made for tasks that use images again
+
+
+def test_names_numbers_and_tensors_are_the_same(tmp_path, closed):
+    played(tmp_path / "a.npz", closed[:30])
+    played(tmp_path / "b.npz", closed[:30], name=str)
+    with fslcore.record(tmp_path / "c.npz", "A") as r:
+        rng = np.random.default_rng(0)
+        right = rng.random(closed.query.shape)[:30] < 0.7
+        for s, q, ok in zip(closed.support[:30], closed.query[:30], right):
+            said = torch.from_numpy(np.where(ok, LABELS[q], (LABELS[q] + 1) % 8))
+            names, inside = np.unique(LABELS[q], return_inverse=True)
+            local = torch.tensor([list(names).index(c) if c in names else -1 for c in said.tolist()])
+            support = torch.tensor([list(names).index(c) for c in LABELS[s]])
+            r.task(torch.from_numpy(s), torch.from_numpy(q), torch.from_numpy(inside), local, support, classes=names)
+    a, b, c = (recorder.load(tmp_path / f"{name}.npz") for name in "abc")
+    for other in (b, c):
+        assert (a.images == other.images).all() and (a.classes == other.classes).all()
+        for part in ("support", "query", "correct"):
+            assert (getattr(a, part)["A"] == getattr(other, part)["A"]).all()
+
+
+def test_a_method_is_replaced_and_others_stay(tmp_path, closed):
+    path = tmp_path / "r.npz"
+    played(path, closed[:30])
+    kept = played(path, closed[:40], "B", 0.8, 1)
+    again = played(path, closed[:50], "A", 0.9, 3)
+    found = recorder.load(path)
+    assert found.methods == ["A", "B"]
+    assert found.correct["A"].mean() == again.mean() and found.correct["B"].mean() == kept.mean()
+
+
+def test_an_error_in_the_loop_leaves_the_file_as_it_was(tmp_path, closed):
+    path = tmp_path / "r.npz"
+    with pytest.raises(ZeroDivisionError), fslcore.record(path, "A") as r:
+        r.task([0, 20], [1, 21], [0, 1], [0, 1], [0, 1])
+        raise ZeroDivisionError
+    assert not path.exists()
+    played(path, closed[:30])
+    before = path.read_bytes()
+    with pytest.raises(ZeroDivisionError), fslcore.record(path, "B") as r:
+        r.task([0, 20], [1, 21], [0, 1], [0, 1], [0, 1])
+        raise ZeroDivisionError
+    assert path.read_bytes() == before
+
+
+GOOD = dict(support=[0, 20], query=[1, 21], labels=[0, 1], predictions=[0, 1], support_labels=[0, 1])
+
+
+@pytest.mark.parametrize(
+    "changed, words",
+    [
+        (dict(labels=[0]), "task 1: 1 labels for 2 images"),
+        (dict(predictions=[0, 1, 1]), "task 1: 3 predictions for 2 images"),
+        (dict(support_labels=[0]), "task 1: 1 support_labels for 2 images"),
+        (dict(query=[1, 1]), "task 1: image 1 stands twice in it"),
+        (dict(query=[0, 21]), "task 1: image 0 stands twice in it"),
+        (dict(query=[], labels=[], predictions=[]), "task 1: no query"),
+        (dict(labels=[1, 0]), "is of class 1, and was of 0 in task 0; labels are classes of the data set"),
+        (dict(classes=["x"]), "task 1: label 1; 0 to 0"),
+        (dict(classes=["x", "y"]), "and was of 0 in task 0"),
+    ],
+)
+def test_bad_tasks_are_named(tmp_path, changed, words):
+    r = fslcore.record(tmp_path / "r.npz", "A")
+    r.task(**GOOD)
+    with pytest.raises(InputError) as error:
+        r.task(**GOOD | changed)
+    assert words in str(error.value)
+    assert len(r) == 1
+
+
+def test_bad_files_are_named_before_the_work(tmp_path):
+    np.savez(tmp_path / "other.npz", x=np.zeros(3))
+    for path, method, facts, words in (
+        (tmp_path / "r.csv", "A", {}, "a name that ends in .npz is needed"),
+        (tmp_path / "other.npz", "A", {}, "is no recording"),
+        (tmp_path / "r.npz", " ", {}, "method = ''"),
+        (tmp_path / "r.npz", "A", {"ways": 5}, "ways: dataset and seed"),
+    ):
+        with pytest.raises(InputError, match=words.replace("(", r"\(")):
+            fslcore.record(path, method, **facts)
+    with pytest.raises(InputError, match="no task of A"):
+        fslcore.record(tmp_path / "r.npz", "A").save()
+    r = fslcore.record(tmp_path / "r.npz", "A")
+    r.task(**{name: value for name, value in GOOD.items() if name != "support_labels"})
+    with pytest.raises(InputError, match="is never a query, so its class is not known"):
+        r.save()
+    assert not (tmp_path / "r.npz").exists()
+
+
+def test_the_report_reads_a_recording(tmp_path, capsys, closed):
+    path = tmp_path / "r.npz"
+    played(path, closed)
+    played(path, closed, "B", 0.8, 1)
+    assert cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    three, _ = results.three_intervals(path)
+    for name, r in three.items():
+        assert found["three_intervals"][name]["images"]["half_width"] == pytest.approx(r.images.half_width)
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "new classes" in page and "A − B" in page
+    cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"])
+    assert "as new images" in (out := capsys.readouterr().out) or "new classes" in out

@@ -41,8 +41,8 @@ FIRST = "|".join([*(first for first, _ in SHARE.values()), "known-truth"])
 THEN = "|".join(then for _, then in SHARE.values())
 
 
-def parts_of(pair, what, parts):
-    return [f"_build/parts/{pair}.{what}.{part + 1}-of-{parts}" for part in range(parts)]
+def parts_of(pair, what):
+    return [f"_build/parts/{pair}.{what}.{part + 1}-of-{PARTS}" for part in range(PARTS)]
 
 
 localrules:
@@ -57,6 +57,11 @@ rule all:
 ruleorder: first_notebook > then_notebook > notebook
 
 
+def made_by(*modules):
+    """A digest of what makes something, asked for where it is made: each job of a cluster reads this file anew."""
+    return lambda wildcards: HOUSE.digest(HOUSE.reached(modules))
+
+
 def of_pair(wildcards):
     """Data set and backbone, as the commands take them."""
     return PAIRS[wildcards.pair]
@@ -68,34 +73,52 @@ EVALUATED = {
 }
 
 
-# With parts, jobs of a cluster fill the shared cache with shards of features and then with blocks of tasks, each a
-# share of them. `evaluate` finds all there, and gives the bytes that it gives alone.
-rule features:
+# With parts, jobs of a cluster fill the shared cache: each makes some shards of features, one puts them together, and
+# each makes some blocks of tasks. `evaluate` finds all there, and gives the bytes that it gives alone.
+rule shards:
     output:
-        touch("_build/parts/{pair}.features.{part}-of-{parts}"),
+        touch("_build/parts/{pair}.shards.{part}-of-{parts}"),
+    priority: 3
     params:
-        sources=HOUSE.digest(HOUSE.reached({"fslcore.datasets", "fslcore.models"})),
+        sources=made_by("fslcore.datasets", "fslcore.models"),
         pair=of_pair,
     resources:
         runtime=NEEDS.minutes(30),
-        mem_mb=NEEDS.memory(4000),
+        mem_mb=NEEDS.memory(8000),
         gpu=NEEDS.gpu,
     shell:
         "python -m fslcore.cli features {params.pair:q} --part {wildcards.part}/{wildcards.parts}"
 
 
+rule features:
+    input:
+        lambda wildcards: parts_of(wildcards.pair, "shards"),
+    output:
+        touch("_build/parts/{pair}.features"),
+    priority: 3
+    params:
+        pair=of_pair,
+    resources:
+        runtime=NEEDS.minutes(30),
+        mem_mb=NEEDS.memory(8000),
+        gpu=NEEDS.gpu,
+    shell:
+        "python -m fslcore.cli features {params.pair:q}"
+
+
 rule blocks:
     input:
-        lambda wildcards: parts_of(wildcards.pair, "features", int(wildcards.parts)),
+        "_build/parts/{pair}.features",
     output:
         touch("_build/parts/{pair}.blocks.{part}-of-{parts}"),
+    priority: 3
     params:
-        sources=HOUSE.digest(HOUSE.reached({"fslcore.evaluation"})),
+        sources=made_by("fslcore.evaluation"),
         pair=of_pair,
         **EVALUATED,
     resources:
         runtime=NEEDS.minutes(30),
-        mem_mb=NEEDS.memory(4000),
+        mem_mb=NEEDS.memory(8000),
         gpu=NEEDS.gpu,
     shell:
         "python -m fslcore.cli evaluate {params.pair:q} --learners {params.learners} {params.tasks} --part {wildcards.part}/{wildcards.parts}"
@@ -103,19 +126,19 @@ rule blocks:
 
 rule evaluate:
     input:
-        lambda wildcards: parts_of(wildcards.pair, "blocks", PARTS) if PARTS > 1 else [],
+        lambda wildcards: parts_of(wildcards.pair, "blocks") if PARTS > 1 else [],
     output:
         "_build/results/{pair}.parquet",
     benchmark:
         "_build/benchmarks/{pair}.tsv"
     priority: 3  # chapters started before these would compute the same features at the same time
     params:
-        sources=HOUSE.digest(HOUSE.reached({"fslcore.evaluation"})),
+        sources=made_by("fslcore.evaluation"),
         pair=of_pair,
         **EVALUATED,
     resources:
         runtime=NEEDS.minutes(30),
-        mem_mb=NEEDS.memory(4000),
+        mem_mb=NEEDS.memory(8000),
         gpu=NEEDS.gpu,
     shell:
         "python -m fslcore.cli evaluate {params.pair:q} --learners {params.learners} {params.tasks} -o {output}"
@@ -132,7 +155,7 @@ rule notebook:
         "_build/benchmarks/{name}.tsv"
     resources:
         runtime=NEEDS.minutes(30),
-        mem_mb=NEEDS.memory(4000),
+        mem_mb=NEEDS.memory(8000),
         sizing=lambda wildcards: int(wildcards.name in SHARE["sizing"]),
         estimators=lambda wildcards: int(wildcards.name in SHARE["estimators"]),
         bias=lambda wildcards: int(wildcards.name in SHARE["bias"]),
@@ -164,9 +187,9 @@ rule site:
     output:
         touch("_build/site.done"),
     params:
-        sources=HOUSE.digest(HOUSE.files),  # the API reference
+        sources=lambda wildcards: HOUSE.digest(HOUSE.files),  # the API reference
     resources:
         runtime=NEEDS.minutes(30),
-        mem_mb=NEEDS.memory(4000),
+        mem_mb=NEEDS.memory(8000),
     shell:
         "python book/assemble.py"

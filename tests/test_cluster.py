@@ -10,17 +10,19 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
+from jobs import Needs, asked
+from snakemake.cli import get_argument_parser
+from snakemake.exceptions import WorkflowError
 
 from fslcore.paths import DATA, ROOT
 
 PARTS = DATA / "parts.yml"
 KINDS = ("checkpoints", "coverage", "episodes", "results", "runs")
-SNAKEFILES = {"Snakefile": ROOT / "Snakefile", "data/Snakefile": DATA / "Snakefile"}
 SLURM = ROOT / "profiles" / "slurm"
+PROFILE = yaml.safe_load((SLURM / "config.yaml").read_text())
 
 
 def script(kind):
@@ -35,31 +37,45 @@ def names(kind):
     return [name for name, *_ in (made.settings() if kind == "results" else made.parts())]
 
 
-def snakemake(*options, cwd=ROOT):
+def dry_run(folder, *options):
+    """Rule, wildcards and resources of every job that would be run."""
     command = [sys.executable, "-m", "snakemake", "--nolock", "-n", *map(str, options)]
-    return subprocess.run(command, cwd=cwd, text=True, capture_output=True)
-
-
-@pytest.fixture
-def checkout(tmp_path):
-    """The graph in a folder where nothing was built: sources, and links to data."""
-    for name in ("fslcore", "book", "notebooks", "profiles"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("Snakefile", "_config.yml", "_toc.yml"):
-        shutil.copy(ROOT / name, tmp_path)
-    (tmp_path / "data").mkdir()
-    for source in DATA.iterdir():
-        (tmp_path / "data" / source.name).symlink_to(source)
-    return tmp_path
-
-
-def jobs(said):
-    """Rule, wildcards and resources of every job of a dry run."""
-    found = re.findall(r"^(?:local)?rule (\S+):\n((?:    .*\n)+)", said, re.MULTILINE)
-    lines = ((rule, dict(re.findall(r"^    (\w+): (.*)$", text, re.MULTILINE))) for rule, text in found)
+    done = subprocess.run(command, cwd=folder, text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr + done.stdout
+    # Those of a group stand further in.
+    found = re.findall(r"^( *)(?:local)?rule (\S+):\n((?:\1    .*\n)+)", done.stdout, re.MULTILINE)
+    lines = [(rule, dict(re.findall(r"^ +(\w+): (.*)$", text, re.MULTILINE))) for _, rule, text in found]
     return [
-        (rule, of.get("wildcards", ""), dict(re.findall(r"(\w+)=([^,]+)", of.get("resources", "")))) for rule, of in lines
+        (r, of.get("wildcards", ""), dict(re.findall(r"(\w+)=([^,]+)", of.get("resources", "")))) for r, of in lines
     ]
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """The graph in a folder where nothing was built: sources, and links to data."""
+    folder = tmp_path_factory.mktemp("checkout")
+    for name in ("fslcore", "book", "notebooks", "profiles"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Snakefile", "_config.yml", "_toc.yml"):
+        shutil.copy(ROOT / name, folder)
+    (folder / "data").mkdir()
+    for source in DATA.iterdir():
+        (folder / "data" / source.name).symlink_to(source)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def of_book(checkout):
+    """By the profile, all of it but the lines of the executor, which is no part of the environment; in parts."""
+    own = {key: value for key, value in PROFILE.items() if key != "executor" and not key.startswith("slurm-")}
+    (checkout / "profiles" / "own").mkdir()
+    (checkout / "profiles" / "own" / "config.yaml").write_text(yaml.safe_dump(own))
+    return dry_run(checkout, "--workflow-profile", "profiles/own", "--config", "parts=3")
+
+
+@pytest.fixture(scope="module")
+def of_data(checkout):
+    return dry_run(checkout, "-s", "data/Snakefile")
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "results"])
@@ -99,70 +115,72 @@ def test_a_part_is_kept_and_nothing_is_gathered(monkeypatch, tmp_path):
     assert kept == ["gaps-1-images.parquet"]
 
 
-def test_every_rule_has_resources(checkout):
+def test_every_rule_has_resources(of_book, of_data):
     """Time and memory of each job, of the book in parts and of all that ships."""
-    book = snakemake("--config", "parts=3", cwd=checkout)
-    data = snakemake("-s", "data/Snakefile", cwd=checkout)
-    assert (book.returncode, data.returncode) == (0, 0), book.stderr + data.stderr
-    done = jobs(book.stdout + book.stderr) + jobs(data.stdout + data.stderr)
+    done = of_book + of_data
     rules = {rule for rule, *_ in done}
-    assert {"features", "blocks", "evaluate", "notebook", "site", "part", "gather"} <= rules
+    assert {"shards", "features", "blocks", "evaluate", "notebook", "site", "part", "gather"} <= rules
     for rule, wildcards, needs in done:
         if rule not in ("all", *KINDS):
             assert int(needs["runtime"]) > 0 and int(needs["mem_mb"]) > 0, (rule, wildcards)
 
 
-def test_every_part_is_a_job(checkout):
-    said = snakemake("-s", "data/Snakefile", cwd=checkout).stdout
-    parts = [wildcards for rule, wildcards, _ in jobs(said) if rule == "part"]
+def test_parts_share_one_evaluation(checkout, of_book):
+    pair = [rule for rule, wildcards, _ in of_book if re.match(r"pair=fashion\.glyph-conv\b", wildcards)]
+    assert sorted(pair) == ["blocks"] * 3 + ["evaluate", "features"] + ["shards"] * 3
+    alone = dry_run(checkout, "_build/results/fashion.glyph-conv.parquet")
+    assert [rule for rule, *_ in alone] == ["evaluate"]
+
+
+def test_every_part_is_a_job(of_data):
+    parts = [wildcards for rule, wildcards, _ in of_data if rule == "part"]
     wanted = yaml.safe_load(PARTS.read_text())
     assert sorted(parts) == sorted(f"kind={kind}, part={name}" for kind in KINDS for name in wanted[kind])
 
 
 def test_a_network_that_is_missing_comes_before_what_reads_it(checkout):
-    (checkout / "data" / "checkpoints").unlink()
-    (checkout / "data" / "checkpoints").mkdir()
-    said = snakemake("-s", "data/Snakefile", "_build/data/results/clipart.conv4-maml.oracle.done", cwd=checkout).stdout
-    assert {w for rule, w, _ in jobs(said)} == {
+    networks = checkout / "data" / "checkpoints"
+    there = networks.readlink()
+    networks.unlink()
+    networks.mkdir()
+    found = dry_run(checkout, "-s", "data/Snakefile", "_build/data/results/clipart.conv4-maml.oracle.done")
+    networks.rmdir()
+    networks.symlink_to(there)
+    assert {w for _, w, _ in found} == {
         "kind=checkpoints, part=conv4-maml",
         "kind=results, part=clipart.conv4-maml.oracle",
     }
 
 
-def test_parts_share_one_evaluation(checkout):
-    target = "_build/results/fashion.glyph-conv.parquet"
-    alone, parts = (jobs(snakemake(target, "--config", f"parts={n}", cwd=checkout).stdout) for n in (1, 3))
-    assert [rule for rule, *_ in alone] == ["evaluate"]
-    assert sorted(rule for rule, *_ in parts) == ["blocks"] * 3 + ["evaluate"] + ["features"] * 3
+@pytest.mark.parametrize(
+    "name, value, least", [("parts", 0, 1), ("parts", "many", 1), ("slower", 0.5, 1), ("gpu", -1, 0)]
+)
+def test_a_wrong_number_is_told(name, value, least):
+    with pytest.raises(WorkflowError, match=f"{name} = {value}; a whole number from {least} is allowed"):
+        asked({name: value}, name, 1, least)
 
 
-@pytest.mark.parametrize("given", ["parts=0", "parts=many", "slower=0.5", "gpu=-1"])
-def test_a_wrong_number_is_told(checkout, given):
-    done = snakemake("--config", given, cwd=checkout)
-    name, _, value = given.partition("=")
-    assert done.returncode and f"{name} = {value}; a whole number from" in done.stdout + done.stderr
+def test_a_job_gets_more_at_each_retry():
+    needs = Needs({"slower": 10})
+    assert [needs.minutes(30)(None, attempt) for attempt in (1, 2)] == [300, 600]
+    assert [needs.memory(500)(None, attempt) for attempt in (1, 2)] == [500, 1000]
 
 
-def test_the_profile_is_one_that_snakemake_takes(checkout):
-    """All of it but the lines of the executor, which is no part of the environment."""
-    profile = yaml.safe_load((SLURM / "config.yaml").read_text())
-    own = {key: value for key, value in profile.items() if key != "executor" and not key.startswith("slurm-")}
-    assert profile["executor"] == "slurm" and len(own) < len(profile) - 1
-    (checkout / "profiles" / "slurm" / "config.yaml").write_text(yaml.safe_dump(own))
-    done = snakemake("--workflow-profile", "profiles/slurm", cwd=checkout)
-    assert done.returncode == 0, done.stderr
-    parts = yaml.safe_load((SLURM / "build.yaml").read_text())["parts"]
-    assert len([1 for rule, *_ in jobs(done.stdout) if rule == "features"]) % parts == 0
-    broken = own | {"latency": 3}
-    (checkout / "profiles" / "slurm" / "config.yaml").write_text(yaml.safe_dump(broken))
-    assert snakemake("--workflow-profile", "profiles/slurm", cwd=checkout).returncode
+def test_the_profile_names_options_that_snakemake_has(of_book):
+    """It passes over others in silence. (Those of the executor are seen by `make cluster-test`.)"""
+    options = {o.removeprefix("--") for action in get_argument_parser()._actions for o in action.option_strings}
+    assert PROFILE["executor"] == "slurm"
+    assert {key for key in PROFILE if not key.startswith("slurm-")} <= options
+    rules = {rule for rule, *_ in of_book}
+    assert set(PROFILE["groups"]) <= rules and set(PROFILE["group-components"]) == set(PROFILE["groups"].values())
+    given = yaml.safe_load((ROOT / PROFILE["configfile"]).read_text())
+    assert set(given) == {"parts", "slower", "gpu"}
 
 
 def test_chapters_that_share_run_one_at_a_time_on_a_cluster_too():
     """What the Makefile allows one of on a machine, the profile allows one of on a cluster."""
-    profile = yaml.safe_load((SLURM / "config.yaml").read_text())
     makefile = re.search(r"--resources ((?:\w+=1 )+)", (ROOT / "Makefile").read_text())[1]
-    assert profile["resources"] == dict.fromkeys(re.findall(r"(\w+)=1", makefile), 1)
+    assert PROFILE["resources"] == dict.fromkeys(re.findall(r"(\w+)=1", makefile), 1)
 
 
 def test_the_executor_is_pinned():

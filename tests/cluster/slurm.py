@@ -154,7 +154,7 @@ class Slurm:
         # Snakemake's executor drops SLURM_CONF before srun, which then looks in /etc, where this cluster has nothing.
         srun = self.folder / "bin" / "srun"
         srun.parent.mkdir()
-        srun.write_text(f"#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf exec {shutil.which('srun')} \"$@\"\n")
+        srun.write_text(f'#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf exec {shutil.which("srun")} "$@"\n')
         srun.chmod(0o755)
         self._start("munged", "munged", "--foreground", "--num-threads=2", *options)
         self._wait(lambda: (self.folder / "munge.socket").exists())

@@ -13,6 +13,7 @@ Skips, and says why, where Slurm or Snakemake's executor for it cannot be instal
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -94,8 +95,9 @@ def build(folder: Path, *options: str, during=lambda process: None, given=os.env
             slurm.kill(process.pid)
             process.wait()
     if code:
-        said = "\n".join(log.read_text(errors="replace").splitlines()[-40:])
-        raise RuntimeError(f"{folder.name}: snakemake ended with {code}:\n{said}")
+        logs = [log, *sorted((folder / ".snakemake" / "slurm_logs").rglob("*.log"))]
+        said = "\n".join(line for one in logs for line in one.read_text(errors="replace").splitlines()[-30:])
+        raise RuntimeError(f"{folder.name}: snakemake ended with {code}\n{said}")
     return time.monotonic() - start
 
 
@@ -120,18 +122,21 @@ class Faults:
         job, node = self._running(process, but={job})
         killed = self.cluster.lose(node)
         self.done.append(f"{node} killed with {killed} processes while job {job} ran on it")
+        self.cluster.again(job)
 
     def _running(self, process: subprocess.Popen, but=frozenset(), working: float = 4) -> tuple[str, str]:
         """A job that has run for some seconds, and where."""
         since: dict[tuple[str, str], float] = {}
-        while process.poll() is None:
-            now = time.monotonic()
+        end = time.monotonic() + LIMIT
+        while process.poll() is None and (now := time.monotonic()) < end:
             since = {job: since.get(job, now) for job in self.cluster.running() if job[0] not in but}
             old = [job for job, begun in since.items() if now - begun > working]
             if old:
                 return old[0]
             time.sleep(0.3)
-        raise RuntimeError(f"the build ended before all was broken: {'; '.join(self.done) or 'nothing yet'}")
+        raise RuntimeError(
+            f"the build ended, or did nothing, before all was broken: {'; '.join(self.done) or 'nothing yet'}"
+        )
 
 
 def content(path: Path) -> bytes:
@@ -170,7 +175,6 @@ def compare(wanted: Path, found: Path) -> int:
 
 
 def main() -> int:
-    shutil.rmtree(HERE, ignore_errors=True)
     why = slurm.installed() or plugin()
     if why:
         print(f"cluster test skipped: {why}")
@@ -184,9 +188,15 @@ def main() -> int:
         took = on(cluster, broken, during=faults)
         print("; ".join(faults.done))
         print(f"on what was left: {took:.0f} s, {compare(local, broken)} files equal")
-    shutil.rmtree(HERE)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that daemons and files go then too
+    shutil.rmtree(HERE, ignore_errors=True)
+    try:
+        sys.exit(main())
+    except RuntimeError as error:
+        sys.exit(f"cluster test failed: {error}")
+    finally:
+        shutil.rmtree(HERE, ignore_errors=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import psutil
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "sinfo")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
 PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client", "slurm-wlm-basic-plugins")
 CONF = """\
 ClusterName=book
@@ -43,7 +43,6 @@ SelectTypeParameters=CR_Core_Memory
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
 ReturnToService=2
 MinJobAge=3600
-JobRequeue=0
 SlurmdTimeout={timeout}
 KillWait=5
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
@@ -196,6 +195,11 @@ class Slurm:
     def cancel(self, job: str) -> None:
         """End a job, as a user or an administrator would."""
         self.ask("scancel", job)
+
+    def again(self, job: str) -> None:
+        """Start a job anew at once whose node was lost: Slurm notices that by itself, and then waits for two minutes."""
+        self._wait(lambda: self.ask("squeue", "-h", "-j", job, "-o", "%T") == [["PENDING"]], 120)
+        self.ask("scontrol", "update", f"JobId={job}", "StartTime=now")
 
     def lose(self, node: str) -> int:
         """A node goes, and all that runs on it, without a word to anybody. Returns the number of its processes."""

@@ -197,7 +197,7 @@ class Slurm:
         self.ask("scancel", job)
 
     def again(self, job: str) -> None:
-        """Start a job anew at once whose node was lost: Slurm notices that by itself, and then waits for two minutes."""
+        """Start a job at once whose node was lost: Slurm notices it by itself, and then waits for two minutes."""
         self._wait(lambda: self.ask("squeue", "-h", "-j", job, "-o", "%T") == [["PENDING"]], 120)
         self.ask("scontrol", "update", f"JobId={job}", "StartTime=now")
 

@@ -30,7 +30,7 @@ TREE = ("fslcore", "book", "notebooks", "profiles", "Snakefile", "_config.yml", 
 SMALL = Path(__file__).with_name("small.yml")
 CHAPTERS = ("closed-vs-open", "evaluators-audit", "fewstab-audit")
 TARGETS = [f"_build/notebooks/{name}.ipynb" for name in CHAPTERS]
-PARTS, NODES, LIMIT = 2, 2, 900  # jobs of an evaluation; node daemons; seconds for one build
+PARTS, NODES, LIMIT = 2, 2, 1800  # jobs of an evaluation; node daemons; seconds for one build
 # What papermill and Jupyter write of the run itself, in the metadata: when, for how long and from where to where.
 OF_THE_RUN = ("papermill", "execution")
 

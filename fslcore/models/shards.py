@@ -25,14 +25,13 @@ import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 
-from ..datasets.bank import chunks
+from ..datasets.bank import MAPPED, chunks
 from ..errors import InputError, note
 from ..paths import replace_file
 
 __all__ = ["Shards", "digest", "kept", "write_features", "write_tensors"]
 
 BATCHES = 64  # of a shard: minutes on a CPU
-MAPPED = 2**28  # bytes of 16-bit numbers; more of them stay in their file, fewer are read at once as 32-bit numbers
 FORMATS = {"float16": "F16", "float32": "F32", "int64": "I64"}  # of NumPy's types in a .safetensors
 
 

@@ -567,7 +567,7 @@ def test_processes_end_with_the_one_that_began_them(photos, tmp_path, how, code)
     cache = tmp_path / "cache"
     env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "FSLCORE_CACHE": str(cache)}
     given = ["evaluate", f"folder:{photos}", "glyph-conv", "--learners", "ft", "--samplings", "closed"]
-    given += ["--jobs", "2", "--tasks", "4000", "-o", str(tmp_path / "t.csv")]
+    given += ["--shots", "1", "--queries", "1", "--jobs", "2", "--tasks", "4000", "-o", str(tmp_path / "t.csv")]
     process = subprocess.Popen(
         [sys.executable, "-m", "fslcore", *given, "--quiet"], env=env, cwd=ROOT, stderr=subprocess.PIPE, text=True
     )

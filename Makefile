@@ -3,7 +3,7 @@ PYTHON ?= python3
 PROFILE ?= profiles/quick.yml
 BIN := .venv/bin
 
-.PHONY: book test bench mutants captions clean
+.PHONY: book test cluster-test bench mutants captions clean
 
 book: .venv/ready
 	@test -f _build/html/index.html || rm -f _build/site.done
@@ -12,6 +12,10 @@ book: .venv/ready
 
 test: .venv/ready
 	OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296 $(BIN)/python -m pytest -n 2
+
+# A small Slurm on this machine, a part of the book on it, and the same results; skipped where Slurm cannot be installed.
+cluster-test: .venv/ready
+	$(BIN)/python tests/cluster/run.py
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py

@@ -1,5 +1,5 @@
-# The build: results of every data set and backbone, then the notebooks, then the site.
-# `make book` calls it; `snakemake --help` tells how to run the same graph on a cluster.
+# The build: results of every data set and backbone, then the notebooks, then the site. `make book` calls it;
+# on a cluster: snakemake --workflow-profile profiles/slurm (book/running.md). What ships is made by data/Snakefile.
 import os
 import re
 import sys
@@ -10,10 +10,15 @@ import yaml
 
 sys.path.insert(0, "book")
 from dependencies import House
+from jobs import Needs, asked
 
 # One thread a job, as many jobs as cores; and no page is given back to the system between two batches of a
 # network, which takes as long as the batch.
 shell.prefix("set -euo pipefail; export OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296; ")
+
+
+PARTS = asked(config, "parts", 1, least=1)  # jobs that share the features, then the tasks, of a data set and backbone
+NEEDS = Needs(config)
 
 PROFILE = config.get("profile", "profiles/quick.yml")
 SETTINGS = yaml.safe_load(Path(PROFILE).read_text())
@@ -36,6 +41,14 @@ FIRST = "|".join([*(first for first, _ in SHARE.values()), "known-truth"])
 THEN = "|".join(then for _, then in SHARE.values())
 
 
+def parts_of(pair, what):
+    return [f"_build/parts/{pair}.{what}.{part + 1}-of-{PARTS}" for part in range(PARTS)]
+
+
+localrules:
+    all,
+
+
 rule all:
     input:
         "_build/site.done",
@@ -44,15 +57,89 @@ rule all:
 ruleorder: first_notebook > then_notebook > notebook
 
 
+def made_by(*modules):
+    """A digest of what makes something, asked for where it is made: each job of a cluster reads this file anew."""
+    return lambda wildcards: HOUSE.digest(HOUSE.reached(modules))
+
+
+def of_pair(wildcards):
+    """Data set and backbone, as the commands take them."""
+    return PAIRS[wildcards.pair]
+
+
+EVALUATED = {
+    "learners": "ncc lr" + (" ft" if SHARED["fine_tuning"] == "run" else ""),
+    "tasks": f"--tasks {SHARED['tasks']} --ft-tasks {SHARED['ft_tasks']} --ft-open {SHARED['ft_open']}",
+}
+
+
+# With parts, jobs of a cluster fill the shared cache: each makes some shards of features, one puts them together, and
+# each makes some blocks of tasks. `evaluate` finds all there, and gives the bytes that it gives alone.
+rule shards:
+    output:
+        touch("_build/parts/{pair}.shards.{part}-of-{parts}"),
+    priority: 3
+    params:
+        sources=made_by("fslcore.datasets", "fslcore.models"),
+        pair=of_pair,
+    resources:
+        runtime=NEEDS.minutes(30),
+        mem_mb=NEEDS.memory(8000),
+        gpu=NEEDS.gpu,
+    shell:
+        "python -m fslcore.cli features {params.pair:q} --part {wildcards.part}/{wildcards.parts}"
+
+
+rule features:
+    input:
+        lambda wildcards: parts_of(wildcards.pair, "shards"),
+    output:
+        touch("_build/parts/{pair}.features"),
+    priority: 3
+    params:
+        pair=of_pair,
+    resources:
+        runtime=NEEDS.minutes(30),
+        mem_mb=NEEDS.memory(8000),
+        gpu=NEEDS.gpu,
+    shell:
+        "python -m fslcore.cli features {params.pair:q}"
+
+
+rule blocks:
+    input:
+        "_build/parts/{pair}.features",
+    output:
+        touch("_build/parts/{pair}.blocks.{part}-of-{parts}"),
+    priority: 3
+    params:
+        sources=made_by("fslcore.evaluation"),
+        pair=of_pair,
+        **EVALUATED,
+    resources:
+        runtime=NEEDS.minutes(30),
+        mem_mb=NEEDS.memory(8000),
+        gpu=NEEDS.gpu,
+    shell:
+        "python -m fslcore.cli evaluate {params.pair:q} --learners {params.learners} {params.tasks} --part {wildcards.part}/{wildcards.parts}"
+
+
 rule evaluate:
+    input:
+        lambda wildcards: parts_of(wildcards.pair, "blocks") if PARTS > 1 else [],
     output:
         "_build/results/{pair}.parquet",
+    benchmark:
+        "_build/benchmarks/{pair}.tsv"
     priority: 3  # chapters started before these would compute the same features at the same time
     params:
-        sources=HOUSE.digest(HOUSE.reached({"fslcore.evaluation"})),
-        pair=lambda wildcards: PAIRS[wildcards.pair],
-        learners="ncc lr" + (" ft" if SHARED["fine_tuning"] == "run" else ""),
-        tasks=f"--tasks {SHARED['tasks']} --ft-tasks {SHARED['ft_tasks']} --ft-open {SHARED['ft_open']}",
+        sources=made_by("fslcore.evaluation"),
+        pair=of_pair,
+        **EVALUATED,
+    resources:
+        runtime=NEEDS.minutes(30),
+        mem_mb=NEEDS.memory(8000),
+        gpu=NEEDS.gpu,
     shell:
         "python -m fslcore.cli evaluate {params.pair:q} --learners {params.learners} {params.tasks} -o {output}"
 
@@ -64,7 +151,11 @@ rule notebook:
         results=lambda wildcards: RESULTS if "datasets" in SETTINGS.get(wildcards.name, {}) else [],
     output:
         "_build/notebooks/{name}.ipynb",
+    benchmark:
+        "_build/benchmarks/{name}.tsv"
     resources:
+        runtime=NEEDS.minutes(30),
+        mem_mb=NEEDS.memory(8000),
         sizing=lambda wildcards: int(wildcards.name in SHARE["sizing"]),
         estimators=lambda wildcards: int(wildcards.name in SHARE["estimators"]),
         bias=lambda wildcards: int(wildcards.name in SHARE["bias"]),
@@ -96,6 +187,9 @@ rule site:
     output:
         touch("_build/site.done"),
     params:
-        sources=HOUSE.digest(HOUSE.files),  # the API reference
+        sources=lambda wildcards: HOUSE.digest(HOUSE.files),  # the API reference
+    resources:
+        runtime=NEEDS.minutes(30),
+        mem_mb=NEEDS.memory(8000),
     shell:
         "python book/assemble.py"

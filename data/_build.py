@@ -126,6 +126,17 @@ def write_card(frame, folder, facts, text):
         temporary.rename(folder / name)
 
 
+def part_option(parser):
+    """Add `--part`, by which a cluster makes what a script makes by itself, a job a part (data/Snakefile)."""
+    parser.add_argument("--part", metavar="NAME", help="make this part alone, keep it, and gather nothing")
+
+
+def part_of(parser, parts, name):
+    """What makes the part of that name; ends the program with a line where there is none."""
+    found = dict(parts).get(name)
+    return found or parser.error(f"part = {name}; data/parts.yml names the parts")
+
+
 def bind(folder, pattern, inputs):
     """Write `inputs.json`: digests of the files of `folder` by that pattern, and of all they were made of.
 

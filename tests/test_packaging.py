@@ -91,7 +91,10 @@ def test_the_wheel_holds_every_module_and_what_comes_with_them_and_nothing_else(
     with zipfile.ZipFile(wheel) as file:
         names = {name for name in file.namelist() if ".dist-info/" not in name}
         entries = file.read(f"fslcore-{__version__}.dist-info/entry_points.txt").decode()
-    built = [p for p in (ROOT / "data").rglob("*") if p.suffix in {".py", ".tmpl"}]
+    built = [
+        p for p in (ROOT / "data").rglob("*") if p.suffix in {".py", ".tmpl"} or p.name in ("Snakefile", "parts.yml")
+    ]
+    built += files(ROOT / "profiles" / "slurm")
     shipped = [p for name in ("data", "notebooks", "profiles") for p in files(ROOT / name) if p not in built]
     expected = {p.relative_to(ROOT).as_posix() for p in files(ROOT / "fslcore")}
     expected |= {p.relative_to(ROOT / "book").as_posix() for p in files(ROOT / "book" / "fslbook")}

@@ -2,6 +2,7 @@
 
     python data/checkpoints/build.py            # train what is missing (hours on a CPU), then the card
     python data/checkpoints/build.py --card     # the card only
+    python data/checkpoints/build.py --part NAME   # one network, if it is missing
 
 A stopped training goes on from its last epoch.
 """
@@ -10,6 +11,7 @@ import argparse
 import hashlib
 import json
 import sys
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -65,15 +67,17 @@ SHORT = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--card", action="store_true", help="train nothing")
-    only_card = parser.parse_args().card
-    if not only_card:
-        train_biased()
+    _build.part_option(parser)
+    chosen = parser.parse_args()
+    if chosen.part:
+        return train(chosen.part, **_build.part_of(parser, parts(), chosen.part))
+    if not chosen.card:
+        for backbone, recipe in parts():
+            train(backbone, **recipe)
     rows = []
-    for name, shots in [*((name, 5) for name in LEARNERS), *((name, 1) for name in ONE_SHOT)]:
+    for name, shots in methods():
         backbone = f"conv4-{'1shot-' * (shots == 1)}{name}"
         path = HERE / f"{backbone}.safetensors"
-        if not path.is_file() and not only_card:
-            training.train(name, path, **(ONE_SHOT[name] if shots == 1 else {}))
         if not path.is_file():
             continue
         with safe_open(path, "pt") as file:
@@ -127,13 +131,27 @@ def inputs() -> dict:
     return found
 
 
-def train_biased() -> None:
-    """Short trainings with ink tied to class by a known share: ``bias/LEARNER-BIAS-SEED.safetensors``."""
+def methods() -> list[tuple[str, int]]:
+    """Learners, and the shots of the tasks they are trained on."""
+    return [*((name, 5) for name in LEARNERS), *((name, 1) for name in ONE_SHOT)]
+
+
+def parts() -> Iterator[tuple[str, dict]]:
+    """Every network: its file, without the ending, and what `fslcore.training.train` is given."""
+    # Short trainings with ink tied to class by a known share: bias/LEARNER-BIAS-SEED.safetensors.
     for seed, (name, short), bias in product(SEEDS, SHORT.items(), BIASES):
-        path = HERE / "bias" / f"{name}-{bias:g}-{seed}.safetensors"
         dataset = "coloured" + f"?bias={bias:g}" * (bias > 0)
-        if not path.is_file():
-            training.train(name, path, seed=seed, network="conv4-32", dataset=dataset, **short)
+        yield f"bias/{name}-{bias:g}-{seed}", dict(name=name, seed=seed, network="conv4-32", dataset=dataset, **short)
+    for name, shots in methods():
+        recipe = ONE_SHOT[name] if shots == 1 else {}
+        yield f"conv4-{'1shot-' * (shots == 1)}{name}", dict(name=name, **recipe)
+
+
+def train(backbone: str, name: str, **recipe) -> None:
+    """Train a network that is missing."""
+    path = HERE / f"{backbone}.safetensors"
+    if not path.is_file():
+        training.train(name, path, **recipe)
 
 
 if __name__ == "__main__":

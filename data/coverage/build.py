@@ -1,6 +1,7 @@
 """Run the coverage studies whose results ship with the book (about three quarters of an hour on one core).
 
     python data/coverage/build.py
+    python data/coverage/build.py --part NAME    # one round of one regime
 
 Every regime of fslbook.beyond.worlds in rounds; each round of a regime is kept, so it can be stopped and called
 again. At the end, and with --stored at once, what is at hand goes into replicates.parquet, many.parquet,
@@ -86,12 +87,29 @@ def gaps() -> Iterator[Part]:
 STUDIED = {study.__name__: study for study in (replicates, many, population, gaps)}
 
 
+def parts() -> Iterator[Part]:
+    """Of all studies, each by the name under which it is kept."""
+    return ((f"{name}-{key}", made) for name, study in STUDIED.items() for key, made in study())
+
+
+def kept(part: str, made: Callable[[], pd.DataFrame] | None) -> Path:
+    """Where a part is kept; computed if it is missing, unless by None."""
+    path = store.path("coverage", f"{part}.parquet")
+    if not path.is_file() and made:
+        replace_file(path, made().to_parquet)
+        print(part, flush=True)
+    return path
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--stored", action="store_true", help="gather what is at hand, compute nothing")
     parser.add_argument("--only", choices=list(STUDIED), help="one of the studies")
+    _build.part_option(parser)
     chosen = parser.parse_args()
     torch.set_num_threads(1)
+    if chosen.part:
+        return kept(chosen.part, _build.part_of(parser, parts(), chosen.part))
     for name, study in STUDIED.items():
         if chosen.only in (None, name):
             gather(name, study(), chosen.stored)
@@ -115,10 +133,7 @@ def gather(name: str, parts: Iterator[Part], only_stored: bool) -> None:
     """Write the table of a study from its parts, each of which is kept."""
     tables = []
     for key, made in parts:
-        path = store.path("coverage", f"{name}-{key}.parquet")
-        if not path.is_file() and not only_stored:
-            replace_file(path, made().to_parquet)
-            print(name, key, flush=True)
+        path = kept(f"{name}-{key}", None if only_stored else made)
         if path.is_file():
             tables.append(pd.read_parquet(path))
     table = pd.concat(tables, ignore_index=True)

@@ -1,6 +1,7 @@
 """Signals and outcomes of the episodes that the informed estimator learns from (about an hour on one core).
 
     python data/episodes/build.py
+    python data/episodes/build.py --part NAME    # one method on one set of classes
 
 Each piece, one method on one set of classes, is kept, so it can be stopped and called again. At the end, and
 with --stored at once, what is at hand goes into episodes.parquet.
@@ -9,6 +10,7 @@ with --stored at once, what is at hand goes into episodes.parquet.
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -85,22 +87,33 @@ def inputs() -> dict:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--stored", action="store_true", help="gather what is at hand, compute nothing")
-    only_stored = parser.parse_args().stored
-    torch.set_num_threads(1)
-    parts = []
+def parts() -> Iterator[tuple[str, tuple]]:
+    """Every method on every set of classes, by the name under which it is kept, with what `episodes` is given."""
     for dataset, split, methods, count, blocks in PIECES:
         for backbone, learner in methods:
             name = f"{dataset}-{split}-{backbone}-{learner}-{count}-{blocks}".replace("/", "-")
-            path = store.path("episodes", f"{name}.parquet")
-            if not path.is_file() and not only_stored:
-                replace_file(path, episodes(dataset, split, backbone, learner, count, blocks).to_parquet)
-                print(name, flush=True)
-            if path.is_file():
-                parts.append(pd.read_parquet(path))
-    table = pd.concat(parts, ignore_index=True)
+            yield name, (dataset, split, backbone, learner, count, blocks)
+
+
+def kept(name: str, piece: tuple | None) -> Path:
+    """Where a piece is kept; computed if it is missing, unless it is None."""
+    path = store.path("episodes", f"{name}.parquet")
+    if not path.is_file() and piece:
+        replace_file(path, episodes(*piece).to_parquet)
+        print(name, flush=True)
+    return path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--stored", action="store_true", help="gather what is at hand, compute nothing")
+    _build.part_option(parser)
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    if chosen.part:
+        return kept(chosen.part, _build.part_of(parser, parts(), chosen.part))
+    paths = [kept(name, None if chosen.stored else piece) for name, piece in parts()]
+    table = pd.concat([pd.read_parquet(path) for path in paths if path.is_file()], ignore_index=True)
     floats = table.select_dtypes("float64").columns
     table[floats] = table[floats].astype("float32")
     ids = ["dataset", "split", "backbone", "learner"]

@@ -6,10 +6,12 @@ stopped) and writes a record a setting, with what made it: command, seed, versio
 its inputs.
 
     python data/results/build.py
+    python data/results/build.py --part NAME    # one record
 """
 
 import argparse
 import platform
+import sys
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -24,6 +26,10 @@ from fslcore.models import backbones, registry
 from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, resplit, sample_closed, sample_open
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import _build  # noqa: E402
+
 BACKBONES = ("efficientnet-lite0", "glyph-conv")
 # Chapter whose profile bounds the number of tasks, sampling, shots, queries.
 SETTINGS = (
@@ -38,9 +44,13 @@ SETTINGS = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--stored", action="store_true", help="write what is at hand, compute nothing")
-    only_stored = parser.parse_args().stored
-    for name, run, tasks, facts in settings():
-        keep(name, run, tasks, only_stored, facts)
+    _build.part_option(parser)
+    chosen = parser.parse_args()
+    wanted = (setting for setting in settings() if chosen.part in (None, setting[0]))
+    if chosen.part:  # no others are drawn once it is found
+        wanted = [next(wanted, None) or _build.part_of(parser, {}, chosen.part)]
+    for name, run, tasks, facts in wanted:
+        keep(name, run, tasks, chosen.stored, facts)
 
 
 def settings() -> Iterator[tuple[str, evaluation.Ready, Tasks, dict]]:

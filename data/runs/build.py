@@ -2,6 +2,7 @@
 
     python data/runs/build.py             # train what is missing (an hour or two on one core), evaluate, write
     python data/runs/build.py --stored    # write the seeds that are at hand, train nothing
+    python data/runs/build.py --part NAME    # one training
 
 A stopped training goes on from its last epoch. Seeds come one after another, so a stopped queue has whole seeds.
 Checkpoints stay in the cache, named after the data, the recipe, the seed and the code that trains; the records ship.
@@ -14,6 +15,7 @@ import json
 import platform
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from functools import lru_cache
 from itertools import islice, product
@@ -29,8 +31,12 @@ from fslcore.models import backbones, networks
 from fslcore.paths import replace_file
 from fslcore.tasks import samplers
 
-load = lru_cache(maxsize=4)(datasets.load)  # keeps the images, which take long to draw
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import _build  # noqa: E402
+
+load = lru_cache(maxsize=4)(datasets.load)  # keeps the images, which take long to draw
 SEEDS = range(5)
 NETWORK, DATASET = "conv4-32", "coloured"
 PROBE = "coloured?per_class=20"
@@ -48,23 +54,31 @@ RECIPES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--stored", action="store_true", help="train nothing")
-    only_stored = parser.parse_args().stored
+    _build.part_option(parser)
+    chosen = parser.parse_args()
     torch.set_num_threads(1)
-    if not only_stored:
-        train()
+    datasets.load = load  # drawn once for all runs
+    if chosen.part:
+        return train(*_build.part_of(parser, parts(), chosen.part))
+    if not chosen.stored:
+        for _, run in parts():
+            train(*run)
     write()
 
 
-def train() -> None:
+def parts() -> Iterator[tuple[str, tuple[str, int]]]:
     """All runs, a seed after another."""
-    datasets.load = load  # drawn once for all runs
-    for seed in SEEDS:
-        for name in RECIPES:
-            path, start = checkpoint(name, seed), time.time()
-            if not path.is_file():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                training.train(name, path, seed=seed, progress=False, **changes(name))
-                print(f"{path.name}: {time.time() - start:.0f} s, {time.process_time():.0f} s in all", flush=True)
+    for seed, name in product(SEEDS, RECIPES):
+        yield f"{name}-{seed}", (name, seed)
+
+
+def train(name: str, seed: int) -> None:
+    """A run that is missing."""
+    path, start = checkpoint(name, seed), time.time()
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        training.train(name, path, seed=seed, progress=False, **changes(name))
+        print(f"{path.name}: {time.time() - start:.0f} s, {time.process_time():.0f} s in all", flush=True)
 
 
 def changes(name: str) -> dict:

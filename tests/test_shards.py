@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import multiprocessing
 import os
 import random
 import signal
@@ -550,14 +551,14 @@ def test_two_processes_give_what_one_gives(photos, tmp_path, monkeypatch, capsys
     assert cli.main([*given, "-o", f"{tmp_path}/two.csv", "--jobs", "2"]) == 0
     assert {folder: files(folder) for folder in ("features", "records")} == whole
     assert (tmp_path / "two.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
-    assert not capsys.readouterr().err and not psutil.Process().children()
+    assert not capsys.readouterr().err and not multiprocessing.active_children()
     # What a process meets is told as one process tells it.
     bad = photos / "5/599.png"
     bad.write_bytes(bad.read_bytes()[:70])
     assert cli.main([*given, "-o", f"{tmp_path}/bad.csv", "--jobs", "2"]) == 2
     told = capsys.readouterr().err.strip()
     assert told.startswith(f"fslcore: unreadable image {bad}") and "\n" not in told
-    assert not (tmp_path / "bad.csv").exists() and not psutil.Process().children()
+    assert not (tmp_path / "bad.csv").exists() and not multiprocessing.active_children()
 
 
 @pytest.mark.processes

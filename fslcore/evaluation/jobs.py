@@ -235,6 +235,7 @@ def _begin(alive, number, threads: int, setting: Setting) -> None:
     with number.get_lock():
         mine, number.value = number.value, number.value + 1
     torch.set_num_threads(threads)
+    tqdm.set_lock(threading.RLock())  # its own is one of several processes, which ours does not stay to remove
     _tells = mine == 0 and not os.environ.get("FSLCORE_QUIET")
     os.environ["FSLCORE_QUIET"] = os.environ["TQDM_DISABLE"] = "1"
     if os.environ.get("FSLCORE_DEVICE", "cuda") == "cuda" and torch.cuda.is_available():

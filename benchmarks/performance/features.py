@@ -1,0 +1,40 @@
+"""Features: a network as it runs here against the same network as it comes."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from fslcore.models import backbones, networks
+
+from .common import paired, ratio
+
+__all__ = ["folded"]
+
+PLAIN = "the network as it comes, the same batches"
+
+
+def folded(quick: bool, repeats: int) -> list[dict]:
+    """Images a second with folded normalisation, faster convolutions and layout, and without."""
+    networks.import_torchvision()
+    import timm
+
+    rows, rng = [], np.random.default_rng(0)
+    settings = [("glyph-conv", networks.GlyphConv(), 28, 2048)]
+    settings += [("efficientnet-lite0", timm.create_model("tf_efficientnet_lite0", num_classes=0), 64, 256)]
+    for name, plain, side, images in settings:
+        backbone, plain = backbones.load(name), plain.eval()
+        pixels = rng.integers(0, 256, (16 if quick else images, side, side, 3), np.uint8)
+        batches = torch.from_numpy(pixels).split(backbones.BATCH)
+
+        @torch.inference_mode()
+        def as_it_comes():
+            for batch in batches:
+                plain(backbone.preprocess(batch))
+
+        as_it_comes()
+        speeds = [backbones.speed(backbone, pixels) for _ in range(1 if quick else repeats)]  # after a batch to warm up
+        _, theirs = paired(lambda: None, as_it_comes, 1 if quick else repeats)
+        row = ratio("features", f"{name} at {side} pixels", PLAIN, "images/s", float(np.median(speeds)), len(pixels) / theirs)
+        rows.append(row)
+    return rows

@@ -3,9 +3,9 @@
     python benchmarks/bench.py [--threads 2] [--only learners limits] [--output FILE.json] [--quick]
 
 Each piece runs in a process of its own. Both sides of a ratio run in turn, several times, with the same number of
-threads; the figures are medians. What `fslcore plan-run` reckons with is measured on one thread, as the build's jobs
-run. Use a quiet machine: what else runs on it slows the batched side more. With --only, or after a stop, the pieces
-that were not run are kept from the file.
+threads; the figures are medians. Growth, and what `fslcore plan-run` reckons with, is processor time of one thread, as
+the build's jobs run. Use a quiet machine: what else runs on it slows the batched side more. With --only the other
+pieces are kept from the file. Of the last build the times of its jobs are read, where there was one.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ PIECES = {
     "networks": ("ratios", "features.folded", None),
     "limits": ("limits", "limits.learners", None),
     "operations": ("limits", "limits.features", None),
-    "growth": ("growth", "growth.growth", None),
+    "growth": ("growth", "growth.growth", 1),
     "features": ("rates", "rates.features", 1),
     "fast": ("rates", "rates.fast_learners", 1),
     "slow": ("rates", "rates.slow_learners", 1),
     "build": ("rates", "rates.build", 1),
     "quickdraw": ("scale", "drawing.quickdraw", 1),
-    **{f"million-{n}": ("scale", f"million.{n}", 2) for n in (10_000, 100_000, 1_000_000)},
+    **{f"million-{n}": ("scale", f"million.{n}", 1) for n in (10_000, 100_000, 1_000_000)},
 }
 
 
@@ -52,11 +52,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="(5)")
     parser.add_argument("--quick", action="store_true", help="small sizes, once: whether all of it runs")
     parser.add_argument("--only", nargs="+", choices=PIECES, metavar="PIECE", help=f"of {', '.join(PIECES)}")
+    parser.add_argument("--built", type=Path, default=HERE.parent, help="checkout whose last build is read (this one)")
     parser.add_argument("-o", "--output", type=Path, help="(data/performance/MACHINE.json)")
     parser.add_argument("--piece", choices=PIECES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.piece:
-        rows = run_piece(options.piece, options.threads, options.quick, options.repeats)
+        rows = run_piece(options.piece, options)
         print(json.dumps(rows))
         return
     from performance.common import machine
@@ -70,7 +71,7 @@ def main() -> None:
     for name in options.only or PIECES:
         start = time.perf_counter()
         rows = in_process(name, options)
-        if not rows and name == "build":
+        if name == "build" and not rows:  # there was none since: the one that was read before still tells
             rows = kept.get("pieces", {}).get(name, {}).get("rows", [])
         pieces[name] = {"of": PIECES[name][0], "rows": rows}
         print(f"{name} ({time.perf_counter() - start:.0f} s)", *map(line, rows), sep="\n", flush=True)
@@ -86,25 +87,26 @@ def in_process(name: str, options: argparse.Namespace) -> list[dict]:
         environment = os.environ | {v: str(threads) for v in variables} | {"FSLCORE_CACHE": cache, "FSLCORE_QUIET": "1"}
         environment["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
         command = [sys.executable, __file__, "--piece", name, "--threads", str(threads)]
-        command += ["--repeats", str(options.repeats), *["--quick"] * options.quick]
+        command += ["--repeats", str(options.repeats), "--built", str(options.built), *["--quick"] * options.quick]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment)
     if done.returncode:
         sys.exit(f"bench: {name} ended with {done.returncode}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def run_piece(name: str, threads: int, quick: bool, repeats: int) -> list[dict]:
+def run_piece(name: str, options: argparse.Namespace) -> list[dict]:
     """The rows of a piece, measured in this process."""
     import warnings
 
     import torch
 
     warnings.filterwarnings("ignore", category=FutureWarning)
-    torch.set_num_threads(threads)
-    module, function = PIECES[name][1].split(".")
+    torch.set_num_threads(options.threads)
+    module, _, function = PIECES[name][1].partition(".")
     if module == "million":
-        return import_module("million").stages(int(function) // (100 if quick else 1))
-    return getattr(import_module(f"performance.{module}"), function)(quick, repeats)
+        return import_module(module).stages(int(function) // (10 if options.quick else 1))
+    run = getattr(import_module(f"performance.{module}"), function)
+    return run(options.built) if name == "build" else run(options.quick, options.repeats)
 
 
 def slug(facts: dict) -> str:

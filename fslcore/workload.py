@@ -27,7 +27,9 @@ __all__ = ["Job", "Workload", "machines", "reckon", "stored"]
 FOLDER = DATA / "performance"
 SHAPE = dict(ways=5, shots=5, queries=15)
 STEPS = 30  # of fine-tuning; one costs as much as three looks at the support
-ESTIMATES = 2 + 5  # trainings of a task for the oracle, hold-out and 5-fold; leave-one-out and the bootstrap come on top
+ESTIMATES = (
+    2 + 5
+)  # trainings of a task for the oracle, hold-out and 5-fold; leave-one-out and the bootstrap come on top
 # Whole numbers that decide what is shown, or name one of many: they cost nothing.
 NO_WORK = ("seed", "shown", "task", "upper", "lower")
 
@@ -116,7 +118,9 @@ class Workload:
             hours = _hours(row.core_hours)
             found.append(f"{row.kind:<14}{row.jobs:>6,}{hours:>14}{memory:>14}{row.not_estimated or '':>14}")
         found += [f"{'in all':<14}{len(self.jobs):>6,}{_hours(self.core_hours):>14}", ""]
-        found.append(f"hours on 1 core {_hours(self.hours(1))}, on 2 {_hours(self.hours(2))}; the jobs that take longest:")
+        found.append(
+            f"hours on 1 core {_hours(self.hours(1))}, on 2 {_hours(self.hours(2))}; the jobs that take longest:"
+        )
         for job in self.top(n):
             share = job.core_hours / self.core_hours if self.core_hours else 0
             found.append(f"  {_hours(job.core_hours):>10}  {share:>5.1%}  {job.kind}: {job.name}{_note(job)}")
@@ -179,7 +183,9 @@ def stored(machine: str | None = None) -> dict:
         raise InputError(f"machine: none of {', '.join(machines())} has rates; benchmarks/bench.py measures them")
     info = Path("/proc/cpuinfo")
     here = info.read_text().replace("(R)", "").replace("(TM)", "") if info.is_file() else ""
-    return max(with_rates, key=lambda one: (one.get("cpu", " ") in here, one.get("device") == "cpu", one.get("date", "")))
+    return max(
+        with_rates, key=lambda one: (one.get("cpu", " ") in here, one.get("device") == "cpu", one.get("date", ""))
+    )
 
 
 def _read(name: str) -> dict:
@@ -205,7 +211,9 @@ class _Rates:
         """The row of a backbone at the size nearest to this one."""
         name = backbone.partition(":")[0]
         if name in known.TRAINED and name != "glyph-conv":  # all of a network are as fast
-            name = next((row["name"] for row in self._features if row["name"].startswith(f"{name.split('-')[0]}-")), name)
+            name = next(
+                (row["name"] for row in self._features if row["name"].startswith(f"{name.split('-')[0]}-")), name
+            )
         of = [row for row in self._features if row["name"] == name]
         return min(of, key=lambda row: abs(math.log(row["side"] / side)), default=None)
 
@@ -233,7 +241,7 @@ class _Rates:
         return None, f"no rate of {learner}" + (f" on {backbone}" if slow else "")
 
     def of_a_look(self) -> float | None:
-        """Seconds of fine-tuning over those of its looks at images, as features are taken: the median of the measured."""
+        """Seconds of fine-tuning over those that its looks would take for features: a median of those measured."""
         found = []
         for row in self._tasks:
             image = self.per_image(row["backbone"], row["side"]) if row["name"] == "ft" else None
@@ -430,8 +438,9 @@ def _seen(backbone: str, source: _Source) -> tuple[int, int]:
     from .models.registry import REGISTRY
 
     entry = REGISTRY[backbone.partition(":")[0]]
-    own = 64 if source.shape is None else min(64, 32 * math.ceil(max(source.shape[:2]) / 32))
-    large = entry.trained_at if source.shape is None or max(source.shape[:2]) > 96 else None  # the user's own are read so
+    side = max(source.shape[:2]) if source.shape else math.inf
+    own = min(64, 32 * math.ceil(min(side, 64) / 32))
+    large = entry.trained_at if side > 96 else None  # the user's own images are read as large as that
     return entry.resolution or large or own, entry.dim
 
 
@@ -446,7 +455,9 @@ def _features(dataset: str, backbone: str, source: _Source | None, rates: _Rates
     row, per_image = rates.image(backbone, side), rates.per_image(backbone, side)
     if row is None:
         return Job("features", name, None, note=f"no rate of {backbone}")
-    return Job("features", name, source.count * per_image / 3600, row["peak_mb"] / 1074 + 6 * source.count * dim / 2**30)
+    return Job(
+        "features", name, source.count * per_image / 3600, row["peak_mb"] / 1074 + 6 * source.count * dim / 2**30
+    )
 
 
 def _evaluation(e: _Evaluation, source: _Source | None, rates: _Rates) -> Job:

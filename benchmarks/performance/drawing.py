@@ -6,7 +6,7 @@ import numpy as np
 
 from fslcore.tasks import sample_biased, sample_closed, sample_open
 
-from .common import fresh_peak, paired, peak_mb, ratio, seconds
+from .common import CPU, fresh_peak, paired, peak_mb, ratio, seconds
 
 __all__ = ["biased", "quickdraw", "samplers"]
 
@@ -34,8 +34,9 @@ def quickdraw(quick: bool, repeats: int) -> list[dict]:
     fresh_peak()
     tasks = len(sample_open(labels))
     peak = peak_mb()
-    took = seconds(lambda: sample_open(labels), 1, warm=False)
-    return [dict(subject="tasks", what=f"open tasks of {len(labels):,} labels", tasks=tasks, seconds=took, peak_mb=peak)]
+    took = seconds(lambda: sample_open(labels), 1, warm=False, clock=CPU)
+    row = dict(subject="quickdraw", images=len(labels), stage="open tasks", seconds=took, peak_mb=peak, tasks=tasks)
+    return [row]
 
 
 def biased(quick: bool, repeats: int) -> list[dict]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 import numpy as np
 import torch
 
 from fslcore.models import backbones, networks
 
-from .common import paired, ratio
+from .common import ratio, seconds
 
 __all__ = ["folded"]
 
@@ -33,8 +35,9 @@ def folded(quick: bool, repeats: int) -> list[dict]:
                 plain(backbone.preprocess(batch))
 
         as_it_comes()
-        speeds = [backbones.speed(backbone, pixels) for _ in range(1 if quick else repeats)]  # after a batch to warm up
-        _, theirs = paired(lambda: None, as_it_comes, 1 if quick else repeats)
-        row = ratio("features", f"{name} at {side} pixels", PLAIN, "images/s", float(np.median(speeds)), len(pixels) / theirs)
-        rows.append(row)
+        found = []
+        for _ in range(1 if quick else repeats):  # in turn; `speed` itself has a batch to warm up
+            found.append((backbones.speed(backbone, pixels), len(pixels) / seconds(as_it_comes, 1, warm=False)))
+        ours, theirs = map(median, zip(*found))
+        rows.append(ratio("features", f"{name} at {side} pixels", PLAIN, "images/s", ours, theirs))
     return rows

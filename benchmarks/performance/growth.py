@@ -1,4 +1,4 @@
-"""How time grows with tasks, images, ways and shots: seconds at a few sizes each."""
+"""How time grows with tasks, images, ways and shots: seconds of one thread at a few sizes each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fslcore.learners import LogisticRegression, NearestCentroid
 from fslcore.stats import three_intervals
 from fslcore.tasks import sample_closed, sample_open
 
-from .common import seconds
+from .common import CPU, seconds
 from .learners import bank_of
 
 __all__ = ["growth"]
@@ -27,7 +27,7 @@ def growth(quick: bool, repeats: int) -> list[dict]:
     bank, found = bank_of(), []
 
     def add(what: str, by: str, at: int, run) -> None:
-        found.append({"what": what, "by": by, "at": at, "seconds": seconds(run, repeats, warm=not quick)})
+        found.append({"what": what, "by": by, "at": at, "seconds": seconds(run, repeats, warm=not quick, clock=CPU)})
 
     for by, some in sizes.items():
         for at in some:

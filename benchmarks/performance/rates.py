@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-import time
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from fslcore import datasets
 from fslcore.datasets.bank import Bank
@@ -16,17 +14,20 @@ from fslcore.evaluation import evaluate, ready
 from fslcore.learners import make
 from fslcore.models import backbones, networks
 from fslcore.models.backbones import Backbone
-from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
 
-from .common import fresh_peak, peak_mb, seconds
+from .common import CPU, fresh_peak, peak_mb, seconds
 from .learners import bank_of
 
 __all__ = ["build", "fast_learners", "features", "slow_learners"]
 
 SHAPE = dict(ways=5, shots=5, queries=15)
 IMAGES = {"glyph-conv": 4096, "conv4-baseline": 2048, "efficientnet-lite0": 512, "efficientnet-lite2": 256}
-TRANSFORMERS = {"clip": "vit_base_patch16_clip_quickgelu_224", "dino": "vit_base_patch16_224", "dinov2": "vit_base_patch14_dinov2"}
+TRANSFORMERS = {
+    "clip": "vit_base_patch16_clip_quickgelu_224",
+    "dino": "vit_base_patch16_224",
+    "dinov2": "vit_base_patch14_dinov2",
+}
 TRAINED = ("protonet", "r2d2", "anil", "leo", "dn4", "can", "renet", "matchingnet", "mtl", "sib")  # beside a Conv4
 
 
@@ -37,7 +38,9 @@ def features(quick: bool, repeats: int) -> list[dict]:
     def add(backbone: Backbone, side: int, images: int) -> None:
         pixels = rng.integers(0, 256, (images, side, side, 3), np.uint8)
         fresh_peak()
-        speed = backbones.speed(backbone, pixels)
+        if not quick:
+            backbones.compute(_images(pixels[:8]), backbone)  # warm up
+        speed = images / seconds(lambda: backbones.compute(_images(pixels), backbone), 1, warm=False, clock=CPU)
         row = dict(kind="features", name=backbone.name, side=side, dim=backbone.dim)
         found.append(row | dict(per_second=speed, peak_mb=peak_mb()))
 
@@ -48,6 +51,10 @@ def features(quick: bool, repeats: int) -> list[dict]:
     for name, model in {} if quick else TRANSFORMERS.items():
         add(_transformer(name, model), 224, 8)
     return found
+
+
+def _images(pixels: np.ndarray) -> datasets.Images:
+    return datasets.Images("random", pixels, np.zeros(len(pixels), np.int64), ["one"], content="random")
 
 
 def _transformer(name: str, model: str) -> Backbone:
@@ -89,22 +96,24 @@ def _tasks(name: str, learner, bank: Bank, tasks: int) -> dict:
     drawn = sample_closed(bank.labels, tasks=tasks, **SHAPE)
     fresh_peak()
     slow = learner.reads == "images"
-    took = seconds(lambda: evaluate(learner, bank, drawn), 1 if slow else 3, warm=not slow)
+    took = seconds(lambda: evaluate(learner, bank, drawn), 1 if slow else 3, warm=not slow, clock=CPU)
     row = dict(kind="tasks", name=name, dim=0 if slow else int(np.prod(bank.data.shape[1:])), **SHAPE)
     return row | dict(per_second=tasks / took, peak_mb=peak_mb())
 
 
-def build(quick: bool, repeats: int) -> list[dict]:
-    """Seconds of each job of the last build in this checkout, with the parameters of its notebooks; none without one."""
+def build(checkout: Path) -> list[dict]:
+    """Seconds of each job of the last build of a checkout, with the parameters of its notebooks; none without one."""
     found = []
-    for record in sorted((ROOT / ".snakemake" / "metadata").glob("*")):
+    for record in sorted((checkout / ".snakemake" / "metadata").glob("*")):
         output = Path(base64.b64decode(record.name).decode())
         made = json.loads(record.read_text())
-        if not (ROOT / output).is_file() or not made.get("endtime") or output.suffix not in (".ipynb", ".parquet"):
+        if not (checkout / output).is_file() or not made.get("endtime") or output.suffix not in (".ipynb", ".parquet"):
             continue
         row = dict(kind="build", name=output.stem, job="notebook" if output.suffix == ".ipynb" else "evaluate")
         row |= dict(seconds=made["endtime"] - made["starttime"])
         if output.suffix == ".ipynb":
-            row["parameters"] = json.loads((ROOT / output).read_text("utf-8"))["metadata"]["papermill"]["parameters"]
+            row["parameters"] = json.loads((checkout / output).read_text("utf-8"))["metadata"]["papermill"][
+                "parameters"
+            ]
         found.append(row)
     return found

@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+import time
 import traceback
 import warnings
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from .options import (
     name_of,
     notebook_of,
     number_of,
+    part_of,
     path_of,
 )
 from .paths import PROFILES, RUNS, check_folder, check_output, check_shipped
@@ -154,6 +156,7 @@ def _parser() -> argparse.ArgumentParser:
         return add
 
     as_json = dict(action="store_true", help="print the result as strict JSON")
+    jobs = dict(type=count_of("jobs", 1, 1024), default=1, help="processes on this machine, which share its cores (1)")
     learners = dict(nargs="+", type=name_of("learner", known.learners), action=Once, default=["ncc", "lr"])
 
     add = command("list", _list, "notebooks with their parameters, data sets, backbones, learners", "", "--json")
@@ -265,7 +268,7 @@ def _parser() -> argparse.ArgumentParser:
         type=checked(str, known.backbones),
         help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH",
     )
-    add.add_argument("-o", "--output", type=Path, required=True, help=".parquet or .csv")
+    add.add_argument("-o", "--output", type=Path, help=".parquet or .csv; none with --part")
     add.add_argument("--learners", **learners, help="names that fslcore list gives (ncc lr)")
     add.add_argument(
         "--samplings",
@@ -311,6 +314,41 @@ def _parser() -> argparse.ArgumentParser:
     )
     intervals = "print what the closed tasks say of these images, new images and new classes"
     add.add_argument("--intervals", action="store_true", help=intervals)
+    add.add_argument(
+        "--part",
+        type=checked(part_of),
+        metavar="K/N",
+        help="compute the K-th of N parts and write nothing; the same without --part then finds all and writes",
+    )
+    add.add_argument("--jobs", **jobs)
+    add.add_argument("--json", **as_json)
+
+    add = command(
+        "features",
+        _features,
+        "turn the images of a data set into features, which evaluate then finds",
+        "folder:/data/mushrooms efficientnet-lite0 --jobs 8 -o mushrooms.safetensors",
+        "tiered-imagenet:/data/tiered clip --part 3/40",
+        computes=True,
+    )
+    add.add_argument(
+        "dataset", type=checked(str, datasets_named), help="a name that fslcore list gives, folder:PATH and the like"
+    )
+    add.add_argument(
+        "backbone", type=checked(str, known.backbones), help="a name that fslcore list gives, or NAME:WEIGHTS_FILE"
+    )
+    add.add_argument(
+        "--split",
+        default="novel",
+        choices=["novel", "validation", "base"],
+        help="which classes of the data set (novel)",
+    )
+    add.add_argument("--size", type=count_of("size", 8, 2048), help="pixels, as for evaluate")
+    add.add_argument("--part", type=checked(part_of), metavar="K/N", help="the K-th of N parts alone, as 1/4")
+    add.add_argument("--jobs", **jobs)
+    add.add_argument(
+        "-o", "--output", type=Path, help=".safetensors or .npz: features and labels too, which features:FILE reads"
+    )
     add.add_argument("--json", **as_json)
 
     add = command("fetch", _fetch, "download results that others have released, checked by SHA-256", "oops-benchmark")
@@ -513,6 +551,16 @@ def _evaluate(options: argparse.Namespace) -> None:
     source = evaluation.load_source(options.dataset, options.size)
     methods = {name: evaluation.ready(source, options.backbone, name) for name in options.learners}
     drawn = _drawn(options, source, **shape)
+    if options.part or options.jobs > 1:
+        blocks = _pieces(options, methods, drawn)
+    if options.part:
+        k, n = options.part
+        asked = {"dataset": options.dataset, "backbone": options.backbone, "part": f"{k}/{n}"}
+        if options.json:
+            print_json({**asked, "blocks": blocks})
+        else:
+            print(*asked.values(), "of the blocks of tasks:", f"{blocks} computed or found")
+        return
     early, ends = {}, None
     if options.until is not None:
         from .results.until import until
@@ -539,7 +587,7 @@ def _evaluate(options: argparse.Namespace) -> None:
                 )
             tables.append(table)
         few = of[: 1 if method.slow else 2]
-        neighbours[learner] = evaluation.probe(method.learner, method.bank(), few, queries=2 if method.slow else 5)
+        neighbours[learner] = evaluation.probe(method.learner, *method.reading(few), queries=2 if method.slow else 5)
         if not options.json:
             print(
                 neighbours[learner], *([f"{learner}: {ends[learner]} % whenever one stops"] if ends else []), sep="\n"
@@ -556,6 +604,21 @@ def _evaluate(options: argparse.Namespace) -> None:
         from .results import three
 
         print(three.shown(found).to_string())
+
+
+def _pieces(options: argparse.Namespace, methods: dict, drawn: dict) -> int:
+    """Compute what `evaluate` needs, or a part of it, by as many processes as were asked for; how many blocks."""
+    from . import evaluation
+
+    setting = evaluation.Setting(options.dataset, options.backbone, options.size)
+    progress = not options.quiet
+    with evaluation.processes(options.jobs, setting) as pool:
+        reads = next((m for m in methods.values() if m.backbone is not None and not m.slow), None)
+        if reads is not None:
+            evaluation.make_features(setting, reads.source, reads.backbone, options.part, pool, progress)
+        if options.until is not None:  # its tasks follow from what those before them gave
+            return 0
+        return evaluation.make_records(methods, drawn, options.part, pool, progress)
 
 
 def _count(options: argparse.Namespace, learner: str, sampling: str) -> int | None:
@@ -618,7 +681,14 @@ def _check_evaluation(options: argparse.Namespace) -> None:
     if kind != "features":
         choice("backbone", options.backbone.partition(":")[0], known.backbones())
     weights = options.backbone.partition(":")[2]
-    options.output = check_output(options.output, [".parquet", ".csv"], [part for part in (path, weights) if part])
+    if options.part and (options.until is not None or options.intervals):
+        name = "intervals" if options.intervals else "until"
+        raise InputError(f"--{name}: none with --part, which computes blocks of tasks and writes nothing")
+    if options.output is None and not options.part:
+        raise InputError("output: none; -o FILE.csv or FILE.parquet is needed (or --part K/N, which writes nothing)")
+    options.output = options.output and check_output(
+        options.output, [".parquet", ".csv"], [part for part in (path, weights) if part]
+    )
     if options.intervals:
         from .stats.three_intervals import LEAST
 
@@ -635,6 +705,43 @@ def _check_evaluation(options: argparse.Namespace) -> None:
             f"{name} = {getattr(options, name):,}; {options.tasks:,} tasks of {images:,} images each need about "
             f"{wanted / 2**30:,.0f} GiB of memory, and this machine has {there / 2**30:,.0f} GiB"
         )
+
+
+def _features(options: argparse.Namespace) -> None:
+    known = [part for part in (options.dataset.partition(":")[2], options.backbone.partition(":")[2]) if part]
+    output = options.output and check_output(options.output, [".safetensors", ".npz"], known)
+    if output and options.part:
+        raise InputError(f"output = {output}; a part of the features is not written, all are, without --part")
+    from . import evaluation
+    from .models import backbones
+
+    setting = evaluation.Setting(options.dataset, options.backbone, options.size, options.split)
+    images, model = backbones.fitted(setting.source(), evaluation.load_backbone(options.backbone))
+    start = time.perf_counter()
+    with evaluation.processes(options.jobs, setting) as pool:
+        computed = evaluation.make_features(setting, images, model, options.part, pool, not options.quiet)
+    seconds, kept = time.perf_counter() - start, backbones.shards_of(images, model)
+    if output:
+        evaluation.write_features(output, backbones.features(images, model), images)
+    found = {
+        "dataset": options.dataset,
+        "backbone": options.backbone,
+        "split": options.split,
+        "part": options.part and "{}/{}".format(*options.part),
+        "images": len(images),
+        "computed": computed,
+        "images_per_second": computed / seconds if computed else None,
+        "shards_left": len(kept.missing()),
+        "features": kept.path if kept.path.is_file() else None,
+        "output": output,
+    }
+    if options.json:
+        print_json(found)
+        return
+    speed = f" ({computed / seconds:,.0f} a second)" if computed else ""
+    left = f"; {found['shards_left']} of {len(kept.bounds)} shards are still to be made" * (not found["features"])
+    print(f"{options.dataset} {options.backbone}: {computed:,} of {len(images):,} images computed{speed}{left}")
+    print(*filter(None, (found["features"], output)), sep="\n")
 
 
 def _fetch(options: argparse.Namespace) -> None:

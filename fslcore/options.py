@@ -24,6 +24,7 @@ __all__ = [
     "name_of",
     "notebook_of",
     "number_of",
+    "part_of",
     "path_of",
 ]
 
@@ -75,6 +76,14 @@ def count_of(name: str, least: int, most: int | None = None) -> Callable[[str], 
     """A check of a whole number."""
 
     return checked(lambda text: whole(name, int(text) if re.fullmatch(r"[+-]?\d{1,30}", text) else text, least, most))
+
+
+def part_of(text: str) -> tuple[int, int]:
+    """K and N of K/N, the K-th of N parts."""
+    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise InputError(f"part = {text}; K/N with K from 1 to N is allowed, as 1/4")
+    return int(found[1]), int(found[2])
 
 
 def path_of(name: str, file: bool = False) -> Callable[[str], Path]:

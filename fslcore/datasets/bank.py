@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file as safetensors_file
+from torch.nn import functional as F
 
 from ..errors import InputError, shown
 
@@ -17,6 +21,7 @@ __all__ = ["load_features", "Bank"]
 
 ARRAYS = ("features", "labels", "text", "center")  # of a file; the last two where there are any
 SHORTEST, LONGEST = 1e-10, 1e15  # of a row: the squares, and sums of them, fit into 32 bits
+CHUNK = 2**24  # numbers that are looked at together
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,7 @@ class Bank:
     Attributes
     ----------
     data : (N, D) float features, or (N, H, W, C) uint8 images
+        Features of large data sets have 16 bits, in a file that is mapped into memory: `rows` gives what learners read.
     labels : (N,) integers
     digest : str
         Stands for the content of ``data`` and ``labels`` in cache keys.
@@ -35,6 +41,8 @@ class Bank:
         An embedding of each class's name in the space of the features, row k of label k.
     center : (D,) floats, optional
         Mean feature of base classes, by which `fslcore.learners.SimpleShot` centres.
+    finite : tensor, optional
+        Features that are known to be finite: where they are ``data`` themselves, these are not looked at again.
     """
 
     data: torch.Tensor
@@ -43,6 +51,7 @@ class Bank:
     class_names: np.ndarray | None = None
     text: torch.Tensor | None = None
     center: torch.Tensor | None = None
+    finite: torch.Tensor | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self):
         if len(self.data) != len(self.labels):
@@ -55,12 +64,8 @@ class Bank:
                 raise InputError(f"text: {len(self.text)} rows for {classes} classes; one a class is needed")
             if not self.text.any(dim=1).all():
                 raise InputError(f"text: row {int((~self.text.any(dim=1)).nonzero()[0])} has length 0")
-        if self.data.is_floating_point():
-            bad = ~torch.isfinite(self.data).flatten(1).all(dim=1)
-            if bad.any():
-                raise InputError(
-                    f"features: {int(bad.sum())} rows hold NaN or infinity, the first is row {int(bad.nonzero()[0])}"
-                )
+        if self.data.is_floating_point() and self.finite is not self.data:
+            check_finite(self.data)
 
     def _check_beside(self, name: str, found: torch.Tensor | None, ndim: int) -> None:
         """Raise `InputError` unless what comes with features fits them, where it is there."""
@@ -78,12 +83,45 @@ class Bank:
     def to(self, device: str | torch.device) -> Bank:
         """The same bank on another device."""
         tensors = {name: getattr(self, name) for name in ("data", "text", "center")}
-        return replace(self, **{name: t.to(device) for name, t in tensors.items() if t is not None})
+        moved = {name: t.to(device) for name, t in tensors.items() if t is not None}
+        return replace(self, **moved, finite=moved["data"])  # it was looked at when it was made
+
+    @property
+    def large(self) -> bool:
+        """Whether features lie in a file of 16-bit floats, too many to be held in memory or made into others."""
+        return self.data.dtype in (torch.float16, torch.bfloat16)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of what `rows` gives."""
+        return torch.float32 if self.large else self.data.dtype
+
+    def rows(self, index: torch.Tensor) -> torch.Tensor:
+        """Features (..., D) of an index of any shape, on the device of the bank; those of 16 bits as 32-bit floats."""
+        found = F.embedding(index, self.data.flatten(1))
+        return (found.float() if self.large else found).unflatten(-1, self.data.shape[1:])
 
     @property
     def classes(self) -> np.ndarray:
         """(N,) class of each row, as the user calls it."""
         return self.labels if self.class_names is None else self.class_names[self.labels]
+
+
+def check_finite(data: torch.Tensor) -> None:
+    """Raise `InputError` where rows (N, ...) hold NaN or infinity; a few at a time are looked at."""
+    bad = [~torch.isfinite(part).flatten(1).all(dim=1) for part in chunks(data)]
+    bad = torch.cat(bad) if bad else torch.zeros(0, dtype=torch.bool)
+    if bad.any():
+        raise InputError(
+            f"features: {int(bad.sum())} rows hold NaN or infinity, the first is row {int(bad.nonzero()[0])}"
+        )
+
+
+def chunks(data: torch.Tensor) -> Iterator[torch.Tensor]:
+    """Rows after one another, a bounded number of numbers at a time."""
+    step = max(1, CHUNK // max(1, data[:1].numel()))
+    for at in range(0, len(data), step):
+        yield data[at : at + step]
 
 
 def load_features(path: str | Path) -> Bank:
@@ -92,7 +130,8 @@ def load_features(path: str | Path) -> Bank:
     The first three hold ``features``, (N, D) numbers, and ``labels``, (N,) integers or text; and, where learners are to
     read them, ``text``, (K, D), an embedding of each class's name, and ``center``, (D,), the mean feature of base
     classes. Row k of ``text`` is of label k, or of the k-th label in sorted order where these are text, negative or
-    larger than there are rows of features. With a .npy, which holds
+    larger than there are rows of features. The metadata of a .safetensors may hold the names of classes, a list in JSON
+    under ``class_names``, in the order of the labels. With a .npy, which holds
     the features, go the labels in ``labels.npy`` beside it. A table has a column ``label``; all others are features.
 
     Raises
@@ -173,7 +212,22 @@ def _tensors(path: Path) -> dict[str, np.ndarray]:
         raise ValueError(f"it holds a {type(found).__name__}, not named tensors")
     tensors = {k: torch.as_tensor(found[k]).detach() for k in ARRAYS if k in found}
     known = (torch.float16, torch.float32, torch.float64)  # NumPy's; bfloat16 is not
-    return {k: (t.float() if t.is_floating_point() and t.dtype not in known else t).numpy() for k, t in tensors.items()}
+    arrays = {
+        k: (t.float() if t.is_floating_point() and t.dtype not in known else t).numpy() for k, t in tensors.items()
+    }
+    return _named(path, arrays) if safe else arrays
+
+
+def _named(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays, with the names of classes as labels where the metadata hold them, as ``fslcore features`` does."""
+    with safe_open(path, "np") as file:
+        names = json.loads((file.metadata() or {}).get("class_names", "null"))
+    labels = arrays.get("labels")
+    if names is None or labels is None or labels.dtype.kind not in "iu":
+        return arrays
+    if not isinstance(names, list) or not 0 <= labels.min(initial=0) <= labels.max(initial=-1) < len(names):
+        raise ValueError("its labels and the names of classes in its metadata do not fit")
+    return arrays | {"labels": np.array(names, dtype=str)[labels]}
 
 
 def _table(path: Path) -> dict[str, np.ndarray]:

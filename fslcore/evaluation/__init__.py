@@ -1,5 +1,7 @@
 """Evaluation: a learner on tasks, the record of what it got right, and the results table."""
 
+from .export import write_features
+from .jobs import Setting, make_features, make_records, processes
 from .kept import record
 from .methods import LEARNERS, Method, Ready, load_backbone, load_source, ready
 from .probe import Neighbours, probe
@@ -14,6 +16,7 @@ __all__ = [
     "Neighbours",
     "Ready",
     "Record",
+    "Setting",
     "class_of",
     "draw",
     "evaluate",
@@ -21,12 +24,16 @@ __all__ = [
     "left_out",
     "load_backbone",
     "load_source",
+    "make_features",
+    "make_records",
     "probe",
+    "processes",
     "ready",
     "record",
     "results_table",
     "run",
     "run_queries",
     "scores",
+    "write_features",
     "write_table",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -10,17 +11,21 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from .. import datasets, store
+from .. import datasets, learners, store
 from ..datasets.bank import Bank
+from ..datasets.images import KEPT
 from ..errors import note
 from ..models import backbones
 from ..paths import DATA
 from ..tasks import Tasks
-from .records import Record, evaluate, progress_bar
+from .records import Record, evaluate, progress_bar, used
 
-__all__ = ["bank", "record"]
+__all__ = ["bank", "blocks", "prepared", "reading", "record"]
 
-BLOCK = 20  # tasks of fine-tuning that are kept together, so that a stopped run loses little
+# Tasks that are kept together, and that a process does at once: a stopped run loses little, and keeping costs little.
+BLOCK = 20  # of learners that train a network on each
+BLOCK_OF_MAPS = 256
+BLOCK_OF_FEATURES = 1024
 
 
 def record(
@@ -31,6 +36,7 @@ def record(
     *,
     stored: bool = False,
     progress: bool = False,
+    read: Bank | None = None,
 ) -> tuple[Record | None, str]:
     """The record of a learner on tasks, found by the content of all inputs or else computed and kept.
 
@@ -45,6 +51,8 @@ def record(
         As for `evaluate`.
     stored : bool
         Compute nothing: the record of the first tasks, as many as are kept, or None.
+    read : Bank, optional
+        What `prepared` gave for this learner, where it is at hand.
 
     Returns
     -------
@@ -57,32 +65,41 @@ def record(
     digest = source.digest if trains or isinstance(source, Bank) else backbones.feature_key(source, backbone)
     if getattr(learner, "reads_text", False) and not isinstance(source, Bank):
         digest += f" {backbones.names_key(source.class_names, backbone)}"
+    config = learner.config()  # of some it holds all weights
 
     def key(part: Tasks) -> str:
-        facts = {"bank": digest, "tasks": part.digest, **learner.config()}
-        return store.digest(json.dumps(facts, sort_keys=True))
+        return store.digest(json.dumps({"bank": digest, "tasks": part.digest, **config}, sort_keys=True))
 
-    size = BLOCK if trains else len(tasks)
-    blocks = [tasks[at : at + size] for at in range(0, len(tasks), size)]
+    own = blocks(learner, tasks)
     found = _find(key(tasks))
     if found is not None:
         return found, key(tasks)
-    parts = [_find(key(block)) for block in blocks]
+    parts = [_find(key(block)) for block in own] if len(own) > 1 else [None]
     if any(part is None for part in parts):
         if stored:
             n = next(i for i, part in enumerate(parts) if part is None)
-            for whole in (tasks[: i * size] for i in range(len(blocks) - 1, n, -1)):
+            for i in range(len(own) - 1, n, -1):
+                whole = tasks[: i * len(own[0])]
                 if (found := _find(key(whole))) is not None:
                     return found, key(whole)
-            return (joined(parts[:n]), key(tasks[: n * size])) if n else (None, key(tasks))
-        read = bank(source, backbone, learner, progress=progress)
-        with progress_bar(learner, len(tasks), progress and trains) as bar:
-            for i, block in enumerate(blocks):
+            return (joined(parts[:n]), key(tasks[: n * len(own[0])])) if n else (None, key(tasks))
+        with progress_bar(learner, len(tasks), progress and len(own) > 1) as bar:
+            for i, block in enumerate(own):
                 if parts[i] is None:
-                    parts[i] = evaluate(learner, read, block, progress=progress and not trains)
+                    if read is None and not _by_tasks(source, learner):
+                        read = prepared(source, backbone, learner, progress=progress)
+                    asked = (read, block) if read is not None else _of_tasks(source, block)
+                    parts[i] = evaluate(learner, *asked, progress=progress and len(own) == 1)
                     parts[i].save(store.path("records", f"{key(block)}.npz"), {"key": key(block)})
                 bar.update(len(block))
     return joined(parts), key(tasks)
+
+
+def blocks(learner, tasks: Tasks) -> list[Tasks]:
+    """The tasks, cut into those that are kept together; one process may do some of them and another the others."""
+    maps = isinstance(learner, learners.OnMaps)
+    size = BLOCK if learner.reads == "images" else BLOCK_OF_MAPS if maps else BLOCK_OF_FEATURES
+    return [tasks[at : at + size] for at in range(0, len(tasks), size)]
 
 
 def joined(parts: list[Record]) -> Record:
@@ -102,6 +119,35 @@ def bank(
         if getattr(learner, "reads_text", False):
             found = replace(found, text=backbones.names_embedded(source.class_names, backbone))
     return found.to(backbones.device())
+
+
+def reading(
+    source: datasets.Images | Bank, backbone: backbones.Backbone | None, learner, tasks: Tasks
+) -> tuple[Bank, Tasks]:
+    """What a learner reads for some tasks, and the tasks by its rows: `bank`, or, of too many images, theirs alone."""
+    return _of_tasks(source, tasks) if _by_tasks(source, learner) else (bank(source, backbone, learner), tasks)
+
+
+def prepared(
+    source: datasets.Images | Bank, backbone: backbones.Backbone | None, learner, *, progress: bool = False
+) -> Bank | None:
+    """`bank`, as many blocks of tasks share it; None where each of them reads images of its own."""
+    if _by_tasks(source, learner):
+        return None
+    found = bank(source, backbone, learner, progress=progress)
+    return learner.prepare(found) if isinstance(learner, learners.OnMaps) and not found.large else found
+
+
+def _by_tasks(source: datasets.Images | Bank, learner) -> bool:
+    """Whether the images that a learner reads are too many to be held in memory."""
+    return learner.reads == "images" and not isinstance(source, Bank) and math.prod(source.images.shape) > KEPT
+
+
+def _of_tasks(source: datasets.Images, tasks: Tasks) -> tuple[Bank, Tasks]:
+    """The images that some tasks name, and the tasks by their places among these."""
+    rows, placed = used(tasks)
+    pixels = torch.from_numpy(np.ascontiguousarray(source.images[rows]))
+    return Bank(pixels, source.labels[rows], source.digest).to(backbones.device()), placed
 
 
 def _find(key: str) -> Record | None:

@@ -11,7 +11,7 @@ from ..datasets.bank import Bank, load_features
 from ..errors import InputError, like
 from ..models import backbones, registry
 from ..tasks import Tasks
-from .kept import bank, record
+from .kept import bank, blocks, reading, record
 from .records import Record
 
 __all__ = ["LEARNERS", "Method", "Ready", "load_backbone", "load_source", "ready"]
@@ -147,9 +147,20 @@ class Ready:
         """What the learner reads: images, or features, computed where they are not kept."""
         return bank(self.source, self.backbone, self.learner, progress=progress)
 
-    def record(self, tasks: Tasks, *, stored: bool = False, progress: bool = False) -> Record | None:
+    def reading(self, tasks: Tasks) -> tuple[Bank, Tasks]:
+        """What the learner reads for some tasks, and the tasks by its rows: of a great many images, theirs alone."""
+        return reading(self.source, self.backbone, self.learner, tasks)
+
+    def blocks(self, tasks: Tasks) -> list[Tasks]:
+        """The tasks, cut into those whose records are kept together, which may be computed by several processes."""
+        return blocks(self.learner, tasks)
+
+    def record(
+        self, tasks: Tasks, *, stored: bool = False, progress: bool = False, read: Bank | None = None
+    ) -> Record | None:
         """Which queries of the tasks the learner gets right; see `fslcore.evaluation.record`."""
-        return record(self.source, self.backbone, self.learner, tasks, stored=stored, progress=progress)[0]
+        given = dict(stored=stored, progress=progress, read=read)
+        return record(self.source, self.backbone, self.learner, tasks, **given)[0]
 
 
 def ready(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..datasets.bank import Bank
 from ..errors import InputError
 from ..paths import replace_file
 from ..tasks import Tasks
+from ..tasks.tasks import PAD
 
 __all__ = ["evaluate", "scores", "Record"]
 
@@ -133,12 +134,24 @@ def scores(
         else:
             chunk = max(1, min(256, 2**23 // n**2))  # Gram matrices of n × n
     if maps:
+        if bank.large:  # all of it, prepared, would not fit into memory
+            rows, tasks = used(tasks)
+            index = torch.from_numpy(rows).to(bank.data.device)
+            bank = Bank(bank.rows(index), bank.labels[rows], bank.digest)
         bank = learner.prepare(bank)  # once, not for each chunk
     with progress_bar(learner, len(tasks), progress) as bar:
         for at in range(0, len(tasks), chunk):
             part = tasks[at : at + chunk]
             yield learner.scores(bank, part)
             bar.update(len(part))
+
+
+def used(tasks: Tasks) -> tuple[np.ndarray, Tasks]:
+    """The rows of a bank that tasks name, sorted, and the tasks by their places among these."""
+    both = np.concatenate([tasks.support, tasks.query], axis=1)
+    rows = np.unique(both[both >= 0]).astype(np.int64)
+    support, query = (np.where(a >= 0, np.searchsorted(rows, a), PAD) for a in (tasks.support, tasks.query))
+    return rows, replace(tasks, support=support, query=query)
 
 
 def progress_bar(learner, tasks: int, progress: bool) -> tqdm:

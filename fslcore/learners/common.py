@@ -38,9 +38,8 @@ class OnFeatures(nn.Module):
         self.eval().to(bank.data.device)
         bank = self.prepare(bank)
         support, label, query = indices(tasks, bank.data.device)
-        members = one_hot(label, tasks.ways).to(bank.data.dtype)
-        rows, shape = bank.data.flatten(1), bank.data.shape[1:]
-        support, query = (F.embedding(i, rows).unflatten(-1, shape) for i in (support, query))
+        members = one_hot(label, tasks.ways).to(bank.dtype)
+        support, query = bank.rows(support), bank.rows(query)
         asked = (torch.as_tensor(tasks.query >= 0, device=query.device),) if self.transductive else ()
         return without_empty(self(support, members, query, *asked), members)
 
@@ -99,7 +98,9 @@ class OnMaps(OnFeatures):
         check_features(bank)
         self.to(bank.data.device)
         with torch.no_grad():
-            return Bank(torch.cat([self.embed(part) for part in bank.data.split(256)]), bank.labels, bank.digest)
+            every = torch.arange(len(bank), device=bank.data.device)
+            embedded = torch.cat([self.embed(bank.rows(part)) for part in every.split(256)])
+            return Bank(embedded, bank.labels, bank.digest)
 
     def embed(self, features: torch.Tensor) -> torch.Tensor:
         channels, height, width = self.map
@@ -137,8 +138,8 @@ def fetch(bank: Bank, tasks: Tasks) -> tuple[torch.Tensor, ...]:
     """
     check_features(bank)
     support, label, query = indices(tasks, bank.data.device)
-    members = one_hot(label, tasks.ways).to(bank.data.dtype)
-    x = F.embedding(support, bank.data)
+    members = one_hot(label, tasks.ways).to(bank.dtype)
+    x = bank.rows(support)
     scale = members.sum(dim=-1, keepdim=True) / x.norm(dim=-1, keepdim=True).clamp(min=1e-12)
     return x, members, scale, query
 
@@ -152,7 +153,7 @@ def query_scores(bank: Bank, query: torch.Tensor, weights: torch.Tensor) -> torc
     step = len(out) if weights.is_cuda else max(1, 2**19 // (query.shape[1] * weights.shape[-1]))
     for at in range(0, len(out), step):
         rows = slice(at, at + step)
-        x = F.embedding(query[rows], bank.data)
+        x = bank.rows(query[rows])
         out[rows] = weights[rows] @ x.mT / x.norm(dim=-1).clamp(min=1e-12)[:, None]
     return out.mT
 

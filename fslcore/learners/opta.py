@@ -105,7 +105,7 @@ class OpTA:
         members = one_hot(label, tasks.ways).double()
         asked = torch.as_tensor(tasks.query >= 0, device=bank.data.device)
         there = members.sum(dim=1) > 0
-        x, z = (_standard(F.embedding(i, bank.data).double()) for i in (support, query))
+        x, z = (_standard(bank.rows(i).double()) for i in (support, query))
         prototypes = class_means(x, members)
         for _ in range(self.passes):
             cost = torch.cdist(prototypes, z).square()
@@ -113,7 +113,7 @@ class OpTA:
             plan = transport(cost / largest.clamp(min=1e-12), self.epsilon, rows=there, columns=asked)
             moved = plan @ z / plan.sum(dim=-1, keepdim=True).clamp(min=1e-300)
             prototypes = torch.where(there[..., None], moved, prototypes)
-        return without_empty(-torch.cdist(z, prototypes).square().to(bank.data.dtype), members)
+        return without_empty(-torch.cdist(z, prototypes).square().to(bank.dtype), members)
 
 
 def _standard(features: torch.Tensor) -> torch.Tensor:

@@ -63,9 +63,9 @@ class SimpleShot:
         """
         check_features(bank)
         support, label, query = indices(tasks, bank.data.device)
-        members = one_hot(label, tasks.ways).to(bank.data.dtype)
+        members = one_hot(label, tasks.ways).to(bank.dtype)
         shift = self.shift(bank)
-        support, query = (self._transformed(F.embedding(i, bank.data), shift) for i in (support, query))
+        support, query = (self._transformed(bank.rows(i), shift) for i in (support, query))
         distance = torch.cdist(query, class_means(support, members), compute_mode="donot_use_mm_for_euclid_dist")
         return without_empty(-distance.square(), members)
 
@@ -87,7 +87,7 @@ class SimpleShot:
             )
         if center.shape != bank.data.shape[1:]:
             raise InputError(f"center: {len(center)} numbers; features have {bank.data.shape[1]}")
-        return center.to(bank.data)
+        return center.to(bank.data.device, bank.dtype)
 
     def _transformed(self, x: torch.Tensor, shift: torch.Tensor | float) -> torch.Tensor:
         return x if self.transform == "UN" else F.normalize(x - shift, dim=-1)

@@ -119,4 +119,4 @@ def names_of(bank: Bank, tasks: Tasks) -> torch.Tensor:
     if ((most != least) & (most >= 0)).any():
         task, k = ((most != least) & (most >= 0)).nonzero()[0].tolist()
         raise InputError(f"tasks: class {k} of task {task} has images of several classes, so it has no name")
-    return F.embedding(most.clamp(min=0), F.normalize(bank.text.to(bank.data.dtype), dim=-1))
+    return F.embedding(most.clamp(min=0), F.normalize(bank.text.to(bank.dtype), dim=-1))

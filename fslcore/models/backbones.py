@@ -28,12 +28,13 @@ from tqdm import tqdm
 
 from .. import datasets, store
 from ..datasets import Images
-from ..datasets.bank import Bank
+from ..datasets.bank import Bank, chunks
 from ..errors import InputError, choice, like, note
 from ..paths import replace_file
 from .fused import folded, with_fast_convolutions
 from .networks import NETWORKS
 from .registry import REGISTRY, Entry, of_this_library
+from .shards import Shards, digest, kept
 
 __all__ = [
     "Backbone",
@@ -43,8 +44,10 @@ __all__ = [
     "features",
     "fitted",
     "load",
+    "make_shard",
     "names_key",
     "names_embedded",
+    "shards_of",
     "speed",
 ]
 
@@ -52,6 +55,9 @@ BATCH = 256  # fixed, so that a feature does not depend on the memory at hand
 
 
 LARGE = 128  # pixels of a side; of images above, a batch holds fewer
+
+
+TRIED = 8  # images on which a faster form of a network is compared with the network
 
 
 PREPARED = "v1"  # part of a backbone's digest: raise it when `Backbone.preprocess` changes
@@ -326,7 +332,8 @@ def features(images: Images, backbone: Backbone, *, progress: bool = False) -> B
     """Features of all images, from the cache where the same were computed before.
 
     The cache key is made of the content of the images and labels, the digest of the weights and
-    the preprocessing. Features are kept as 16-bit floats (relative error under 0.05 %).
+    the preprocessing. Features are kept as 16-bit floats (relative error under 0.05 %). Those of many images are made
+    and kept shard by shard (see `fslcore.models.shards`), which several processes may do at once.
 
     Parameters
     ----------
@@ -339,15 +346,26 @@ def features(images: Images, backbone: Backbone, *, progress: bool = False) -> B
     Returns
     -------
     Bank
-        (N, D) float32 features.
+        (N, D) features: float32, or those of large data sets float16 that stay in their file (`Bank.rows`).
     """
-    key = feature_key(images, backbone)
-    path = store.path("features", f"{key}.safetensors")
-    found = _cached(path, len(images))
-    if found is None:
-        found = compute(images, backbone, progress)
-        replace_file(path, partial(save_file, {"features": found}, metadata={"sha256": _digest(found)}))
-    return Bank(found.float(), images.labels, key)
+    kept = shards_of(images, backbone)
+    while (found := kept.read()) is None:
+        for rows in kept.missing():
+            make_shard(images, backbone, rows, progress=progress)
+        kept.gather(lambda rows: compute(images, backbone, progress, rows))
+    data, finite = found
+    return Bank(data, images.labels, feature_key(images, backbone), finite=data if finite else None)
+
+
+def shards_of(images: Images, backbone: Backbone) -> Shards:
+    """Where the features of these images are kept, and which are still to be made."""
+    path = store.path("features", f"{feature_key(images, backbone)}.safetensors")
+    return Shards(path, len(images), _batch(images, backbone))
+
+
+def make_shard(images: Images, backbone: Backbone, rows: range, *, progress: bool = False) -> None:
+    """Make and keep one of the shards that `shards_of` names, unless it is there by now."""
+    shards_of(images, backbone).make(rows, lambda rows: compute(images, backbone, progress, rows))
 
 
 def names_key(names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES) -> str:
@@ -384,7 +402,7 @@ def names_embedded(names: Sequence[str], backbone: Backbone, templates: Sequence
     if not templates or any("{}" not in t for t in templates):
         raise InputError(f"templates = {list(templates)}; texts with {{}} for the name of a class are needed")
     path = store.path("text", f"{names_key(names, backbone, templates)}.safetensors")
-    found = _cached(path, len(names))
+    found = kept(path, len(names))
     if found is None:
         plain = [name.replace("_", " ") for name in names]
         with torch.inference_mode():
@@ -394,7 +412,7 @@ def names_embedded(names: Sequence[str], backbone: Backbone, templates: Sequence
             ]
             mean = torch.cat(parts).float().unflatten(0, (len(plain), len(templates))).mean(dim=1)
             found = F.normalize(mean, dim=-1).cpu()
-        replace_file(path, partial(save_file, {"features": found}, metadata={"sha256": _digest(found)}))
+        replace_file(path, partial(save_file, {"features": found}, metadata={"sha256": digest([found])}))
     return found
 
 
@@ -428,42 +446,39 @@ def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> 
     note(
         f"features of {backbone.name} are centred by their mean over the {len(base):,} images of base classes of {name}"
     )
-    return features(base, backbone, progress=progress).data.double().mean(dim=0).float()
-
-
-def _cached(path: Path, rows: int) -> torch.Tensor | None:
-    """The features in a file of the cache; None if there is none, or one that is damaged, which is told."""
-    if not path.is_file():
-        return None
-    try:
-        with safe_open(path, "pt") as file:
-            found, kept = file.get_tensor("features"), (file.metadata() or {}).get("sha256")
-        if len(found) != rows or kept not in (None, _digest(found)):  # None: written before digests were
-            raise ValueError("other content")
-    except (SafetensorError, OSError, ValueError) as error:
-        note(f"{path} is damaged and made again ({error})")
-        return None
-    return found
-
-
-def _digest(features: torch.Tensor) -> str:
-    return hashlib.sha256(features.numpy().tobytes()).hexdigest()
+    found = features(base, backbone, progress=progress)
+    if not found.large:
+        return found.data.double().mean(dim=0).float()
+    return (sum(part.double().sum(dim=0) for part in chunks(found.data)) / len(found)).float()
 
 
 @torch.inference_mode()
-def compute(images: Images, backbone: Backbone, progress: bool = False) -> torch.Tensor:
-    """(N, D) 16-bit features of all images, computed."""
-    where = device()
-    out, network = [], None
+def compute(images: Images, backbone: Backbone, progress: bool = False, rows: range | None = None) -> torch.Tensor:
+    """(N, D) 16-bit features of all images, computed; or of some rows, which begin with a whole batch.
+
+    Images are read a batch at a time.
+    """
+    where, size = device(), _batch(images, backbone)
+    rows = range(len(images)) if rows is None else rows
+    # As it is fastest for the first images, whichever rows are asked for.
+    network = _for_features(backbone, _normalised(images, backbone, slice(0, min(size, TRIED)), where))
+    out = []
     what = dict(desc=f"{backbone.name} on {images.name}", unit="image", delay=5, disable=not progress)
-    size = max(1, min(BATCH, BATCH * LARGE**2 // backbone.side(*images.images.shape[1:3]) ** 2))
-    with tqdm(total=len(images), **what) as bar:
-        for at in range(0, len(images), size):
-            x = backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[at : at + size])).to(where))
-            network = network or _for_features(backbone, x)
+    with tqdm(total=len(images), initial=rows.start, leave=rows.stop == len(images), **what) as bar:
+        for at in range(rows.start, rows.stop, size):
+            x = _normalised(images, backbone, slice(at, min(at + size, rows.stop)), where)
             out.append(network(x).half().cpu())
             bar.update(len(x))
     return torch.cat(out)
+
+
+def _batch(images: Images, backbone: Backbone) -> int:
+    """Images of a batch: fewer of large ones."""
+    return max(1, min(BATCH, BATCH * LARGE**2 // backbone.side(*images.images.shape[1:3]) ** 2))
+
+
+def _normalised(images: Images, backbone: Backbone, rows: slice, where: torch.device) -> torch.Tensor:
+    return backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[rows])).to(where))
 
 
 @torch.inference_mode()
@@ -487,4 +502,4 @@ def speed(backbone: Backbone, images: np.ndarray) -> float:
 
 def _for_features(backbone: Backbone, images: torch.Tensor) -> nn.Module:
     """The network as it is fastest where the images are; a few of these are tried."""
-    return folded(backbone.network.to(images.device, memory_format=torch.channels_last), images[:8])
+    return folded(backbone.network.to(images.device, memory_format=torch.channels_last), images[:TRIED])

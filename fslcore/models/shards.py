@@ -1,0 +1,248 @@
+"""Features of a data set of any size: made shard by shard, gathered into one file, and mapped into memory to be read.
+
+A shard is a run of rows that begins and ends with a whole batch, so that no number depends on how rows are cut. It is
+written when it is done, under the rows it holds: a stopped run loses no more than the shard it was at, and processes
+that share a folder, on one machine or on several, each make some without a lock. At worst two make the same shard,
+with the same bytes.
+
+When all are there, they are copied one after another into one file, and removed. One file, and not the shards, is
+what is read: a task's images lie anywhere in it, and one index reaches them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+
+from ..datasets.bank import chunks
+from ..errors import InputError, note
+from ..paths import replace_file
+
+__all__ = ["Shards", "digest", "kept", "write_features", "write_tensors"]
+
+BATCHES = 64  # of a shard: minutes on a CPU
+MAPPED = 2**28  # bytes of 16-bit numbers; more of them stay in their file, fewer are read at once as 32-bit numbers
+FORMATS = {"float16": "F16", "float32": "F32", "int64": "I64"}  # of NumPy's types in a .safetensors
+
+
+@dataclass(frozen=True)
+class Shards:
+    """Where the features of some images are kept, and what of them is there.
+
+    Attributes
+    ----------
+    path : Path
+        The file of all of them, a .safetensors with ``features`` (N, D) of 16 bits and their SHA-256. Shards lie in a
+        folder beside it, until they are gathered.
+    rows : int
+        N.
+    batch : int
+        Rows of a batch.
+    """
+
+    path: Path
+    rows: int
+    batch: int
+
+    @property
+    def bounds(self) -> list[range]:
+        """The rows of each shard."""
+        size = BATCHES * self.batch
+        return [range(at, min(at + size, self.rows)) for at in range(0, self.rows, size)]
+
+    def missing(self) -> list[range]:
+        """The rows of each shard that is still to be made; none where all is there."""
+        return [] if self.path.is_file() else [rows for rows in self.bounds if not self.file(rows).is_file()]
+
+    def file(self, rows: range) -> Path:
+        """Of one shard."""
+        return self.path.with_suffix("") / f"{rows.start}-{rows.stop}.safetensors"
+
+    def make(self, rows: range, compute: Callable[[range], torch.Tensor]) -> None:
+        """Make one shard by ``compute(rows)``, unless it is there by now."""
+        if self.path.is_file() or self.file(rows).is_file():
+            return
+        found = compute(rows)
+        if len(self.bounds) == 1:
+            write_features(self.path, self.rows, [found])
+        elif not self.path.is_file():  # else another process has gathered all
+            write_features(self.file(rows), len(rows), [found])
+
+    def gather(self, compute: Callable[[range], torch.Tensor]) -> None:
+        """Put all shards into one file, and remove them; what is missing or damaged is made by ``compute(rows)``.
+
+        For a moment the disk holds all of them twice.
+        """
+
+        def parts() -> Iterator[torch.Tensor]:
+            for rows in self.bounds:
+                while (found := kept(self.file(rows), len(rows))) is None:
+                    if self.path.is_file():  # another process was faster, and has removed the shards
+                        raise _Gathered
+                    self.file(rows).unlink(missing_ok=True)
+                    self.make(rows, compute)
+                yield found
+
+        if not self.path.is_file():
+            with suppress(_Gathered):
+                write_features(self.path, self.rows, parts())
+        for rows in self.bounds:
+            with suppress(OSError):
+                self.file(rows).unlink()
+        with suppress(OSError):  # none, or not empty: a process that is still at work there ends with nothing to do
+            self.path.with_suffix("").rmdir()
+
+    def read(self) -> tuple[torch.Tensor, bool] | None:
+        """All features, and whether they were found finite.
+
+        Few are read at once, their SHA-256 is compared, and they come as 32-bit floats; whether they are finite is not
+        looked at. Many are mapped into memory as they are: 16-bit floats, of which only the rows that are indexed are
+        read. To compare the SHA-256 of gigabytes takes as long as to read them, so it is done once, at the first
+        reading, together with the look for NaN and infinity; a file that is longer, shorter or newer than it was then
+        is looked at again (``.checked`` beside it). None where there is no file, or one that is damaged, which is told.
+
+        Raises
+        ------
+        InputError
+            NaN or infinity among many features.
+        """
+        if not self.path.is_file():
+            return None
+        if self.path.stat().st_size <= MAPPED:
+            found = kept(self.path, self.rows)
+            if found is not None:
+                return found.float(), False
+            self.path.unlink(missing_ok=True)
+            return None
+        try:
+            found, sha = mapped(self.path)
+            state = f"{self.path.stat().st_size} {self.path.stat().st_mtime_ns}"
+            checked = self.path.with_suffix(".checked")
+            if not checked.is_file() or checked.read_text("utf-8") != state:
+                _check(found, self.rows, sha)
+                replace_file(checked, lambda part: part.write_text(state, "utf-8"))
+            elif len(found) != self.rows:
+                raise ValueError("other content")
+        except InputError:
+            raise
+        except (SafetensorError, OSError, ValueError) as error:
+            note(f"{self.path} is damaged and made again ({error})")
+            self.path.unlink(missing_ok=True)
+            return None
+        return found, True
+
+
+class _Gathered(Exception):
+    """Another process has put the shards together."""
+
+
+def kept(path: Path, rows: int) -> torch.Tensor | None:
+    """The features in a file of the cache; None if there is none, or one that is damaged, which is told."""
+    if not path.is_file():
+        return None
+    try:
+        found, sha = mapped(path)
+        if len(found) != rows or sha not in (None, digest([found])):  # None: written before digests were
+            raise ValueError("other content")
+    except FileNotFoundError:  # by now
+        return None
+    except (SafetensorError, OSError, ValueError) as error:
+        note(f"{path} is damaged and made again ({error})")
+        return None
+    return found
+
+
+def mapped(path: Path) -> tuple[torch.Tensor, str | None]:
+    """The features in a file, which are read from it where they are used, and the SHA-256 it names."""
+    with safe_open(path, "pt") as file:
+        return file.get_tensor("features"), (file.metadata() or {}).get("sha256")
+
+
+def digest(parts: Iterable[torch.Tensor]) -> str:
+    """SHA-256 of the numbers of tensors, one after another."""
+    sha = hashlib.sha256()
+    for part in parts:
+        sha.update(_bytes(part.numpy()))
+    return sha.hexdigest()
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _check(found: torch.Tensor, rows: int, sha: str | None) -> None:
+    """Raise ValueError unless these are the features of so many rows, `InputError` where one is not finite."""
+    bad = []
+
+    def looked_at() -> Iterator[torch.Tensor]:
+        at = 0
+        for part in chunks(found):
+            bad.append(at + (~torch.isfinite(part).all(dim=1)).nonzero().flatten())
+            at += len(part)
+            yield part
+
+    if len(found) != rows or digest(looked_at()) != (sha or ""):
+        raise ValueError("other content")
+    if len(bad := torch.cat(bad)):
+        raise InputError(f"features: {len(bad)} rows hold NaN or infinity, the first is row {int(bad[0])}")
+
+
+def write_features(path: Path, rows: int, parts: Iterable[torch.Tensor]) -> None:
+    """Write the features of so many rows, which come as (n, D) tensors of 16 bits, with their SHA-256."""
+    parts = iter(parts)
+    first = next(parts)
+    arrays = (part.numpy() for part in chain([first], parts))
+    write_tensors(path, {"features": ("float16", (rows, first.shape[1]), arrays)})
+
+
+def write_tensors(path: Path, tensors: Mapping[str, tuple], metadata: Mapping[str, str] | None = None) -> None:
+    """Write a .safetensors of which one part at a time is held in memory.
+
+    Parameters
+    ----------
+    path : Path
+    tensors : mapping of (dtype, shape, parts)
+        By name: NumPy's name of the type, the shape, and arrays that make it up along its first axis.
+    metadata : mapping of str, optional
+        Beside the SHA-256 of the first tensor, under ``sha256``.
+    """
+
+    def header(sha: str) -> bytes:
+        made, at = {"__metadata__": {"sha256": sha, **(metadata or {})}}, 0
+        for name, (kind, shape, _) in tensors.items():
+            end = at + np.dtype(kind).itemsize * math.prod(shape)
+            made[name] = {"dtype": FORMATS[kind], "shape": shape, "data_offsets": (at, end)}
+            at = end
+        found = json.dumps(made, separators=(",", ":")).encode()
+        found += b" " * (-len(found) % 8)
+        return len(found).to_bytes(8, "little") + found
+
+    def write(part: Path) -> None:
+        with open(part, "wb") as file:
+            file.write(header("0" * 64))  # for its length: the SHA-256 is known at the end
+            first = None
+            for _, _, parts in tensors.values():
+                sha = hashlib.sha256()
+                for array in map(_bytes, parts):
+                    sha.update(array)
+                    file.write(array)
+                first = first or sha.hexdigest()
+            large = file.tell() > MAPPED
+            file.seek(0)
+            file.write(header(first))
+            file.flush()
+            if large:  # it is looked at once, and then trusted
+                os.fsync(file.fileno())
+
+    replace_file(path, write)

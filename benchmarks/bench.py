@@ -4,8 +4,8 @@
 
 Each piece runs in a process of its own. Both sides of a ratio run in turn, several times, with the same number of
 threads; the figures are medians. Growth, and what `fslcore plan-run` reckons with, is processor time of one thread, as
-the build's jobs run. Use a quiet machine: what else runs on it slows the batched side more. With --only the other
-pieces are kept from the file. Of the last build the times of its jobs are read, where there was one.
+the build's jobs run. Use a quiet machine: what else runs on it slows the batched side more. Each piece is stored when
+it is measured; those that are not run stay as they are. The times of a build's jobs are read from the last one.
 """
 
 from __future__ import annotations
@@ -64,18 +64,17 @@ def main() -> None:
 
     facts = machine(options.threads)
     output = options.output or STORED / f"{slug(facts)}.json"
-    load = os.getloadavg()[0]
-    kept = json.loads(output.read_text()) if output.is_file() else {}
-    pieces = kept.get("pieces", {}) if options.only else {}
-    print(f"{facts['cpu']}, {facts['cores']} cores, {options.threads} threads, load {load:.1f}")
+    facts |= {"load": os.getloadavg()[0], "quick": options.quick}
+    print(f"{facts['cpu']}, {facts['cores']} cores, {options.threads} threads, load {facts['load']:.1f}")
     for name in options.only or PIECES:
         start = time.perf_counter()
         rows = in_process(name, options)
-        if name == "build" and not rows:  # there was none since: the one that was read before still tells
-            rows = kept.get("pieces", {}).get(name, {}).get("rows", [])
+        pieces = json.loads(output.read_text()).get("pieces", {}) if output.is_file() else {}
+        if name == "build" and not rows:  # there was none: the one that was read before still tells
+            rows = pieces.get(name, {}).get("rows", [])
         pieces[name] = {"of": PIECES[name][0], "rows": rows}
+        write(output, facts | {"pieces": {of: pieces[of] for of in PIECES if of in pieces}})  # a stop loses one piece
         print(f"{name} ({time.perf_counter() - start:.0f} s)", *map(line, rows), sep="\n", flush=True)
-    write(output, facts | {"load": load, "quick": options.quick, "pieces": pieces})
     print(output)
 
 

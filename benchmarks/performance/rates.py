@@ -39,7 +39,7 @@ def features(quick: bool, repeats: int) -> list[dict]:
         pixels = rng.integers(0, 256, (images, side, side, 3), np.uint8)
         fresh_peak()
         if not quick:
-            backbones.compute(_images(pixels[:8]), backbone)  # warm up
+            backbones.compute(_images(pixels[:2]), backbone)  # warm up
         speed = images / seconds(lambda: backbones.compute(_images(pixels), backbone), 1, warm=False, clock=CPU)
         row = dict(kind="features", name=backbone.name, side=side, dim=backbone.dim)
         found.append(row | dict(per_second=speed, peak_mb=peak_mb()))
@@ -49,7 +49,7 @@ def features(quick: bool, repeats: int) -> list[dict]:
         for side in (backbone.resolution,) if backbone.resolution else (32, 64):
             add(backbone, side, 8 if quick else images)
     for name, model in {} if quick else TRANSFORMERS.items():
-        add(_transformer(name, model), 224, 8)
+        add(_transformer(name, model), 224, 4)
     return found
 
 

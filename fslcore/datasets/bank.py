@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ __all__ = ["load_features", "Bank"]
 ARRAYS = ("features", "labels", "text", "center")  # of a file; the last two where there are any
 SHORTEST, LONGEST = 1e-10, 1e15  # of a row: the squares, and sums of them, fit into 32 bits
 CHUNK = 2**24  # numbers that are looked at together
+MAPPED = 2**28  # bytes of features; more of them stay in their file, which is mapped into memory, fewer are read
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,12 @@ class Bank:
     def __len__(self) -> int:
         return len(self.data)
 
-    def to(self, device: str | torch.device) -> Bank:
-        """The same bank on another device."""
+    def to(self, device: str | torch.device, *, wide: bool = True) -> Bank:
+        """The same bank on another device, held in memory; features of 16 bits as 32-bit floats, if ``wide``."""
         tensors = {name: getattr(self, name) for name in ("data", "text", "center")}
         moved = {name: t.to(device) for name, t in tensors.items() if t is not None}
+        if wide:
+            moved["data"] = moved["data"].to(self.dtype)
         return replace(self, **moved, finite=moved["data"])  # it was looked at when it was made
 
     @property
@@ -117,9 +121,9 @@ def check_finite(data: torch.Tensor) -> None:
         )
 
 
-def chunks(data: torch.Tensor) -> Iterator[torch.Tensor]:
+def chunks(data: torch.Tensor | np.ndarray) -> Iterator[torch.Tensor | np.ndarray]:
     """Rows after one another, a bounded number of numbers at a time."""
-    step = max(1, CHUNK // max(1, data[:1].numel()))
+    step = max(1, CHUNK // max(1, math.prod(data.shape[1:])))
     for at in range(0, len(data), step):
         yield data[at : at + step]
 
@@ -140,7 +144,8 @@ def load_features(path: str | Path) -> Bank:
         No such file, another ending, a missing array, wrong shapes or types, NaN or infinity, different lengths; rows
         of length 0, or too long or short to be squared in 32 bits; features that are all equal; one class alone;
         ``text`` or ``center`` that do not fit.
-        Nothing is ever unpickled.
+        Nothing is ever unpickled. More than 256 MB of 16-bit or 32-bit features in a .safetensors or a .npy stay in
+        their file, which is mapped into memory.
     """
     path = Path(path)
     if not path.is_file():
@@ -165,17 +170,24 @@ def load_features(path: str | Path) -> Bank:
                 + ("(N, D) floats are needed" if ndim == 2 else "(N,) integers are needed, or text")
             )
     features, (labels, names) = arrays["features"], _classes(arrays["labels"], path.name)
-    sha = hashlib.sha256(np.ascontiguousarray(features).tobytes() + labels.tobytes())
+    sha = hashlib.sha256()
+    for part in chunks(features):
+        sha.update(np.ascontiguousarray(part).tobytes())
+    sha.update(labels.tobytes())
     sha.update(f"{features.dtype} {features.shape}".encode())
     beside = {name: _beside(name, arrays[name], path.name) for name in ("text", "center") if name in arrays}
     for name, found in beside.items():
         sha.update(f"{name} {found.shape}".encode() + found.tobytes())
     if names is None and labels.size and not 0 <= labels.min() <= labels.max() < len(labels):
         names, labels = np.unique(labels, return_inverse=True)
-    with np.errstate(over="ignore"):
-        narrow = features.astype(np.float32)
-    if np.isinf(narrow).any() and np.isfinite(features).all():
-        raise InputError(f"features: {path.name} holds {np.abs(features).max():g}; scale the features")
+    stays = path.suffix in (".safetensors", ".npy") and features.dtype in (np.float16, np.float32)
+    if stays and features.nbytes > MAPPED:
+        narrow = features
+    else:
+        with np.errstate(over="ignore"):
+            narrow = features.astype(np.float32)
+        if np.isinf(narrow).any() and np.isfinite(features).all():
+            raise InputError(f"features: {path.name} holds {np.abs(features).max():g}; scale the features")
     beside = {name: torch.from_numpy(found) for name, found in beside.items()}
     bank = Bank(torch.from_numpy(narrow), labels, sha.hexdigest(), names, **beside)
     _check(bank, path.name)
@@ -202,7 +214,9 @@ def _npy(path: Path) -> dict[str, np.ndarray]:
     beside = path.with_name("labels.npy")
     if path == beside or not beside.is_file():
         raise InputError(f"features: {path.name} holds one array; labels.npy beside it, or a .npz of both, is needed")
-    return {"features": np.load(path, allow_pickle=False), "labels": np.load(beside, allow_pickle=False)}
+    # In a way that torch takes, as if it could be written to, and that would leave the file as it is.
+    mapped = "c" if path.stat().st_size > MAPPED else None
+    return {"features": np.load(path, mapped, allow_pickle=False), "labels": np.load(beside, allow_pickle=False)}
 
 
 def _tensors(path: Path) -> dict[str, np.ndarray]:
@@ -289,9 +303,9 @@ def _check(bank: Bank, name: str) -> None:
         raise InputError(f"features: {name} holds {len(bank)} rows of {bank.data.shape[1]} numbers")
     if len(np.unique(bank.labels)) < 2:
         raise InputError(f"features: {name} holds one class, {bank.classes[0]}; at least 2 are needed")
-    if (bank.data == bank.data[0]).all():
+    if all((part == bank.data[0]).all() for part in chunks(bank.data)):
         raise InputError(f"features: the {len(bank)} rows of {name} are all equal; nothing tells classes apart")
-    length = bank.data.double().norm(dim=1)
+    length = torch.cat([part.double().norm(dim=1) for part in chunks(bank.data)])
     for bad, what in (
         (length == 0, "have length 0"),
         (length > LONGEST, f"are longer than {LONGEST:g}"),

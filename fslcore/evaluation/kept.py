@@ -118,7 +118,7 @@ def bank(
         found = backbones.features(source, backbone, progress=progress)
         if getattr(learner, "reads_text", False):
             found = replace(found, text=backbones.names_embedded(source.class_names, backbone))
-    return found.to(backbones.device())
+    return found.to(backbones.device(), wide=False)
 
 
 def reading(

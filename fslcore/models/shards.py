@@ -25,14 +25,13 @@ import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 
-from ..datasets.bank import chunks
+from ..datasets.bank import MAPPED, chunks
 from ..errors import InputError, note
 from ..paths import replace_file
 
 __all__ = ["Shards", "digest", "kept", "write_features", "write_tensors"]
 
 BATCHES = 64  # of a shard: minutes on a CPU
-MAPPED = 2**28  # bytes of 16-bit numbers; more of them stay in their file, fewer are read at once as 32-bit numbers
 FORMATS = {"float16": "F16", "float32": "F32", "int64": "I64"}  # of NumPy's types in a .safetensors
 
 
@@ -74,7 +73,7 @@ class Shards:
         if self.path.is_file() or self.file(rows).is_file():
             return
         found = compute(rows)
-        if len(self.bounds) == 1:
+        if len(rows) == self.rows:
             write_features(self.path, self.rows, [found])
         elif not self.path.is_file():  # else another process has gathered all
             write_features(self.file(rows), len(rows), [found])
@@ -127,11 +126,11 @@ class Shards:
             return None
         try:
             found, sha = mapped(self.path)
-            state = f"{self.path.stat().st_size} {self.path.stat().st_mtime_ns}"
+            state = "{0.st_size} {0.st_mtime_ns}".format(self.path.stat()).encode()
             checked = self.path.with_suffix(".checked")
-            if not checked.is_file() or checked.read_text("utf-8") != state:
-                _check(found, self.rows, sha)
-                replace_file(checked, lambda part: part.write_text(state, "utf-8"))
+            new = not checked.is_file() or checked.read_bytes() != state
+            if new:
+                _check(self.path, found, self.rows, sha)
             elif len(found) != self.rows:
                 raise ValueError("other content")
         except InputError:
@@ -140,6 +139,9 @@ class Shards:
             note(f"{self.path} is damaged and made again ({error})")
             self.path.unlink(missing_ok=True)
             return None
+        if new:
+            with suppress(OSError):  # a cache of somebody else's, to be read only
+                replace_file(checked, lambda part: part.write_bytes(state))
         return found, True
 
 
@@ -181,18 +183,24 @@ def _bytes(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
-def _check(found: torch.Tensor, rows: int, sha: str | None) -> None:
-    """Raise ValueError unless these are the features of so many rows, `InputError` where one is not finite."""
+def _check(path: Path, found: torch.Tensor, rows: int, sha: str | None) -> None:
+    """Raise ValueError unless these are the features of so many rows, `InputError` where one is not finite.
+
+    The file is read and not mapped, so that it does not fill the memory of this process.
+    """
     bad = []
 
     def looked_at() -> Iterator[torch.Tensor]:
-        at = 0
-        for part in chunks(found):
-            bad.append(at + (~torch.isfinite(part).all(dim=1)).nonzero().flatten())
-            at += len(part)
-            yield part
+        with open(path, "rb") as file:
+            file.seek(8 + int.from_bytes(file.read(8), "little"))
+            at = 0
+            for part in chunks(found):
+                part = torch.from_numpy(np.fromfile(file, np.float16, part.numel())).view(part.shape)
+                bad.append(at + (~torch.isfinite(part).all(dim=1)).nonzero().flatten())
+                at += len(part)
+                yield part
 
-    if len(found) != rows or digest(looked_at()) != (sha or ""):
+    if len(found) != rows or found.dtype != torch.float16 or digest(looked_at()) != (sha or ""):
         raise ValueError("other content")
     if len(bad := torch.cat(bad)):
         raise InputError(f"features: {len(bad)} rows hold NaN or infinity, the first is row {int(bad[0])}")

@@ -130,8 +130,7 @@ class Workload:
         missing = [job for job in self.jobs if job.core_hours is None]
         for why in dict.fromkeys(job.note for job in missing):
             names = [job.name for job in missing if job.note == why]
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            found.append(f"not estimated ({why}): {', '.join(names[:3])}{more}")
+            found.append(f"not estimated ({why}): {names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}")
         notes = {job.note.partition(":")[0] for job in self.jobs if job.core_hours is not None}
         found += [text for note, text in MEANING.items() if note in notes]
         return found

@@ -188,11 +188,7 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     add = command(
-        "plan-run",
-        _plan_run,
-        "say what a profile would take: its jobs, their core-hours and memory, from measured rates",
-        "profiles/paper.yml",
-        "profiles/paper.yml --json",
+        "plan-run", _plan_run, "say what a profile would take, by measured rates", "profiles/paper.yml --json"
     )
     add.add_argument("profile", type=checked(path_of("profile")), help="file of parameters; data may be absent yet")
     add.add_argument("--machine", help="one of those in data/performance (the nearest to this one)")

@@ -93,7 +93,7 @@ def slow_learners(quick: bool, repeats: int) -> list[dict]:
 
 
 def _tasks(name: str, learner, bank: Bank, tasks: int) -> dict:
-    drawn = sample_closed(bank.labels, tasks=tasks, **SHAPE)
+    drawn = sample_closed(bank.labels, tasks=max(2, tasks), **SHAPE)[:tasks]
     fresh_peak()
     slow = learner.reads == "images"
     took = seconds(lambda: evaluate(learner, bank, drawn), 1 if slow else 3, warm=not slow, clock=CPU)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import NullFormatter
 
 from fslcore.results.figures import COLOURS, LINES, MARKERS
 
@@ -75,7 +76,7 @@ def growth_curves(found: dict) -> plt.Figure:
     """Seconds against tasks, images, ways and shots, on logarithmic axes; the exponents stand in the legends."""
     rows = pd.DataFrame(found["growth"])
     names = list(dict.fromkeys(rows["what"]))
-    figure, axes = plt.subplots(2, 2, figsize=(6.8, 6.4), layout="constrained")
+    figure, axes = plt.subplots(2, 2, figsize=(6.8, 7.6), layout="constrained")
     for ax, (by, of) in zip(axes.flat, rows.groupby("by", sort=False)):
         for what, curve in of.groupby("what", sort=False):
             i = names.index(what)
@@ -83,7 +84,10 @@ def growth_curves(found: dict) -> plt.Figure:
             style = dict(color=COLOURS[i], marker=MARKERS[i], linestyle=LINES[i % len(LINES)], label=label)
             ax.plot(curve["at"], curve["seconds"], **style)
         ax.set(xscale="log", yscale="log", xlabel=by, ylabel="seconds")
-        ax.legend(fontsize=8, title="grows as the power", title_fontsize=8)
+        if len(sizes := sorted(of["at"].unique())) and sizes[-1] < 10_000:  # few and near: the sizes themselves
+            ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+            ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.legend(fontsize=8, title="grows as the power", title_fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1))
     return figure
 
 

@@ -704,10 +704,14 @@ def _check_evaluation(options: argparse.Namespace) -> None:
 
 
 def _features(options: argparse.Namespace) -> None:
-    known = [part for part in (options.dataset.partition(":")[2], options.backbone.partition(":")[2]) if part]
-    output = options.output and check_output(options.output, [".safetensors", ".npz"], known)
+    inputs = [part for part in (options.dataset.partition(":")[2], options.backbone.partition(":")[2]) if part]
+    output = options.output and check_output(options.output, [".safetensors", ".npz"], inputs)
     if output and options.part:
         raise InputError(f"output = {output}; a part of the features is not written, all are, without --part")
+    from . import datasets
+
+    datasets.check(options.dataset, options.split)
+    choice("backbone", options.backbone.partition(":")[0], known.backbones())
     from . import evaluation
     from .models import backbones
 

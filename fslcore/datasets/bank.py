@@ -22,7 +22,7 @@ __all__ = ["load_features", "Bank"]
 
 ARRAYS = ("features", "labels", "text", "center")  # of a file; the last two where there are any
 SHORTEST, LONGEST = 1e-10, 1e15  # of a row: the squares, and sums of them, fit into 32 bits
-CHUNK = 2**24  # numbers that are looked at together
+CHUNK = 2**22  # numbers that are looked at together
 MAPPED = 2**28  # bytes of features; more of them stay in their file, which is mapped into memory, fewer are read
 
 

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 
+import numpy as np
 import torch
 from tqdm import tqdm
 
@@ -140,7 +141,7 @@ def make_records(
     sizes = [len(block) for _, block in left]
     with tqdm(total=sum(sizes), desc="tasks", unit="task", delay=5, disable=not progress) as bar:
         if pool is not None and len(left) > 1:
-            pool.run([partial(_block, *piece) for piece in left], sizes, bar)
+            pool.run([partial(_block, learner, *_sent(block)) for learner, block in left], sizes, bar)
         else:
             reads = {}
             for learner, block in left:
@@ -193,11 +194,20 @@ def processes(jobs: int, setting: Setting) -> Iterator[Pool | None]:
     executor = ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=initial)
     try:
         yield Pool(executor)
-        executor.shutdown()
     finally:
-        here.close()
+        here.close()  # they end at once; to unload torch would take seconds
         executor.shutdown(cancel_futures=True)
         alive.close()
+
+
+def _sent(tasks: Tasks) -> tuple:
+    """Tasks as another process is told them: what is the same row in all, once, so that it lies in memory as here.
+
+    The layout decides bytes of the file of a record.
+    """
+    arrays = (tasks.support, tasks.support_label, tasks.query, tasks.query_label)
+    told = [(a[:1] if a.strides[0] == 0 else a, len(a)) for a in arrays]
+    return told, tasks.ways, tasks.sampler, tasks.unseen
 
 
 @contextmanager
@@ -225,6 +235,7 @@ def _begin(alive, number, threads: int, setting: Setting) -> None:
     with number.get_lock():
         mine, number.value = number.value, number.value + 1
     torch.set_num_threads(threads)
+    tqdm.set_lock(threading.RLock())  # its own is one of several processes, which ours does not stay to remove
     _tells = mine == 0 and not os.environ.get("FSLCORE_QUIET")
     os.environ["FSLCORE_QUIET"] = os.environ["TQDM_DISABLE"] = "1"
     if os.environ.get("FSLCORE_DEVICE", "cuda") == "cuda" and torch.cuda.is_available():
@@ -281,6 +292,7 @@ def _shard(rows: range) -> None:
         os.environ["FSLCORE_QUIET"] = "1"
 
 
-def _block(learner: str, tasks: Tasks) -> None:
+def _block(learner: str, arrays: list[tuple[np.ndarray, int]], *more) -> None:
     method, read = _method(learner)
+    tasks = Tasks(*(np.broadcast_to(a, (n, a.shape[1])) if len(a) < n else a for a, n in arrays), *more)
     method.record(tasks, read=read)

@@ -31,7 +31,7 @@ from ..paths import replace_file
 
 __all__ = ["Shards", "digest", "kept", "write_features", "write_tensors"]
 
-BATCHES = 64  # of a shard: minutes on a CPU
+BATCHES = 32  # of a shard: one to ten minutes of a CPU
 FORMATS = {"float16": "F16", "float32": "F32", "int64": "I64"}  # of NumPy's types in a .safetensors
 
 

@@ -99,8 +99,8 @@ def parameter_table(name: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["parameter", "default", "type", "allowed", "meaning"]).set_index("parameter")
 
 
-def check(name: str, given: dict) -> dict:
-    """The given parameters, if the notebook takes them.
+def check(name: str, given: dict, absent: bool = False) -> dict:
+    """The given parameters, if the notebook takes them; with ``absent``, also data sets whose folder is not there yet.
 
     Raises
     ------
@@ -111,11 +111,11 @@ def check(name: str, given: dict) -> dict:
     for key, value in given.items():
         if key not in known:
             raise InputError(f"parameter {key}: {name} takes {', '.join(known)}{like(key, list(known))}")
-        _check_value(known[key], value)
+        _check_value(known[key], value, absent)
     return given
 
 
-def _check_value(p: Parameter, value: object) -> None:
+def _check_value(p: Parameter, value: object, absent: bool) -> None:
     inner = re.fullmatch(r"list\[(\w+)\]", p.type)
     if inner and (not isinstance(value, list) or (not value and p.default)):
         raise InputError(f"parameter {p.name} = {value!r}; a list of {inner[1]} is allowed, such as {p.default}")
@@ -123,10 +123,10 @@ def _check_value(p: Parameter, value: object) -> None:
     for item in value if inner else [value]:
         if not isinstance(item, TYPES[kind]) or (isinstance(item, bool) and kind != "bool"):
             raise InputError(f"parameter {p.name} = {value!r}; {kind} is needed, such as {p.default!r}")
-        _check_allowed(p, item)
+        _check_allowed(p, item, absent)
 
 
-def _check_allowed(p: Parameter, item) -> None:
+def _check_allowed(p: Parameter, item, absent: bool) -> None:
     bounds = re.fullmatch(r"(-?[\d.]*?)\.\.(-?[\d.]*)", p.allowed)
     if bounds:
         low, high = (float(b) if b else None for b in bounds.groups())
@@ -135,6 +135,8 @@ def _check_allowed(p: Parameter, item) -> None:
     elif p.allowed == "dataset":
         from . import datasets
 
+        if absent and f"{item.partition(':')[0]}:PATH" in [*datasets.forms(), "features:PATH"]:
+            return
         if not item.startswith("features:"):
             datasets.check(item)
     elif p.allowed == "backbone":
@@ -195,8 +197,8 @@ def _yaml(text: str, what: str) -> object:
         raise InputError(f"{what}; nested too deeply") from None
 
 
-def profile(path: str | Path) -> dict[str, dict]:
-    """Parameters by notebook from a profile file (see ``profiles/``).
+def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
+    """Parameters by notebook from a profile file (see ``profiles/``); ``absent`` as for `check`.
 
     Raises
     ------
@@ -222,7 +224,7 @@ def profile(path: str | Path) -> dict[str, dict]:
         choice(f"profile: {path}: notebook", name, names())
         if not isinstance(given, dict):
             raise InputError(f"profile: {path}: {name} has {shown(given)}; parameters with their values are needed")
-        check(name, given)
+        check(name, given, absent)
     return found
 
 

@@ -189,6 +189,13 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     add = command(
+        "plan-run", _plan_run, "say what a profile would take, by measured rates", "profiles/paper.yml --json"
+    )
+    add.add_argument("profile", type=checked(path_of("profile")), help="file of parameters; data may be absent yet")
+    add.add_argument("--machine", help="one of those in data/performance (the nearest to this one)")
+    add.add_argument("--json", **as_json)
+
+    add = command(
         "report",
         _report,
         "say what per-task accuracies of your own methods show",
@@ -472,6 +479,13 @@ def _run(options: argparse.Namespace) -> None:
     given = dict(chapters.profile(options.profile).get(options.notebook, {}))
     given |= {name: chapters.value(name, text) for name, text in options.parameter}
     print(chapters.run(options.notebook, given, output, progress=not options.quiet))
+
+
+def _plan_run(options: argparse.Namespace) -> None:
+    from . import workload
+
+    found = workload.reckon(options.profile, options.machine)
+    print_json(found.plain()) if options.json else print(*found.lines(), sep="\n")
 
 
 def _report(options: argparse.Namespace) -> None:

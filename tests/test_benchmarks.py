@@ -1,32 +1,90 @@
-"""The benchmarks still run on the library as it is; how fast is for `make bench` to say."""
+"""The benchmarks still run on the library as it is, and compare like with like; how fast is for `make bench` to say."""
 
-import importlib.util
+import json
 import os
+import subprocess
 import sys
 
+import numpy as np
+import pytest
+
+from fslcore import workload
 from fslcore.learners import NearestCentroid
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
 
-
-def loaded(monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["bench.py", "--threads", "1"])
-    monkeypatch.setattr(os, "environ", os.environ.copy())  # it sets the number of threads
-    spec = importlib.util.spec_from_file_location("bench", ROOT / "benchmarks" / "bench.py")
-    bench = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(bench)
-    return bench
+BENCH = [sys.executable, str(ROOT / "benchmarks" / "bench.py"), "--threads", "1", "--repeats", "1"]
+PIECES = ("learners", "ways", "samplers", "report", "limits", "growth", "fast", "million-10000", "quickdraw")
 
 
-def test_the_benchmarks_fit_the_library(monkeypatch):
-    bench = loaded(monkeypatch)
-    bank = bench.features()
+def bench(*arguments, pieces=PIECES):
+    command = [*BENCH, "--quick", "--only", *pieces, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bench") / "here.json"
+    done = bench("-o", path)
+    assert not done.returncode, done.stderr
+    return path, done.stdout
+
+
+def test_what_is_measured_is_stored_and_printed(stored, monkeypatch):
+    path, printed = stored
+    monkeypatch.setattr(workload, "FOLDER", path.parent)
+    found = workload.stored("here")
+    assert {row["what"] for row in found["ratios"]} >= {"LR, 5-way 5-shot", "LR, 20-way 5-shot", "LR, 50-way 5-shot"}
+    for row in found["ratios"]:
+        assert row["ratio"] == pytest.approx(row["ours"] / row["theirs"], rel=1e-3) and row["ours"] > 0
+        assert row["what"] in printed
+    assert {(row["what"], row["by"]) for row in found["growth"]} >= {("NCC", "ways"), ("three intervals", "images")}
+    assert found["versions"].keys() >= {"python", "numpy", "torch"} and found["quick"] and found["cpu"]
+    for row in [*found["growth"], *found["scale"]]:
+        assert row["seconds"] >= 0
+    assert all(row["peak_mb"] > 50 for row in found["scale"])
+    assert {row["name"] for row in found["rates"]} >= {"ncc", "lr", "protonet"}
+
+
+def test_both_sides_of_a_ratio_find_the_same(stored):
+    rows = [row for piece in json.loads(stored[0].read_text())["pieces"].values() for row in piece["rows"]]
+    agree = [row["agree"] for row in rows if row.get("agree") is not None]
+    assert len(agree) >= 5 and min(agree) > 0.95
+
+
+def test_pieces_that_are_not_run_are_kept(stored, tmp_path):
+    path = tmp_path / "kept.json"
+    before = json.loads(stored[0].read_text())
+    before["pieces"]["report"]["rows"][0]["ratio"] = -1
+    path.write_text(json.dumps(before))
+    assert not bench("-o", path, pieces=["quickdraw"]).returncode
+    after = json.loads(path.read_text())["pieces"]
+    assert after["report"] == before["pieces"]["report"] and after["quickdraw"]["of"] == "scale"
+
+
+def test_batched_centroids_agree_with_the_loop():
+    from performance import learners
+
+    bank = learners.bank_of(classes=8, per_class=40, dim=64)
     tasks = sample_closed(bank.labels, tasks=8)
-    both = bench.predictions(NearestCentroid(), bank, tasks), bench.centroid_loop(bank, tasks)
+    both = learners.predictions(NearestCentroid(), bank, tasks), learners.centroid_loop(bank, tasks)
     assert (both[0] == both[1]).mean() > 0.99
 
 
-def test_the_report_s_benchmark_compares_like_with_like(monkeypatch, capsys):
-    bench = loaded(monkeypatch)
-    bench.report(methods=6, tasks=20)
-    assert "15 pairs of 6 methods" in (out := capsys.readouterr().out) and "p-values agree" in out
+def test_open_tasks_that_look_through_what_is_left_share_no_image():
+    from performance.drawing import redraw_loop, remaining_loop
+
+    labels = np.repeat(np.arange(6), 45)
+    drawn = np.concatenate([np.concatenate(images) for task in remaining_loop(labels, 100) for images in task])
+    assert len(np.unique(drawn)) == len(drawn) == 200  # two tasks; after them five classes have five images or 25
+    assert all(len({labels[i[0][0]] for i in task}) == 5 for task in redraw_loop(labels, 4))
+
+
+def test_images_that_are_drawn_do_not_depend_on_how_they_are_sliced():
+    from million import Drawn
+
+    images = Drawn(20_000)
+    some = np.array([999, 3, 500])
+    assert (images[some] == images[:][some]).all() and (images[400:600] == images[:][400:600]).all()
+    half, rest, other = (images[start::200].mean(axis=0) for start in (0, 100, 101))  # two of class 0, one of class 1
+    assert np.abs(half - rest).mean() < np.abs(half - other).mean()  # of one class they are nearer than of two

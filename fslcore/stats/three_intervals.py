@@ -25,6 +25,7 @@ __all__ = ["three_intervals", "ThreeIntervals"]
 
 LEAST = 20  # tasks
 PARTS = 50  # of the tasks, to see how noisy a variance is
+AT_ONCE = 2**16  # units whose changes are held as a table of parts, so that memory does not grow with it
 
 
 @dataclass(frozen=True)
@@ -294,11 +295,15 @@ def _products(change, average, weight) -> tuple[float, np.ndarray]:
     tasks = change.shape[0]
     part = np.arange(tasks) * min(PARTS, tasks) // tasks
     sums = sparse.coo_array((np.ones(tasks), (part, np.arange(tasks)))).tocsr()
-    parts = (sums @ change).toarray() - (sums @ average) @ weight.toarray()
+    changes, averages, weight = (sums @ change).tocsc(), (sums @ average).toarray(), weight.tocsc()
+    square, products = 0.0, 0.0
+    for at in range(0, change.shape[1], AT_ONCE):
+        units = slice(at, at + AT_ONCE)
+        parts = changes[:, units].toarray() - (weight[:, units].T @ averages.T).T
+        square, products = square + (parts.sum(axis=0) ** 2).sum(), products + parts @ parts.T
     with_itself = (change**2).sum() - 2 * ((change @ weight.T) * average).sum()
     with_itself += ((average.T @ average) * (weight @ weight.T)).sum()
-    scale = len(parts) ** 2
-    return (parts.sum(axis=0) ** 2).sum() - with_itself, scale * (parts @ parts.T)
+    return square - with_itself, len(products) ** 2 * products
 
 
 def _checked(values, support, query, labels, groups, class_groups):

@@ -1,0 +1,119 @@
+"""What `fslcore plan-run` reckons with: images and tasks a second on one thread, the memory they take, and a build."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import numpy as np
+
+from fslcore import datasets
+from fslcore.datasets.bank import Bank
+from fslcore.evaluation import evaluate, ready
+from fslcore.learners import make
+from fslcore.models import backbones, networks
+from fslcore.models.backbones import Backbone
+from fslcore.tasks import sample_closed
+
+from .common import CPU, fresh_peak, peak_mb, seconds
+from .learners import bank_of
+
+__all__ = ["build", "fast_learners", "features", "slow_learners"]
+
+SHAPE = dict(ways=5, shots=5, queries=15)
+IMAGES = {"glyph-conv": 4096, "conv4-baseline": 2048, "efficientnet-lite0": 512, "efficientnet-lite2": 256}
+TRANSFORMERS = {
+    "clip": "vit_base_patch16_clip_quickgelu_224",
+    "dino": "vit_base_patch16_224",
+    "dinov2": "vit_base_patch14_dinov2",
+}
+TRAINED = ("protonet", "r2d2", "anil", "leo", "dn4", "can", "renet", "matchingnet", "mtl", "sib")  # beside a Conv4
+
+
+def features(quick: bool, repeats: int) -> list[dict]:
+    """Images a second of each backbone; of those whose weights do not ship, by random weights, which are as fast."""
+    found, rng = [], np.random.default_rng(0)
+
+    def add(backbone: Backbone, side: int, images: int) -> None:
+        pixels = rng.integers(0, 256, (images, side, side, 3), np.uint8)
+        fresh_peak()
+        if not quick:
+            backbones.compute(_images(pixels[:2]), backbone)  # warm up
+        speed = images / seconds(lambda: backbones.compute(_images(pixels), backbone), 1, warm=False, clock=CPU)
+        row = dict(kind="features", name=backbone.name, side=side, dim=backbone.dim)
+        found.append(row | dict(per_second=speed, peak_mb=peak_mb()))
+
+    for name, images in IMAGES.items():
+        backbone = backbones.load(name)
+        for side in (backbone.resolution,) if backbone.resolution else (32, 64):
+            add(backbone, side, 8 if quick else images)
+    for name, model in {} if quick else TRANSFORMERS.items():
+        add(_transformer(name, model), 224, 4)
+    return found
+
+
+def _images(pixels: np.ndarray) -> datasets.Images:
+    return datasets.Images("random", pixels, np.zeros(len(pixels), np.int64), ["one"], content="random")
+
+
+def _transformer(name: str, model: str) -> Backbone:
+    networks.import_torchvision()
+    import timm
+
+    size = {"img_size": 224} if "dinov2" in model else {}
+    network = timm.create_model(model, pretrained=False, num_classes=0, **size).eval()
+    return Backbone(name, "", "", network.num_features, network, (0.5,) * 3, (0.5,) * 3, 224, "bicubic", "")
+
+
+def fast_learners(quick: bool, repeats: int) -> list[dict]:
+    """Tasks a second of learners that read features."""
+    bank, found = bank_of(), []
+    for name in ("ncc", "lr", "cosine"):
+        found.append(_tasks(name, make(name), bank, 8 if quick else 512))
+    source = datasets.load("coloured/hebrew?per_class=40")
+    for name in TRAINED[:1] if quick else TRAINED:
+        method = ready(source, f"conv4-{name}", name)
+        found.append(_tasks(name, method.learner, method.bank(), 8 if quick else 64))
+    return found
+
+
+def slow_learners(quick: bool, repeats: int) -> list[dict]:
+    """Tasks a second of learners that train a network on the images of each task."""
+    settings = [("glyph-conv", "ft", "glyphs/hebrew"), ("conv4-maml", "maml", "coloured/hebrew?per_class=40")]
+    settings += [("conv4-boil", "boil", "coloured/hebrew?per_class=40")]
+    settings += [("efficientnet-lite0", "ft", "clipart")]
+    found = []
+    for backbone, learner, dataset in settings[1:2] if quick else settings:
+        method = ready(dataset, backbone, learner)
+        row = _tasks(learner, method.learner, method.bank(), 1 if learner == "ft" else 2)
+        side = method.backbone.side(*method.source.images.shape[1:3])
+        found.append(row | dict(backbone=backbone, side=side))
+    return found
+
+
+def _tasks(name: str, learner, bank: Bank, tasks: int) -> dict:
+    drawn = sample_closed(bank.labels, tasks=max(2, tasks), **SHAPE)[:tasks]
+    fresh_peak()
+    slow = learner.reads == "images"
+    took = seconds(lambda: evaluate(learner, bank, drawn), 1 if slow else 3, warm=not slow, clock=CPU)
+    row = dict(kind="tasks", name=name, dim=0 if slow else int(np.prod(bank.data.shape[1:])), **SHAPE)
+    return row | dict(per_second=tasks / took, peak_mb=peak_mb())
+
+
+def build(checkout: Path) -> list[dict]:
+    """Seconds of each job of the last build of a checkout, with the parameters of its notebooks; none without one."""
+    found = []
+    for record in sorted((checkout / ".snakemake" / "metadata").glob("*")):
+        output = Path(base64.b64decode(record.name).decode())
+        made = json.loads(record.read_text())
+        if not (checkout / output).is_file() or not made.get("endtime") or output.suffix not in (".ipynb", ".parquet"):
+            continue
+        row = dict(kind="build", name=output.stem, job="notebook" if output.suffix == ".ipynb" else "evaluate")
+        row |= dict(seconds=made["endtime"] - made["starttime"])
+        if output.suffix == ".ipynb":
+            row["parameters"] = json.loads((checkout / output).read_text("utf-8"))["metadata"]["papermill"][
+                "parameters"
+            ]
+        found.append(row)
+    return found

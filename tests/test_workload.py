@@ -1,0 +1,189 @@
+"""What a profile would take, from rates that a test makes up: totals add up, more work takes longer, gaps are told."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from fslcore import chapters, workload
+from fslcore.cli import main
+from fslcore.errors import InputError
+from fslcore.paths import PROFILES
+
+SHAPE = dict(ways=5, shots=5, queries=15)
+RATES = [
+    dict(kind="features", name="glyph-conv", side=28, dim=512, per_second=1000.0, peak_mb=500.0),
+    dict(kind="features", name="efficientnet-lite0", side=64, dim=1280, per_second=100.0, peak_mb=800.0),
+    dict(kind="features", name="clip", side=224, dim=512, per_second=2.0, peak_mb=1200.0),
+    dict(kind="features", name="conv4-baseline", side=32, dim=256, per_second=500.0, peak_mb=600.0),
+    dict(kind="tasks", name="ncc", dim=512, per_second=2000.0, peak_mb=500.0, **SHAPE),
+    dict(kind="tasks", name="lr", dim=512, per_second=400.0, peak_mb=500.0, **SHAPE),
+    dict(
+        kind="tasks", name="ft", backbone="efficientnet-lite0", side=64, dim=0, per_second=0.04, peak_mb=900.0, **SHAPE
+    ),
+    dict(kind="build", name="pilot", job="notebook", seconds=60.0, parameters={"sweep_images": 30000}),
+]
+SETTINGS = dict(datasets=["clipart"], backbones=["efficientnet-lite0"], fine_tuning="run", ft_tasks=100, ft_open=3)
+
+
+@pytest.fixture(autouse=True)
+def rates(tmp_path, monkeypatch):
+    """A machine with these rates."""
+    monkeypatch.setattr(workload, "FOLDER", tmp_path)
+    return write(tmp_path / "some.json", RATES)
+
+
+def write(path, rows, **facts):
+    facts = dict(cpu="A processor", cores=2, date="2026-01-01", device="cpu") | facts
+    path.write_text(json.dumps(facts | {"pieces": {"all": {"of": "rates", "rows": rows}}}))
+    return path
+
+
+def hours(found, *words):
+    return sum(job.core_hours for job in found.jobs if all(word in job.name for word in words))
+
+
+def test_totals_are_those_of_the_jobs():
+    found = workload.reckon({"closed-vs-open": SETTINGS})
+    known = [job.core_hours for job in found.jobs if job.core_hours is not None]
+    assert found.core_hours == pytest.approx(sum(known)) and found.totals()["core_hours"].sum() == pytest.approx(
+        sum(known)
+    )
+    assert found.totals()["jobs"].sum() == len(found.jobs)
+    assert found.totals()["not_estimated"].sum() == len(found.jobs) - len(known)
+    assert found.hours(1) == found.core_hours and found.hours(10**9) == max(known)
+    assert found.plain()["core_hours"] == found.core_hours
+
+
+def test_a_job_takes_what_its_rate_says():
+    found = workload.reckon({"closed-vs-open": SETTINGS})
+    assert found.images["clipart"] == (894, "data")
+    assert hours(found, "clipart by efficientnet-lite0") == pytest.approx(894 / 100 / 3600)
+    assert hours(found, "ft on 100 closed", "clipart") == pytest.approx(100 / 0.04 / 3600)
+    assert hours(found, "ft on 3 open", "clipart") == pytest.approx(3 / 0.04 / 3600)
+    ncc = 600 / 2000 * (1280 / 512) / 3600  # as long as the features are longer
+    assert hours(found, "ncc on 600 closed", "clipart, efficientnet-lite0") == pytest.approx(ncc)
+    longer = workload.reckon({"closed-vs-open": SETTINGS | {"tasks": 1200, "shots": 15, "queries": 25}})
+    assert hours(longer, "ncc on 1,200 closed", "clipart, efficientnet-lite0") == pytest.approx(4 * ncc)
+
+
+@pytest.mark.parametrize(
+    "name, more", [("tasks", 1200), ("ft_tasks", 200), ("shots", 8), ("datasets", ["clipart", "fashion"])]
+)
+def test_more_work_takes_longer(name, more):
+    less = workload.reckon({"closed-vs-open": SETTINGS})
+    assert workload.reckon({"closed-vs-open": SETTINGS | {name: more}}).core_hours > less.core_hours
+
+
+def test_what_two_chapters_share_is_one_job_of_the_larger_number():
+    one = workload.reckon({"closed-vs-open": SETTINGS})
+    both = workload.reckon({"closed-vs-open": SETTINGS, "comparing-methods": SETTINGS | {"ft_tasks": 700}})
+    assert hours(both, "ft on 700 closed", "clipart") and not hours(both, "ft on 100 closed", "clipart")
+    assert len([job for job in both.jobs if job.name.startswith("ft")]) == len(
+        [job for job in one.jobs if job.name.startswith("ft")]
+    )
+
+
+def test_fine_tuning_of_a_network_that_was_not_measured_is_derived():
+    found = workload.reckon({"closed-vs-open": SETTINGS | {"backbones": ["clip"]}})
+    (job,) = [job for job in found.jobs if job.name.startswith("ft on 100 closed")]
+    looks = 5 * (3 * 30 * 5 + 15)
+    factor = 1 / 0.04 / (looks / 100)
+    assert job.note == "derived" and job.core_hours == pytest.approx(100 * factor * looks / 2 / 3600)
+
+
+def test_what_no_rate_tells_is_told_and_not_guessed(capsys):
+    found = workload.reckon({"closed-vs-open": SETTINGS | {"backbones": ["dino"]}})
+    assert {j.note for j in found.jobs if "dino" in j.name and j.core_hours is None} == {
+        "no rate of dino",
+        "no rate of ft on dino",
+    }
+    assert any("not estimated (no rate of dino): clipart by dino" in line for line in found.lines())
+    assert "no build of it was measured" in {job.note for job in found.jobs if job.kind == "chapter"}
+
+
+def test_a_chapter_grows_with_what_grows_most():
+    def pilot(**given):
+        (job,) = [j for j in workload.reckon({"pilot": given}).jobs if j.kind == "chapter" and j.name == "pilot"]
+        return job
+
+    same = pilot(sweep_images=30000)
+    assert same.core_hours == pytest.approx(60 / 3600) and not same.note
+    ten = pilot(sweep_images=300_000, runs=10)
+    assert ten.core_hours == pytest.approx(600 / 3600) and ten.note == "at most"
+    assert pilot(sweep_images=30000, seed=7).core_hours == same.core_hours
+
+
+def test_a_data_set_that_is_not_here_counts_as_the_papers_print_it(tmp_path):
+    profile = tmp_path / "p.yml"
+    profile.write_text(yaml.safe_dump({"closed-vs-open": SETTINGS | {"datasets": ["quickdraw:/none", "cub:/none/x"]}}))
+    found = workload.reckon(profile)
+    assert found.images["quickdraw:/none"] == (7_710_295, "papers")
+    assert hours(found, "quickdraw:/none by efficientnet-lite0") == pytest.approx(
+        7_710_295 * (224 / 64) ** 2 / 100 / 3600
+    )
+    assert hours(found, "ncc on 17 open", "cub") and hours(found, "ncc on 77,102 open", "quickdraw")
+    with pytest.raises(InputError):  # to run it, it must be there
+        chapters.profile(profile)
+    profile.write_text(yaml.safe_dump({"closed-vs-open": SETTINGS | {"datasets": ["food101:/none"]}}))
+    assert "neither here nor in the papers" in "\n".join(workload.reckon(profile).lines())
+
+
+def test_the_nearest_machine_is_taken(tmp_path):
+    write(tmp_path / "gpu.json", RATES, device="cuda", date="2027-01-01")
+    assert workload.stored()["name"] == "some"
+    write(tmp_path / "newer.json", RATES, date="2026-02-01")
+    assert workload.stored()["name"] == "newer" and workload.machines() == ["gpu", "newer", "some"]
+    write(tmp_path / "without.json", [], date="2028-01-01")
+    assert workload.stored()["name"] == "newer" and workload.stored("gpu")["device"] == "cuda"
+    with pytest.raises(InputError, match="machine = som; .*did you mean some"):
+        workload.stored("som")
+
+
+def test_a_machine_without_rates_or_a_damaged_file_is_told(rates):
+    write(rates, [])
+    with pytest.raises(InputError, match="none of some has rates"):
+        workload.stored()
+    rates.write_text("{")
+    with pytest.raises(InputError, match="some.json in .* is damaged"):
+        workload.stored()
+    rates.unlink()
+    with pytest.raises(InputError, match="no rates are stored in"):
+        workload.reckon({})
+
+
+def test_the_command_prints_a_page_and_strict_json(capsys):
+    path = str(PROFILES / "paper.yml")
+    assert main(["plan-run", path]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40 and "A processor, 2 cores" in lines[0] and any(line.startswith("in all") for line in lines)
+
+    def refuse(text):
+        raise AssertionError(text)
+
+    assert main(["plan-run", path, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert found["core_hours"] == pytest.approx(math.fsum(job["core_hours"] or 0 for job in found["jobs"]))
+    assert {row["kind"] for row in found["by_kind"]} == {"features", "evaluation", "chapter"}
+
+
+@pytest.mark.parametrize(
+    "arguments, line",
+    [
+        (["no.yml"], "profile: no file no.yml"),
+        ([""], "profile = ''; a path is needed"),
+        ([str(PROFILES / "quick.yml"), "--machine", "other"], "machine = other; some is allowed"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(arguments, line, capsys):
+    assert main(["plan-run", *arguments]) == 2
+    assert line in (said := capsys.readouterr().err) and said.count("\n") == 1
+
+
+def test_shown_hours_are_those_of_the_job():
+    job = workload.Job("features", "x", 1234.5, 2.0)
+    found = workload.Workload("p", "m", (job, replace(job, core_hours=None, note="why")), {})
+    text = "\n".join(found.lines())
+    assert "1,234" in text and "2.0 GiB" in text and "not estimated (why): x" in text

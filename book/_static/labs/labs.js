@@ -210,11 +210,20 @@
 
   // ---------------------------------------------------------------- words and numbers
 
+  /** As Python's format does it: halves go to the even digit. */
+  function fixed(x, decimals) {
+    const text = x.toFixed(decimals), half = x * 2 ** (decimals + 1);
+    if (!Number.isInteger(half) || Number.isInteger(half / 2 ** (decimals + 1) * 10 ** decimals)) return text;
+    const shifted = Math.abs(x) * 10 ** decimals, below = Math.floor(shifted);
+    if (shifted - below !== 0.5) return text;
+    return ((x < 0 ? "-" : "") + ((below + below % 2) / 10 ** decimals).toFixed(decimals));
+  }
+
   /** A number with so many decimals, a true minus and separators of thousands. */
   function number(x, decimals = 0) {
     if (x === Infinity) return "∞";
     if (!Number.isFinite(x)) return "—";
-    const text = Math.abs(x).toFixed(decimals), [whole, part] = text.split(".");
+    const text = fixed(Math.abs(x), decimals), [whole, part] = text.split(".");
     const sign = x < 0 && Number(text) !== 0 ? "−" : "";
     return sign + whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? "." + part : "");
   }
@@ -442,7 +451,7 @@
 
   window.fslLabs = {
     gammas, betas, survival, quantile, chi2Quantile, chi2Survival, beyond, power, root, moments, limits, interval,
-    intervalOf, random, number, plusMinus, words, el, svg, unique, slider, field, select, button, controls, sentence,
+    intervalOf, random, fixed, number, plusMinus, words, el, svg, unique, slider, field, select, button, controls, sentence,
     table, calm, ticks, scale, picture, register,
     still: () => matchMedia("(prefers-reduced-motion: reduce)").matches,
     compute: {}, // of each lab, by its name: what tests call

@@ -364,7 +364,7 @@
         add("line", { class: "fsl-axis", x1: 0, x2: wide, y1: tall + 4, y2: tall + 4 });
         for (const tick of x.ticks(3)) {
           add("line", { class: "fsl-axis", x1: x(tick), x2: x(tick), y1: tall + 4, y2: tall + 8 });
-          add("text", { x: Math.min(Math.max(x(tick), 8), wide - 14), y: tall + 21, "text-anchor": "middle" }, L.number(tick) + (columns === 4 ? "" : " %"));
+          add("text", { x: Math.min(Math.max(x(tick), 8), wide - 14), y: tall + 21, "text-anchor": "middle" }, L.number(tick));
         }
         add("line", { class: "fsl-base", x1: x(goal), x2: x(goal), y1: -1, y2: tall + 4, "stroke-width": 1.5 });
         found.forEach((f, row) => {

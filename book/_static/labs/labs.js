@@ -118,7 +118,7 @@
   /** P(|T| > limit) of the noncentral Student's distribution: a Poisson mixture of incomplete beta functions. */
   function beyond(limit, df, shift) {
     if (df === Infinity) return survival(limit - shift) + survival(limit + shift);
-    if (shift > 60) return gammas(df / 2, df / 2 * (shift / limit) ** 2)[0]; // only the estimated error varies
+    if (shift > 1000) return gammas(df / 2, df / 2 * (shift / limit) ** 2)[0]; // only the estimated error varies
     const rate = shift * shift / 2, x = limit * limit / (limit * limit + df), rest = df / (limit * limit + df), b = df / 2;
     const first = Math.max(0, Math.floor(rate - 9 * Math.sqrt(rate)));
     let a = first + 0.5, tail = betas(x, a, b, rest)[1];
@@ -278,13 +278,13 @@
       type: "range", min: values ? 0 : min, max: values ? values.length - 1 : max, step: values ? 1 : step,
       oninput: () => { tell(); change(); },
     });
-    const tell = () => {
-      out.textContent = show(at(input.value));
+    const tell = x => {
+      out.textContent = show(x === undefined ? at(input.value) : x);
       input.setAttribute("aria-valuetext", out.textContent);
     };
-    const set = x => {
+    const set = x => { // the nearest there is; what is said beside it is x itself
       input.value = values ? values.reduce((best, v, i) => (Math.abs(v - x) < Math.abs(values[best] - x) ? i : best), 0) : x;
-      tell();
+      tell(x);
     };
     const node = labelled(input, label, out);
     out.setAttribute("for", input.id);

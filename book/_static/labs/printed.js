@@ -203,10 +203,10 @@
       const ends = found.readings.slice(0, 2).flatMap(r => [r.tasks.widest.low, r.tasks.widest.high, 0]);
       const low = Math.min(...ends), high = Math.max(...ends), room = 0.05 * (high - low);
       const x = L.scale([low - room, high + room], [0, chart.width]);
-      chart.add("line", { class: "fsl-base", x1: x(0), x2: x(0), y1: 0, y2: chart.height, "stroke-dasharray": "4 3" });
       found.readings.forEach((r, i) => {
         const y = i * 46 + 30, tell = r.tasks.verdict;
         chart.add("text", { x: 0, y: y - 14, "font-weight": r === found.likely ? 700 : 400 }, "if ± is " + name(r) + ": " + (tell === "depends" ? "depends on pairing" : tell));
+        chart.add("line", { class: "fsl-base", x1: x(0), x2: x(0), y1: y - 9, y2: y + 13, "stroke-dasharray": "4 3" });
         const bar = (interval, y, thick, kind) => {
           const [from, to] = [Math.max(x(interval.low), 0), Math.min(x(interval.high), chart.width)];
           chart.add("line", { class: kind, x1: from, x2: to, y1: y, y2: y, "stroke-width": thick });

@@ -326,8 +326,8 @@
     const anew = L.select("From one test set to the next, there are", { options: ANEW, value: "images", change: again });
     const slide = (label, values, value) => L.slider(label, { values, value, change: again });
     const set = {
-      n: slide("Images a class", [30, 40, 60, 100, 150, 200], 60),
-      classes: slide("Classes", [5, 6, 8, 10, 15, 20, 30, 40], 20),
+      n: slide("Images a class", [30, 40, 60, 100, 150, 200], 40),
+      classes: slide("Classes", [5, 6, 8, 10, 15, 20, 30, 40], 10),
       shots: slide("Shots, labelled images a class", [1, 2, 5, 10], 5),
       queries: slide("Queries, test images a class", [1, 2, 5, 10, 15], 15),
       tasks: slide("Closed tasks", [100, 200, 600, 1000, 2000, 5000], 600),

@@ -253,9 +253,11 @@
   /** An HTML element; attributes named on… are listeners, children elements or texts (never markup). */
   const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 
-  /** An SVG element, likewise. */
-  const svg = (tag, attributes, ...children) =>
-    fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+  /** An SVG element, likewise; numbers are of pixels, of which two decimals are enough. */
+  function svg(tag, attributes, ...children) {
+    const short = Object.entries(attributes || {}).map(([name, x]) => [name, typeof x === "number" ? Number(x.toFixed(2)) : x]);
+    return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), Object.fromEntries(short), children);
+  }
 
   /** An id that no other element has. */
   const unique = stem => "fsl-" + stem + "-" + ++ids;

@@ -243,9 +243,9 @@
 
     const line = (chart, points, name) => chart.path(points, name).setAttribute("stroke-width", 2.5);
 
-    function dot(chart, x, y, text) {
+    function dot(chart, x, y, text) { // the text below, where neither curve is
       chart.add("circle", { class: "fsl-b-fill", cx: x, cy: y, r: 5 });
-      chart.add("text", { x, y: y - 10, "text-anchor": x > chart.width / 2 ? "end" : "start", "font-weight": 700 }, text);
+      chart.add("text", { x: Math.min(x, chart.width - 70), y: y + 20, "font-weight": 700 }, text);
     }
 
     function powerAxes(chart, x, label, chance, planned, most, wanted, now) {
@@ -272,6 +272,7 @@
       L.controls("", kind), openOnes, closedOnes, L.controls("", difference, power, shots, ways, count, perClass),
       say.node, L.el("div", { class: "fsl-pair" }, leftBox, L.el("div", {}, rightHead, right.node)), note,
     );
+    openOnes.classList.add("fsl-two");
     places();
     return update;
   });

@@ -225,8 +225,8 @@ def _parser() -> argparse.ArgumentParser:
         "79.59±0.52 76.87±0.56 --tasks 600 --images 840 --json",
         extra="report",
     )
-    add.add_argument("first", type=printed_of("first"), help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4")
-    add.add_argument("second", type=printed_of("second"), help="likewise")
+    add.add_argument("a", type=printed_of("a"), help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4")
+    add.add_argument("b", type=printed_of("b"), help="likewise")
     count = dict(type=count_of("tasks", 2), required=True, metavar="T")
     add.add_argument("--tasks", nargs="+", **count, help="tasks behind each mean; two numbers where they differ")
     add.add_argument("--images", type=count_of("images", 1), help="in the test set, where it is known")
@@ -504,7 +504,7 @@ def _compare(options: argparse.Namespace) -> None:
         raise InputError(f"tasks = {' '.join(map(str, options.tasks))}; one number is allowed, or one for each figure")
     names = ("images", "classes", "ways", "shots", "queries", "same_tasks", "sampling", "level")
     given = {name: getattr(options, name) for name in names}
-    found = from_printed(options.first, options.second, (options.tasks * 2)[:2], **given)
+    found = from_printed(options.a, options.b, (options.tasks * 2)[:2], **given)
     if options.json:
         print_json(asdict(found) | {"sentence": found.sentence, "notes": found.notes})
         return

@@ -202,20 +202,21 @@ def test_the_nearest_mean_is_that_of_the_book(labs):
 
 
 STUDY = """(settings, seeds) => seeds.map(seed => {
-  const { study, covers } = fslLabs.compute.anew, of = study(settings, seed), misses = { closed: 0, open: 0, images: 0, classes: 0 };
+  const { study, covers } = fslLabs.compute.anew, of = study(settings, seed);
+  const misses = { closed: 0, open: 0, images: 0, classes: 0 };
   let found, first = null;
   while ((found = of.next())) {
     first = first || found;
     for (const kind in misses) if (found[kind] && !covers(found[kind], of.truth)) misses[kind]++;
   }
   return { misses, truth: of.truth, first: first.closed.mean };
-})"""  # noqa: E501
+})"""
 USUAL = dict(n=40, classes=10, shots=5, queries=10, tasks=600)
 
 
 @pytest.mark.parametrize("anew", ["tasks", "images", "classes"])
 def test_each_interval_misses_rarely_what_it_speaks_of(labs, anew):
-    """Of 8 times 40 test sets; the bounds are those of a binomial number at 5 %, with room for the truth's own noise."""
+    """Of 8 times 40 test sets; bounds of a binomial number at 5 %, with room for the noise of the truth."""
     made = labs(STUDY, USUAL | {"anew": anew}, list(range(8)))
     missed = {kind: sum(m["misses"][kind] for m in made) for kind in made[0]["misses"]}
     rare = int(sp.binom.ppf(0.9999, 320, 0.05)) + 4
@@ -343,7 +344,8 @@ def test_the_sizing_curve_and_the_plan_are_those_of_the_library(labs):
             found[:4],
             [model.optimum, stats.best_queries(model), model.variance(7, 33), stats.task_count(1200, ways, shots, 15)],
         )
-        plan = stats.plan(known, difference=difference, n_classes=classes, power=wanted, level=level)
+        with np.errstate(divide="ignore"):  # of a covariance of 0
+            plan = stats.plan(known, difference=difference, n_classes=classes, power=wanted, level=level)
         assert found[4] == dict(tasks=plan.n_tasks, queries=plan.queries, imagesPerClass=plan.images_per_class)
 
 
@@ -485,7 +487,6 @@ def test_without_scripts_there_are_words_and_a_picture(browser):
     page = context.new_page()
     for source, name in ((ROOT / "book" / "index.md", "anew"), (ROOT / "notebooks" / "closed-vs-open.md", "anew")):
         block = re.search(rf'<div class="fsl-lab" data-lab="{name}">.*?</div>', source.read_text("utf-8"), re.S)[0]
-        page.goto((LABS.parent.parent / "nowhere.html").as_uri()) if False else None
         page.set_content(block.replace("_static", (ROOT / "book" / "_static").as_uri()))
         assert page.locator(".fsl-lab p").inner_text().strip() and page.locator(".fsl-lab img").get_attribute("alt")
         assert (ROOT / "book" / page.locator(".fsl-lab img").get_attribute("src").split("/book/")[1]).is_file()
@@ -498,8 +499,8 @@ def still(browser, folder):
     text = page.evaluate("() => document.querySelector('.fsl-picture').outerHTML")
     page.context.close()
     style = (
-        "<style>text{font:13px sans-serif;fill:#222}.fsl-a{stroke:#00629b}.fsl-b{stroke:#b34700}.fsl-a-fill{fill:#00629b}"
-        ".fsl-b-fill{fill:#b34700}.fsl-base{stroke:#222}.fsl-axis{stroke:#555}</style>"
+        "<style>text{font:13px sans-serif;fill:#222}.fsl-a{stroke:#00629b}.fsl-b{stroke:#b34700}"
+        ".fsl-a-fill{fill:#00629b}.fsl-b-fill{fill:#b34700}.fsl-base{stroke:#222}.fsl-axis{stroke:#555}</style>"
     )
     start, end = text.split(">", 1)
     return f'{start} xmlns="http://www.w3.org/2000/svg">{style}{end}\n'

@@ -297,7 +297,7 @@ def from_printed(
                 None if groups is None else difference(groups),
             )
         )
-    likely = readings[int(np.argmin([sum(both) for both in off]))]
+    likely = readings[int(np.argmin([np.square(both).sum() for both in off]))]
     return Printed(gap, tuple(readings), likely, sampling, same_tasks, pair, level)
 
 

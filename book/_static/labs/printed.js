@@ -44,7 +44,7 @@
     const readings = READINGS.map((meaning, i) => {
       const spread = [a, b].map(([, h], j) => h * (i === 2 ? 1 : (i ? 1 : 1 / z) * Math.sqrt(tasks[j])));
       const far = spread.map((s, j) => Math.abs(Math.log(s / usual[j])));
-      off.push(far[0] + far[1]);
+      off.push(far[0] ** 2 + far[1] ** 2);
       const of = more => (more !== null && more < 2 ? null : difference(gap, spread, tasks, more, same, level));
       return {
         meaning, deviations: spread, usual: Math.max(...far) <= Math.log(Math.max(z, 1)) / 2, tasks: of(null),

@@ -124,7 +124,7 @@ def test_images_that_a_closed_interval_leaves_out_are_bounded():
 
 
 def test_the_bound_of_new_images_against_the_open_intervals_of_a_published_table():
-    """OOPS Table 2 prints both: from the closed ± the open one follows to about a third."""
+    """OOPS Table 2 prints both: from the closed ± follows what the open one is at most, about."""
     table = published.table(2)
     keys = ["dataset", "n_images", "backbone", "learner"]
     both = table.pivot_table(index=keys, columns="sampling", values="half_width").dropna().reset_index()

@@ -326,10 +326,10 @@
     const anew = L.select("From one test set to the next, there are", { options: ANEW, value: "images", change: again });
     const slide = (label, values, value) => L.slider(label, { values, value, change: again });
     const set = {
-      n: slide("Images a class", [30, 40, 60, 100, 150, 200], 40),
-      classes: slide("Classes", [5, 6, 8, 10, 15, 20, 30, 40], 10),
+      n: slide("Images a class", [30, 40, 60, 100, 150, 200], 30),
+      classes: slide("Classes", [5, 6, 8, 10, 15, 20, 30, 40], 20),
       shots: slide("Shots, labelled images a class", [1, 2, 5, 10], 5),
-      queries: slide("Queries, test images a class", [1, 2, 5, 10, 15], 15),
+      queries: slide("Queries, test images a class", [1, 2, 5, 10, 15], 5),
       tasks: slide("Closed tasks", [100, 200, 600, 1000, 2000, 5000], 600),
     };
     const says = L.sentence(), note = L.el("p", {});
@@ -350,8 +350,13 @@
     function draw(chart) {
       if (!found.length) return;
       const columns = chart.width < 512 ? 2 : 4, gap = 12, wide = (chart.width - gap * (columns - 1)) / columns;
-      const halves = found.map(f => (f.open || f.images).half).sort((a, b) => a - b);
-      const reach = 1.15 * Math.max(...found.map(f => Math.abs(f.closed.mean - goal))) + Math.min(halves[halves.length >> 1], 30);
+      // As wide as lets one see both the narrowest and the widest intervals.
+      const middle = kind => {
+        const halves = found.map(f => (f[kind] || f.images).half).filter(Number.isFinite).sort((a, b) => a - b);
+        return halves[halves.length >> 1] || 1;
+      };
+      const off = Math.max(...found.map(f => Math.abs(f.closed.mean - goal))) + middle("closed");
+      const reach = Math.max(1.1 * off, Math.min(Math.sqrt(off * (off + middle("open"))), 30));
       const low = Math.max(goal - reach, 0), high = Math.min(goal + reach, 100), tall = SETS * 6;
       counts().forEach(({ there, missed }, i) => {
         const [kind, name] = KINDS[i], x = L.scale([low, high], [0, wide]);
@@ -362,7 +367,7 @@
         add("text", { x: 0, y: -19, "font-weight": 700 }, name);
         add("text", { x: 0, y: -4, class: missed > SETS / 10 ? "fsl-b-fill" : "" }, there ? `${missed} of ${there} miss` : "too few images");
         add("line", { class: "fsl-axis", x1: 0, x2: wide, y1: tall + 4, y2: tall + 4 });
-        for (const tick of x.ticks(3)) {
+        for (const tick of x.ticks(4)) {
           add("line", { class: "fsl-axis", x1: x(tick), x2: x(tick), y1: tall + 4, y2: tall + 8 });
           add("text", { x: Math.min(Math.max(x(tick), 8), wide - 14), y: tall + 21, "text-anchor": "middle" }, L.number(tick));
         }
@@ -371,8 +376,7 @@
           const interval = f[kind], y = row * 6 + 4;
           if (!interval) return;
           const miss = !covers(interval, goal), from = x(Math.max(interval.low, low)), to = x(Math.min(interval.high, high));
-          if (to < from) return;
-          add("line", { class: miss ? "fsl-b" : "fsl-a", x1: from, x2: to, y1: y, y2: y, "stroke-width": miss ? 2.4 : 1.6 });
+          if (to >= from) add("line", { class: miss ? "fsl-b" : "fsl-a", x1: from, x2: to, y1: y, y2: y, "stroke-width": miss ? 2.4 : 1.6 });
           const m = x(Math.min(Math.max(interval.mean, low), high));
           if (miss) add("path", { class: "fsl-b", "stroke-width": 1.8, d: `M${m - 3} ${y - 3}L${m + 3} ${y + 3}M${m - 3} ${y + 3}L${m + 3} ${y - 3}` });
           else add("circle", { class: "fsl-a-fill", cx: m, cy: y, r: 1.6 });
@@ -387,7 +391,7 @@
       const word = ({ there, missed }) => (there ? L.words(missed) : "–");
       const bad = closed.missed > SETS / 10;
       const other = open.there ? `the open one in ${word(open)}` : "an open one cannot be had, with fewer than two open tasks";
-      says.say(`Of ${SETS} test sets with ${ANEW[anew.value()]}, the closed interval misses the truth in ${word(closed)}, `
+      says.say(`Of forty test sets with ${ANEW[anew.value()]}, the closed interval misses the truth in ${word(closed)}, `
         + `${other}, that for new images in ${word(images)}, that for new classes in ${word(classes)}; two are fair at 95 %.`);
       const halves = kind => {
         const all = found.map(f => f[kind]).filter(Boolean).map(i => i.half).sort((a, b) => a - b);
@@ -421,7 +425,7 @@
 
     root.append(
       L.el("p", { class: "fsl-title" }, "What is drawn anew?"),
-      L.el("p", {}, `${SETS} test sets, one below the other. Each was evaluated once, by the nearest class mean on ${WAYS}-way tasks, `
+      L.el("p", {}, `Forty test sets, one below the other. Each was evaluated once, by the nearest class mean on ${WAYS}-way tasks, `
         + "and gave each kind of interval. Which of them hold the truth?"),
       L.controls("", anew), show.node, says.node, note, L.controls("", ...Object.values(set)),
       L.button("Draw again", () => { seed += 1; start(); }),

@@ -205,7 +205,7 @@
       const x = L.scale([low - room, high + room], [0, chart.width]);
       found.readings.forEach((r, i) => {
         const y = i * 46 + 30, tell = r.tasks.verdict;
-        chart.add("text", { x: 0, y: y - 14, "font-weight": r === found.likely ? 700 : 400 }, "if ± is " + name(r) + ": " + (tell === "depends" ? "depends on pairing" : tell));
+        chart.add("text", { x: 0, y: y - 14, "font-weight": r === found.likely ? 700 : 400 }, "if ± is " + name(r) + ": " + tell);
         chart.add("line", { class: "fsl-base", x1: x(0), x2: x(0), y1: y - 9, y2: y + 13, "stroke-dasharray": "4 3" });
         const bar = (interval, y, thick, kind) => {
           const [from, to] = [Math.max(x(interval.low), 0), Math.min(x(interval.high), chart.width)];

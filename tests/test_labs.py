@@ -411,7 +411,7 @@ def walk(page):
         for control in lab.locator("input[type=range]:visible").all():
             before = lab.locator("input[type=range]").evaluate_all("e => e.map(x => x.value)")
             control.focus()
-            page.keyboard.press("ArrowLeft")
+            page.keyboard.press("ArrowRight" if control.evaluate("e => e.value === e.min") else "ArrowLeft")
             if before == lab.locator("input[type=range]").evaluate_all("e => e.map(x => x.value)"):
                 lazy.append(control.get_attribute("id"))
     assert sliders and not lazy, lazy

@@ -240,7 +240,12 @@ def gather(root, build, site):
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy(root / name, site / name)
     shutil.copy(root / "book" / "references.bib", site)
-    shutil.copytree(root / "book" / "_static", site / "_static")
+    static = root / "book" / "_static"
+    shutil.copytree(static, site / "_static", ignore=lambda folder, _: ["labs"] if Path(folder) == static else [])
+    # Every page would load each script below _static; those of labs are loaded by the pages that have one.
+    (site / "_extra").mkdir()
+    if (static / "labs").is_dir():
+        shutil.copytree(static / "labs", site / "_extra" / "_static" / "labs")
     for notebook in sorted((build / "notebooks").glob("[!.]*.ipynb")):
         if (root / "book" / f"{notebook.stem}.md").exists():
             raise SiteError(f"{notebook.stem} is both a prose page and a notebook; rename one")

@@ -1,4 +1,4 @@
-"""The command line: one function a command, ``fslcore COMMAND``."""
+"""The command line, ``fslcore COMMAND``: which commands there are, their arguments, and how an error is told."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ import argparse
 import os
 import signal
 import sys
-import time
 import traceback
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import TYPE_CHECKING
 
-from . import __version__, chapters, known, store
-from .errors import InputError, Terminated, choice, memory, missing, told, whole
+from . import __version__, chapters, commands, known, store
+from .errors import Terminated, told
 from .options import (
     LARGEST,
     LEVEL,
@@ -34,12 +31,8 @@ from .options import (
     path_of,
     printed_of,
 )
-from .paths import PROFILES, RUNS, check_folder, check_output, check_shipped
-from .printed import completion, listed, print_json
-from .recorder import ENDING
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .paths import PROFILES, check_folder, check_shipped
+from .printed import completion
 
 EXIT_CODES = """exit codes:
   0    done
@@ -142,12 +135,12 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_epilog("list", "evaluate --help"),
     )
     parser.add_argument("--version", action="version", version=__version__, help="print the version and stop")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
 
     def command(
         name: str, run: Callable, text: str, *examples: str, computes: bool = False, extra="evaluate"
     ) -> Parser:
-        add = commands.add_parser(
+        add = subparsers.add_parser(
             name,
             help=text,
             description=f"{text[0].upper()}{text[1:]}.",
@@ -162,12 +155,14 @@ def _parser() -> argparse.ArgumentParser:
     jobs = dict(type=count_of("jobs", 1, 1024), default=1, help="processes on this machine, which share its cores (1)")
     learners = dict(nargs="+", type=name_of("learner", known.learners), action=Once, default=["ncc", "lr"])
 
-    add = command("list", _list, "notebooks with their parameters, data sets, backbones, learners", "", "--json")
+    add = command(
+        "list", commands.show_names, "notebooks with their parameters, data sets, backbones, learners", "", "--json"
+    )
     add.add_argument("--json", **as_json)
 
     add = command(
         "run",
-        _run,
+        commands.run,
         "execute a notebook with other parameters",
         'closed-vs-open -p shots 1 -p datasets "[clipart, fashion]"',
         computes=True,
@@ -191,7 +186,7 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     add = command(
-        "plan-run", _plan_run, "say what a profile would take, by measured rates", "profiles/paper.yml --json"
+        "plan-run", commands.plan_run, "say what a profile would take, by measured rates", "profiles/paper.yml --json"
     )
     add.add_argument("profile", type=checked(path_of("profile")), help="file of parameters; data may be absent yet")
     add.add_argument("--machine", help="one of those in data/performance (the nearest to this one)")
@@ -199,7 +194,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command(
         "report",
-        _report,
+        commands.report,
         "say what per-task accuracies of your own methods show",
         "results.csv",
         "results.csv --sampling open --common --level 0.99 -o report.html",
@@ -230,7 +225,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command(
         "compare",
-        _compare,
+        commands.compare,
         "say what two printed accuracies with their ± tell, without the results behind them",
         "71.2±0.4 70.5±0.5 --tasks 600",
         "61.34+-0.65 62.64+-0.61 --tasks 1000 --images 12000 --classes 20 --shots 1 --same-tasks no",
@@ -263,7 +258,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command(
         "assess",
-        _assess,
+        commands.assess,
         "say what a support set of your own promises, before there is a test set",
         "my-images",
         "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8",
@@ -287,7 +282,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command(
         "evaluate",
-        _evaluate,
+        commands.evaluate,
         "run learners on tasks and write the results table",
         "folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv",
         "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000",
@@ -358,7 +353,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command(
         "features",
-        _features,
+        commands.features,
         "turn the images of a data set into features, which evaluate then finds",
         "folder:/data/mushrooms efficientnet-lite0 --jobs 8 -o mushrooms.safetensors",
         "tiered-imagenet:/data/tiered clip --part 3/40",
@@ -384,13 +379,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     add.add_argument("--json", **as_json)
 
-    add = command("fetch", _fetch, "download results that others have released, checked by SHA-256", "oops-benchmark")
+    add = command(
+        "fetch", commands.fetch, "download results that others have released, checked by SHA-256", "oops-benchmark"
+    )
     add.add_argument("what", choices=["oops-benchmark"], help="oops-benchmark: the released results of that paper")
     add.add_argument("--folder", type=Path, help="where to (the cache, where chapters find them)")
 
     add = command(
         "train",
-        _train,
+        commands.train,
         "train a learner on base classes and write its checkpoint",
         "protonet --epochs 30 -o my-protonet.safetensors",
         "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs",
@@ -419,7 +416,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command(
         "caption",
-        _caption,
+        commands.caption,
         "describe every image of a data set in a sentence",
         "folder:/data/mushrooms -o mushrooms.csv",
         "clipart --captioner vit-gpt2 -o clipart.csv",
@@ -444,7 +441,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add = command(
         "duplicates",
-        _duplicates,
+        commands.duplicates,
         "find near-copies among the images of a data set",
         "clipart --splits novel base --sheet pairs.png",
         "folder:/data/mushrooms --distance 0.04 -o groups.csv",
@@ -485,367 +482,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _epilog(*examples: str) -> str:
     return "\n".join(["examples:", *(f"  fslcore {example}" for example in examples), "", EXIT_CODES])
-
-
-def _list(options: argparse.Namespace) -> None:
-    try:
-        from . import datasets
-
-        own, *papers = datasets.forms()
-        sets = {"shipped": datasets.names(), "papers": papers, "own": [own, "features:PATH"]}
-    except ModuleNotFoundError as error:  # with NumPy and SciPy alone there is all the rest
-        sets = {}
-        print(f"fslcore: data sets: {missing(error.name)}", file=sys.stderr)
-    found = {
-        "notebooks": {
-            name: {"title": chapters.title(name), "parameters": [vars(p) for p in chapters.parameters(name)]}
-            for name in chapters.names()
-        },
-        "datasets": sets,
-        **known.by_kind(),
-        "profiles": sorted(path.name for path in PROFILES.glob("*.yml")),
-    }
-    print_json(found) if options.json else print(*listed(found), sep="\n")
-
-
-def _run(options: argparse.Namespace) -> None:
-    output = options.output or RUNS / f"{options.notebook}.ipynb"
-    output = check_output(output, [".ipynb"])
-    given = dict(chapters.profile(options.profile).get(options.notebook, {}))
-    given |= {name: chapters.value(name, text) for name, text in options.parameter}
-    print(chapters.run(options.notebook, given, output, progress=not options.quiet))
-
-
-def _plan_run(options: argparse.Namespace) -> None:
-    from . import workload
-
-    found = workload.reckon(options.profile, options.machine)
-    print_json(found.plain()) if options.json else print(*found.lines(), sep="\n")
-
-
-def _report(options: argparse.Namespace) -> None:
-    output = options.output or Path(f"{options.results.absolute().stem}.html")
-    output = check_output(output, [".html"], [options.results])
-    for name in ("tables", "figures"):
-        if getattr(options, name):
-            check_folder(getattr(options, name), name)
-    given = dict(results=str(options.results), common=options.common, level=options.level, drop=options.drop)
-    given |= dict(sampling=options.sampling or "unknown", margin=options.margin or 0.0)
-    chapters.check("your-results", given)
-    from . import results
-
-    # Read here too: bad input is told before anything runs.
-    table, notes = results.read(options.results, given["sampling"], options.common, options.drop)
-    pairs = results.comparisons(table, options.level)
-    if options.margin:
-        pairs = results.equivalents(table, pairs, options.margin, options.level)
-    executed = chapters.executed("your-results", given, progress=not options.quiet)
-    chapters.page(executed, output, f"{options.results.name}: report")
-    if options.tables:
-        results.write_tables(table, pairs, options.tables, options.level)
-    if options.figures:
-        results.write_figures(table, pairs, options.figures)
-    recorded = options.results.suffix == ENDING
-    three, reason = results.three_intervals(options.results, options.level) if recorded else ({}, "")
-    if options.json:
-        more = {"three_intervals": three, "without": reason} if recorded else {}
-        print_json(results.record(table, pairs, notes, options.level) | more | {"report": output})
-        return
-    lines = results.summary(table, pairs, options.level)
-    lines += ["", results.three_list(three).to_string()] * bool(three) + [reason] * bool(reason)
-    print(*lines, output, sep="\n")
-
-
-def _compare(options: argparse.Namespace) -> None:
-    from .stats import from_printed
-
-    if len(options.tasks) > 2:
-        raise InputError(f"tasks = {' '.join(map(str, options.tasks))}; one number is allowed, or one for each figure")
-    names = ("images", "classes", "ways", "shots", "queries", "same_tasks", "sampling", "level")
-    given = {name: getattr(options, name) for name in names}
-    found = from_printed(options.a, options.b, (options.tasks * 2)[:2], **given)
-    if options.json:
-        print_json(asdict(found) | {"sentence": found.sentence, "notes": found.notes})
-        return
-    for reading in found.readings:
-        of = reading.tasks
-        best = "" if found.same_tasks == "no" else f", {of.narrowest:+.2f} at best on the same tasks"
-        mark = "  <- likely" if reading is found.likely else ""
-        print(f"± as {reading.meaning}: difference {of.widest:+.2f}{best}: {of.verdict}{mark}")
-    print(*found.notes, found.sentence, sep="\n")
-
-
-def _assess(options: argparse.Namespace) -> None:
-    output = check_output(options.output or Path(f"{options.folder.resolve().name}.html"), [".html"])
-    from .estimation import calibration
-
-    chosen = calibration.methods(options.backbones, options.learners)
-    given = dict(folder=str(options.folder), level=options.level)
-    given |= dict(backbones=options.backbones, learners=options.learners)
-    chapters.check("your-support-set", given)
-    from .estimation import assess  # only now: this imports torch
-
-    # Assessed here too: bad input is told before anything runs, and the notebook finds the features in the cache.
-    images = assess.load(options.folder)
-    table = assess.assess(images, chosen, options.level, progress=not options.quiet)
-    executed = chapters.executed("your-support-set", given, progress=not options.quiet)
-    chapters.page(executed, output, f"{images.name}: assessment")
-    if options.json:
-        print_json(assess.as_json(images, table, options.level) | {"report": output})
-    else:
-        print(*assess.summary(images, table, options.level), output, sep="\n")
-
-
-def _evaluate(options: argparse.Namespace) -> None:
-    import pandas as pd
-
-    _check_evaluation(options)  # all that can fail does so before the work, which may take hours
-    from . import evaluation
-
-    shape = {
-        name: getattr(options, name) for name in ("ways", "shots", "queries", "seed", "skip_small_classes", "apart")
-    }
-    source = evaluation.load_source(options.dataset, options.size)
-    methods = {name: evaluation.ready(source, options.backbone, name) for name in options.learners}
-    drawn = _drawn(options, source, **shape)
-    if options.part or options.jobs > 1:
-        blocks = _pieces(options, methods, drawn)
-    if options.part:
-        k, n = options.part
-        asked = {"dataset": options.dataset, "backbone": options.backbone, "part": f"{k}/{n}"}
-        if options.json:
-            print_json({**asked, "blocks": blocks})
-        else:
-            print(*asked.values(), "of the blocks of tasks:", f"{blocks} computed or found")
-        return
-    early, ends = {}, None
-    if options.until is not None:
-        from .results.until import until
-
-        most = drawn[options.learners[0], "closed"]
-        early, ends = until(methods, most, options.until, progress=not options.quiet)
-        options.tasks = len(early[options.learners[0]].correct)  # of --intervals too
-    tables, neighbours = [], {}
-    for learner, method in methods.items():
-        for sampling in options.samplings:
-            if (learner, sampling) not in drawn:
-                continue
-            of = drawn[learner, sampling]
-            kept = early.get(learner) if sampling == "closed" else None
-            kept = kept or method.record(of, progress=not options.quiet)
-            table = evaluation.results_table(
-                kept, dataset=options.dataset, backbone=options.backbone, learner=learner, sampling=sampling, **shape
-            )
-            if not options.json:
-                print(
-                    f"{options.dataset} {options.backbone} {learner} {sampling}: {len(table)} tasks, "
-                    f"mean accuracy {table.accuracy.mean():.2f} %",
-                    flush=True,
-                )
-            tables.append(table)
-        few = of[: 1 if method.slow else 2]
-        neighbours[learner] = evaluation.probe(method.learner, *method.reading(few), queries=2 if method.slow else 5)
-        if not options.json:
-            print(
-                neighbours[learner], *([f"{learner}: {ends[learner]} % whenever one stops"] if ends else []), sep="\n"
-            )
-    evaluation.write_table(pd.concat(tables), options.output)
-    found = _intervals(options, size=options.size, **shape) if options.intervals else None
-    if options.json:
-        means = pd.concat(tables).groupby(["learner", "sampling"], sort=False)["accuracy"].agg(["size", "mean"])
-        means = means.reset_index().rename(columns={"size": "tasks", "mean": "accuracy"})
-        asked = {"dataset": options.dataset, "backbone": options.backbone, "size": options.size, **shape}
-        more = {"intervals": found, "until": ends, "neighbours": neighbours, "output": options.output}
-        print_json({**asked, "means": means, **more})
-    elif found is not None:
-        from .results import three
-
-        print(three.shown(found).to_string())
-
-
-def _pieces(options: argparse.Namespace, methods: dict, drawn: dict) -> int:
-    """Compute what `evaluate` needs, or a part of it, by as many processes as were asked for; how many blocks."""
-    from . import evaluation
-
-    setting = evaluation.Setting(options.dataset, options.backbone, options.size)
-    progress = not options.quiet
-    with evaluation.processes(options.jobs, setting) as pool:
-        reads = next((m for m in methods.values() if m.backbone is not None and not m.slow), None)
-        if reads is not None:
-            evaluation.make_features(setting, reads.source, reads.backbone, options.part, pool, progress)
-        if options.until is not None:  # its tasks follow from what those before them gave
-            return 0
-        return evaluation.make_records(methods, drawn, options.part, pool, progress)
-
-
-def _count(options: argparse.Namespace, learner: str, sampling: str) -> int | None:
-    """How many tasks of a sampling a learner is to be run on; None for as many as the data hold."""
-    slow = learner == "ft"
-    if sampling == "open":
-        return options.ft_open if slow else None
-    return options.ft_tasks if slow and options.ft_tasks is not None else options.tasks
-
-
-def _drawn(options: argparse.Namespace, source, **shape) -> dict:
-    """The tasks of each learner and sampling; open ones that the data cannot give are told, and left out."""
-    from . import evaluation
-
-    small = evaluation.left_out(source, **shape) if shape["skip_small_classes"] else []
-    if small and not options.quiet:
-        left = f"{len(small)} of {len(set(evaluation.class_of(source).tolist()))} classes are left out as small"
-        print(f"fslcore: {left}: {', '.join(small)}", file=sys.stderr)
-    found = {}
-    for sampling in options.samplings:
-        counts = {learner: _count(options, learner, sampling) for learner in options.learners}
-        try:
-            tasks = {count: evaluation.draw(source, sampling, tasks=count, **shape) for count in set(counts.values())}
-        except InputError as error:
-            # Closed tasks ask least of the data: where they cannot be drawn, nothing can.
-            if sampling == "closed" or "closed" not in options.samplings:
-                raise
-            print(f"fslcore: no open tasks: {error}", file=sys.stderr)
-        else:
-            found |= {(learner, sampling): tasks[count] for learner, count in counts.items()}
-    return found
-
-
-def _intervals(options: argparse.Namespace, **shape) -> pd.DataFrame:
-    """What the closed tasks say of these images, new images and new classes, a line a learner."""
-    import pandas as pd
-
-    from .results import three
-
-    counts = {learner: _count(options, learner, "closed") for learner in options.learners}
-    tables = []
-    for count in dict.fromkeys(counts.values()):
-        learners = [learner for learner in options.learners if counts[learner] == count]
-        found = three.queries(
-            [options.dataset],
-            [options.backbone],
-            learners,
-            tasks=count,
-            groups=three.GROUPS,
-            class_groups=three.CLASS_GROUPS,
-            **shape,
-        )
-        tables.append(three.intervals(found))
-    return pd.concat(tables, ignore_index=True)
-
-
-def _check_evaluation(options: argparse.Namespace) -> None:
-    """What can be told of the arguments together, before torch is imported or an image read."""
-    kind, _, path = options.dataset.partition(":")
-    if kind != "features":
-        choice("backbone", options.backbone.partition(":")[0], known.backbones())
-    weights = options.backbone.partition(":")[2]
-    if options.part and (options.until is not None or options.intervals):
-        name = "intervals" if options.intervals else "until"
-        raise InputError(f"--{name}: none with --part, which computes blocks of tasks and writes nothing")
-    if options.output is None and not options.part:
-        raise InputError("output: none; -o FILE.csv or FILE.parquet is needed (or --part K/N, which writes nothing)")
-    options.output = options.output and check_output(
-        options.output, [".parquet", ".csv"], [part for part in (path, weights) if part]
-    )
-    if options.intervals:
-        from .stats.three_intervals import LEAST
-
-        for learner in options.learners:
-            whole(f"tasks with --intervals ({learner})", _count(options, learner, "closed"), LEAST)
-    if options.until is not None and ("closed" not in options.samplings or options.ft_tasks is not None):
-        raise InputError(f"until = {options.until:g}; closed tasks, of one number for all (no --ft-tasks), are needed")
-    images = options.ways * (options.shots + options.queries)
-    wanted, there = 24 * options.tasks * images, memory()  # bytes at the peak of drawing them, as measured
-    if wanted > there:
-        usual = dict(tasks=600, ways=5, shots=5, queries=15)
-        name = max(usual, key=lambda name: getattr(options, name) / usual[name])
-        raise InputError(
-            f"{name} = {getattr(options, name):,}; {options.tasks:,} tasks of {images:,} images each need about "
-            f"{wanted / 2**30:,.0f} GiB of memory, and this machine has {there / 2**30:,.0f} GiB"
-        )
-
-
-def _features(options: argparse.Namespace) -> None:
-    inputs = [part for part in (options.dataset.partition(":")[2], options.backbone.partition(":")[2]) if part]
-    output = options.output and check_output(options.output, [".safetensors", ".npz"], inputs)
-    if output and options.part:
-        raise InputError(f"output = {output}; a part of the features is not written, all are, without --part")
-    from . import datasets
-
-    datasets.check(options.dataset, options.split)
-    choice("backbone", options.backbone.partition(":")[0], known.backbones())
-    from . import evaluation
-    from .models import backbones
-
-    setting = evaluation.Setting(options.dataset, options.backbone, options.size, options.split)
-    images, model = backbones.fitted(setting.source(), evaluation.load_backbone(options.backbone))
-    start = time.perf_counter()
-    with evaluation.processes(options.jobs, setting) as pool:
-        computed = evaluation.make_features(setting, images, model, options.part, pool, not options.quiet)
-    seconds, kept = time.perf_counter() - start, backbones.shards_of(images, model)
-    if output:
-        evaluation.write_features(output, backbones.features(images, model), images)
-    found = {
-        "dataset": options.dataset,
-        "backbone": options.backbone,
-        "split": options.split,
-        "part": options.part and "{}/{}".format(*options.part),
-        "images": len(images),
-        "computed": computed,
-        "images_per_second": computed / seconds if computed else None,
-        "shards_left": len(kept.missing()),
-        "features": kept.path if kept.path.is_file() else None,
-        "output": output,
-    }
-    if options.json:
-        print_json(found)
-        return
-    speed = f" ({computed / seconds:,.0f} a second)" if computed else ""
-    left = f"; {found['shards_left']} of {len(kept.bounds)} shards are still to be made" * (not found["features"])
-    print(f"{options.dataset} {options.backbone}: {computed:,} of {len(images):,} images computed{speed}{left}")
-    print(*filter(None, (found["features"], output)), sep="\n")
-
-
-def _fetch(options: argparse.Namespace) -> None:
-    folder = options.folder and check_folder(options.folder)
-    from .results import released
-
-    print(released.fetch(folder, progress=not options.quiet))
-
-
-def _train(options: argparse.Namespace) -> None:
-    output = options.output and check_output(options.output, [".safetensors"])
-    from . import training
-
-    changes = {name: getattr(options, name) for name in ("network", "dataset", "shots", "epochs")}
-    print(training.train(options.learner, output, seed=options.seed, progress=not options.quiet, **changes))
-
-
-def _caption(options: argparse.Namespace) -> None:
-    output = check_output(options.output, [".csv"])
-    from . import datasets
-    from .attributes import captions
-
-    images = datasets.load(options.dataset, options.split)
-    print(captions.write(images, options.captioner, output, progress=not options.quiet))
-
-
-def _duplicates(options: argparse.Namespace) -> None:
-    known = [part for part in (options.dataset.partition(":")[2],) if part]
-    output = options.output and check_output(options.output, [".csv"], known)
-    picture = options.sheet and check_output(options.sheet, [".png", ".pdf", ".svg"], known, "sheet")
-    from . import copies
-
-    given = {name: getattr(options, name) for name in ("splits", "by", "bits", "distance", "size")}
-    found = copies.find(options.dataset, options.backbone, **given, progress=not options.quiet)
-    if output:
-        found.write(output)
-    if picture:
-        copies.write_sheet(found, picture)
-    if options.json:
-        asked = {"dataset": options.dataset, "backbone": options.backbone, **given}
-        print_json({**asked, **found.plain(), "output": output, "sheet": picture})
-    else:
-        print(*found.lines(), *filter(None, (output, picture)), sep="\n")
 
 
 def _completion(options: argparse.Namespace) -> None:

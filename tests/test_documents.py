@@ -10,7 +10,7 @@ from importlib.util import find_spec
 import pytest
 import yaml
 
-from fslcore import chapters, cli
+from fslcore import chapters, cli, commands
 from fslcore.paths import ROOT
 
 LINES = [
@@ -47,7 +47,7 @@ def test_the_pages_are_read():
 @pytest.mark.parametrize("line", COMMANDS)
 def test_every_printed_command_is_taken(line, there):
     options = cli._parser().parse_args(there(line))
-    if options.command is cli._run:
+    if options.command is commands.run:
         given = {name: chapters.value(name, text) for name, text in options.parameter}
         assert chapters.check(options.notebook, given) == given
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fslcore import cli, evaluation, learners
+from fslcore import cli, commands, evaluation, learners
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import records
 from fslcore.stats import anytime_interval
@@ -82,10 +82,10 @@ def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):
 def test_fine_tuning_has_its_own_number_of_tasks(command, monkeypatch):
     given = command(*[60] * 6)
     options = cli._parser().parse_args([*given, "--ft-tasks", "3", "--ft-open", "2"])
-    assert [cli._count(options, "ft", s) for s in ("closed", "open")] == [3, 2]
-    assert [cli._count(options, "lr", s) for s in ("closed", "open")] == [6, None]
+    assert [commands._count(options, "ft", s) for s in ("closed", "open")] == [3, 2]
+    assert [commands._count(options, "lr", s) for s in ("closed", "open")] == [6, None]
     options = cli._parser().parse_args(given)
-    assert [cli._count(options, "ft", s) for s in ("closed", "open")] == [6, None]
+    assert [commands._count(options, "ft", s) for s in ("closed", "open")] == [6, None]
 
 
 def test_the_bar_counts_tasks(monkeypatch):

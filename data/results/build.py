@@ -11,6 +11,7 @@ its inputs.
 import argparse
 import platform
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 
@@ -19,7 +20,8 @@ import yaml
 
 from fslbook.evaluators import estimates
 from fslbook.fewstab import tables
-from fslcore import __version__, chapters, evaluation, learners
+from fslcore import __version__, chapters, evaluation, learners, store
+from fslcore.evaluation.kept import BLOCK
 from fslcore.models import backbones, registry
 from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, resplit, sample_closed, sample_open
 
@@ -38,9 +40,11 @@ SETTINGS = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--stored", action="store_true", help="write what is at hand, compute nothing")
-    only_stored = parser.parse_args().stored
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="files of such names, *conv4-maml* say")
+    given = parser.parse_args()
     for name, run, tasks, facts in settings():
-        keep(name, run, tasks, only_stored, facts)
+        if fnmatchcase(name, given.only):
+            keep(name, run, tasks, given.stored, facts)
 
 
 def settings() -> Iterator[tuple[str, evaluation.Ready, Tasks, dict]]:
@@ -145,13 +149,21 @@ def parameters(chapter: str, profile: dict) -> dict:
 
 
 def keep(name: str, run: evaluation.Ready, tasks: Tasks, only_stored: bool, facts: dict) -> None:
-    """Write the record of these tasks, as far as it is at hand with ``only_stored``."""
+    """Write the record of these tasks, as far as it is at hand with ``only_stored``.
+
+    A file that holds all of them stays as it was made; of one that holds the first, the others alone are computed.
+    """
     images, model, learner = run.source, run.backbone, run.learner
+    had, machines = taken_over(HERE / f"{name}.npz", run, tasks)
+    if had == len(tasks):
+        return
     record, key = evaluation.record(images, model, learner, tasks, stored=only_stored, progress=True)
     if record is None:
         print(f"{name}: not at hand")
         return
     tasks = tasks[: len(record.correct)]  # with --stored there may be fewer
+    if had == len(tasks):
+        return
     provenance = {
         "key": key,
         "command": "python data/results/build.py",
@@ -164,11 +176,32 @@ def keep(name: str, run: evaluation.Ready, tasks: Tasks, only_stored: bool, fact
         "weights": model.weights,
         "tasks_digest": tasks.digest,
         "device": str(backbones.device()),
-        "machine": machine(),
+        "machine": "; ".join(dict.fromkeys([*machines, machine()])),
         "versions": {"fslcore": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
     record.save(HERE / f"{name}.npz", provenance)
     print(f"{name}: {len(tasks)} tasks, {100 * record.accuracy().mean():.2f} %", flush=True)
+
+
+def taken_over(path: Path, run: evaluation.Ready, tasks: Tasks) -> tuple[int, list[str]]:
+    """How many of these tasks a file holds, from the first on, and on what machines they were computed.
+
+    They go to the cache, in blocks, so that a longer record starts with them.
+    """
+    if not path.is_file():
+        return 0, []
+    record, made = evaluation.Record.load(path)
+    first = tasks[: len(record.correct)]
+    inputs = run.source, run.backbone, run.learner
+    if evaluation.record(*inputs, first, stored=True)[1] != made["key"]:
+        return 0, []  # of other images, weights, tasks or settings
+    if len(first) < len(tasks):
+        for at in range(0, len(first), BLOCK):
+            rows = slice(at, at + BLOCK)
+            _, key = evaluation.record(*inputs, first[rows], stored=True)
+            part = evaluation.Record(record.correct[rows], record.query_label[rows])
+            part.save(store.path("records", f"{key}.npz"), {"key": key})
+    return len(first), made.get("machine", "not known").split("; ")
 
 
 if __name__ == "__main__":

@@ -216,7 +216,7 @@ def test_training_runs_there(name, pretend, monkeypatch, tmp_path):
     images = pictures()
     images = replace(images, images=np.repeat(np.repeat(images.images, 2, 1), 2, 2))
     monkeypatch.setattr(datasets, "load", lambda name, split: images)
-    monkeypatch.setattr(loop, "VALIDATION", {"features": 4, "images": 1})
+    monkeypatch.setattr(loop, "VALIDATION", {"features": 4, "images": 2})
     recipe, size = training.RECIPES[name], dict(epochs=1, steps=1, lr=0.003)
     size["size"] = 1 if recipe.batch == "tasks" else 16
     shape = dict(shots=2, queries=3) if recipe.batch == "tasks" else {}

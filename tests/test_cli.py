@@ -390,7 +390,7 @@ def test_what_goes_wrong_is_one_line_and_an_exit_code(monkeypatch, capsys, error
     def fails(_):
         raise error
 
-    monkeypatch.setattr(cli, "_list", fails)
+    monkeypatch.setattr(commands, "show_names", fails)
     assert cli.main(["list"]) == code
     said = capsys.readouterr().err
     assert said.startswith(f"fslcore: {line}") and said.count("\n") == 1
@@ -468,7 +468,7 @@ def test_a_full_disk_is_told_with_the_file(tmp_path, library):
 
 def test_a_cache_that_cannot_be_is_told_before_the_work(monkeypatch, capsys):
     monkeypatch.setenv("FSLCORE_CACHE", "/proc/cache")
-    monkeypatch.setattr(cli, "_run", None)  # would fail if it were called
+    monkeypatch.setattr(commands, "run", None)  # would fail if it were called
     assert cli.main(["run", "pilot"]) == 2
     assert capsys.readouterr().err.startswith("fslcore: FSLCORE_CACHE: nothing can be written to /proc (")
 
@@ -550,7 +550,7 @@ def test_the_device_reaches_notebooks_and_quiet_has_no_bars(monkeypatch, capsys,
         print(options.device, options.quiet, os.environ["FSLCORE_DEVICE"], os.environ["TQDM_DISABLE"])
         note("of no weight")
 
-    monkeypatch.setattr(cli, "_run", run)
+    monkeypatch.setattr(commands, "run", run)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert cli.main(["--quiet", "run", "pilot", "--device", "cuda:1"]) == 0
@@ -562,7 +562,7 @@ def test_the_device_reaches_notebooks_and_quiet_has_no_bars(monkeypatch, capsys,
 
 
 def test_a_device_that_is_not_there_is_told_before_anything_is_looked_up(monkeypatch, capsys, environment):
-    monkeypatch.setattr(cli, "_evaluate", lambda options: print("from the cache"))
+    monkeypatch.setattr(commands, "evaluate", lambda options: print("from the cache"))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert cli.main(["evaluate", "clipart", "glyph-conv", "-o", "x.csv", "--device", "cuda"]) == 2
     told = capsys.readouterr()

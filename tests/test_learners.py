@@ -34,6 +34,7 @@ from fslcore.learners import (
     SimpleShot,
     TextProbe,
     TipAdapter,
+    logistic,
 )
 from fslcore.learners.maml import with_task_norm
 from fslcore.learners.opta import transport
@@ -396,10 +397,48 @@ def test_lr_with_two_of_five_classes_is_scikit_learns_binary_fit():
         assert ours[t] == pytest.approx(model.predict_proba(x[tasks.query[t]]), abs=1e-4)
 
 
-def test_lr_finishes_where_the_short_first_try_does_not():
+@pytest.mark.parametrize("C", [1.0, 1000.0])
+@pytest.mark.parametrize("ways", [20, 50])
+def test_lr_of_many_uneven_and_padded_classes_is_scikit_learns(ways, C):
+    """By L-BFGS: classes of 1 to 7 images, one without any, padding, and tasks beside it that change nothing."""
+    bank = features(classes=ways + 4, n=20, dim=64, spread=0.3)
+    shots = tuple(1 + k % 7 for k in range(ways))
+    tasks = sample_closed(bank.labels, tasks=3, ways=ways, shots=shots, queries=2)
+    gone = tasks.support_label == 3
+    support, label = np.where(gone, -1, tasks.support), np.where(gone, -1, tasks.support_label)
+    tasks = padded(Tasks(support, label, tasks.query, tasks.query_label, ways))
+    learner = LogisticRegression(C=C)
+    logits = learner.scores(bank, tasks)
+    kept, x = [k for k in range(ways) if k != 3], unit(bank.data.double().numpy())
+    for t in range(3):
+        assert learner.scores(bank, tasks[t : t + 1])[0] == pytest.approx(logits[t], abs=1e-4)
+        mine, asked = tasks.support_label[t] >= 0, tasks.query[t] >= 0
+        model = SklearnLR(C=C, tol=1e-10, max_iter=10_000).fit(x[tasks.support[t, mine]], tasks.support_label[t, mine])
+        ours = torch.softmax(logits[t, asked], -1).numpy()
+        assert not ours[:, 3].any()
+        assert ours[:, kept] == pytest.approx(model.predict_proba(x[tasks.query[t, asked]]), abs=1e-4)
+
+
+def test_lr_takes_few_steps_among_many_classes(monkeypatch):
+    """Six looks at the objective where a fixed Hessian takes tens; and the gradient is within the tolerance."""
+    bank = features(classes=50, n=20, dim=512)
+    tasks = sample_closed(bank.labels, tasks=3, ways=50, queries=2)
+    looks, objective = [], logistic._objective
+    monkeypatch.setattr(logistic, "_objective", lambda *given: looks.append(1) or objective(*given))
+    x = torch.from_numpy(unit(bank.data.double().numpy()))[torch.from_numpy(tasks.support.astype(np.int64))]
+    y = F.one_hot(torch.from_numpy(tasks.support_label.astype(np.int64)), 50).mT.double()
+    gram, lam = x @ x.mT, torch.ones(3, 1, 1, dtype=torch.float64)
+    a, b = logistic.solve(gram, y, lam, 1e-6, 1000)
+    residual = torch.softmax(a @ gram + b, dim=1) - y
+    assert len(looks) <= 8
+    assert ((residual + lam * a) @ gram).abs().max() < 1e-6 and residual.sum(dim=-1).abs().max() < 1e-6
+
+
+@pytest.mark.parametrize("ways", [9, 20])
+def test_lr_finishes_where_the_short_first_try_does_not(ways):
     # Images far apart and hardly regularised: probabilities near 0 and 1, 50 steps do not do.
     bank = features(dim=64, spread=2.0)
-    tasks = sample_closed(bank.labels, tasks=4, ways=20)
+    tasks = sample_closed(bank.labels, tasks=4, ways=ways)
     ours = torch.softmax(LogisticRegression(C=100, max_iter=5000).scores(bank, tasks), -1).numpy()
     x = unit(bank.data.double().numpy())
     for t in range(4):

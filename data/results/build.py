@@ -13,6 +13,7 @@ import argparse
 import platform
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 
@@ -21,7 +22,8 @@ import yaml
 
 from fslbook.evaluators import estimates
 from fslbook.fewstab import tables
-from fslcore import __version__, chapters, evaluation, learners
+from fslcore import __version__, chapters, evaluation, learners, store
+from fslcore.evaluation.kept import BLOCK
 from fslcore.models import backbones, registry
 from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, resplit, sample_closed, sample_open
 
@@ -45,8 +47,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--stored", action="store_true", help="write what is at hand, compute nothing")
     _build.part_option(parser)
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="files of such names, *conv4-maml* say")
     chosen = parser.parse_args()
-    wanted = (setting for setting in settings() if chosen.part in (None, setting[0]))
+    wanted = (of for of in settings() if chosen.part in (None, of[0]) and fnmatchcase(of[0], chosen.only))
     if chosen.part:  # no others are drawn once it is found
         wanted = [next(wanted, None) or _build.part_of(parser, {}, chosen.part)]
     for name, run, tasks, facts in wanted:
@@ -155,13 +158,21 @@ def parameters(chapter: str, profile: dict) -> dict:
 
 
 def keep(name: str, run: evaluation.Ready, tasks: Tasks, only_stored: bool, facts: dict) -> None:
-    """Write the record of these tasks, as far as it is at hand with ``only_stored``."""
+    """Write the record of these tasks, as far as it is at hand with ``only_stored``.
+
+    A file that holds all of them stays as it was made; of one that holds the first, the others alone are computed.
+    """
     images, model, learner = run.source, run.backbone, run.learner
+    had, machines = taken_over(HERE / f"{name}.npz", run, tasks)
+    if had == len(tasks):
+        return
     record, key = evaluation.record(images, model, learner, tasks, stored=only_stored, progress=True)
     if record is None:
         print(f"{name}: not at hand")
         return
     tasks = tasks[: len(record.correct)]  # with --stored there may be fewer
+    if had == len(tasks):
+        return
     provenance = {
         "key": key,
         "command": "python data/results/build.py",
@@ -174,11 +185,32 @@ def keep(name: str, run: evaluation.Ready, tasks: Tasks, only_stored: bool, fact
         "weights": model.weights,
         "tasks_digest": tasks.digest,
         "device": str(backbones.device()),
-        "machine": machine(),
+        "machine": "; ".join(dict.fromkeys([*machines, machine()])),
         "versions": {"fslcore": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
     record.save(HERE / f"{name}.npz", provenance)
     print(f"{name}: {len(tasks)} tasks, {100 * record.accuracy().mean():.2f} %", flush=True)
+
+
+def taken_over(path: Path, run: evaluation.Ready, tasks: Tasks) -> tuple[int, list[str]]:
+    """How many of these tasks a file holds, from the first on, and on what machines they were computed.
+
+    They go to the cache, in blocks, so that a longer record starts with them.
+    """
+    if not path.is_file():
+        return 0, []
+    record, made = evaluation.Record.load(path)
+    first = tasks[: len(record.correct)]
+    inputs = run.source, run.backbone, run.learner
+    if evaluation.record(*inputs, first, stored=True)[1] != made["key"]:
+        return 0, []  # of other images, weights, tasks or settings
+    if len(first) < len(tasks):
+        for at in range(0, len(first), BLOCK):
+            rows = slice(at, at + BLOCK)
+            _, key = evaluation.record(*inputs, first[rows], stored=True)
+            part = evaluation.Record(record.correct[rows], record.query_label[rows])
+            part.save(store.path("records", f"{key}.npz"), {"key": key})
+    return len(first), made.get("machine", "not known").split("; ")
 
 
 if __name__ == "__main__":

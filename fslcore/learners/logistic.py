@@ -11,6 +11,10 @@ from .common import fetch, query_scores, without_empty
 
 __all__ = ["LogisticRegression"]
 
+MANY = 10  # classes from which on it is L-BFGS
+PAIRS = 5  # of steps and changes of the gradient that it remembers
+IN_CACHE = 2**19  # entries of a few tasks' Gram matrices
+
 
 class LogisticRegression:
     """L2-regularised multinomial logistic regression on L2-normalised features (LR in OOPS).
@@ -18,12 +22,12 @@ class LogisticRegression:
     Minimises, for each task, C · Σ cross-entropy + ½‖W‖² over weights W and a free intercept b,
     as scikit-learn does by default; for two classes the penalty is ‖W‖², because scikit-learn fits one
     weight vector, their difference, then. With n support images, n ≪ D, the weights are W = XᵀA, so a
-    task is a problem in the n × n Gram matrix. It is solved with a fixed Hessian hI in place of
+    task is a problem in the n × n Gram matrix. Up to 9 classes it is solved with a fixed Hessian hI in place of
     diag(p) - ppᵀ, and Nesterov's momentum with restarts: one Cholesky factor a task, then matrix products
     only. h = ½ is a bound (Böhning, 1992) that always converges; a smaller h, near the truth where
-    several classes have a share, takes half the steps and is tried first. Whichever it is, a task is
-    done when its gradient vanishes, which is the optimum. Each task stops by itself, so its result
-    does not depend on the tasks beside it.
+    several classes have a share, takes half the steps and is tried first. With 10 classes and more both are far
+    too large, and L-BFGS starts at h = 1/K. Whichever it is, a task is done when its gradient vanishes, which is
+    the optimum. Each task stops by itself, so its result does not depend on the tasks beside it.
 
     Parameters
     ----------
@@ -32,7 +36,7 @@ class LogisticRegression:
     tol : float
         Stop a task when no entry of its gradient is larger, in double precision.
     max_iter : int
-        At most so many steps with h = ½.
+        At most so many steps with h = ½, or of L-BFGS.
     """
 
     name = "lr"
@@ -45,11 +49,18 @@ class LogisticRegression:
 
     def config(self) -> dict:
         """What decides the scores, for cache keys."""
-        return {"learner": self.name, "version": 2, "C": self.C, "tol": self.tol, "max_iter": self.max_iter}
+        return {"learner": self.name, "version": 3, "C": self.C, "tol": self.tol, "max_iter": self.max_iter}
 
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
         """Logits (T, n_query, K) from a bank of features; -inf for a class without support."""
+        if tasks.ways < MANY or bank.data.is_cuda:
+            return self._scores(bank, tasks)
+        # A few tasks at a time, whose matrices stay in the cache of a CPU.
+        step = max(1, IN_CACHE // tasks.support.shape[1] ** 2)
+        return torch.cat([self._scores(bank, tasks[at : at + step]) for at in range(0, max(len(tasks), 1), step)])
+
+    def _scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
         x, members, scale, query = fetch(bank, tasks)
         gram, y = (x @ x.mT * scale * scale.mT).double(), members.mT.double()
         two = (y.sum(dim=-1, keepdim=True) > 0).sum(dim=1, keepdim=True) == 2
@@ -77,12 +88,104 @@ def solve(
         Logits of the support by weights from which those found are penalised to depart, in place of zero weights; there
         is no intercept then.
     """
+    if start is None and y.shape[1] >= MANY:
+        return _quasi_newton(gram, y, lam, tol, max_iter)
     h = min(0.5, max(0.25, 1.25 / y.shape[1]))
     a, b, left = _descend(gram, y, lam, tol, h, min(50, max_iter), start)
     if len(left):
         start = start if start is None else start[left]
         a[left], b[left], _ = _descend(gram[left], y[left], lam[left], tol, 0.5, max_iter, start)
     return a, b
+
+
+def _quasi_newton(
+    gram: torch.Tensor, y: torch.Tensor, lam: torch.Tensor, tol: float, max_iter: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """A and b of `solve`, for many classes: L-BFGS from the Hessian at equal probabilities, h gram + λI with h = 1/K.
+
+    Among many classes an image's own stays far from sure, unless C is large, so that few steps are left; what else
+    the Hessian is, the last `PAIRS` of them tell (Liu and Nocedal, 1989). A step is halved until the objective falls
+    enough (Armijo), so that it converges for every C. The logits of a step follow from its own equation, which saves
+    a product with the Gram matrix.
+    """
+    n, y = gram.shape[-1], y.contiguous()
+    mask = y.sum(dim=1, keepdim=True)  # 1 for an image, 0 for padding
+    size = y.sum(dim=-1, keepdim=True)  # images of each class
+    fixed = torch.zeros_like(size).masked_fill_(size == 0, -torch.inf)  # classes without support
+    label = y.argmax(dim=1, keepdim=True)
+    h = 1 / (size > 0).sum(dim=1, keepdim=True).to(y.dtype)
+    eye = torch.eye(n, dtype=gram.dtype, device=gram.device)
+    inverse = torch.cholesky_inverse(torch.linalg.cholesky(h * gram + lam * eye))
+    v = h * (mask @ inverse)  # what an intercept takes from A, and from the logits without it
+    v_logits = mask - lam / h * v
+    pull = mask.sum(dim=-1, keepdim=True) - v_logits.sum(dim=-1, keepdim=True)
+
+    # A; its logits A @ gram beside b, z; and the gradient by both, E (of W = XᵀA) beside that of b.
+    a, z = torch.zeros_like(y), y.new_zeros(*y.shape[:2], n + 1)
+    fixed_parts = y, mask, fixed, label, lam
+    value, slope = _objective(a, z, *fixed_parts)
+    pairs = []  # steps of a and z, what they change in the gradient, and 1 over the product of both
+    out_a, out_b = a.clone(), z[..., n:].clone()
+    live = torch.arange(len(y), device=y.device)
+    for _ in range(max_iter):
+        done = slope[..., n].abs().amax(1) < tol
+        if done.any():  # else a product is saved
+            done &= (slope[..., :n] @ gram).abs().amax((1, 2)) < tol
+        if done.any():
+            out_a[live[done]], out_b[live[done]] = a[done], z[done, :, n:]
+            if done.all():
+                return out_a, out_b
+            state = (live, gram, lam, h, inverse, v, v_logits, pull, a, z, value, slope)
+            live, gram, lam, h, inverse, v, v_logits, pull, a, z, value, slope = (t[~done] for t in state)
+            fixed_parts = [t[~done] for t in fixed_parts]
+            pairs = [[t[~done] for t in pair] for pair in pairs]
+
+        q, shares = slope, []
+        for _, step_z, change, over in reversed(pairs):
+            shares.append(over * _dot(step_z, q))
+            q = torch.addcmul(q, shares[-1], change, value=-1)
+        move_a, move_z = q[..., :n] @ inverse, torch.empty_like(q)
+        logits = torch.addcmul(q[..., :n], lam, move_a, value=-1, out=move_z[..., :n]).div_(h)
+        b = (q[..., n:] / h - logits.sum(dim=-1, keepdim=True)) / pull
+        move_a.addcmul_(b, v, value=-1), logits.addcmul_(b, v_logits, value=-1)
+        move_z[..., n:] = b
+        for (step_a, step_z, change, over), share in zip(pairs, reversed(shares)):
+            rest = share - over * _dot(change, move_z)
+            move_a.addcmul_(rest, step_a), move_z.addcmul_(rest, step_z)
+
+        fall = 1e-4 * _dot(slope, move_z).flatten()
+        for _ in range(30):
+            new_a, new_z = a - move_a, z - move_z
+            new_value, new_slope = _objective(new_a, new_z, *fixed_parts)
+            far = new_value > value - fall + 1e-12 * value.abs()
+            if not far.any():
+                break
+            part = torch.where(far, 0.5, 1.0).to(y.dtype)
+            fall = part * fall
+            move_a, move_z = part[:, None, None] * move_a, part[:, None, None] * move_z
+        change = slope - new_slope
+        pairs = [*pairs[1 - PAIRS :], (move_a, move_z, change, 1 / _dot(move_z, change))]
+        a, z, value, slope = new_a, new_z, new_value, new_slope
+    out_a[live], out_b[live] = a, z[..., n:]
+    return out_a, out_b
+
+
+def _objective(a, z, y, mask, fixed, label, lam) -> tuple[torch.Tensor, torch.Tensor]:
+    """(T,) of the objective over C, and its gradient as `_quasi_newton` keeps it."""
+    n = y.shape[-1]
+    log_p = torch.log_softmax((z[..., :n] + z[..., n:]).add_(fixed), dim=1)
+    value = lam / 2 * (a * z[..., :n]).sum((1, 2), keepdim=True)
+    value = value - log_p.gather(1, label).masked_fill(mask == 0, 0).sum(dim=-1, keepdim=True)
+    residual = log_p.exp_().sub_(y).mul_(mask)
+    slope = torch.empty_like(z)
+    slope[..., n] = residual.sum(dim=-1)
+    torch.addcmul(residual, lam, a, out=slope[..., :n])
+    return value.flatten(), slope
+
+
+def _dot(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """(T, 1, 1) products of all entries of x and y (T, K, n)."""
+    return x.flatten(1)[:, None] @ y.flatten(1)[..., None]
 
 
 def _descend(

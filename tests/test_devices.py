@@ -1,0 +1,228 @@
+"""Nothing is made on another device than the data's: everything runs on a pretended one, which meets no CPU tensor.
+
+A GPU is seldom at hand where tests run, and a ``torch.zeros(n)`` without its device is right on every CPU. Tensors of
+the device "pretend" are wrapped CPU tensors: they compute, so that branches that look at values work, but an operation
+on one and on a CPU tensor raises, as on a GPU (there too, numbers and indices may come from the CPU).
+"""
+
+import json
+import runpy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
+from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+
+from fslcore import datasets, learners, training
+from fslcore.datasets.bank import Bank
+from fslcore.evaluation import evaluate, probe
+from fslcore.models import backbones
+from fslcore.models.networks import Conv4
+from fslcore.paths import ROOT
+from fslcore.tasks import sample_closed
+from fslcore.training import run as loop
+
+aten = torch.ops.aten
+# What may read tensors of both: a copy from one to the other, and indices on the CPU.
+BOTH = (aten._to_copy.default, aten.copy_.default, aten.index.Tensor, aten.index_put_.default)
+
+
+class Pretended(torch.Tensor):
+    """A tensor on the device "pretend", which a CPU tensor holds the values of."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        layout = dict(strides=inner.stride(), storage_offset=inner.storage_offset(), dtype=inner.dtype)
+        return torch.Tensor._make_wrapper_subclass(cls, inner.size(), device="pretend:0", **layout)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return computed(func, args, kwargs or {})
+
+
+def computed(func, args, kwargs):
+    if func is aten._has_compatible_shallow_copy_type.default:  # asked by `Module.to`
+        return isinstance(args[0], Pretended) == isinstance(args[1], Pretended)
+    tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+    mine = [t for t in tensors if isinstance(t, Pretended)]
+    if mine and func not in BOTH and any(t.ndim for t in tensors if not isinstance(t, Pretended)):
+        raise RuntimeError(f"{func} met tensors on two devices")
+    asked = next((d for d in tree_leaves((args, kwargs)) if isinstance(d, torch.device)), None)
+    there = bool(mine) if asked is None else asked.type == "pretend"
+    if func is aten.copy_.default:
+        there = isinstance(args[0], Pretended)
+    plain_args, plain = tree_map_only(Pretended, lambda t: t.inner, (args, kwargs))
+    plain_args, plain = tree_map_only(torch.device, lambda _: torch.device("cpu"), (plain_args, plain))
+    out = func(*plain_args, **plain)
+    if not there:
+        return out.clone() if asked is not None and any(out is t.inner for t in mine) else out
+    out = tree_map_only(torch.Tensor, Pretended, out)
+    return return_and_correct_aliasing(func, args, kwargs, out) if mine else out
+
+
+class Factories(TorchDispatchMode):
+    """What makes tensors without reading one."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return computed(func, args, kwargs or {})
+
+
+class FromValues(TorchFunctionMode):
+    """`torch.tensor` and `torch.as_tensor`, which fill memory themselves."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        if func in (torch.tensor, torch.as_tensor) and kwargs.get("device") is not None:
+            where = kwargs.pop("device")
+            return func(*args, **kwargs).to(where)
+        return func(*args, **kwargs)
+
+
+@pytest.fixture
+def pretend(monkeypatch):
+    if not hasattr(torch, "pretend"):
+        _setup_privateuseone_for_python_backend("pretend")
+    where = torch.device("pretend", 0)
+    monkeypatch.setattr(backbones, "device", lambda: where)
+    with FromValues(), Factories():
+        yield where
+
+
+MAP = (4, 3, 3)
+DIM = 36
+
+
+def features(classes=12, n=25):
+    """A bank of features with text and a mean of other images."""
+    rng = np.random.default_rng(0)
+    centres = 0.5 * rng.normal(size=(classes, DIM))
+    x = np.maximum(centres.repeat(n, 0) + rng.normal(size=(classes * n, DIM)), 0).astype(np.float32)
+    beside = {"text": torch.from_numpy(centres).float(), "center": torch.full((DIM,), 0.4)}
+    return Bank(torch.from_numpy(x), np.arange(classes).repeat(n), "test", **beside)
+
+
+def pictures():
+    x = np.random.default_rng(0).integers(0, 256, (6 * 22, 16, 16, 3), np.uint8)
+    return datasets.Images("pictures", x, np.arange(6).repeat(22), list("abcdef"))
+
+
+def network(name: str):
+    torch.manual_seed(0)
+    half = (0.5,) * 3
+    head = torch.nn.Linear(8, 5).state_dict()
+    return backbones.Backbone(
+        f"conv4-{name}", "", "", 8, Conv4(8).eval(), half, half, 16, "bilinear", "w", head=head, map=None
+    )
+
+
+def learner_of(name: str):
+    torch.manual_seed(0)
+    if name in learners.of_images:
+        return learners.make(name, network(name), **({"epochs": 2} if name == "ft" else {"steps": 2}))
+    kind = learners.of_features[name]
+    if issubclass(kind, learners.OnMaps):
+        return kind(MAP)
+    made = kind(DIM) if getattr(kind, "sized", False) else kind()
+    if hasattr(made, "know"):
+        made.know(torch.nn.Linear(DIM, 7), torch.rand(7, DIM))
+    return made
+
+
+def bank_for(learner) -> Bank:
+    if learner.reads == "features":
+        return features()
+    images = pictures()
+    return Bank(torch.from_numpy(images.images), images.labels, "")
+
+
+def test_two_devices_do_not_meet(pretend):
+    """The device itself: what a GPU refuses and what it allows."""
+    x = torch.ones(3, 4).to(pretend)
+    assert (x.device, torch.zeros(2, device=pretend).device, x.new_zeros(2).device) == (pretend,) * 3
+    for wrong in (lambda: x + torch.zeros(4), lambda: torch.cat([x, torch.zeros(1, 4)]), lambda: x @ torch.eye(4)):
+        with pytest.raises(RuntimeError, match="two devices"):
+            wrong()
+    with pytest.raises((RuntimeError, TypeError)):
+        x.numpy()
+    part = x[1:]
+    part.add_(torch.tensor(2.0))  # a number may come from the CPU
+    assert float(x.sum()) == 28 and x.cpu().numpy()[2, 0] == 3 and x[torch.tensor([0, 2])].device == pretend
+
+
+@pytest.mark.parametrize("name", learners.names)
+def test_learners_score_where_the_bank_is(name, pretend):
+    """On features or images there, with uneven support; the scores are the CPU's."""
+    learner = learner_of(name)
+    bank = bank_for(learner)
+    tasks = sample_closed(bank.labels, tasks=2, shots=(2, 3, 2, 3, 2), queries=3)
+    expected = learner.scores(bank, tasks)
+    there = learner_of(name)
+    found = there.scores(bank.to(pretend), tasks)
+    assert found.device == pretend
+    assert found.detach().cpu().numpy() == pytest.approx(expected.detach().numpy(), rel=1e-3, abs=1e-3)
+    assert evaluate(there, bank.to(pretend), tasks).correct.shape == (2, 15)
+
+
+@pytest.mark.parametrize("ways", [2, 5, 11])
+def test_logistic_regression_of_any_number_of_classes(ways, pretend):
+    bank = features()
+    tasks = sample_closed(bank.labels, tasks=2, ways=ways, queries=3)
+    learner = learners.LogisticRegression(C=100)
+    found = learner.scores(bank.to(pretend), tasks)
+    assert found.cpu().numpy() == pytest.approx(learner.scores(bank, tasks).numpy(), abs=1e-3)
+
+
+def test_features_are_computed_there(pretend):
+    images, backbone = pictures(), network("features")
+    found = backbones.compute(images, backbone)
+    assert found.device.type == "cpu" and found.shape == (132, 8)
+    assert backbones.speed(backbone, images.images[:8]) > 0
+
+
+def test_the_script_for_a_gpu_runs_and_goes_on(tmp_path, monkeypatch, capsys):
+    """On the CPU, in small; what was measured is not measured again."""
+    path = tmp_path / "gpu.json"
+    monkeypatch.setattr("sys.argv", ["gpu.py", "--quick", "-o", str(path)])
+    runpy.run_path(str(ROOT / "benchmarks" / "gpu.py"), run_name="__main__")
+    first = json.loads(path.read_text())
+    on_cpu = [name for name in first["pieces"] if name.endswith(", cpu")]
+    assert len(on_cpu) == 14 and all(first["pieces"][name]["speed"] > 0 for name in on_cpu)
+    first["pieces"].pop("lr, 20 ways, cpu")
+    path.write_text(json.dumps(first))
+    capsys.readouterr()
+    runpy.run_path(str(ROOT / "benchmarks" / "gpu.py"), run_name="__main__")
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("lr, 20 ways, cpu")
+
+
+@pytest.mark.parametrize("name", ["protonet", "sib", "maml"])
+def test_the_probe_asks_there(name, pretend):
+    learner = learner_of(name)
+    bank = bank_for(learner).to(pretend)
+    found = probe(learner, bank, sample_closed(bank.labels, tasks=2, shots=2, queries=3), queries=2)
+    assert found.queries == 4
+
+
+@pytest.mark.parametrize("name", [n for n in training.RECIPES if n != "glyph-conv"])
+def test_training_runs_there(name, pretend, monkeypatch, tmp_path):
+    """One step of every recipe, its validation, and the file."""
+    images = pictures()
+    images = replace(images, images=np.repeat(np.repeat(images.images, 2, 1), 2, 2))
+    monkeypatch.setattr(datasets, "load", lambda name, split: images)
+    monkeypatch.setattr(loop, "VALIDATION", {"features": 4, "images": 2})
+    recipe, size = training.RECIPES[name], dict(epochs=1, steps=1, lr=0.003)
+    size["size"] = 1 if recipe.batch == "tasks" else 16
+    shape = dict(shots=2, queries=3) if recipe.batch == "tasks" else {}
+    for field in ("frozen", "teacher"):
+        if getattr(recipe, field):
+            other = training.train("baseline", tmp_path / "other.safetensors", progress=False, **size | {"size": 16})
+            size[field] = f"conv4-baseline:{other}"
+    path = training.train(name, tmp_path / f"conv4-{name}.safetensors", progress=False, **size | shape)
+    assert path.stat().st_size

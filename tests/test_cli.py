@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 import torch
 
-from fslcore import chapters, cli
+from fslcore import chapters, cli, commands
 from fslcore import chapters as notebooks
 from fslcore.errors import InputError, note
 from fslcore.paths import _HOST, PROFILES, ROOT, check_folder, check_output, replace_file, scratch

@@ -177,14 +177,14 @@
     return laid(found, ["higher mean", "lower mean", "difference (points)", "usual reading", "paired"], rows);
   }
 
-  /** What more tasks would tell of the first so many pairs that are not told apart. */
-  function neededTable(found, most = Infinity) {
+  /** What more tasks would tell of pairs that are not told apart, all of them unless given. */
+  function neededTable(found, open = found.pairs.filter((pair) => !pair.holm)) {
     const n = found.pairs.length, images = new Map();
     for (const of of found.settings) {
       const sized = of.ways !== undefined && of.shots !== undefined && of.queries !== undefined;
       if (sized && of.sampling === "open") images.set(of.setting, of.ways * (of.shots + of.queries));
     }
-    const rows = found.pairs.filter((pair) => !pair.holm).slice(0, most).map((pair) => {
+    const rows = open.map((pair) => {
       const of = report.needed(pair, n, found.level), cells = [of.width, of.alone, of.among].map(count);
       if (images.size) {
         const each = images.get(pair.setting);
@@ -213,10 +213,10 @@
   }
 
   /** The report's tables by name, as `fslcore report --tables` writes them; those without rows are left out. */
-  function tables(found, most = Infinity) {
+  function tables(found) {
     const made = {
       methods: methodTable(found), matrix: matrix(found), pairs: pairTable(found), changed: changedTable(found),
-      needed: neededTable(found, most), runs: runTable(found), recipes: recipeTable(found),
+      needed: neededTable(found), runs: runTable(found), recipes: recipeTable(found),
     };
     return Object.fromEntries(Object.entries(made).filter(([, table]) => table.rows.length));
   }

@@ -21,7 +21,8 @@
   /** Order of texts by code point, as Python sorts. */
   function byCodePoint(a, b) {
     if (a === b) return 0;
-    const x = Array.from(a), y = Array.from(b);
+    const x = Array.from(a),
+      y = Array.from(b);
     for (let i = 0; i < Math.min(x.length, y.length); i++) {
       if (x[i] !== y[i]) return x[i].codePointAt(0) - y[i].codePointAt(0);
     }
@@ -44,7 +45,8 @@
     if (exponent < -4 || exponent >= 16) {
       return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
     }
-    const bare = digits.replace("-", "").replace(".", ""), sign = value < 0 ? "-" : "";
+    const bare = digits.replace("-", "").replace(".", ""),
+      sign = value < 0 ? "-" : "";
     if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${bare}`;
     const whole = bare.slice(0, exponent + 1).padEnd(exponent + 1, "0");
     return `${sign}${whole}.${bare.slice(exponent + 1) || "0"}`;
@@ -82,9 +84,13 @@
         return null;
       }
     };
-    const marked = starts(0xef, 0xbb, 0xbf) ? ["utf-8", 3]
-      : starts(0xff, 0xfe) ? ["utf-16le", 2]
-        : starts(0xfe, 0xff) ? ["utf-16be", 2] : null;
+    const marked = starts(0xef, 0xbb, 0xbf)
+      ? ["utf-8", 3]
+      : starts(0xff, 0xfe)
+        ? ["utf-16le", 2]
+        : starts(0xfe, 0xff)
+          ? ["utf-16be", 2]
+          : null;
     if (marked) {
       const found = read(...marked);
       if (found === null) {
@@ -113,7 +119,8 @@
       return sep === "\t" ? cells : cells.map((cell) => cell.replace(/^ +/, ""));
     }
     const out = [];
-    let cell = "", state = "start";
+    let cell = "",
+      state = "start";
     for (const c of line) {
       if (state === "quoted") {
         if (c === '"') state = "closing";
@@ -194,8 +201,10 @@
   /** Cells as `pandas.read_csv` takes them; null where a quote is left open. */
   function tokens(line, sep) {
     if (!line.includes('"')) return sep === null ? line.split(/[ \t]+/).filter(Boolean) : cellsOf(line, sep);
-    const out = [], parts = sep === null ? " \t" : sep;
-    let cell = "", state = "start";
+    const out = [],
+      parts = sep === null ? " \t" : sep;
+    let cell = "",
+      state = "start";
     for (const c of line) {
       if (state === "quoted") {
         if (c === '"') state = "closing";
@@ -223,14 +232,34 @@
 
   // ---------------------------------------------------------------- cells to typed columns
 
-  const MISSING = new Set(["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
-    "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]);
+  const MISSING = new Set([
+    "",
+    "#N/A",
+    "#N/A N/A",
+    "#NA",
+    "-1.#IND",
+    "-1.#QNAN",
+    "-NaN",
+    "-nan",
+    "1.#IND",
+    "1.#QNAN",
+    "<NA>",
+    "N/A",
+    "NA",
+    "NULL",
+    "NaN",
+    "None",
+    "n/a",
+    "nan",
+    "null",
+  ]);
   const WHOLE = /^[ \t\n\v\f\r]*[+-]?\d+[ \t\n\v\f\r]*$/;
   const FLOAT = {
     ".": /^[ \t\n\v\f\r]*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?[ \t\n\v\f\r]*$/i,
     ",": /^[ \t\n\v\f\r]*[+-]?(\d+,?\d*|,\d+)(e[+-]?\d+)?[ \t\n\v\f\r]*$/i,
   };
-  const TRUE = new Set(["True", "TRUE", "true"]), FALSE = new Set(["False", "FALSE", "false"]);
+  const TRUE = new Set(["True", "TRUE", "true"]),
+    FALSE = new Set(["False", "FALSE", "false"]);
   const PERCENT = /^\s*-?\d*[.,]?\d+\s*%\s*$/;
 
   function floatOf(cell, decimal) {
@@ -245,10 +274,12 @@
   /** One column: its type ('int', 'float', 'bool' or 'object') and its values; null stands for an empty text. */
   function typed(cells, decimal) {
     const there = cells.map((cell) => !MISSING.has(cell));
-    const some = there.includes(true), full = !there.includes(false);
+    const some = there.includes(true),
+      full = !there.includes(false);
     if (!some) return { kind: "float", values: cells.map(() => NaN) };
     const values = new Array(cells.length);
-    let whole = true, numbers = true;
+    let whole = true,
+      numbers = true;
     for (let i = 0; i < cells.length && numbers; i++) {
       if (!there[i]) {
         values[i] = NaN;
@@ -282,7 +313,9 @@
     const ending = dot > 0 && dot < name.length - 1 ? name.slice(dot).toLowerCase() : "";
     if (BINARY.includes(ending)) {
       throw new InputError(
-        `results: ${name}; ${TEXT.join(", ")} are read on this page (\`fslcore report\` reads ${BINARY.join(", ")} too)`,
+        `results: ${name}; ${TEXT.join(", ")} are read on this page (\`fslcore report\` reads ${BINARY.join(
+          ", " + "",
+        )} too)`,
       );
     }
     if (!TEXT.includes(ending)) {
@@ -290,7 +323,9 @@
       throw new InputError(`results: ${name}; ${[...TEXT, ...BINARY].join(", ")} are allowed${table}`);
     }
     const notes = [];
-    let lines = decoded(bytes, name, notes).split(LINES).filter((line) => strip(line));
+    let lines = decoded(bytes, name, notes)
+      .split(LINES)
+      .filter((line) => strip(line));
     const told = lines.length ? /^"?sep=(.)"?$/u.exec(lines[0]) : null; // Excel's
     const comments = lines.filter((line) => line.startsWith("#"));
     lines = lines.slice(told ? 1 : 0).filter((line) => !line.startsWith("#"));
@@ -300,25 +335,33 @@
     const looked = head.map((line) => cellsOf(line, sep));
     const decimal = decimalOf(looked, name);
     const above = comments.length ? cellsOf(comments[comments.length - 1].replace(/^[# ]+/, ""), sep) : [];
-    let header = looked[0].map(strip), named = true;
+    let header = looked[0].map(strip),
+      named = true;
     const numbers = header.map((cell) => number(cell.replace(/%$/, "").split(decimal).join(".")));
     const counts = [0, 1].some((from) => numbers.every((n, i) => n === i + from));
     const part = (n) => n !== null && !(n % 1 === 0);
-    if (numbers.every((n) => n !== null) && !counts) { // np.savetxt writes the names as a comment
+    if (numbers.every((n) => n !== null) && !counts) {
+      // np.savetxt writes the names as a comment
       const taken = above.length === header.length;
       header = taken ? above : header.map((_, i) => `method ${i + 1}`);
-      notes.push(`${name} has no line of names: `
-        + (taken ? "they are taken from the comment above." : "its methods are numbered by column."));
+      notes.push(
+        `${name} has no line of names: ` +
+          (taken ? "they are taken from the comment above." : "its methods are numbered by column."),
+      );
       named = false;
     } else if (numbers.some(part)) {
-      throw new InputError(`results: the first line of ${name} has a number, ${header[numbers.findIndex(part)]}, `
-        + "among its names; a line that names the columns is needed");
+      throw new InputError(
+        `results: the first line of ${name} has a number, ${header[numbers.findIndex(part)]}, ` +
+          "among its names; a line that names the columns is needed",
+      );
     }
     const quoted = head.some((line) => line.includes('"')); // a cell in quotes may go on in the next line
     const long = looked.findIndex((row) => row.length > looked[0].length);
     if (long > 0 && !quoted) {
-      throw new InputError(`results: row ${long} of ${name}, ${shown(lines[long])}, has more cells than its header `
-        + `names columns, ${shown(header.join(", "))}`);
+      throw new InputError(
+        `results: row ${long} of ${name}, ${shown(lines[long])}, has more cells than its header ` +
+          `names columns, ${shown(header.join(", "))}`,
+      );
     }
     const rows = rowsOf(lines, sep, name);
     const names = named ? rows.shift().map((cell, i) => cell || `Unnamed: ${i}`) : header;
@@ -329,7 +372,10 @@
     if (twice) throw new InputError(`results: ${name} has two columns ${twice}; each name may stand once`);
     const columns = names.map((column, i) => ({
       name: column,
-      ...typed(rows.map((row) => (i < row.length ? row[i] : "")), decimal),
+      ...typed(
+        rows.map((row) => (i < row.length ? row[i] : "")),
+        decimal,
+      ),
     }));
     if (told || sep !== ",") {
       const kind = sep === null ? "blanks" : { "\t": "tabs", ";": "semicolons" }[sep] || `'${sep}'`;

@@ -3,11 +3,15 @@
 // The long part is a generator, so that a page with thousands of pairs still answers: `drained` runs it in one go.
 (function () {
   "use strict";
-  const labs = window.fslLabs, report = labs.compute.report;
+  const labs = window.fslLabs,
+    report = labs.compute.report;
   const { gammas, quantile, survival, power, limits, moments } = labs;
-  const { round9 } = report, { byCodePoint } = report.python;
+  const { round9 } = report,
+    { byCodePoint } = report.python;
 
-  const EPS = 2 ** -52, EPS32 = 2 ** -23, ULPS = 4;
+  const EPS = 2 ** -52,
+    EPS32 = 2 ** -23,
+    ULPS = 4;
   const BOUNDS = [0, 100];
   const GROUPS = 200; // sets of methods
   const MOST = 10 ** 6; // tasks; beyond it a number of tasks is no advice
@@ -18,7 +22,8 @@
   const variance = (x) => moments(x)[1] ** 2;
 
   function extremes(x) {
-    let low = Infinity, high = -Infinity;
+    let low = Infinity,
+      high = -Infinity;
     for (let i = 0; i < x.length; i++) {
       if (x[i] < low) low = x[i];
       if (x[i] > high) high = x[i];
@@ -33,7 +38,8 @@
     const words = new Uint32Array(x.buffer, x.byteOffset, 2 * x.length);
     for (let i = 0; i < x.length; i++) {
       if (x[i] % 1 === 0) continue;
-      const low = words[2 * i], high = words[2 * i + 1]; // little-endian, as every browser's machine is
+      const low = words[2 * i],
+        high = words[2 * i + 1]; // little-endian, as every browser's machine is
       if (lost > 32 ? low !== 0 || high & (2 ** (lost - 32) - 1) : low & (2 ** lost - 1)) return false;
     }
     return true;
@@ -50,7 +56,10 @@
 
   /** `closed_interval` (df infinite) or `open_interval`, with bounds or without. */
   function interval(x, closed, level, bounds) {
-    const n = x.length, df = closed ? Infinity : n - 1, [low, high] = extremes(x), [mean, sd] = moments(x);
+    const n = x.length,
+      df = closed ? Infinity : n - 1,
+      [low, high] = extremes(x),
+      [mean, sd] = moments(x);
     const q = quantile((1 + level) / 2, df);
     const half = high - low > 2 * fineness(x) ? (q * sd) / Math.sqrt(n) : 0;
     const out = { mean, half, low: mean - half, high: mean + half, n, few: false };
@@ -104,7 +113,9 @@
 
   /** Every pair of one setting; yields now and then. */
   function* compared(setting, level) {
-    const { methods, tasks } = setting, out = [], d = new Float64Array(tasks);
+    const { methods, tasks } = setting,
+      out = [],
+      d = new Float64Array(tasks);
     const closed = methods.map(({ x }) => interval(x, true, level, null));
     const coarse = methods.map(({ x }) => Float64Array.from(x, Math.fround));
     const fine = coarse.map((x) => {
@@ -114,17 +125,26 @@
     const q = quantile((1 + level) / 2, tasks - 1);
     for (let i = 0; i < methods.length; i++) {
       for (let j = i + 1; j < methods.length; j++) {
-        const x = methods[i].x, y = methods[j].x, cx = coarse[i], cy = coarse[j], near = Math.max(fine[i], fine[j]);
-        let low = Infinity, high = -Infinity, total = 0;
+        const x = methods[i].x,
+          y = methods[j].x,
+          cx = coarse[i],
+          cy = coarse[j],
+          near = Math.max(fine[i], fine[j]);
+        let low = Infinity,
+          high = -Infinity,
+          total = 0;
         for (let t = 0; t < tasks; t++) {
           // What 32 bits cannot tell apart is equal: a file may hold one method in 32 bits and another in 64.
-          const off = cx[t] - cy[t], equal = off <= near && off >= -near ? 0 : off;
+          const off = cx[t] - cy[t],
+            equal = off <= near && off >= -near ? 0 : off;
           if (equal < low) low = equal;
           if (equal > high) high = equal;
           total += d[t] = round9(x[t] - y[t]);
         }
-        const varies = high - low > 2 * near, same = !varies && low <= 0 && high >= 0;
-        let mean = same ? 0 : total / tasks, sd = 0;
+        const varies = high - low > 2 * near,
+          same = !varies && low <= 0 && high >= 0;
+        let mean = same ? 0 : total / tasks,
+          sd = 0;
         if (varies) {
           for (let t = 0; t < tasks; t++) sd += (d[t] - mean) ** 2;
           sd = Math.sqrt(sd / (tasks - 1));
@@ -133,8 +153,17 @@
         const error = sd / Math.sqrt(tasks);
         const p = sd > 0 ? Math.min(1, 2 * survival(mean / error, tasks - 1)) : mean > 0 ? 2 ** (1 - tasks) : 1;
         out.push({
-          setting: setting.setting, a: methods[i].name, b: methods[j].name, i, j, tasks, difference: mean,
-          half_width: q * error, sd, p, unpaired: apart(closed[i], closed[j], level) && (mean > 0 || sd > 0),
+          setting: setting.setting,
+          a: methods[i].name,
+          b: methods[j].name,
+          i,
+          j,
+          tasks,
+          difference: mean,
+          half_width: q * error,
+          sd,
+          p,
+          unpaired: apart(closed[i], closed[j], level) && (mean > 0 || sd > 0),
         });
         if (out.length % 50 === 0) yield;
       }
@@ -144,7 +173,8 @@
 
   /** p-values adjusted by Holm's method. */
   function holm(p) {
-    const order = p.map((_, i) => i).sort((i, j) => p[i] - p[j]), out = new Array(p.length);
+    const order = p.map((_, i) => i).sort((i, j) => p[i] - p[j]),
+      out = new Array(p.length);
     let most = 0;
     order.forEach((at, rank) => {
       most = Math.max(most, p[at] * (p.length - rank));
@@ -155,7 +185,8 @@
 
   /** p-values adjusted by Benjamini and Hochberg's method. */
   function benjaminiHochberg(p) {
-    const order = p.map((_, i) => i).sort((i, j) => p[i] - p[j]), out = new Array(p.length);
+    const order = p.map((_, i) => i).sort((i, j) => p[i] - p[j]),
+      out = new Array(p.length);
     let least = Infinity;
     for (let rank = p.length; rank > 0; rank--) {
       least = Math.min(least, (p[order[rank - 1]] * p.length) / rank);
@@ -184,10 +215,12 @@
     for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) if (i !== j && !told.has(i * n + j)) alike[i].add(j);
     const found = [];
     const common = (set, of) => new Set([...set].filter((v) => of.has(v)));
-    const grow = (clique, left, done) => { // Bron and Kerbosch, with a pivot
+    const grow = (clique, left, done) => {
+      // Bron and Kerbosch, with a pivot
       if (found.length > GROUPS) return;
       if (!left.size && !done.size) return void found.push(clique);
-      let pivot = -1, most = -1;
+      let pivot = -1,
+        most = -1;
       for (const u of [...left, ...done]) {
         let joined = 0;
         for (const v of left) joined += alike[u].has(v);
@@ -213,10 +246,11 @@
 
   /** The smallest whole number from `least` on that is enough, near a guess; null beyond `most`. */
   function smallest(enough, guess, least, most) {
-    let high = Math.min(Math.max(least, Math.round(guess) || least), most), width = 1;
+    let high = Math.min(Math.max(least, Math.round(guess) || least), most),
+      width = 1;
     if (!enough(high)) {
       let low = high;
-      while (!enough(high = Math.min(high + width, most))) {
+      while (!enough((high = Math.min(high + width, most)))) {
         if (high >= most) return null;
         low = high;
         width *= 2;
@@ -237,7 +271,8 @@
   function between(enough, low, high) {
     while (high - low > 1) {
       const middle = Math.floor((low + high) / 2);
-      if (enough(middle)) high = middle; else low = middle;
+      if (enough(middle)) high = middle;
+      else low = middle;
     }
     return high;
   }
@@ -250,14 +285,12 @@
   }
 
   /** Tasks at which the paired half-width is below the difference; null where that is beyond a million. */
-  const tasksForWidth = (effect, level = 0.95) => tasksFor(
-    effect, level, (t) => quantile((1 + level) / 2, t - 1) / Math.sqrt(t) < effect, 0,
-  );
+  const tasksForWidth = (effect, level = 0.95) =>
+    tasksFor(effect, level, (t) => quantile((1 + level) / 2, t - 1) / Math.sqrt(t) < effect, 0);
 
   /** Tasks at which a paired t-test finds the difference in 80 % of the cases. */
-  const tasksForPower = (effect, level = 0.95, wanted = 0.8) => tasksFor(
-    effect, level, (t) => power(effect, 1 / Math.sqrt(t), t - 1, level) >= wanted, wanted,
-  );
+  const tasksForPower = (effect, level = 0.95, wanted = 0.8) =>
+    tasksFor(effect, level, (t) => power(effect, 1 / Math.sqrt(t), t - 1, level) >= wanted, wanted);
 
   /** What more tasks would tell of one pair; null is beyond a million. */
   function needed(pair, pairs, level) {
@@ -273,18 +306,28 @@
 
   /** Quantile of the chi-square distribution, from a start that is near. */
   function chi2(p, df) {
-    const z = quantile(p), h = 2 / (9 * df);
+    const z = quantile(p),
+      h = 2 / (9 * df);
     let x = df * Math.max(1 - h + z * Math.sqrt(h), 1e-3) ** 3; // Wilson and Hilferty
     if (df > 1e5) return x;
     const a = df / 2;
-    let logGamma = 0, shifted = a; // Stirling, from an argument that is large enough
+    let logGamma = 0,
+      shifted = a; // Stirling, from an argument that is large enough
     for (; shifted < 15; shifted++) logGamma -= Math.log(shifted);
-    logGamma += (shifted - 0.5) * Math.log(shifted) - shifted + 0.5 * Math.log(2 * Math.PI)
-      + 1 / (12 * shifted) - 1 / (360 * shifted ** 3) + 1 / (1260 * shifted ** 5);
-    let low = 0, high = Infinity;
+    logGamma +=
+      (shifted - 0.5) * Math.log(shifted) -
+      shifted +
+      0.5 * Math.log(2 * Math.PI) +
+      1 / (12 * shifted) -
+      1 / (360 * shifted ** 3) +
+      1 / (1260 * shifted ** 5);
+    let low = 0,
+      high = Infinity;
     for (let i = 0; i < 200; i++) {
-      const [lower, upper] = gammas(a, x / 2), off = p < 0.5 ? lower - p : 1 - p - upper;
-      if (off < 0) low = x; else high = x;
+      const [lower, upper] = gammas(a, x / 2),
+        off = p < 0.5 ? lower - p : 1 - p - upper;
+      if (off < 0) low = x;
+      else high = x;
       const step = off / (0.5 * Math.exp((a - 1) * Math.log(x / 2) - x / 2 - logGamma));
       let next = x - step;
       if (!(next > low && next < high)) next = high < Infinity ? (low + high) / 2 : 2 * x;
@@ -300,7 +343,10 @@
     const key = `${df}/${count}`;
     if (!NODES.has(key)) {
       if (NODES.size > 500) NODES.clear();
-      NODES.set(key, Float64Array.from({ length: count }, (_, i) => chi2((i + 0.5) / count, Math.min(df, 1e9))));
+      NODES.set(
+        key,
+        Float64Array.from({ length: count }, (_, i) => chi2((i + 0.5) / count, Math.min(df, 1e9))),
+      );
     }
     return NODES.get(key);
   }
@@ -316,10 +362,14 @@
   /** `fslcore.stats.new_runs` of one method (a list of runs) or two. */
   function newRuns(methods, level) {
     const tasks = methods[0][0].length;
-    const means = methods.map((x) => Float64Array.from({ length: tasks }, (_, t) => sum(x.map((run) => run[t])) / x.length));
+    const means = methods.map((x) =>
+      Float64Array.from({ length: tasks }, (_, t) => sum(x.map((run) => run[t])) / x.length),
+    );
     const ofTasks = means.length > 1 ? means[0].map((v, t) => v - means[1][t]) : means[0];
-    const shared = variance(ofTasks) / tasks, df = tasks - 1;
-    const counts = methods.map((x) => x.length), overRuns = methods.map((x) => x.map(meanOf));
+    const shared = variance(ofTasks) / tasks,
+      df = tasks - 1;
+    const counts = methods.map((x) => x.length),
+      overRuns = methods.map((x) => x.map(meanOf));
     const spreads = overRuns.map(spread);
     const own = methods.map((x, m) => {
       const within = sum(x.map((run) => variance(run.map((v, t) => v - means[m][t])) / tasks)) / (x.length - 1);
@@ -330,28 +380,44 @@
     const total = Math.max(sum(added) + rest, shared);
     const parts = sum(added.map((v, m) => v ** 2 / (counts[m] - 1))) + shared ** 2 / df;
     const freedom = parts > 0 ? Math.max(total ** 2 / parts, 1) : Infinity;
-    const mean = meanOf(ofTasks), error = Math.sqrt(total), half = quantile((1 + level) / 2, freedom) * error;
+    const mean = meanOf(ofTasks),
+      error = Math.sqrt(total),
+      half = quantile((1 + level) / 2, freedom) * error;
     const exact = 2 ** (1 - Math.min(...counts));
-    const p = half === 0 ? (mean === 0 ? 1 : Math.min(exact, 1)) : Math.min(1, 2 * survival(Math.abs(mean) / error, freedom));
+    const p =
+      half === 0 ? (mean === 0 ? 1 : Math.min(exact, 1)) : Math.min(1, 2 * survival(Math.abs(mean) / error, freedom));
     const below = sum(spreads.map((s, m) => s ** 2 / (counts[m] - 1)));
     const ofSpreads = below > 0 ? sum(spreads) ** 2 / below : Math.min(...counts) - 1;
     const oneMore = sum(spreads.map((s, m) => s * (1 + 1 / counts[m])));
     return {
-      mean, half, p, counts, spreads, rest, df, ofSpreads, sd: Math.sqrt(spreads[0]),
+      mean,
+      half,
+      p,
+      counts,
+      spreads,
+      rest,
+      df,
+      ofSpreads,
+      sd: Math.sqrt(spreads[0]),
       another: quantile((1 + level) / 2, ofSpreads) * Math.sqrt(oneMore),
     };
   }
 
   /** `fslcore.stats.chance_better` at 95 %: [value, low, high]. */
   function chanceBetter(a, b) {
-    const level = 0.95, difference = meanOf(a) - meanOf(b), variances = [spread(a), spread(b)], counts = [a.length, b.length];
+    const level = 0.95,
+      difference = meanOf(a) - meanOf(b),
+      variances = [spread(a), spread(b)],
+      counts = [a.length, b.length];
     const total = sum(variances);
     if (total === 0) {
-      const value = (1 + Math.sign(difference)) / 2, bound = ((1 - level) / 2) ** (1 / Math.min(...counts));
+      const value = (1 + Math.sign(difference)) / 2,
+        bound = ((1 - level) / 2) ** (1 / Math.min(...counts));
       return [value, value === 1 ? bound : 0, value === 0 ? 1 - bound : 1];
     }
     const df = total ** 2 / sum(variances.map((v, i) => v ** 2 / (counts[i] - 1)));
-    const scale = Math.sqrt(total / sum(variances.map((v, i) => v / counts[i]))), delta = difference / Math.sqrt(total);
+    const scale = Math.sqrt(total / sum(variances.map((v, i) => v / counts[i]))),
+      delta = difference / Math.sqrt(total);
     const ends = [(1 + level) / 2, (1 - level) / 2].map((q) => noncentrality(delta * scale, df, q) / scale);
     return [delta, ...ends].map(cdf);
   }
@@ -359,16 +425,20 @@
   /** That of the noncentral t distribution whose value at t is q. */
   function noncentrality(t, df, q) {
     const errors = chi2Nodes(df, 1000).map((x) => Math.sqrt(x / df));
-    let low = -(10 + 10 * Math.abs(t)), high = -low, x = Math.min(Math.max(t - quantile(q), low), high);
+    let low = -(10 + 10 * Math.abs(t)),
+      high = -low,
+      x = Math.min(Math.max(t - quantile(q), low), high);
     for (let i = 0; i < 100; i++) {
-      let value = 0, slope = 0;
+      let value = 0,
+        slope = 0;
       for (const e of errors) {
         const z = t * e - x;
         value += cdf(z);
         slope += Math.exp((-z * z) / 2);
       }
       const off = value / errors.length - q;
-      if (off > 0) low = x; else high = x;
+      if (off > 0) low = x;
+      else high = x;
       let next = x + off / (slope / errors.length / Math.sqrt(2 * Math.PI));
       if (!(next > low && next < high)) next = (low + high) / 2;
       if (Math.abs(next - x) < 1e-11) return next;
@@ -379,19 +449,24 @@
 
   /** `fslcore.stats.plan_runs`: runs of each of two methods for 80 % power; null where no number has it. */
   function runsNeeded(pilot, difference, level) {
-    const of = sum(pilot.spreads), df = pilot.ofSpreads, variances = chi2Nodes(df, 50).map((x) => (df * of) / x);
+    const of = sum(pilot.spreads),
+      df = pilot.ofSpreads,
+      variances = chi2Nodes(df, 50).map((x) => (df * of) / x);
     const enough = (n) => meanOf(variances.map((v) => powerOfRuns(v, n, pilot, difference, level))) >= 0.8;
     if (!enough(MOST_RUNS)) return null;
-    const z = quantile((1 + level) / 2) + quantile(0.8), left = (difference / z) ** 2 - pilot.rest;
+    const z = quantile((1 + level) / 2) + quantile(0.8),
+      left = (difference / z) ** 2 - pilot.rest;
     return smallest(enough, left > 0 ? of / left : 100, 2, MOST_RUNS);
   }
 
   function powerOfRuns(one, n, pilot, difference, level) {
-    const added = one / n, total = added + pilot.rest;
+    const added = one / n,
+      total = added + pilot.rest;
     if (total === 0) return Number(2 ** (1 - n) < 1 - level);
     const rest = pilot.rest ** 2 / pilot.df;
     const df = Math.max(total ** 2 / (added ** 2 / (pilot.spreads.length * (n - 1)) + rest), 1);
-    const t = quantile((1 + level) / 2, df), shift = Math.abs(difference) / Math.sqrt(total);
+    const t = quantile((1 + level) / 2, df),
+      shift = Math.abs(difference) / Math.sqrt(total);
     let found = 0;
     for (const x of chi2Nodes(df, 50)) {
       const limit = t * Math.sqrt(x / df);
@@ -413,10 +488,18 @@
       for (let j = i + 1; j < several.length; j++) {
         const [a, b] = [several[i], several[j]];
         if (a.x.length < 2 || b.x.length < 2) continue;
-        const of = newRuns([a.x, b.x], level), chance = chanceBetter(a.x.map(meanOf), b.x.map(meanOf));
+        const of = newRuns([a.x, b.x], level),
+          chance = chanceBetter(a.x.map(meanOf), b.x.map(meanOf));
         recipes.push({
-          setting: setting.setting, a: a.name, b: b.name, difference: of.mean, half_width: of.half, p: of.p,
-          chance: chance[0], chance_low: chance[1], chance_high: chance[2],
+          setting: setting.setting,
+          a: a.name,
+          b: b.name,
+          difference: of.mean,
+          half_width: of.half,
+          p: of.p,
+          chance: chance[0],
+          chance_low: chance[1],
+          chance_high: chance[2],
           runs_needed: of.mean ? runsNeeded(of, of.mean, level) : null,
         });
         yield;
@@ -433,7 +516,8 @@
     for (const column of means) {
       const x = column.map(round9);
       x.forEach((v, i) => {
-        const above = x.filter((w) => w > v).length, ties = x.filter((w) => w === v).length;
+        const above = x.filter((w) => w > v).length,
+          ties = x.filter((w) => w === v).length;
         out[i] += (above + (ties + 1) / 2) / means.length;
       });
     }
@@ -444,7 +528,10 @@
   function ranksOf(settings) {
     if (!settings.length) return [];
     const form = {
-      sampling: (v) => v, ways: (v) => `${v}-way`, shots: (v) => `${v}-shot`, queries: (v) => `${v} queries`,
+      sampling: (v) => v,
+      ways: (v) => `${v}-way`,
+      shots: (v) => `${v}-shot`,
+      queries: (v) => `${v} queries`,
       seed: (v) => `seed ${v}`,
     };
     const varied = Object.keys(form).filter((c) => new Set(settings.map((s) => s[c])).size > 1);
@@ -456,13 +543,20 @@
     const out = [];
     for (const [setting, parts] of groups) {
       const datasets = parts.map((s) => s.dataset);
-      const shared = parts[0].methods.map((m) => m.name)
+      const shared = parts[0].methods
+        .map((m) => m.name)
         .filter((name) => parts.every((s) => s.methods.some((m) => m.name === name)));
-      if (new Set(datasets).size !== parts.length || parts.length < 2 || shared.length < 2 || shared.length > report.MANY) {
+      if (
+        new Set(datasets).size !== parts.length ||
+        parts.length < 2 ||
+        shared.length < 2 ||
+        shared.length > report.MANY
+      ) {
         continue;
       }
       const means = parts.map((s) => shared.map((name) => s.methods.find((m) => m.name === name).mean));
-      const ranks = meanRanks(means), order = shared.map((_, i) => i).sort((i, j) => ranks[i] - ranks[j] || i - j);
+      const ranks = meanRanks(means),
+        order = shared.map((_, i) => i).sort((i, j) => ranks[i] - ranks[j] || i - j);
       out.push({ setting, datasets, methods: order.map((i) => shared[i]), mean_ranks: order.map((i) => ranks[i]) });
     }
     return out;
@@ -470,7 +564,8 @@
 
   /** All that is concluded from what `read` gives; yields now and then, with the share that is done. */
   function* conclude(found, { level = 0.95, margin = 0 } = {}) {
-    const settings = found.settings.map(grid), pairs = [];
+    const settings = found.settings.map(grid),
+      pairs = [];
     const all = sum(settings.map((s) => (s.methods.length * (s.methods.length - 1)) / 2)) || 1;
     for (const setting of settings) {
       const work = compared(setting, level);
@@ -478,21 +573,34 @@
       for (let done = 0; !step.done; step = work.next(), done += 50) yield (pairs.length + done) / all;
       pairs.push(...step.value);
     }
-    const p = pairs.map((pair) => pair.p), byHolm = holm(p), byBH = benjaminiHochberg(p);
-    pairs.forEach((pair, i) => Object.assign(pair, {
-      p_holm: byHolm[i], holm: byHolm[i] < 1 - level, p_bh: byBH[i], bh: byBH[i] < 1 - level, paired: p[i] < 1 - level,
-    }));
+    const p = pairs.map((pair) => pair.p),
+      byHolm = holm(p),
+      byBH = benjaminiHochberg(p);
+    pairs.forEach((pair, i) =>
+      Object.assign(pair, {
+        p_holm: byHolm[i],
+        holm: byHolm[i] < 1 - level,
+        p_bh: byBH[i],
+        bh: byBH[i] < 1 - level,
+        paired: p[i] < 1 - level,
+      }),
+    );
     if (margin) {
       const corrected = holm(pairs.map((pair) => equivalence(pair, margin, level)));
-      pairs.forEach((pair, i) => Object.assign(pair, {
-        margin, p_equivalent: corrected[i], equivalent: corrected[i] < 1 - level,
-      }));
+      pairs.forEach((pair, i) =>
+        Object.assign(pair, {
+          margin,
+          p_equivalent: corrected[i],
+          equivalent: corrected[i] < 1 - level,
+        }),
+      );
     }
     for (const pair of pairs) Object.assign(pair, { verdict: verdict(pair), changed: pair.unpaired !== pair.holm });
     const runs = { found: [], recipes: [] };
     for (const setting of settings) {
       setting.single = single(setting, level);
-      const told = new Set(), n = setting.methods.length;
+      const told = new Set(),
+        n = setting.methods.length;
       for (const pair of pairs) {
         if (pair.setting === setting.setting && pair.holm) told.add(pair.i * n + pair.j).add(pair.j * n + pair.i);
       }
@@ -517,6 +625,15 @@
   }
 
   Object.assign(report, {
-    conclude, drained, needed, tasksForWidth, tasksForPower, holm, benjaminiHochberg, cliques, GROUPS, MOST,
+    conclude,
+    drained,
+    needed,
+    tasksForWidth,
+    tasksForPower,
+    holm,
+    benjaminiHochberg,
+    cliques,
+    GROUPS,
+    MOST,
   });
 })();

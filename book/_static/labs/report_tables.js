@@ -32,7 +32,8 @@
 
   /** Rounded to the nearest whole number, halves to the even one, as Python and NumPy do. */
   function rint(x) {
-    const low = Math.floor(x), part = x - low;
+    const low = Math.floor(x),
+      part = x - low;
     if (part !== 0.5) return Math.round(x);
     return low % 2 ? low + 1 : low;
   }
@@ -55,7 +56,10 @@
   // ---------------------------------------------------------------- a near name, as difflib finds it
 
   function matches(a, b, from, to, low, high, at) {
-    let size = 0, i = from, j = low, before = new Map();
+    let size = 0,
+      i = from,
+      j = low,
+      before = new Map();
     for (let x = from; x < to; x++) {
       const now = new Map();
       for (const y of at.get(a[x]) || []) {
@@ -72,13 +76,16 @@
 
   function like(name, known) {
     let best = null;
-    const b = Array.from(name), at = new Map();
+    const b = Array.from(name),
+      at = new Map();
     b.forEach((c, i) => at.set(c, [...(at.get(c) || []), i]));
-    if (b.length >= 200) { // difflib leaves out what is frequent
+    if (b.length >= 200) {
+      // difflib leaves out what is frequent
       for (const [c, places] of at) if (places.length > Math.floor(b.length / 100) + 1) at.delete(c);
     }
     for (const other of known) {
-      const a = Array.from(other), all = a.length + b.length;
+      const a = Array.from(other),
+        all = a.length + b.length;
       const ratio = all ? (2 * matches(a, b, 0, a.length, 0, b.length, at)) / all : 1;
       if (ratio >= 0.6 && (!best || ratio > best[0] || (ratio === best[0] && byCodePoint(other, best[1]) > 0))) {
         best = [ratio, other];
@@ -96,9 +103,8 @@
   }
 
   function typed(column, name) {
-    const kind = SHARED[column.name], wrong = () => fail(
-      `results: column ${column.name} of ${name} must hold ${kind} values in every row`,
-    );
+    const kind = SHARED[column.name],
+      wrong = () => fail(`results: column ${column.name} of ${name} must hold ${kind} values in every row`);
     if (column.values.some(empty)) wrong();
     if (kind === "str") return { ...column, kind: "object", values: column.values.map((v) => text(v, column.kind)) };
     if (column.kind === "object") wrong();
@@ -106,21 +112,26 @@
     if (values.some((v) => !(Math.abs(v) < 2 ** 63) || v % 1)) wrong();
     const low = values.findIndex((v) => v < LEAST[column.name]);
     if (low >= 0) {
-      fail(`results: ${column.name} in row ${low + 1} of ${name} is ${values[low]}; a whole number of at least `
-        + `${LEAST[column.name]} is allowed`);
+      fail(
+        `results: ${column.name} in row ${low + 1} of ${name} is ${values[low]}; a whole number of at least ` +
+          `${LEAST[column.name]} is allowed`,
+      );
     }
     return { ...column, kind: "int", values };
   }
 
   /** What the trainings are called, as text. */
   function runsOf(column, name) {
-    const { values, kind } = column, missing = values.findIndex(empty);
+    const { values, kind } = column,
+      missing = values.findIndex(empty);
     if (missing >= 0) fail(`results: column run of ${name} is empty in row ${missing + 1}`);
     if (kind === "float") {
       const part = values.findIndex((v) => v % 1 !== 0);
       if (part >= 0) {
-        fail(`results: run in row ${part + 1} of ${name} is ${repr(values[part])}; the name or number of a training run `
-          + "is needed");
+        fail(
+          `results: run in row ${part + 1} of ${name} is ${repr(values[part])}; the name or number of a training run ` +
+            "is needed",
+        );
       }
       return { ...column, kind: "object", values: values.map((v) => text(v, "int")) };
     }
@@ -132,12 +143,15 @@
     if (frame.has("accuracy")) return;
     for (const column of [...frame.columns.values()].filter((c) => INDEX.test(c.name))) {
       const { values, kind } = column;
-      const counts = kind !== "object" && frame.rows > 0 && values.every(
-        (v, i) => Number(v) === Number(values[0]) || (i > 0 && Number(v) - Number(values[i - 1]) === 1),
-      );
+      const counts =
+        kind !== "object" &&
+        frame.rows > 0 &&
+        values.every((v, i) => Number(v) === Number(values[0]) || (i > 0 && Number(v) - Number(values[i - 1]) === 1));
       if (!counts && values.some((v) => !empty(v))) {
-        fail(`results: column '${column.name}' of ${name} looks like an index, not a method; name it task, or leave it `
-          + `out (--drop '${column.name}')`);
+        fail(
+          `results: column '${column.name}' of ${name} looks like an index, not a method; name it task, or leave it ` +
+            `out (--drop '${column.name}')`,
+        );
       }
       notes.push(`Not read: column '${column.name}', which ${counts ? "counts the rows" : "is empty"}.`);
       frame.columns.delete(column.name);
@@ -163,8 +177,10 @@
     const who = frame.has("method") ? ["method"] : NAMES.filter((c) => frame.has(c));
     const missing = [...(who.length ? [] : ["method (or backbone, learner)"]), ...(frame.has("task") ? [] : ["task"])];
     if (missing.length) {
-      fail(`results: ${name} has a column accuracy but lacks ${missing.join(" and ")}; task, accuracy and method are `
-        + "needed");
+      fail(
+        `results: ${name} has a column accuracy but lacks ${missing.join(" and ")}; task, accuracy and method are ` +
+          "needed",
+      );
     }
     for (const column of [...who, "task"]) {
       const at = frame.get(column).values.findIndex(empty);
@@ -185,8 +201,10 @@
     };
     for (const c of [...Object.keys(SHARED), "run", "query"]) if (frame.has(c)) table[c] = frame.get(c).values;
     if (frame.has("query")) table.queryKind = frame.get("query").kind;
-    const notes = [`${name} is read as a long table, a row a task of a method; a method is named by `
-      + `${who.join(" and ")}: ${listed(uniques(method))}.`];
+    const notes = [
+      `${name} is read as a long table, a row a task of a method; a method is named by ` +
+        `${who.join(" and ")}: ${listed(uniques(method))}.`,
+    ];
     const kept = new Set([...Object.keys(SHARED), ...OF_CELL, "accuracy", ...who]);
     const unread = [...frame.columns.keys()].filter((c) => !kept.has(c));
     if (unread.length) notes.push(`Not read: ${listed(unread)}.`);
@@ -206,8 +224,10 @@
     const keys = own.filter((c) => shared.includes(c) || c === "run").map((c) => frame.get(c).values);
     const of = Array.from({ length: frame.rows }, (_, i) => JSON.stringify(keys.map((values) => values[i])));
     const numbers = new Map(methods.map((m) => [m, Float64Array.from(frame.get(m).values, numeric)]));
-    for (const [m, x] of numbers) { // a row number that was saved along would pass for a method
-      const last = new Map(), steps = [];
+    for (const [m, x] of numbers) {
+      // a row number that was saved along would pass for a method
+      const last = new Map(),
+        steps = [];
       of.forEach((key, i) => {
         if (last.has(key)) steps.push(x[i] - last.get(key));
         last.set(key, x[i]);
@@ -221,10 +241,12 @@
     refuseMadeColumns(finite, frame.rows, name);
     refuseLastRow([...finite.values()], frame.rows, name);
     const counted = new Map();
-    const task = frame.has("task") ? frame.get("task").values : of.map((key) => {
-      counted.set(key, (counted.has(key) ? counted.get(key) : -1) + 1);
-      return counted.get(key);
-    });
+    const task = frame.has("task")
+      ? frame.get("task").values
+      : of.map((key) => {
+          counted.set(key, (counted.has(key) ? counted.get(key) : -1) + 1);
+          return counted.get(key);
+        });
     const missing = task.findIndex(empty);
     if (missing >= 0) fail(`results: column task of ${name} is empty in row ${frame.numbers[missing]}`);
     if (frame.has("query") && !frame.has("task")) {
@@ -253,16 +275,20 @@
     if (frame.has("query")) table.queryKind = frame.get("query").kind;
     const notes = [`${name} is read as a wide table, a row a task and a column a method: ${listed(methods)}.`];
     if (!frame.has("task")) {
-      notes.push("No column says which task a row is: the rows are taken as tasks in their order, the same for every "
-        + "method.");
+      notes.push(
+        "No column says which task a row is: the rows are taken as tasks in their order, the same for every " +
+          "method.",
+      );
     }
     return [table, notes];
   }
 
   function checkNumber(methods, tasks, name) {
     if (methods > COMPARED) {
-      fail(`results: ${name} has ${grouped(methods)} methods and ${grouped(tasks)} tasks; up to ${COMPARED} methods are `
-        + "compared at once (leave some out, or transpose it: a row a task, a column a method)");
+      fail(
+        `results: ${name} has ${grouped(methods)} methods and ${grouped(tasks)} tasks; up to ${COMPARED} methods are ` +
+          "compared at once (leave some out, or transpose it: a row a task, a column a method)",
+      );
     }
   }
 
@@ -277,7 +303,8 @@
 
   /** One in the last decimal place that numbers were written with; of many digits, what computing may be off by. */
   function unit(values) {
-    let most = 0, size = 0;
+    let most = 0,
+      size = 0;
     for (const v of values) {
       most = Math.max(most, decimals(v));
       size = Math.max(size, Math.abs(v)); // NaN where one is
@@ -288,13 +315,15 @@
 
   /** A column of a wide table that is the mean of all others, or by name and values a difference of two. */
   function refuseMadeColumns(numbers, rows, name) {
-    const methods = [...numbers.keys()], x = [...numbers.values()];
+    const methods = [...numbers.keys()],
+      x = [...numbers.values()];
     if (methods.length < 3) return;
     const refuse = (at, what) =>
       fail(`results: method ${methods[at]} of ${name} ${what}; leave it out (--drop ${quote(methods[at])})`);
     methods.forEach((method, at) => {
       if (!words(method).some((w) => DIFFERENCES.has(w))) return;
-      const near = unit(x[at]), rest = x.map((_, i) => i).filter((i) => i !== at);
+      const near = unit(x[at]),
+        rest = x.map((_, i) => i).filter((i) => i !== at);
       for (let i = 0; i < rest.length; i++) {
         for (let j = i + 1; j < rest.length; j++) {
           const [a, b] = [x[rest[i]], x[rest[j]]];
@@ -306,18 +335,26 @@
         }
       }
     });
-    const total = new Float64Array(rows), off = new Float64Array(methods.length);
-    for (const column of x) column.forEach((v, t) => { total[t] += v; });
-    x.forEach((column, at) => column.forEach((v, t) => {
-      const apart = Math.abs((total[t] - v) / (methods.length - 1) - v);
-      if (!(apart <= off[at])) off[at] = Number.isNaN(off[at]) ? NaN : apart;
-    }));
+    const total = new Float64Array(rows),
+      off = new Float64Array(methods.length);
+    for (const column of x)
+      column.forEach((v, t) => {
+        total[t] += v;
+      });
+    x.forEach((column, at) =>
+      column.forEach((v, t) => {
+        const apart = Math.abs((total[t] - v) / (methods.length - 1) - v);
+        if (!(apart <= off[at])) off[at] = Number.isNaN(off[at]) ? NaN : apart;
+      }),
+    );
     if (off.some(Number.isNaN)) return;
-    const at = off.indexOf(Math.min(...off)), near = unit(x[at]);
+    const at = off.indexOf(Math.min(...off)),
+      near = unit(x[at]);
     if (!(off[at] <= near)) return;
     let varied = 0;
     for (let t = 0; t < rows; t++) {
-      let low = Infinity, high = -Infinity;
+      let low = Infinity,
+        high = -Infinity;
       x.forEach((column, i) => {
         if (i === at) return;
         low = Math.min(low, column[t]);
@@ -332,15 +369,18 @@
   function refuseLastRow(x, rows, name) {
     if (rows <= 5) return;
     for (const back of [1, 2]) {
-      const many = rows - back, last = x.map((column) => column[many]);
+      const many = rows - back,
+        last = x.map((column) => column[many]);
       if (last.some(Number.isNaN)) continue;
       const above = x.map((column) => column.subarray(0, many));
       let size = 0;
       for (const column of above) for (const v of column) if (Math.abs(v) > size) size = Math.abs(v);
-      const unitOf = unit(last), near = 1e-6 * size > unitOf ? 1e-6 * size : unitOf;
+      const unitOf = unit(last),
+        near = 1e-6 * size > unitOf ? 1e-6 * size : unitOf;
       for (const summary of ["mean", "sum"]) {
         const off = above.map((column, i) => {
-          const there = column.filter((v) => !Number.isNaN(v)), sum = there.reduce((s, v) => s + v, 0);
+          const there = column.filter((v) => !Number.isNaN(v)),
+            sum = there.reduce((s, v) => s + v, 0);
           return Math.abs(last[i] - (summary === "mean" ? sum / there.length : sum));
         });
         if (off.every((v) => v <= near) && chance(above, last, near) < RARE) {
@@ -354,7 +394,8 @@
   function chance(columns, row, near) {
     const tasks = columns[0].length;
     const reach = columns.map((column, i) => Math.max(near, step(column, row[i]) / 2));
-    for (let t = 0; t < tasks; t++) { // there is such a task
+    for (let t = 0; t < tasks; t++) {
+      // there is such a task
       if (columns.every((column, i) => Math.abs(column[t] - row[i]) <= 3 * reach[i])) return 1;
     }
     const base = []; // Gram and Schmidt, twice: what the methods before leave open
@@ -379,11 +420,16 @@
 
   /** The largest step of which all values differ by whole numbers; 0 if this value does not, infinite if all are one. */
   function step(column, value) {
-    const levels = uniques(Array.from(column).filter((v) => !Number.isNaN(v)).map(round9)).sort((a, b) => a - b);
+    const levels = uniques(
+      Array.from(column)
+        .filter((v) => !Number.isNaN(v))
+        .map(round9),
+    ).sort((a, b) => a - b);
     if (levels.length < 2) return Infinity;
     const small = 1e-6 * Math.max(Math.abs(levels[0]), Math.abs(levels[levels.length - 1]));
     let found = 0;
-    for (let i = 1; i < levels.length; i++) { // Euclid's algorithm
+    for (let i = 1; i < levels.length; i++) {
+      // Euclid's algorithm
       let rest = levels[i] - levels[i - 1];
       while (rest > small) [found, rest] = [rest, Math.abs(found - rest * rint(found / rest))];
     }
@@ -392,18 +438,24 @@
   }
 
   function refuseSummaries(table, name) {
-    const of = { method: uniques(table.method), task: table.taskKind === "object" ? uniques(table.task).map((v) => text(v)) : [] };
+    const of = {
+      method: uniques(table.method),
+      task: table.taskKind === "object" ? uniques(table.task).map((v) => text(v)) : [],
+    };
     for (const [what, all] of Object.entries(of)) {
       const names = all.map(strip);
       for (const one of names.length > 1 ? names : []) {
-        const said = words(one), beside = what === "method" ? BESIDE.exec(one) : null;
+        const said = words(one),
+          beside = what === "method" ? BESIDE.exec(one) : null;
         let others;
         const summary = said.some((w) => SUMMARIES.has(w)) && said.every((w) => SUMMARIES.has(w) || OF_WHAT.has(w));
         if (summary || (what === "task" && said.length && said.every((w) => ALL.has(w)))) others = "the others";
         else if (beside && names.includes(beside[1])) others = beside[1];
         else continue;
-        fail(`results: ${what} ${one} of ${name} looks like a summary of ${others}; leave it out (--drop ${quote(one)}), `
-          + "or give it another name");
+        fail(
+          `results: ${what} ${one} of ${name} looks like a summary of ${others}; leave it out (--drop ${quote(one)}), ` +
+            "or give it another name",
+        );
       }
     }
   }
@@ -426,7 +478,9 @@
     if (!table.sampling) return new Array(table.rows).fill(told);
     const bad = table.sampling.findIndex((s) => s !== "open" && s !== "closed");
     if (bad >= 0) {
-      fail(`results: sampling in row ${table.row[bad]} of ${name} is ${table.sampling[bad]}; open and closed are allowed`);
+      fail(
+        `results: sampling in row ${table.row[bad]} of ${name} is ${table.sampling[bad]}; open and closed are allowed`,
+      );
     }
     const other = told === "unknown" ? -1 : table.sampling.findIndex((s) => s !== told);
     if (other >= 0) {
@@ -441,7 +495,10 @@
     const stem = dot > 0 && dot < name.length - 1 ? name.slice(0, dot) : name;
     if (!table.dataset) table.dataset = new Array(table.rows).fill(stem);
     const form = {
-      sampling: (v) => v, ways: (v) => `${v}-way`, shots: (v) => `${v}-shot`, queries: (v) => `${v} queries`,
+      sampling: (v) => v,
+      ways: (v) => `${v}-way`,
+      shots: (v) => `${v}-shot`,
+      queries: (v) => `${v} queries`,
       seed: (v) => `seed ${v}`,
     };
     const varied = Object.keys(form).filter((c) => table[c] && new Set(table[c]).size > 1);
@@ -452,7 +509,10 @@
   function tasksOfQueries(table, name, notes) {
     const numbers = table.values.map(numeric);
     const seen = new Map();
-    let zeroOne = true, zeroHundred = true, any = false, top = -Infinity;
+    let zeroOne = true,
+      zeroHundred = true,
+      any = false,
+      top = -Infinity;
     for (let i = 0; i < table.rows; i++) {
       if (empty(table.values[i])) continue;
       const v = numbers[i];
@@ -470,22 +530,30 @@
         const cells = new Set();
         for (let i = 0; i < table.rows; i++) cells.add(keyOf(table, i));
         const how = cells.size < table.rows ? "name the queries in a column query" : "add columns task and query";
-        fail(`results: ${name} holds only 0 and ${top}, as single queries do; the accuracy of each task is needed: `
-          + `average them by task, or ${how}, and they are averaged here`);
+        fail(
+          `results: ${name} holds only 0 and ${top}, as single queries do; the accuracy of each task is needed: ` +
+            `average them by task, or ${how}, and they are averaged here`,
+        );
       }
       return table;
     }
     const bad = numbers.findIndex(Number.isNaN);
     if (bad >= 0) {
-      fail(`results: ${table.cell[bad]} in row ${table.row[bad]} of ${name} is ${table.said(bad)}; a number for each query `
-        + "is needed");
+      fail(
+        `results: ${table.cell[bad]} in row ${table.row[bad]} of ${name} is ${table.said(bad)}; a number for each query ` +
+          "is needed",
+      );
     }
-    const groups = new Map(), queries = new Set();
+    const groups = new Map(),
+      queries = new Set();
     for (let i = 0; i < table.rows; i++) {
-      const key = keyOf(table, i), query = `${key}\u0000${typeof table.query[i]} ${table.query[i]}`;
+      const key = keyOf(table, i),
+        query = `${key}\u0000${typeof table.query[i]} ${table.query[i]}`;
       if (queries.has(query)) {
-        fail(`results: method ${table.method[i]} has query ${text(table.query[i], table.queryKind)} of task `
-          + `${text(table.task[i], table.taskKind)} twice (row ${table.row[i]} of ${name})`);
+        fail(
+          `results: method ${table.method[i]} has query ${text(table.query[i], table.queryKind)} of task ` +
+            `${text(table.task[i], table.taskKind)} twice (row ${table.row[i]} of ${name})`,
+        );
       }
       queries.add(query);
       if (!groups.has(key)) groups.set(key, { first: i, sum: 0, size: 0 });
@@ -493,7 +561,8 @@
       of.sum += numbers[i];
       of.size += 1;
     }
-    const of = [...groups.values()], sizes = uniques(of.map((g) => g.size)).sort((a, b) => a - b);
+    const of = [...groups.values()],
+      sizes = uniques(of.map((g) => g.size)).sort((a, b) => a - b);
     const first = new Set(of.map((g) => g.first));
     const out = keep(table, (i) => first.has(i));
     out.values = of.map((g) => g.sum / g.size);
@@ -517,10 +586,18 @@
       const at = numbers.findIndex((v, i) => test(v, i));
       if (at >= 0) fail(`results: ${table.cell[at]} in row ${table.row[at]} of ${name} ${what(table.said(at))}`);
     };
-    refuse((_, i) => typeof table.values[i] === "boolean", (v) => `is ${v}; a number is needed`);
-    refuse((v, i) => Number.isNaN(v) && !empty(table.values[i]), (v) => `is ${v}; a number is needed`);
-    refuse((v) => !Number.isNaN(v) && !(v >= 0 && v <= 100),
-      (v) => `is ${v}; 0 to 1 (shares) or 0 to 100 (percent) is allowed`);
+    refuse(
+      (_, i) => typeof table.values[i] === "boolean",
+      (v) => `is ${v}; a number is needed`,
+    );
+    refuse(
+      (v, i) => Number.isNaN(v) && !empty(table.values[i]),
+      (v) => `is ${v}; a number is needed`,
+    );
+    refuse(
+      (v) => !Number.isNaN(v) && !(v >= 0 && v <= 100),
+      (v) => `is ${v}; 0 to 1 (shares) or 0 to 100 (percent) is allowed`,
+    );
     if (!common) {
       refuse(Number.isNaN, () => "is empty; fill it, or use the tasks that all methods share (--common)");
     }
@@ -530,11 +607,18 @@
     });
     const shares = !(numbers[top] > 1);
     if (!shares) {
-      refuse((v) => v > 0 && v <= 1, (v) => `is ${v}, a share, while ${table.cell[top]} in row ${table.row[top]} is `
-        + `${table.said(top)}, a percentage; one unit in a file is allowed (divide percentages by 100)`);
+      refuse(
+        (v) => v > 0 && v <= 1,
+        (v) =>
+          `is ${v}, a share, while ${table.cell[top]} in row ${table.row[top]} is ` +
+          `${table.said(top)}, a percentage; one unit in a file is allowed (divide percentages by 100)`,
+      );
     }
-    notes.push(shares ? "No accuracy is above 1: they are read as shares and shown in percent."
-      : "Accuracies go beyond 1: they are read as percentages.");
+    notes.push(
+      shares
+        ? "No accuracy is above 1: they are read as shares and shown in percent."
+        : "Accuracies go beyond 1: they are read as percentages.",
+    );
     const missing = numbers.reduce((n, v) => n + Number.isNaN(v), 0);
     if (missing) notes.push(`Empty cells left out: ${missing}.`);
     return numbers.map((v) => v * (shares ? 100 : 1));
@@ -542,16 +626,20 @@
 
   /** By setting (in order) its rows; the same tasks for every method of each. */
   function aligned(table, common, notes) {
-    const everybody = uniques(table.method), bySetting = new Map();
+    const everybody = uniques(table.method),
+      bySetting = new Map();
     for (let i = 0; i < table.rows; i++) {
       if (!bySetting.has(table.setting[i])) bySetting.set(table.setting[i], []);
       bySetting.get(table.setting[i]).push(i);
     }
-    const settings = [...bySetting.keys()].sort(byCodePoint), parts = [];
+    const settings = [...bySetting.keys()].sort(byCodePoint),
+      parts = [];
     const member = (i) => table.method[i] + (table.run ? `, run ${table.run[i]}` : "");
     const key = (i) => `${typeof table.task[i]} ${table.task[i]}`;
     for (const setting of settings) {
-      const rows = bySetting.get(setting), methods = uniques(rows.map((i) => table.method[i])), count = new Map();
+      const rows = bySetting.get(setting),
+        methods = uniques(rows.map((i) => table.method[i])),
+        count = new Map();
       for (const i of rows) count.set(key(i), (count.get(key(i)) || 0) + 1);
       checkNumber(methods.length, count.size, setting);
       const has = new Map();
@@ -560,16 +648,19 @@
         has.get(member(i)).add(key(i));
       }
       const full = rows.filter((i) => count.get(key(i)) === has.size);
-      const tasks = count.size, kept = new Set(full.map(key)).size;
+      const tasks = count.size,
+        kept = new Set(full.map(key)).size;
       if (kept < tasks && !common) {
         let worst = null;
         for (const who of [...has.keys()].sort(byCodePoint)) {
           if (worst === null || has.get(who).size < has.get(worst).size) worst = who;
         }
         const first = rows.find((i) => !has.get(worst).has(key(i)));
-        fail(`results: ${setting}: method ${worst} lacks ${tasks - has.get(worst).size} of ${tasks} tasks (the first: `
-          + `${text(table.task[first], table.taskKind)}); bring the same tasks for `
-          + `${table.run ? "every run of every method" : "every method"}, or use those that all share (--common)`);
+        fail(
+          `results: ${setting}: method ${worst} lacks ${tasks - has.get(worst).size} of ${tasks} tasks (the first: ` +
+            `${text(table.task[first], table.taskKind)}); bring the same tasks for ` +
+            `${table.run ? "every run of every method" : "every method"}, or use those that all share (--common)`,
+        );
       }
       if (kept < 2) fail(`results: ${setting}: ${kept} task${plural(kept)} for every method; it needs 2 or more`);
       if (kept < tasks) {
@@ -589,8 +680,10 @@
       parts.push([setting, full]);
     }
     if (parts.length > 1) {
-      notes.push("Methods are compared where data set, sampling, ways, shots, queries and seed are the same: "
-        + `${parts.length} settings, each on its own.`);
+      notes.push(
+        "Methods are compared where data set, sampling, ways, shots, queries and seed are the same: " +
+          `${parts.length} settings, each on its own.`,
+      );
     }
     return parts;
   }
@@ -600,8 +693,10 @@
    * Float64Array of accuracies in percent]]}]}], notes}, methods in the order of the file; throws InputError.
    */
   function read(bytes, name, { sampling = "unknown", common = false, drop = [] } = {}) {
-    const found = report.frame(bytes, name), notes = found.notes;
-    const columns = new Map(), known = new Set(found.columns.map((c) => c.name));
+    const found = report.frame(bytes, name),
+      notes = found.notes;
+    const columns = new Map(),
+      known = new Set(found.columns.map((c) => c.name));
     for (const column of found.columns) {
       const own = plain(column.name);
       if (columns.has(own)) fail(`results: ${name} has two columns ${own}`);
@@ -610,8 +705,11 @@
     }
     if (!found.rows) fail(`results: ${name} has no rows`);
     let frame = {
-      columns, rows: found.rows, numbers: Array.from({ length: found.rows }, (_, i) => i + 1),
-      has: (c) => columns.has(c), get: (c) => columns.get(c),
+      columns,
+      rows: found.rows,
+      numbers: Array.from({ length: found.rows }, (_, i) => i + 1),
+      has: (c) => columns.has(c),
+      get: (c) => columns.get(c),
     };
     for (const c of Object.keys(SHARED)) if (frame.has(c)) columns.set(c, typed(frame.get(c), name));
     for (const one of drop) columns.delete(one);
@@ -638,7 +736,8 @@
     if (drop.length) notes.push(`Left out, as told: ${listed(drop)}.`);
     const own = Boolean(table.sampling);
     table.sampling = samplingOf(table, sampling, name);
-    if (!own) notes.push(`No column sampling: the sampling is ${sampling}${sampling !== "unknown" ? ", as told" : ""}.`);
+    if (!own)
+      notes.push(`No column sampling: the sampling is ${sampling}${sampling !== "unknown" ? ", as told" : ""}.`);
     table.setting = settingOf(table, name);
     table = tasksOfQueries(table, name, notes);
     table.accuracy = toPercent(table, name, common, notes);
@@ -653,16 +752,20 @@
       if (!seen.has(key)) seen.set(key, i);
     }
     if (first) {
-      const [i, j] = first, who = table.method[i] + (table.run ? `, run ${table.run[i]},` : "");
-      fail(`results: ${table.setting[i]}: method ${who} has task ${text(table.task[i], table.taskKind)} twice `
-        + `(rows ${table.row[i]} and ${table.row[j]})`);
+      const [i, j] = first,
+        who = table.method[i] + (table.run ? `, run ${table.run[i]},` : "");
+      fail(
+        `results: ${table.setting[i]}: method ${who} has task ${text(table.task[i], table.taskKind)} twice ` +
+          `(rows ${table.row[i]} and ${table.row[j]})`,
+      );
     }
     return { settings: aligned(table, common, notes).map(([setting, rows]) => gathered(table, setting, rows)), notes };
   }
 
   /** One setting as arrays, tasks in one order for all. */
   function gathered(table, setting, rows) {
-    const tasks = new Map(), methods = new Map();
+    const tasks = new Map(),
+      methods = new Map();
     for (const i of rows) if (!tasks.has(table.task[i])) tasks.set(table.task[i], tasks.size);
     for (const i of rows) {
       const run = table.run ? table.run[i] : "";
@@ -674,7 +777,10 @@
     const facts = {};
     for (const c of Object.keys(SHARED)) if (table[c]) facts[c] = table[c][rows[0]];
     return {
-      setting, ...facts, tasks: tasks.size, runs: Boolean(table.run),
+      setting,
+      ...facts,
+      tasks: tasks.size,
+      runs: Boolean(table.run),
       methods: [...methods].map(([name, runs]) => ({ name, runs: [...runs] })),
     };
   }

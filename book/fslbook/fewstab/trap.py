@@ -6,7 +6,6 @@ import base64
 import io
 import json
 from collections.abc import Mapping
-from html import escape
 
 import numpy as np
 from PIL import Image
@@ -20,9 +19,13 @@ from . import known_truth, tables
 __all__ = ["html", "learners", "traps"]
 
 SIDE, QUALITY = 48, 55  # of the pictures: pixels, and WebP's quality
+WORDS = (
+    "Here one chooses a clue and sees which learner falls for it. That takes JavaScript; the pictures above need none."
+)
+DIGITS = "0123456789abcdefghijklmnopqrstuv"
 SCRIPTS = ("labs.js", "trap.js")
 STYLES = ("labs.css", "report.css")
-TRAININGS = {0.0: "trained on letters in any colour", 1.0: "trained on letters whose colour told the class"}
+TRAININGS = {0.0: "any colour", 1.0: "colour told the class"}  # of the letters in training
 
 
 def learners() -> dict[str, Method]:
@@ -61,9 +64,10 @@ def traps(
     Returns
     -------
     dict
-        Of plain values. ``tasks``: attribute, at (the class that has it), classes, clues, support and query (by kind; of
-        each class the numbers of its pictures) and answers (by kind, of each
-        learner, the class said of each query, a digit each, class by class). ``pictures``: WebP as data addresses.
+        Of plain values. ``tasks``: attribute, at (the class with it), classes, clues, support and query (by kind; of
+        each class the numbers of its pictures), shows (by kind, of each query the classes whose clues it has: a base-32
+        digit, whose bit k stands for class k) and answers (by kind, of each learner: a digit for each query, the class
+        that it says; class by class). ``pictures``: WebP as data addresses.
     """
     images = tables.images_of(dataset)
     drawn, attribute = tables.draw(dataset, captioner, tasks=tasks, shots=shots, queries=queries, seed=seed)
@@ -98,9 +102,8 @@ def traps(
                 "clues": [known.names[i] for i in attribute[source]],
                 "support": numbers(biased.support[t], shots),
                 "query": {kind: numbers(of.query[t], shown) for kind, of in kinds.items()},
-                "answers": {
-                    kind: ["".join(map(str, guess[t])) for guess in of.values()] for kind, of in said.items()
-                },
+                "shows": {kind: _shows(known.has[of.query[t]][:, attribute[source]]) for kind, of in kinds.items()},
+                "answers": {kind: ["".join(map(str, guess[t])) for guess in of.values()] for kind, of in said.items()},
             }
         )
     return {
@@ -124,6 +127,11 @@ def _random_queries(tasks: Tasks, labels: np.ndarray, queries: int, seed: int) -
     return Tasks(tasks.support, tasks.support_label, query, tasks.query_label, tasks.ways, {"random queries": seed})
 
 
+def _shows(has: np.ndarray) -> str:
+    """(queries, K) truth values as a letter a query."""
+    return "".join(DIGITS[int(bits @ (1 << np.arange(has.shape[1])))] for bits in has)
+
+
 def _short(name: str) -> str:
     return name.split("/")[-1].split(" ")[-1] if "U+" in name else name.split("/")[-1]
 
@@ -136,21 +144,19 @@ def _picture(pixels: np.ndarray) -> str:
     return "data:image/webp;base64," + base64.b64encode(out.getvalue()).decode()
 
 
-def html(sets: dict[str, dict], words: str) -> str:
+def html(sets: dict[str, dict]) -> str:
     """The lab's place in a page: what readers without scripts see, and the data, which fetch nothing.
 
     Parameters
     ----------
     sets : dict
         By a data set's name for readers, what `traps` gives.
-    words : str
-        For readers without scripts.
     """
     data = json.dumps(sets, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return "\n".join(
         [
             *(f'<link rel="stylesheet" href="_static/labs/{name}">' for name in STYLES),
-            f'<div class="fsl-lab" data-lab="trap"><p>{escape(words)}</p></div>',
+            f'<div class="fsl-lab" data-lab="trap"><p>{WORDS}</p></div>',
             f'<script type="application/json" id="fsl-trap-data">{data}</script>',
             *(f'<script src="_static/labs/{name}"></script>' for name in SCRIPTS),
         ]

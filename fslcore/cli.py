@@ -9,6 +9,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ from .options import (
     notebook_of,
     number_of,
     path_of,
+    printed_of,
 )
 from .paths import PROFILES, RUNS, check_folder, check_output, check_shipped
 from .printed import completion, listed, print_json
@@ -213,6 +215,39 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--json", action="store_true", help="print the whole report as strict JSON, not the summary")
     add.add_argument("--tables", type=Path, metavar="FOLDER", help="write the tables there too, in LaTeX and Markdown")
     add.add_argument("--figures", type=Path, metavar="FOLDER", help="write the figure there too, as PNG, PDF and SVG")
+
+    add = command(
+        "compare",
+        _compare,
+        "say what two printed accuracies with their ± tell, without the results behind them",
+        "71.2±0.4 70.5±0.5 --tasks 600",
+        "61.34+-0.65 62.64+-0.61 --tasks 1000 --images 12000 --classes 20 --shots 1 --same-tasks no",
+        "79.59±0.52 76.87±0.56 --tasks 600 --images 840 --json",
+        extra="report",
+    )
+    add.add_argument("first", type=printed_of("first"), help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4")
+    add.add_argument("second", type=printed_of("second"), help="likewise")
+    count = dict(type=count_of("tasks", 2), required=True, metavar="T")
+    add.add_argument("--tasks", nargs="+", **count, help="tasks behind each mean; two numbers where they differ")
+    add.add_argument("--images", type=count_of("images", 1), help="in the test set, where it is known")
+    add.add_argument("--classes", type=count_of("classes", 1), help="in the test set, where it is known")
+    for name, least, default, text in (
+        ("ways", 2, 5, "classes a task"),
+        ("shots", 1, 5, "labelled images a class"),
+        ("queries", 1, 15, "test images a class"),
+    ):
+        add.add_argument(f"--{name}", type=count_of(name, least), default=default, help=f"{text} ({default})")
+    same = name_of("same-tasks", lambda: ["yes", "no", "unknown"])
+    add.add_argument("--same-tasks", type=same, default="unknown", help="yes, no or unknown (unknown)")
+    sampling = name_of("sampling", lambda: ["closed", "open", "unknown"])
+    add.add_argument(
+        "--sampling",
+        type=sampling,
+        default="unknown",
+        help="closed: images are used again; open: each at most once (unknown)",
+    )
+    add.add_argument("--level", type=LEVEL, default=0.95, help="nominal coverage (0.95)")
+    add.add_argument("--json", **as_json)
 
     add = command(
         "assess",
@@ -460,6 +495,25 @@ def _report(options: argparse.Namespace) -> None:
         print_json(results.record(table, pairs, notes, options.level) | {"report": output})
     else:
         print(*results.summary(table, pairs, options.level), output, sep="\n")
+
+
+def _compare(options: argparse.Namespace) -> None:
+    from .stats import from_printed
+
+    if len(options.tasks) > 2:
+        raise InputError(f"tasks = {' '.join(map(str, options.tasks))}; one number is allowed, or one for each figure")
+    names = ("images", "classes", "ways", "shots", "queries", "same_tasks", "sampling", "level")
+    given = {name: getattr(options, name) for name in names}
+    found = from_printed(options.first, options.second, (options.tasks * 2)[:2], **given)
+    if options.json:
+        print_json(asdict(found) | {"sentence": found.sentence, "notes": found.notes})
+        return
+    for reading in found.readings:
+        of = reading.tasks
+        best = "" if found.same_tasks == "no" else f", {of.narrowest:+.2f} at best on the same tasks"
+        mark = "  <- likely" if reading is found.likely else ""
+        print(f"± as {reading.meaning}: difference {of.widest:+.2f}{best}: {of.verdict}{mark}")
+    print(*found.notes, found.sentence, sep="\n")
 
 
 def _assess(options: argparse.Namespace) -> None:

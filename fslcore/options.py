@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from . import chapters
-from .errors import InputError, choice, like, number, whole
+from .errors import InputError, choice, like, number, shown, whole
 
 __all__ = [
     "LARGEST",
@@ -25,6 +25,7 @@ __all__ = [
     "notebook_of",
     "number_of",
     "path_of",
+    "printed_of",
 ]
 
 LARGEST = 2**53  # of seeds: whole numbers up to here are the same in every file format
@@ -104,6 +105,20 @@ def number_of(name: str, **bounds: float) -> Callable[[str], object]:
 
 
 LEVEL = number_of("level", above=0, below=1)
+
+
+def printed_of(name: str) -> Callable[[str], object]:
+    """A reader of a printed figure: its mean and what stands behind its ±."""
+
+    def check(text: str) -> tuple[float, float]:
+        found = re.fullmatch(r"\s*(\d+\.?\d*)\s*%?\s*(?:±|\+/?-|\\pm)\s*(\d*\.?\d+)\s*%?\s*", text)
+        if not found:
+            raise InputError(
+                f"{name} = {shown(text)}; mean±half, in percent, such as 71.2±0.4 or 71.2+-0.4, is allowed"
+            )
+        return float(found[1]), float(found[2])
+
+    return checked(check)
 
 
 def name_of(what: str, names: Callable[[], list[str]], file: bool = False) -> Callable[[str], object]:

@@ -36,6 +36,7 @@ from .pilot import (
     task_count,
 )
 from .power import Plan, detectable, plan, power, smallest
+from .printed import Printed, PrintedDifference, PrintedReading, from_printed
 from .ranks import picked, rank_correlation
 from .runs import Chance, NewRuns, RunIntervals, RunPlan, chance_better, new_runs, plan_runs, run_intervals
 from .three_intervals import ThreeIntervals, three_intervals
@@ -56,6 +57,9 @@ __all__ = [
     "OptimumRatio",
     "Pilot",
     "Plan",
+    "Printed",
+    "PrintedDifference",
+    "PrintedReading",
     "RunIntervals",
     "RunPlan",
     "ThreeIntervals",
@@ -76,6 +80,7 @@ __all__ = [
     "detectable",
     "equivalence",
     "fit_variance",
+    "from_printed",
     "holm",
     "independent_interval",
     "influence",

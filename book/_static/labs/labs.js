@@ -118,7 +118,7 @@
   /** P(|T| > limit) of the noncentral Student's distribution: a Poisson mixture of incomplete beta functions. */
   function beyond(limit, df, shift) {
     if (df === Infinity) return survival(limit - shift) + survival(limit + shift);
-    if (shift > 60) return gammas(df / 2, df / 2 * (shift / limit) ** 2)[0]; // only the estimated error varies
+    if (shift > 1000) return gammas(df / 2, df / 2 * (shift / limit) ** 2)[0]; // only the estimated error varies
     const rate = shift * shift / 2, x = limit * limit / (limit * limit + df), rest = df / (limit * limit + df), b = df / 2;
     const first = Math.max(0, Math.floor(rate - 9 * Math.sqrt(rate)));
     let a = first + 0.5, tail = betas(x, a, b, rest)[1];
@@ -210,11 +210,20 @@
 
   // ---------------------------------------------------------------- words and numbers
 
+  /** As Python's format does it: halves go to the even digit. */
+  function fixed(x, decimals) {
+    const text = x.toFixed(decimals), half = x * 2 ** (decimals + 1);
+    if (!Number.isInteger(half) || Number.isInteger(half / 2 ** (decimals + 1) * 10 ** decimals)) return text;
+    const shifted = Math.abs(x) * 10 ** decimals, below = Math.floor(shifted);
+    if (shifted - below !== 0.5) return text;
+    return ((x < 0 ? "-" : "") + ((below + below % 2) / 10 ** decimals).toFixed(decimals));
+  }
+
   /** A number with so many decimals, a true minus and separators of thousands. */
   function number(x, decimals = 0) {
     if (x === Infinity) return "∞";
     if (!Number.isFinite(x)) return "—";
-    const text = Math.abs(x).toFixed(decimals), [whole, part] = text.split(".");
+    const text = fixed(Math.abs(x), decimals), [whole, part] = text.split(".");
     const sign = x < 0 && Number(text) !== 0 ? "−" : "";
     return sign + whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? "." + part : "");
   }
@@ -244,9 +253,11 @@
   /** An HTML element; attributes named on… are listeners, children elements or texts (never markup). */
   const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 
-  /** An SVG element, likewise. */
-  const svg = (tag, attributes, ...children) =>
-    fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+  /** An SVG element, likewise; numbers are of pixels, of which two decimals are enough. */
+  function svg(tag, attributes, ...children) {
+    const short = Object.entries(attributes || {}).map(([name, x]) => [name, typeof x === "number" ? Number(x.toFixed(2)) : x]);
+    return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), Object.fromEntries(short), children);
+  }
 
   /** An id that no other element has. */
   const unique = stem => "fsl-" + stem + "-" + ++ids;
@@ -269,13 +280,13 @@
       type: "range", min: values ? 0 : min, max: values ? values.length - 1 : max, step: values ? 1 : step,
       oninput: () => { tell(); change(); },
     });
-    const tell = () => {
-      out.textContent = show(at(input.value));
+    const tell = x => {
+      out.textContent = show(x === undefined ? at(input.value) : x);
       input.setAttribute("aria-valuetext", out.textContent);
     };
-    const set = x => {
+    const set = x => { // the nearest there is; what is said beside it is x itself
       input.value = values ? values.reduce((best, v, i) => (Math.abs(v - x) < Math.abs(values[best] - x) ? i : best), 0) : x;
-      tell();
+      tell(x);
     };
     const node = labelled(input, label, out);
     out.setAttribute("for", input.id);
@@ -442,7 +453,7 @@
 
   window.fslLabs = {
     gammas, betas, survival, quantile, chi2Quantile, chi2Survival, beyond, power, root, moments, limits, interval,
-    intervalOf, random, number, plusMinus, words, el, svg, unique, slider, field, select, button, controls, sentence,
+    intervalOf, random, fixed, number, plusMinus, words, el, svg, unique, slider, field, select, button, controls, sentence,
     table, calm, ticks, scale, picture, register,
     still: () => matchMedia("(prefers-reduced-motion: reduce)").matches,
     compute: {}, // of each lab, by its name: what tests call

@@ -1,0 +1,240 @@
+// What may be said of two printed figures? `fslcore.stats.from_printed` in the page: the same numbers, the same words.
+(function () {
+  "use strict";
+  const L = window.fslLabs;
+  const BETWEEN = 0.0254, CORRELATION = [0.31, 0.95]; // as in fslcore/stats/printed.py; a test compares
+  const READINGS = ["interval", "standard error", "standard deviation"];
+  const WHERE = { closed: "on these images", open: "on images such as these", unknown: "on tasks drawn in this way" };
+  const two = x => L.fixed(x, 2), signed = x => two(x).replace("-", "−");
+
+  const conclusion = i => (i.mean > i.half ? 1 : i.mean < -i.half ? -1 : 0);
+
+  function difference(gap, spread, tasks, more, same, level) {
+    const [first, second] = spread.map((s, i) => s * s * (1 / tasks[i] + (more ? 1 / more : 0)));
+    const of = tasks.map(t => more || t), total = first + second;
+    const df = total ** 2 / (first ** 2 / (of[0] - 1) + second ** 2 / (of[1] - 1));
+    const half = L.quantile((1 + level) / 2, df) * Math.sqrt(total), count = more || tasks[0] + tasks[1];
+    const widest = { mean: gap, half, low: gap - half, high: gap + half, df, tasks: count };
+    if (!same) return done({ widest, narrowest: widest, correlation: NaN });
+    const quantile = L.quantile((1 + level) / 2, of[0] - 1), product = Math.sqrt(first * second);
+    const least = Math.min(quantile * Math.sqrt(total - 2 * CORRELATION[1] * product), half);
+    const narrowest = { mean: gap, half: least, low: gap - least, high: gap + least, df: of[0] - 1, tasks: of[0] };
+    return done({ widest, narrowest, correlation: (total - (gap / quantile) ** 2) / (2 * product) });
+  }
+
+  function done(found) {
+    found.verdict = conclusion(found.widest) ? "apart" : conclusion(found.narrowest) ? "depends" : "not apart";
+    return found;
+  }
+
+  /** As the function of the library; a and b are [mean, ±], ``tasks`` is [T, T]. Throws an Error with one line. */
+  function fromPrinted(a, b, tasks, options = {}) {
+    const { images = null, classes = null, ways = 5, shots = 5, queries = 15, same_tasks: sameTasks = "unknown", level = 0.95 } = options;
+    let sampling = options.sampling || "unknown";
+    check(a, b, tasks, { images, classes, ways, shots, queries, sameTasks, sampling });
+    let apart = null;
+    if (images !== null) {
+      apart = Math.floor(images / (ways * (shots + queries)));
+      if (sampling === "unknown" && Math.max(...tasks) > apart) sampling = "closed";
+    }
+    const groups = classes === null ? null : Math.floor(classes / ways);
+    const z = L.quantile((1 + level) / 2), n = ways * queries, gap = a[0] - b[0];
+    const usual = [a, b].map(([m]) => Math.sqrt(m * (100 - m) * (1 / n + BETWEEN * (1 - 1 / n))));
+    const same = sameTasks !== "no" && tasks[0] === tasks[1], off = [];
+    const readings = READINGS.map((meaning, i) => {
+      const spread = [a, b].map(([, h], j) => h * (i === 2 ? 1 : (i ? 1 : 1 / z) * Math.sqrt(tasks[j])));
+      const far = spread.map((s, j) => Math.abs(Math.log(s / usual[j])));
+      off.push(far[0] + far[1]);
+      const of = more => (more !== null && more < 2 ? null : difference(gap, spread, tasks, more, same, level));
+      return {
+        meaning, deviations: spread, usual: Math.max(...far) <= Math.log(Math.max(z, 1)) / 2, tasks: of(null),
+        images: apart === null || sampling === "open" ? null : of(apart), classes: groups === null ? null : of(groups),
+      };
+    });
+    const found = { difference: gap, readings, likely: readings[off.indexOf(Math.min(...off))], sampling, sameTasks, level };
+    found.sentence = sentence(found);
+    found.notes = notes(found);
+    return found;
+  }
+
+  function check(a, b, tasks, { images, classes, ways, shots, queries, sameTasks, sampling }) {
+    const fail = text => { throw new Error(text); };
+    [["first", a], ["second", b]].forEach(([name, [mean, wide]]) => {
+      if (mean > 0 && mean <= 1) fail(`The ${name} mean is ${mean}: percent is needed, not a share.`);
+      if (!(mean > 1 && mean < 100)) fail(`The ${name} mean must lie between 1 and 100.`);
+      if (!(wide > 0 && wide < 100)) fail(`The ${name} ± must be a number over 0.`);
+    });
+    const whole = (name, x, least) => {
+      if (!(Number.isInteger(x) && x >= least && x <= 2 ** 53)) fail(`${name} must be a whole number of at least ${L.number(least)}.`);
+    };
+    tasks.forEach(t => whole("Tasks", t, 2));
+    whole("Classes a task", ways, 2);
+    whole("Shots", shots, 1);
+    whole("Queries", queries, 1);
+    const need = ways * (shots + queries);
+    if (sameTasks === "yes" && tasks[0] !== tasks[1]) fail("The same tasks are equally many.");
+    if (images !== null) {
+      whole("Images", images, need);
+      if (sampling === "open" && Math.max(...tasks) > Math.floor(images / need)) {
+        fail(`${L.number(images)} images make at most ${L.number(Math.floor(images / need))} open tasks of this shape.`);
+      }
+    }
+    if (classes !== null) whole("Classes", classes, ways);
+  }
+
+  function between(found, interval) {
+    const [low, high] = found.difference >= 0 ? [interval.low, interval.high] : [-interval.high, -interval.low];
+    return `${Number((100 * found.level).toPrecision(6))} % interval ${signed(low)} to ${signed(high)}`;
+  }
+
+  function sentence(found) {
+    const of = found.likely.tasks, size = `${two(Math.abs(found.difference))} points`, where = WHERE[found.sampling];
+    const [better, worse] = found.difference >= 0 ? ["first", "second"] : ["second", "first"];
+    const wide = between(found, of.widest);
+    const best = found.sameTasks === "no" ? "" : `; on the same tasks, ${between(found, of.narrowest)} at best`;
+    let text = `Whether the two methods differ ${where} cannot be said from the printed figures: the difference is ${size} (${wide}${best}).`;
+    if (of.verdict === "apart") text = `The ${better} method is ${size} better than the ${worse} ${where} (${wide}).`;
+    else if (of.verdict === "not apart") {
+      text = `The two methods cannot be told apart ${where}: the difference is ${size} (${wide}${best}).`;
+    }
+    const fresh = found.likely.images;
+    if (found.sampling === "open") return text + " Nothing is said of new classes.";
+    if (!fresh) {
+      return text + (found.sampling === "closed" ? " Of new images the ± says nothing."
+        : " If images are used again in other tasks, the ± says nothing of new images.");
+    }
+    if (fresh.verdict === "apart") return `${text} That holds for new images too (${between(found, fresh.widest)}).`;
+    return `${text} For new images it cannot be said (${between(found, fresh.widest)}).`;
+  }
+
+  function notes(found) {
+    const likely = found.likely, [a, b] = likely.deviations.map(x => L.fixed(x, 1)), of = likely.tasks;
+    const what = likely.meaning === "interval" ? `${Number((100 * found.level).toPrecision(6))} % interval` : likely.meaning;
+    const out = [`The ± is likely a ${what}: accuracies then vary by ${a} and ${b} points from task to task`
+      + (likely.usual ? ", as is usual." : "; the nearest to what is usual, yet unusual.")];
+    if (found.sameTasks === "no") out.push("The tasks are not the same, so the two figures are independent.");
+    else if (of.verdict === "depends") {
+      out.push(`On the same tasks a correlation above ${two(of.correlation)} between the two methods would tell them apart; `
+        + `usual are ${two(CORRELATION[0])} to ${two(CORRELATION[1])}. Only the accuracy of each task can say it.`);
+    } else if (of.verdict === "apart") out.push("On the same tasks the interval would be narrower still.");
+    else out.push("Not even the same tasks, with methods that agree as much as is usual, would tell them apart.");
+    if (found.sampling === "open") out.push("The tasks share no image, so the ± counts what new images would change.");
+    else if (!likely.images) out.push("How much new images would change, the ± of tasks that share images leaves out.");
+    for (const name of ["images", "classes"]) {
+      const of = likely[name];
+      if (of) {
+        out.push(`For new ${name} the difference has an interval of at most about ± ${two(of.widest.half)}: these ${name} make `
+          + `${of.widest.tasks} tasks that share none.`);
+      }
+    }
+    return out;
+  }
+
+  L.compute.printed = { fromPrinted, BETWEEN, CORRELATION };
+
+  // ---------------------------------------------------------------- the page
+
+  /** Mean and ± from a text such as 71.2 ± 0.4 or 71.2+-0.4; null where it is none. */
+  function figure(text) {
+    const found = /^\s*(\d+\.?\d*)\s*%?\s*(?:±|\+\/?-|\\pm)\s*(\d*\.?\d+)\s*%?\s*$/.exec(text);
+    return found && [Number(found[1]), Number(found[2])];
+  }
+
+  L.register("printed", root => {
+    const change = L.calm(update), say = L.sentence();
+    const text = (label, value, more) => L.field(label, { value, change, ...more });
+    const count = (label, value) => text(label, value, { inputmode: "numeric", size: 8 });
+    const first = text("First method, mean ± half, in %", "71.2 ± 0.4"), second = text("Second method", "70.5 ± 0.5");
+    const tasks = count("Tasks", "600");
+    const images = count("Images in the test set, if known", ""), classes = count("Classes in it, if known", "");
+    const ways = count("Classes a task", "5"), shots = count("Shots", "5"), queries = count("Queries a class", "15");
+    const same = L.select("Same tasks for both", { options: { unknown: "not known", yes: "yes", no: "no" }, value: "unknown", change });
+    const sampling = L.select("How tasks were drawn", {
+      options: { unknown: "not known", closed: "closed: images used again", open: "open: each image once" }, value: "unknown", change,
+    });
+    let found = null;
+    const list = L.el("ul", { class: "fsl-notes" }), rows = L.el("div", {});
+    const copied = L.el("span", { role: "status" });
+    const show = L.picture({
+      title: () => say.node.textContent || "The difference by each reading", height: 3 * 46 + 58, margin: [8, 12, 42, 12], draw,
+    });
+
+    function whole(field) {
+      return field.value() === "" ? null : Number(field.value().replace(/[,\s]/g, ""));
+    }
+
+    function update() {
+      try {
+        const pair = [first, second].map((f, i) => {
+          const read = figure(f.value());
+          if (!read) throw new Error(`The ${["first", "second"][i]} figure is a mean ± something in percent, such as 71.2 ± 0.4.`);
+          return read;
+        });
+        const t = whole(tasks);
+        found = fromPrinted(pair[0], pair[1], [t, t], {
+          images: whole(images), classes: whole(classes), ways: whole(ways), shots: whole(shots), queries: whole(queries),
+          same_tasks: same.value(), sampling: sampling.value(),
+        });
+      } catch (error) {
+        found = null;
+        say.node.classList.add("fsl-wrong");
+        say.say(error.message);
+        list.replaceChildren();
+        rows.replaceChildren();
+        show.redraw();
+        return;
+      }
+      say.node.classList.remove("fsl-wrong");
+      say.say(found.sentence);
+      list.replaceChildren(...found.notes.map(note => L.el("li", {}, note)));
+      rows.replaceChildren(L.table("The difference, by what ± means", ["± is", "unrelated tasks", "same tasks, at best", "task to task"],
+        found.readings.map(r => [
+          name(r), L.plusMinus(found.difference, r.tasks.widest.half),
+          found.sameTasks === "no" ? "—" : L.plusMinus(found.difference, r.tasks.narrowest.half),
+          r.deviations.map(d => L.number(d, 1)).join(" and "),
+        ])));
+      show.redraw();
+    }
+
+    const name = r => (r.meaning === "interval" ? "half a 95 % interval" : "a " + r.meaning) + (r === found.likely ? " (likely)" : "");
+
+    function draw(chart) {
+      if (!found) return;
+      const ends = found.readings.slice(0, 2).flatMap(r => [r.tasks.widest.low, r.tasks.widest.high, 0]);
+      const low = Math.min(...ends), high = Math.max(...ends), room = 0.05 * (high - low);
+      const x = L.scale([low - room, high + room], [0, chart.width]);
+      found.readings.forEach((r, i) => {
+        const y = i * 46 + 30, tell = r.tasks.verdict;
+        chart.add("text", { x: 0, y: y - 14, "font-weight": r === found.likely ? 700 : 400 }, "if ± is " + name(r) + ": " + (tell === "depends" ? "depends on pairing" : tell));
+        chart.add("line", { class: "fsl-base", x1: x(0), x2: x(0), y1: y - 9, y2: y + 13, "stroke-dasharray": "4 3" });
+        const bar = (interval, y, thick, kind) => {
+          const [from, to] = [Math.max(x(interval.low), 0), Math.min(x(interval.high), chart.width)];
+          chart.add("line", { class: kind, x1: from, x2: to, y1: y, y2: y, "stroke-width": thick });
+        };
+        bar(r.tasks.widest, y, 2.5, "fsl-a");
+        if (found.sameTasks !== "no") bar(r.tasks.narrowest, y, 8, "fsl-b");
+        chart.add("circle", { class: "fsl-base-fill", cx: x(found.difference), cy: y, r: 3.5 });
+      });
+      chart.axis("bottom", x, { about: 6, label: "first less second, in points" });
+    }
+
+    const copy = L.button("Copy the sentence", () => {
+      const area = L.el("textarea", { readonly: true });
+      area.value = say.node.textContent;
+      root.append(area);
+      area.select();
+      copied.textContent = document.execCommand("copy") ? "copied" : "not copied: select it by hand";
+      area.remove();
+      copy.focus();
+    });
+    root.append(
+      L.el("p", { class: "fsl-title" }, "What may be said of two printed figures?"),
+      L.controls("", first, second, tasks, same, images, classes, sampling),
+      L.el("details", {}, L.el("summary", {}, "Shape of the tasks"), L.controls("", ways, shots, queries)),
+      L.el("p", { class: "fsl-legend" }, "The sentence to write:"), say.node, copy, copied, show.node,
+      L.el("p", {}, "Thin: tasks that have nothing to do with each other. Thick: the same tasks, where both methods agree as much as is usual."),
+      list, rows,
+    );
+    return update;
+  });
+})();

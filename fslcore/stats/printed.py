@@ -1,0 +1,330 @@
+"""What may be said of two printed figures, mean ± something, where the accuracies behind them are not at hand.
+
+What the ± means is judged by the spread of accuracies over tasks that it implies. Without the accuracies nobody knows
+how they go together, so a difference has an interval at each end of what their correlation may be. Closed tasks
+have their images in common, which no ± of theirs counts; tasks that share nothing bound it (Hoeffding, 1948).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from ..errors import InputError, choice, number, shown, whole
+from .intervals import LEVEL, Interval
+
+__all__ = ["BETWEEN", "CORRELATION", "PrintedDifference", "PrintedReading", "Printed", "from_printed"]
+
+# From the 5-way 5-shot episodes in data/episodes, 600 tasks or fewer of four methods on each of 12 sets of classes;
+# tests/test_printed.py makes them again.
+BETWEEN = 0.0254  # of the variance of one answer, so much do two answers of a task have in common: the median
+CORRELATION = (0.31, 0.95)  # of the accuracies of two methods on the same tasks: where nine tenths lie
+READINGS = ("interval", "standard error", "standard deviation")
+ANSWERS, SAMPLINGS = ("yes", "no", "unknown"), ("closed", "open", "unknown")
+MOST = 2**53
+WHERE = {"closed": "on these images", "open": "on images such as these", "unknown": "on tasks drawn in this way"}
+VERDICTS = ("apart", "depends", "not apart")
+
+
+@dataclass(frozen=True)
+class PrintedDifference:
+    """The difference of two means, with the least and the largest interval that printed figures leave possible.
+
+    Attributes
+    ----------
+    widest : Interval
+        Of tasks that have nothing to do with each other (Welch's, as `independent_interval`); also what paired tasks
+        give at worst, unless what is hard for one method is easy for the other.
+    narrowest : Interval
+        Of the same tasks, where the methods agree as much as they usually may (`CORRELATION`, its upper end). Equal to
+        ``widest`` where the tasks are not the same.
+    correlation : float
+        Of the accuracies of the same tasks: above it a paired interval leaves 0 out. Below 0 where any does, and above
+        1 where none does; NaN where the tasks are not the same.
+    """
+
+    widest: Interval
+    narrowest: Interval
+    correlation: float
+
+    @property
+    def verdict(self) -> str:
+        """'apart' where the widest leaves 0 out, 'not apart' where even the narrowest holds it, else 'depends'."""
+        return VERDICTS[0 if self.widest.conclusion else 1 if self.narrowest.conclusion else 2]
+
+
+@dataclass(frozen=True)
+class PrintedReading:
+    """What two printed figures say if their ± means this.
+
+    Attributes
+    ----------
+    meaning : str
+        'interval' (half its width), 'standard error' or 'standard deviation' (over tasks).
+    deviations : (float, float)
+        Standard deviation of a task's accuracy, in points, that the two ± then imply.
+    usual : bool
+        Whether both are nearer to what is usual for tasks of this shape than to that of another reading.
+    tasks : PrintedDifference
+        For other tasks that are drawn in the same way.
+    images, classes : PrintedDifference or None
+        For new images, and for new classes; the real intervals are at most about as wide. None where the images (the
+        classes) make fewer than two tasks that share none, where their number is not known, and of open tasks' images.
+    """
+
+    meaning: str
+    deviations: tuple[float, float]
+    usual: bool
+    tasks: PrintedDifference
+    images: PrintedDifference | None
+    classes: PrintedDifference | None
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What `from_printed` returns.
+
+    Attributes
+    ----------
+    difference : float
+        First mean less the second, in points.
+    readings : tuple of 3 PrintedReading
+        By what ± may mean.
+    likely : PrintedReading
+        The one whose implied deviations are nearest to what is usual.
+    sampling : str
+        'closed', 'open' or 'unknown': as given, or 'closed' where there are more tasks than images allow without reuse.
+    same_tasks : str
+        As given.
+    n_tasks : (int, int)
+        As given.
+    level : float
+    """
+
+    difference: float
+    readings: tuple[PrintedReading, ...]
+    likely: PrintedReading
+    sampling: str
+    same_tasks: str
+    n_tasks: tuple[int, int]
+    level: float
+
+    @property
+    def sentence(self) -> str:
+        """What may be written, by the likely reading; its intervals are of the better method less the other."""
+        found, size = self.likely.tasks, f"{abs(self.difference):.2f} points"
+        which = ("first", "second") if self.difference >= 0 else ("second", "first")
+        where = {
+            "closed": "on these images",
+            "open": "on images such as these",
+            "unknown": "on tasks drawn in this way",
+        }
+        where, wide, narrow = where[self.sampling], self._text(found.widest), self._text(found.narrowest)
+        best = "" if self.same_tasks == "no" else f"; on the same tasks, {narrow} at best"
+        if found.verdict == "apart":
+            text = f"The {which[0]} method is {size} better than the {which[1]} {where} ({wide})."
+        elif found.verdict == "not apart":
+            text = f"The two methods cannot be told apart {where}: the difference is {size} ({wide}{best})."
+        else:
+            text = (
+                f"Whether the two methods differ {where} cannot be said from the printed figures: the difference is "
+                f"{size} ({wide}{best})."
+            )
+        return f"{text} {self._of_images()}"
+
+    def _of_images(self) -> str:
+        new = self.likely.images
+        if self.sampling == "open":
+            return "Nothing is said of new classes."
+        if new is None:
+            again = "" if self.sampling == "closed" else "If images are used again in other tasks, "
+            return f"{again or 'Of new images '}the ± says nothing{' of new images' if again else ''}."
+        if new.verdict == "apart":
+            return f"That holds for new images too ({self._text(new.widest)})."
+        return f"For new images it cannot be said ({self._text(new.widest)})."
+
+    def _text(self, interval: Interval) -> str:
+        ends = (interval.low, interval.high) if self.difference >= 0 else (-interval.high, -interval.low)
+        low, high = (f"{x:.2f}".replace("-", "−") for x in ends)
+        return f"{100 * self.level:g} % interval {low} to {high}"
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences on what ± means, on what pairing would add, and on what is left out."""
+        likely, low, high = self.likely, *CORRELATION
+        a, b = likely.deviations
+        share = f"{100 * self.level:g} % interval" if likely.meaning == "interval" else likely.meaning
+        text = f"The ± is likely a {share}: accuracies then vary by {a:.1f} and {b:.1f} points from task to task"
+        out = [text + (", as is usual." if likely.usual else "; the nearest to what is usual, yet unusual.")]
+        found = likely.tasks
+        if self.same_tasks == "no":
+            out.append("The tasks are not the same, so the two figures are independent.")
+        elif found.verdict == "depends":
+            out.append(
+                f"On the same tasks a correlation above {found.correlation:.2f} between the two methods would tell "
+                f"them apart; usual are {low:.2f} to {high:.2f}. Only the accuracy of each task can say it."
+            )
+        elif found.verdict == "apart":
+            out.append("On the same tasks the interval would be narrower still.")
+        else:
+            out.append("Not even the same tasks, with methods that agree as much as is usual, would tell them apart.")
+        if self.sampling == "open":
+            out.append("The tasks share no image, so the ± counts what new images would change.")
+        elif likely.images is None:
+            out.append("How much new images would change, the ± of tasks that share images leaves out.")
+        for what, new in (("images", likely.images), ("classes", likely.classes)):
+            if new is not None:
+                out.append(
+                    f"For new {what} the difference has an interval of at most about ± {new.widest.half_width:.2f}: "
+                    f"these {what} make {new.widest.n_tasks} tasks that share none."
+                )
+        return out
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def from_printed(
+    a: Sequence[float],
+    b: Sequence[float],
+    tasks: int | Sequence[int],
+    *,
+    images: int | None = None,
+    classes: int | None = None,
+    ways: int = 5,
+    shots: int = 5,
+    queries: int = 15,
+    same_tasks: str = "unknown",
+    sampling: str = "unknown",
+    level: float = LEVEL,
+) -> Printed:
+    """What may be said of two printed accuracies with their ±.
+
+    Parameters
+    ----------
+    a, b : (float, float)
+        Mean accuracy and what stands behind its ±, in percent.
+    tasks : int, or (int, int)
+        T behind each mean, at least 2.
+    images, classes : int, optional
+        Of the whole test set.
+    ways, shots, queries : int
+        K, S and Q of the tasks: what an accuracy of K·Q answers must vary by, and how many images a task takes.
+    same_tasks : str
+        'yes', 'no' or 'unknown': whether both methods were tested on the same tasks.
+    sampling : str
+        'closed' (images are used again in other tasks, as is usual), 'open' (each once) or 'unknown'.
+    level : float
+        Nominal coverage, of the ± where it is an interval and of the intervals returned.
+
+    Returns
+    -------
+    Printed
+
+    Raises
+    ------
+    InputError
+        Accuracies that are not between 1 and 100 (shares are refused), a ± that is not over 0; fewer than 2 tasks,
+        other numbers of them on the same tasks; fewer classes than ways, images that are too few for a task, or for as
+        many open tasks; unknown words; a level outside (0, 1).
+
+    Notes
+    -----
+    *Meaning.* Of n = KQ answers in a task, each right with probability p on average, the accuracy has the variance
+    p (1 - p) (1/n + τ (1 - 1/n)), τ their correlation within a task; τ is usually near `BETWEEN`. A ± h is an
+    interval if h √T / z, a standard error if h √T and a standard deviation if h itself is about the root of that.
+    'usual' is what is off by less than √z to either side, z the quantile of ``level``: intervals and standard errors
+    differ by z.
+
+    *Pairing.* Means over tasks that are not the same are independent: Welch's interval
+    (`scipy.stats.ttest_ind_from_stats`). On the same tasks with deviations s and t that correlate by ρ, the difference
+    has the variance (s² + t² - 2ρst) / T, with T - 1 degrees of freedom.
+
+    *New images, new classes.* A mean over all tasks of N images is a U-statistic; its variance over sets of images is
+    at most that of m = N / (K (S + Q)) independent tasks (Hoeffding, 1948, theorem 5.2), which is the number of open
+    tasks (OOPS, equation 6); over sets of classes that of m = C / K. The mean over T of all tasks varies by s² / T on
+    top. So 1/T + 1/m takes the place of 1/T, and m - 1 are the degrees of freedom.
+
+    Examples
+    --------
+    >>> r = from_printed((79.59, 0.52), (76.87, 0.56), 600, images=840)
+    >>> r.likely.meaning, r.likely.tasks.verdict, r.sampling
+    ('interval', 'apart', 'closed')
+    >>> print(r.likely.tasks.widest, r.likely.tasks.narrowest, r.likely.images.widest, sep=", ")
+    2.72 ± 0.76, 2.72 ± 0.18, 2.72 ± 7.29
+    """
+    level = number("level", level, above=0, below=1)
+    means, wide = zip(_figure("a", a), _figure("b", b))
+    pair = tuple(tasks) if isinstance(tasks, (tuple, list)) and len(tasks) == 2 else (tasks, tasks)
+    pair = tuple(whole("tasks", t, 2, MOST) for t in pair)
+    choice("same_tasks", same_tasks, ANSWERS), choice("sampling", sampling, SAMPLINGS)
+    whole("ways", ways, 2, MOST), whole("shots", shots, 1, MOST), whole("queries", queries, 1, MOST)
+    if same_tasks == "yes" and pair[0] != pair[1]:
+        raise InputError(f"tasks = {pair[0]} and {pair[1]}; the same tasks are equally many")
+    apart, groups = None, None
+    if images is not None:
+        apart = whole("images", images, ways * (shots + queries), MOST) // (ways * (shots + queries))
+        if sampling == "open" and max(pair) > apart:
+            raise InputError(f"tasks = {max(pair)}; {images} images make at most {apart} open tasks of this shape")
+        if sampling == "unknown" and max(pair) > apart:
+            sampling = "closed"
+    if classes is not None:
+        groups = whole("classes", classes, ways, MOST) // ways
+    z = float(stats.norm.ppf((1 + level) / 2))
+    n = ways * queries
+    usual = [math.sqrt(m * (100 - m) * (1 / n + BETWEEN * (1 - 1 / n))) for m in means]
+    readings, off, gap = [], [], means[0] - means[1]
+    same = same_tasks != "no" and pair[0] == pair[1]
+    for meaning in READINGS:
+        factor = {"interval": 1 / z, "standard error": 1.0}.get(meaning)
+        spread = [h * (1 if factor is None else factor * math.sqrt(t)) for h, t in zip(wide, pair)]
+        off.append([abs(math.log(s / u)) for s, u in zip(spread, usual)])
+
+        def difference(more: int | None) -> PrintedDifference | None:
+            return None if more is not None and more < 2 else _difference(gap, spread, pair, more, same, level)
+
+        readings.append(
+            PrintedReading(
+                meaning,
+                tuple(spread),
+                max(off[-1]) <= math.log(max(z, 1)) / 2,
+                difference(None),
+                None if apart is None or sampling == "open" else difference(apart),
+                None if groups is None else difference(groups),
+            )
+        )
+    likely = readings[int(np.argmin([sum(both) for both in off]))]
+    return Printed(gap, tuple(readings), likely, sampling, same_tasks, pair, level)
+
+
+def _figure(name: str, figure: Sequence[float]) -> tuple[float, float]:
+    if not isinstance(figure, (tuple, list, np.ndarray)) or np.shape(figure) != (2,):
+        raise InputError(f"{name} = {shown(figure)}; a mean and its ±, two numbers in percent, are allowed")
+    mean, wide = (x.item() if isinstance(x, np.generic) else x for x in figure)
+    mean = number(f"mean of {name}", mean)
+    if 0 < mean <= 1:
+        raise InputError(f"mean of {name} = {mean:g}; percent is allowed, not a share: {100 * mean:g}")
+    number(f"mean of {name}", mean, above=1, below=100)
+    return mean, number(f"± of {name}", wide, above=0, below=100)
+
+
+def _difference(
+    gap: float, spread: Sequence[float], tasks: Sequence[int], more: int | None, same: bool, level: float
+) -> PrintedDifference:
+    """Of means over so many tasks; with ``more``, of what as many tasks that share nothing vary by on top."""
+    first, second = (s * s * (1 / t + (1 / more if more else 0)) for s, t in zip(spread, tasks))
+    of = [more or t for t in tasks]
+    total = first + second
+    df = total**2 / (first**2 / (of[0] - 1) + second**2 / (of[1] - 1))
+    half = float(stats.t.ppf((1 + level) / 2, df)) * math.sqrt(total)
+    widest = Interval(gap, half, level, more or sum(tasks), "independent", df)
+    if not same:
+        return PrintedDifference(widest, widest, math.nan)
+    quantile, product = float(stats.t.ppf((1 + level) / 2, of[0] - 1)), math.sqrt(first * second)
+    least = quantile * math.sqrt(total - 2 * CORRELATION[1] * product)
+    narrowest = Interval(gap, min(least, half), level, of[0], "paired", of[0] - 1)
+    return PrintedDifference(widest, narrowest, (total - (gap / quantile) ** 2) / (2 * product))

@@ -194,14 +194,14 @@
           const begun = performance.now();
           if (!work) {
             const set = options();
-            work = whole(report.read(file.bytes, file.name, set), set);
+            work = whole(file, set);
           }
           let step;
           do {
             step = work.next();
           } while (!step.done && performance.now() - begun < SLICE);
           if (!step.done) {
-            progress.value = step.value;
+            if (step.value !== undefined) progress.value = step.value;
             setTimeout(more, 0);
           } else {
             progress.hidden = true;
@@ -215,8 +215,8 @@
       setTimeout(more, 20); // so that the sentence is seen before a long file is read
     }
 
-    function* whole(table, set) {
-      const made = yield* report.conclude(table, set);
+    function* whole({ bytes, name }, set) {
+      const made = yield* report.conclude(yield* report.reader(bytes, name, set), set);
       made.needed = { head: null, rows: [] }; // the tasks that pairs would need, a few pairs at a time
       const open = made.pairs.filter((pair) => !pair.holm).slice(0, ROWS);
       for (let at = 0; at < open.length; at += 5) {

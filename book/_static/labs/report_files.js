@@ -69,6 +69,47 @@
     return plain.test(bare) ? Number(bare.replace(/_/g, "")) : null;
   }
 
+  // ---------------------------------------------------------------- a near name, as difflib finds it
+
+  function matches(a, b, from, to, low, high, at) {
+    let size = 0,
+      i = from,
+      j = low,
+      before = new Map();
+    for (let x = from; x < to; x++) {
+      const now = new Map();
+      for (const y of at.get(a[x]) || []) {
+        if (y < low || y >= high) continue;
+        const k = (before.get(y - 1) || 0) + 1;
+        now.set(y, k);
+        if (k > size) [size, i, j] = [k, x - k + 1, y - k + 1];
+      }
+      before = now;
+    }
+    if (!size) return 0;
+    return size + matches(a, b, from, i, low, j, at) + matches(a, b, i + size, to, j + size, high, at);
+  }
+
+  function like(name, known) {
+    let best = null;
+    const b = Array.from(name),
+      at = new Map();
+    b.forEach((c, i) => at.set(c, [...(at.get(c) || []), i]));
+    if (b.length >= 200) {
+      // difflib leaves out what is frequent
+      for (const [c, places] of at) if (places.length > Math.floor(b.length / 100) + 1) at.delete(c);
+    }
+    for (const other of known) {
+      const a = Array.from(other),
+        all = a.length + b.length;
+      const ratio = all ? (2 * matches(a, b, 0, a.length, 0, b.length, at)) / all : 1;
+      if (ratio >= 0.6 && (!best || ratio > best[0] || (ratio === best[0] && byCodePoint(other, best[1]) > 0))) {
+        best = [ratio, other];
+      }
+    }
+    return best ? ` (did you mean ${best[1]}?)` : "";
+  }
+
   // ---------------------------------------------------------------- bytes to lines to cells
 
   const LOOKED_AT = 1000; // lines, to tell how a text file is written
@@ -304,11 +345,11 @@
   }
 
   /**
-   * What a file holds, and a note for each choice that was taken.
+   * What a file holds, and a note for each choice that was taken; yields now and then, as long work does here.
    *
    * bytes: Uint8Array; name: the file's. Returns {columns: [{name, kind, values}], rows, notes}; throws InputError.
    */
-  function frame(bytes, name) {
+  function* framing(bytes, name) {
     const dot = name.lastIndexOf(".");
     const ending = dot > 0 && dot < name.length - 1 ? name.slice(dot).toLowerCase() : "";
     if (BINARY.includes(ending)) {
@@ -363,6 +404,7 @@
           `names columns, ${shown(header.join(", "))}`,
       );
     }
+    yield;
     const rows = rowsOf(lines, sep, name);
     const names = named ? rows.shift().map((cell, i) => cell || `Unnamed: ${i}`) : header;
     if (rows.length && rows[0].length > names.length) {
@@ -370,13 +412,12 @@
     }
     const twice = header.find((h, i) => h && header.indexOf(h) < i);
     if (twice) throw new InputError(`results: ${name} has two columns ${twice}; each name may stand once`);
-    const columns = names.map((column, i) => ({
-      name: column,
-      ...typed(
-        rows.map((row) => (i < row.length ? row[i] : "")),
-        decimal,
-      ),
-    }));
+    const columns = [];
+    for (const [i, column] of names.entries()) {
+      const cells = rows.map((row) => (i < row.length ? row[i] : ""));
+      columns.push({ name: column, ...typed(cells, decimal) });
+      if (i % 10 === 0 || rows.length > 20000) yield;
+    }
     if (told || sep !== ",") {
       const kind = sep === null ? "blanks" : { "\t": "tabs", ";": "semicolons" }[sep] || `'${sep}'`;
       notes.push(`The cells of ${name} are parted by ${kind}.`);
@@ -385,5 +426,17 @@
     return { columns, rows: rows.length, notes };
   }
 
-  Object.assign(report, { InputError, frame, python: { byCodePoint, number, oneLine, repr, strip, text } });
+  /** What a generator returns, run in one go. */
+  function drained(work) {
+    let step = work.next();
+    while (!step.done) step = work.next();
+    return step.value;
+  }
+
+  Object.assign(report, {
+    InputError,
+    drained,
+    framing,
+    python: { byCodePoint, like, number, oneLine, repr, strip, text },
+  });
 })();

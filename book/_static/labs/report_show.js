@@ -389,6 +389,8 @@
   }
 
   Object.assign(report, {
+    READING,
+    SAYS,
     record,
     tables,
     markdown,
@@ -409,6 +411,9 @@
     runTable,
     recipeTable,
     /** Bytes of a file to its whole record, as `fslcore report FILE --json`. */
-    ofFile: (bytes, name, options = {}) => report.drained(report.conclude(report.read(bytes, name, options), options)),
+    ofFile(bytes, name, options = {}) {
+      const read = report.drained(report.reader(bytes, name, options));
+      return report.drained(report.conclude(read, options));
+    },
   });
 })();

@@ -5,7 +5,7 @@
   "use strict";
   const labs = window.fslLabs,
     report = labs.compute.report;
-  const { gammas, quantile, survival, power, limits, moments } = labs;
+  const { gammas, quantile, survival, power, limits } = labs;
   const { round9 } = report,
     { byCodePoint } = report.python;
 
@@ -16,6 +16,49 @@
   const GROUPS = 200; // sets of methods
   const MOST = 10 ** 6; // tasks; beyond it a number of tasks is no advice
   const MOST_RUNS = 10 ** 6;
+
+  /** The sum in the order in which NumPy adds, so that means that are shown round alike. */
+  function summed(x, from = 0, n = x.length) {
+    let total = 0;
+    if (n > 128) {
+      const half = (n >> 1) - ((n >> 1) % 8);
+      return summed(x, from, half) + summed(x, from + half, n - half);
+    }
+    let i = from;
+    if (n >= 8) {
+      let [a, b, c, d, e, f, g, h] = [x[i], x[i + 1], x[i + 2], x[i + 3], x[i + 4], x[i + 5], x[i + 6], x[i + 7]];
+      const whole = from + n - (n % 8);
+      for (i += 8; i < whole; i += 8) {
+        a += x[i];
+        b += x[i + 1];
+        c += x[i + 2];
+        d += x[i + 3];
+        e += x[i + 4];
+        f += x[i + 5];
+        g += x[i + 6];
+        h += x[i + 7];
+      }
+      total = a + b + (c + d) + (e + f + (g + h));
+    }
+    for (; i < from + n; i++) total += x[i];
+    return total;
+  }
+
+  let squares = new Float64Array(0);
+
+  /** Standard deviation, with n - 1 in its denominator. */
+  function deviation(x, mean) {
+    const n = x.length;
+    if (squares.length < n) squares = new Float64Array(n);
+    for (let i = 0; i < n; i++) squares[i] = (x[i] - mean) ** 2;
+    return Math.sqrt(summed(squares, 0, n) / (n - 1));
+  }
+
+  /** Mean and standard deviation. */
+  function moments(x) {
+    const mean = summed(x) / x.length;
+    return [mean, deviation(x, mean)];
+  }
 
   const sum = (x) => x.reduce((total, v) => total + v, 0);
   const meanOf = (x) => moments(x)[0];
@@ -131,25 +174,20 @@
           cy = coarse[j],
           near = Math.max(fine[i], fine[j]);
         let low = Infinity,
-          high = -Infinity,
-          total = 0;
+          high = -Infinity;
         for (let t = 0; t < tasks; t++) {
           // What 32 bits cannot tell apart is equal: a file may hold one method in 32 bits and another in 64.
           const off = cx[t] - cy[t],
             equal = off <= near && off >= -near ? 0 : off;
           if (equal < low) low = equal;
           if (equal > high) high = equal;
-          total += d[t] = round9(x[t] - y[t]);
+          d[t] = round9(x[t] - y[t]);
         }
         const varies = high - low > 2 * near,
           same = !varies && low <= 0 && high >= 0;
-        let mean = same ? 0 : total / tasks,
-          sd = 0;
-        if (varies) {
-          for (let t = 0; t < tasks; t++) sd += (d[t] - mean) ** 2;
-          sd = Math.sqrt(sd / (tasks - 1));
-        }
-        mean = Math.max(mean, 0);
+        const off = same ? 0 : summed(d) / tasks,
+          sd = varies ? deviation(d, off) : 0,
+          mean = Math.max(off, 0);
         const error = sd / Math.sqrt(tasks);
         const p = sd > 0 ? Math.min(1, 2 * survival(mean / error, tasks - 1)) : mean > 0 ? 2 ** (1 - tasks) : 1;
         out.push({
@@ -211,29 +249,38 @@
 
   /** Largest sets of methods of which no two are told apart; none where they are over GROUPS. */
   function cliques(n, told) {
-    const alike = Array.from({ length: n }, () => new Set());
-    for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) if (i !== j && !told.has(i * n + j)) alike[i].add(j);
+    const alike = new Uint8Array(n * n).fill(1);
+    for (let i = 0; i < n; i++) alike[i * n + i] = 0;
+    for (const pair of told) alike[pair] = 0;
     const found = [];
-    const common = (set, of) => new Set([...set].filter((v) => of.has(v)));
+    const beside = (v, of) => of.filter((u) => alike[v * n + u]);
     const grow = (clique, left, done) => {
       // Bron and Kerbosch, with a pivot
       if (found.length > GROUPS) return;
-      if (!left.size && !done.size) return void found.push(clique);
+      if (!left.length) {
+        if (!done.length) found.push(clique);
+        return;
+      }
       let pivot = -1,
         most = -1;
       for (const u of [...left, ...done]) {
         let joined = 0;
-        for (const v of left) joined += alike[u].has(v);
+        for (const v of left) joined += alike[u * n + v];
         if (joined > most) [pivot, most] = [u, joined];
       }
-      for (const v of [...left]) {
-        if (alike[pivot].has(v)) continue;
-        grow([...clique, v], common(left, alike[v]), common(done, alike[v]));
-        left.delete(v);
-        done.add(v);
+      let rest = left;
+      for (const v of left) {
+        if (alike[pivot * n + v]) continue;
+        grow([...clique, v], beside(v, rest), beside(v, done));
+        rest = rest.filter((u) => u !== v);
+        done = [...done, v];
       }
     };
-    grow([], new Set(Array.from({ length: n }, (_, i) => i)), new Set());
+    grow(
+      [],
+      Array.from({ length: n }, (_, i) => i),
+      [],
+    );
     if (found.length > GROUPS) return [];
     const sorted = found.map((c) => c.sort((a, b) => a - b));
     return sorted.sort((a, b) => {
@@ -280,7 +327,7 @@
   function tasksFor(effect, level, enough, wanted) {
     if (effect === Infinity) return Math.floor(2 - Math.log2(1 - level)); // told by the sign test
     const z = quantile((1 + level) / 2) + (wanted ? quantile(wanted) : 0);
-    if (!(effect > 0) || !enough(MOST)) return null;
+    if (!(effect > 0)) return null;
     return smallest(enough, (z / effect) ** 2 + 1, 2, MOST);
   }
 
@@ -604,7 +651,9 @@
       for (const pair of pairs) {
         if (pair.setting === setting.setting && pair.holm) told.add(pair.i * n + pair.j).add(pair.j * n + pair.i);
       }
+      yield 1;
       setting.groups = cliques(n, told);
+      yield 1;
       if (!setting.runs) continue;
       const work = runsOf(setting, level);
       let step = work.next();
@@ -617,16 +666,8 @@
     return { level, margin, notes: found.notes, settings, pairs, runs, ranks: ranksOf(settings) };
   }
 
-  /** What a generator returns, run in one go. */
-  function drained(work) {
-    let step = work.next();
-    while (!step.done) step = work.next();
-    return step.value;
-  }
-
   Object.assign(report, {
     conclude,
-    drained,
     needed,
     tasksForWidth,
     tasksForPower,

@@ -4,7 +4,7 @@
   "use strict";
   const report = window.fslLabs.compute.report;
   const { InputError, python } = report;
-  const { byCodePoint, repr, strip, text } = python;
+  const { byCodePoint, like, repr, strip, text } = python;
 
   const SHARED = { dataset: "str", sampling: "str", ways: "int", shots: "int", queries: "int", seed: "int" };
   const NAMES = ["method", "backbone", "learner"];
@@ -20,7 +20,6 @@
   const INDEX = /^(|Unnamed: \d+|index|level_\d+|nan|None)$/;
   const COMPARED = 400; // methods of a setting
   const MANY = 40; // names in one line
-  const SAMPLINGS = ["open", "closed", "unknown"];
 
   const fail = (line) => {
     throw new InputError(line);
@@ -32,10 +31,8 @@
 
   /** Rounded to the nearest whole number, halves to the even one, as Python and NumPy do. */
   function rint(x) {
-    const low = Math.floor(x),
-      part = x - low;
-    if (part !== 0.5) return Math.round(x);
-    return low % 2 ? low + 1 : low;
+    const near = Math.round(x);
+    return near - x === 0.5 && near % 2 ? near - 1 : near;
   }
 
   /** np.round(x, 9). */
@@ -52,47 +49,6 @@
   const quote = (name) => (name && !/[^A-Za-z0-9_@%+=:,./-]/.test(name) ? name : `'${name.replace(/'/g, "'\"'\"'")}'`);
 
   const words = (name) => name.toLowerCase().match(/[\p{L}\p{N}]+/gu) || [];
-
-  // ---------------------------------------------------------------- a near name, as difflib finds it
-
-  function matches(a, b, from, to, low, high, at) {
-    let size = 0,
-      i = from,
-      j = low,
-      before = new Map();
-    for (let x = from; x < to; x++) {
-      const now = new Map();
-      for (const y of at.get(a[x]) || []) {
-        if (y < low || y >= high) continue;
-        const k = (before.get(y - 1) || 0) + 1;
-        now.set(y, k);
-        if (k > size) [size, i, j] = [k, x - k + 1, y - k + 1];
-      }
-      before = now;
-    }
-    if (!size) return 0;
-    return size + matches(a, b, from, i, low, j, at) + matches(a, b, i + size, to, j + size, high, at);
-  }
-
-  function like(name, known) {
-    let best = null;
-    const b = Array.from(name),
-      at = new Map();
-    b.forEach((c, i) => at.set(c, [...(at.get(c) || []), i]));
-    if (b.length >= 200) {
-      // difflib leaves out what is frequent
-      for (const [c, places] of at) if (places.length > Math.floor(b.length / 100) + 1) at.delete(c);
-    }
-    for (const other of known) {
-      const a = Array.from(other),
-        all = a.length + b.length;
-      const ratio = all ? (2 * matches(a, b, 0, a.length, 0, b.length, at)) / all : 1;
-      if (ratio >= 0.6 && (!best || ratio > best[0] || (ratio === best[0] && byCodePoint(other, best[1]) > 0))) {
-        best = [ratio, other];
-      }
-    }
-    return best ? ` (did you mean ${best[1]}?)` : "";
-  }
 
   // ---------------------------------------------------------------- columns
 
@@ -168,6 +124,12 @@
     return Number.isFinite(found) ? found : NaN;
   };
 
+  function numbersOf(values) {
+    const out = new Float64Array(values.length);
+    for (let i = 0; i < out.length; i++) out[i] = numeric(values[i]);
+    return out;
+  }
+
   // ---------------------------------------------------------------- the two formats
 
   // A long table here: for each row codes into lists of names, so that 400,000 rows are no burden.
@@ -223,7 +185,7 @@
     checkNumber(methods.length, frame.rows, name);
     const keys = own.filter((c) => shared.includes(c) || c === "run").map((c) => frame.get(c).values);
     const of = Array.from({ length: frame.rows }, (_, i) => JSON.stringify(keys.map((values) => values[i])));
-    const numbers = new Map(methods.map((m) => [m, Float64Array.from(frame.get(m).values, numeric)]));
+    const numbers = new Map(methods.map((m) => [m, numbersOf(frame.get(m).values)]));
     for (const [m, x] of numbers) {
       // a row number that was saved along would pass for a method
       const last = new Map(),
@@ -507,29 +469,23 @@
 
   /** A row a task where a column says which query a row is; values of queries that pass for tasks are refused. */
   function tasksOfQueries(table, name, notes) {
-    const numbers = table.values.map(numeric);
-    const seen = new Map();
-    let zeroOne = true,
-      zeroHundred = true,
-      any = false,
-      top = -Infinity;
-    for (let i = 0; i < table.rows; i++) {
-      if (empty(table.values[i])) continue;
-      const v = numbers[i];
-      zeroOne = zeroOne && (v === 0 || v === 1);
-      zeroHundred = zeroHundred && (v === 0 || v === 100);
-      top = v > top ? v : top;
-      any = true;
-      if (!seen.has(table.method[i])) seen.set(table.method[i], new Set());
-      const of = seen.get(table.method[i]);
-      if (of.size < 2 && !Number.isNaN(v)) of.add(v);
-    }
-    const single = any && [...seen.values()].some((of) => of.size > 1) && (zeroOne || zeroHundred);
+    const numbers = numbersOf(table.values);
+    let top = -Infinity;
+    for (const v of numbers) if (v > top) top = v;
+    const binary = numbers.every((v, i) => v === 0 || v === top || (Number.isNaN(v) && empty(table.values[i])));
     if (!table.query) {
-      if (single) {
-        const cells = new Set();
-        for (let i = 0; i < table.rows; i++) cells.add(keyOf(table, i));
-        const how = cells.size < table.rows ? "name the queries in a column query" : "add columns task and query";
+      const seen = new Map();
+      if (binary && (top === 0 || top === 1 || top === 100)) {
+        numbers.forEach((v, i) => {
+          if (!seen.has(table.method[i])) seen.set(table.method[i], new Set());
+          if (!Number.isNaN(v)) seen.get(table.method[i]).add(v);
+        });
+      }
+      if ([...seen.values()].some((of) => of.size > 1)) {
+        const how =
+          new Set(keysOf(table)).size < table.rows
+            ? "name the queries in a column query"
+            : "add columns task and query";
         fail(
           `results: ${name} holds only 0 and ${top}, as single queries do; the accuracy of each task is needed: ` +
             `average them by task, or ${how}, and they are averaged here`,
@@ -545,17 +501,18 @@
       );
     }
     const groups = new Map(),
-      queries = new Set();
+      queries = new Set(),
+      keys = keysOf(table),
+      whole = keysOf(table, "query");
     for (let i = 0; i < table.rows; i++) {
-      const key = keyOf(table, i),
-        query = `${key}\u0000${typeof table.query[i]} ${table.query[i]}`;
-      if (queries.has(query)) {
+      const key = keys[i];
+      if (queries.has(whole[i])) {
         fail(
           `results: method ${table.method[i]} has query ${text(table.query[i], table.queryKind)} of task ` +
             `${text(table.task[i], table.taskKind)} twice (row ${table.row[i]} of ${name})`,
         );
       }
-      queries.add(query);
+      queries.add(whole[i]);
       if (!groups.has(key)) groups.set(key, { first: i, sum: 0, size: 0 });
       const of = groups.get(key);
       of.sum += numbers[i];
@@ -573,15 +530,30 @@
     return out;
   }
 
-  /** What tells a row's task of a method from all others. */
-  function keyOf(table, i) {
-    const run = table.run ? `\u0000${table.run[i]}` : "";
-    return `${table.setting[i]}\u0000${table.method[i]}${run}\u0000${typeof table.task[i]} ${table.task[i]}`;
+  /** Values as whole numbers from 0, equal ones alike. */
+  function coded(values) {
+    const at = new Map();
+    const codes = new Int32Array(values.length);
+    for (let i = 0; i < codes.length; i++) {
+      let code = at.get(values[i]);
+      if (code === undefined) at.set(values[i], (code = at.size));
+      codes[i] = code;
+    }
+    return { codes, size: at.size };
+  }
+
+  /** Of each row a number that tells its task of a method (and a column more) from all others. */
+  function keysOf(table, more) {
+    const columns = ["setting", "method", "run", "task", ...(more ? [more] : [])].filter((c) => table[c]);
+    const parts = columns.map((c) => coded(table[c]));
+    const keys = new Float64Array(table.rows);
+    for (const { codes, size } of parts) for (let i = 0; i < keys.length; i++) keys[i] = keys[i] * size + codes[i];
+    return keys;
   }
 
   /** Accuracies as numbers in percent. */
   function toPercent(table, name, common, notes) {
-    const numbers = Float64Array.from(table.values, numeric);
+    const numbers = numbersOf(table.values);
     const refuse = (test, what) => {
       const at = numbers.findIndex((v, i) => test(v, i));
       if (at >= 0) fail(`results: ${table.cell[at]} in row ${table.row[at]} of ${name} ${what(table.said(at))}`);
@@ -635,29 +607,32 @@
     const settings = [...bySetting.keys()].sort(byCodePoint),
       parts = [];
     const member = (i) => table.method[i] + (table.run ? `, run ${table.run[i]}` : "");
-    const key = (i) => `${typeof table.task[i]} ${table.task[i]}`;
+    const task = coded(table.task),
+      who = coded(table.run ? Array.from({ length: table.rows }, (_, i) => member(i)) : table.method);
     for (const setting of settings) {
       const rows = bySetting.get(setting),
-        methods = uniques(rows.map((i) => table.method[i])),
-        count = new Map();
-      for (const i of rows) count.set(key(i), (count.get(key(i)) || 0) + 1);
-      checkNumber(methods.length, count.size, setting);
-      const has = new Map();
+        methods = uniques(rows.map((i) => table.method[i]));
+      const count = new Int32Array(task.size), // rows of each task, of which each is of another member
+        has = new Int32Array(who.size);
       for (const i of rows) {
-        if (!has.has(member(i))) has.set(member(i), new Set());
-        has.get(member(i)).add(key(i));
+        count[task.codes[i]] += 1;
+        has[who.codes[i]] += 1;
       }
-      const full = rows.filter((i) => count.get(key(i)) === has.size);
-      const tasks = count.size,
-        kept = new Set(full.map(key)).size;
+      const tasks = count.filter((n) => n).length,
+        members = has.filter((n) => n).length,
+        kept = count.filter((n) => n === members).length;
+      checkNumber(methods.length, tasks, setting);
+      const full = rows.filter((i) => count[task.codes[i]] === members);
       if (kept < tasks && !common) {
+        const names = new Map(rows.map((i) => [member(i), who.codes[i]]));
         let worst = null;
-        for (const who of [...has.keys()].sort(byCodePoint)) {
-          if (worst === null || has.get(who).size < has.get(worst).size) worst = who;
+        for (const one of [...names.keys()].sort(byCodePoint)) {
+          if (worst === null || has[names.get(one)] < has[names.get(worst)]) worst = one;
         }
-        const first = rows.find((i) => !has.get(worst).has(key(i)));
+        const own = new Set(rows.filter((i) => who.codes[i] === names.get(worst)).map((i) => task.codes[i]));
+        const first = rows.find((i) => !own.has(task.codes[i]));
         fail(
-          `results: ${setting}: method ${worst} lacks ${tasks - has.get(worst).size} of ${tasks} tasks (the first: ` +
+          `results: ${setting}: method ${worst} lacks ${tasks - own.size} of ${tasks} tasks (the first: ` +
             `${text(table.task[first], table.taskKind)}); bring the same tasks for ` +
             `${table.run ? "every run of every method" : "every method"}, or use those that all share (--common)`,
         );
@@ -689,11 +664,11 @@
   }
 
   /**
-   * `fslcore.results.read` of bytes: {settings: [{setting, dataset, sampling, …, tasks, methods: [{name, runs: [[run,
+   * `fslcore.results.read` of bytes, as a generator: {settings: [{setting, dataset, sampling, …, tasks, methods: [{name, runs: [[run,
    * Float64Array of accuracies in percent]]}]}], notes}, methods in the order of the file; throws InputError.
    */
-  function read(bytes, name, { sampling = "unknown", common = false, drop = [] } = {}) {
-    const found = report.frame(bytes, name),
+  function* reader(bytes, name, { sampling = "unknown", common = false, drop = [] } = {}) {
+    const found = yield* report.framing(bytes, name),
       notes = found.notes;
     const columns = new Map(),
       known = new Set(found.columns.map((c) => c.name));
@@ -724,6 +699,7 @@
     }
     if (frame.has("run")) columns.set("run", runsOf(frame.get("run"), name));
     withoutIndex(frame, name, notes);
+    yield;
     let [table, more] = (frame.has("accuracy") ? long : wide)(frame, name);
     for (const m of table.method) known.add(m);
     const unknown = drop.find((one) => !known.has(one));
@@ -739,17 +715,22 @@
     if (!own)
       notes.push(`No column sampling: the sampling is ${sampling}${sampling !== "unknown" ? ", as told" : ""}.`);
     table.setting = settingOf(table, name);
+    yield;
     table = tasksOfQueries(table, name, notes);
+    yield;
     table.accuracy = toPercent(table, name, common, notes);
+    yield;
     refuseSummaries(table, name);
+    yield;
     table = keep(table, (i) => !Number.isNaN(table.accuracy[i]));
     if (table.taskKind === "object") table.task = table.task.map((v) => text(v));
-    const seen = new Map();
+    const seen = new Map(),
+      keys = keysOf(table);
     let first = null;
     for (let i = 0; i < table.rows; i++) {
-      const key = keyOf(table, i);
-      if (seen.has(key) && (first === null || seen.get(key) < first[0])) first = [seen.get(key), i];
-      if (!seen.has(key)) seen.set(key, i);
+      const before = seen.get(keys[i]);
+      if (before === undefined) seen.set(keys[i], i);
+      else if (first === null || before < first[0]) first = [before, i];
     }
     if (first) {
       const [i, j] = first,
@@ -759,7 +740,9 @@
           `(rows ${table.row[i]} and ${table.row[j]})`,
       );
     }
-    return { settings: aligned(table, common, notes).map(([setting, rows]) => gathered(table, setting, rows)), notes };
+    const parts = aligned(table, common, notes);
+    yield;
+    return { settings: parts.map(([setting, rows]) => gathered(table, setting, rows)), notes };
   }
 
   /** One setting as arrays, tasks in one order for all. */
@@ -785,5 +768,5 @@
     };
   }
 
-  Object.assign(report, { read, like, rint, round9, SAMPLINGS, MANY });
+  Object.assign(report, { reader, round9, MANY });
 })();

@@ -158,6 +158,6 @@ def html(sets: dict[str, dict]) -> str:
             *(f'<link rel="stylesheet" href="_static/labs/{name}">' for name in STYLES),
             f'<div class="fsl-lab" data-lab="trap"><p>{WORDS}</p></div>',
             f'<script type="application/json" id="fsl-trap-data">{data}</script>',
-            *(f'<script src="_static/labs/{name}"></script>' for name in SCRIPTS),
+            *(f'<script src="_static/labs/{name}" defer></script>' for name in SCRIPTS),
         ]
     )

@@ -207,7 +207,7 @@ WRITTEN = {
     "queries": "task,query,a,b\n"
     + "".join(f"{t},{q},{(t + q) % 2},{int(q > t)}\n" for t in range(5) for q in range(4)),
     "data sets": "dataset,task,a,b,c\n"
-    + "".join(f"d{s},{t},{60 + (t * 7 + s) % 11},{61 + t * 5 % 13},{59 + t * t % 11}\n" for s in range(4) for t in range(8)),
+    + "".join(f"d{s},{t},{60 + (7 * t + s) % 11},{61 + t % 5},{59 + t * t % 11}\n" for s in range(4) for t in range(8)),
 }  # fmt: skip
 
 

@@ -1,0 +1,772 @@
+// Columns of a results file laid out as the one long table: fslcore/results/tables.py by the same rules, with the same
+// notes and errors.
+(function () {
+  "use strict";
+  const report = window.fslLabs.compute.report;
+  const { InputError, python } = report;
+  const { byCodePoint, like, repr, strip, text } = python;
+
+  const SHARED = { dataset: "str", sampling: "str", ways: "int", shots: "int", queries: "int", seed: "int" };
+  const NAMES = ["method", "backbone", "learner"];
+  const OF_CELL = ["run", "task", "query"]; // which training, task and query a row is of
+  const KNOWN = new Set([...Object.keys(SHARED), ...NAMES, ...OF_CELL, "accuracy"]);
+  const SUMMARIES = new Set("mean average avg total sum std sd stdev stddev stderr sem ci ci95".split(" "));
+  const OF_WHAT = new Set("acc accuracy accuracies score scores test task tasks of over all overall".split(" "));
+  const ALL = new Set(["all", "overall"]); // as tasks; a method may well be called so
+  const BESIDE = /^(.+?)(?:__(?:min|max|step)|[ _.-]+(?:std|stdev|stddev|stderr|sem|ci95|ci))$/i;
+  const DIFFERENCES = new Set("diff difference delta gap gain".split(" "));
+  const LEAST = { ways: 1, shots: 1, queries: 1, seed: 0 };
+  const RARE = 1e-5; // what comes less often by chance is taken for made
+  const INDEX = /^(|Unnamed: \d+|index|level_\d+|nan|None)$/;
+  const COMPARED = 400; // methods of a setting
+  const MANY = 40; // names in one line
+
+  const fail = (line) => {
+    throw new InputError(line);
+  };
+  const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+  const empty = (value) => value === null || (typeof value === "number" && Number.isNaN(value));
+  const uniques = (values) => [...new Set(values)];
+  const plural = (n) => (n !== 1 ? "s" : "");
+
+  /** Rounded to the nearest whole number, halves to the even one, as Python and NumPy do. */
+  function rint(x) {
+    const near = Math.round(x);
+    return near - x === 0.5 && near % 2 ? near - 1 : near;
+  }
+
+  /** np.round(x, 9). */
+  const round9 = (x) => {
+    const large = x * 1e9;
+    return Number.isFinite(large) ? rint(large) / 1e9 : x;
+  };
+
+  function listed(names) {
+    const more = names.length > MANY ? ` and ${names.length - MANY / 2} more` : "";
+    return (more ? names.slice(0, MANY / 2) : names).join(", ") + more;
+  }
+
+  const quote = (name) => (name && !/[^A-Za-z0-9_@%+=:,./-]/.test(name) ? name : `'${name.replace(/'/g, "'\"'\"'")}'`);
+
+  const words = (name) => name.toLowerCase().match(/[\p{L}\p{N}]+/gu) || [];
+
+  // ---------------------------------------------------------------- columns
+
+  /** A column's name without blanks around it; known ones in lower case, or Task would be a method. */
+  function plain(column) {
+    const name = strip(column);
+    return KNOWN.has(name.toLowerCase()) ? name.toLowerCase() : name;
+  }
+
+  function typed(column, name) {
+    const kind = SHARED[column.name],
+      wrong = () => fail(`results: column ${column.name} of ${name} must hold ${kind} values in every row`);
+    if (column.values.some(empty)) wrong();
+    if (kind === "str") return { ...column, kind: "object", values: column.values.map((v) => text(v, column.kind)) };
+    if (column.kind === "object") wrong();
+    const values = column.values.map(Number);
+    if (values.some((v) => !(Math.abs(v) < 2 ** 63) || v % 1)) wrong();
+    const low = values.findIndex((v) => v < LEAST[column.name]);
+    if (low >= 0) {
+      fail(
+        `results: ${column.name} in row ${low + 1} of ${name} is ${values[low]}; a whole number of at least ` +
+          `${LEAST[column.name]} is allowed`,
+      );
+    }
+    return { ...column, kind: "int", values };
+  }
+
+  /** What the trainings are called, as text. */
+  function runsOf(column, name) {
+    const { values, kind } = column,
+      missing = values.findIndex(empty);
+    if (missing >= 0) fail(`results: column run of ${name} is empty in row ${missing + 1}`);
+    if (kind === "float") {
+      const part = values.findIndex((v) => v % 1 !== 0);
+      if (part >= 0) {
+        fail(
+          `results: run in row ${part + 1} of ${name} is ${repr(values[part])}; the name or number of a training run ` +
+            "is needed",
+        );
+      }
+      return { ...column, kind: "object", values: values.map((v) => text(v, "int")) };
+    }
+    return { ...column, kind: "object", values: values.map((v) => text(v, kind)) };
+  }
+
+  /** Without columns that nobody named: row numbers that were saved along, and empty ones. */
+  function withoutIndex(frame, name, notes) {
+    if (frame.has("accuracy")) return;
+    for (const column of [...frame.columns.values()].filter((c) => INDEX.test(c.name))) {
+      const { values, kind } = column;
+      const counts =
+        kind !== "object" &&
+        frame.rows > 0 &&
+        values.every((v, i) => Number(v) === Number(values[0]) || (i > 0 && Number(v) - Number(values[i - 1]) === 1));
+      if (!counts && values.some((v) => !empty(v))) {
+        fail(
+          `results: column '${column.name}' of ${name} looks like an index, not a method; name it task, or leave it ` +
+            `out (--drop '${column.name}')`,
+        );
+      }
+      notes.push(`Not read: column '${column.name}', which ${counts ? "counts the rows" : "is empty"}.`);
+      frame.columns.delete(column.name);
+    }
+  }
+
+  const numeric = (value) => {
+    if (typeof value === "number") return value;
+    if (typeof value === "boolean") return Number(value);
+    if (value === null) return NaN;
+    const bare = strip(value);
+    if (/^[+-]?inf(inity)?$/i.test(bare)) return bare[0] === "-" ? -Infinity : Infinity;
+    const found = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(bare) ? Number(bare) : NaN;
+    return Number.isFinite(found) ? found : NaN;
+  };
+
+  function numbersOf(values) {
+    const out = new Float64Array(values.length);
+    for (let i = 0; i < out.length; i++) out[i] = numeric(values[i]);
+    return out;
+  }
+
+  // ---------------------------------------------------------------- the two formats
+
+  // A long table here: for each row codes into lists of names, so that 400,000 rows are no burden.
+  // {rows, method, task, run, query, setting (texts or null), tasks (their values), kind of tasks, accuracy, said(i)}
+
+  function long(frame, name) {
+    const who = frame.has("method") ? ["method"] : NAMES.filter((c) => frame.has(c));
+    const missing = [...(who.length ? [] : ["method (or backbone, learner)"]), ...(frame.has("task") ? [] : ["task"])];
+    if (missing.length) {
+      fail(
+        `results: ${name} has a column accuracy but lacks ${missing.join(" and ")}; task, accuracy and method are ` +
+          "needed",
+      );
+    }
+    for (const column of [...who, "task"]) {
+      const at = frame.get(column).values.findIndex(empty);
+      if (at >= 0) fail(`results: column ${column} of ${name} is empty in row ${frame.numbers[at]}`);
+    }
+    const parts = who.map((c) => frame.get(c));
+    const method = Array.from({ length: frame.rows }, (_, i) => parts.map((c) => text(c.values[i], c.kind)).join(" "));
+    const accuracy = frame.get("accuracy");
+    const table = {
+      rows: frame.rows,
+      method,
+      row: frame.numbers,
+      cell: method.map(() => "accuracy"),
+      values: accuracy.values,
+      said: (i) => text(accuracy.values[i], accuracy.kind),
+      task: frame.get("task").values,
+      taskKind: frame.get("task").kind,
+    };
+    for (const c of [...Object.keys(SHARED), "run", "query"]) if (frame.has(c)) table[c] = frame.get(c).values;
+    if (frame.has("query")) table.queryKind = frame.get("query").kind;
+    const notes = [
+      `${name} is read as a long table, a row a task of a method; a method is named by ` +
+        `${who.join(" and ")}: ${listed(uniques(method))}.`,
+    ];
+    const kept = new Set([...Object.keys(SHARED), ...OF_CELL, "accuracy", ...who]);
+    const unread = [...frame.columns.keys()].filter((c) => !kept.has(c));
+    if (unread.length) notes.push(`Not read: ${listed(unread)}.`);
+    return [table, notes];
+  }
+
+  function wide(frame, name) {
+    const who = NAMES.find((c) => frame.has(c));
+    if (who) fail(`results: ${name} has a column ${who} but lacks accuracy; it needs task and accuracy too`);
+    const shared = Object.keys(SHARED).filter((c) => frame.has(c));
+    const own = [...shared, ...OF_CELL.filter((c) => frame.has(c))];
+    const methods = [...frame.columns.keys()].filter((c) => !own.includes(c));
+    if (!methods.length) {
+      fail(`results: ${name} has no column of accuracies; it needs one a method, or a column accuracy`);
+    }
+    checkNumber(methods.length, frame.rows, name);
+    const keys = own.filter((c) => shared.includes(c) || c === "run").map((c) => frame.get(c).values);
+    const of = Array.from({ length: frame.rows }, (_, i) => JSON.stringify(keys.map((values) => values[i])));
+    const numbers = new Map(methods.map((m) => [m, numbersOf(frame.get(m).values)]));
+    for (const [m, x] of numbers) {
+      // a row number that was saved along would pass for a method
+      const last = new Map(),
+        steps = [];
+      of.forEach((key, i) => {
+        if (last.has(key)) steps.push(x[i] - last.get(key));
+        last.set(key, x[i]);
+      });
+      const there = steps.filter((s) => !Number.isNaN(s));
+      if (there.length > 1 && there.every((s) => s === 1)) {
+        fail(`results: column ${m} of ${name} counts the rows; name it task, or leave it out`);
+      }
+    }
+    const finite = new Map([...numbers].map(([m, x]) => [m, x.map((v) => (Number.isFinite(v) ? v : NaN))]));
+    refuseMadeColumns(finite, frame.rows, name);
+    refuseLastRow([...finite.values()], frame.rows, name);
+    const counted = new Map();
+    const task = frame.has("task")
+      ? frame.get("task").values
+      : of.map((key) => {
+          counted.set(key, (counted.has(key) ? counted.get(key) : -1) + 1);
+          return counted.get(key);
+        });
+    const missing = task.findIndex(empty);
+    if (missing >= 0) fail(`results: column task of ${name} is empty in row ${frame.numbers[missing]}`);
+    if (frame.has("query") && !frame.has("task")) {
+      fail(`results: ${name} has a column query but lacks task; it needs both`);
+    }
+    const repeat = (values) => [].concat(...methods.map(() => Array.from(values)));
+    const cell = [].concat(...methods.map((m) => new Array(frame.rows).fill(m)));
+    const columns = methods.map((m) => frame.get(m));
+    // Whole numbers beside fractions become fractions; beside texts each stays what it is.
+    const mixed = columns.some((c) => c.kind === "object" || c.kind === "bool");
+    const all = !mixed && columns.some((c) => c.kind === "float") ? "float" : null;
+    const table = {
+      rows: cell.length,
+      method: cell,
+      cell,
+      row: repeat(frame.numbers),
+      values: [].concat(...columns.map((c) => c.values)),
+      said: (i) => {
+        const c = columns[Math.floor(i / frame.rows)];
+        return text(c.values[i % frame.rows], all || c.kind);
+      },
+      task: repeat(task),
+      taskKind: frame.has("task") ? frame.get("task").kind : "int",
+    };
+    for (const c of own) if (c !== "task") table[c] = repeat(frame.get(c).values);
+    if (frame.has("query")) table.queryKind = frame.get("query").kind;
+    const notes = [`${name} is read as a wide table, a row a task and a column a method: ${listed(methods)}.`];
+    if (!frame.has("task")) {
+      notes.push(
+        "No column says which task a row is: the rows are taken as tasks in their order, the same for every " +
+          "method.",
+      );
+    }
+    return [table, notes];
+  }
+
+  function checkNumber(methods, tasks, name) {
+    if (methods > COMPARED) {
+      fail(
+        `results: ${name} has ${grouped(methods)} methods and ${grouped(tasks)} tasks; up to ${COMPARED} methods are ` +
+          "compared at once (leave some out, or transpose it: a row a task, a column a method)",
+      );
+    }
+  }
+
+  // ---------------------------------------------------------------- what was written along and is no method, no task
+
+  /** How many decimals the shortest form of a number has. */
+  function decimals(value) {
+    if (!Number.isFinite(value) || value === 0) return 0;
+    const [digits, power] = value.toExponential().split("e");
+    return Math.max(0, digits.replace(/[-.]/g, "").length - 1 - Number(power));
+  }
+
+  /** One in the last decimal place that numbers were written with; of many digits, what computing may be off by. */
+  function unit(values) {
+    let most = 0,
+      size = 0;
+    for (const v of values) {
+      most = Math.max(most, decimals(v));
+      size = Math.max(size, Math.abs(v)); // NaN where one is
+    }
+    const last = 1.01 * 10 ** -most;
+    return 1e-6 * size > last ? 1e-6 * size : last;
+  }
+
+  /** A column of a wide table that is the mean of all others, or by name and values a difference of two. */
+  function refuseMadeColumns(numbers, rows, name) {
+    const methods = [...numbers.keys()],
+      x = [...numbers.values()];
+    if (methods.length < 3) return;
+    const refuse = (at, what) =>
+      fail(`results: method ${methods[at]} of ${name} ${what}; leave it out (--drop ${quote(methods[at])})`);
+    methods.forEach((method, at) => {
+      if (!words(method).some((w) => DIFFERENCES.has(w))) return;
+      const near = unit(x[at]),
+        rest = x.map((_, i) => i).filter((i) => i !== at);
+      for (let i = 0; i < rest.length; i++) {
+        for (let j = i + 1; j < rest.length; j++) {
+          const [a, b] = [x[rest[i]], x[rest[j]]];
+          let fits = true;
+          for (let t = 0; t < rows && fits; t++) {
+            fits = Math.abs(Math.abs(b[t] - a[t]) - Math.abs(x[at][t])) <= near;
+          }
+          if (fits) refuse(at, `is the difference of ${methods[rest[i]]} and ${methods[rest[j]]}`);
+        }
+      }
+    });
+    const total = new Float64Array(rows),
+      off = new Float64Array(methods.length);
+    for (const column of x)
+      column.forEach((v, t) => {
+        total[t] += v;
+      });
+    x.forEach((column, at) =>
+      column.forEach((v, t) => {
+        const apart = Math.abs((total[t] - v) / (methods.length - 1) - v);
+        if (!(apart <= off[at])) off[at] = Number.isNaN(off[at]) ? NaN : apart;
+      }),
+    );
+    if (off.some(Number.isNaN)) return;
+    const at = off.indexOf(Math.min(...off)),
+      near = unit(x[at]);
+    if (!(off[at] <= near)) return;
+    let varied = 0;
+    for (let t = 0; t < rows; t++) {
+      let low = Infinity,
+        high = -Infinity;
+      x.forEach((column, i) => {
+        if (i === at) return;
+        low = Math.min(low, column[t]);
+        high = Math.max(high, column[t]);
+      });
+      if (high - low > 4 * near) varied += 1;
+    }
+    if (varied >= 8) refuse(at, "looks like a summary of the others: it is their mean");
+  }
+
+  /** A row of means or sums below a wide table, or above a last row of standard deviations. */
+  function refuseLastRow(x, rows, name) {
+    if (rows <= 5) return;
+    for (const back of [1, 2]) {
+      const many = rows - back,
+        last = x.map((column) => column[many]);
+      if (last.some(Number.isNaN)) continue;
+      const above = x.map((column) => column.subarray(0, many));
+      let size = 0;
+      for (const column of above) for (const v of column) if (Math.abs(v) > size) size = Math.abs(v);
+      const unitOf = unit(last),
+        near = 1e-6 * size > unitOf ? 1e-6 * size : unitOf;
+      for (const summary of ["mean", "sum"]) {
+        const off = above.map((column, i) => {
+          const there = column.filter((v) => !Number.isNaN(v)),
+            sum = there.reduce((s, v) => s + v, 0);
+          return Math.abs(last[i] - (summary === "mean" ? sum / there.length : sum));
+        });
+        if (off.every((v) => v <= near) && chance(above, last, near) < RARE) {
+          fail(`results: row ${many + 1} of ${name} is the ${summary} of the rows above; leave it out`);
+        }
+      }
+    }
+  }
+
+  /** About how often one more task of this kind would by chance come so near to the middle of all methods. */
+  function chance(columns, row, near) {
+    const tasks = columns[0].length;
+    const reach = columns.map((column, i) => Math.max(near, step(column, row[i]) / 2));
+    for (let t = 0; t < tasks; t++) {
+      // there is such a task
+      if (columns.every((column, i) => Math.abs(column[t] - row[i]) <= 3 * reach[i])) return 1;
+    }
+    const base = []; // Gram and Schmidt, twice: what the methods before leave open
+    let found = 1;
+    columns.forEach((column, i) => {
+      const there = column.filter((v) => !Number.isNaN(v));
+      const mean = there.reduce((s, v) => s + v, 0) / there.length;
+      const v = column.map((value) => (Number.isNaN(value) ? 0 : value - mean));
+      for (let again = 0; again < 2; again++) {
+        for (const q of base) {
+          const along = q.reduce((s, value, t) => s + value * v[t], 0);
+          for (let t = 0; t < tasks; t++) v[t] -= along * q[t];
+        }
+      }
+      const norm = base.length < tasks ? Math.sqrt(v.reduce((s, value) => s + value * value, 0)) : 0;
+      if (norm > 0) base.push(v.map((value) => value / norm));
+      const wide = Math.max((Math.sqrt(2 * Math.PI) * norm) / Math.sqrt(tasks), near * 1e-9);
+      found *= Math.min(1, (2 * reach[i]) / wide);
+    });
+    return found;
+  }
+
+  /** The largest step of which all values differ by whole numbers; 0 if this value does not, infinite if all are one. */
+  function step(column, value) {
+    const levels = uniques(
+      Array.from(column)
+        .filter((v) => !Number.isNaN(v))
+        .map(round9),
+    ).sort((a, b) => a - b);
+    if (levels.length < 2) return Infinity;
+    const small = 1e-6 * Math.max(Math.abs(levels[0]), Math.abs(levels[levels.length - 1]));
+    let found = 0;
+    for (let i = 1; i < levels.length; i++) {
+      // Euclid's algorithm
+      let rest = levels[i] - levels[i - 1];
+      while (rest > small) [found, rest] = [rest, Math.abs(found - rest * rint(found / rest))];
+    }
+    const off = (value - levels[0]) / (found || small);
+    return Math.abs(off - rint(off)) < 1e-3 ? found : 0;
+  }
+
+  function refuseSummaries(table, name) {
+    const of = {
+      method: uniques(table.method),
+      task: table.taskKind === "object" ? uniques(table.task).map((v) => text(v)) : [],
+    };
+    for (const [what, all] of Object.entries(of)) {
+      const names = all.map(strip);
+      for (const one of names.length > 1 ? names : []) {
+        const said = words(one),
+          beside = what === "method" ? BESIDE.exec(one) : null;
+        let others;
+        const summary = said.some((w) => SUMMARIES.has(w)) && said.every((w) => SUMMARIES.has(w) || OF_WHAT.has(w));
+        if (summary || (what === "task" && said.length && said.every((w) => ALL.has(w)))) others = "the others";
+        else if (beside && names.includes(beside[1])) others = beside[1];
+        else continue;
+        fail(
+          `results: ${what} ${one} of ${name} looks like a summary of ${others}; leave it out (--drop ${quote(one)}), ` +
+            "or give it another name",
+        );
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------- the one long table
+
+  /** Only these rows. */
+  function keep(table, test) {
+    const at = [];
+    for (let i = 0; i < table.rows; i++) if (test(i)) at.push(i);
+    if (at.length === table.rows) return table;
+    const out = { ...table, rows: at.length, said: (i) => table.said(at[i]) };
+    for (const [key, values] of Object.entries(table)) {
+      if (Array.isArray(values) || ArrayBuffer.isView(values)) out[key] = at.map((i) => values[i]);
+    }
+    return out;
+  }
+
+  function samplingOf(table, told, name) {
+    if (!table.sampling) return new Array(table.rows).fill(told);
+    const bad = table.sampling.findIndex((s) => s !== "open" && s !== "closed");
+    if (bad >= 0) {
+      fail(
+        `results: sampling in row ${table.row[bad]} of ${name} is ${table.sampling[bad]}; open and closed are allowed`,
+      );
+    }
+    const other = told === "unknown" ? -1 : table.sampling.findIndex((s) => s !== told);
+    if (other >= 0) {
+      fail(`sampling = ${told}; row ${table.row[other]} of ${name} says ${table.sampling[other]}`);
+    }
+    return table.sampling;
+  }
+
+  /** The data set, and whatever else tells the tasks of one row from those of another. */
+  function settingOf(table, name) {
+    const dot = name.lastIndexOf(".");
+    const stem = dot > 0 && dot < name.length - 1 ? name.slice(0, dot) : name;
+    if (!table.dataset) table.dataset = new Array(table.rows).fill(stem);
+    const form = {
+      sampling: (v) => v,
+      ways: (v) => `${v}-way`,
+      shots: (v) => `${v}-shot`,
+      queries: (v) => `${v} queries`,
+      seed: (v) => `seed ${v}`,
+    };
+    const varied = Object.keys(form).filter((c) => table[c] && new Set(table[c]).size > 1);
+    return table.dataset.map((d, i) => [d, ...varied.map((c) => form[c](table[c][i]))].join(", "));
+  }
+
+  /** A row a task where a column says which query a row is; values of queries that pass for tasks are refused. */
+  function tasksOfQueries(table, name, notes) {
+    const numbers = numbersOf(table.values);
+    let top = -Infinity;
+    for (const v of numbers) if (v > top) top = v;
+    const binary = numbers.every((v, i) => v === 0 || v === top || (Number.isNaN(v) && empty(table.values[i])));
+    if (!table.query) {
+      const seen = new Map();
+      if (binary && (top === 0 || top === 1 || top === 100)) {
+        numbers.forEach((v, i) => {
+          if (!seen.has(table.method[i])) seen.set(table.method[i], new Set());
+          if (!Number.isNaN(v)) seen.get(table.method[i]).add(v);
+        });
+      }
+      if ([...seen.values()].some((of) => of.size > 1)) {
+        const how =
+          new Set(keysOf(table)).size < table.rows
+            ? "name the queries in a column query"
+            : "add columns task and query";
+        fail(
+          `results: ${name} holds only 0 and ${top}, as single queries do; the accuracy of each task is needed: ` +
+            `average them by task, or ${how}, and they are averaged here`,
+        );
+      }
+      return table;
+    }
+    const bad = numbers.findIndex(Number.isNaN);
+    if (bad >= 0) {
+      fail(
+        `results: ${table.cell[bad]} in row ${table.row[bad]} of ${name} is ${table.said(bad)}; a number for each query ` +
+          "is needed",
+      );
+    }
+    const groups = new Map(),
+      queries = new Set(),
+      keys = keysOf(table),
+      whole = keysOf(table, "query");
+    for (let i = 0; i < table.rows; i++) {
+      const key = keys[i];
+      if (queries.has(whole[i])) {
+        fail(
+          `results: method ${table.method[i]} has query ${text(table.query[i], table.queryKind)} of task ` +
+            `${text(table.task[i], table.taskKind)} twice (row ${table.row[i]} of ${name})`,
+        );
+      }
+      queries.add(whole[i]);
+      if (!groups.has(key)) groups.set(key, { first: i, sum: 0, size: 0 });
+      const of = groups.get(key);
+      of.sum += numbers[i];
+      of.size += 1;
+    }
+    const of = [...groups.values()],
+      sizes = uniques(of.map((g) => g.size)).sort((a, b) => a - b);
+    const first = new Set(of.map((g) => g.first));
+    const out = keep(table, (i) => first.has(i));
+    out.values = of.map((g) => g.sum / g.size);
+    out.said = (i) => repr(out.values[i]);
+    delete out.query;
+    const shown = sizes.length > 1 ? `${sizes[0]} to ${sizes[sizes.length - 1]}` : sizes[0];
+    notes.push(`Column query: the accuracy of a task is the mean of its ${shown} queries.`);
+    return out;
+  }
+
+  /** Values as whole numbers from 0, equal ones alike. */
+  function coded(values) {
+    const at = new Map();
+    const codes = new Int32Array(values.length);
+    for (let i = 0; i < codes.length; i++) {
+      let code = at.get(values[i]);
+      if (code === undefined) at.set(values[i], (code = at.size));
+      codes[i] = code;
+    }
+    return { codes, size: at.size };
+  }
+
+  /** Of each row a number that tells its task of a method (and a column more) from all others. */
+  function keysOf(table, more) {
+    const columns = ["setting", "method", "run", "task", ...(more ? [more] : [])].filter((c) => table[c]);
+    const parts = columns.map((c) => coded(table[c]));
+    const keys = new Float64Array(table.rows);
+    for (const { codes, size } of parts) for (let i = 0; i < keys.length; i++) keys[i] = keys[i] * size + codes[i];
+    return keys;
+  }
+
+  /** Accuracies as numbers in percent. */
+  function toPercent(table, name, common, notes) {
+    const numbers = numbersOf(table.values);
+    const refuse = (test, what) => {
+      const at = numbers.findIndex((v, i) => test(v, i));
+      if (at >= 0) fail(`results: ${table.cell[at]} in row ${table.row[at]} of ${name} ${what(table.said(at))}`);
+    };
+    refuse(
+      (_, i) => typeof table.values[i] === "boolean",
+      (v) => `is ${v}; a number is needed`,
+    );
+    refuse(
+      (v, i) => Number.isNaN(v) && !empty(table.values[i]),
+      (v) => `is ${v}; a number is needed`,
+    );
+    refuse(
+      (v) => !Number.isNaN(v) && !(v >= 0 && v <= 100),
+      (v) => `is ${v}; 0 to 1 (shares) or 0 to 100 (percent) is allowed`,
+    );
+    if (!common) {
+      refuse(Number.isNaN, () => "is empty; fill it, or use the tasks that all methods share (--common)");
+    }
+    let top = 0;
+    numbers.forEach((v, i) => {
+      if (v > numbers[top] || Number.isNaN(numbers[top])) top = i;
+    });
+    const shares = !(numbers[top] > 1);
+    if (!shares) {
+      refuse(
+        (v) => v > 0 && v <= 1,
+        (v) =>
+          `is ${v}, a share, while ${table.cell[top]} in row ${table.row[top]} is ` +
+          `${table.said(top)}, a percentage; one unit in a file is allowed (divide percentages by 100)`,
+      );
+    }
+    notes.push(
+      shares
+        ? "No accuracy is above 1: they are read as shares and shown in percent."
+        : "Accuracies go beyond 1: they are read as percentages.",
+    );
+    const missing = numbers.reduce((n, v) => n + Number.isNaN(v), 0);
+    if (missing) notes.push(`Empty cells left out: ${missing}.`);
+    return numbers.map((v) => v * (shares ? 100 : 1));
+  }
+
+  /** By setting (in order) its rows; the same tasks for every method of each. */
+  function aligned(table, common, notes) {
+    const everybody = uniques(table.method),
+      bySetting = new Map();
+    for (let i = 0; i < table.rows; i++) {
+      if (!bySetting.has(table.setting[i])) bySetting.set(table.setting[i], []);
+      bySetting.get(table.setting[i]).push(i);
+    }
+    const settings = [...bySetting.keys()].sort(byCodePoint),
+      parts = [];
+    const member = (i) => table.method[i] + (table.run ? `, run ${table.run[i]}` : "");
+    const task = coded(table.task),
+      who = coded(table.run ? Array.from({ length: table.rows }, (_, i) => member(i)) : table.method);
+    for (const setting of settings) {
+      const rows = bySetting.get(setting),
+        methods = uniques(rows.map((i) => table.method[i]));
+      const count = new Int32Array(task.size), // rows of each task, of which each is of another member
+        has = new Int32Array(who.size);
+      for (const i of rows) {
+        count[task.codes[i]] += 1;
+        has[who.codes[i]] += 1;
+      }
+      const tasks = count.filter((n) => n).length,
+        members = has.filter((n) => n).length,
+        kept = count.filter((n) => n === members).length;
+      checkNumber(methods.length, tasks, setting);
+      const full = rows.filter((i) => count[task.codes[i]] === members);
+      if (kept < tasks && !common) {
+        const names = new Map(rows.map((i) => [member(i), who.codes[i]]));
+        let worst = null;
+        for (const one of [...names.keys()].sort(byCodePoint)) {
+          if (worst === null || has[names.get(one)] < has[names.get(worst)]) worst = one;
+        }
+        const own = new Set(rows.filter((i) => who.codes[i] === names.get(worst)).map((i) => task.codes[i]));
+        const first = rows.find((i) => !own.has(task.codes[i]));
+        fail(
+          `results: ${setting}: method ${worst} lacks ${tasks - own.size} of ${tasks} tasks (the first: ` +
+            `${text(table.task[first], table.taskKind)}); bring the same tasks for ` +
+            `${table.run ? "every run of every method" : "every method"}, or use those that all share (--common)`,
+        );
+      }
+      if (kept < 2) fail(`results: ${setting}: ${kept} task${plural(kept)} for every method; it needs 2 or more`);
+      if (kept < tasks) {
+        notes.push(`${setting}: ${tasks - kept} of ${tasks} tasks are left out, since not every method has them.`);
+      }
+      const absent = everybody.filter((m) => !methods.includes(m));
+      if (absent.length) notes.push(`${setting}: no results of ${listed(absent)}.`);
+      if (table.run) {
+        const runs = new Map(methods.map((m) => [m, new Set()]));
+        for (const i of rows) runs.get(table.method[i]).add(table.run[i]);
+        const alone = [...runs.keys()].sort(byCodePoint).filter((m) => runs.get(m).size === 1);
+        if (alone.length) {
+          notes.push(`${setting}: one run of ${listed(alone)}, so nothing can be said of new runs of it.`);
+        }
+      }
+      if (methods.length === 1) notes.push(`${setting}: one method only, so no comparison is possible.`);
+      parts.push([setting, full]);
+    }
+    if (parts.length > 1) {
+      notes.push(
+        "Methods are compared where data set, sampling, ways, shots, queries and seed are the same: " +
+          `${parts.length} settings, each on its own.`,
+      );
+    }
+    return parts;
+  }
+
+  /**
+   * `fslcore.results.read` of bytes, as a generator: {settings: [{setting, dataset, sampling, …, tasks, methods: [{name, runs: [[run,
+   * Float64Array of accuracies in percent]]}]}], notes}, methods in the order of the file; throws InputError.
+   */
+  function* reader(bytes, name, { sampling = "unknown", common = false, drop = [] } = {}) {
+    const found = yield* report.framing(bytes, name),
+      notes = found.notes;
+    const columns = new Map(),
+      known = new Set(found.columns.map((c) => c.name));
+    for (const column of found.columns) {
+      const own = plain(column.name);
+      if (columns.has(own)) fail(`results: ${name} has two columns ${own}`);
+      columns.set(own, { ...column, name: own });
+      known.add(own);
+    }
+    if (!found.rows) fail(`results: ${name} has no rows`);
+    let frame = {
+      columns,
+      rows: found.rows,
+      numbers: Array.from({ length: found.rows }, (_, i) => i + 1),
+      has: (c) => columns.has(c),
+      get: (c) => columns.get(c),
+    };
+    for (const c of Object.keys(SHARED)) if (frame.has(c)) columns.set(c, typed(frame.get(c), name));
+    for (const one of drop) columns.delete(one);
+    if (frame.has("task")) {
+      const { values, kind } = frame.get("task");
+      values.forEach((v) => known.add(text(v, kind)));
+      if (drop.length) {
+        const at = values.map((v, i) => i).filter((i) => !drop.includes(text(values[i], kind)));
+        for (const [c, column] of columns) columns.set(c, { ...column, values: at.map((i) => column.values[i]) });
+        frame = { ...frame, rows: at.length, numbers: at.map((i) => i + 1) };
+      }
+    }
+    if (frame.has("run")) columns.set("run", runsOf(frame.get("run"), name));
+    withoutIndex(frame, name, notes);
+    yield;
+    let [table, more] = (frame.has("accuracy") ? long : wide)(frame, name);
+    for (const m of table.method) known.add(m);
+    const unknown = drop.find((one) => !known.has(one));
+    if (unknown !== undefined) {
+      fail(`drop = ${unknown}; no column, method or task of ${name} has that name${like(unknown, known)}`);
+    }
+    if (drop.length) table = keep(table, (i) => !drop.includes(table.method[i]));
+    if (!table.rows) fail(`drop = ${listed(drop)}; nothing of ${name} is left`);
+    notes.push(...more);
+    if (drop.length) notes.push(`Left out, as told: ${listed(drop)}.`);
+    const own = Boolean(table.sampling);
+    table.sampling = samplingOf(table, sampling, name);
+    if (!own)
+      notes.push(`No column sampling: the sampling is ${sampling}${sampling !== "unknown" ? ", as told" : ""}.`);
+    table.setting = settingOf(table, name);
+    yield;
+    table = tasksOfQueries(table, name, notes);
+    yield;
+    table.accuracy = toPercent(table, name, common, notes);
+    yield;
+    refuseSummaries(table, name);
+    yield;
+    table = keep(table, (i) => !Number.isNaN(table.accuracy[i]));
+    if (table.taskKind === "object") table.task = table.task.map((v) => text(v));
+    const seen = new Map(),
+      keys = keysOf(table);
+    let first = null;
+    for (let i = 0; i < table.rows; i++) {
+      const before = seen.get(keys[i]);
+      if (before === undefined) seen.set(keys[i], i);
+      else if (first === null || before < first[0]) first = [before, i];
+    }
+    if (first) {
+      const [i, j] = first,
+        who = table.method[i] + (table.run ? `, run ${table.run[i]},` : "");
+      fail(
+        `results: ${table.setting[i]}: method ${who} has task ${text(table.task[i], table.taskKind)} twice ` +
+          `(rows ${table.row[i]} and ${table.row[j]})`,
+      );
+    }
+    const parts = aligned(table, common, notes);
+    yield;
+    return { settings: parts.map(([setting, rows]) => gathered(table, setting, rows)), notes };
+  }
+
+  /** One setting as arrays, tasks in one order for all. */
+  function gathered(table, setting, rows) {
+    const tasks = new Map(),
+      methods = new Map();
+    for (const i of rows) if (!tasks.has(table.task[i])) tasks.set(table.task[i], tasks.size);
+    for (const i of rows) {
+      const run = table.run ? table.run[i] : "";
+      if (!methods.has(table.method[i])) methods.set(table.method[i], new Map());
+      const runs = methods.get(table.method[i]);
+      if (!runs.has(run)) runs.set(run, new Float64Array(tasks.size));
+      runs.get(run)[tasks.get(table.task[i])] = table.accuracy[i];
+    }
+    const facts = {};
+    for (const c of Object.keys(SHARED)) if (table[c]) facts[c] = table[c][rows[0]];
+    return {
+      setting,
+      ...facts,
+      tasks: tasks.size,
+      runs: Boolean(table.run),
+      methods: [...methods].map(([name, runs]) => ({ name, runs: [...runs] })),
+    };
+  }
+
+  Object.assign(report, { reader, round9, MANY });
+})();

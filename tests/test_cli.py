@@ -199,7 +199,7 @@ def test_evaluate(tmp_path, capsys, arguments, message):
 EVALUATE = "evaluate features:{t}/f.npz none -o {t}/t.csv"
 BAD = [
     ("", "the following arguments are required: COMMAND"),
-    ("evalute", "command = evalute; list, run, report"),
+    ("evalute", "command = evalute; list, run, plan-run, report"),
     ("evalute", "(did you mean evaluate?)"),
     ("lst", "(did you mean list?)"),
     ("list extra", "extra: no such argument"),
@@ -513,7 +513,9 @@ def test_json_is_strict(capsys):
     import pandas as pd
 
     table = pd.DataFrame({"x": [1.5, np.nan], "n": [1, 2]})
-    cli.print_json({"t": table, "p": Path("a/b"), 3: (np.float32(np.inf), np.arange(2), np.bool_(True)), "none": None})
+    commands.print_json(
+        {"t": table, "p": Path("a/b"), 3: (np.float32(np.inf), np.arange(2), np.bool_(True)), "none": None}
+    )
     rows = [{"x": 1.5, "n": 1}, {"x": None, "n": 2}]
     assert json.loads(capsys.readouterr().out) == {"t": rows, "p": "a/b", "3": [None, [0, 1], True], "none": None}
 

@@ -30,6 +30,7 @@ STATES = ("KEPT", "BROKEN")
 UNDOCUMENTED = {
     "__main__",
     "cli",
+    "commands",
     "errors",
     "figures",
     "known",

@@ -246,7 +246,7 @@ NO_PROSE = [
     r"\{[\w:-]+\}`[^`]*`",  # roles: references, citations, what is glued
     r"(`+)(?!`).*?(?<!`)\1(?!`)",  # code
     r"\$\$.*?\$\$|(?<!\\)\$[^$]*?(?<!\\)\$",
-    r"^\([\w-]+\)=$|^ *:[\w-]+:.*$|^%.*$",  # anchors, options, comments
+    r"^\([\w-]+\)=$|^ *:[\w-]+:.*$|^:{3,}.*$|^%.*$",  # anchors, options, fences, comments
     r"\]\([^)]*\)|<[^>\n]*>|https?://\S+",
     rf"\b{NUMBERED}\s+S?\d[\d.]*\d?(?:(?:,|,?\s+and|,?\s+or|\s+to|–)\s*S?\d[\d.]*\d?)*",
     r"^ *\d+\. ",  # numbers of a list

@@ -118,12 +118,7 @@ class Printed:
         """What may be written, by the likely reading; its intervals are of the better method less the other."""
         found, size = self.likely.tasks, f"{abs(self.difference):.2f} points"
         which = ("first", "second") if self.difference >= 0 else ("second", "first")
-        where = {
-            "closed": "on these images",
-            "open": "on images such as these",
-            "unknown": "on tasks drawn in this way",
-        }
-        where, wide, narrow = where[self.sampling], self._text(found.widest), self._text(found.narrowest)
+        where, wide, narrow = WHERE[self.sampling], self._text(found.widest), self._text(found.narrowest)
         best = "" if self.same_tasks == "no" else f"; on the same tasks, {narrow} at best"
         if found.verdict == "apart":
             text = f"The {which[0]} method is {size} better than the {which[1]} {where} ({wide})."

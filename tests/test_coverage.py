@@ -41,9 +41,15 @@ def test_a_sample_of_the_study_comes_out_again(study, script, number, new):
     again = coverage.replicates(regime, new, 1, 1, seed=script.seed(number, new), first=3)
     stored = study[(study["regime"] == regime.name) & (study["new"] == new) & (study["world"] == 3)]
     stored = stored[stored["set"] == 0].reset_index(drop=True)
-    pd.testing.assert_frame_equal(
-        stored.astype(again.dtypes), again, rtol=1e-4, atol=1e-4, check_dtype=False, obj=f"{regime.name} {new}"
-    )
+    numbers = ["mean", "low", "high"]
+    exact, same = stored.drop(columns=numbers), again.drop(columns=numbers)
+    pd.testing.assert_frame_equal(exact.astype(same.dtypes), same, check_dtype=False, obj=f"{regime.name} {new}")
+    # Another processor rounds distances otherwise, and a query that is a tie but for that is answered otherwise: that
+    # moves a mean by 0.001 to 0.01 points, a small part of an interval's width. The next world is farther away.
+    another = coverage.replicates(regime, new, 1, 1, seed=script.seed(number, new), first=4)
+    width = (stored["high"] - stored["low"]).to_numpy()[:, None]
+    assert (np.abs(stored[numbers] - again[numbers]) <= 0.03 * width).all(axis=None)
+    assert not (np.abs(stored[numbers] - another[numbers]) <= 0.03 * width).all(axis=None)
 
 
 def test_every_kind_of_world_has_its_test_sets(study):

@@ -22,6 +22,7 @@ import tempfile
 from pathlib import Path
 
 import yaml
+from bs4 import BeautifulSoup
 
 PAPERS = {
     "oops": ("Reinterpreting confidence intervals (OOPS)", "lafargue2024oops"),
@@ -196,11 +197,46 @@ def parameter_table(name, given):
         return (table if given else table.drop(columns="on this page")).to_html(border=0)
 
 
+def tidy_tables(text):
+    """HTML as pandas writes tables, as print has them.
+
+    Names of row labels move up beside those of the columns where pandas gives them a row of their own; names of columns
+    are words, minus signs are no hyphens, and what rounds to zero has no sign.
+    """
+    if "dataframe" not in text:
+        return text
+    soup = BeautifulSoup(text, "html.parser")
+    for table in soup.select("table.dataframe"):
+        table.attrs.pop("border", None)
+        rows = table.select("thead tr")
+        if len(rows) > 1 and not any(name.get_text(strip=True) for name in rows[-1].select("td, th:not(:first-child)")):
+            _merge_names(rows)
+        for cell in table.select("td, th"):
+            for part in cell.find_all(string=True):
+                tidy = re.sub(r"(?<![\w.-])-(?=\d)", "−", str(part))
+                tidy = re.sub(r"−(0\.0+)(?!\d)", r"\1", tidy)
+                tidy = re.sub(r"\?per_class=(\d+)", r" (\1 a class)", tidy)
+                if cell.find_parent("thead") and re.fullmatch(r"\w+(_\w+)+", tidy):  # n_images: images
+                    tidy = tidy.removeprefix("n_").replace("_", " ")
+                part.replace_with(tidy)
+    return str(soup)
+
+
+def _merge_names(rows):
+    """The last row of a header into the one above, where they do not need the same places."""
+    names, above = (row.find_all(["th", "td"]) for row in (rows[-1], rows[-2]))
+    named = [cell for cell in names if cell.get_text(strip=True)]
+    if all(not cell.get_text(strip=True) for cell in above[: len(named)]):
+        for name, place in zip(named, above):
+            place.string = name.get_text(strip=True)
+        rows[-1].decompose()
+
+
 def clean_notebook(source, target):
     """Copy an executed notebook without what differs from run to run and machine to machine.
 
     The cell with the parameters is folded away, with a table of them below the code; what papermill has put after it
-    stands in the table.
+    stands in the table. Tables are tidied.
     """
     book = json.loads(source.read_text("utf-8"))
     failed = [c for c in book["cells"] if any(o["output_type"] == "error" for o in c.get("outputs", []))]
@@ -221,6 +257,9 @@ def clean_notebook(source, target):
             cell["metadata"]["mystnb"] = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
             table = parameter_table(source.stem, given)
             cell["outputs"] = [{"output_type": "display_data", "data": {"text/html": table}, "metadata": {}}]
+        for output in cell.get("outputs", []):
+            if "text/html" in output.get("data", {}):
+                output["data"]["text/html"] = tidy_tables("".join(output["data"]["text/html"]))
     target.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 

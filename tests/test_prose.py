@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import assemble
+import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 from IPython.display import Markdown
 
 from fslbook import cells
@@ -466,3 +468,20 @@ def test_glued_values_resolve_on_a_page_of_one_file(tmp_path):
     page = (tmp_path / "page.html").read_text("utf-8")
     body = re.sub(r"<[^>]*>", "", page[page.index("<body") :])
     assert "Of 12,345 tasks, far below − 1 ." in " ".join(body.split()) and "count:" not in body
+
+
+def rows_of(html):
+    """The rows of a table in HTML, each the list of its cells' texts."""
+    return [[c.get_text() for c in row.select("th, td")] for row in BeautifulSoup(html, "html.parser").select("tr")]
+
+
+def test_tables_are_tidied_and_nothing_is_lost():
+    frame = pd.DataFrame({"n_tasks": [-1.5, -0.0], "half_width": ["-0.00 ± 0.3", "[-1, 2-3]"]}, index=["a-1", "b_c"])
+    body = [["a-1", "−1.5", "0.00 ± 0.3"], ["b_c", "0.0", "[−1, 2-3]"]]
+    plain = assemble.tidy_tables(frame.rename_axis("what").to_html())
+    assert rows_of(plain) == [["what", "tasks", "half width"], *body] and 'border="1"' not in plain
+    both = frame.rename_axis(index="what", columns="which").to_html()  # each name needs a row of its own
+    assert rows_of(assemble.tidy_tables(both)) == [["which", "tasks", "half width"], ["what", "", ""], *body]
+    above = pd.concat({"all": frame.rename_axis("what")}, axis=1).to_html()
+    assert rows_of(assemble.tidy_tables(above)) == [["", "all"], ["what", "tasks", "half width"], *body]
+    assert assemble.tidy_tables("<table><td>-1</td></table>") == "<table><td>-1</td></table>"

@@ -184,6 +184,24 @@ WIDTH = """() => {
   return [root.scrollWidth, wide.slice(0, 5).join(' | ')];
 }"""
 
+# Tables and figures wider than their box that do not show that they go on.
+CUT = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
+  const boxes = document.querySelectorAll('article :is(.text_html, .table-box, .pst-scrollable-table-container, figure)');
+  const wide = [...boxes].filter(b => b.scrollWidth > b.clientWidth + 1 && b.checkVisibility());
+  const cut = wide.filter(b => getComputedStyle(b).maskImage === 'none');
+  done(cut.map(b => b.className + ': ' + b.textContent.trim().slice(0, 40)));
+})))"""
+
+# Cells of tables as pandas or Python writes them and print does not, and header rows that hold but the names of rows.
+UNTIDY = r"""() => [...document.querySelectorAll('article .cell_output table')].flatMap(table => {
+  const cells = [...table.querySelectorAll('td, th')].map(c => c.textContent.trim());
+  const head = [...table.querySelectorAll('thead tr')], last = head[head.length - 1];
+  const blank = head.length > 1 && [...last.cells].slice(1).every(c => !c.textContent.trim()) &&
+    !head[head.length - 2].cells[0].textContent.trim();
+  return cells.filter(c => /(^|[\s(\[])-\d|−0\.0+(?!\d)|^\w+_\w+$/.test(c) && !table.closest('.tag_parameters'))
+    .concat(blank ? ['a blank row under ' + head[0].textContent.trim()] : []);
+})"""
+
 IMAGES = """() => [...document.querySelectorAll('article img')].map(i =>
   [i.getAttribute('src') || '', i.getAttribute('alt'), i.complete && i.naturalWidth > 0])"""
 
@@ -263,12 +281,15 @@ def test_page(name, context):
             f"a cell failed: {m.group()}" for m in re.finditer(r"Traceback.{0,40}|^\w*Error:.{0,60}", output, re.M)
         ]
 
+        faults += [f"in a table: {text}" for text in page.evaluate(UNTIDY)]
+
         page.evaluate(UNFOLD)
         for size in (DESK, PHONE):
             page.set_viewport_size(size)
             width, culprits = page.evaluate(WIDTH)
             if width > size["width"] + 1:
                 faults.append(f"{width} px wide on a screen of {size['width']}: {culprits}")
+            faults += [f"cut off at {size['width']}: {text}" for text in page.evaluate(CUT)]
 
         page.add_style_tag(content="* { transition: none !important; animation: none !important; }")
         for theme in ("light", "dark"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
@@ -29,6 +31,13 @@ def style() -> None:
         palette="colorblind",
         rc={"figure.dpi": 110, "savefig.facecolor": "white", "axes.titlesize": "medium", "figure.autolayout": True},
     )
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if hasattr(shell, "kernel"):  # in a notebook: drawings, sharp at any size, and equal where what they show is
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+        plt.rcParams["svg.hashsalt"] = "fslcore"
+        nothing = dict.fromkeys(["Creator", "Date", "Format", "Type"])
+        set_matplotlib_formats("svg", bbox_inches="tight", metadata=nothing)
 
 
 def groups(panels: dict[str, tuple[pd.Series, list[list[str]]]]) -> plt.Figure:

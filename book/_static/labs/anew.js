@@ -336,7 +336,7 @@
     const show = L.picture({
       title: () => says.node.textContent || "Forty test sets, each with four intervals",
       margin: [8, 4, 26, 4],
-      height: wide => (wide < 520 ? 2 : 1) * (SETS * 6 + 62) + 30,
+      height: wide => (wide < 520 ? 2 : 1) * (SETS * 6 + 62) + (wide < 520 ? 46 : 30),
       draw,
     });
 
@@ -382,8 +382,9 @@
           else add("circle", { class: "fsl-a-fill", cx: m, cy: y, r: 1.6 });
         });
       });
-      chart.add("text", { class: "fsl-label", x: chart.width / 2, y: chart.height + 20, "text-anchor": "middle" },
-        "accuracy in %; the upright line is the truth, a cross a miss");
+      const lines = ["accuracy in %;", "the upright line is the truth, a cross a miss"];
+      (columns === 2 ? lines : [lines.join(" ")]).forEach((text, i, all) =>
+        chart.add("text", { class: "fsl-label", x: chart.width / 2, y: chart.height + 20 - 16 * (all.length - 1 - i), "text-anchor": "middle" }, text));
     }
 
     function tell() {

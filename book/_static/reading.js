@@ -1,5 +1,5 @@
-// Right-aligns the columns of numbers in tables, and lets the keyboard scroll wide ones.
-// Without it a table still reads, only left-aligned.
+// Right-aligns the columns of numbers in tables; shows where a wide table or figure goes on, and lets the keyboard
+// scroll it. Without it all still reads, only left-aligned and, on a phone, small.
 (function () {
   "use strict";
   // 12, −0.704, 79.59 ± 0.52, 12 %, 1e-4, [0.1, 0.9], 3× … and what may stand for a missing number
@@ -32,8 +32,22 @@
     }
   }
 
-  function openToKeyboard(box) {
-    if (box.scrollWidth > box.clientWidth + 1 && box.querySelector("table")) box.tabIndex = 0;
+  // A figure's type is drawn for a page of 700 pixels: on a phone it keeps two thirds of that and scrolls.
+  function keepReadable(image) {
+    function look() {
+      if (image.naturalWidth > 450) image.style.minWidth = "min(" + Math.round(0.68 * image.naturalWidth) + "px, 30rem)";
+    }
+    if (image.complete) look(); else image.addEventListener("load", look);
+  }
+
+  function watchWidth(box) {
+    if (!box.querySelector("table, img")) return;
+    function look() {
+      box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+    }
+    box.addEventListener("scroll", look, { passive: true });
+    new ResizeObserver(look).observe(box); // also when a folded table is opened
   }
 
   document.addEventListener("DOMContentLoaded", function () {
@@ -46,6 +60,8 @@
         box.appendChild(table);
       }
     });
-    document.querySelectorAll(".pst-scrollable-table-container, .text_html, .table-box").forEach(openToKeyboard);
+    document.querySelectorAll(".bd-article .cell_output img").forEach(keepReadable);
+    document.querySelectorAll(".pst-scrollable-table-container, .text_html, .table-box, .cell_output figure, .cell_output .image_svg")
+      .forEach(watchWidth);
   });
 })();

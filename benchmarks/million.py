@@ -79,8 +79,9 @@ def stages(n: int) -> list[dict]:
         found.append(row | {name: of(result) for name, of in more.items()})
         return result
 
-    labels = np.arange(n) % CLASSES
-    images = Images("drawn", Drawn(n), labels, [str(c) for c in range(CLASSES)], content=f"drawn {n}")
+    classes = min(CLASSES, n // 40)
+    labels = np.arange(n) % classes
+    images = Images("drawn", Drawn(n), labels, [str(c) for c in range(classes)], content=f"drawn {n}")
     stage("start", lambda: None)
     closed = stage("closed tasks", lambda: sample_closed(labels, tasks=min(TASKS, n)), tasks=len)
     stage("open tasks", lambda: sample_open(labels), tasks=len)

@@ -10,6 +10,7 @@ knows, ``file`` and ``folder`` for a path that is there or an empty text, ``text
 from __future__ import annotations
 
 import ast
+import atexit
 import builtins
 import logging
 import re
@@ -390,6 +391,7 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
         finally:
             shell.restore_sys_module_state()
             InteractiveShell.clear_instance()
+            atexit.unregister(shell.atexit_operations)  # it holds all that the cells made, until the process ends
             plt.switch_backend(backend)
     return notebook
 

@@ -1,10 +1,14 @@
 """The benchmarks still run on the library as it is, and compare like with like; how fast is for `make bench` to say."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
 import sys
+import warnings
 
+import bench
 import numpy as np
 import pytest
 
@@ -17,17 +21,20 @@ BENCH = [sys.executable, str(ROOT / "benchmarks" / "bench.py"), "--threads", "1"
 PIECES = ("learners", "ways", "samplers", "report", "limits", "growth", "fast", "million-10000", "quickdraw")
 
 
-def bench(*arguments, pieces=PIECES):
-    command = [*BENCH, "--quick", "--only", *pieces, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
-
-
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
+    """All pieces in this process, which has loaded what they need; one that runs in its own is tested below."""
     path = tmp_path_factory.mktemp("bench") / "here.json"
-    done = bench("-o", path)
-    assert not done.returncode, done.stderr
-    return path, done.stdout
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(io.StringIO()) as out,
+    ):
+        patch.setenv("FSLCORE_CACHE", str(path.with_name("cache")))
+        patch.setattr(bench, "in_process", bench.run_piece)
+        patch.setattr(sys, "argv", [*BENCH[1:], "--quick", "-o", str(path), "--only", *PIECES])
+        bench.main()
+    return path, out.getvalue()
 
 
 def test_what_is_measured_is_stored_and_printed(stored, monkeypatch):
@@ -57,7 +64,9 @@ def test_pieces_that_are_not_run_are_kept(stored, tmp_path):
     before = json.loads(stored[0].read_text())
     before["pieces"]["report"]["rows"][0]["ratio"] = -1
     path.write_text(json.dumps(before))
-    assert not bench("-o", path, pieces=["quickdraw"]).returncode
+    command = [*BENCH, "--quick", "-o", str(path), "--only", "quickdraw"]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    assert not done.returncode, done.stderr
     after = json.loads(path.read_text())["pieces"]
     assert after["report"] == before["pieces"]["report"] and after["quickdraw"]["of"] == "scale"
 

@@ -120,7 +120,7 @@ def test_data_are_those_that_a_chapter_s_modules_name():
     assert {"checkpoints", "clipart", "fashion", "glyphs"} == folders("data-and-backbones")
     assert "coverage" in folders("planning") and "coverage" not in folders("pilot")
     assert "episodes" in folders("informed") and "episodes" not in folders("estimators")
-    assert "checkpoints/bias" in folders("known-truth") and "checkpoints/bias" not in folders("spurious-bias")
+    assert "checkpoints/bias" in folders("known-truth") and "checkpoints/bias" not in folders("ten-learners")
 
 
 def test_every_folder_of_data_belongs_to_a_chapter():

@@ -110,7 +110,8 @@ def by_command(folder, capsys, content, name="mine.csv", level=0.95, margin=0, *
         record = json.loads(capsys.readouterr().out)
         files = {}
         for file in results.write_tables(table, pairs, folder / "tables", level):
-            files.setdefault(file.stem, []).append(file.read_text("utf-8"))
+            if file.stem != "evaluation":  # a paragraph, no table of it
+                files.setdefault(file.stem, []).append(file.read_text("utf-8"))
         return {"record": record, "files": {of: [md, tex] for of, (tex, md) in files.items()}}
     except Exception as error:
         return {"error": told(error, "report")[0].replace(str(path), name)}

@@ -95,10 +95,14 @@ def parts() -> Iterator[tuple[str, tuple]]:
             yield name, (dataset, split, backbone, learner, count, blocks)
 
 
-def kept(name: str, piece: tuple | None) -> Path:
-    """Where a piece is kept; computed if it is missing, unless it is None."""
-    path = store.path("episodes", f"{name}.parquet")
-    if not path.is_file() and piece:
+def kept(name: str, piece: tuple, stored: bool = False) -> Path:
+    """Where a piece of these images, weights and settings is kept; computed if it is missing, unless ``stored``."""
+    dataset, split, backbone, learner, *_ = piece
+    model = backbones.load(backbone)
+    settings = json.dumps(learners.make(learner, model).config(), sort_keys=True)
+    made_of = store.digest(" ".join([datasets.load(dataset, split).digest, model.digest, settings]))
+    path = store.path("episodes", f"{name}-{made_of[:12]}.parquet")
+    if not path.is_file() and not stored:
         replace_file(path, episodes(*piece).to_parquet)
         print(name, flush=True)
     return path
@@ -112,7 +116,7 @@ def main() -> None:
     torch.set_num_threads(1)
     if chosen.part:
         return kept(chosen.part, _build.part_of(parser, parts(), chosen.part))
-    paths = [kept(name, None if chosen.stored else piece) for name, piece in parts()]
+    paths = [kept(name, piece, chosen.stored) for name, piece in parts()]
     table = pd.concat([pd.read_parquet(path) for path in paths if path.is_file()], ignore_index=True)
     floats = table.select_dtypes("float64").columns
     table[floats] = table[floats].astype("float32")

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, choice, flag, floats, number, shown, whole
+from ..stats import ThreeIntervals
 
 __all__ = ["MANY", "ROWS"]
 
@@ -115,6 +116,11 @@ def _check_path(name: str, value: object) -> None:
         raise InputError(f"results: {name} = {shown(value)}; the name of a file or folder is allowed")
 
 
+def _check_found(name: str, value: object) -> None:
+    if not isinstance(value, dict) or any(not isinstance(one, ThreeIntervals) for one in value.values()):
+        raise InputError(f"{name} = {shown(value)}; a dict of ThreeIntervals by name is allowed")
+
+
 def _check_text(name: str, value: object) -> None:
     if not isinstance(value, str) or not value:
         raise InputError(f"{name} = {shown(value)}; a name is allowed")
@@ -144,6 +150,7 @@ CHECKS = {  # by the name of the argument
     "frame": _check_frame,
     "name": _check_text,
     "path": _check_path,
+    "found": _check_found,
     "folder": _check_path,
     "methods": _check_names,
     "drop": _check_names,

@@ -11,6 +11,7 @@ import pandas as pd
 from .. import recorder, stats
 from ..errors import InputError
 from ..recorder import Recording
+from .arguments import checked
 from .targets import in_cells
 
 __all__ = ["accuracies", "three_intervals", "three_list"]
@@ -39,6 +40,7 @@ def accuracies(found: Recording) -> pd.DataFrame:
     return table.assign(**{name: value for name, value in facts.items() if value is not None})
 
 
+@checked
 def three_intervals(path: str | Path, level: float = 0.95) -> tuple[dict[str, stats.ThreeIntervals], str]:
     """Three intervals of each method of a recording, and of each difference of two on the tasks they share.
 
@@ -76,6 +78,7 @@ def three_intervals(path: str | Path, level: float = 0.95) -> tuple[dict[str, st
     return found, reason
 
 
+@checked
 def three_list(found: dict[str, stats.ThreeIntervals]) -> pd.DataFrame:
     """`three_intervals` for reading: a row a method or difference, the mean and a column a target."""
     rows = {name: {"mean": f"{r.closed.mean:.2f}", **in_cells(r)} for name, r in found.items()}

@@ -140,12 +140,25 @@ class Faults:
 
 
 def content(path: Path) -> bytes:
-    """What is compared: the bytes, but for a notebook's facts of its own run and the random names of its cells."""
+    """What is compared: the bytes, but for a notebook's facts of its own run and the random names of its cells.
+
+    What a cell prints comes in one piece or in several, as it falls.
+    """
     if path.suffix != ".ipynb":
         return path.read_bytes()
     notebook = json.loads(path.read_text("utf-8"))
     for cell in notebook["cells"]:
         del cell["id"]  # drawn when the notebook is made from its text
+        outputs = []
+        for output in cell.get("outputs", []):
+            if outputs and output["output_type"] == "stream" and outputs[-1].get("name") == output["name"]:
+                outputs[-1]["text"] = [*outputs[-1]["text"], *output["text"]]
+            else:
+                outputs.append(output)
+        for output in outputs:
+            if output["output_type"] == "stream":
+                output["text"] = "".join(output["text"])
+        cell["outputs"] = outputs
     for holder in (notebook, *notebook["cells"]):
         for name in OF_THE_RUN:
             holder["metadata"].pop(name, None)

@@ -114,7 +114,7 @@
 
   const LOOKED_AT = 1000; // lines, to tell how a text file is written
   const TEXT = [".csv", ".tsv", ".txt"];
-  const BINARY = [".parquet", ".npy", ".pt"]; // which the command reads, and a page does not
+  const BINARY = [".parquet", ".npy", ".pt", ".npz"]; // which the command reads, and a page does not
 
   function decoded(bytes, name, notes) {
     const starts = (...mark) => mark.every((b, i) => bytes[i] === b);

@@ -1,10 +1,11 @@
 """How fast, against what, and what limits it: measured here, printed and stored for the book's chapter on performance.
 
-    python benchmarks/bench.py [--threads 2] [--only learners limits] [--output FILE.json] [--quick]
+    python benchmarks/bench.py [--threads 1] [--only learners limits] [--output FILE.json] [--quick]
 
 Each piece runs in a process of its own. Both sides of a ratio run in turn, several times, with the same number of
-threads; the figures are medians. Growth, and what `fslcore plan-run` reckons with, is processor time of one thread, as
-the build's jobs run. Use a quiet machine: what else runs on it slows the batched side more. Each piece is stored when
+threads; the figures are medians. With one thread all is processor time, as the build's jobs run; with more, small
+problems of scikit-learn take several times as long. Growth, and what `fslcore plan-run` reckons with, is always that of
+one thread. Use a quiet machine: what else runs on it slows the batched side more. Each piece is stored when
 it is measured; those that are not run stay as they are. The times of a build's jobs are read from the last one.
 """
 
@@ -48,7 +49,7 @@ PIECES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--threads", type=int, default=2, help="(2)")
+    parser.add_argument("--threads", type=int, default=1, help="(1)")
     parser.add_argument("--repeats", type=int, default=5, help="(5)")
     parser.add_argument("--quick", action="store_true", help="small sizes, once: whether all of it runs")
     parser.add_argument("--only", nargs="+", choices=PIECES, metavar="PIECE", help=f"of {', '.join(PIECES)}")

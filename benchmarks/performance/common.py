@@ -14,17 +14,21 @@ from statistics import median
 
 import numpy as np
 
-__all__ = ["CPU", "fresh_peak", "gaussian", "machine", "paired", "peak_mb", "ratio", "seconds"]
+__all__ = ["CPU", "fresh_peak", "gaussian", "machine", "now", "paired", "peak_mb", "ratio", "seconds"]
 
 CPU = time.process_time
 LIBRARIES = ("numpy", "scipy", "torch", "scikit-learn", "pandas")
 
 
-def seconds(run: Callable[[], object], repeats: int = 5, warm: bool = True, clock=time.perf_counter) -> float:
-    """Median seconds of a call, after one that is not counted.
+def now() -> float:
+    """Seconds, to take differences of: of one thread those that it computed, which are those of a quiet machine."""
+    import torch
 
-    With `CPU` as the clock, those that this process computed: of one thread what they would be on a quiet machine.
-    """
+    return CPU() if torch.get_num_threads() == 1 else time.perf_counter()
+
+
+def seconds(run: Callable[[], object], repeats: int = 5, warm: bool = True, clock=now) -> float:
+    """Median seconds of a call, after one that is not counted; with `CPU` as the clock, those of all threads."""
     if warm:
         run()
     return median(_once(run, clock) for _ in range(repeats))
@@ -36,7 +40,7 @@ def paired(ours: Callable[[], object], theirs: Callable[[], object], repeats: in
     return median(a for a, _ in found), median(b for _, b in found)
 
 
-def _once(run: Callable[[], object], clock=time.perf_counter) -> float:
+def _once(run: Callable[[], object], clock=now) -> float:
     start = clock()
     run()
     return clock() - start

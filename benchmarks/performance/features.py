@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from statistics import median
-
 import numpy as np
 import torch
 
 from fslcore.models import backbones, networks
 
-from .common import ratio, seconds
+from .common import paired, ratio
 
 __all__ = ["folded"]
 
@@ -30,14 +28,13 @@ def folded(quick: bool, repeats: int) -> list[dict]:
         batches = torch.from_numpy(pixels).split(backbones.BATCH)
 
         @torch.inference_mode()
-        def as_it_comes():
+        def all_through(network):
             for batch in batches:
-                plain(backbone.preprocess(batch))
+                network(backbone.preprocess(batch))
 
-        as_it_comes()
-        found = []
-        for _ in range(1 if quick else repeats):  # in turn; `speed` itself has a batch to warm up
-            found.append((backbones.speed(backbone, pixels), len(pixels) / seconds(as_it_comes, 1, warm=False)))
-        ours, theirs = map(median, zip(*found))
+        fast = backbones._for_features(backbone, backbone.preprocess(batches[0]))
+        all_through(fast), all_through(plain)
+        took = paired(lambda: all_through(fast), lambda: all_through(plain), 1 if quick else repeats)
+        ours, theirs = (len(pixels) / of for of in took)
         rows.append(ratio("features", f"{name} at {side} pixels", PLAIN, "images/s", ours, theirs))
     return rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from statistics import median
 
@@ -19,7 +18,7 @@ from fslcore.models.backbones import Backbone
 from fslcore.models.networks import GlyphConv
 from fslcore.tasks import bootstrap, sample_closed
 
-from .common import gaussian, ratio
+from .common import gaussian, now, ratio
 
 __all__ = ["bank_of", "few_ways", "fine_tuning", "many_ways", "rounds"]
 
@@ -100,9 +99,9 @@ def compare(ours: Callable, ours_tasks, theirs: Callable, theirs_tasks, repeats:
     speeds, found = ([], []), [None, None]
     for _ in range(repeats):
         for i, (run, tasks) in enumerate(((ours, ours_tasks), (theirs, theirs_tasks))):
-            start = time.perf_counter()
+            start = now()
             found[i] = run(tasks)
-            speeds[i].append(len(tasks) / (time.perf_counter() - start))
+            speeds[i].append(len(tasks) / (now() - start))
     n = min(map(len, found))
     agree = float((found[0][:n] == found[1][:n]).mean())
     return dict(ours=median(speeds[0]), theirs=median(speeds[1]), agree=agree)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import combinations
 
 import numpy as np
@@ -18,7 +17,7 @@ from fslcore.learners import LogisticRegression, NearestCentroid
 from fslcore.stats import three_intervals
 from fslcore.tasks import sample_closed
 
-from .common import gaussian, paired, ratio
+from .common import gaussian, now, paired, ratio
 
 __all__ = ["report", "resampling"]
 
@@ -52,16 +51,16 @@ def resampling(quick: bool, repeats: int) -> list[dict]:
     bank = Bank(torch.from_numpy(x), labels, "")
     group, each, rows = np.arange(2000) % 10, 20 if quick else 3000, []
     for learner in (NearestCentroid(), LogisticRegression()):
-        start = time.perf_counter()
+        start = now()
         for g in range(10):
             kept = np.flatnonzero(group != g)
             tasks = sample_closed(bank.labels[kept], tasks=each, seed=g)
             evaluate(learner, Bank(bank.data[kept], bank.labels[kept], ""), tasks)
-        ten = time.perf_counter()
+        ten = now()
         tasks = sample_closed(bank.labels, tasks=10 * each)
         record = evaluate(learner, bank, tasks)
         three_intervals(record.correct, tasks.support, tasks.query, bank.labels)
-        one = time.perf_counter() - ten
+        one = now() - ten
         what = f"three intervals, {learner.name.upper()}, {10 * each:,} tasks"
         against = "ten runs, each without a tenth of the images"
         rows.append(ratio("statistics", what, against, "tasks/s", 10 * each / one, 10 * each / (ten - start)))

@@ -152,7 +152,8 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
         fits = {"file": path.is_file(), "folder": path.is_dir(), "path": path.is_file() or path.is_dir()}
         if item and not fits[p.allowed]:
             there = "a folder" if path.is_dir() else "a file" if path.is_file() else "no ordinary file"
-            what = f"this is {there}, a {p.allowed} is needed" if path.exists() else f"there is no such {p.allowed}"
+            kind = "file or folder" if p.allowed == "path" else p.allowed
+            what = f"this is {there}, a {kind} is needed" if path.exists() else f"there is no such {kind}"
             raise InputError(f"parameter {p.name} = {item}; {what}")
     else:
         choices = known.learners() if p.allowed == "learner" else p.allowed.split("|")

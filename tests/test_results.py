@@ -487,7 +487,7 @@ def test_queries_are_averaged_where_a_column_names_them():
     "arguments, message",
     [
         (["none.csv"], "no such file"),
-        (["mine.xlsx"], ".npy, .pt are allowed (save the table as .csv)"),
+        (["mine.xlsx"], ".npy, .pt, .npz are allowed (save the table as .csv)"),
         (["mine.csv", "-o", "out.pdf"], "output = out.pdf; a name that ends in .html"),
         (["mine.csv", "--level", "95"], "level = 95.0; a number between 0 and 1"),
         (["open.csv", "--sampling", "closed"], "sampling = closed; row 1 of open.csv says open"),

@@ -3,12 +3,16 @@ PYTHON ?= python3
 PROFILE ?= profiles/quick.yml
 BIN := .venv/bin
 
-.PHONY: book test cluster-test bench mutants captions clean
+.PHONY: book pdf test cluster-test bench mutants captions clean
 
 book: .venv/ready
 	@test -f _build/html/index.html || rm -f _build/site.done
 	@PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores all --resources sizing=1 estimators=1 bias=1 --nolock --rerun-incomplete --quiet rules --config profile=$(PROFILE)
 	@echo "The book is at $(CURDIR)/_build/html/index.html"
+
+# The built site as one PDF; wants Chromium.
+pdf: .venv/ready
+	$(BIN)/python book/pdf.py
 
 test: .venv/ready
 	OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296 $(BIN)/python -m pytest -n 2

@@ -4,7 +4,7 @@ A notebook is a MyST Markdown file under ``notebooks/`` whose first code cell is
 ``parameters``. Each line of that cell reads ``name: type = default  # allowed: meaning``, where
 *allowed* is a range (``2..50``, ``0..``), a choice (``closed|open``), or one of the words
 ``dataset``, ``backbone``, ``learner`` and ``method`` (a backbone, a space, a learner) for names that fslcore
-knows, ``file`` and ``folder`` for a path that is there or an empty text, ``text`` for any.
+knows, ``file``, ``folder`` and ``path`` (either) for what is there or an empty text, ``text`` for any.
 """
 
 from __future__ import annotations
@@ -148,11 +148,13 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
         from . import evaluation
 
         evaluation.Method.parse(item)
-    elif p.allowed in ("file", "folder"):
+    elif p.allowed in ("file", "folder", "path"):
         path = Path(item)
-        if item and not (path.is_file() if p.allowed == "file" else path.is_dir()):
+        fits = {"file": path.is_file(), "folder": path.is_dir(), "path": path.is_file() or path.is_dir()}
+        if item and not fits[p.allowed]:
             there = "a folder" if path.is_dir() else "a file" if path.is_file() else "no ordinary file"
-            what = f"this is {there}, a {p.allowed} is needed" if path.exists() else f"there is no such {p.allowed}"
+            kind = "file or folder" if p.allowed == "path" else p.allowed
+            what = f"this is {there}, a {kind} is needed" if path.exists() else f"there is no such {kind}"
             raise InputError(f"parameter {p.name} = {item}; {what}")
     else:
         choices = known.learners() if p.allowed == "learner" else p.allowed.split("|")

@@ -204,8 +204,8 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument(
         "results",
         type=checked(path_of("results")),
-        help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a task, or .npz by fslcore.record; see The results table "
-        "in the book",
+        help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a task, or .npz by fslcore.record, or what "
+        "LibFewShot's tests leave; see The results table in the book",
     )
     add.add_argument(
         "-o",

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fslbook import published
-from fslbook.checks import VERDICTS
+from fslbook.checks import VERDICTS, worded
 from fslbook.oops import audit
 from fslcore.results import released
 
@@ -161,3 +161,18 @@ def test_with_the_real_released_tasks(rows):
     assert "0.53 to 0.59 across backbones and 0.83 to 0.94 within one" in full["gives"]["figure1-correlation"]
     assert "83 conclusive" in full["gives"]["omniglot-removed"]
     assert "at Q = 5: 59" in full["gives"]["open-conclusive"]
+
+
+@pytest.mark.parametrize(
+    "text, wanted",
+    [
+        ("(not miniimagenet 1 anil, cub 5 can)", "(not miniImageNet 1-shot ANIL, CUB 5-shot CAN)"),
+        ("can 31.17 against renet 30.27", "CAN 31.17 against RENet 30.27"),
+        ("in 3 of the 18 cells in which 5 can be", "in 3 of the 18 cells in which 5 can be"),
+        ("cifar-fs r2d2 hold-out; meta-album 0.9", "CIFAR-FS R2D2 hold-out; Meta-Album 0.9"),
+        ("cub boil; cub average qc2 13.27", "CUB BOIL; CUB average qc2 13.27"),
+        ("baseline++ 3, tieredimagenet 1.24", "Baseline++ 3, tieredImageNet 1.24"),
+    ],
+)
+def test_rows_name_data_sets_and_learners_as_the_papers_do(text, wanted):
+    assert worded(text) == wanted

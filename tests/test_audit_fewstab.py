@@ -194,8 +194,13 @@ def test_tables_that_agree_get_other_verdicts(monkeypatch, evidence):
 
 
 def test_figures_have_a_mark_for_each_cell(evidence):
-    bars = figures.gap_bars(evidence.gap)
+    half = np.hypot(evidence.widths["wacc-r"], evidence.widths["wacc-a"])
+    bars = figures.gap_bars(evidence.gap, half)
     assert sum(len(ax.patches) for ax in bars.axes) == 60
+    ends = np.concatenate([s[:, 0] for ax in bars.axes for c in ax.collections for s in c.get_segments()]).reshape(
+        -1, 2
+    )
+    assert np.allclose(np.sort(np.diff(ends, axis=1)[:, 0]), np.sort(2 * half))
     marks = figures.accuracy_panels(evidence.means)
     assert sum(len(ax.collections) for ax in marks.axes) == 60
     ratios = figures.spread_ratios(evidence.spread)

@@ -343,9 +343,10 @@ def test_version_help_and_list_need_numpy_and_scipy_alone():
         assert done.returncode == 0 and text in done.stdout and "Traceback" not in done.stderr
 
 
-def test_a_folder_in_the_place_of_a_file_is_named(tmp_path):
-    with pytest.raises(InputError, match="this is a folder, a file is needed"):
-        chapters.check("your-results", {"results": str(tmp_path)})
+def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
+    (tmp_path / "x.png").write_bytes(b"")
+    with pytest.raises(InputError, match="this is a file, a folder is needed"):
+        chapters.check("your-support-set", {"folder": str(tmp_path / "x.png")})
 
 
 def test_a_missing_package_is_named_with_what_brings_it(monkeypatch, capsys):

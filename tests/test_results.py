@@ -1002,3 +1002,10 @@ def test_limits_of_methods_stay_below_100_and_few_errors_are_told():
     assert len(told) == 1 and "sure, easy" in told[0] and "hard" not in told[0]
     record = results.record(table, pairs, notes)
     assert told[0] in record["notes"] and record["methods"][0]["new_images_low"] < 100
+
+
+def test_every_colour_of_lines_and_marks_stands_out_from_white():
+    linear = np.array(figures.COLOURS)
+    linear = np.where(linear <= 0.04045, linear / 12.92, ((linear + 0.055) / 1.055) ** 2.4)
+    assert (1.05 / (linear @ [0.2126, 0.7152, 0.0722] + 0.05) >= 3).all()  # WCAG 2.2, 1.4.11
+    assert len(set(figures.COLOURS)) == 10

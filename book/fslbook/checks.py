@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 import pandas as pd
 
+from fslcore.evaluation import LEARNERS
+
 from . import published
 
-__all__ = ["VERDICTS", "count", "share", "shown", "tally", "Checks"]
+__all__ = ["DATASETS", "VERDICTS", "count", "share", "shown", "tally", "worded", "Checks"]
 
 VERDICTS = {True: "holds", False: "differs", None: "cannot be checked here"}
+
+#: The papers' data sets by their names in ``data/published``.
+DATASETS = {
+    "miniimagenet": "miniImageNet",
+    "tieredimagenet": "tieredImageNet",
+    "cub": "CUB",
+    "cifar-fs": "CIFAR-FS",
+    "meta-album": "Meta-Album",
+}
+NAMES = DATASETS | {name: title for name, title in LEARNERS.items() if name != "can"}
+NAMED = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, sorted(NAMES, key=len, reverse=True)))})(?![\w-])")
+LEARNER = "|".join(map(re.escape, [*LEARNERS.values(), "can"]))
+SETTING = re.compile(rf"({'|'.join(DATASETS.values())}) ([15]) ({LEARNER})(?![\w-])")
 
 
 class Checks:
@@ -71,9 +87,25 @@ def tally(rows: pd.DataFrame) -> pd.DataFrame:
     return first["verdict"].value_counts().reindex(VERDICTS.values(), fill_value=0).rename("statements").to_frame()
 
 
+def worded(text: str) -> str:
+    """Names of data sets and learners as the papers write them: 'CUB 5-shot RFS' for 'cub 5 rfs'.
+
+    CAN is told from the verb by what stands beside it: data set and shots before, or a number after.
+    """
+
+    def setting(found: re.Match) -> str:
+        dataset, shots, learner = found.groups()
+        return f"{dataset} {shots}-shot {LEARNERS.get(learner, learner)}"
+
+    text = NAMED.sub(lambda found: NAMES[found[1]], text)
+    return re.sub(r"\bcan(?= \d)", LEARNERS["can"], SETTING.sub(setting, text))
+
+
 def shown(rows: pd.DataFrame, verdict: str) -> pd.DataFrame:
     """The statements with one verdict, as a table to read."""
     part = rows[rows["verdict"] == verdict]
     says = part["claim"] + ": " + part["value"] + part["unit"].map({"percent": " %"}).fillna("")
-    table = pd.DataFrame({"§": part["section"], "the paper says": says, "the evidence gives": part["gives"]})
+    table = pd.DataFrame(
+        {"§": part["section"], "the paper says": says, "the evidence gives": part["gives"].map(worded)}
+    )
     return table.set_index("§")

@@ -13,7 +13,11 @@ __all__ = ["groups", "rank_diagram", "style"]
 CAP = 2000  # open tasks at which the released OOPS sampler stops
 
 
-COLOURS = sns.color_palette("colorblind")
+# Seaborn's palette for the colour-blind, the members of too little contrast on white darkened to 3 or more, as thin
+# lines and small marks need (WCAG 2.2, 1.4.11), and so that no two are alike.
+COLOURS = sns.color_palette(
+    ["#0173b2", "#cd8405", "#029e73", "#d55e00", "#cc78bc", "#725237", "#4c3545", "#949494", "#77721a", "#4b9cca"]
+)
 
 
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h", "d"]
@@ -28,7 +32,7 @@ def style() -> None:
     sns.set_theme(
         context="notebook",
         style="whitegrid",
-        palette="colorblind",
+        palette=COLOURS,
         rc={"figure.dpi": 110, "savefig.facecolor": "white", "axes.titlesize": "medium", "figure.autolayout": True},
     )
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()

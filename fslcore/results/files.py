@@ -16,6 +16,7 @@ import pandas as pd
 
 from .. import recorder
 from ..errors import InputError, shown
+from . import events
 from .recorded import accuracies
 
 __all__ = ["ENDINGS", "frame"]
@@ -49,15 +50,20 @@ def frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
     path : path
         .csv, .tsv or .txt (cells parted by commas, semicolons, tabs or blanks; decimal points or commas; UTF-8, UTF-16
         or Latin-1; lines that begin with # are comments), .parquet, .npy (T × M numbers, for T tasks and M methods) or
-        .pt (the same as a tensor, or tensors of T numbers by name), or .npz (what `fslcore.record` wrote).
+        .pt (the same as a tensor, or tensors of T numbers by name), or .npz (what `fslcore.record` wrote); an event
+        file of LibFewShot's test loop, or the folder of its runs (`fslcore.results.events`).
 
     Raises
     ------
     InputError
         No such file, another ending, unreadable, two columns of one name.
     """
+    if path.is_dir():
+        return events.runs(path)
     if not path.is_file():
         raise InputError(f"results: no file {path}")
+    if events.MARK in path.name:
+        return events.run(path)
     readers = dict.fromkeys(TEXT, _text) | {".parquet": _parquet, ".npy": _numpy, ".pt": _torch}
     readers[recorder.ENDING] = _recording
     if path.suffix.lower() not in readers:

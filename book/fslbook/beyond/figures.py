@@ -113,7 +113,10 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
                 error = np.abs(part[["low", "high"]].to_numpy().T - part["share"].to_numpy())
                 at = np.array([place[key] for key in zip(part["regime"], part["given"])]) + shift
                 ax.errorbar(part["share"], at, xerr=error, fmt=mark, color=colour, markersize=5, label=name)
-        ax.set(title=f"target: {target}", xlabel="hold the truth (%)", xlim=(0, 102))
+        ax.set(title=f"target: {target}", xlabel="hold the truth (%)", xlim=(0, 100.5))
+        # Good intervals lie within a few points of each other, poor ones anywhere below: both are to be read.
+        ax.set_xscale("function", functions=(lambda x: -np.log(104 - x), lambda y: 104 - np.exp(-y)))
+        ax.set_xticks([0, 50, 80, 90, 95, 100], [0, 50, 80, 90, 95, 100], fontsize=9)
     axes[0].set_yticks(range(len(rows)), [f"{a}: {b}" if b else a for a, b in place], fontsize=9)
     axes[0].invert_yaxis()
     figure.legend(*axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10)

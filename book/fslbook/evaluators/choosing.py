@@ -20,6 +20,7 @@ from fslcore.evaluation import Method
 from fslcore.tasks import ESTIMATORS, ORACLE, sample_all
 
 from .. import published
+from ..checks import DATASETS
 from . import estimates
 from .estimates import FRESH, HALVES, KEYS
 
@@ -421,7 +422,7 @@ def printed(table: int) -> pd.DataFrame:
         )
     else:
         read["method"] = FIVE
-    read["dataset"] = read["dataset"].map(estimates.PAPERS_SETS)
+    read["dataset"] = read["dataset"].map(DATASETS)
     read = read[[*KEYS, "estimator", "mean", "half_width"]]
     if table == 5:
         alone = estimates.printed(1).query("estimator == @ORACLE").groupby("dataset", sort=False)

@@ -23,6 +23,7 @@ from fslcore.tasks import ESTIMATORS, ORACLE, REFILLED, Tasks, sample_closed
 
 from .. import published
 from ..cells import listed
+from ..checks import DATASETS
 
 __all__ = [
     "FRESH",
@@ -55,9 +56,6 @@ HALVES = ("even queries", "odd queries")  # of each class, so that both are bala
 
 
 KEYS = ["dataset", "method"]
-
-
-PAPERS_SETS = {"cifar-fs": "CIFAR-FS", "miniimagenet": "miniImageNet", "meta-album": "Meta-Album"}
 
 
 def collect(
@@ -420,7 +418,7 @@ def rises(curve: pd.DataFrame, by: str) -> list[str]:
 def printed(table: int) -> pd.DataFrame:
     """Table 1, 2 or 3 of the paper in the form of `means` and `maes`; half_width is NaN where none is printed."""
     read = published.table(table, "evaluators")
-    read = read.assign(dataset=read["dataset"].map(PAPERS_SETS), method=read["learner"].map(LEARNERS))
+    read = read.assign(dataset=read["dataset"].map(DATASETS), method=read["learner"].map(LEARNERS))
     return read.reindex(columns=[*KEYS, "estimator", "mean" if table == 1 else "mae", "half_width"])
 
 

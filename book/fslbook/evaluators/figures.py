@@ -139,10 +139,10 @@ _LOOK = {
 }
 
 
-def estimates(table: pd.DataFrame, names: list[str]) -> plt.Figure:
+def estimates(table: pd.DataFrame, names: list[str], of: str) -> plt.Figure:
     """Estimated accuracy against the oracle's, a panel an estimator, a dot a task (evaluators paper, Figure 1).
 
-    ``table`` as `fslbook.evaluators.estimates.collect` gives it, of one data set and method.
+    ``table`` as `fslbook.evaluators.estimates.collect` gives it, of one data set and method, which ``of`` names.
     """
     figure, axes = plt.subplots(2, 2, figsize=(6.2, 6.2), sharex=True, sharey=True)
     noise = np.random.default_rng(0).uniform(-1.5, 1.5, (2, len(table)))  # accuracies take few values
@@ -154,16 +154,19 @@ def estimates(table: pd.DataFrame, names: list[str]) -> plt.Figure:
         ax.set_ylabel("estimate (%)")
     for ax in axes[1]:
         ax.set_xlabel("oracle (%)")
+    figure.suptitle(of)
     return figure
 
 
-def error_boxes(errors: pd.DataFrame, rows: str = "method") -> plt.Figure:
+def error_boxes(errors: pd.DataFrame, of: str, rows: str = "method") -> plt.Figure:
     """Distribution of the absolute error over tasks (evaluators paper, Figures 2 and 6).
 
     Parameters
     ----------
     errors : DataFrame
         As `fslbook.evaluators.estimates.errors` gives it.
+    of : str
+        What all of them are of: a data set or a method.
     rows : str
         Column whose values are the groups of boxes.
     """
@@ -186,7 +189,7 @@ def error_boxes(errors: pd.DataFrame, rows: str = "method") -> plt.Figure:
     for i, box in enumerate(boxes):
         box.set_hatch(["", "//", "..", "xx", "--"][i // groups % 5])
     ax.axvline(10, color="black", linewidth=1)
-    ax.set(xlabel="absolute error (points)", ylabel="")
+    ax.set(xlabel=f"absolute error, {of} (points)", ylabel="")
     handles, labels = ax.get_legend_handles_labels()
     ax.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.35, 1), ncols=3, fontsize=9)
     return figure

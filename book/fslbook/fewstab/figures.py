@@ -31,13 +31,13 @@ __all__ = [
 ]
 
 
-def gap_bars(gaps: pd.Series, xlabel: str = "gap, wAcc-R less wAcc-A (points)") -> plt.Figure:
-    """Gap of each learner by number of shots, a panel a data set (FewSTAB, Figure 4).
+def gap_bars(gaps: pd.Series, half: pd.Series, xlabel: str = "gap, wAcc-R less wAcc-A (points)") -> plt.Figure:
+    """Gap of each learner with its interval by number of shots, a panel a data set (FewSTAB, Figure 4).
 
     Parameters
     ----------
-    gaps : Series
-        By dataset, shots and learner.
+    gaps, half : Series
+        By dataset, shots and learner: in points, and the half-widths of their intervals.
     """
     sets, shots, learners = (list(gaps.index.unique(level)) for level in ("dataset", "shots", "learner"))
     size = (5.6, (0.3 * len(learners) + 0.6) * len(sets) + 0.8)
@@ -47,7 +47,8 @@ def gap_bars(gaps: pd.Series, xlabel: str = "gap, wAcc-R less wAcc-A (points)") 
         for i, (s, hatch) in enumerate(zip(shots, ["", "//", ".."])):
             rows = np.arange(len(learners)) + height * (i - (len(shots) - 1) / 2)
             style = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=f"{s} shot{'s' * (s > 1)}")
-            ax.barh(rows, gaps.xs((name, s), level=["dataset", "shots"]).reindex(learners), height, **style)
+            length, width = (of.xs((name, s), level=["dataset", "shots"]).reindex(learners) for of in (gaps, half))
+            ax.barh(rows, length, height, xerr=width, error_kw=dict(elinewidth=1), **style)
         ax.set(title=name, yticks=range(len(learners)), yticklabels=learners, ylim=(len(learners) - 0.5, -0.5))
         ax.grid(axis="y", visible=False)
     axes[-1, 0].set_xlabel(xlabel)

@@ -58,7 +58,7 @@ def crossover(ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_ta
     return figure
 
 
-def paired_scatter(a: np.ndarray, b: np.ndarray, names: tuple[str, str]) -> plt.Figure:
+def paired_scatter(a: np.ndarray, b: np.ndarray, names: tuple[str, str], dataset: str) -> plt.Figure:
     """Per-task accuracies of two methods against each other (OOPS, Figure 1)."""
     figure, ax = plt.subplots(figsize=(5.4, 5.2))
     # Accuracies are multiples of 1/75: jitter by half a step, or points hide each other.
@@ -72,7 +72,7 @@ def paired_scatter(a: np.ndarray, b: np.ndarray, names: tuple[str, str]) -> plt.
         xlim=ends,
         ylim=ends,
         aspect="equal",
-        title=f"correlation {np.corrcoef(a, b)[0, 1]:.2f} over {len(a)} tasks",
+        title=f"{dataset}: correlation {np.corrcoef(a, b)[0, 1]:.2f} over {len(a)} tasks",
     )
     ax.legend(loc="upper left")
     return figure
@@ -103,16 +103,18 @@ def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
     y, share = bars["rule"].map(rules.index), 100 * bars["conclusive"] / bars["pairs"]
     shots = [s for s in bars["shots"].unique() if s]
     figure, ax = plt.subplots(figsize=(5.4, 0.85 * len(rules) + 1))
-    height = 0.8 / len(shots)
+    theirs = bars["shots"] == 0
+    slots = len(shots) + bool(theirs.any())  # the paper's stand below the bars, clear of their numbers
+    height = 0.8 / slots
     for i, (s, hatch) in enumerate(zip(shots, ["", "//", "..", "xx", "--"])):
         mine = bars["shots"] == s
         name = f"{s} shot" if s == 1 else f"{s} shots"
-        offset = (i - (len(shots) - 1) / 2) * height
+        offset = (i - (slots - 1) / 2) * height
         style = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=name)
         drawn = ax.barh(y[mine] + offset, share[mine], height, **style)
         ax.bar_label(drawn, bars["conclusive"][mine].astype(str), padding=3, fontsize=9)
-    theirs = bars["shots"] == 0
-    ax.plot(share[theirs], y[theirs], "D", color="black", markersize=7, label="OOPS, printed")
+    below = (slots - 1) / 2 * height
+    ax.plot(share[theirs], y[theirs] + below, "D", color="black", markersize=6, label="OOPS, printed")
     ax.set(yticks=range(len(rules)), yticklabels=rules, xlim=(0, 100), xlabel="conclusive pairs of methods (%)")
     ax.invert_yaxis()
     ax.grid(axis="y", visible=False)

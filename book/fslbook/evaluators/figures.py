@@ -30,6 +30,8 @@ __all__ = [
     "task_intervals",
 ]
 
+SHARP = 160  # dots an inch of the clouds of points, which would make a drawing of a megabyte
+
 
 def neighbours(probed: dict[str, Neighbours]) -> plt.Figure:
     """Share of answers that change by the way of asking, a bar a learner (`fslcore.evaluation.probe`)."""
@@ -76,14 +78,14 @@ def estimate_scatter(table: pd.DataFrame, estimators: list[str]) -> plt.Figure:
     table : DataFrame
         A row a task: accuracy and a column an estimator, shares.
     """
-    figure, axes = plt.subplots(1, len(estimators), figsize=(6.8, 3.8), sharex=True, sharey=True)
+    figure, axes = plt.subplots(1, len(estimators), figsize=(6.8, 3.8), sharex=True, sharey=True, dpi=SHARP)
     # 5-fold gives multiples of 1/25 and the query of 1/75: jitter, or points hide each other.
     noise = np.random.default_rng(0).uniform(-1, 1, (2, len(table)))
     truth = 100 * table["accuracy"] + 0.6 * noise[0]
     for ax, name in zip(axes, estimators):
         error = 100 * (table[name] - table["accuracy"]).abs().mean()
         guess = 100 * table[name] + 1.5 * noise[1] * (name in ("5-fold", "hold-out"))
-        ax.scatter(guess, truth, s=5, alpha=0.25, color=COLOURS[0])
+        ax.scatter(guess, truth, s=5, alpha=0.25, color=COLOURS[0], rasterized=True)
         ax.plot([0, 100], [0, 100], color="black", linewidth=1)
         ax.set(title=f"{name}: off by {error:.1f} points", xlabel="estimate (%)")
         ax.set(xlim=(0, 102), ylim=(0, 102), aspect="equal")
@@ -144,11 +146,12 @@ def estimates(table: pd.DataFrame, names: list[str], of: str) -> plt.Figure:
 
     ``table`` as `fslbook.evaluators.estimates.collect` gives it, of one data set and method, which ``of`` names.
     """
-    figure, axes = plt.subplots(2, 2, figsize=(6.2, 6.2), sharex=True, sharey=True)
+    figure, axes = plt.subplots(2, 2, figsize=(6.2, 6.2), sharex=True, sharey=True, dpi=SHARP)
     noise = np.random.default_rng(0).uniform(-1.5, 1.5, (2, len(table)))  # accuracies take few values
     for ax, name in zip(axes.flat, names):
         ax.plot([0, 100], [0, 100], color="black", linewidth=1)
-        ax.scatter(table["oracle"] + noise[0], table[name] + noise[1], s=10, alpha=0.4, color=_LOOK[name]["color"])
+        look = dict(s=10, alpha=0.4, color=_LOOK[name]["color"], rasterized=True)
+        ax.scatter(table["oracle"] + noise[0], table[name] + noise[1], **look)
         ax.set(title=f"{name}: correlation {table['oracle'].corr(table[name]):.2f}", aspect="equal")
     for ax in axes[:, 0]:
         ax.set_ylabel("estimate (%)")

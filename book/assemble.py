@@ -241,6 +241,9 @@ def gather(root, build, site):
     (site / "_extra").mkdir()
     if (static / "labs").is_dir():
         shutil.copytree(static / "labs", site / "_extra" / "_static" / "labs")
+    if (root / "data" / "course").is_dir():  # of the longer exercises, for who reads the site alone
+        only = shutil.ignore_patterns("*.py", "__pycache__")
+        shutil.copytree(root / "data" / "course", site / "_extra" / "course", ignore=only)
     for notebook in sorted((build / "notebooks").glob("[!.]*.ipynb")):
         if (root / "book" / f"{notebook.stem}.md").exists():
             raise SiteError(f"{notebook.stem} is both a prose page and a notebook; rename one")

@@ -51,13 +51,13 @@ def episodes(dataset):
 
 def one_support():
     """Estimates from the support and the accuracy, of tasks that are known and of tasks of another script."""
-    names = {"hold-out": "hold_out", "5-fold": "five_fold", "leave-one-out": "leave_one_out", "bootstrap": "bootstrap"}
+    names = ["hold-out", "5-fold", "leave-one-out", "bootstrap"]
     parts = []
     for kind, dataset in (("known", "coloured/armenian"), ("yours", "coloured/hebrew")):
-        rows = episodes(dataset).query("learner == 'lr' and task < @TASKS").rename(columns=names)
-        parts.append(rows[["task", *names.values(), "accuracy"]].assign(kind=kind))
-    table = pd.concat(parts, ignore_index=True)[["kind", "task", *names.values(), "accuracy"]]
-    table[[*names.values(), "accuracy"]] = (100 * table[[*names.values(), "accuracy"]]).astype(float).round(2)
+        rows = episodes(dataset).query("learner == 'lr' and task < @TASKS")
+        parts.append(rows[["task", *names, "accuracy"]].assign(kind=kind))
+    table = pd.concat(parts, ignore_index=True)[["kind", "task", *names, "accuracy"]]
+    table[[*names, "accuracy"]] = (100 * table[[*names, "accuracy"]]).astype(float).round(2)
     return table
 
 
@@ -87,8 +87,7 @@ def review():
     table["learner"] = table["learner"].astype(str).map(METHODS)
     for column in ("accuracy", "5-fold"):
         table[column] = (100 * table[column]).astype(float).round(2)
-    table = table.rename(columns={"5-fold": "five_fold"})
-    return table[["dataset", "learner", "task", "accuracy", "five_fold"]].sort_values(["dataset", "learner", "task"])
+    return table[["dataset", "learner", "task", "accuracy", "5-fold"]].sort_values(["dataset", "learner", "task"])
 
 
 def timings():

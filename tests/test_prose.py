@@ -147,6 +147,16 @@ def test_a_box_before_the_first_section_sums_a_chapter_up(name):
     assert len(re.sub(ROLE, "0", box).split()) < 120
 
 
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_every_solution_answers_in_words(name):
+    """Code alone tells nothing to who cannot run it."""
+    mute = []
+    for block in re.finditer(r"^(`{3,})\{solution\} ([\w-]+)\n(.*?)^\1$", source(name), re.MULTILINE | re.DOTALL):
+        words = re.sub(r"^```.*?^```$|^:\w+:[^\n]*$", "", block[3], flags=re.MULTILINE | re.DOTALL).split()
+        mute += [block[2]] if len(words) < 6 else []
+    assert not mute, f"notebooks/{name}.md: code without an answer: {', '.join(mute)}"
+
+
 # ---------------------------------------------------------------- keys
 
 

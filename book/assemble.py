@@ -2,15 +2,13 @@
 
 ``python book/assemble.py`` gathers, from scratch, into ``_build/site``: ``_config.yml``,
 ``_toc.yml``, the prose pages, the bibliography and the static files of ``book/``, the page
-rendered from ``book/ledger.yml`` and the executed notebooks of ``_build/notebooks``. It builds
+rendered from ``book/ledger.yml``, the slides and the executed notebooks of ``_build/notebooks``. It builds
 that folder with Jupyter Book, any warning being an error, and puts the result at
 ``_build/html`` in one step, so that what stands there is always a whole site. The last line
 printed is the absolute path of its front page.
 """
 
 import argparse
-import ast
-import difflib
 import html
 import json
 import os
@@ -21,8 +19,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import slides
 import yaml
 from bs4 import BeautifulSoup
+from executed import SiteError, fill, glued
 
 PAPERS = {
     "oops": ("Reinterpreting confidence intervals (OOPS)", "lafargue2024oops"),
@@ -35,12 +35,6 @@ HOW = {
     "derived": "recomputed from other tables the papers print",
 }
 FIELDS = {"id", "paper", "item", "what", "chapter", "how", "verdict"}
-KEY = r"\{(?:([a-z0-9-]+):)?([a-z]\w*)\}"  # in a verdict: what a chapter glues
-ROLE = r"\{glue:text\}`([a-z0-9-]+)::([a-z]\w*)`"  # in a prose page
-
-
-class SiteError(Exception):
-    """The sources do not make a site; the message says what to do."""
 
 
 # ---------------------------------------------------------------- ledger
@@ -67,44 +61,6 @@ def read_ledger(path):
         if not item["how"] or not set(item["how"]) <= set(HOW):
             raise SiteError(f"{path.name}: {name}: `how` is a list out of {', '.join(HOW)}")
     return items
-
-
-def glued(path):
-    """What an executed notebook glues: its key and text each, as Markdown."""
-    found = {}
-    for cell in json.loads(path.read_text("utf-8"))["cells"]:
-        for output in cell.get("outputs", []):
-            of = output.get("metadata", {}).get("scrapbook")
-            if of:
-                data = {mime.removeprefix(of["mime_prefix"]): text for mime, text in output["data"].items()}
-                plain = "text/markdown" not in data
-                text = "".join(data["text/plain" if plain else "text/markdown"])
-                # MyST-NB keeps a text in quotes; what it says is no markup.
-                found[of["name"]] = re.sub(r"([\\`*_<\[$])", r"\\\1", ast.literal_eval(text)) if plain else text
-    return found
-
-
-def fill(text, values, where, chapter=""):
-    """A text with what chapters glue in the place of their keys.
-
-    In a verdict of the ledger ``{key}`` stands for what the item's own chapter glues under this name, ``{chapter:key}``
-    for what another does; in a prose page, ``{glue:text}`` reads ``chapter::key``. ``values`` maps the name of each
-    executed chapter to what ``glued`` gives; ``where`` is what an error names.
-    """
-
-    def value(match):
-        of, key = match[1] or chapter, match[2]
-        if of not in values:
-            raise SiteError(f"{where}: {match[0]}: there is no executed chapter {of}")
-        if key not in values[of]:
-            near = difflib.get_close_matches(key, values[of], 3) or sorted(values[of]) or ["nothing"]
-            raise SiteError(f"{where}: {match[0]}: {of} glues no such key; it glues {', '.join(near)}")
-        return values[of][key]
-
-    pattern = KEY if chapter else ROLE
-    if chapter and re.search(r"[{}]", re.sub(pattern, "", text)):
-        raise SiteError(f"{where}: braces hold a key, or chapter:key: {text}")
-    return re.sub(pattern, value, text)
 
 
 def anchors(source):
@@ -285,6 +241,9 @@ def gather(root, build, site):
     (site / "_extra").mkdir()
     if (static / "labs").is_dir():
         shutil.copytree(static / "labs", site / "_extra" / "_static" / "labs")
+    if (root / "data" / "course").is_dir():  # of the longer exercises, for who reads the site alone
+        only = shutil.ignore_patterns("*.py", "__pycache__")
+        shutil.copytree(root / "data" / "course", site / "_extra" / "course", ignore=only)
     for notebook in sorted((build / "notebooks").glob("[!.]*.ipynb")):
         if (root / "book" / f"{notebook.stem}.md").exists():
             raise SiteError(f"{notebook.stem} is both a prose page and a notebook; rename one")
@@ -311,6 +270,9 @@ def gather(root, build, site):
             f"_toc.yml asks for pages that are not there: {', '.join(missing)}. A chapter comes from"
             " notebooks/NAME.md by way of _build/notebooks/NAME.ipynb, prose from book/NAME.md."
         )
+
+    decks = sorted((root / "book" / "slides").glob("*.md"))
+    slides.build(decks, build / "notebooks", set(wanted), site / "_extra" / "slides")
 
     items = read_ledger(root / "book" / "ledger.yml")
     for item in items:
@@ -355,6 +317,7 @@ def build_site(root, build, strict=True):
         if done.returncode or not (made / "index.html").is_file():
             print(done.stdout, file=sys.stderr)
             raise SiteError("Jupyter Book found faults, listed above; the former site, if any, stays as it was")
+        slides.check_images(made)
         (made / ".buildinfo").unlink(missing_ok=True)
         swap(made, build / "html")
     return build / "html" / "index.html"

@@ -15,7 +15,7 @@ from fslcore.paths import ROOT
 
 LINES = [
     line
-    for page in ("README.md", "book/running.md", "book/guide.md")
+    for page in ("README.md", "book/running.md", "book/guide.md", "book/course.md")
     for block in re.findall(r"^```bash\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
     for line in block.splitlines()
 ]

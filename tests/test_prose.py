@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import assemble
+import executed
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
@@ -20,6 +21,7 @@ from fslbook import cells
 ROOT = Path(__file__).resolve().parent.parent
 EXECUTED = ROOT / "_build" / "notebooks"
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.md"))
+SLIDES = sorted((ROOT / "book" / "slides").glob("*.md"))
 VISIBLE_LINES = 10
 
 # Numerals that no run gives and no other rule allows: (page or ledger item, words around it) and why they may stand.
@@ -124,10 +126,11 @@ GLUED = {name: [pair for cell in code_cells(source(name)) for pair in cell.glued
 # Where a page names a key: (place, chapter, key).
 USES = [(f"notebooks/{name}.md", of or name, key) for name in CHAPTERS for of, key in used(markdown(source(name)))]
 USES += [(f"book/{p.name}", of, key) for p in sorted((ROOT / "book").glob("*.md")) for of, key in used(p.read_text())]
+USES += [(f"book/slides/{p.name}", of, key) for p in SLIDES for of, key in used(p.read_text("utf-8"))]
 USES += [
     (f"book/ledger.yml, {item['id']}", of or item["chapter"], key)
     for item in ledger()
-    for of, key in re.findall(assemble.KEY, item["verdict"])
+    for of, key in re.findall(executed.KEY, item["verdict"])
 ]
 
 
@@ -142,6 +145,16 @@ def test_a_box_before_the_first_section_sums_a_chapter_up(name):
     assert heads[0] == "Question" and heads[1] in ("The paper", "The papers") and heads[2] == "Here", heads
     assert heads[3:] in ([], ["Why"], ["Why they differ"])
     assert len(re.sub(ROLE, "0", box).split()) < 120
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_every_solution_answers_in_words(name):
+    """Code alone tells nothing to who cannot run it."""
+    mute = []
+    for block in re.finditer(r"^(`{3,})\{solution\} ([\w-]+)\n(.*?)^\1$", source(name), re.MULTILINE | re.DOTALL):
+        words = re.sub(r"^```.*?^```$|^:\w+:[^\n]*$", "", block[3], flags=re.MULTILINE | re.DOTALL).split()
+        mute += [block[2]] if len(words) < 6 else []
+    assert not mute, f"notebooks/{name}.md: code without an answer: {', '.join(mute)}"
 
 
 # ---------------------------------------------------------------- keys
@@ -192,7 +205,7 @@ def test_executed_chapter_glues_what_prose_names(name):
     if not path.is_file():
         pytest.skip("not executed: run `make book` first")
     keys = {key for _, chapter, key in USES if chapter == name}
-    glued = set(assemble.glued(path))
+    glued = set(executed.glued(path))
     assert glued == keys, f"{name}: named and not glued {sorted(keys - glued)}; not read {sorted(glued - keys)}"
 
 
@@ -293,9 +306,15 @@ def complaint(place, line, text, at, number):
 HELP = "\nGlue it (CONTRIBUTING.md, 'A chapter'), or say in ALLOWED why it may stand there:\n"
 
 
-@pytest.mark.parametrize("name", [*CHAPTERS, "index"])
+PAGES = {name: ROOT / "notebooks" / f"{name}.md" for name in CHAPTERS} | {
+    "index": ROOT / "book" / "index.md",
+    **{f"slides/{path.stem}": path for path in SLIDES},
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_numerals_come_from_a_run(name):
-    path = ROOT / ("book" if name == "index" else "notebooks") / f"{name}.md"
+    path = PAGES[name]
     whole = path.read_text("utf-8")
     text = markdown(whole)
     faults = [
@@ -337,7 +356,7 @@ def test_numerals_of_the_ledger_come_from_a_run():
     faults = []
     for item in ledger():
         line = lines.index(f"- id: {item['id']}") + 1
-        verdict = blank(item["verdict"], assemble.KEY)
+        verdict = blank(item["verdict"], executed.KEY)
         faults += [
             complaint(f"book/ledger.yml, {item['id']}", line, item["verdict"], at, number)
             for at, number in numerals(verdict, item["id"])
@@ -348,8 +367,7 @@ def test_numerals_of_the_ledger_come_from_a_run():
 def test_what_is_allowed_stands_there_and_says_why():
     for (name, words), reason in ALLOWED.items():
         of = {item["id"]: item["verdict"] for item in ledger()}
-        path = ROOT / ("book" if name == "index" else "notebooks") / f"{name}.md"
-        text = of.get(name) or path.read_text("utf-8")
+        text = of.get(name) or PAGES[name].read_text("utf-8")
         assert len(reason) > 10 and " ".join(words.split()) in " ".join(text.split()), (name, words)
 
 
@@ -379,7 +397,7 @@ def test_finds_numerals(text, found):
 # ---------------------------------------------------------------- the tools
 
 
-def executed(tmp_path, **values):
+def one_run(tmp_path, **values):
     """A notebook that has glued these values, as a kernel writes it."""
     from IPython.utils.capture import capture_output
 
@@ -401,10 +419,10 @@ def shell():
 
 
 def test_what_is_glued_reads_as_on_the_page(tmp_path):
-    path, said = executed(
+    path, said = one_run(
         tmp_path, count=12345, gain="-0.5 to 10%", name="conv4-r2d2", odd="it's *Q* 1_000", said=Markdown("**no** $-1$")
     )
-    assert assemble.glued(path) == {
+    assert executed.glued(path) == {
         "count": "12,345",
         "gain": "−0.5 to 10 %",
         "name": "conv4-r2d2",
@@ -429,9 +447,9 @@ VALUES = {"one": {"best": "2"}, "two": {"worst": "9"}}
 
 
 def test_verdicts_and_pages_are_filled():
-    assert assemble.fill("best Q {best}, {two:worst} elsewhere", VALUES, "t", "one") == "best Q 2, 9 elsewhere"
+    assert executed.fill("best Q {best}, {two:worst} elsewhere", VALUES, "t", "one") == "best Q 2, 9 elsewhere"
     page = "Q {glue:text}`one::best`, {doc}`one`, ```{note}\n"
-    assert assemble.fill(page, VALUES, "index.md") == "Q 2, {doc}`one`, ```{note}\n"
+    assert executed.fill(page, VALUES, "index.md") == "Q 2, {doc}`one`, ```{note}\n"
 
 
 @pytest.mark.parametrize(
@@ -444,8 +462,8 @@ def test_verdicts_and_pages_are_filled():
     ],
 )
 def test_a_key_that_cannot_be_filled_is_named(text, chapter, message):
-    with pytest.raises(assemble.SiteError, match=message):
-        assemble.fill(text, VALUES, "t", chapter)
+    with pytest.raises(executed.SiteError, match=message):
+        executed.fill(text, VALUES, "t", chapter)
 
 
 def test_glued_values_resolve_on_a_page_of_one_file(tmp_path):
@@ -454,7 +472,7 @@ def test_glued_values_resolve_on_a_page_of_one_file(tmp_path):
 
     from fslcore import chapters
 
-    path, said = executed(tmp_path, count=12345, verdict=Markdown("**far** below $-1$"))
+    path, said = one_run(tmp_path, count=12345, verdict=Markdown("**far** below $-1$"))
     glue = json.loads(path.read_text("utf-8"))["cells"][0]
     outputs = [*map(nbformat.from_dict, glue["outputs"]), nbformat.v4.new_output("stream", text=said)]
     text = "# One\n\nOf {glue:text}`count` tasks, {glue:md}`verdict:myst`."

@@ -14,6 +14,7 @@ from .paths import DATA
 
 __all__ = [
     "CHECKPOINTS",
+    "LEARNERS",
     "PINNED",
     "TRAINED",
     "backbones",
@@ -25,6 +26,40 @@ __all__ = [
     "recipes",
 ]
 
+#: What learners are called in print, by their names here; trainings of a backbone among them.
+LEARNERS = {
+    "ncc": "NCC",
+    "lr": "LR",
+    "ft": "FT",
+    "matchingnet": "MatchingNet",
+    "cosine": "cosine",
+    "protonet": "ProtoNet",
+    "r2d2": "R2D2",
+    "maml": "MAML",
+    "anil": "ANIL",
+    "leo": "LEO",
+    "boil": "BOIL",
+    "dn4": "DN4",
+    "can": "CAN",
+    "renet": "RENet",
+    "opta": "OpTA",
+    "maml-frozen": "MAML (frozen)",
+    "mtl": "MTL",
+    "sib": "SIB",
+    "matchingnet-ifsl": "MatchingNet + IFSL",
+    "maml-frozen-ifsl": "MAML (frozen) + IFSL",
+    "mtl-ifsl": "MTL + IFSL",
+    "sib-ifsl": "SIB + IFSL",
+    "simpleshot": "SimpleShot",
+    "tip-adapter": "Tip-Adapter",
+    "text-probe": "LR from names",
+    "baseline++": "Baseline++",
+    "rfs": "RFS",
+    "unisiam": "UniSiam",
+    "psco": "PsCo",
+    "beclr": "BECLR",
+    "baseline": "Baseline",
+}
 CHECKPOINTS = DATA / "checkpoints"
 _SUMS = CHECKPOINTS / "SHA256SUMS"
 PINNED = {file: digest for digest, file in map(str.split, _SUMS.read_text().splitlines())} if _SUMS.is_file() else {}

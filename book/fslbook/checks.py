@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from fslcore.evaluation import LEARNERS
+from fslcore.known import LEARNERS
 
 from . import published
 

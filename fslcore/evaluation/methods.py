@@ -9,6 +9,7 @@ from typing import NamedTuple
 from .. import datasets, learners
 from ..datasets.bank import Bank, load_features
 from ..errors import InputError, like
+from ..known import LEARNERS
 from ..models import backbones, registry
 from ..tasks import Tasks
 from .kept import bank, blocks, reading, record
@@ -16,40 +17,6 @@ from .records import Record
 
 __all__ = ["LEARNERS", "Method", "Ready", "load_backbone", "load_source", "ready"]
 
-#: What learners are called in print, by their names here; trainings of a backbone among them.
-LEARNERS = {
-    "ncc": "NCC",
-    "lr": "LR",
-    "ft": "FT",
-    "matchingnet": "MatchingNet",
-    "cosine": "cosine",
-    "protonet": "ProtoNet",
-    "r2d2": "R2D2",
-    "maml": "MAML",
-    "anil": "ANIL",
-    "leo": "LEO",
-    "boil": "BOIL",
-    "dn4": "DN4",
-    "can": "CAN",
-    "renet": "RENet",
-    "opta": "OpTA",
-    "maml-frozen": "MAML (frozen)",
-    "mtl": "MTL",
-    "sib": "SIB",
-    "matchingnet-ifsl": "MatchingNet + IFSL",
-    "maml-frozen-ifsl": "MAML (frozen) + IFSL",
-    "mtl-ifsl": "MTL + IFSL",
-    "sib-ifsl": "SIB + IFSL",
-    "simpleshot": "SimpleShot",
-    "tip-adapter": "Tip-Adapter",
-    "text-probe": "LR from names",
-    "baseline++": "Baseline++",
-    "rfs": "RFS",
-    "unisiam": "UniSiam",
-    "psco": "PsCo",
-    "beclr": "BECLR",
-    "baseline": "Baseline",
-}
 PAPER = ("baseline", "baseline++", "protonet", "r2d2", "maml")  # of Evaluating the evaluators
 DECIDES = {"baseline": "lr", "baseline++": "cosine"}  # after a training on batches; others decide as they are trained
 

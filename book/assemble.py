@@ -165,7 +165,7 @@ def tidy_tables(text):
     for table in soup.select("table.dataframe"):
         table.attrs.pop("border", None)
         rows = table.select("thead tr")
-        if len(rows) > 1 and not any(name.get_text(strip=True) for name in rows[-1].select("td, th:not(:first-child)")):
+        if len(rows) > 1:
             _merge_names(rows)
         for cell in table.select("td, th"):
             for part in cell.find_all(string=True):

@@ -500,6 +500,8 @@ def test_tables_are_tidied_and_nothing_is_lost():
     assert rows_of(plain) == [["what", "tasks", "half width"], *body] and 'border="1"' not in plain
     both = frame.rename_axis(index="what", columns="which").to_html()  # each name needs a row of its own
     assert rows_of(assemble.tidy_tables(both)) == [["which", "tasks", "half width"], ["what", "", ""], *body]
+    two = frame.set_index(pd.MultiIndex.from_tuples([("a", "x"), ("b", "y")], names=["one", "two"])).to_html()
+    assert rows_of(assemble.tidy_tables(two))[0] == ["one", "two", "tasks", "half width"]
     above = pd.concat({"all": frame.rename_axis("what")}, axis=1).to_html()
     assert rows_of(assemble.tidy_tables(above)) == [["", "all"], ["what", "tasks", "half width"], *body]
     assert assemble.tidy_tables("<table><td>-1</td></table>") == "<table><td>-1</td></table>"

@@ -197,8 +197,9 @@ CUT = """() => new Promise(done => requestAnimationFrame(() => requestAnimationF
 UNTIDY = r"""() => [...document.querySelectorAll('article .cell_output table')].flatMap(table => {
   const cells = [...table.querySelectorAll('td, th')].map(c => c.textContent.trim());
   const head = [...table.querySelectorAll('thead tr')], last = head[head.length - 1];
-  const blank = head.length > 1 && [...last.cells].slice(1).every(c => !c.textContent.trim()) &&
-    !head[head.length - 2].cells[0].textContent.trim();
+  const said = row => [...row.cells].map(c => c.textContent.trim());
+  const names = said(last).filter(Boolean).length, above = head.length > 1 ? said(head[head.length - 2]) : [];
+  const blank = above.length > names && above.slice(0, names).every(text => !text);
   return cells.filter(c => /(^|[\s(\[])-\d|−0\.0+(?!\d)|^\w+_\w+$/.test(c) && !table.closest('.tag_parameters'))
     .concat(blank ? ['a blank row under ' + head[0].textContent.trim()] : []);
 })"""

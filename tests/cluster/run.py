@@ -2,7 +2,7 @@
 
     make cluster-test
 
-Builds an evaluation in parts and a few chapters (`small.yml`) three times, each from nothing in a folder of its own:
+Builds an evaluation in parts and two chapters (`small.yml`) three times, each from nothing in a folder of its own:
 locally; on a controller and two node daemons (`slurm.py`) through ``profiles/slurm``; and there again while a job is
 cancelled and a node is killed. Then compares every file of the cache, every table and every executed notebook, byte by
 byte.
@@ -28,7 +28,7 @@ import slurm  # noqa: E402
 HERE = ROOT / "_build" / "cluster"
 TREE = ("fslcore", "book", "notebooks", "profiles", "Snakefile", "_config.yml", "_toc.yml", "pyproject.toml")
 SMALL = Path(__file__).with_name("small.yml")
-CHAPTERS = ("closed-vs-open", "evaluators-audit", "fewstab-audit")
+CHAPTERS = ("closed-vs-open", "evaluators-audit")
 TARGETS = [f"_build/notebooks/{name}.ipynb" for name in CHAPTERS]
 PARTS, NODES, LIMIT = 2, 2, 1800  # jobs of an evaluation; node daemons; seconds for one build
 # What papermill and Jupyter write of the run itself, in the metadata: when, for how long and from where to where.

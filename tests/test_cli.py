@@ -239,7 +239,6 @@ BAD = [
         )
     ),
     ("report ''", "results = ''; a path is needed"),
-    ("report . --level 0.9", "no event file (*.tfevents.*) in .; of a folder, LibFewShot's results are read"),
     ("assess ''", "folder = ''; a path is needed"),
     (EVALUATE + " --device gpu", "device = gpu; cpu, cuda, cuda:NUMBER and mps are allowed"),
     ("evaluate features:{t}/f.npz none -o {t}/t.txt", "t.txt; a name that ends in .parquet or .csv is allowed"),

@@ -198,6 +198,22 @@ def test_many_features_are_mapped_and_looked_at_once(monkeypatch, capsys):
     assert torch.equal(backbones.features(pictures(), flat()).data, whole) and not capsys.readouterr().err
 
 
+def test_few_features_are_looked_at_once_a_process_and_again_when_the_file_is_another(monkeypatch, capsys):
+    whole = backbones.features(pictures(), flat()).data
+    looked, digest = [], shards.digest
+    monkeypatch.setattr(shards, "digest", lambda parts: looked.append("sha") or digest(parts))
+    monkeypatch.setattr("fslcore.datasets.bank.check_finite", lambda data: looked.append("finite"))
+    path = next(store.path("features").glob("*.safetensors"))
+    for _ in range(3):
+        assert torch.equal(backbones.features(pictures(), flat()).data, whole)
+    assert looked == ["sha"] * looked.count("sha") and len(looked) <= 1  # at most the first reading, none after it
+    bytes_ = path.read_bytes()
+    path.write_bytes(bytes_[:-5] + b"x" + bytes_[-4:])
+    os.utime(path, (1, 1))
+    assert torch.equal(backbones.features(pictures(), flat()).data, whole)
+    assert f"{path} is damaged and made again" in capsys.readouterr().err and path.read_bytes() == bytes_
+
+
 @pytest.mark.parametrize("most", [0, 2**28], ids=["mapped", "small"])
 def test_features_that_are_not_finite_stop_whatever_their_number(monkeypatch, most):
     monkeypatch.setattr(shards, "MAPPED", most)

@@ -32,6 +32,7 @@ from ..paths import replace_file
 __all__ = ["Shards", "digest", "kept", "write_features", "write_tensors"]
 
 BATCHES = 32  # of a shard: one to ten minutes of a CPU
+_SEEN: set[tuple] = set()  # small files whose SHA-256 this process has compared, and found finite
 FORMATS = {"float16": "F16", "float32": "F32", "int64": "I64"}  # of NumPy's types in a .safetensors
 
 
@@ -105,11 +106,11 @@ class Shards:
     def read(self) -> tuple[torch.Tensor, bool] | None:
         """All features, and whether they were found finite.
 
-        Few are read at once, their SHA-256 is compared, and they come as 32-bit floats; whether they are finite is not
-        looked at. Many are mapped into memory as they are: 16-bit floats, of which only the rows that are indexed are
-        read. To compare the SHA-256 of gigabytes takes as long as to read them, so it is done once, at the first
-        reading, together with the look for NaN and infinity; a file that is longer, shorter or newer than it was then
-        is looked at again (``.checked`` beside it). None where there is no file, or one that is damaged, which is told.
+        Few are read at once, their SHA-256 is compared, and they come as 32-bit floats; a process does this once, and
+        looks again only at a file that is longer, shorter or newer than it was then. Many are mapped into memory as
+        they are: 16-bit floats, of which only the rows that are indexed are read. To compare the SHA-256 of gigabytes
+        takes as long as to read them, so of these ``.checked``, beside the file, tells other processes too. None where
+        there is no file, or one that is damaged, which is told.
 
         Raises
         ------
@@ -118,15 +119,19 @@ class Shards:
         """
         if not self.path.is_file():
             return None
-        if self.path.stat().st_size <= MAPPED:
-            found = kept(self.path, self.rows)
-            if found is not None:
-                return found.float(), False
-            self.path.unlink(missing_ok=True)
-            return None
+        if (now := self.path.stat()).st_size <= MAPPED:
+            state = (self.path.absolute(), now.st_ino, now.st_size, now.st_mtime_ns)
+            found = mapped(self.path)[0] if state in _SEEN else kept(self.path, self.rows)
+            if found is None:
+                self.path.unlink(missing_ok=True)
+                return None
+            found = found.float()
+            if state not in _SEEN and bool(torch.isfinite(found).all()):
+                _SEEN.add(state)
+            return found, state in _SEEN
         try:
             found, sha = mapped(self.path)
-            state = "{0.st_size} {0.st_mtime_ns}".format(self.path.stat()).encode()
+            state = f"{now.st_size} {now.st_mtime_ns}".encode()
             checked = self.path.with_suffix(".checked")
             new = not checked.is_file() or checked.read_bytes() != state
             if new:

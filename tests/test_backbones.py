@@ -1,5 +1,7 @@
 """Weights are pinned and never executed; features are cached by content."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +26,16 @@ def test_packaged_weights_match_their_pin(name, monkeypatch):
     monkeypatch.setitem(registry.REGISTRY, name, replace(registry.REGISTRY[name], sha256="0" * 64))
     with pytest.raises(InputError, match="pinned is 000"):
         backbones.load(name)
+
+
+def test_a_known_network_is_built_when_images_come_and_once():
+    code = (
+        "import sys; from dataclasses import replace; from fslcore.models import backbones\n"
+        "known = backbones.load('efficientnet-lite0')\n"
+        "assert known.digest and known.weights and 'timm' not in sys.modules\n"
+        "assert replace(known, resolution=64).network is known.network and 'timm' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("name", ["clip", "clip-b32", "dino", "dinov2"])

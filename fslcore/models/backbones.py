@@ -14,7 +14,7 @@ import pickle
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -100,8 +100,8 @@ class Backbone:
     name, source, licence : str
     dim : int
         Length D of a feature vector.
-    network : nn.Module
-        (B, 3, H, W) normalised floats to (B, D) features, in evaluation mode.
+    made : nn.Module or callable
+        The network, or what builds it: `network` asks for it once, when images are to be turned into features.
     mean, std : 3 floats
         Channel statistics, for pixels in 0 … 1.
     resolution : int or None
@@ -130,7 +130,7 @@ class Backbone:
     source: str
     licence: str
     dim: int
-    network: nn.Module
+    made: nn.Module | Callable[[], nn.Module]
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
     resolution: int | None
@@ -142,6 +142,11 @@ class Backbone:
     options: dict = field(default_factory=dict, repr=False)
     text: Callable[[list[str]], torch.Tensor] | None = field(default=None, repr=False, compare=False)
     base: str | None = None
+
+    @cached_property
+    def network(self) -> nn.Module:
+        """(B, 3, H, W) normalised floats to (B, D) features, in evaluation mode."""
+        return self.made if self.made is None or isinstance(self.made, nn.Module) else self.made()
 
     @property
     def digest(self) -> str:
@@ -203,7 +208,9 @@ def load(name: str) -> Backbone:
                 resolution=trained.side,
                 map=trained.map,
             )
-        network = with_fast_convolutions(entry.build(state)).eval()
+        network = cache(lambda: with_fast_convolutions(entry.build(state)).eval())
+        if own or not entry.sha256:  # else the weights are known, and it can wait: timm alone takes seconds to import
+            network = network()
     except (RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
         reason = (str(error).splitlines() or ["the file is empty or cut off"])[0]
         raise InputError(f"backbone {name}: {path} is not a checkpoint of this network ({reason})") from None

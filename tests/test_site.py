@@ -306,6 +306,26 @@ def test_page(name, context):
     assert not faults, "\n".join(faults)
 
 
+def test_a_wide_table_of_sentences_is_cards_on_a_phone(context):
+    page = visit(context, "guide.html", [])
+    try:
+        table = page.locator("article table").first
+        said = table.inner_text().split()
+        assert table.locator("td").first.evaluate("e => getComputedStyle(e).display") == "table-cell"
+        page.set_viewport_size(PHONE)
+        settle(page)
+        first = table.locator("tbody tr").first.locator("td")
+        assert [first.nth(i).evaluate("e => e.offsetWidth") > 300 for i in range(4)] == [True] * 4
+        names = first.evaluate_all("all => all.map(e => getComputedStyle(e, '::before').content)")
+        assert names == ["none", '"What would be drawn anew"', '"Draw tasks"', '"Report"']
+        assert table.evaluate("e => e.parentElement.scrollWidth <= e.parentElement.clientWidth")
+        assert table.get_by_role("cell").count() == table.locator("td").count() and table.inner_text().split() == said
+        page.set_viewport_size(DESK)
+        assert table.locator("td").first.evaluate("e => getComputedStyle(e).display") == "table-cell"
+    finally:
+        page.close()
+
+
 def test_the_theme_remembers_dark(context):
     # A profile of its own. What one page stores may reach the next one late, so the second is told before its scripts.
     profile = context.browser.new_context(viewport=DESK, color_scheme="light", offline=True)

@@ -13,6 +13,11 @@ hypothesis.settings.register_profile("project", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("project")
 
 
+def pytest_collection_modifyitems(items):
+    """Those that take minutes begin first: at the end one worker would wait for the other."""
+    items.sort(key=lambda item: "test_stored_results" not in item.nodeid)
+
+
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "cache"))

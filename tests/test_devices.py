@@ -130,6 +130,8 @@ def learner_of(name: str):
     if issubclass(kind, learners.OnMaps):
         return kind(MAP)
     made = kind(DIM) if getattr(kind, "sized", False) else kind()
+    if name == "text-probe":
+        made.max_iter = 50  # names in random directions take it a thousand steps
     if hasattr(made, "know"):
         made.know(torch.nn.Linear(DIM, 7), torch.rand(7, DIM))
     return made

@@ -21,7 +21,7 @@ from fslcore.paths import DATA
 
 FILES = sorted((DATA / "results").glob("*.npz"))
 PART = int(os.environ.get("FSLCORE_PART", datetime.date.today().toordinal()))
-ASKED = 25  # queries at least, of as many tasks as hold them: re-splits of a task have few
+ASKED = 15  # queries at least, of as many tasks as hold them: re-splits of a task have few
 OFF = 0.07  # share of the answers that another machine may give otherwise: of MAML's after 10 steps up to 4 of 75 were
 ALIKE = 0.02  # share of the other tasks that may be so near
 

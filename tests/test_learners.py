@@ -82,7 +82,7 @@ OF_FEATURES = [
     OpTA(),
     SimpleShot(),
     TipAdapter(),
-    TextProbe(),
+    TextProbe(max_iter=100),
 ]
 ON_MAPS = [on_map(DN4), on_map(CAN), on_map(RENet)]
 SHAPES = [dict(), dict(shots=1), dict(ways=15, queries=5), dict(ways=2, shots=10), dict(shots=(4, 4, 5, 6, 6))]

@@ -1,5 +1,7 @@
 """Planning: against statsmodels, and by drawing what was planned."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -206,6 +208,15 @@ def test_bad_input_is_told(call, message):
 def test_no_plan_for_new_classes_where_the_pilot_tells_nothing_of_them():
     found = plan(pilot([1, 2, 3], 1.0, np.inf), images_per_class=20, n_classes=5, ways=5, shots=1, difference=1)
     assert isinstance(found, Plan) and found.n_classes is None
+
+
+def test_no_plan_for_new_images_where_the_interval_of_new_classes_stands_in():
+    """What classes add to the variance does not fall with the images of a class."""
+    made = pilot([1, 2, 3], 1.0, 2.0)
+    unknown = replace(made, images=made.classes, image_variance=np.inf)
+    found = plan(unknown, images_per_class=20, n_classes=8, ways=5, shots=1, difference=1)
+    assert found.images_per_class is None and found.images_range is None and "images" not in str(found)
+    assert found.n_classes == plan(made, images_per_class=20, n_classes=8, ways=5, shots=1, difference=1).n_classes
 
 
 def test_power_of_a_huge_difference_is_1_and_tends_to_it():

@@ -139,8 +139,8 @@ class Plan:
         From three intervals: closed tasks, for the difference on these very images. From a pilot of open tasks: the
         open tasks, for the difference on new images.
     images_per_class : int or None
-        For the difference on new images of these classes; None where the pilot tells nothing of them. Open tasks take
-        so many if they take all classes equally often; where they draw them at random, a few images are left over.
+        For the difference on new images of these classes; None where the pilot tells nothing of them alone. Open tasks
+        take so many if they take all classes equally often; where they draw them at random, a few images are left over.
     n_classes : int or None
         Classes of as many images as the pilot's, for the difference on new classes. None where the
         pilot's tasks held all classes, or fewer classes than ways would do; and for open tasks.
@@ -308,11 +308,15 @@ def plan(
     sampling = pilot.sampling_variance
     tasks, of_tasks = size(sampling * pilot.closed.n_tasks, pilot.closed.n_tasks - 1, 2, lambda t: t - 1)
 
-    def of_units(interval: Interval, now: float, *rest, **options) -> tuple[int | None, tuple[float, float] | None]:
-        if math.isinf(interval.half_width):  # the pilot cannot tell
+    def of_units(
+        interval: Interval, variance: float, now: float, *rest, **options
+    ) -> tuple[int | None, tuple[float, float] | None]:
+        if math.isinf(variance) or math.isinf(interval.half_width):  # for new images the classes' interval may stand in
             return None, None
         return size(interval.standard_error**2 * now, interval.df, *rest, less=sampling * now, **options)
 
-    images, of_images = of_units(pilot.images, images_per_class, shots + 2, lambda n: n * n_classes - 1, scatter=PEAKED)
-    classes, of_classes = of_units(pilot.classes, n_classes, ways + 1, lambda c: c - 1)
+    images, of_images = of_units(
+        pilot.images, pilot.image_variance, images_per_class, shots + 2, lambda n: n * n_classes - 1, scatter=PEAKED
+    )
+    classes, of_classes = of_units(pilot.classes, pilot.class_variance, n_classes, ways + 1, lambda c: c - 1)
     return Plan(tasks, images, classes, None, of_tasks, of_images, of_classes)

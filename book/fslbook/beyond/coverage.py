@@ -18,7 +18,7 @@ from scipy.stats import binomtest
 from fslcore import stats
 from fslcore.datasets.bank import Bank
 from fslcore.paths import DATA
-from fslcore.tasks import sample_closed, sample_open
+from fslcore.tasks import Tasks, sample_closed, sample_open
 
 from .worlds import (
     OWN_MEANS,
@@ -392,27 +392,35 @@ def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict
     Returns
     -------
     dict
-        The true ``difference`` (points, over ten large test sets); of the first pilot the ``pilot_half_width`` and
+        The true ``difference`` (points, over many large test sets); of the first pilot the ``pilot_half_width`` and
         the ``images`` a class that it plans, with their range, ``low`` and ``high``; ``least`` and ``most`` of the
-        middle nine in ten of all plans; and the shares of test sets that tell the two apart: ``told`` of the size
-        that their own pilot planned, ``told_by_pilot`` of the pilots.
+        middle nine in ten of all plans; the shares of test sets that tell the two apart: ``told`` of the size
+        that their own pilot planned, ``told_by_pilot`` of the pilots; and ``excess``, the variance from images that the
+        pilots give for the planned size over the one that test sets of that size give, means over all.
     """
     rng = np.random.default_rng(seed)
     means, scale = world(PILOT, 0.0, rng)
     means[1] *= 1.05  # classes further apart are told apart more easily
 
-    def paired(images: int) -> stats.ThreeIntervals:
+    def tested(images: int) -> tuple[np.ndarray, Tasks, np.ndarray]:
         banks, labels = draw(means, scale, images, PILOT.alike, rng)
         tasks = sample_closed(labels, tasks=2000, ways=WAYS, shots=1, queries=15, seed=int(rng.integers(2**31)))
         a, b = (correct(bank, tasks) for bank in banks)
-        return stats.three_intervals(b - a, tasks.support, tasks.query, labels, level=level)
+        return b - a, tasks, labels
 
-    difference = float(np.mean([paired(150).closed.mean for _ in range(10)]))
+    def paired(images: int) -> stats.ThreeIntervals:
+        values, tasks, labels = tested(images)
+        return stats.three_intervals(values, tasks.support, tasks.query, labels, level=level)
+
+    # Its own error must be small against a plan's: ten sets of 150 images leave it a tenth off.
+    difference = float(np.mean([tested(1000)[0].mean() for _ in range(40)]))
     pilots = [paired(PILOT.images) for _ in range(test_sets)]
     shape = dict(images_per_class=PILOT.images, n_classes=PILOT.classes, ways=WAYS, shots=PILOT.shots)
     plans = [stats.plan(p, difference=difference, power=power, level=level, **shape) for p in pilots]
     planned = [plan.images_per_class for plan in plans]
     least, most = np.quantile(planned, [0.05, 0.95])
+    carried_out = [paired(n) for n in planned]
+    said = np.mean([p.image_variance * PILOT.images / n for p, n in zip(pilots, planned)])
     return {
         "difference": difference,
         "pilot_half_width": pilots[0].images.half_width,
@@ -421,6 +429,7 @@ def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict
         "high": plans[0].images_range[1],
         "least": float(least),
         "most": float(most),
-        "told": float(np.mean([paired(n).images.conclusion == 1 for n in planned])),
+        "told": float(np.mean([r.images.conclusion == 1 for r in carried_out])),
         "told_by_pilot": float(np.mean([p.images.conclusion == 1 for p in pilots])),
+        "excess": float(said / np.mean([r.image_variance for r in carried_out])),
     }

@@ -47,7 +47,7 @@ def needs(
 
 
 def plan_table(needed: pd.DataFrame) -> pd.DataFrame:
-    """`needs` for reading, each size with its range: a row a pair and difference."""
+    """`needs` for reading, each size with its range, or a dash: a row a pair and difference."""
 
     def cell(size: float, ends: tuple[float, float] | None) -> str:
         if ends is None:
@@ -61,17 +61,15 @@ def plan_table(needed: pd.DataFrame) -> pd.DataFrame:
 
 def reach(table: pd.DataFrame, *, power: float, level: float) -> pd.DataFrame:
     """The difference (points) that each pair of `pairs` would have shown with this power, by target."""
-    found = {
-        target: [
-            half(
-                stats.detectable(r.standard_error, r.df, power=power, level=level)
-                if np.isfinite(r.half_width)
-                else np.inf
-            )
-            for r in (getattr(result, kind) for result in table["result"])
-        ]
-        for kind, target in TARGETS.items()
-    }
+
+    def least(result: stats.ThreeIntervals, kind: str) -> str:
+        if kind == "images" and np.isinf(result.image_variance) and np.isfinite(result.classes.half_width):
+            return "as new classes"
+        r = getattr(result, kind)
+        known = np.isfinite(r.half_width)
+        return half(stats.detectable(r.standard_error, r.df, power=power, level=level) if known else np.inf)
+
+    found = {target: [least(result, kind) for result in table["result"]] for kind, target in TARGETS.items()}
     return indexed(table.assign(**found), ["dataset", "a", "b"], list(found))
 
 

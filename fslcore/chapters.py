@@ -97,7 +97,8 @@ def parameter_table(name: str) -> pd.DataFrame:
     import pandas as pd
 
     rows = [(p.name, p.default, p.type, p.allowed.replace("|", " | "), p.meaning) for p in parameters(name)]
-    return pd.DataFrame(rows, columns=["parameter", "default", "type", "allowed", "meaning"]).set_index("parameter")
+    columns = ["parameter", "default", "type", "allowed", "meaning"]
+    return pd.DataFrame(rows, columns=columns, dtype=object).set_index("parameter")  # 600 tasks are not 600.00
 
 
 def check(name: str, given: dict, absent: bool = False) -> dict:

@@ -13,6 +13,7 @@ from fslcore import stats, tasks
 from fslcore.errors import InputError
 from fslcore.estimation.calibration import stored
 from fslcore.estimation.informed import REGRESSORS, SIGNALS, Informed
+from fslcore.evaluation import Method
 
 __all__ = [
     "by_method",
@@ -149,7 +150,7 @@ def validate(learning: pd.DataFrame) -> pd.DataFrame:
             every = Informed(fitting, pooled(), **options) if together else None
             for method, new in by_method(learning[out]).items():
                 model = every or Informed(own[method], **options)
-                found.setdefault(" ".join(method), []).append(saved(model, new))
+                found.setdefault(Method(*method).title, []).append(saved(model, new))
         of = "all methods" if together else "the method"
         rows[regressor, of, level] = {method: np.mean(values) for method, values in found.items()}
     table = pd.DataFrame(rows).T.rename_axis(["regressor", "episodes of", "level"])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from fslbook import published
+from fslbook import checks, published
 from fslbook.fewstab import tables
 from fslcore.errors import InputError
 from fslcore.stats import Interval
@@ -39,7 +39,7 @@ def test_printed_numbers_stand_beside_in_the_papers_order():
     live = pd.Series({("a?b=1", 5, "baseline"): interval(50, 1.25), ("a?b=1", 5, "r2d2"): interval(-4, 2)})
     live.index.names = ["dataset", "shots", "learner"]
     table = tables.beside(live, published.table(3, "fewstab"), "wacc-a")
-    assert table.columns.tolist() == ["a", "miniimagenet", "tieredimagenet", "cub"]
+    assert table.columns.tolist() == ["a", "miniImageNet", "tieredImageNet", "CUB"]
     assert table.loc[(5, "R2D2")].tolist()[:2] == ["−4.0 ± 2.0", "35.4 ± 0.6"]
     assert table.loc[(5, "Baseline")].tolist() == ["50.0 ± 1.2", "—", "—", "—"]
     assert table.loc[1].index.tolist()[:3] == ["ANIL", "LEO", "BOIL"]
@@ -53,7 +53,7 @@ def test_rank_correlations_stand_by_place_and_data_set():
     table = tables.ranks(live, printed, ["one", "two"], columns)
     assert table.loc["here", "5 shots"].to_dict() == {"b": "1.00", "a": "-1.00"}
     assert table.loc[("here", "a"), "1 shot"] == "—"
-    said = published.table(4, "fewstab").pivot(index="dataset", columns="shots", values="correlation")
+    said = checks.named(published.table(4, "fewstab").pivot(index="dataset", columns="shots", values="correlation"))
     assert table.loc["printed", "5 shots"].astype(float).to_dict() == said[5].to_dict()
 
 

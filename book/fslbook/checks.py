@@ -11,7 +11,7 @@ from fslcore.known import LEARNERS
 
 from . import published
 
-__all__ = ["DATASETS", "VERDICTS", "count", "share", "shown", "tally", "worded", "Checks"]
+__all__ = ["DATASETS", "VERDICTS", "count", "named", "share", "shown", "tally", "worded", "Checks"]
 
 VERDICTS = {True: "holds", False: "differs", None: "cannot be checked here"}
 
@@ -23,7 +23,9 @@ DATASETS = {
     "cifar-fs": "CIFAR-FS",
     "meta-album": "Meta-Album",
 }
-NAMES = DATASETS | {name: title for name, title in LEARNERS.items() if name != "can"}
+#: FewSTAB's captioners by theirs.
+CAPTIONERS = {"vit-gpt2": "ViT-GPT2", "blip": "BLIP"}
+NAMES = DATASETS | CAPTIONERS | {name: title for name, title in LEARNERS.items() if name != "can"}
 NAMED = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, sorted(NAMES, key=len, reverse=True)))})(?![\w-])")
 LEARNER = "|".join(map(re.escape, [*LEARNERS.values(), "can"]))
 SETTING = re.compile(rf"({'|'.join(DATASETS.values())}) ([15]) ({LEARNER})(?![\w-])")
@@ -99,6 +101,16 @@ def worded(text: str) -> str:
 
     text = NAMED.sub(lambda found: NAMES[found[1]], text)
     return re.sub(r"\bcan(?= \d)", LEARNERS["can"], SETTING.sub(setting, text))
+
+
+def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
+    """Learners, data sets and captioners, in levels of that name, as the papers write them."""
+    names = {"learner": LEARNERS, "dataset": DATASETS, "captioner": CAPTIONERS}
+    for level in set(names).intersection(table.index.names):
+        table = table.rename(index=names[level], level=level)
+    for level in set(names).intersection(table.columns.names if table.ndim > 1 else ()):
+        table = table.rename(columns=names[level], level=level)
+    return table
 
 
 def shown(rows: pd.DataFrame, verdict: str) -> pd.DataFrame:

@@ -24,6 +24,7 @@ from fslcore.stats import Interval, closed_interval, independent_interval, paire
 from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_matched
 from fslcore.training import RECIPES, checkpoint_name
 
+from ..checks import DATASETS
 from . import training
 
 if TYPE_CHECKING:
@@ -362,7 +363,7 @@ def ranks(
     """
     parts = [rank_correlations(t, *of) for t, of in ((live, live_columns), (printed, columns))]
     rows = {
-        (place, name.partition("?")[0]): {f"{s} shot{'s' * (s > 1)}": f"{rho[name, s]:.2f}" for s in rho[name].index}
+        (place, known_as(name)): {f"{s} shot{'s' * (s > 1)}": f"{rho[name, s]:.2f}" for s in rho[name].index}
         for place, rho in zip(("here", "printed"), parts)
         for name in rho.index.unique("dataset")
     }
@@ -395,7 +396,7 @@ def beside(live: pd.Series, printed: pd.DataFrame, column: str) -> pd.DataFrame:
     theirs = pd.Series(plus_minus(theirs["mean"], theirs["half_width"], ".1f"), theirs.index)
     columns = []
     for part in (texts(live), theirs):
-        part = part.rename(index=lambda name: name.partition("?")[0], level="dataset")
+        part = part.rename(index=known_as, level="dataset")
         columns.append(part.unstack("dataset")[list(part.index.unique("dataset"))])
     return named(pd.concat(columns, axis=1).sort_index().fillna("—")).rename_axis(columns=None)
 
@@ -412,13 +413,18 @@ def texts(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
     return table.map(text) + (" (" + tasks.astype(str) + " tasks)").where(few, "")
 
 
+def known_as(dataset: str) -> str:
+    """A data set by the name it has in the paper, or without its settings."""
+    return DATASETS.get(dataset, dataset.partition("?")[0])
+
+
 def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
-    """Rows in the order of the paper, learners by its names for them, and data sets without their settings."""
+    """Rows in the order of the paper, learners and data sets by its names for them, ours without their settings."""
     levels = table.index.names
     order = {level: {name: i for i, name in enumerate(table.index.unique(level))} for level in levels}
     order["learner"] = {name: i for i, name in enumerate(DECIDES)}
     table = table.sort_index(key=lambda values: values.map(order[values.name]), level=levels)
-    short = {"learner": evaluation.LEARNERS, "dataset": lambda name: name.partition("?")[0]}
+    short = {"learner": evaluation.LEARNERS, "dataset": known_as}
     for level in [level for level in levels if level in short]:
         table = table.rename(index=short[level], level=level)
     return table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter
 
 from fslcore.results.figures import COLOURS, LINES, MARKERS
@@ -98,7 +99,8 @@ def ratio_bars(found: dict) -> plt.Figure:
     for at, row in enumerate(rows):
         colour = COLOURS[list(SUBJECTS).index(row["subject"])]
         ax.barh(at, row["ratio"] - 1, left=1, color=colour)
-        ax.text(max(row["ratio"], 1) * 1.08, at, f"{_number(row['ratio'])}", va="center", fontsize=9)
+        end = max(row["ratio"], row["target"] or 1, 1)
+        ax.text(1.08 * end, at, _number(row["ratio"]), va="center", fontsize=9)
         if row["target"]:
             ax.plot([row["target"]] * 2, [at - 0.4, at + 0.4], color="black", linewidth=2)
     ax.axvline(1, color="black", linewidth=1)
@@ -106,6 +108,8 @@ def ratio_bars(found: dict) -> plt.Figure:
     ax.set_yticklabels([row["what"] for row in rows], fontsize=9)
     ax.set_xlim(min(0.5, *(0.8 * row["ratio"] for row in rows)), 3 * max(row["ratio"] for row in rows))
     ax.set_title(found["cpu"], fontsize=10)
+    patches = [Patch(color=colour, label=subject) for colour, subject in zip(COLOURS, SUBJECTS.values())]
+    figure.legend(handles=patches, loc="outside lower center", ncols=len(patches), fontsize=9)
     return figure
 
 

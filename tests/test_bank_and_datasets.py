@@ -112,6 +112,8 @@ def test_other_files_of_features(tmp_path):
     for ending in (".pt", ".safetensors", ".npy", ".csv", ".tsv"):
         bank = load_features(tmp_path / f"f{ending}")
         assert bank.data.numpy() == pytest.approx(WHOLE, rel=1e-2) and (bank.labels == LABELS).all()
+    torch.save({"features": torch.tensor(WHOLE), "labels": ["abc"[k] for k in LABELS]}, tmp_path / "f.pt")
+    assert (load_features(tmp_path / "f.pt").classes == np.array(["a", "b", "c"])[LABELS]).all()
     table.to_csv(tmp_path / "f.csv")
     for make, message in (
         (lambda: None, "column Unnamed: 0 of f.csv is no feature"),

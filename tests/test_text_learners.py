@@ -241,6 +241,28 @@ def test_names_go_with_the_classes_of_the_bank(learner):
         learner.scores(Bank(of.data, of.labels, ""), tasks)
 
 
+def test_text_follows_the_names_in_the_metadata_of_safetensors(tmp_path):
+    of = bank()
+    tensors = {"features": of.data, "labels": torch.from_numpy(of.labels.astype(np.int64)), "text": of.text}
+
+    def read(names, **other):
+        metadata = {"class_names": json.dumps(names)}
+        save_file(tensors | other, tmp_path / "f.safetensors", metadata=metadata)
+        return load_features(tmp_path / "f.safetensors")
+
+    names = [f"class {c}" for c in range(len(of.text))][::-1]  # labels are in one order, their names in another
+    found = read(names)
+    for label, name in enumerate(names):  # row k of the file's text is of label k
+        assert torch.equal(found.text[found.class_names.tolist().index(name)], of.text[label])
+    few = of.labels < 3  # of some names there is no image
+    found = read(names, features=of.data[few].clone(), labels=tensors["labels"][few])
+    assert found.class_names.tolist() == names[2::-1] and torch.equal(found.text, of.text[[2, 1, 0]])
+    with pytest.raises(InputError, match=f"text: {len(names)} rows for {len(names) + 1} classes"):
+        read([*names, "no image"])
+    with pytest.raises(InputError, match="its metadata name a class twice"):
+        read([*names[1:], names[1]])
+
+
 def test_text_and_center_in_a_file_of_features(tmp_path):
     of = bank()
     arrays = dict(features=of.data.numpy(), labels=of.labels)

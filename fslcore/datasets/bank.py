@@ -224,12 +224,14 @@ def _tensors(path: Path) -> dict[str, np.ndarray]:
     found = safetensors_file(path) if safe else torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(found, dict):
         raise ValueError(f"it holds a {type(found).__name__}, not named tensors")
-    tensors = {k: torch.as_tensor(found[k]).detach() for k in ARRAYS if k in found}
+    texts = found.get("labels")
+    texts = {"labels": np.array(texts)} if isinstance(texts, list) and all(type(t) is str for t in texts) else {}
+    tensors = {k: torch.as_tensor(found[k]).detach() for k in ARRAYS if k in found and k not in texts}
     known = (torch.float16, torch.float32, torch.float64)  # NumPy's; bfloat16 is not
     arrays = {
         k: (t.float() if t.is_floating_point() and t.dtype not in known else t).numpy() for k, t in tensors.items()
     }
-    return _named(path, arrays) if safe else arrays
+    return _named(path, arrays) if safe else arrays | texts
 
 
 def _named(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -241,7 +243,16 @@ def _named(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         return arrays
     if not isinstance(names, list) or not 0 <= labels.min(initial=0) <= labels.max(initial=-1) < len(names):
         raise ValueError("its labels and the names of classes in its metadata do not fit")
-    return arrays | {"labels": np.array(names, dtype=str)[labels]}
+    names = np.array(names, dtype=str)
+    if len(np.unique(names)) < len(names):
+        raise ValueError("its metadata name a class twice")
+    text = arrays.get("text")
+    if text is not None:  # from the order of the integers to that of the names, which become the labels
+        if len(text) != len(names):
+            raise InputError(f"text: {len(text)} rows for {len(names)} classes; one a class is needed")
+        there = np.unique(labels)
+        arrays = arrays | {"text": text[there[np.argsort(names[there])]]}
+    return arrays | {"labels": names[labels]}
 
 
 def _table(path: Path) -> dict[str, np.ndarray]:

@@ -356,7 +356,7 @@ def _parser() -> argparse.ArgumentParser:
         commands.features,
         "turn the images of a data set into features, which evaluate then finds",
         "folder:/data/mushrooms efficientnet-lite0 --jobs 8 -o mushrooms.safetensors",
-        "tiered-imagenet:/data/tiered clip --part 3/40",
+        "tieredimagenet:/data/tiered clip --part 3/40",
         computes=True,
     )
     add.add_argument(

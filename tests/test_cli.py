@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 import torch
 
-from fslcore import chapters, cli, commands
+from fslcore import chapters, cli, commands, datasets
 from fslcore import chapters as notebooks
 from fslcore.errors import InputError, note
 from fslcore.paths import _HOST, PROFILES, ROOT, check_folder, check_output, replace_file, scratch
@@ -418,7 +418,9 @@ def test_help_explains_every_argument_and_gives_examples_and_exit_codes(name, tm
     for example in examples:
         _, *arguments = shlex.split(example.partition(" >")[0])
         try:
-            cli._parser().parse_args(arguments)
+            options = cli._parser().parse_args(arguments)
+            kind, colon, _ = (getattr(options, "dataset", None) or "").partition(":")
+            assert not colon or f"{kind}:PATH" in [*datasets.forms(), "features:PATH"]
         except InputError as error:  # the files are not here
             assert "no folder /data" in str(error) or "no file my" in str(error)
         except SystemExit as stop:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 import pytest
 import yaml
 
-from fslcore import chapters, cli, commands
+from fslcore import chapters, cli, commands, training
 from fslcore.paths import ROOT
 
 LINES = [
@@ -20,6 +20,7 @@ LINES = [
     for line in block.splitlines()
 ]
 COMMANDS = sorted({line for line in LINES if line.startswith("fslcore ")})
+PAGE = (ROOT / "book/running.md").read_text("utf-8")
 PAPERMILL = sorted({line for line in LINES if "| papermill " in line})
 
 
@@ -50,6 +51,11 @@ def test_every_printed_command_is_taken(line, there):
     if options.command is commands.run:
         given = {name: chapters.value(name, text) for name, text in options.parameter}
         assert chapters.check(options.notebook, given) == given
+
+
+def test_the_page_names_every_learner_that_can_be_trained():
+    (section,) = re.findall(r"^`fslcore train LEARNER` trains .*?```bash", PAGE, re.MULTILINE | re.DOTALL)
+    assert set(re.findall(r"`([\w+-]+)`", section)) == set(training.RECIPES)
 
 
 @pytest.mark.parametrize("line", PAPERMILL)

@@ -258,7 +258,15 @@ def test_a_folder_trains_on_some_classes_and_validates_on_others(folder, tmp_pat
         assert (part.images[part.labels == 2] == whole.images[:][whole.labels == whole.class_names.index(name)]).all()
     told = capsys.readouterr().out
     assert "photos: read at 32 × 32 pixels; 7 classes train (" in told
-    assert "5 classes validate (kind10, kind2, kind4, kind5, kind9)" in told
+    assert "5 classes validate (kind10, kind2, kind4, kind5, kind9); none is left to test on" in told
+    # Whoever tests on them all the same is told, however the folder is written; whoever tests on others is not.
+    network, same = f"conv4-protonet:{tmp_path}/p.safetensors", "was trained and selected on the classes of this folder"
+    monkeypatch.chdir(tmp_path)
+    evaluation.ready("folder:photos/", network, "protonet")
+    assert same in capsys.readouterr().err
+    (tmp_path / "photos").rename(tmp_path / "other")
+    evaluation.ready("folder:other", network, "protonet")
+    assert same not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

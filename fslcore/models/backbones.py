@@ -248,7 +248,8 @@ def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
 
     That is the size the user asked for (`fslcore.datasets.load`); else, for a folder of class folders,
     the one the network was trained at, not the 64 pixels that bound embedded data. All other images and
-    their backbone come back as they are. The size is told in a line on stderr.
+    their backbone come back as they are. The size is told in a line on stderr, and so is a folder that the network
+    was trained on.
 
     Raises
     ------
@@ -261,7 +262,18 @@ def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
     if backbone.resolution not in (None, side):
         raise InputError(f"size = {side}; {backbone.name} takes images of {backbone.resolution} pixels a side only")
     note(f"{images.name}: read at {side} × {side} pixels, which {backbone.name} sees")
+    if _folder(images.name) and _folder(images.name) == _folder(backbone.base or ""):
+        note(
+            f"{images.name}: {backbone.name} was trained and selected on the classes of this folder, so that its "
+            "accuracies say nothing of new classes; evaluate on classes of another folder"
+        )
     return images.sized(side) if images.sized else images, replace(backbone, resolution=side)
+
+
+def _folder(dataset: str) -> Path | None:
+    """The folder of class folders that a data set's name holds."""
+    kind, _, path = dataset.partition("?")[0].partition(":")
+    return Path(path).expanduser().resolve() if kind == "folder" else None
 
 
 def _weights(name: str, entry: Entry, own: str) -> Path:

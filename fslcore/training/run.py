@@ -150,7 +150,8 @@ class _Run:
                     f"{len(part.class_names)} classes {what} ({', '.join(part.class_names)})"
                     for part, what in ((base, "train"), (validation, "validate"))
                 )
-                tqdm.write(f"{recipe.dataset}: read at {side} × {side} pixels; {told}")
+                rest = "none is left to test on: evaluate on classes of another folder"
+                tqdm.write(f"{recipe.dataset}: read at {side} × {side} pixels; {told}; {rest}")
         else:
             validation = datasets.load(recipe.dataset, split="validation")
         self.data = {"base": base.digest, "validation": validation.digest}

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from . import known
 from .errors import InputError, choice, like, shown
-from .paths import NOTEBOOKS, check_shipped, replace_file, scratch
+from .paths import NOTEBOOKS, PROFILES, check_shipped, replace_file, scratch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,7 +202,9 @@ def _yaml(text: str, what: str) -> object:
 
 
 def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
-    """Parameters by notebook from a profile file (see ``profiles/``); ``absent`` as for `check`.
+    """Parameters by notebook from a profile file; ``absent`` as for `check`.
+
+    Where there is no such file, ``paper.yml`` and ``profiles/paper.yml`` name one that ships with the package.
 
     Raises
     ------
@@ -213,10 +215,12 @@ def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
     path = Path(path)
     if path.is_dir():
         raise InputError(f"profile: {path} is a folder, a file is needed")
-    if not path.is_file():
-        raise InputError(f"profile: no file {path}")
+    shipped = {file.name: file for file in sorted(PROFILES.glob("*.yml"))}
+    file = path if path.is_file() else shipped.get(path.as_posix().removeprefix("profiles/"))
+    if file is None:
+        raise InputError(f"profile: no file {path}; {', '.join(shipped)} ship with fslcore{like(path.name, shipped)}")
     try:
-        text = path.read_text("utf-8")
+        text = file.read_text("utf-8")
     except UnicodeDecodeError:
         raise InputError(f"profile: {path} is not UTF-8 text") from None
     found = _yaml(text, f"profile: {path}")

@@ -150,6 +150,19 @@ def test_bad_profiles_are_told_in_one_line(small, tmp_path, capsys, text, messag
     assert not (tmp_path / "out.ipynb").exists()
 
 
+@pytest.mark.parametrize("name", ["paper.yml", "profiles/paper.yml"])
+def test_a_profile_that_ships_goes_by_its_name(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    assert notebooks.profile(name) == notebooks.profile(PROFILES / "paper.yml")
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / name).write_text("pilot: {seed: 7}")  # a file of the user's comes first
+    assert notebooks.profile(name) == {"pilot": {"seed": 7}}
+    with pytest.raises(
+        InputError, match=r"no file papr.yml; paper.yml, quick.yml ship .* \(did you mean paper.yml\?\)"
+    ):
+        notebooks.profile("papr.yml")
+
+
 def test_a_profile_that_is_a_folder_and_one_that_is_empty(small, tmp_path, capsys):
     assert cli.main([*small, "--profile", str(tmp_path)]) == 2
     assert f"profile: {tmp_path} is a folder, a file is needed" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import InputError, shown
+from .errors import InputError, note, shown
 from .paths import replace_file
 
 __all__ = ["ENDING", "Recorder", "Recording", "load", "record"]
@@ -71,6 +71,10 @@ class Recorder:
         self._class_of: dict[str, str] = {}
         self._first: dict[str, int] = {}
         self._tasks: list[tuple[list[str], list[tuple[str, bool]]]] = []
+        self._asked = self._strange = 0  # queries, and those whose prediction is no class of their task
+
+    def __repr__(self) -> str:
+        return f"Recorder({str(self.path)!r}, {self.method!r}): {len(self)} tasks"
 
     def __enter__(self) -> Recorder:
         return self
@@ -100,7 +104,7 @@ class Recorder:
         labels : (q,)
             True class of each query.
         predictions : (q,)
-            What the method said, in the same terms as ``labels``.
+            What the method said, in the same terms as ``labels``; None or a negative number where it said nothing.
         support_labels : (n,), optional
             Class of each support image; needed for those that are never a query.
         classes : (K,), optional
@@ -109,7 +113,8 @@ class Recorder:
         Raises
         ------
         InputError
-            Lengths that differ, an image twice in the task, an image of two classes, a label without a class.
+            Lengths that differ, an image twice in the task, an image of two classes, a label without a class;
+            predictions in other terms than the labels.
         """
         number = len(self._tasks)
         support, query, labels, predictions = map(_plain, (support, query, labels, predictions))
@@ -127,13 +132,37 @@ class Recorder:
         if len(set(images)) < len(images):
             twice = next(i for i in images if images.count(i) > 1)
             raise InputError(f"task {number}: image {shown(twice)} stands twice in it")
-        right = [label == said for label, said in zip(labels, predictions)]
         true = [*(of_support or []), *labels]
         named = self._named(number, true, None if classes is None else _plain(classes))
+        self._same_terms(number, true, predictions, classes)
+        right = [label == said for label, said in zip(labels, predictions)]
         places = images if of_support is not None else images[len(support) :]
         for image, label in zip(places, named):
             self._know(number, image, label)
         self._tasks.append((images[: len(support)], list(zip(images[len(support) :], right))))
+        self._asked += len(right)
+        known = {None, *true}
+        self._strange += sum(said not in known for said in predictions)
+
+    def _same_terms(self, number: int, labels: list, predictions: list, classes: Sequence | None) -> None:
+        """Raise `InputError` for predictions that could never be right: all would be wrong, without a word."""
+        said = [value for value in predictions if value is not None]
+        for name, values in (("label", labels), ("prediction", said)):
+            if several := [value for value in values if isinstance(value, list | tuple | dict)]:
+                hint = ", the argmax of its scores" * (name == "prediction")
+                raise InputError(f"task {number}: {name} {shown(several[0])}; one class an image is needed{hint}")
+        beyond = [] if classes is None else [v for v in said if isinstance(v, int | float) and v >= len(classes)]
+        if beyond:
+            raise InputError(
+                f"task {number}: prediction {beyond[0]}; 0 to {len(classes) - 1}, places in classes as the labels are, "
+                "are allowed"
+            )
+        kinds = [{type(v) if isinstance(v, str | bytes) else float for v in values} for values in (labels, said)]
+        if said and kinds[0].isdisjoint(kinds[1]):
+            raise InputError(
+                f"task {number}: label {labels[-1]!r} and prediction {said[-1]!r}; predictions in the same terms as "
+                "the labels are needed"
+            )
 
     def _named(self, number: int, labels: list, classes: list | None) -> list[str]:
         if classes is None:
@@ -164,6 +193,11 @@ class Recorder:
         """
         if not self._tasks:
             raise InputError(f"record: no task of {self.method} was recorded")
+        if 2 * self._strange > self._asked:
+            note(
+                f"record: {self._strange / self._asked:.0%} of the predictions of {self.method} are no class of their "
+                "task; are they in the same terms as the labels?"
+            )
         unknown = next((i for support, _ in self._tasks for i in support if i not in self._class_of), None)
         if unknown is not None:
             raise InputError(

@@ -127,6 +127,14 @@ GOOD = dict(support=[0, 20], query=[1, 21], labels=[0, 1], predictions=[0, 1], s
         (dict(labels=[1, 0]), "is of class 1, and was of 0 in task 0; labels are classes of the data set"),
         (dict(classes=["x"]), "task 1: label 1; 0 to 0"),
         (dict(classes=["x", "y"]), "and was of 0 in task 0"),
+        # What could never be right would make an accuracy of 0, and nothing else would say so.
+        (dict(predictions=np.eye(2)), "task 1: prediction [1.0, 0.0]; one class an image is needed, the argmax"),
+        (dict(predictions=torch.eye(2)), "task 1: prediction [1.0, 0.0]; one class an image is needed, the argmax"),
+        (dict(labels=np.eye(2)), "task 1: label [1.0, 0.0]; one class an image is needed"),
+        (dict(predictions=["0", "1"]), "task 1: label 1 and prediction '1'; predictions in the same terms"),
+        (dict(labels=["0", "1"], support_labels=["0", "1"]), "task 1: label '1' and prediction 1; predictions in"),
+        (dict(labels=[b"0", b"1"], support_labels=[b"0", b"1"], predictions=["0", "1"]), "label b'1' and prediction"),
+        (dict(classes=[0, 1], predictions=[0, 7]), "task 1: prediction 7; 0 to 1, places in classes as the labels are"),
     ],
 )
 def test_bad_tasks_are_named(tmp_path, changed, words):
@@ -136,6 +144,23 @@ def test_bad_tasks_are_named(tmp_path, changed, words):
         r.task(**GOOD | changed)
     assert words in str(error.value)
     assert len(r) == 1
+
+
+def test_predictions_of_other_classes_are_told_when_they_are_most(tmp_path, capsys):
+    def kept(name, *predictions, **more):
+        with fslcore.record(tmp_path / "r.npz", name) as r:
+            for said in predictions:
+                r.task([0, 20], [1, 21], [6, 8], said, [6, 8], **more)
+        return capsys.readouterr().err
+
+    assert kept("local", [0, 1], [0, 0]) == (  # of classes 6 and 8
+        "fslcore: record: 100% of the predictions of local are no class of their task; are they in the same terms as "
+        "the labels?\n"
+    )
+    for name, said in {"wrong": [8, 6], "floats": np.array([8.0, 6.0]), "none": [None, None], "some": [7, 8]}.items():
+        assert kept(name, said, said) == ""
+    assert recorder.load(tmp_path / "r.npz").correct["some"].tolist() == [[False, True]] * 2
+    assert repr(fslcore.record("a.npz", "A")) == "Recorder('a.npz', 'A'): 0 tasks"
 
 
 def test_bad_files_are_named_before_the_work(tmp_path):

@@ -142,6 +142,38 @@ def test_bad_input(arguments, message):
         evaluation.run(*arguments)
 
 
+class Own:
+    """A learner as a user writes one, of whose scores a function makes others."""
+
+    def __init__(self, given):
+        self.given = given
+
+    def scores(self, bank, tasks):
+        return self.given(learners.NearestCentroid().scores(bank, tasks).clone())  # of inference mode no more
+
+
+def test_the_scores_of_a_learner_of_the_users_own(features_file):
+    bank = evaluation.load_source(features_file)
+    tasks = sample_closed(bank.labels, tasks=20, queries=4)  # as many tasks as queries
+    wanted = evaluation.evaluate(learners.NearestCentroid(), bank, tasks).correct
+    for good in (lambda x: x, lambda x: x.numpy(), lambda x: x.bfloat16().double(), lambda x: x.requires_grad_()):
+        found = evaluation.evaluate(Own(good), bank, tasks)
+        assert (found.correct == wanted).mean() > 0.98 and not evaluation.probe(Own(good), bank, tasks).depends
+    shape = r"\(20, 20, 5\) is needed: a score for each task, query and class"
+    for bad, words in (
+        (lambda x: x.argmax(dim=-1), rf"of shape \(20, 20\); a tensor or array of shape {shape}"),
+        (lambda x: x.mT, rf"of shape \(20, 5, 20\); .* {shape}"),
+        (lambda x: torch.cat([x, x], dim=-1), rf"of shape \(20, 20, 10\); .* {shape}"),
+        (lambda x: x.tolist(), f"a list; .* {shape}"),
+        (lambda x: None, f"a NoneType; .* {shape}"),
+        (lambda x: x / 0 - x / 0, "NaN for 400 of 400 queries"),
+        (lambda x: x.index_fill(2, torch.tensor([1]), np.nan), "NaN for 400 of 400 queries"),
+    ):
+        for ask in (evaluation.evaluate, evaluation.probe):
+            with pytest.raises(InputError, match=f"^learner = Own; its scores are {words}"):
+                ask(Own(bad), bank, tasks)
+
+
 def test_features_cannot_be_fine_tuned(features_file):
     with pytest.raises(InputError, match="learner = ft"):
         evaluation.run(features_file, "none", "ft", "closed")

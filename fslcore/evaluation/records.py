@@ -108,7 +108,7 @@ def evaluate(learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, pro
     Raises
     ------
     InputError
-        A task names an image that the bank lacks.
+        A task names an image that the bank lacks; scores of another shape than (t, n_query, K), or with NaN.
     """
     chunks = scores(learner, bank, tasks, chunk=chunk, progress=progress)
     predicted = np.concatenate([part.argmax(dim=-1).cpu().numpy() for part in chunks])
@@ -127,7 +127,7 @@ def scores(
     maps = isinstance(learner, learners.OnMaps)
     if chunk is None:
         n, q = tasks.support.shape[1], tasks.query.shape[1]
-        if learner.reads == "images":
+        if getattr(learner, "reads", "features") == "images":
             chunk = 1 if bank.data.device.type == "cpu" else 16
         elif maps:
             chunk = max(1, min(256, learner.pairs // (n * q)))
@@ -142,8 +142,28 @@ def scores(
     with progress_bar(learner, len(tasks), progress) as bar:
         for at in range(0, len(tasks), chunk):
             part = tasks[at : at + chunk]
-            yield learner.scores(bank, part)
+            yield _checked(learner, learner.scores(bank, part), part)
             bar.update(len(part))
+
+
+def _checked(learner, found, tasks: Tasks) -> torch.Tensor:
+    """What a learner, perhaps the user's own, gives for tasks, if it is a score for each query and class."""
+    wanted = (*tasks.query.shape, tasks.ways)
+    if not isinstance(found, torch.Tensor | np.ndarray) or tuple(found.shape) != wanted:
+        what = f"of shape {tuple(found.shape)}" if hasattr(found, "shape") else f"a {type(found).__name__}"
+        raise InputError(
+            f"learner = {_name(learner)}; its scores are {what}; a tensor or array of shape {wanted} is needed: a "
+            "score for each task, query and class"
+        )
+    found = torch.as_tensor(found).detach()
+    nan = found.isnan().any(dim=-1).cpu().numpy() & (tasks.query >= 0)
+    if nan.any():
+        raise InputError(f"learner = {_name(learner)}; its scores are NaN for {nan.sum()} of {nan.size} queries")
+    return found
+
+
+def _name(learner) -> str:
+    return getattr(learner, "name", type(learner).__name__)
 
 
 def used(tasks: Tasks) -> tuple[np.ndarray, Tasks]:
@@ -156,4 +176,4 @@ def used(tasks: Tasks) -> tuple[np.ndarray, Tasks]:
 
 def progress_bar(learner, tasks: int, progress: bool) -> tqdm:
     """Counts tasks, where they take longer than five seconds."""
-    return tqdm(total=tasks, desc=learner.name, unit="task", delay=5, disable=not progress)
+    return tqdm(total=tasks, desc=_name(learner), unit="task", delay=5, disable=not progress)

@@ -88,12 +88,12 @@ def report(options: argparse.Namespace) -> None:
         pairs = results.equivalents(table, pairs, options.margin, options.level)
     executed = chapters.executed("your-results", given, progress=not options.quiet)
     chapters.page(executed, output, f"{options.results.name}: report")
+    recorded = options.results.suffix == ENDING
+    three, reason = results.three_intervals(options.results, options.level, table) if recorded else ({}, "")
     if options.tables:
-        results.write_tables(table, pairs, options.tables, options.level)
+        results.write_tables(table, pairs, options.tables, options.level, three)
     if options.figures:
         results.write_figures(table, pairs, options.figures)
-    recorded = options.results.suffix == ENDING
-    three, reason = results.three_intervals(options.results, options.level) if recorded else ({}, "")
     if options.json:
         more = {"three_intervals": three, "without": reason} if recorded else {}
         print_json(results.record(table, pairs, notes, options.level) | more | {"report": output})

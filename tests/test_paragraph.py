@@ -41,6 +41,20 @@ def test_what_is_not_known_is_left_to_the_author():
     assert f"m_0 {stats.closed_interval(frame['m_0']):.2f} %" in text
 
 
+def test_several_trainings_are_said():
+    long = pd.DataFrame(np.random.default_rng(0).normal(60, 5, (50, 6)).round(2)).melt(ignore_index=False)
+    long = long.rename_axis("task").reset_index().rename(columns={"value": "accuracy"})
+    long = long.assign(method=np.where(long["variable"] < 3, "a", "b"), run=long["variable"] % 3)
+    for left_out, counts in ((None, "3"), (5, "2 to 3"), (3, "2 to 3")):
+        table, _ = results.normalise(long[long["variable"] != left_out].drop(columns="variable"), "x.csv")
+        (text,) = results.paragraphs(table, results.comparisons(table)).values()
+        assert f"means over tasks and over {counts} training runs of each method, with 95 % confidence" in text
+        assert "which speak of these trained networks." in text
+    table, _ = results.normalise(long[long["run"] == 0].drop(columns="variable"), "x.csv")
+    (text,) = results.paragraphs(table, results.comparisons(table)).values()
+    assert "training" not in text and "trained" not in text
+
+
 def test_one_method_two_methods_and_very_many():
     table, pairs, _ = made(1, sampling="open")
     (text,) = results.paragraphs(table, pairs).values()

@@ -195,3 +195,28 @@ def test_the_report_reads_a_recording(tmp_path, capsys, closed):
     assert "new classes" in page and "A − B" in page
     cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"])
     assert "as new images" in (out := capsys.readouterr().out) or "new classes" in out
+
+
+def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, capsys, closed):
+    path = tmp_path / "r.npz"
+    right = played(path, closed)
+    played(path, closed[:200], "B", 0.8, 1)
+    played(path, closed, "C", 0.9, 2)
+    table, _ = results.read(path, common=True, drop=["C", "7"])
+    found, _ = results.three_intervals(path, table=table)
+    kept = np.delete(np.arange(200), 7)
+    assert list(found) == ["A", "B", "A − B"] and found["A"].closed.mean == pytest.approx(100 * right[kept].mean())
+    alone = stats.three_intervals(
+        100.0 * right[kept], closed.support[kept], closed.query[kept], LABELS, bounds=(0, 100)
+    )
+    assert found["A"].classes.half_width == pytest.approx(alone.classes.half_width)
+    told = ["--common", "--drop", "C", "7", "--tables", str(tmp_path / "t")]
+    assert cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet", *told]) == 0
+    printed, page = capsys.readouterr().out, (tmp_path / "r.html").read_text("utf-8")
+    for text in (printed, page):
+        assert "A − B" in text and "A − C" not in text
+    assert printed.count(f"{found['A'].closed.mean:.2f} ") == 2  # in both lists
+    written = (tmp_path / "t" / "three_intervals.md").read_text("utf-8")
+    assert f"| A        | {found['A'].closed.mean:.2f}" in written and "A $-$ B" in (
+        tmp_path / "t" / "three_intervals.tex"
+    ).read_text("utf-8")

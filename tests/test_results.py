@@ -103,6 +103,7 @@ def other(name):
         "path": [None, 3, "", b"r.csv"],
         "folder": [None, 3, ""],
         "found": [None, 3, [1], {"a": 3}],
+        "three": [3, [1], {"a": 3}],
     }[name]
 
 

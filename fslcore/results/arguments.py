@@ -31,7 +31,10 @@ READING = {
 
 
 def checked(function: Callable) -> Callable:
-    """The function, with each argument checked by its name in `CHECKS`; an `InputError` names it."""
+    """The function, with each argument checked by its name in `CHECKS`; an `InputError` names it.
+
+    None is allowed where it is what an argument is by default.
+    """
     signature = inspect.signature(function)
 
     @functools.wraps(function)
@@ -39,7 +42,8 @@ def checked(function: Callable) -> Callable:
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
         for name, value in given.arguments.items():
-            CHECKS[name](name, value)
+            if value is not None or signature.parameters[name].default is not None:
+                CHECKS[name](name, value)
         if "pairs" in given.arguments:
             _check_pairs_of(given.arguments["table"], given.arguments["pairs"])
         return function(*args, **kwargs)
@@ -151,6 +155,7 @@ CHECKS = {  # by the name of the argument
     "name": _check_text,
     "path": _check_path,
     "found": _check_found,
+    "three": _check_found,
     "folder": _check_path,
     "methods": _check_names,
     "drop": _check_names,
@@ -162,5 +167,5 @@ CHECKS = {  # by the name of the argument
     "power": functools.partial(number, above=0, below=1),
     "margin": functools.partial(number, above=0),
     "effect": functools.partial(number, infinite=True),
-    "most": lambda name, value: None if value is None else whole(name, value, least=1),
+    "most": functools.partial(whole, least=1),
 }

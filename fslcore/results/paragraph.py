@@ -32,12 +32,13 @@ def paragraphs(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) ->
     out = {}
     for setting, of in facts.iterrows():
         mine = pairs[pairs["setting"] == setting]
-        sentences = [_measured(of, level), _compared(mine, len(pairs), level), _best(found[setting], mine)]
+        runs = table[table["setting"] == setting].groupby("method")["run"].nunique() if "run" in table else None
+        sentences = [_measured(of, runs, level), _compared(mine, len(pairs), level), _best(found[setting], mine)]
         out[setting] = " ".join(filter(None, sentences))
     return out
 
 
-def _measured(facts: pd.Series, level: float) -> str:
+def _measured(facts: pd.Series, runs: pd.Series | None, level: float) -> str:
     def known(name: str, letter: str) -> str:
         return f"{facts[name]:.0f}" if pd.notna(facts.get(name)) else f"[{letter}]"
 
@@ -45,10 +46,14 @@ def _measured(facts: pd.Series, level: float) -> str:
     quantile = {"closed": "of the normal distribution", "open": "of Student's t"}.get(
         sampling, "[of Student's t / normal]"
     )
+    over, of_runs = "", ""
+    if runs is not None and runs.max() > 1:
+        counts = f"{runs.max()}" if runs.min() == runs.max() else f"{runs.min()} to {runs.max()}"
+        over, of_runs = f" and over {counts} training runs of each method,", ", which speak of these trained networks"
     return (
         f"Methods were evaluated on {facts['tasks']:,} {known('ways', 'K')}-way {known('shots', 'S')}-shot tasks with "
         f"{known('queries', 'Q')} queries a class, from [data set: C classes, N images]; {DRAWN[sampling]}. Accuracies "
-        f"are means over tasks with {100 * level:.4g} % confidence intervals (quantile {quantile})."
+        f"are means over tasks{over} with {100 * level:.4g} % confidence intervals (quantile {quantile}){of_runs}."
     )
 
 

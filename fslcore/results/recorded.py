@@ -41,7 +41,9 @@ def accuracies(found: Recording) -> pd.DataFrame:
 
 
 @checked
-def three_intervals(path: str | Path, level: float = 0.95) -> tuple[dict[str, stats.ThreeIntervals], str]:
+def three_intervals(
+    path: str | Path, level: float = 0.95, table: pd.DataFrame | None = None
+) -> tuple[dict[str, stats.ThreeIntervals], str]:
     """Three intervals of each method of a recording, and of each difference of two on the tasks they share.
 
     Parameters
@@ -50,6 +52,8 @@ def three_intervals(path: str | Path, level: float = 0.95) -> tuple[dict[str, st
         Written by `fslcore.record`.
     level : float
         Nominal coverage.
+    table : DataFrame, optional
+        What `fslcore.results.read` made of the file: methods and tasks that were left out there are left out here.
 
     Returns
     -------
@@ -62,10 +66,15 @@ def three_intervals(path: str | Path, level: float = 0.95) -> tuple[dict[str, st
     labels = np.unique(recording.classes, return_inverse=True)[1]
     numbers = _numbers(recording)
     values = {m: 100.0 * right for m, right in recording.correct.items()}
-    asked = {m: (np.arange(len(values[m])), m, values[m]) for m in values}
-    for a, b in combinations(values, 2):
+    rows = {m: np.arange(len(of)) for m, of in values.items()}
+    if table is not None:
+        left = {m: part["task"].astype(str) for m, part in table.groupby("method")}
+        rows = {m: np.flatnonzero(np.isin(numbers[m].astype(str), left[m])) for m in values if m in left}
+    asked = {m: (of, m, values[m][of]) for m, of in rows.items()}
+    for a, b in combinations(rows, 2):
         if values[a].shape[1] == values[b].shape[1]:
-            shared, of_a, of_b = np.intersect1d(numbers[a], numbers[b], return_indices=True)
+            _, at_a, at_b = np.intersect1d(numbers[a][rows[a]], numbers[b][rows[b]], return_indices=True)
+            of_a, of_b = rows[a][at_a], rows[b][at_b]
             asked[f"{a} − {b}"] = of_a, a, values[a][of_a] - values[b][of_b]
     found, reason = {}, ""
     for name, (tasks, method, right) in asked.items():

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from .. import stats
 from ..paths import replace_file
 from .arguments import checked
 from .compare import (
@@ -28,6 +29,7 @@ from .compare import (
 )
 from .many import by_ranks, caveat, rank_record
 from .paragraph import paragraphs
+from .recorded import three_list
 from .runs import new_runs, recipe_list, recipes, run_cells, run_list, run_reading
 
 __all__ = [
@@ -239,14 +241,26 @@ LATEX |= str.maketrans(
 
 
 @checked
-def write_tables(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path, level: float = 0.95) -> list[Path]:
+def write_tables(
+    table: pd.DataFrame,
+    pairs: pd.DataFrame,
+    folder: str | Path,
+    level: float = 0.95,
+    three: dict[str, stats.ThreeIntervals] | None = None,
+) -> list[Path]:
     """The report's tables as files, each in LaTeX (packages booktabs and amssymb) and Markdown.
+
+    Parameters
+    ----------
+    three : dict, optional
+        Of a recording, what `three_intervals` found.
 
     Returns
     -------
     list of paths
-        methods, matrix, pairs, changed and needed, with several runs also runs and recipes, each .tex and .md; those
-        without rows are left out. Then evaluation.tex and .md, the paragraph of `paragraphs`.
+        methods, matrix, pairs, changed and needed, with several runs also runs and recipes, and three_intervals of a
+        recording, each .tex and .md; those without rows are left out. Then evaluation.tex and .md, the paragraph of
+        `paragraphs`.
     """
     made = {
         "methods": interval_list(table, pairs, level),
@@ -256,6 +270,7 @@ def write_tables(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path, l
         "needed": needed(table, pairs, level),
         "runs": run_list(table, level),
         "recipes": recipe_list(table, level),
+        "three_intervals": three_list(three or {}),
     }
     out = []
     for name, frame in made.items():

@@ -159,6 +159,12 @@ def test_what_evaluate_writes_is_read_with_every_digit(tmp_path, ending):
     assert "t: " not in notes[0] and any("one method only" in n for n in notes)
 
 
+def test_arrays_that_are_no_recording_are_told_where_they_are_read_from(tmp_path):
+    np.savez(tmp_path / "r.npz", ours=np.full(9, 0.5))
+    with pytest.raises(InputError, match="r.npz is no recording .*; accuracies in arrays are read from .npy and .pt"):
+        results.read(tmp_path / "r.npz")
+
+
 def test_a_task_column_may_be_the_index_of_a_parquet_file(tmp_path):
     wide().rename_axis("task").to_parquet(tmp_path / "t.parquet")
     table, notes = results.read(tmp_path / "t.parquet")

@@ -88,7 +88,10 @@ def _numpy(path: Path) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _recording(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    table = accuracies(recorder.load(path))
+    try:
+        table = accuracies(recorder.load(path))
+    except InputError as error:
+        raise InputError(f"{error}; accuracies in arrays are read from .npy and .pt, in columns from .csv") from None
     drawn = "share no image" if table["sampling"].iloc[0] == "open" else "use images again"
     return table, [f"{path.name} is a recording: its tasks {drawn}."]
 

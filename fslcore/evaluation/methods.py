@@ -82,8 +82,6 @@ def load_backbone(name: str) -> backbones.Backbone:
 
 # What ships with the book does not change while a process runs, and a chapter asks for it many times.
 _shipped_images = lru_cache(maxsize=8)(datasets.load)
-
-
 _named_backbone = lru_cache(maxsize=8)(backbones.load)
 
 

@@ -52,23 +52,11 @@ __all__ = [
 ]
 
 BATCH = 256  # fixed, so that a feature does not depend on the memory at hand
-
-
 LARGE = 128  # pixels of a side; of images above, a batch holds fewer
-
-
 TRIED = 8  # images on which a faster form of a network is compared with the network
-
-
 PREPARED = "v1"  # part of a backbone's digest: raise it when `Backbone.preprocess` changes
-
-
 COMPUTED = "folded"  # part of the features' cache key: raise it when what `compute` gives changes
-
-
 TEMPLATES = ("a photo of a {}.",)  # what is said of a class to a text tower
-
-
 EMBEDDED = "v1"  # part of the cache key of embedded names: raise it when what `names_embedded` gives changes
 
 

@@ -16,8 +16,6 @@ from ..stats import ThreeIntervals
 __all__ = ["MANY", "ROWS"]
 
 MANY, ROWS = 40, 500  # methods in a matrix or figure and rows of a table that somebody reads
-
-
 READING = {
     "open": "Open tasks share no image, so their intervals and conclusions speak of **new images** of these classes.",
     "closed": "Closed tasks use images again, so their intervals and conclusions speak of **these very images** only. "
@@ -146,8 +144,6 @@ PAIRS = [
     "bh",
     "paired",
 ]
-
-
 CHECKS = {  # by the name of the argument
     "table": _check_table,
     "pairs": _check_pairs,

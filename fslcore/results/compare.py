@@ -27,8 +27,6 @@ __all__ = [
 ]
 
 GROUPS = 200  # sets of methods; n pairs of twins that are told apart, and from nobody else, make 2^n
-
-
 MOST = 10**6  # tasks; beyond it a number of tasks is no advice
 
 

@@ -22,17 +22,9 @@ from ..errors import InputError
 __all__ = ["MARK", "run", "runs"]
 
 MARK = ".tfevents."  # in the name of every event file
-
-
 ACCURACY = ("test/acc", "test/acc1")  # now, and in some releases
-
-
 FACTS = {"test_way": "ways", "test_shot": "shots", "test_query": "queries", "seed": "seed"}
-
-
 INSIDE = ("tfboard_files", "log_files")  # folders between a run's own and its events
-
-
 PLACES = ("", "tfboard_files/", "log_files/tfboard_files/", "*/log_files/tfboard_files/")
 
 

@@ -11,18 +11,12 @@ import seaborn as sns
 __all__ = ["groups", "rank_diagram", "style"]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
-
-
 # Seaborn's palette for the colour-blind, the members of too little contrast on white darkened to 3 or more, as thin
 # lines and small marks need (WCAG 2.2, 1.4.11), and so that no two are alike.
 COLOURS = sns.color_palette(
     ["#0173b2", "#cd8405", "#029e73", "#d55e00", "#cc78bc", "#725237", "#4c3545", "#949494", "#77721a", "#4b9cca"]
 )
-
-
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h", "d"]
-
-
 LINES = ["-", "--", ":", "-."]
 
 

@@ -22,23 +22,11 @@ from .recorded import accuracies
 __all__ = ["ENDINGS", "frame"]
 
 TEXT = (".csv", ".tsv", ".txt")
-
-
 ENDINGS = (*TEXT, ".parquet", ".npy", ".pt", recorder.ENDING)
-
-
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-
-
 DECIMAL = {sign: re.compile(rf"\s*-?\d*{re.escape(sign)}\d+\s*%?\s*") for sign in ".,"}
-
-
 THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+")
-
-
 PERCENT = re.compile(r"\s*-?\d*[.,]?\d+\s*%\s*")
-
-
 LOOKED_AT = 1000  # lines, to tell how a text file is written
 
 

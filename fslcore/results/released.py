@@ -21,17 +21,9 @@ from ..paths import DATA
 __all__ = ["fetch", "read"]
 
 COMMIT = "bd7ea17ac2b6065341d1d8177e6c168af3da9da5"
-
-
 URL = f"https://github.com/RafLaf/FSL-benchmark-again/raw/{COMMIT}/results/benchmark/"
-
-
 REGISTRY = DATA / "published" / "oops_benchmark.txt"  # path and SHA-256 of each of the 324 files
-
-
 QUERIES = {1: 1, 5: 5, 10: 7}  # by shots (OOPS, section 4.1.1)
-
-
 LEARNERS = {"LR": "lr", "NCC": "ncc", "finetune": "ft", "matchingnet": "matchingnet"}
 
 

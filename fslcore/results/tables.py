@@ -18,45 +18,19 @@ __all__ = ["normalise", "read"]
 
 # What makes tasks the same for two methods; all may be left out.
 SHARED = {"dataset": str, "sampling": str, "ways": int, "shots": int, "queries": int, "seed": int}
-
-
 NAMES = ("method", "backbone", "learner")
-
-
 OF_CELL = ("run", "task", "query")  # which training, task and query a row is of
-
-
 KNOWN = {*SHARED, *NAMES, *OF_CELL, "accuracy"}
-
-
 # What stands at the edge of a table and is no method and no task.
 SUMMARIES = {"mean", "average", "avg", "total", "sum", "std", "sd", "stdev", "stddev", "stderr", "sem", "ci", "ci95"}
-
-
 OF_WHAT = {"acc", "accuracy", "accuracies", "score", "scores", "test", "task", "tasks", "of", "over", "all", "overall"}
-
-
 ALL = {"all", "overall"}  # as tasks; a method may well be called so
-
-
 BESIDE = re.compile(r"(.+?)(?:__(?:min|max|step)|[ _.-]+(?:std|stdev|stddev|stderr|sem|ci95|ci))", re.IGNORECASE)
-
-
 DIFFERENCES = {"diff", "difference", "delta", "gap", "gain"}
-
-
 LEAST = {"ways": 1, "shots": 1, "queries": 1, "seed": 0}
-
-
 RARE = 1e-5  # what comes less often by chance is taken for made
-
-
 INDEX = re.compile(r"|Unnamed: \d+|index|level_\d+|nan|None")
-
-
 DIGITS = 9  # of a percent; what differs by less differs by rounding
-
-
 COMPARED = 400  # methods of a setting; the 80,000 pairs take a minute
 
 

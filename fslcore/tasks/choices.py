@@ -11,8 +11,6 @@ from ..errors import InputError, shown
 from ..errors import labels as checked_labels
 
 TRIES = 20_000  # for one task, before the samplers give up
-
-
 PATIENCE = 500  # tries for one task by classes, before the paper's sampler goes by attributes
 
 

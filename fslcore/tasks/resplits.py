@@ -20,14 +20,8 @@ from .tasks import PAD, Tasks
 __all__ = ["ESTIMATORS", "ORACLE", "REFILLED", "bootstrap", "hold_out", "k_fold", "leave_one_out", "resplit", "Resplit"]
 
 ORACLE = "oracle"
-
-
 ESTIMATORS = ("hold-out", "5-fold", "leave-one-out", "bootstrap")
-
-
 REFILLED = "leave-one-out, refilled"  # not in the paper
-
-
 DRAWS = 2_000  # after so many, bootstrap gives up on a support
 
 

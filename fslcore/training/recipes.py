@@ -77,8 +77,6 @@ class Recipe:
 
 # On the features of a network that stays as it is, which are computed once (FewSTAB, Table S10).
 _FROZEN = dict(batch="tasks", steps=250, size=4, lr=0.002, epochs=4, frozen="conv4-baseline")
-
-
 RECIPES = {
     "glyph-conv": Recipe("ncc", "classes", network="glyph-conv", dataset="glyphs", size=256, jitter=True),
     "baseline": Recipe("lr", "classes", epochs=12),
@@ -109,8 +107,6 @@ RECIPES = {
     "mtl-ifsl": Recipe("mtl-ifsl", **_FROZEN),
     "sib-ifsl": Recipe("sib-ifsl", **_FROZEN),
 }
-
-
 WAYS = 5  # of validation tasks
 
 

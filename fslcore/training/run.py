@@ -39,11 +39,7 @@ from .unlabelled import OBJECTIVES, two_views, warped
 __all__ = ["train"]
 
 TEMPERATURE = 4.0  # of the teacher's answers
-
-
 EPOCHS = 10**6  # the most: beyond it, a number is a slip of the keyboard
-
-
 VALIDATION = {"features": 1000, "images": 150}  # tasks after each epoch, by what the learner reads
 
 

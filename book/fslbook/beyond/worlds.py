@@ -30,8 +30,6 @@ __all__ = [
 ]
 
 WAYS, DIMENSIONS, USUAL_TASKS = 5, 16, 600
-
-
 QUERIES = (1, 2, 3, 5, 8)  # of the open intervals; the narrowest lie between
 OWN_MEANS = 0.6  # of the noise that two backbones have for themselves, so much is in their class means
 

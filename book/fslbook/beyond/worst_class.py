@@ -48,8 +48,6 @@ __all__ = [
 ]
 
 KINDS = ("random", "biased")
-
-
 MEASURES = ("wAcc-R", "wAcc-A", "gap")
 
 

@@ -31,17 +31,9 @@ CHECKS = Checks(
         "unlikely-to-select": "enough-to-select",
     },
 )
-
-
 ESTIMATORS = ["hold-out", "5-fold", "leave-one-out", "bootstrap"]
-
-
 ROUNDING = 0.015  # of a difference of two figures of two decimals, against a third
-
-
 OF_FIGURE_2 = "miniimagenet"
-
-
 FIGURE = "read off Figure {}, whose values are not printed"
 
 

@@ -47,26 +47,12 @@ __all__ = [
 ]
 
 ALWAYS = "best on average"
-
-
 ANY = "at random"
-
-
 DEFAULT = "default"
-
-
 TUNED = "5-fold"
-
-
 FIVE = "5 learners"  # the paper's
-
-
 JUDGES = (*ESTIMATORS, FRESH)
-
-
 DIGITS = 6  # printed means have two decimals
-
-
 EVEN = "even folds"  # with equally many images of each class; not in the paper
 
 

@@ -50,11 +50,7 @@ __all__ = [
 ]
 
 FRESH = "fresh"
-
-
 HALVES = ("even queries", "odd queries")  # of each class, so that both are balanced
-
-
 KEYS = ["dataset", "method"]
 
 

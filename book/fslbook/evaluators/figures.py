@@ -128,8 +128,6 @@ ESTIMATORS = [
     "even folds",
     "fresh",
 ]
-
-
 _LOOK = {
     name: dict(color=colour, marker=mark, linestyle=line)
     for name, colour, mark, line in zip(

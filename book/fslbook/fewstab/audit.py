@@ -25,23 +25,11 @@ from .tables import rank_correlations
 __all__ = ["audit", "even_accuracy", "least_lowest", "lowest", "redrawn", "Evidence"]
 
 CHECKS = Checks("fewstab", {"bird-vit": "bird-blip"})
-
-
 WAYS = 5
-
-
 DATASETS = ["miniimagenet", "tieredimagenet", "cub"]
-
-
 SETTING = ["dataset", "shots"]
-
-
 SUPPORTS, QUERIES = ["sc1", "sc2", "sc3"], ["qc1", "qc2", "qc3"]
-
-
 ASSUMED = "if its ± are of 95 %, which it does not say"  # Tables S9 and S10
-
-
 FIGURE_6 = "read off Figure 6, whose values are not printed"
 
 

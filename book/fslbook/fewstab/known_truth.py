@@ -51,14 +51,8 @@ __all__ = [
 ]
 
 FOLDER = DATA / "checkpoints" / "bias"
-
-
 TRAININGS = ("baseline", "baseline++", "protonet", "r2d2", "anil")
-
-
 CELL = ["learner", "bias"]  # what networks have in common that differ in the seed of their training
-
-
 #: What one may order networks by, by column of `split_gap`.
 SCORES = {
     "gap": "gap, wAcc-R − wAcc-A",

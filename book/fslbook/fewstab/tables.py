@@ -59,12 +59,8 @@ __all__ = [
 
 #: The learners of Table S9, trained without labels.
 RECENT = ("unisiam", "psco", "beclr")
-
-
 #: Those of Table S10, by their names there: on frozen features, with "-ifsl" the remedied ones.
 REMEDIED = {"maml": "maml-frozen", "mn": "matchingnet", "sib": "sib", "mtl": "mtl"}
-
-
 #: What decides on a task, by the name of the training: the paper's ten in its order, two more, and its other tables'.
 DECIDES = {
     name: RECIPES[name].learner
@@ -73,11 +69,7 @@ DECIDES = {
         *(name + how for name in REMEDIED.values() for how in ("", "-ifsl")),
     )
 }
-
-
 ON_BATCHES = tuple(name for name in DECIDES if RECIPES[name].batch != "tasks")  # of images: no shots in training
-
-
 #: Ways to build tasks (Tables S5 and S6; and the released code's), as arguments of `fslcore.tasks.sample_biased`.
 CONSTRUCTIONS = {
     "SC1": {"support": "SC1"},
@@ -88,8 +80,6 @@ CONSTRUCTIONS = {
     "QC3": {},
     "released": {"variant": "released"},
 }
-
-
 SETTING = ["dataset", "shots"]
 
 

@@ -29,11 +29,7 @@ __all__ = [
 ]
 
 TEN = ("anil", "leo", "boil", "protonet", "dn4", "r2d2", "can", "renet", "baseline++", "rfs")  # the paper's order
-
-
 PRINTED = {"miniimagenet": "S2", "tieredimagenet": "S3", "cub": "S4"}  # the table of each data set
-
-
 COLUMNS = {
     "batch_size": "images a step",
     "learning_rate": "rate",

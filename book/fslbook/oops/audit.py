@@ -20,11 +20,7 @@ from . import benchmark, gaussians
 __all__ = ["audit", "Evidence"]
 
 CHECKS = Checks("oops", {"not-confirmed": "flip-flop"})
-
-
 NOT_RELEASED = "needs the released tasks, which are not at hand"
-
-
 FLIP = {"+": "-", "-": "+", "0": "0"}
 
 

@@ -33,6 +33,7 @@ def test_what_is_left_out_is_what_the_bets_have_won_against(values, mean, level)
     ):
         if abs(point - found.low) > 1e-6 and abs(point - found.high) > 1e-6:
             assert outside == (won >= 2 / (1 - level))
+    assert found.mean == pytest.approx(values.mean()) and found.n_tasks == len(values) and found.level == level
     assert 0 <= found.low <= values.mean() + 1e-9 and values.mean() - 1e-9 <= found.high <= 1
 
 

@@ -220,6 +220,27 @@ def test_all_classes_in_each_task_tell_nothing_of_new_classes(run):
     assert found.classes.half_width == np.inf and np.isfinite(found.images.half_width)
 
 
+@pytest.mark.parametrize("given", [{}, {"groups": lambda x: x // 2}, {"class_groups": lambda x: x // 24}])
+@pytest.mark.parametrize("of", ["three", "influence"])
+def test_images_of_classes_that_no_task_holds_do_not_matter(of, given):
+    labels, more = np.arange(8).repeat(12), 7
+    tasks = sample_closed(labels, tasks=60, ways=4, shots=2, queries=3)
+    values = (np.random.default_rng(0).random(tasks.query.shape) < 0.4 + 0.06 * labels[tasks.query]) * 1.0
+
+    def found(support, query, labels, groups):
+        if of == "three":
+            return three_intervals(values, support, query, labels, **groups)
+        return influence(values.mean(axis=1), np.concatenate([support, query], axis=1), labels, **groups).intervals()
+
+    groups = {name: make(np.arange(len(labels))) for name, make in given.items()}
+    plain = found(tasks.support, tasks.query, labels, groups)
+    groups = {name: np.r_[np.full(more, -1), group] for name, group in groups.items()}  # a class before all others
+    other = found(tasks.support + more, tasks.query + more, np.r_[np.full(more, -1), labels], groups)
+    for one, two in ((plain.closed, other.closed), (plain.images, other.images), (plain.classes, other.classes)):
+        assert (one.mean, one.half_width, one.df) == pytest.approx((two.mean, two.half_width, two.df))
+        assert one.n_tasks == two.n_tasks and np.isfinite(one.half_width)
+
+
 def test_equal_values_give_no_width(run):
     values, *places = run(50)
     found = three_intervals(np.ones_like(values), *places)

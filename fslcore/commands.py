@@ -219,7 +219,7 @@ def _pieces(options: argparse.Namespace, methods: dict, drawn: dict) -> int:
     with evaluation.processes(options.jobs, setting) as pool:
         reads = next((m for m in methods.values() if m.backbone is not None and not m.slow), None)
         if reads is not None:
-            evaluation.make_features(setting, reads.source, reads.backbone, options.part, pool, progress)
+            evaluation.make_features(reads.source, reads.backbone, options.part, pool, progress)
         if options.until is not None:  # its tasks follow from what those before them gave
             return 0
         return evaluation.make_records(methods, drawn, options.part, pool, progress)
@@ -327,7 +327,7 @@ def features(options: argparse.Namespace) -> None:
     images, model = backbones.fitted(setting.source(), evaluation.load_backbone(options.backbone))
     start = time.perf_counter()
     with evaluation.processes(options.jobs, setting) as pool:
-        computed = evaluation.make_features(setting, images, model, options.part, pool, not options.quiet)
+        computed = evaluation.make_features(images, model, options.part, pool, not options.quiet)
     seconds, kept = time.perf_counter() - start, backbones.shards_of(images, model)
     if output:
         evaluation.write_features(output, backbones.features(images, model), images)

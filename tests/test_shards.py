@@ -24,7 +24,7 @@ from fslcore import cli, datasets, evaluation, learners, store
 from fslcore.datasets.bank import Bank, load_features
 from fslcore.datasets.images import OnDemand
 from fslcore.errors import InputError, note
-from fslcore.evaluation import jobs, kept, records
+from fslcore.evaluation import kept, records
 from fslcore.models import backbones, shards
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
@@ -89,18 +89,18 @@ def test_the_first_images_say_which_form_of_the_network_is_taken(monkeypatch):
 
 
 def test_processes_share_the_shards_in_parts(monkeypatch):
-    setting, images, computed = jobs.Setting("", ""), pictures(), []
+    images, computed = pictures(), []
     compute = backbones.compute
     monkeypatch.setattr(backbones, "compute", lambda *a: computed.append(a[3]) or compute(*a))
     for k in (3, 1, 2):
-        done = evaluation.make_features(setting, images, flat(), (k, 3))
+        done = evaluation.make_features(images, flat(), (k, 3))
         assert done == sum(map(len, backbones.shards_of(images, flat()).bounds[k - 1 :: 3]))
-    assert evaluation.make_features(setting, images, flat(), (2, 3)) == 0
-    assert evaluation.make_features(setting, images, flat()) == 0  # gathers
+    assert evaluation.make_features(images, flat(), (2, 3)) == 0
+    assert evaluation.make_features(images, flat()) == 0  # gathers
     assert sorted(map(len, computed)) == [6, 16, 16, 16, 16] and len(files()) == 1
     monkeypatch.setattr(backbones, "compute", None)  # would fail if it were called
     assert torch.equal(backbones.features(images, flat()).data, compute(images, flat()).float())
-    assert evaluation.make_features(setting, images, flat(), (1, 1)) == 0
+    assert evaluation.make_features(images, flat(), (1, 1)) == 0
 
 
 @pytest.mark.parametrize("gathered", [False, True], ids=["shards", "gathered"])

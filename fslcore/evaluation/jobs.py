@@ -65,7 +65,6 @@ def share(pieces: Iterable, part: tuple[int, int] | None) -> list:
 
 
 def make_features(
-    setting: Setting,
     images: datasets.Images,
     backbone: backbones.Backbone,
     part: tuple[int, int] | None = None,
@@ -76,14 +75,12 @@ def make_features(
 
     Parameters
     ----------
-    setting : Setting
-        Of which processes read the same images and backbone.
     images, backbone
         As `fslcore.models.backbones.fitted` gives them.
     part : (K, N), optional
         The K-th of N parts alone.
     pool : Pool, optional
-        Processes that do the work.
+        Processes that do the work, of a `Setting` with these images and this backbone.
     progress : bool
         Show a progress bar.
 
@@ -108,9 +105,12 @@ def make_features(
 
 
 def make_records(
-    methods: dict[str, Ready], drawn: dict[tuple[str, str], Tasks], part: tuple[int, int] | None, pool: Pool | None,
+    methods: dict[str, Ready],
+    drawn: dict[tuple[str, str], Tasks],
+    part: tuple[int, int] | None,
+    pool: Pool | None,
     progress: bool = False,
-) -> int:  # fmt: skip
+) -> int:
     """Compute the blocks of tasks that no record is kept of, or a part of them.
 
     Parameters

@@ -130,7 +130,7 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
         raise InputError(f"results: {name} has no rows")
     sep = told[1] if told else "\t" if path.suffix.lower() == ".tsv" else _separator(lines[:LOOKED_AT])
     rows = [_cells(line, sep) for line in lines[:LOOKED_AT]]
-    decimal = _decimal(rows, sep, name)
+    decimal = _decimal(rows, name)
     # np.savetxt writes the names as a comment.
     above = _cells(comments[-1].lstrip("# "), sep) if comments else []
     header = [cell.strip() for cell in rows[0]]
@@ -210,7 +210,7 @@ def _separator(lines: list[str]) -> str | None:
     return next((sep for sep in "\t;" if sep in lines[0]), ",")
 
 
-def _decimal(rows: list[list[str]], sep: str | None, name: str) -> str:
+def _decimal(rows: list[list[str]], name: str) -> str:
     """The decimal sign; a comma only where cells show it."""
     cells = [cell for row in rows for cell in row if not THOUSANDS.fullmatch(cell.strip())]
     shown = {sign: next((c.strip() for c in cells if pattern.fullmatch(c)), None) for sign, pattern in DECIMAL.items()}

@@ -187,6 +187,31 @@ def test_common_optimum_of_independent_runs():
     assert stats.common_optimum([draw(1.0, 5000), draw(0.5, 5000)]).p_value < 0.01
 
 
+def test_common_optimum_against_generalised_least_squares():
+    """At each Q every run has the α nearest to its estimates, in their own covariance, of those on β = αQ²."""
+    rng = np.random.default_rng(7)
+    pilots = [
+        stats.pilot(gaussians.gaussian_tasks(gaussians.centres(2, distance), 300, 5, 6, rng), 5)
+        for distance in (0.9, 1.0, 1.1)
+    ]
+    found = stats.common_optimum(pilots)
+
+    def distance(q):
+        total, line = 0.0, np.array([1.0, q**2])
+        for p in pilots:
+            inverse, estimate = np.linalg.inv(p.covariance), np.array([p.model.alpha, p.model.beta])
+            off = estimate - line * (line @ inverse @ estimate) / (line @ inverse @ line)
+            total += off @ inverse @ off
+        return total
+
+    grid = np.geomspace(0.01, 1e4, 6001)
+    far = np.array([distance(q) for q in grid])
+    assert 1 < grid[far.argmin()] < 50
+    assert found.chi_square == pytest.approx(far.min(), rel=1e-4) and found.df == 2
+    assert found.optimum == pytest.approx(grid[far.argmin()], rel=2e-3)
+    assert found.p_value == pytest.approx(scipy_stats.chi2.sf(far.min(), 2), rel=1e-3)
+
+
 @pytest.mark.parametrize(
     "call, message",
     [

@@ -1,6 +1,7 @@
 """Re-splits keep to the support and partition it; batched estimates are those of a plain loop."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -172,6 +173,18 @@ def test_a_refilled_leave_one_out_keeps_the_class_counts(tasks):
             assert held not in train and Counter(c for _, c in train.elements()) == counts
             (copied,) = (x for x, n in train.items() if n == 2)
             assert copied[1] == held[1] and set(train) == set(support) - {held}
+
+
+def test_a_refilled_support_holds_a_copy_of_the_next_image_of_the_class():
+    tasks = sample_closed(np.arange(4).repeat(8), tasks=3, ways=3, shots=(2, 3, 4), queries=1)
+    mixed = np.random.default_rng(0).permutation(9)
+    tasks = replace(tasks, support=tasks.support[:, mixed], support_label=tasks.support_label[:, mixed])
+    split = leave_one_out(tasks, refill=True)
+    for owner, support, (held,) in zip(split.owner, split.tasks.support, split.tasks.query):
+        given, label = tasks.support[owner], tasks.support_label[owner]
+        mine = given[label == label[given == held]].tolist()
+        follows = mine[(mine.index(held) + 1) % len(mine)]
+        assert (support == np.where(given == held, follows, given)).all()
 
 
 def by_hand(bank, tasks, name, learner):

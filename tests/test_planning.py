@@ -124,6 +124,18 @@ def test_a_plan_says_its_ranges():
     assert str(few).endswith(f"{few.n_classes} ({low} to {high:,}) classes")
 
 
+def test_ranges_are_plans_for_the_ends_of_the_variances_interval():
+    shape, df = dict(images_per_class=9, n_classes=9, ways=5, shots=1, difference=2), 30
+    found = plan(pilot([1.0, 1.0], 0.5, 2.0, df), **shape)
+    for between, freedom, size in (
+        (found.images_range, 0.4 * df, lambda known: known.images_per_class),
+        (found.classes_range, df, lambda known: known.n_classes),
+    ):
+        shares = freedom / scipy_stats.chi2.ppf([0.975, 0.025], freedom)
+        ends = tuple(size(plan(pilot([1.0, 1.0], 0.5 * share, 2.0 * share), **shape)) for share in shares)
+        assert between == ends and ends[0] < size(found) < ends[1]
+
+
 @pytest.mark.parametrize("wanted", [0.6, 0.8, 0.95])
 def test_open_tasks_planned_from_a_pilot_have_the_wanted_power(wanted):
     rng = np.random.default_rng(0)

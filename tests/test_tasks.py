@@ -193,6 +193,8 @@ def test_a_task_beyond_the_bank_is_refused():
     tasks.check_bank(180)
     with pytest.raises(InputError, match="the bank has 20 images"):
         tasks.check_bank(20)
+    with pytest.raises(InputError, match="^n_images = -1; a whole number of at least 0 is allowed"):
+        tasks.check_bank(-1)
 
 
 @given(st.integers(1, 5), st.integers(1, 6), st.integers(1, 6), st.sampled_from([9, 10**8]), st.integers(0, 99))

@@ -53,6 +53,19 @@ def test_with_runs_alone_it_is_students_interval_of_their_means():
     assert paired.interval.p_value == pytest.approx(scipy.stats.ttest_rel(means[:3], [58, 59, 63]).pvalue)
 
 
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_for_these_runs_it_is_students_interval_of_the_mean_over_them(level):
+    rng = np.random.default_rng(6)
+    one, other = (50 + crossed(rng, runs, 40, run=2, task=3, both=4) for runs in (4, 3))
+    for found, values in (
+        (stats.new_runs(one, level=level), one.mean(axis=0)),
+        (stats.new_runs(one, other, level=level), one.mean(axis=0) - other.mean(axis=0)),
+    ):
+        low, high = scipy.stats.ttest_1samp(values, 0).confidence_interval(level)
+        assert (found.fixed.low, found.fixed.high) == pytest.approx((low, high))
+        assert found.fixed.n_tasks == 40 and found.fixed.df == 39 and found.fixed.level == level
+
+
 def test_runs_that_agree_leave_the_interval_of_the_tasks():
     tasks = np.random.default_rng(0).normal(70, 8, 200)
     found = stats.new_runs(np.stack([tasks] * 3))

@@ -193,6 +193,12 @@ def test_chance_better_against_its_definition():
     assert (found.low, found.high) == pytest.approx((1 - back.high, 1 - back.low), abs=1e-6)
     assert stats.chance_better([1, 1, 1], [0, 0, 0]).value == 1 > stats.chance_better([1] * 9, [0] * 9).low > 0.6
     assert stats.chance_better(one, one).value == 0.5
+    for n, more, level in ((3, 3, 0.95), (9, 12, 0.8)):  # all runs on one side: as n draws of n
+        sure, never = (stats.chance_better([x] * n, [1 - x] * more, level=level) for x in (1, 0))
+        exact = scipy.stats.binomtest(n, n).proportion_ci(level, "exact").low
+        assert (sure.low, sure.high) == pytest.approx((exact, 1)) and (never.low, never.high) == pytest.approx(
+            (0, 1 - exact)
+        )
 
 
 @pytest.mark.parametrize("runs, shift", [(3, 0.0), (5, 1.0), (5, 3.0)])

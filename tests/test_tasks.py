@@ -188,6 +188,17 @@ def test_tasks_refuse_arrays_that_do_not_fit(change, message):
         Tasks(**{**good, **change}, ways=2)
 
 
+@pytest.mark.parametrize("task", [0, 1500, 2999])
+def test_a_query_in_its_support_is_found_in_any_of_many_tasks(task):
+    images = np.random.default_rng(0).random((3000, 200)).argsort(axis=1)
+    support, query = images[:, :64], images[:, 64:66].copy()
+    label = np.tile(np.arange(64) % 2, (3000, 1))
+    Tasks(support, label, query, label[:, :2], ways=2)
+    query[task, 1] = support[task, 40]
+    with pytest.raises(InputError, match=f"^query: image {query[task, 1]} of task {task} is in its support too"):
+        Tasks(support, label, query, label[:, :2], ways=2)
+
+
 def test_a_task_beyond_the_bank_is_refused():
     tasks = sample_closed(np.repeat(np.arange(6), 30), tasks=3)
     tasks.check_bank(180)

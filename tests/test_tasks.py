@@ -12,6 +12,7 @@ from scipy import stats
 
 from fslcore.errors import InputError
 from fslcore.tasks import Tasks, sample_all, sample_closed, sample_open
+from fslcore.tasks.apart import Cells
 
 
 @st.composite
@@ -123,6 +124,28 @@ def test_open_sampling_is_linear_7_7_million_images():
     tasks, seconds, gigabytes = map(float, out.split())
     assert tasks > 76_900  # of 76,960 that 7.7 million images could hold
     assert seconds < 10 and gigabytes < 1
+
+
+@pytest.mark.parametrize(
+    "draw, shape",
+    [
+        (sample_closed, dict(tasks=3, ways=4, shots=2, queries=3, seed=5)),
+        (sample_open, dict(max_tasks=3, ways=4, shots=2, queries=[1, 2, 3, 1], seed=5)),
+        (sample_all, dict(tasks=3, shots=2, seed=5)),
+    ],
+)
+def test_tasks_say_how_they_were_drawn(draw, shape):
+    labels = np.repeat(np.arange(6), 20)
+    made = draw(labels, **shape).sampler
+    assert {name: made[name] for name in shape} == shape and made["ways"] == shape.get("ways", 6)
+    again = draw(labels, **{name: made[name] for name in shape})
+    assert again.digest == draw(labels, **shape).digest
+
+
+def test_classes_with_too_few_groups_are_named():
+    labels, groups = np.array([*"aaaabbbbbbcccccccc"]), np.array([0, 0, 1, 1, *range(2, 8), *range(8, 16)])
+    counts = np.full(2, 1), np.full(2, 2)
+    assert Cells.of(labels, groups, 2, *counts, skip_small_classes=True).left_out == ["a"]
 
 
 def test_save_and_load(tmp_path):

@@ -253,10 +253,10 @@ def _variances(v, support, query, of_task, label, units: Units, without: np.ndar
     as_support = shots * (own / (n - shots - 1) + (ways - 1) * others / (n - shots))
     as_support = np.repeat(as_support[..., None], shots, axis=2)
     as_query = v / (n - shots - 1)[..., None]
-    holding = np.bincount(of_task.ravel(), minlength=classes).clip(min=1)  # tasks that hold each class
+    holding = np.bincount(of_task.ravel())  # tasks that hold each class
     changes = []
     for change in (as_support, as_query):
-        mean = np.bincount(of_task.ravel(), change.mean(axis=2).ravel(), classes) / holding
+        mean = np.bincount(of_task.ravel(), change.mean(axis=2).ravel()) / holding
         uses = holding * change.shape[2] / size  # of an image, on average
         changes.append((change - mean[of_task][..., None]) / (classes * uses)[of_task][..., None])
     changes, used = np.concatenate(changes, axis=2), np.concatenate([support, query], axis=2)

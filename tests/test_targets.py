@@ -362,13 +362,14 @@ def test_tasks_kept_apart_against_all_tasks_without_each_group(spanning):
         for group in np.unique(groups):
             without = all_apart(x, labels, groups, np.flatnonzero(groups != group))
             changes.append(mean - without[:, 4:6].mean(axis=1) @ without[:, 6])
-        expected += (1 - 1 / 5) * np.square(changes).sum()
+        truth = (1 - 1 / 5) * np.square(changes).sum()
         rng = np.random.default_rng(seed)
         drawn = tasks[rng.choice(len(tasks), 40_000, p=tasks[:, 6])]
         places = drawn[:, :2].astype(int), drawn[:, 2:4].astype(int)
         interval = three_intervals(drawn[:, 4:6], *places, labels, groups=groups, apart=True)
         assert interval.closed.mean == pytest.approx(mean, abs=0.01)
-        found += interval.image_variance
+        assert interval.image_variance == pytest.approx(truth, rel=0.06)
+        found, expected = found + interval.image_variance, expected + truth
     assert found == pytest.approx(expected, rel=0.03)
 
 

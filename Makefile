@@ -24,10 +24,10 @@ cluster-test: .venv/ready
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py
 
-# Single faults, and the share that the tests see: hours, so with a room and a sample. Not part of the tests.
+# Single faults, and the share that the tests see: seconds each, so with a room and a sample. Not part of the tests.
 mutants: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target _build/mutmut -r benchmarks/mutants.txt
-	$(BIN)/python benchmarks/mutants.py $(or $(ROOM),stats) --sample $(or $(SAMPLE),150)
+	$(BIN)/python benchmarks/mutants.py $(or $(ROOM),stats) --sample $(or $(SAMPLE),150) --seed $(or $(SEED),0) --jobs $(or $(JOBS),1)
 
 # What two captioners need besides. With -e: without it, pip would put a copy in the place of this folder.
 captions: .venv/ready

@@ -1,39 +1,69 @@
-"""Do the tests see a fault? Single faults by mutmut, in a copy of the checkout, and the share that the tests kill.
+"""Do the tests see a fault? Single faults as mutmut makes them, one at a time in a copy of the checkout.
 
-    python benchmarks/mutants.py stats --sample 150
-    python benchmarks/mutants.py estimation --files informed resampled
+    python benchmarks/mutants.py stats --sample 150 --seed 1
+    python benchmarks/mutants.py estimation --files informed resampled --jobs 4
+    python benchmarks/mutants.py stats --faults stats/pilot.py#12 stats/runs.py#345
 
-Hours for a whole room; a sample is drawn with a seed, so that it can be had again. A fault that no test reaches counts
-as survived, and so does each that changes nothing (an *equivalent*): look at what is listed, by
-
-    cd _build/mutants/ROOM && python -m mutmut show NAME
+Each test of the room runs once, and is known by the lines that it reaches. A fault then meets the tests that reach its
+line, the quick ones first, until one fails. A test that takes longer than ``--slow`` is stopped the first time and
+comes last. Examples in docstrings do not count: they hold digits. Of a fault that survives, the change is printed: it
+changes nothing (an *equivalent*), or a test is missing.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import difflib
+import hashlib
 import json
+import math
 import os
 import random
-import re
+import resource
 import shutil
-import subprocess
+import signal
 import sys
+import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "_build"
-#: Room of the library: the tests that are to see its faults, the quick ones first.
+#: Room of the library: the tests that are to see its faults.
 ROOMS = {
-    "stats": "stats parts dependence conformal targets sizing planning evaluators arguments informed honest",
-    "tasks": "tasks biased estimators arguments",
-    "estimation": "informed splits estimators arguments assess",
-    "training": "splits training",
+    "stats": "stats parts dependence conformal targets target_tables sizing planning anytime equivalence runs many "
+    "bootstrap printed difficulty honest results arguments",
+    "tasks": "tasks biased difficulty estimators arguments",
+    "estimation": "informed splits estimators assess arguments",
+    "training": "training unlabelled splits hyperparameters",
 }
-SELF = "README.md CHANGELOG.md CONTRIBUTING.md book fslcore tests benchmarks notebooks profiles".split()
-KILLED = {1, 3, 36, -24, 24, 152, 255, -11, -9}  # by a test, or it ran on and on, or crashed
-NOT_RUN = None
+COPIED = "pyproject.toml README.md CHANGELOG.md CONTRIBUTING.md book fslcore tests benchmarks notebooks profiles"
+SEEN = "from fslcore._seen import line as _seen_line"
+QUIET = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "--tb=no"]
+MEMORY = 3 * 2**30  # bytes that a fault may take
+STOPPED = 60.0  # seconds that are allowed for where a test was stopped
+SURVIVED, NO_TEST, KILLED = "survived", "no test", "killed"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A change of one place: file, number among the faults of the file, the file with it, and the line."""
+
+    path: str
+    place: int
+    source: str
+    line: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.path.removeprefix('fslcore/')}#{self.place}"
 
 
 def main() -> None:
@@ -43,69 +73,309 @@ def main() -> None:
     parser.add_argument("--tests", nargs="+", help="tests/test_NAME.py that are to see them (those of the room)")
     parser.add_argument("--sample", type=int, help="so many faults, at random (all)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
+    parser.add_argument("--faults", nargs="+", help="these alone, by name")
+    parser.add_argument("--slow", type=float, default=5, help="seconds of a test that comes last (5)")
     parser.add_argument("--jobs", type=int, default=1, help="at once (1)")
     given = parser.parse_args()
-    folder = copied(given.room, given.files or ["*"], given.tests or ROOMS[given.room].split())
-    mutmut(folder, "run", "nothing", "--max-children", given.jobs)  # makes the faults, and learns which test sees what
-    names = sorted(outcomes(folder))
-    if not names:
-        sys.exit("mutants: no faults were made; its output above says why")
-    chosen = names if given.sample is None else sorted(random.Random(given.seed).sample(names, given.sample))
-    mutmut(folder, "run", *chosen, "--max-children", given.jobs)
-    found = {name: outcome for name, outcome in outcomes(folder).items() if name in set(chosen)}
-    told(found)
+    shutil.rmtree(BUILD / "mutants" / given.room, ignore_errors=True)
+    os.chdir(copied(given.room, 0))
+    files = sorted(map(str, Path("fslcore", given.room).glob("*.py")))
+    asked = [path for path in files if not given.files or Path(path).stem in given.files]
+    made = faults(asked, given.sample, given.seed, given.faults)
+    tests = [f"tests/test_{name}.py" for name in given.tests or ROOMS[given.room].split()]
+    known, seconds = reached(given.room, tests, files, given.slow)
+    work = []
+    for fault in made:
+        found = known.get(f"{fault.path}:{statement(fault)}", ())
+        work.append((fault, sorted(found, key=seconds.get), 20 + 2 * sum(seconds[test] for test in found)))
+    results = {}
+    with ProcessPoolExecutor(given.jobs, get_context("spawn"), prepared, (given.room,)) as pool:
+        try:
+            for done, future in enumerate(as_completed([pool.submit(judged, *each) for each in work]), 1):
+                fault, outcome, seconds = future.result()
+                results[fault] = outcome
+                if outcome != KILLED:
+                    print(f"{outcome}: {fault.name} (line {fault.line})\n{change(fault)}", flush=True)
+                print(f"{done} of {len(work)}, the last {seconds:.0f} s", end="\r", file=sys.stderr)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+    told(results)
 
 
-def copied(room: str, files: list[str], names: list[str]) -> Path:
-    """A copy of the checkout that mutmut may write in, with its settings."""
-    folder = BUILD / "mutants" / room
-    shutil.rmtree(folder, ignore_errors=True)
+def copied(room: str, worker: int) -> Path:
+    """A copy of the checkout, to break; each worker has its own."""
+    folder = BUILD / "mutants" / room / str(worker)
     folder.mkdir(parents=True)
-    for name in SELF:
-        of = ROOT / name
-        if of.is_dir():
-            shutil.copytree(of, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in COPIED.split():
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            shutil.copy(of, folder)
+            shutil.copy2(ROOT / name, folder)
     (folder / "data").symlink_to(ROOT / "data")
-    tests = [f"tests/test_{name}.py" for name in names]
-    tests = [path for path in tests if (ROOT / path).is_file()] + ["fslcore/stats"] * (room == "stats")
-    settings = {
-        "source_paths": ["fslcore"],
-        "only_mutate": [f"fslcore/{room}/{name}.py" for name in files],
-        "also_copy": [*SELF, "data"],
-        "pytest_add_cli_args_test_selection": tests,
-        "use_git_change_detection": False,
-        "track_dependencies": False,
-    }
-    lines = "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
-    (folder / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + "\n[tool.mutmut]\n" + lines)
+    with open(folder / "pyproject.toml", "a") as file:
+        file.write('\n[tool.mutmut]\nsource_paths = ["fslcore"]\n')
+    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (folder, folder / "book", folder / "benchmarks")))
     return folder
 
 
-def mutmut(folder: Path, *arguments) -> None:
-    paths = [BUILD / "mutmut", *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, "-m", "mutmut", *map(str, arguments)], cwd=folder, env=environment)
+def faults(files: list[str], sample: int | None, seed: int, names: list[str] | None) -> list[Fault]:
+    """Those that are asked for, from all that mutmut makes of functions."""
+    sys.path.append(str(BUILD / "mutmut"))
+    from libcst import FunctionDef
+    from mutmut.mutation.file_mutation import create_mutations
 
-
-def outcomes(folder: Path) -> dict[str, int | None]:
-    """By name of the fault: how its tests ended (0: they passed, 33: there are none)."""
-    found = {}
-    for path in sorted((folder / "mutants").rglob("*.meta")):
-        found |= json.loads(path.read_text())["exit_code_by_key"]
+    made = {}
+    for path in files:
+        module, mutations, *_ = create_mutations(path, Path(path).read_text())
+        inside = [m for m in mutations if m.contained_by_top_level_function is not None]
+        made |= {
+            (path, place): (module, mutation)
+            for place, mutation in enumerate(inside)
+            if isinstance(mutation.contained_by_top_level_function, FunctionDef)
+        }
+    print(f"{len(made)} faults in {len(files)} files", flush=True)
+    # In random order, so that what is done is a sample whenever it is stopped.
+    chosen = random.Random(seed).sample(list(made), len(made) if sample is None else min(sample, len(made)))
+    if names is not None:
+        chosen = [key for key in made if f"{key[0].removeprefix('fslcore/')}#{key[1]}" in names]
+    found = []
+    for path, place in chosen:
+        module, mutation = made[path, place]
+        source = module.deep_replace(mutation.original_node, mutation.mutated_node).code
+        pairs = zip(module.code.splitlines(), source.splitlines())
+        line = next((n for n, (old, new) in enumerate(pairs, 1) if old != new), 0)
+        found.append(Fault(path, place, source, line))
     return found
 
 
-def told(found: dict[str, int | None]) -> None:
-    done = {name: outcome for name, outcome in found.items() if outcome is not NOT_RUN}
-    killed = {name for name, outcome in done.items() if outcome in KILLED}
-    for name in sorted(done.keys() - killed):
-        print("no test" if done[name] == 33 else "survived", name)
-    by_module = Counter(re.sub(r"\.x.*", "", name) for name in done)
-    for module, count in sorted(by_module.items()):
-        print(f"{module}: {sum(n.startswith(module + '.') for n in killed)} of {count} killed")
-    print(f"{len(killed)} of {len(done)} killed ({100 * len(killed) / max(len(done), 1):.1f} %)")
+def statement(fault: Fault) -> int:
+    """The first line of the statement in which the fault lies; of what stands before a function's body, the body's."""
+    best = 0
+    for node in ast.walk(ast.parse(Path(fault.path).read_text())):
+        if isinstance(node, ast.stmt) and node.lineno <= fault.line <= node.end_lineno:
+            of = node.body[0].lineno if isinstance(node, ast.FunctionDef) and fault.line < node.body[0].lineno else 0
+            best = max(best, node.lineno, of)
+    return best
+
+
+class Marked(ast.NodeTransformer):
+    """Says of each statement of a function that it is reached."""
+
+    def __init__(self, path: str):
+        self.path, self.inside = path, 0
+
+    def visit_FunctionDef(self, node):
+        self.inside += 1
+        self.generic_visit(node)
+        self.inside -= 1
+        for field in "body", "orelse", "finalbody":
+            self.mark(node, field)
+        return node
+
+    def generic_visit(self, node):
+        super().generic_visit(node)
+        if self.inside and not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            for field in "body", "orelse", "finalbody":
+                self.mark(node, field)
+        return node
+
+    def mark(self, node, field):
+        statements = getattr(node, field, None)
+        if isinstance(statements, list) and statements and isinstance(statements[0], ast.stmt):
+            marked = []
+            for n, each in enumerate(statements):
+                text = isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)
+                mark = ast.parse(f"_seen_line({f'{self.path}:{each.lineno}'!r})").body
+                marked += [each, *mark] if text and n == 0 else [*mark, each]
+            setattr(node, field, marked)
+
+
+class TooSlow(BaseException):
+    """What ends a slow test: no `except Exception` stops it."""
+
+
+class Recorder:
+    """A plug-in of pytest: which lines each test reaches, and how long it takes."""
+
+    def __init__(self, seen: set, slow: float):
+        self.seen, self.slow = seen, slow
+        self.reached, self.failed, self.stopped, self.early, self.fixtures = {}, set(), set(), set(), {}
+
+    def pytest_collection_finish(self, session):
+        self.early = set(self.seen)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef, request):
+        before = set(self.seen)
+        self.seen.clear()
+        try:
+            return (yield)
+        finally:
+            if fixturedef.scope != "function":  # later tests use what the first one made
+                self.fixtures[fixturedef] = set(self.seen)
+            self.seen |= before
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        def stop(*_):
+            self.stopped.add(item.nodeid)
+            raise TooSlow
+
+        self.seen.clear()
+        begun = time.process_time()
+        signal.signal(signal.SIGPROF, stop)
+        signal.setitimer(signal.ITIMER_PROF, self.slow, 1)
+        try:
+            return (yield)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            found = set(self.seen)
+            for name in item.fixturenames:
+                for definition in item._fixtureinfo.name2fixturedefs.get(name, ()):
+                    found |= self.fixtures.get(definition, set())
+            seconds = STOPPED if item.nodeid in self.stopped else time.process_time() - begun
+            self.reached[item.nodeid] = seconds, sorted(found)
+
+    def pytest_runtest_logreport(self, report):
+        if report.outcome != "passed" and report.nodeid not in self.stopped:
+            self.failed.add(report.nodeid)
+
+
+def reached(
+    room: str, tests: list[str], files: list[str], slow: float
+) -> tuple[dict[str, list[str]], dict[str, float]]:
+    """Tests by the place that they reach, and the seconds of each, from a run with marks in the copy.
+
+    Only of tests that changed since the last run, if the room did not.
+    """
+    kept = BUILD / "mutants" / f"{room}.json"
+    made = {"slow": slow, **{path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in files}}
+    found = json.loads(kept.read_text()) if kept.exists() else {}
+    if found.get("made") != made:
+        found = {"made": made, "tests": {}, "early": []}
+    digests = {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in tests}
+    changed = [path for path in tests if found["tests"].get(path, {}).get("digest") != digests[path]]
+    if changed:
+        new = recorded(changed, files, slow)
+        found["early"] = sorted({*found["early"], *new["early"]})
+        for path in changed:
+            found["tests"][path] = {
+                "digest": digests[path],
+                "reached": {
+                    test: [seconds, lines] for test, (seconds, lines) in new["reached"].items() if test.startswith(path)
+                },
+            }
+        kept.write_text(json.dumps(found))
+    known, seconds = {}, {}
+    for path in tests:
+        for test, (taken, lines) in found["tests"][path]["reached"].items():
+            seconds[test] = taken
+            for line in lines:
+                known.setdefault(line, []).append(test)
+    # What runs when tests are collected belongs to all: the quickest of them will do.
+    quick = sorted(seconds, key=seconds.get)[:50]
+    for line in found["early"]:
+        known[line] = list(dict.fromkeys([*known.get(line, ()), *quick]))
+    return known, seconds
+
+
+def recorded(tests: list[str], files: list[str], slow: float) -> dict:
+    """What `reached` keeps, from a run of these files of tests."""
+    before = {path: (Path(path).read_bytes(), os.stat(path)) for path in files}
+    Path("fslcore/_seen.py").write_text("lines = set()\nline = lines.add\n")
+    for path, (text, _) in before.items():
+        tree = ast.fix_missing_locations(Marked(path).visit(ast.parse(text)))
+        at = next((n for n, s in enumerate(tree.body) if isinstance(s, (ast.Import, ast.ImportFrom))), None)
+        if at is not None:
+            tree.body[at + 1 : at + 1] = ast.parse(SEEN).body
+            Path(path).write_text(ast.unparse(tree))
+    result = Path("reached.json")
+    result.unlink(missing_ok=True)
+    if pid := os.fork():
+        os.waitpid(pid, 0)
+    else:
+        sys.path[:0] = [os.getcwd()]
+        seen = import_module("fslcore._seen")
+        recorder = Recorder(seen.lines, slow)
+        pytest.main([*QUIET, *tests], plugins=[recorder])
+        passed = {test: of for test, of in recorder.reached.items() if test not in recorder.failed}
+        print(
+            f"{len(passed)} tests, of which {len(recorder.stopped)} are slow; {len(recorder.failed)} failed or skipped",
+            flush=True,
+        )
+        result.write_text(json.dumps({"reached": passed, "early": sorted(recorder.early)}))
+        os._exit(0)
+    for path, (text, state) in before.items():
+        write_as_before(Path(path), text, state)
+    return json.loads(result.read_text())
+
+
+def write_as_before(path: Path, text: bytes, state: os.stat_result) -> None:
+    """With its time, by which Python knows that what it compiled is still of this text."""
+    path.write_bytes(text)
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+
+def prepared(room: str) -> None:
+    """A worker: its own copy, and the slow imports, which the faults' processes then have."""
+    os.chdir(copied(room, os.getpid()))
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    sys.path[:0] = [os.getcwd()]
+    import hypothesis  # noqa: F401
+    import pandas  # noqa: F401
+    import scipy.stats  # noqa: F401
+    import torch
+
+    torch.set_num_threads(1)
+
+
+class FirstFailure:
+    """A plug-in of pytest: no time is spent on the smallest example that fails."""
+
+    def pytest_collectstart(self, collector):
+        from hypothesis import Phase, settings
+
+        settings.register_profile("faults", settings(), phases=(Phase.explicit, Phase.generate))
+        settings.load_profile("faults")
+
+
+def judged(fault: Fault, tests: list[str], limit: float) -> tuple[Fault, str, float]:
+    """Whether the tests see the fault, in a process of its own that may take so many seconds; and those it took."""
+    if not tests:
+        return fault, NO_TEST, 0.0
+    path, begun = Path(fault.path), time.monotonic()
+    text, before = path.read_bytes(), path.stat()
+    path.write_text(fault.source)
+    try:
+        if pid := os.fork():
+            status = os.waitpid(pid, 0)[1]
+        else:
+            silent = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(silent, stream)
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit + time.process_time()),) * 2)
+            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+            signal.alarm(math.ceil(10 * limit))
+            os._exit(int(pytest.main(["-x", *QUIET, *tests], plugins=[FirstFailure()])))
+    finally:
+        write_as_before(path, text, before)
+    return fault, SURVIVED if status == 0 else KILLED, time.monotonic() - begun
+
+
+def change(fault: Fault) -> str:
+    lines = difflib.unified_diff(Path(fault.path).read_text().splitlines(), fault.source.splitlines(), n=0, lineterm="")
+    return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
+
+
+def told(results: dict[Fault, str]) -> None:
+    by_file = Counter(fault.path for fault in results)
+    for path, count in sorted(by_file.items()):
+        print(f"{path}: {sum(o == KILLED for f, o in results.items() if f.path == path)} of {count} killed")
+    n, k, z = len(results), sum(o == KILLED for o in results.values()), 1.959964
+    if n:
+        middle, half = (k + z * z / 2) / (n + z * z), z / (n + z * z) * math.sqrt(k * (n - k) / n + z * z / 4)
+        print(f"{k} of {n} killed: {k / n:.1%} (95 % interval {middle - half:.1%} to {middle + half:.1%})")
 
 
 if __name__ == "__main__":

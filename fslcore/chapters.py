@@ -120,7 +120,9 @@ def check(name: str, given: dict, absent: bool = False) -> dict:
 def _check_value(p: Parameter, value: object, absent: bool) -> None:
     inner = re.fullmatch(r"list\[(\w+)\]", p.type)
     if inner and (not isinstance(value, list) or (not value and p.default)):
-        raise InputError(f"parameter {p.name} = {value!r}; a list of {inner[1]} is allowed, such as {p.default}")
+        raise InputError(
+            f"parameter {p.name} = {value!r}; a list of {inner[1]} is allowed, such as {p.default or [value]}"
+        )
     kind = inner[1] if inner else p.type
     for item in value if inner else [value]:
         if not isinstance(item, TYPES[kind]) or (isinstance(item, bool) and kind != "bool"):

@@ -197,21 +197,23 @@ def _parser() -> argparse.ArgumentParser:
         commands.report,
         "say what per-task accuracies of your own methods show",
         "results.csv",
+        "protonet.csv maml.csv -o report.html",
         "results.csv --sampling open --common --level 0.99 -o report.html",
         "results.csv --tables paper --figures paper --json",
         extra="report",
     )
     add.add_argument(
         "results",
+        nargs="+",
         type=checked(path_of("results")),
         help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a task, or .npz by fslcore.record, or what "
-        "LibFewShot's tests leave; see The results table in the book",
+        "LibFewShot's tests leave; several files are one table; see The results table in the book",
     )
     add.add_argument(
         "-o",
         "--output",
         type=checked(path_of("output", file=True)),
-        help="the report, one HTML file (RESULTS.html in this folder)",
+        help="the report, one HTML file (RESULTS.html in this folder; of several, report.html)",
     )
     add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")

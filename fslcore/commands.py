@@ -71,12 +71,13 @@ def plan_run(options: argparse.Namespace) -> None:
 
 
 def report(options: argparse.Namespace) -> None:
-    output = options.output or Path(f"{options.results.absolute().stem}.html")
-    output = check_output(output, [".html"], [options.results])
+    several = len(options.results) > 1
+    output = options.output or Path("report.html" if several else f"{options.results[0].absolute().stem}.html")
+    output = check_output(output, [".html"], options.results)
     for name in ("tables", "figures"):
         if getattr(options, name):
             check_folder(getattr(options, name), name)
-    given = dict(results=str(options.results), common=options.common, level=options.level, drop=options.drop)
+    given = dict(results=[*map(str, options.results)], common=options.common, level=options.level, drop=options.drop)
     given |= dict(sampling=options.sampling or "unknown", margin=options.margin or 0.0)
     chapters.check("your-results", given)
     from . import results
@@ -87,8 +88,9 @@ def report(options: argparse.Namespace) -> None:
     if options.margin:
         pairs = results.equivalents(table, pairs, options.margin, options.level)
     executed = chapters.executed("your-results", given, progress=not options.quiet)
-    chapters.page(executed, output, f"{options.results.name}: report")
-    recorded = options.results.suffix == ENDING
+    more = f" and {len(options.results) - 1} more" if several else ""
+    chapters.page(executed, output, f"{options.results[0].name}{more}: report")
+    recorded = options.results[0].suffix == ENDING  # then all are
     three, reason = results.three_intervals(options.results, options.level, table) if recorded else ({}, "")
     if options.tables:
         results.write_tables(table, pairs, options.tables, options.level, three)

@@ -8,6 +8,7 @@ takes tensors of any library.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -271,15 +272,22 @@ def record(path: str | Path, method: str, **facts: object) -> Recorder:
     return Recorder(path, method, **facts)
 
 
-def load(path: str | Path) -> Recording:
-    """A recording from its file.
+def load(path: str | Path | Sequence[str | Path]) -> Recording:
+    """A recording from its file, or from several files, each of other methods on images of the same names.
 
     Raises
     ------
     InputError
-        No such file, or none that `Recorder` wrote. Nothing is unpickled.
+        No such file, or none that `Recorder` wrote. Nothing is unpickled. Of several: a method in two, an image of two
+        classes, or facts that differ.
     """
-    path = Path(path)
+    if isinstance(path, (str, os.PathLike)):
+        return _load(Path(path))
+    paths = [Path(one) for one in path]
+    return _together({one: _load(one) for one in paths})
+
+
+def _load(path: Path) -> Recording:
     if not path.is_file():
         raise InputError(f"record: no file {path}")
     try:
@@ -294,6 +302,38 @@ def load(path: str | Path) -> Recording:
             return Recording(z["images"], z["classes"], **kept, facts=about["facts"])
     except Exception as error:  # many kinds, of broken archives and of other files
         raise InputError(f"record: {path} is no recording ({' '.join(str(error).split())[:120]})") from None
+
+
+def _together(found: dict[Path, Recording]) -> Recording:
+    """One recording of all: images are those of the same name."""
+    class_of: dict[str, str] = {}
+    facts: dict = {}
+    holder: dict[str, Path] = {}
+    for path, one in found.items():
+        for image, label in zip(one.images.tolist(), one.classes.tolist()):
+            if class_of.setdefault(image, label) != label:
+                raise InputError(
+                    f"record: image {shown(image)} is of class {shown(label)} in {path}, elsewhere of "
+                    f"{shown(class_of[image])}"
+                )
+        for name, value in one.facts.items():
+            if facts.setdefault(name, value) != value:
+                raise InputError(f"record: {name} is {value} in {path}, elsewhere {facts[name]}; the same is needed")
+        for method in one.methods:
+            if method in holder:
+                raise InputError(f"record: method {method} is in {holder[method]} and in {path}; one is allowed")
+            holder[method] = path
+    images = np.array(sorted(class_of, key=lambda image: (class_of[image], image)))
+    kept: dict[str, dict[str, np.ndarray]] = {"support": {}, "query": {}, "correct": {}}
+    place = {image: i for i, image in enumerate(images.tolist())}
+    for one in found.values():
+        # Sorted alike in every file, so places keep their order.
+        new = np.array([*(place[image] for image in one.images.tolist()), -1], dtype=np.int32)
+        kept["support"] |= {m: new[at] for m, at in one.support.items()}
+        kept["query"] |= {m: new[at] for m, at in one.query.items()}
+        kept["correct"] |= one.correct
+    classes = np.array([class_of[image] for image in images.tolist()])
+    return Recording(images, classes, **kept, facts=facts)
 
 
 def _plain(values: Iterable) -> list:

@@ -205,6 +205,8 @@ WRITTEN = {
     "ties of rounding": "a,b\n70.125,60\n70.125,60.5\n70.125,60\n70.125,60.5\n",
     "equal gaps": "a,b\n70,69\n80,79\n60,59\n50,49\n90,89\n30,29\n40,39\n75,74\n",
     "one method": "a\n70\n80\n60\n",
+    "no method": "task,accuracy\n1,70\n2,72\n",
+    "no method, no task": ",accuracy\n0,70\n1,72\n2,75\n",
     "queries": "task,query,a,b\n"
     + "".join(f"{t},{q},{(t + q) % 2},{int(q > t)}\n" for t in range(5) for q in range(4)),
     "data sets": "dataset,task,a,b,c\n"
@@ -218,6 +220,11 @@ def test_text_is_read_however_it_is_written(lab, tmp_path, capsys, how):
     if "two lines" in how:  # which would break a table in Markdown, so that the page puts them in one
         theirs.pop("files"), ours.pop("files")
     assert "record" in theirs and differences(theirs, ours) == []
+
+
+def test_a_file_named_as_a_column(lab, tmp_path, capsys):
+    theirs = by_command(tmp_path, capsys, "accuracy\n70\n72\n", "accuracy.csv")
+    assert "record" in theirs and differences(theirs, lab("accuracy\n70\n72\n", "accuracy.csv")) == []
 
 
 def test_blanks_and_tabs(lab, tmp_path, capsys):
@@ -252,7 +259,7 @@ BAD = {
     "a column that counts": "m0,episode\n70,1\n72,2\n65,3\n",
     "an index that does not": "index,m0,m1\n5,70,71\n3,72,73\n8,60,61\n",
     "long without task": "method,accuracy\na,70\na,72\n",
-    "long without method": "task,accuracy\n1,70\n2,72\n",
+    "long without method, of two": "task,accuracy\n1,70\n2,72\n1,71\n2,74\n",
     "wide with a learner": "learner,m0\nncc,70\nlr,72\n",
     "a method lacks tasks": "method,task,accuracy\na,1,70\na,2,71\nb,1,72\n",
     "a run lacks tasks": "method,run,task,accuracy\na,0,1,70\na,0,2,71\na,1,1,72\n",

@@ -875,12 +875,12 @@ def test_the_notebook_s_cells_survive_every_outcome(tmp_path, gap, noise):
         x = hard + gap * np.arange(methods) + noise * rng.normal(size=(40, methods))
         frame = pd.DataFrame(x.clip(2, 100), columns=[f"m{i}" for i in range(methods)])
         path = written(frame, tmp_path)
-        found = chapters.executed("your-results", dict(results=str(path), sampling="open"))
+        found = chapters.executed("your-results", dict(results=[str(path)], sampling="open"))
         assert sum(len(cell.outputs) for cell in found.cells if cell.cell_type == "code") >= 12
 
 
 def test_a_notebook_executed_here_is_that_of_a_kernel(tmp_path):
-    given = dict(results=str(written(wide(tasks=8), tmp_path)), sampling="open", drop=["m1"])
+    given = dict(results=[str(written(wide(tasks=8), tmp_path))], sampling="open", drop=["m1"])
     here = chapters.executed("your-results", given)
     there = nbformat.read(chapters.run("your-results", given, tmp_path / "out.ipynb"), as_version=4)
     outputs = [

@@ -113,6 +113,12 @@ def _check_names(name: str, value: object) -> None:
         raise InputError(f"{name} = {shown(value)}; a list of names is allowed")
 
 
+def _check_paths(name: str, value: object) -> None:
+    several = isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and len(value)
+    for one in value if several else [value]:
+        _check_path(name, one)
+
+
 def _check_path(name: str, value: object) -> None:
     if not isinstance(value, (str, os.PathLike)) or not str(value):
         raise InputError(f"results: {name} = {shown(value)}; the name of a file or folder is allowed")
@@ -149,7 +155,7 @@ CHECKS = {  # by the name of the argument
     "pairs": _check_pairs,
     "frame": _check_frame,
     "name": _check_text,
-    "path": _check_path,
+    "path": _check_paths,
     "found": _check_found,
     "three": _check_found,
     "folder": _check_path,

@@ -8,7 +8,9 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,7 @@ from ..errors import InputError, shown
 from . import events
 from .recorded import accuracies
 
-__all__ = ["ENDINGS", "frame"]
+__all__ = ["ENDINGS", "frame", "frames"]
 
 TEXT = (".csv", ".tsv", ".txt")
 ENDINGS = (*TEXT, ".parquet", ".npy", ".pt", recorder.ENDING)
@@ -66,6 +68,46 @@ def frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
         raise InputError(f"results: {path} cannot be read ({said[0]})") from None
 
 
+def frames(path: str | Path | Sequence[str | Path]) -> tuple[list[tuple[pd.DataFrame, str, str]], list[str]]:
+    """Of each file its `frame`, a name for messages and one for what it holds; and the notes. Recordings are one frame.
+
+    Raises
+    ------
+    InputError
+        A file twice; a recording beside other files; and as for `frame`.
+    """
+    paths = [Path(path)] if isinstance(path, (str, os.PathLike)) else [Path(one) for one in path]
+    same = [one.resolve() for one in paths]
+    if twice := [str(one) for i, one in enumerate(paths) if same[i] in same[:i]]:
+        raise InputError(f"results: {twice[0]} is given twice; once is allowed")
+    recorded = [one for one in paths if one.suffix == recorder.ENDING]
+    if recorded and len(recorded) < len(paths):
+        other = next(one for one in paths if one not in recorded)
+        raise InputError(
+            f"results: {recorded[0].name} is a recording and {other.name} is not; recordings, whose tasks are known by "
+            "their images, or other files are allowed, not both together"
+        )
+    if len(recorded) > 1:
+        table = accuracies(recorder.load(paths))
+        return [(table, f"{len(paths)} recordings", f"{len(paths)} recordings")], [
+            f"{len(paths)} recordings are one table: their tasks {_drawn(table)}."
+        ]
+    found = [frame(one) for one in paths]
+    return [(table, *named) for (table, _), named in zip(found, _called(paths))], [n for _, of in found for n in of]
+
+
+def _called(paths: Sequence[Path]) -> list[tuple[str, str]]:
+    """Names of files and of what they hold, with as many folders before them as it takes to tell them apart."""
+    whole = [one.absolute().parts for one in paths]
+    for parts in range(1, max(map(len, whole)) + 1):
+        names = [Path(*of[-parts:]) for of in whole]
+        if len(set(names)) == len(names):
+            break
+    alike = parts > 1 and len({one.name for one in names}) == 1  # protonet/results.csv and maml/results.csv
+    hold = [one.parent if alike else one.with_suffix("") for one in names]
+    return [*zip(map(str, names), map(str, hold if len(set(hold)) == len(hold) else names))]
+
+
 def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
     found = pd.read_parquet(path)
     return found.reset_index(drop=found.index.names == [None]), []
@@ -80,8 +122,11 @@ def _recording(path: Path) -> tuple[pd.DataFrame, list[str]]:
         table = accuracies(recorder.load(path))
     except InputError as error:
         raise InputError(f"{error}; accuracies in arrays are read from .npy and .pt, in columns from .csv") from None
-    drawn = "share no image" if table["sampling"].iloc[0] == "open" else "use images again"
-    return table, [f"{path.name} is a recording: its tasks {drawn}."]
+    return table, [f"{path.name} is a recording: its tasks {_drawn(table)}."]
+
+
+def _drawn(table: pd.DataFrame) -> str:
+    return "share no image" if table["sampling"].iloc[0] == "open" else "use images again"
 
 
 def _torch(path: Path) -> tuple[pd.DataFrame, list[str]]:

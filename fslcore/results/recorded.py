@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -42,14 +43,14 @@ def accuracies(found: Recording) -> pd.DataFrame:
 
 @checked
 def three_intervals(
-    path: str | Path, level: float = 0.95, table: pd.DataFrame | None = None
+    path: str | Path | Sequence[str | Path], level: float = 0.95, table: pd.DataFrame | None = None
 ) -> tuple[dict[str, stats.ThreeIntervals], str]:
     """Three intervals of each method of a recording, and of each difference of two on the tasks they share.
 
     Parameters
     ----------
-    path : path
-        Written by `fslcore.record`.
+    path : path, or sequence of them
+        Written by `fslcore.record`; of several, each of other methods.
     level : float
         Nominal coverage.
     table : DataFrame, optional

@@ -36,20 +36,26 @@ COMPARED = 400  # methods of a setting; the 80,000 pairs take a minute
 
 @checked
 def read(
-    path: str | Path, sampling: str = "unknown", common: bool = False, drop: Sequence[str] = ()
+    path: str | Path | Sequence[str | Path],
+    sampling: str = "unknown",
+    common: bool = False,
+    drop: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Read per-task accuracies from a file, in either of two formats.
+    """Read per-task accuracies from a file in either of two formats, or from several files together.
 
     *Long*: a row a task of a method, with columns ``accuracy``, ``task`` and ``method`` (or, in its
     place, ``backbone``, ``learner`` or both). *Wide*: a row a task and a column a method; a column
     ``task`` is optional. Both may have the columns ``dataset``, ``sampling``, ``ways``, ``shots``,
     ``queries`` and ``seed``, and ``run``, where methods were trained several times. A file with a
-    column ``accuracy`` is long.
+    column ``accuracy`` is long; one that names no method has one, called after the file.
+
+    Several files are one table: each may have its own format and unit. Where none names its data set, they are of
+    one, a method or some in each; or of one each, if methods come again.
 
     Parameters
     ----------
-    path : path
-        The file: text, Parquet or an array (`fslcore.results.frame`).
+    path : path, or sequence of them
+        The file: text, Parquet or an array (`fslcore.results.frame`); of several, all or none a recording.
     sampling, common, drop
         As for `normalise`.
 
@@ -61,11 +67,11 @@ def read(
     Raises
     ------
     InputError
-        No such file, another ending, unreadable, two columns of one name; and as for `normalise`.
+        No such file, another ending, unreadable, two columns of one name; files of other columns than the rest;
+        and as for `normalise`.
     """
-    path = Path(path)
-    frame, notes = files.frame(path)
-    table, more = normalise(frame, path.name, sampling, common, drop)
+    frames, notes = files.frames(path)
+    table, more = _together(frames, sampling, common, drop)
     return table, notes + more
 
 
@@ -105,6 +111,60 @@ def normalise(
         or tasks; a task given twice; methods or runs with different tasks; fewer than 2 tasks. The message names column
         and row (1 is the first below the header), or method and task.
     """
+    return _together([(frame, name, Path(name).stem)], sampling, common, drop)
+
+
+def _together(
+    frames: list[tuple[pd.DataFrame, str, str]], sampling: str, common: bool, drop: Sequence[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """One table of all frames, each with a name for messages and one for what it holds.
+
+    Each is laid out by itself, so that messages name its file and row.
+    """
+    several, names = len(frames) > 1, [name for _, name, _ in frames]
+    whole = f"the {len(frames)} files" if several else names[0]
+    laid = [_laid_out(frame, name, holds, several, drop) for frame, name, holds in frames]
+    known = set().union(*(of for *_, of in laid))
+    if unknown := [one for one in drop if one not in known]:
+        near = like(unknown[0], known)
+        raise InputError(f"drop = {unknown[0]}; no column, method or task of {whole} has that name{near}")
+    longs = {name: long for name, (long, *_) in zip(names, laid) if not long.empty}
+    if not longs:
+        raise InputError(f"drop = {_listed(drop)}; nothing of {whole} is left")
+    if several:
+        _refuse_other_columns(longs, sampling)
+    notes = list(dict.fromkeys(note for _, more, _ in laid for note in more))
+    notes += [f"Left out, as told: {_listed(drop)}."] * bool(drop)
+    of_files: dict[str, list[str]] = {}
+    for name, long in longs.items():
+        longs[name], more = _in_percent(long, name, sampling, common)
+        for note in more:
+            of_files.setdefault(note, []).append(name)
+    notes += [note if len(of) == len(longs) else f"Of {_listed(of)}: {note}" for note, of in of_files.items()]
+    long = pd.concat([of.assign(file=name) for name, of in longs.items()], ignore_index=True)
+    if "dataset" not in long:
+        long["dataset"] = long["file"].map({name: holds for _, name, holds in frames})
+        notes += _one_data_set(long) if several else []
+    long["setting"] = _setting(long)
+    if long["task"].dtype == object:
+        long["task"] = long["task"].astype(str)
+    keys = ["setting", "method", "task", *(["run"] if "run" in long else [])]
+    twice = long.duplicated(keys, keep=False)
+    if twice.any():
+        first = long[twice].iloc[0]
+        same = long[(long[keys] == first[keys]).all(axis=1)].head(2)
+        rows = " and ".join(f"{r} of {of}" if several else f"{r}" for r, of in zip(same["row"], same["file"]))
+        who = first["method"] + (f", run {first['run']}," if "run" in long else "")
+        raise InputError(f"results: {first['setting']}: method {who} has task {first['task']} twice (rows {rows})")
+    long, more = _aligned(long, common)
+    columns = [*keys, "accuracy", *[c for c in SHARED if c in long]]
+    return long[columns].reset_index(drop=True), notes + more
+
+
+def _laid_out(
+    frame: pd.DataFrame, name: str, holds: str, several: bool, drop: Sequence[str]
+) -> tuple[pd.DataFrame, list[str], set[str]]:
+    """A row a task of a method, the notes, and all names that can be dropped; accuracies as they were written."""
     before = [*map(str, frame.columns)]
     frame = frame.rename(columns=_plain)
     if frame.columns.duplicated().any():
@@ -116,42 +176,64 @@ def normalise(
         frame[column] = _typed(frame[column], column, name)
     known = {*before, *frame}
     frame = frame.drop(columns=[c for c in drop if c in frame])
+    if several and known & {*drop} and {*frame} <= KNOWN - {"accuracy"}:
+        return pd.DataFrame({"method": []}), [], known  # the file's methods are left out, those of others are not
     if "task" in frame:
         known |= set(frame["task"].astype(str))
         frame = frame[~frame["task"].astype(str).isin(drop)].copy()
     if "run" in frame:
         frame["run"] = _runs(frame["run"], name)
     frame, notes = _without_index(frame, name)
+    if nameless := _nameless(frame, several):
+        called = "method 1" if holds.lower() in KNOWN else holds
+        frame = frame.rename(columns={nameless: called})
+        notes.append(f"{name} names no method: it is called {called}.")
     long, more = (_long if "accuracy" in frame else _wide)(frame, name)
     known |= set(long["method"])
-    if unknown := [one for one in drop if one not in known]:
-        near = like(unknown[0], known)
-        raise InputError(f"drop = {unknown[0]}; no column, method or task of {name} has that name{near}")
-    long = long[~long["method"].isin(drop)].copy()
-    if long.empty:
-        raise InputError(f"drop = {_listed(drop)}; nothing of {name} is left")
-    notes += more + [f"Left out, as told: {_listed(drop)}."] * bool(drop)
+    return long[~long["method"].isin(drop)].copy(), notes + more, known
+
+
+def _nameless(frame: pd.DataFrame, several: bool) -> str | None:
+    """The only column of accuracies, where nothing names its method; each of several files may call it acc, say."""
+    own = [c for c in frame if c not in KNOWN - {*NAMES, "accuracy"}]
+    if len(own) > 1 or "task" in frame and frame.duplicated([c for c in frame if c not in own]).any():
+        return None  # other columns tell methods apart, or should
+    unnamed = len(own) == 1 and (own == ["accuracy"] or several and (own == ["method 1"] or _words(own[0]) <= OF_WHAT))
+    return own[0] if unnamed else None
+
+
+def _in_percent(long: pd.DataFrame, name: str, sampling: str, common: bool) -> tuple[pd.DataFrame, list[str]]:
+    """The rows of one file as tasks, in percent, with how they were drawn; and notes."""
+    said = "sampling" in long
     long["sampling"] = _sampling(long, sampling, name)
-    if "sampling" not in frame:
-        notes.append(f"No column sampling: the sampling is {sampling}{', as told' * (sampling != 'unknown')}.")
-    long["setting"] = _setting(long, name)
+    told = "" if sampling == "unknown" else ", as told"
+    notes = [] if said else [f"No column sampling: the sampling is {sampling}{told}."]
     long, more = _tasks_of_queries(long, name)
     notes += more + _to_percent(long, name, common)
     _refuse_summaries(long, name)
-    long = long.dropna(subset="accuracy")
-    if long["task"].dtype == object:
-        long["task"] = long["task"].astype(str)
-    keys = ["setting", "method", "task", *(["run"] if "run" in long else [])]
-    twice = long.duplicated(keys, keep=False)
-    if twice.any():
-        first = long[twice].iloc[0]
-        same = long[(long[keys] == first[keys]).all(axis=1)]
-        rows = " and ".join(str(r) for r in same["row"].head(2))
-        who = first["method"] + (f", run {first['run']}," if "run" in long else "")
-        raise InputError(f"results: {first['setting']}: method {who} has task {first['task']} twice (rows {rows})")
-    long, more = _aligned(long, common)
-    columns = [*keys, "accuracy", *[c for c in SHARED if c in long]]
-    return long[columns].reset_index(drop=True), notes + more
+    return long.dropna(subset="accuracy"), notes
+
+
+def _refuse_other_columns(longs: dict[str, pd.DataFrame], sampling: str) -> None:
+    """Files whose tasks are told apart by other columns than those of the rest: nothing would be compared."""
+    for column in [c for c in (*SHARED, "run") if c != "sampling" or sampling == "unknown"]:
+        has = {name: column in long for name, long in longs.items()}
+        if any(has.values()) and not all(has.values()):
+            first, lacks = (next(n for n, there in has.items() if there == wanted) for wanted in (True, False))
+            how = ", or say it for all (--sampling)" if column == "sampling" else ""
+            raise InputError(
+                f"results: {first} has a column {column} and {lacks} has none; give it to every file{how}, or leave it "
+                f"out (--drop {column})"
+            )
+
+
+def _one_data_set(long: pd.DataFrame) -> list[str]:
+    """Files that name no data set are of one, in place, unless a method comes again; and a note that says so."""
+    again = long.groupby("method", sort=False)["file"].nunique() > 1
+    if again.any():
+        return [f"No file names its data set, and {again.idxmax()} is in several: each file is a data set of its own."]
+    long["dataset"] = f"{long['file'].nunique()} files"
+    return ["No file names its data set, and no method is in two: they are one data set."]
 
 
 def _runs(values: pd.Series, name: str) -> pd.Series:
@@ -176,7 +258,7 @@ def _plain(column) -> str:
 
 def _without_index(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     """Without columns that nobody named: row numbers that were saved along, and empty ones."""
-    if "accuracy" in frame:
+    if "accuracy" in frame and {*NAMES} & {*frame}:
         return frame, []  # where they are not read
     notes = []
     for column in [c for c in frame if INDEX.fullmatch(c)]:
@@ -447,10 +529,8 @@ def _sampling(long: pd.DataFrame, told: str, name: str) -> pd.Series:
     return long["sampling"]
 
 
-def _setting(long: pd.DataFrame, name: str) -> pd.Series:
+def _setting(long: pd.DataFrame) -> pd.Series:
     """The data set, and whatever else tells the tasks of one row from those of another."""
-    if "dataset" not in long:
-        long["dataset"] = Path(name).stem
     text = long["dataset"]
     words = {"sampling": "{}", "ways": "{}-way", "shots": "{}-shot", "queries": "{} queries", "seed": "seed {}"}
     for column, word in words.items():

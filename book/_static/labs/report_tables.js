@@ -48,6 +48,12 @@
 
   const quote = (name) => (name && !/[^A-Za-z0-9_@%+=:,./-]/.test(name) ? name : `'${name.replace(/'/g, "'\"'\"'")}'`);
 
+  /** A file's name without its ending, as Python's Path.stem. */
+  function stemOf(name) {
+    const dot = name.lastIndexOf(".");
+    return dot > 0 && dot < name.length - 1 ? name.slice(0, dot) : name;
+  }
+
   const words = (name) => name.toLowerCase().match(/[\p{L}\p{N}]+/gu) || [];
 
   // ---------------------------------------------------------------- columns
@@ -96,7 +102,7 @@
 
   /** Without columns that nobody named: row numbers that were saved along, and empty ones. */
   function withoutIndex(frame, name, notes) {
-    if (frame.has("accuracy")) return;
+    if (frame.has("accuracy") && NAMES.some((c) => frame.has(c))) return;
     for (const column of [...frame.columns.values()].filter((c) => INDEX.test(c.name))) {
       const { values, kind } = column;
       const counts =
@@ -112,6 +118,14 @@
       notes.push(`Not read: column '${column.name}', which ${counts ? "counts the rows" : "is empty"}.`);
       frame.columns.delete(column.name);
     }
+  }
+
+  /** Whether the accuracies are of one method that nothing names. */
+  function nameless(frame) {
+    const others = [...frame.columns.keys()].filter((c) => c !== "accuracy");
+    if (!frame.has("accuracy") || others.some((c) => !(c in SHARED) && !OF_CELL.includes(c))) return false;
+    const rows = Array.from({ length: frame.rows }, (_, i) => JSON.stringify(others.map((c) => frame.get(c).values[i])));
+    return !frame.has("task") || new Set(rows).size === frame.rows; // else other methods' rows are there too
   }
 
   const numeric = (value) => {
@@ -453,9 +467,7 @@
 
   /** The data set, and whatever else tells the tasks of one row from those of another. */
   function settingOf(table, name) {
-    const dot = name.lastIndexOf(".");
-    const stem = dot > 0 && dot < name.length - 1 ? name.slice(0, dot) : name;
-    if (!table.dataset) table.dataset = new Array(table.rows).fill(stem);
+    if (!table.dataset) table.dataset = new Array(table.rows).fill(stemOf(name));
     const form = {
       sampling: (v) => v,
       ways: (v) => `${v}-way`,
@@ -699,6 +711,13 @@
     }
     if (frame.has("run")) columns.set("run", runsOf(frame.get("run"), name));
     withoutIndex(frame, name, notes);
+    if (nameless(frame)) {
+      const called = KNOWN.has(stemOf(name).toLowerCase()) ? "method 1" : stemOf(name),
+        column = columns.get("accuracy");
+      columns.delete("accuracy");
+      columns.set(called, { ...column, name: called });
+      notes.push(`${name} names no method: it is called ${called}.`);
+    }
     yield;
     let [table, more] = (frame.has("accuracy") ? long : wide)(frame, name);
     for (const m of table.method) known.add(m);

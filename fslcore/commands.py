@@ -101,7 +101,10 @@ def report(options: argparse.Namespace) -> None:
         print_json(results.record(table, pairs, notes, options.level) | more | {"report": output})
         return
     lines = results.summary(table, pairs, options.level)
-    lines += ["", results.three_list(three).to_string()] * bool(three) + [reason] * bool(reason)
+    if three:
+        shown = results.three_list(three)
+        lines += ["", shown.to_string(), *results.legend(shown)]
+    lines += [reason] * bool(reason)
     print(*lines, output, sep="\n")
 
 
@@ -207,9 +210,10 @@ def evaluate(options: argparse.Namespace) -> None:
         more = {"intervals": found, "until": ends, "neighbours": neighbours, "output": options.output}
         print_json({**asked, "means": means, **more})
     elif found is not None:
-        from .results import three
+        from .results import legend, three
 
-        print(three.shown(found).to_string())
+        shown = three.shown(found)
+        print(shown.to_string(), *legend(shown), sep="\n")
 
 
 def _pieces(options: argparse.Namespace, methods: dict, drawn: dict) -> int:

@@ -10,7 +10,7 @@ from scipy.stats import norm
 from fslbook.beyond import planning
 from fslcore import evaluation, stats
 from fslcore.results import three
-from fslcore.results.targets import in_cells
+from fslcore.results.targets import in_cells, legend
 from fslcore.stats.three_intervals import assembled
 
 SHAPE = dict(ways=5, shots=2, queries=3, seed=0)
@@ -58,6 +58,10 @@ def test_one_interval_for_two_targets_is_named_once():
     assert floor["new classes"] == f"± {floored:.2f} (floor)"
     many = dict(freedom=np.array([50.0, 50.0]))
     assert cells(1.0, 0.2, **many)["new classes"] == "as new images"
+    assert legend(pd.DataFrame([apart])) == []
+    (line,) = legend(pd.DataFrame([apart, floor]))
+    assert line.startswith("(floor): the tasks do not show that classes add anything")
+    assert legend(pd.DataFrame([cells(1.0, 0.2, **many)]))[0].startswith("as new images: ")
     unknown = cells(1.0, 4.0, freedom=np.array([0.0, 9.0]))
     assert unknown["new images"] == "as new classes" and unknown["new classes"] == apart["new classes"]
     assert cells(1.0, 4.0, freedom=np.zeros(2))["new classes"] == "—"

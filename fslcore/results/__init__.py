@@ -30,6 +30,7 @@ from .show import (
     write_tables,
 )
 from .tables import normalise, read
+from .targets import legend
 
 __all__ = [
     "MANY",
@@ -45,6 +46,7 @@ __all__ = [
     "groups",
     "interval_list",
     "intervals",
+    "legend",
     "matrix",
     "needed",
     "new_runs",

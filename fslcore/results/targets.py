@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from .. import stats
 
-__all__ = ["TARGETS", "in_cells"]
+__all__ = ["TARGETS", "in_cells", "legend"]
 
 TARGETS = {"closed": "these images", "images": "new images", "classes": "new classes"}
+MARKS = {  # of cells, by what stands in them
+    "(floor)": "the tasks do not show that classes add anything to new images, so this is the least that it can be",
+    "few errors": "so few errors, or right answers, are left that the limits are rough",
+    "as new images": "the tasks do not show that classes add anything",
+    "as new classes": "nothing is known of new images alone, so what new classes add is in it",
+    "—": "these tasks do not tell",
+}
 
 
 def in_cells(found: stats.ThreeIntervals) -> dict[str, str]:
@@ -26,6 +34,12 @@ def in_cells(found: stats.ThreeIntervals) -> dict[str, str]:
             same = found.classes.half_width == found.images.half_width
             cells[classes] = f"as {images}" if same else f"{cells[classes]} (floor)"
     return cells
+
+
+def legend(table: pd.DataFrame) -> list[str]:
+    """A line for each mark that stands in cells of `in_cells`, with what it means."""
+    cells = [str(cell) for column in TARGETS.values() if column in table for cell in table[column]]
+    return [f"{mark}: {says}." for mark, says in MARKS.items() if any(mark in cell for cell in cells)]
 
 
 def _around(interval: stats.Interval) -> str:

@@ -27,18 +27,20 @@ BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAME
 SCRIPTS = (
     "labs.js",
     "report_files.js",
+    "report_checks.js",
     "report_tables.js",
     "report_stats.js",
     "report_show.js",
     "report_examples.js",
     "report.js",
 )
-OF_FILE = """([data, name, how]) => {
-  const lab = fslLabs.compute.report, bytes = Uint8Array.from(atob(data), c => c.charCodeAt(0));
+OF_FILES = """([given, how]) => {
+  const lab = fslLabs.compute.report;
+  const files = given.map(([name, data]) => ({name, bytes: Uint8Array.from(atob(data), c => c.charCodeAt(0))}));
   try {
-    const found = lab.ofFile(bytes, name, how), made = lab.tables(found), files = {};
-    for (const [of, table] of Object.entries(made)) files[of] = [lab.markdown(table), lab.latex(table)];
-    return {record: lab.record(found), files};
+    const found = lab.ofFiles(files, how), made = lab.tables(found), shown = {};
+    for (const [of, table] of Object.entries(made)) shown[of] = [lab.markdown(table), lab.latex(table)];
+    return {record: lab.record(found), files: shown};
   } catch (error) {
     if (error instanceof lab.InputError) return {error: lab.python.oneLine(error.message)};
     throw error;
@@ -89,19 +91,21 @@ def lab(browser, address):
     page.goto(address)
 
     def call(content, name="mine.csv", **how):
-        data = content if isinstance(content, bytes) else content.encode()
-        return page.evaluate(OF_FILE, [base64.b64encode(data).decode(), name, how])
+        given = content if isinstance(content, dict) else {name: content}
+        data = {n: c if isinstance(c, bytes) else c.encode() for n, c in given.items()}
+        return page.evaluate(OF_FILES, [[[n, base64.b64encode(c).decode()] for n, c in data.items()], how])
 
     yield call
     page.close()
 
 
 def by_command(folder, capsys, content, name="mine.csv", level=0.95, margin=0, **how):
-    """What `fslcore report` makes of a file: its JSON and tables, or its line."""
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    """What `fslcore report` makes of a file, or of several by name: its JSON and tables, or its line."""
+    given = content if isinstance(content, dict) else {name: content}
+    for of, data in given.items():
+        (folder / of).write_bytes(data if isinstance(data, bytes) else data.encode())
     try:
-        table, notes = results.read(path, **how)
+        table, notes = results.read([folder / of for of in given], **how)
         pairs = results.comparisons(table, level)
         if margin:
             pairs = results.equivalents(table, pairs, margin, level)
@@ -114,7 +118,7 @@ def by_command(folder, capsys, content, name="mine.csv", level=0.95, margin=0, *
                 files.setdefault(file.stem, []).append(file.read_text("utf-8"))
         return {"record": record, "files": {of: [md, tex] for of, (tex, md) in files.items()}}
     except Exception as error:
-        return {"error": told(error, "report")[0].replace(str(path), name)}
+        return {"error": told(error, "report")[0].replace(f"{folder}/", "")}
 
 
 def differences(theirs, ours, where=""):
@@ -220,6 +224,59 @@ def test_text_is_read_however_it_is_written(lab, tmp_path, capsys, how):
     if "two lines" in how:  # which would break a table in Markdown, so that the page puts them in one
         theirs.pop("files"), ours.pop("files")
     assert "record" in theirs and differences(theirs, ours) == []
+
+
+def lines(*rows):
+    return "\n".join(rows) + "\n"
+
+
+SEVERAL = {
+    "a method each": {
+        "ours.csv": lines("accuracy", "72.5", "80", "64"),
+        "maml.csv": lines("task,accuracy", "2,0.7", "0,0.61", "1,0.75"),
+        "bare.txt": lines("70.5", "79", "66"),
+        "acc.tsv": lines("task\ttest_acc", "0\t60", "1\t71", "2\t68"),
+    },
+    "names of tasks beside numbers": {
+        "a.csv": lines("task,accuracy", "0,72.5", "1,80"),
+        "b.csv": lines("task,accuracy", "0,70", "x,80", "1,81"),
+    },
+    "a data set each": {f"{s}.csv": lines("ours,base", f"7{i},70", "80,79", f"6{i},66") for i, s in enumerate("bac")},
+    "one name, two endings": {"ours.csv": lines("a", "72.5", "80"), "ours.txt": lines("b", "72.5", "81")},
+    "named data sets": {
+        "a.csv": lines("dataset,task,a", "d0,0,70", "d0,1,72", "d1,0,60", "d1,1,66"),
+        "b.csv": lines("dataset,task,b", "d0,0,71", "d0,1,75", "d1,0,60", "d1,1,61"),
+    },
+    "runs": {f"{m}.csv": lines("run,task,accuracy", f"0,0,7{m}", "0,1,72", "1,0,60", "1,1,66") for m in range(3)},
+    "queries": {f"{m}.csv": lines("task,query,accuracy", "0,0,1", f"0,1,{m}", "1,0,0", "1,1,1") for m in range(2)},
+    "a summary that is left out": {"a.csv": lines("a,mean", "70,71", "72,73"), "b.csv": lines("b", "70", "71")},
+    "a file that is left out": {"a.csv": lines("a", "70", "72"), "mean.csv": lines("mean", "70", "71")},
+}
+SEVERAL_BAD = {
+    "a column in one": {"a.csv": lines("shots,a", "5,70", "5,72"), "b.csv": lines("b", "70", "71")},
+    "sampling in one": {"a.csv": lines("sampling,a", "open,70", "open,72"), "b.csv": lines("b", "70", "71")},
+    "runs in one": {"a.csv": lines("run,task,a", "1,0,70", "1,1,72"), "b.csv": lines("b", "70", "71")},
+    "a task twice": {f"{n}.csv": lines("dataset,task,a", "d,0,70", "d,1,72") for n in "xy"},
+    "other tasks": {"a.csv": lines("task,a", "0,70", "1,72"), "b.csv": lines("task,b", "0,70", "2,71")},
+    "fewer tasks": {"a.csv": lines("a", "70", "72", "75"), "b.csv": lines("b", "70", "71")},
+    "a value": {"a.csv": lines("a", "70", "72"), "b.csv": lines("b", "70", "171")},
+    "nothing of it": {"a.csv": lines("mean", "70", "72"), "b.csv": lines("mean", "70", "71")},
+    "no such name": {"a.csv": lines("a", "70", "72"), "b.csv": lines("b", "70", "71")},
+}
+
+
+@pytest.mark.parametrize("what", SEVERAL)
+def test_several_files_give_the_report_of_the_command(lab, tmp_path, capsys, what):
+    how = {"drop": ["mean"]} if "left out" in what else {"common": True} if "beside" in what else {}
+    theirs = by_command(tmp_path, capsys, SEVERAL[what], **how)
+    assert "record" in theirs and differences(theirs, lab(SEVERAL[what], **how)) == []
+
+
+@pytest.mark.parametrize("what", SEVERAL_BAD)
+def test_what_several_files_lack_is_told_as_by_the_command(lab, tmp_path, capsys, what):
+    how = {"drop": ["mean"]} if "nothing" in what else {"drop": ["c"]} if "such" in what else {}
+    theirs = by_command(tmp_path, capsys, SEVERAL_BAD[what], **how)
+    assert "error" in theirs and theirs == lab(SEVERAL_BAD[what], **how)
 
 
 def test_a_file_named_as_a_column(lab, tmp_path, capsys):
@@ -368,6 +425,24 @@ def test_a_file_is_chosen_reported_and_saved_and_nothing_is_asked_for(page, tmp_
     assert page.asked[before:] == [url for url in page.asked[before:] if url.startswith("blob:")]
     assert page.evaluate("window.ran") is None and page.faults == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_several_files_dropped_at_once_are_one_report(page, tmp_path):
+    data = page.evaluate_handle(
+        """files => { const data = new DataTransfer();
+        for (const [name, text] of Object.entries(files)) data.items.add(new File([text], name));
+        return data; }""",
+        SEVERAL["a method each"],
+    )
+    page.dispatch_event(".fsl-drop", "drop", {"dataTransfer": data})
+    reported(page)
+    shown = page.locator(".fsl-report").inner_text()
+    assert "of 6 pairs of methods are told apart" in says(page) and "they are one data set" in shown
+    assert all(method in shown for method in ("ours", "maml", "bare", "acc"))
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save this report").click()
+    assert download.value.suggested_filename == "report.html"
+    assert "ours.csv and 3 more: report" in Path(download.value.path()).read_text("utf-8") and not page.faults
 
 
 def test_a_table_is_pasted_and_settings_change_the_report(page):

@@ -224,6 +224,18 @@ def test_bounded_open_intervals_cover_where_few_err(tasks, errors):
     assert 0.9 < np.mean(sure) < 0.995 or len(sure) < 100
 
 
+@pytest.mark.parametrize("of", [stats.closed_interval, stats.open_interval])
+@pytest.mark.parametrize("off", [1 / 3, 0.5, 1, 6.67, 20])
+def test_one_task_that_errs_is_few_errors_whatever_the_rounding(of, off):
+    for tasks in range(2, 60):
+        one = np.full(tasks, 100.0)
+        one[0] -= off
+        assert of(one, bounds=(0, 100)).few_errors and of(100 - one, bounds=(0, 100)).few_errors
+        if tasks > 3:
+            one[1] -= off
+            assert not of(one, bounds=(0, 100)).few_errors
+
+
 def test_few_errors_are_told():
     make = lambda mean, half, **of: stats.Interval(mean, half, 0.95, 600, "open", bounds=(0, 100), **of)  # noqa: E731
     few, enough = make(99.8, 0.5), make(99.8, 0.1)

@@ -144,7 +144,7 @@ def _together(
     long = pd.concat([of.assign(file=name) for name, of in longs.items()], ignore_index=True)
     if "dataset" not in long:
         long["dataset"] = long["file"].map({name: holds for _, name, holds in frames})
-        notes += _one_data_set(long) if several else []
+        notes += _one_data_set(long) if len(longs) > 1 else []
     long["setting"] = _setting(long)
     if long["task"].dtype == object:
         long["task"] = long["task"].astype(str)
@@ -283,7 +283,7 @@ def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list
     single = varies and any(there.isin([0, right]).all() for right in (1, 100))
     if "query" not in long:
         if single:
-            twice = long.duplicated([c for c in ("setting", "method", "run", "task") if c in long]).any()
+            twice = long.duplicated([c for c in (*SHARED, "method", "run", "task") if c in long]).any()
             how = "name the queries in a column query" if twice else "add columns task and query"
             right = f"{there.max():.0f}"
             raise InputError(

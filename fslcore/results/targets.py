@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .. import stats
+from .arguments import checked
 
 __all__ = ["TARGETS", "in_cells", "legend"]
 
@@ -36,9 +37,10 @@ def in_cells(found: stats.ThreeIntervals) -> dict[str, str]:
     return cells
 
 
-def legend(table: pd.DataFrame) -> list[str]:
+@checked
+def legend(frame: pd.DataFrame) -> list[str]:
     """A line for each mark that stands in cells of `in_cells`, with what it means."""
-    cells = [str(cell) for column in TARGETS.values() if column in table for cell in table[column]]
+    cells = [str(cell) for column in TARGETS.values() if column in frame for cell in frame[column]]
     return [f"{mark}: {says}." for mark, says in MARKS.items() if any(mark in cell for cell in cells)]
 
 

@@ -37,6 +37,7 @@ __all__ = [
 LEVEL = 0.95  # nominal coverage where none is asked for; `fslcore.estimation` asks for its own, 0.9
 ULPS = 4  # an accuracy is a sum and a quotient: its last digits may be off by a few
 FEW = 1  # independent errors; with no more, limits near a bound hold, but say little
+SLACK = 1e-9  # relative: one task that errs, among any number without an error, is just that one
 TINY = 2.0**-1074  # the smallest number
 ROUNDED = 1e-9  # share of the bounds' span that a mean may lie outside by having been rounded
 SHORT, LONG = 2.0**16, 2.0**32  # numbers of up to 16 bits are exact; of more, and up to 32, they were 32-bit floats
@@ -93,7 +94,7 @@ class Interval:
             low, high = map(float, limits(self.mean, self.half_width, self.bounds, df, self.level))
             first, last = self.bounds
             room = min(self.mean - first, last - self.mean)
-            few = not math.isinf(self.half_width) and room**2 <= FEW * self.standard_error**2
+            few = not math.isinf(self.half_width) and room**2 <= FEW * self.standard_error**2 * (1 + SLACK)
             if self.half_width == 0 and room <= 0:
                 alike = self.n_tasks if self.exact is None else min(self.n_tasks, 1 - math.log2(self.exact or TINY))
                 reach = (last - first) * (1 - ((1 - self.level) / 2) ** (1 / max(alike, 1)))

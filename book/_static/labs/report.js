@@ -1,5 +1,5 @@
 // The lab "Drop your file, get the report": a file of per-task accuracies to tables, in the page and nowhere else.
-// What it computes stands in report_files.js, report_tables.js, report_stats.js and report_show.js.
+// What it computes stands in report_files.js, report_checks.js, report_tables.js, report_stats.js and report_show.js.
 (function () {
   "use strict";
   const labs = window.fslLabs,
@@ -110,18 +110,22 @@
 
     // ---------------------------------------------------------------- where the file comes from
 
-    const take = (name, bytes) => {
-      file = { name, bytes };
+    const take = (files) => {
+      const more = files.length > 1 ? ` and ${files.length - 1} more` : "";
+      file = { files, name: files[0].name + more, saved: files.length > 1 ? "report" : files[0].name };
       run();
     };
+    const one = (name, text) => take([{ name, bytes: new TextEncoder().encode(text) }]);
     const open = async (picked) => {
-      if (picked) take(picked.name, new Uint8Array(await picked.arrayBuffer()));
+      const of = [...picked].map(async (p) => ({ name: p.name, bytes: new Uint8Array(await p.arrayBuffer()) }));
+      if (of.length) take(await Promise.all(of));
     };
     const input = el("input", {
       type: "file",
+      multiple: "",
       accept: ".csv,.tsv,.txt,text/csv,text/plain",
       onchange: () => {
-        open(input.files[0]);
+        open(input.files);
         input.value = "";
       },
     });
@@ -129,7 +133,7 @@
     const zone = el(
       "div",
       { class: "fsl-drop" },
-      el("label", { for: inputId }, "Drop a file here, or choose one (.csv, .tsv, .txt)"),
+      el("label", { for: inputId }, "Drop a file here, or several, or choose them (.csv, .tsv, .txt)"),
       input,
     );
     const stop = (event) => event.preventDefault();
@@ -142,7 +146,7 @@
     for (const kind of ["dragleave", "drop"]) zone.addEventListener(kind, () => zone.classList.remove("fsl-over"));
     zone.addEventListener("drop", (event) => {
       stop(event);
-      open(event.dataTransfer.files[0]);
+      open(event.dataTransfer.files);
     });
     for (const kind of ["dragover", "drop"]) window.addEventListener(kind, stop); // else a miss leaves the page
 
@@ -158,13 +162,13 @@
         el("label", { for: areaId }, "A line of names, then a line for each task"),
         area,
       ),
-      labs.button("Read it", () => take("pasted.csv", new TextEncoder().encode(area.value))),
+      labs.button("Read it", () => one("pasted.csv", area.value)),
     );
 
     const examples = Object.entries(report.EXAMPLES || {}).map(([name, { title, sampling: how, text }]) =>
       labs.button(title, () => {
         sampling.set(how);
-        take(name, new TextEncoder().encode(text));
+        one(name, text);
       }),
     );
 
@@ -215,8 +219,8 @@
       setTimeout(more, 20); // so that the sentence is seen before a long file is read
     }
 
-    function* whole({ bytes, name }, set) {
-      const made = yield* report.conclude(yield* report.reader(bytes, name, set), set);
+    function* whole({ files }, set) {
+      const made = yield* report.conclude(yield* report.reader(files, set), set);
       made.needed = { head: null, rows: [] }; // the tasks that pairs would need, a few pairs at a time
       const open = made.pairs.filter((pair) => !pair.holm).slice(0, ROWS);
       for (let at = 0; at < open.length; at += 5) {
@@ -402,7 +406,7 @@
       body.querySelectorAll("button, [role=status]").forEach((node) => node.remove());
       page.body.append(title, sentence, body);
       saved(
-        `${file.name.replace(/\.[^.]+$/, "")}.html`,
+        `${file.saved.replace(/\.[^.]+$/, "")}.html`,
         `<!DOCTYPE html>\n${page.documentElement.outerHTML}\n`,
         "text/html",
       );

@@ -410,9 +410,9 @@
     neededTable,
     runTable,
     recipeTable,
-    /** Bytes of a file to its whole record, as `fslcore report FILE --json`. */
-    ofFile(bytes, name, options = {}) {
-      const read = report.drained(report.reader(bytes, name, options));
+    /** Files {bytes, name} to their whole record, as `fslcore report FILES --json`. */
+    ofFiles(files, options = {}) {
+      const read = report.drained(report.reader(files, options));
       return report.drained(report.conclude(read, options));
     },
   });

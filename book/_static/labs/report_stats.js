@@ -109,7 +109,7 @@
     if (!bounds) return out;
     [out.low, out.high] = limits(mean, half, bounds, df, level);
     const room = Math.min(mean - bounds[0], bounds[1] - mean);
-    out.few = room ** 2 <= (half / q) ** 2;
+    out.few = room ** 2 <= (half / q) ** 2 * (1 + 1e-9); // one task that errs is just the limit
     if (half === 0 && room <= 0) {
       const reach = (bounds[1] - bounds[0]) * (1 - ((1 - level) / 2) ** (1 / n));
       [out.low, out.high] = mean === bounds[0] ? [bounds[0], bounds[0] + reach] : [bounds[1] - reach, bounds[1]];

@@ -3,58 +3,33 @@
 (function () {
   "use strict";
   const report = window.fslLabs.compute.report;
-  const { InputError, python } = report;
+  const { python } = report;
   const { byCodePoint, like, repr, strip, text } = python;
+  const { fail, refuseLastRow, refuseMadeColumns, refuseSummaries, uniques, wordsOfAccuracy } = report.checks;
 
   const SHARED = { dataset: "str", sampling: "str", ways: "int", shots: "int", queries: "int", seed: "int" };
   const NAMES = ["method", "backbone", "learner"];
   const OF_CELL = ["run", "task", "query"]; // which training, task and query a row is of
   const KNOWN = new Set([...Object.keys(SHARED), ...NAMES, ...OF_CELL, "accuracy"]);
-  const SUMMARIES = new Set("mean average avg total sum std sd stdev stddev stderr sem ci ci95".split(" "));
-  const OF_WHAT = new Set("acc accuracy accuracies score scores test task tasks of over all overall".split(" "));
-  const ALL = new Set(["all", "overall"]); // as tasks; a method may well be called so
-  const BESIDE = /^(.+?)(?:__(?:min|max|step)|[ _.-]+(?:std|stdev|stddev|stderr|sem|ci95|ci))$/i;
-  const DIFFERENCES = new Set("diff difference delta gap gain".split(" "));
   const LEAST = { ways: 1, shots: 1, queries: 1, seed: 0 };
-  const RARE = 1e-5; // what comes less often by chance is taken for made
   const INDEX = /^(|Unnamed: \d+|index|level_\d+|nan|None)$/;
   const COMPARED = 400; // methods of a setting
   const MANY = 40; // names in one line
 
-  const fail = (line) => {
-    throw new InputError(line);
-  };
   const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
   const empty = (value) => value === null || (typeof value === "number" && Number.isNaN(value));
-  const uniques = (values) => [...new Set(values)];
   const plural = (n) => (n !== 1 ? "s" : "");
-
-  /** Rounded to the nearest whole number, halves to the even one, as Python and NumPy do. */
-  function rint(x) {
-    const near = Math.round(x);
-    return near - x === 0.5 && near % 2 ? near - 1 : near;
-  }
-
-  /** np.round(x, 9). */
-  const round9 = (x) => {
-    const large = x * 1e9;
-    return Number.isFinite(large) ? rint(large) / 1e9 : x;
-  };
 
   function listed(names) {
     const more = names.length > MANY ? ` and ${names.length - MANY / 2} more` : "";
     return (more ? names.slice(0, MANY / 2) : names).join(", ") + more;
   }
 
-  const quote = (name) => (name && !/[^A-Za-z0-9_@%+=:,./-]/.test(name) ? name : `'${name.replace(/'/g, "'\"'\"'")}'`);
-
   /** A file's name without its ending, as Python's Path.stem. */
   function stemOf(name) {
     const dot = name.lastIndexOf(".");
     return dot > 0 && dot < name.length - 1 ? name.slice(0, dot) : name;
   }
-
-  const words = (name) => name.toLowerCase().match(/[\p{L}\p{N}]+/gu) || [];
 
   // ---------------------------------------------------------------- columns
 
@@ -120,12 +95,14 @@
     }
   }
 
-  /** Whether the accuracies are of one method that nothing names. */
-  function nameless(frame) {
-    const others = [...frame.columns.keys()].filter((c) => c !== "accuracy");
-    if (!frame.has("accuracy") || others.some((c) => !(c in SHARED) && !OF_CELL.includes(c))) return false;
+  /** The only column of accuracies, where nothing names its method; each of several files may call it acc, say. */
+  function nameless(frame, several) {
+    const others = [...frame.columns.keys()].filter((c) => c in SHARED || OF_CELL.includes(c)),
+      own = [...frame.columns.keys()].filter((c) => !others.includes(c));
     const rows = Array.from({ length: frame.rows }, (_, i) => JSON.stringify(others.map((c) => frame.get(c).values[i])));
-    return !frame.has("task") || new Set(rows).size === frame.rows; // else other methods' rows are there too
+    if (own.length !== 1 || (frame.has("task") && new Set(rows).size < frame.rows)) return null; // methods are told apart
+    const plainly = several && (own[0] === "method 1" || wordsOfAccuracy(own[0]));
+    return own[0] === "accuracy" || plainly ? own[0] : null;
   }
 
   const numeric = (value) => {
@@ -268,174 +245,6 @@
     }
   }
 
-  // ---------------------------------------------------------------- what was written along and is no method, no task
-
-  /** How many decimals the shortest form of a number has. */
-  function decimals(value) {
-    if (!Number.isFinite(value) || value === 0) return 0;
-    const [digits, power] = value.toExponential().split("e");
-    return Math.max(0, digits.replace(/[-.]/g, "").length - 1 - Number(power));
-  }
-
-  /** One in the last decimal place that numbers were written with; of many digits, what computing may be off by. */
-  function unit(values) {
-    let most = 0,
-      size = 0;
-    for (const v of values) {
-      most = Math.max(most, decimals(v));
-      size = Math.max(size, Math.abs(v)); // NaN where one is
-    }
-    const last = 1.01 * 10 ** -most;
-    return 1e-6 * size > last ? 1e-6 * size : last;
-  }
-
-  /** A column of a wide table that is the mean of all others, or by name and values a difference of two. */
-  function refuseMadeColumns(numbers, rows, name) {
-    const methods = [...numbers.keys()],
-      x = [...numbers.values()];
-    if (methods.length < 3) return;
-    const refuse = (at, what) =>
-      fail(`results: method ${methods[at]} of ${name} ${what}; leave it out (--drop ${quote(methods[at])})`);
-    methods.forEach((method, at) => {
-      if (!words(method).some((w) => DIFFERENCES.has(w))) return;
-      const near = unit(x[at]),
-        rest = x.map((_, i) => i).filter((i) => i !== at);
-      for (let i = 0; i < rest.length; i++) {
-        for (let j = i + 1; j < rest.length; j++) {
-          const [a, b] = [x[rest[i]], x[rest[j]]];
-          let fits = true;
-          for (let t = 0; t < rows && fits; t++) {
-            fits = Math.abs(Math.abs(b[t] - a[t]) - Math.abs(x[at][t])) <= near;
-          }
-          if (fits) refuse(at, `is the difference of ${methods[rest[i]]} and ${methods[rest[j]]}`);
-        }
-      }
-    });
-    const total = new Float64Array(rows),
-      off = new Float64Array(methods.length);
-    for (const column of x)
-      column.forEach((v, t) => {
-        total[t] += v;
-      });
-    x.forEach((column, at) =>
-      column.forEach((v, t) => {
-        const apart = Math.abs((total[t] - v) / (methods.length - 1) - v);
-        if (!(apart <= off[at])) off[at] = Number.isNaN(off[at]) ? NaN : apart;
-      }),
-    );
-    if (off.some(Number.isNaN)) return;
-    const at = off.indexOf(Math.min(...off)),
-      near = unit(x[at]);
-    if (!(off[at] <= near)) return;
-    let varied = 0;
-    for (let t = 0; t < rows; t++) {
-      let low = Infinity,
-        high = -Infinity;
-      x.forEach((column, i) => {
-        if (i === at) return;
-        low = Math.min(low, column[t]);
-        high = Math.max(high, column[t]);
-      });
-      if (high - low > 4 * near) varied += 1;
-    }
-    if (varied >= 8) refuse(at, "looks like a summary of the others: it is their mean");
-  }
-
-  /** A row of means or sums below a wide table, or above a last row of standard deviations. */
-  function refuseLastRow(x, rows, name) {
-    if (rows <= 5) return;
-    for (const back of [1, 2]) {
-      const many = rows - back,
-        last = x.map((column) => column[many]);
-      if (last.some(Number.isNaN)) continue;
-      const above = x.map((column) => column.subarray(0, many));
-      let size = 0;
-      for (const column of above) for (const v of column) if (Math.abs(v) > size) size = Math.abs(v);
-      const unitOf = unit(last),
-        near = 1e-6 * size > unitOf ? 1e-6 * size : unitOf;
-      for (const summary of ["mean", "sum"]) {
-        const off = above.map((column, i) => {
-          const there = column.filter((v) => !Number.isNaN(v)),
-            sum = there.reduce((s, v) => s + v, 0);
-          return Math.abs(last[i] - (summary === "mean" ? sum / there.length : sum));
-        });
-        if (off.every((v) => v <= near) && chance(above, last, near) < RARE) {
-          fail(`results: row ${many + 1} of ${name} is the ${summary} of the rows above; leave it out`);
-        }
-      }
-    }
-  }
-
-  /** About how often one more task of this kind would by chance come so near to the middle of all methods. */
-  function chance(columns, row, near) {
-    const tasks = columns[0].length;
-    const reach = columns.map((column, i) => Math.max(near, step(column, row[i]) / 2));
-    for (let t = 0; t < tasks; t++) {
-      // there is such a task
-      if (columns.every((column, i) => Math.abs(column[t] - row[i]) <= 3 * reach[i])) return 1;
-    }
-    const base = []; // Gram and Schmidt, twice: what the methods before leave open
-    let found = 1;
-    columns.forEach((column, i) => {
-      const there = column.filter((v) => !Number.isNaN(v));
-      const mean = there.reduce((s, v) => s + v, 0) / there.length;
-      const v = column.map((value) => (Number.isNaN(value) ? 0 : value - mean));
-      for (let again = 0; again < 2; again++) {
-        for (const q of base) {
-          const along = q.reduce((s, value, t) => s + value * v[t], 0);
-          for (let t = 0; t < tasks; t++) v[t] -= along * q[t];
-        }
-      }
-      const norm = base.length < tasks ? Math.sqrt(v.reduce((s, value) => s + value * value, 0)) : 0;
-      if (norm > 0) base.push(v.map((value) => value / norm));
-      const wide = Math.max((Math.sqrt(2 * Math.PI) * norm) / Math.sqrt(tasks), near * 1e-9);
-      found *= Math.min(1, (2 * reach[i]) / wide);
-    });
-    return found;
-  }
-
-  /** The largest step of which all values differ by whole numbers; 0 if this value does not, infinite if all are one. */
-  function step(column, value) {
-    const levels = uniques(
-      Array.from(column)
-        .filter((v) => !Number.isNaN(v))
-        .map(round9),
-    ).sort((a, b) => a - b);
-    if (levels.length < 2) return Infinity;
-    const small = 1e-6 * Math.max(Math.abs(levels[0]), Math.abs(levels[levels.length - 1]));
-    let found = 0;
-    for (let i = 1; i < levels.length; i++) {
-      // Euclid's algorithm
-      let rest = levels[i] - levels[i - 1];
-      while (rest > small) [found, rest] = [rest, Math.abs(found - rest * rint(found / rest))];
-    }
-    const off = (value - levels[0]) / (found || small);
-    return Math.abs(off - rint(off)) < 1e-3 ? found : 0;
-  }
-
-  function refuseSummaries(table, name) {
-    const of = {
-      method: uniques(table.method),
-      task: table.taskKind === "object" ? uniques(table.task).map((v) => text(v)) : [],
-    };
-    for (const [what, all] of Object.entries(of)) {
-      const names = all.map(strip);
-      for (const one of names.length > 1 ? names : []) {
-        const said = words(one),
-          beside = what === "method" ? BESIDE.exec(one) : null;
-        let others;
-        const summary = said.some((w) => SUMMARIES.has(w)) && said.every((w) => SUMMARIES.has(w) || OF_WHAT.has(w));
-        if (summary || (what === "task" && said.length && said.every((w) => ALL.has(w)))) others = "the others";
-        else if (beside && names.includes(beside[1])) others = beside[1];
-        else continue;
-        fail(
-          `results: ${what} ${one} of ${name} looks like a summary of ${others}; leave it out (--drop ${quote(one)}), ` +
-            "or give it another name",
-        );
-      }
-    }
-  }
-
   // ---------------------------------------------------------------- the one long table
 
   /** Only these rows. */
@@ -466,8 +275,7 @@
   }
 
   /** The data set, and whatever else tells the tasks of one row from those of another. */
-  function settingOf(table, name) {
-    if (!table.dataset) table.dataset = new Array(table.rows).fill(stemOf(name));
+  function settingOf(table) {
     const form = {
       sampling: (v) => v,
       ways: (v) => `${v}-way`,
@@ -556,7 +364,8 @@
 
   /** Of each row a number that tells its task of a method (and a column more) from all others. */
   function keysOf(table, more) {
-    const columns = ["setting", "method", "run", "task", ...(more ? [more] : [])].filter((c) => table[c]);
+    const whole = table.setting ? ["setting"] : Object.keys(SHARED);
+    const columns = [...whole, "method", "run", "task", ...(more ? [more] : [])].filter((c) => table[c]);
     const parts = columns.map((c) => coded(table[c]));
     const keys = new Float64Array(table.rows);
     for (const { codes, size } of parts) for (let i = 0; i < keys.length; i++) keys[i] = keys[i] * size + codes[i];
@@ -675,14 +484,10 @@
     return parts;
   }
 
-  /**
-   * `fslcore.results.read` of bytes, as a generator: {settings: [{setting, dataset, sampling, …, tasks, methods: [{name, runs: [[run,
-   * Float64Array of accuracies in percent]]}]}], notes}, methods in the order of the file; throws InputError.
-   */
-  function* reader(bytes, name, { sampling = "unknown", common = false, drop = [] } = {}) {
-    const found = yield* report.framing(bytes, name),
-      notes = found.notes;
-    const columns = new Map(),
+  /** A row a task of a method, with notes and all names that can be dropped; accuracies as they were written. */
+  function* laidOut(found, name, holds, several, drop) {
+    const notes = [],
+      columns = new Map(),
       known = new Set(found.columns.map((c) => c.name));
     for (const column of found.columns) {
       const own = plain(column.name);
@@ -700,6 +505,8 @@
     };
     for (const c of Object.keys(SHARED)) if (frame.has(c)) columns.set(c, typed(frame.get(c), name));
     for (const one of drop) columns.delete(one);
+    const own = [...columns.keys()].some((c) => c === "accuracy" || !KNOWN.has(c));
+    if (several && !own && drop.some((one) => known.has(one))) return { notes, known, table: { rows: 0 } };
     if (frame.has("task")) {
       const { values, kind } = frame.get("task");
       values.forEach((v) => known.add(text(v, kind)));
@@ -711,29 +518,26 @@
     }
     if (frame.has("run")) columns.set("run", runsOf(frame.get("run"), name));
     withoutIndex(frame, name, notes);
-    if (nameless(frame)) {
-      const called = KNOWN.has(stemOf(name).toLowerCase()) ? "method 1" : stemOf(name),
-        column = columns.get("accuracy");
-      columns.delete("accuracy");
+    const unnamed = nameless(frame, several);
+    if (unnamed) {
+      const called = KNOWN.has(holds.toLowerCase()) ? "method 1" : holds,
+        column = columns.get(unnamed);
+      columns.delete(unnamed);
       columns.set(called, { ...column, name: called });
       notes.push(`${name} names no method: it is called ${called}.`);
     }
     yield;
-    let [table, more] = (frame.has("accuracy") ? long : wide)(frame, name);
+    const [table, more] = (frame.has("accuracy") ? long : wide)(frame, name);
     for (const m of table.method) known.add(m);
-    const unknown = drop.find((one) => !known.has(one));
-    if (unknown !== undefined) {
-      fail(`drop = ${unknown}; no column, method or task of ${name} has that name${like(unknown, known)}`);
-    }
-    if (drop.length) table = keep(table, (i) => !drop.includes(table.method[i]));
-    if (!table.rows) fail(`drop = ${listed(drop)}; nothing of ${name} is left`);
-    notes.push(...more);
-    if (drop.length) notes.push(`Left out, as told: ${listed(drop)}.`);
-    const own = Boolean(table.sampling);
-    table.sampling = samplingOf(table, sampling, name);
-    if (!own)
+    return { notes: [...notes, ...more], known, table: keep(table, (i) => !drop.includes(table.method[i])) };
+  }
+
+  /** The rows of one file as tasks, in percent, with how they were drawn; and notes. */
+  function* inPercent(table, name, sampling, common) {
+    const notes = [];
+    if (!table.sampling)
       notes.push(`No column sampling: the sampling is ${sampling}${sampling !== "unknown" ? ", as told" : ""}.`);
-    table.setting = settingOf(table, name);
+    table.sampling = samplingOf(table, sampling, name);
     yield;
     table = tasksOfQueries(table, name, notes);
     yield;
@@ -741,8 +545,105 @@
     yield;
     refuseSummaries(table, name);
     yield;
-    table = keep(table, (i) => !Number.isNaN(table.accuracy[i]));
-    if (table.taskKind === "object") table.task = table.task.map((v) => text(v));
+    return [keep(table, (i) => !Number.isNaN(table.accuracy[i])), notes];
+  }
+
+  /** Files whose tasks are told apart by other columns than those of the rest: nothing would be compared. */
+  function refuseOtherColumns(files, sampling) {
+    for (const column of [...Object.keys(SHARED), "run"]) {
+      if (column === "sampling" && sampling !== "unknown") continue;
+      const has = files.find(({ table }) => table[column]),
+        lacks = files.find(({ table }) => !table[column]);
+      if (has && lacks) {
+        const how = column === "sampling" ? ", or say it for all (--sampling)" : "";
+        fail(
+          `results: ${has.name} has a column ${column} and ${lacks.name} has none; give it to every file${how}, or leave it ` +
+            `out (--drop ${column})`,
+        );
+      }
+    }
+  }
+
+  /** Name the data sets of files that do not, and say how: they are of one, unless a method comes again. */
+  function dataSets(files) {
+    const of = new Map();
+    for (const { name, table } of files) {
+      for (const m of uniques(table.method)) of.set(m, [...(of.get(m) || []), name]);
+    }
+    const [again] = [...of.keys()].filter((m) => of.get(m).length > 1),
+      one = files.length > 1 && again === undefined;
+    for (const { holds, table } of files) {
+      table.dataset = new Array(table.rows).fill(one ? `${files.length} files` : holds);
+    }
+    return one
+      ? ["No file names its data set, and no method is in two: they are one data set."]
+      : [`No file names its data set, and ${again} is in several: each file is a data set of its own.`];
+  }
+
+  /** The rows of all files below one another. */
+  function joined(files) {
+    const tables = files.map(({ table }) => table),
+      kinds = new Set(tables.map((t) => t.taskKind)),
+      taskKind = kinds.size === 1 ? tables[0].taskKind : kinds.has("object") ? "object" : "float";
+    const out = { rows: tables.reduce((n, t) => n + t.rows, 0), taskKind };
+    for (const c of ["method", "row", "task", "run", "accuracy", ...Object.keys(SHARED)]) {
+      if (tables.every((t) => t[c])) out[c] = [].concat(...tables.map((t) => Array.from(t[c])));
+    }
+    out.file = [].concat(...files.map(({ name, table }) => new Array(table.rows).fill(name)));
+    if (taskKind === "object")
+      out.task = [].concat(...tables.map((t) => t.task.map((v) => text(v, t.taskKind === "object" ? undefined : t.taskKind))));
+    return out;
+  }
+
+  /**
+   * `fslcore.results.read` of files {bytes, name}, as a generator: {settings: [{setting, dataset, sampling, …, tasks, methods: [{name,
+   * runs: [[run, Float64Array of accuracies in percent]]}]}], notes}, methods in the order of the files; throws InputError.
+   */
+  function* reader(files, { sampling = "unknown", common = false, drop = [] } = {}) {
+    const several = files.length > 1,
+      names = files.map(({ name }) => name),
+      stems = names.map(stemOf),
+      called = new Set(stems).size < names.length ? names : stems,
+      whole = several ? `the ${names.length} files` : names[0];
+    const twice = names.find((name, i) => names.indexOf(name) < i);
+    if (twice !== undefined) fail(`results: ${twice} is given twice; once is allowed`);
+    const frames = [],
+      notes = [];
+    for (const { bytes, name } of files) {
+      frames.push(yield* report.framing(bytes, name));
+      notes.push(...frames[frames.length - 1].notes);
+    }
+    const laid = [],
+      known = new Set();
+    for (let k = 0; k < files.length; k++) {
+      laid.push(yield* laidOut(frames[k], names[k], called[k], several, drop));
+      for (const one of laid[k].known) known.add(one);
+    }
+    const unknown = drop.find((one) => !known.has(one));
+    if (unknown !== undefined) {
+      fail(`drop = ${unknown}; no column, method or task of ${whole} has that name${like(unknown, known)}`);
+    }
+    const there = laid
+      .map(({ table }, k) => ({ name: names[k], holds: called[k], table }))
+      .filter(({ table }) => table.rows);
+    if (!there.length) fail(`drop = ${listed(drop)}; nothing of ${whole} is left`);
+    if (several) refuseOtherColumns(there, sampling);
+    notes.push(...uniques(laid.flatMap((of) => of.notes)));
+    if (drop.length) notes.push(`Left out, as told: ${listed(drop)}.`);
+    const ofFiles = new Map();
+    for (const file of there) {
+      const [table, more] = yield* inPercent(file.table, file.name, sampling, common);
+      file.table = table;
+      for (const note of more) ofFiles.set(note, [...(ofFiles.get(note) || []), file.name]);
+    }
+    for (const [note, of] of ofFiles) notes.push(of.length === there.length ? note : `Of ${listed(of)}: ${note}`);
+    if (!there[0].table.dataset) {
+      const told = dataSets(there);
+      if (there.length > 1) notes.push(...told);
+    }
+    const table = joined(there);
+    table.setting = settingOf(table);
+    yield;
     const seen = new Map(),
       keys = keysOf(table);
     let first = null;
@@ -753,10 +654,11 @@
     }
     if (first) {
       const [i, j] = first,
-        who = table.method[i] + (table.run ? `, run ${table.run[i]},` : "");
+        who = table.method[i] + (table.run ? `, run ${table.run[i]},` : ""),
+        row = (at) => table.row[at] + (several ? ` of ${table.file[at]}` : "");
       fail(
         `results: ${table.setting[i]}: method ${who} has task ${text(table.task[i], table.taskKind)} twice ` +
-          `(rows ${table.row[i]} and ${table.row[j]})`,
+          `(rows ${row(i)} and ${row(j)})`,
       );
     }
     const parts = aligned(table, common, notes);
@@ -787,5 +689,5 @@
     };
   }
 
-  Object.assign(report, { reader, round9, MANY });
+  Object.assign(report, { reader, MANY });
 })();

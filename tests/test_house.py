@@ -9,10 +9,11 @@ import sys
 import tomllib
 from pathlib import Path
 
+import jupytext
 import pytest
 import yaml
 
-from fslcore.paths import ROOT
+from fslcore.paths import NOTEBOOKS, ROOT
 
 BIN = Path(sys.executable).parent
 PACKAGES = {"fslcore": ROOT / "fslcore", "fslbook": ROOT / "book" / "fslbook"}
@@ -100,6 +101,17 @@ def test_ruff_has_nothing_to_say():
 
 def test_ruff_would_lay_out_no_file_otherwise():
     done = tool("ruff", "format", "--no-cache", "--check", ".")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_cells_use_no_name_that_is_not_there(tmp_path):
+    """In branches too that the default parameters do not take."""
+    for path in sorted(NOTEBOOKS.glob("*.md")):
+        cells = [cell.source for cell in jupytext.read(path).cells if cell.cell_type == "code"]
+        (tmp_path / f"{path.stem}.py").write_text("\n\n".join(cells))
+    assert len(list(tmp_path.iterdir())) > 20
+    rules = ["--isolated", "--select", "F821,F811", "--config", "builtins=['display']"]
+    done = tool("ruff", "check", "--no-cache", *rules, str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
 
 

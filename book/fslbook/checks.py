@@ -11,7 +11,7 @@ from fslcore.known import LEARNERS
 
 from . import published
 
-__all__ = ["DATASETS", "VERDICTS", "count", "named", "share", "shown", "tally", "worded", "Checks"]
+__all__ = ["DATASETS", "VERDICTS", "as_printed", "count", "named", "share", "shown", "tally", "worded", "Checks"]
 
 VERDICTS = {True: "holds", False: "differs", None: "cannot be checked here"}
 
@@ -23,6 +23,19 @@ DATASETS = {
     "cifar-fs": "CIFAR-FS",
     "meta-album": "Meta-Album",
 }
+#: Those of OOPS, and its backbones.
+OOPS_DATASETS = {
+    "aircraft": "Aircraft",
+    "cub": "CUB",
+    "dtd": "DTD",
+    "fungi": "Fungi",
+    "mscoco": "MSCOCO",
+    "omniglot": "Omniglot",
+    "quickdraw": "Quickdraw",
+    "traffic-signs": "Traffic Signs",
+    "vgg-flower": "VGG Flower",
+}
+OOPS_BACKBONES = {"clip": "CLIP", "dino": "DINO", "dinov2": "DINOv2"}
 #: FewSTAB's captioners by theirs.
 CAPTIONERS = {"vit-gpt2": "ViT-GPT2", "blip": "BLIP"}
 NAMES = DATASETS | CAPTIONERS | {name: title for name, title in LEARNERS.items() if name != "can"}
@@ -110,6 +123,21 @@ def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
         table = table.rename(index=names[level], level=level)
     for level in set(names).intersection(table.columns.names if table.ndim > 1 else ()):
         table = table.rename(columns=names[level], level=level)
+    return table
+
+
+def as_printed(table: pd.DataFrame) -> pd.DataFrame:
+    """Data sets and backbones of OOPS in rows and columns as that paper writes them, and images with commas."""
+
+    def written(label):
+        if not isinstance(label, str):
+            return label
+        first, *rest = label.split(" ")
+        return OOPS_DATASETS.get(label) or " ".join([OOPS_BACKBONES.get(first, first), *rest])
+
+    table = table.rename(index=written, columns=written)
+    if "n_images" in table.index.names:
+        table = table.rename(index="{:,}".format, level="n_images").rename_axis(index={"n_images": "images"})
     return table
 
 

@@ -294,6 +294,7 @@ BAD = {
     "names alone": "a,b\n",
     "two columns of a name": "m0,m0\n70,71\n72,73\n",
     "one name in two cases": "m0,Task,task\n70,0,1\n",
+    "its names again": "m0,m1\n70,71\n72,73\nm0,m1\n70,71\n",
     "a long row": "m0,m1\n70,71,72\n72,73,74\n",
     "a longer row": "task,m0,m1\n1,70,71\n2,72,1,5\n",
     "a long row among quotes": 'm0,m1\n"70",71\n72,1,5\n',

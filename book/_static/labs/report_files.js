@@ -404,6 +404,13 @@
           `names columns, ${shown(header.join(", "))}`,
       );
     }
+    const again = named ? lines.indexOf(lines[0], 1) : -1;
+    if (again > 0) {
+      throw new InputError(
+        `results: row ${again} of ${name} is its line of names again, as where files were put below one another; name ` +
+          "the files instead (fslcore report a.csv b.csv)",
+      );
+    }
     yield;
     const rows = rowsOf(lines, sep, name);
     const names = named ? rows.shift().map((cell, i) => cell || `Unnamed: ${i}`) : header;

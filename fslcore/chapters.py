@@ -104,15 +104,20 @@ def parameter_table(name: str) -> pd.DataFrame:
 def check(name: str, given: dict, absent: bool = False) -> dict:
     """The given parameters, if the notebook takes them; with ``absent``, also data sets whose folder is not there yet.
 
+    One value where a list is meant is the list of it.
+
     Raises
     ------
     InputError
         Unknown parameter, wrong type, or a value that is not allowed: names all three.
     """
     known = {p.name: p for p in parameters(name)}
+    given = dict(given)
     for key, value in given.items():
         if key not in known:
             raise InputError(f"parameter {key}: {name} takes {', '.join(known)}{like(key, list(known))}")
+        if known[key].type.startswith("list[") and isinstance(value, (str, int, float)):
+            value = given[key] = [value]
         _check_value(known[key], value, absent)
     return given
 
@@ -120,9 +125,8 @@ def check(name: str, given: dict, absent: bool = False) -> dict:
 def _check_value(p: Parameter, value: object, absent: bool) -> None:
     inner = re.fullmatch(r"list\[(\w+)\]", p.type)
     if inner and (not isinstance(value, list) or (not value and p.default)):
-        raise InputError(
-            f"parameter {p.name} = {value!r}; a list of {inner[1]} is allowed, such as {p.default or [value]}"
-        )
+        full = ", not an empty one," if value == [] else ""
+        raise InputError(f"parameter {p.name} = {value!r}; a list of {inner[1]}{full} is allowed, such as {p.default}")
     kind = inner[1] if inner else p.type
     for item in value if inner else [value]:
         if not isinstance(item, TYPES[kind]) or (isinstance(item, bool) and kind != "bool"):
@@ -137,6 +141,8 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
         if (low is not None and not item >= low) or (high is not None and not item <= high):
             raise InputError(f"parameter {p.name} = {item}; {p.allowed} is allowed")
     elif p.allowed == "dataset":
+        if item == p.default == "":
+            return
         from . import datasets
 
         if absent and f"{item.partition(':')[0]}:PATH" in [*datasets.forms(), "features:PATH"]:
@@ -234,7 +240,7 @@ def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
         choice(f"profile: {path}: notebook", name, names())
         if not isinstance(given, dict):
             raise InputError(f"profile: {path}: {name} has {shown(given)}; parameters with their values are needed")
-        check(name, given, absent)
+        found[name] = check(name, given, absent)
     return found
 
 
@@ -259,7 +265,7 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
     from papermill.engines import papermill_engines
     from traitlets.config import Config
 
-    check(name, given)
+    given = check(name, given)
     output = Path(output)
     papermill_engines.register("fslcore", _engine(name, progress))
     with scratch() as folder:
@@ -366,7 +372,7 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
     from tqdm import tqdm
     from traitlets.config import Config
 
-    check(name, given)
+    given = check(name, given)
     notebook = read_myst_markdown_notebook(source(name).read_text("utf-8"))
     if InteractiveShell.initialized():  # called from a notebook, say, whose names are not ours to touch
         with scratch() as folder:

@@ -56,7 +56,7 @@ where: str = ""  # folder: some files
 import numpy as np
 from fslcore.tasks import sample_closed
 tasks = sample_closed(np.repeat(np.arange(6), 30), tasks=3, shots=shots)
-print("shots", tasks.support.shape[1] // 5)
+print("shots", tasks.support.shape[1] // 5, "of", sets)
 ```
 """
 
@@ -80,6 +80,11 @@ def test_run_executes_with_the_given_parameters(small, tmp_path):
     assert "shots 7" in printed(tmp_path / "out.ipynb")
 
 
+def test_one_value_where_a_list_is_meant_is_the_list_of_it(small, tmp_path):
+    assert cli.main([*small, "-p", "sets", "fashion"]) == 0
+    assert "of ['fashion']" in printed(tmp_path / "out.ipynb")
+
+
 @pytest.mark.parametrize(
     "given, message",
     [
@@ -98,7 +103,9 @@ def test_run_executes_with_the_given_parameters(small, tmp_path):
         (["-p", "kind", "opened"], "parameter kind = opened; closed, open are allowed (did you mean open?)"),
         (["-p", "where", "/none"], "parameter where = /none; there is no such folder"),
         (["-p", "where", "/etc/passwd"], "parameter where = /etc/passwd; this is a file, a folder is needed"),
-        (["-p", "sets", "clipart"], "parameter sets = 'clipart'; a list of str is allowed"),
+        (["-p", "sets", "{clipart: 1}"], "parameter sets = {'clipart': 1}; a list of str is allowed, such as "),
+        (["-p", "sets", "[]"], "parameter sets = []; a list of str, not an empty one, is allowed, such as "),
+        (["-p", "sets", "clipard"], "dataset = clipard; known are clipart"),
         (["-p", "sets", "[clipard]"], "dataset = clipard; known are clipart"),
         (["-p", "sets", "['folder:/none']"], "no folder /none"),
         (["-p", "shots", "40"], "small: shots + queries = 55; class 0 has 30 images"),

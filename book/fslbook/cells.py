@@ -1,12 +1,15 @@
 """What a chapter's cells give to its prose."""
 
+import math
 import re
 from numbers import Integral
 
 import myst_nb
 from IPython.display import Markdown
 
-__all__ = ["glue", "listed"]
+from fslcore.errors import InputError
+
+__all__ = ["glue", "listed", "two_or_more"]
 
 _MINUS = re.compile(r"(?<![\w.)])-(?=\d)")  # before a number; not in efficientnet-lite0, 2-way or 2020-06-01
 _PERCENT = re.compile(r"(?<=\d)%(?!\w)")
@@ -44,3 +47,10 @@ def listed(items: object) -> str:
     """'1, 5 and 10' of ``[1, 5, 10]``."""
     *most, last = map(str, items)
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def two_or_more(what: str, **parameters: list) -> None:
+    """Raise `InputError` where lists of the chapter's parameters, together, make one of what it compares."""
+    if math.prod(map(len, parameters.values())) < 2:
+        given = ", ".join(f"{name} = [{', '.join(map(str, of))}]" for name, of in parameters.items())
+        raise InputError(f"{given}; two {what} or more are needed, which this chapter compares")

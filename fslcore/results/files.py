@@ -204,8 +204,8 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
         )
     if first == 0 and (again := next((i for i, line in enumerate(lines[1:], 1) if line == lines[0]), None)):
         raise InputError(
-            f"results: row {again} of {name} is its line of names again, as where files were put below one another; name "
-            "the files instead (fslcore report a.csv b.csv)"
+            f"results: row {again} of {name} is its line of names again, as where files were put below one another; "
+            "name the files instead (fslcore report a.csv b.csv)"
         )
     # Every digit of an accuracy counts: two methods may differ by rounding only.
     found = pd.read_csv(

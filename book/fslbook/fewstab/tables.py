@@ -240,6 +240,11 @@ def ablation(
     sets: Sequence[str], names: Sequence[str], techniques: Sequence[str], *, shots: int = 5, **options
 ) -> pd.DataFrame:
     """Tables S5 and S6: gaps by dataset and learner, a column a technique of `CONSTRUCTIONS`; options of `collect`."""
+    if not len(sets):
+        raise InputError(
+            f"captioner = {options.get('captioner')}; on no data set do all of {', '.join(techniques)} build "
+            f"{shots}-shot tasks from what it finds: name another first, or other data sets"
+        )
     gaps = {t: collect(sets, names, shots=[shots], how=CONSTRUCTIONS[t], **options)["gap"] for t in techniques}
     return pd.DataFrame(gaps).droplevel("shots")
 

@@ -325,7 +325,10 @@ def by_size(
         of_part = np.flatnonzero(part == size)
         drawn = sample_open(source.labels[of_part], ways=ways, shots=shots, queries=queries, seed=seed)
         if len(drawn) < 3:
-            raise InputError(f"parts = {parts}; part {size} holds {len(drawn)} tasks, at least 3 are needed")
+            raise InputError(
+                f"large = {dataset}; of its parts one of {len(of_part)} images holds {len(drawn)} tasks, and at least "
+                "3 are needed: name a larger data set"
+            )
         there = Tasks(of_part[drawn.support], drawn.support_label, of_part[drawn.query], drawn.query_label, ways)
         p = stats.pilot(run.record(there).by_class(), shots)
         pilots.append(p)

@@ -220,11 +220,23 @@ def test_errors_are_paired_with_the_reference():
         (lambda: informed.Informed(fake_episodes(300, 0), regressor="oracle"), "regressor = oracle; ridge"),
         (lambda: informed.Informed(fake_episodes(20, 0)), "20 complete episodes"),
         (lambda: validation.of_dataset("photos", ["dino"]), "dataset = photos; there are episodes of clipart"),
+        (
+            lambda: validation.of_dataset("coloured", ["conv4-baseline", "glyph-conv"]),
+            "backbone = glyph-conv; there are no episodes of it on coloured",
+        ),
     ],
 )
 def test_bad_input_is_told(make, says):
     with pytest.raises(InputError, match=says):
         make()
+
+
+def test_backbones_with_more_and_with_fewer_episodes_meet_on_the_same_tasks():
+    _, test = validation.of_dataset("clipart", ["conv4-baseline", "glyph-conv"])
+    few, *many = validation.by_method(test).values()
+    assert len(few) == 300 and len(many) == 2
+    for table in many:
+        assert table["task"].tolist() == few["task"].tolist()
 
 
 def test_stored_episodes_come_out_again():

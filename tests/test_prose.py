@@ -17,6 +17,7 @@ from bs4 import BeautifulSoup
 from IPython.display import Markdown
 
 from fslbook import cells
+from fslcore.errors import InputError
 
 ROOT = Path(__file__).resolve().parent.parent
 EXECUTED = ROOT / "_build" / "notebooks"
@@ -439,6 +440,14 @@ def test_only_what_is_formatted_is_glued(value):
 @pytest.mark.parametrize("items, text", [([1], "1"), ([1, 5], "1 and 5"), (["a", "b", "c"], "a, b and c")])
 def test_listed(items, text):
     assert cells.listed(items) == text
+
+
+def test_a_chapter_that_compares_says_what_it_needs_two_of():
+    cells.two_or_more("methods", backbones=["glyph-conv"], learners=["ncc", "lr"])
+    with pytest.raises(
+        InputError, match=r"backbones = \[glyph-conv\], learners = \[lr\]; two methods or more are needed"
+    ):
+        cells.two_or_more("methods", backbones=["glyph-conv"], learners=["lr"])
 
 
 VALUES = {"one": {"best": "2"}, "two": {"worst": "9"}}

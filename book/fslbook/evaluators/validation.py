@@ -46,7 +46,7 @@ def of_dataset(name: str, backbones: Sequence[str], mixed: bool = False) -> tupl
     Raises
     ------
     InputError
-        No such episodes: says of which data sets there are.
+        No such episodes: says of which data sets there are. There may be none of mixed shapes.
     """
     table = stored().dropna(subset=list(SIGNALS))
     domain = table["dataset"].astype(str).str.partition("/")[0]
@@ -55,8 +55,15 @@ def of_dataset(name: str, backbones: Sequence[str], mixed: bool = False) -> tupl
             if one not in set(known):
                 raise InputError(f"{what} = {one}; there are episodes of {', '.join(known.unique())}")
     table = table[(domain == name) & table["backbone"].isin(backbones) & ((table["block"] >= 0) == mixed)]
+    missing = [one for one in backbones if one not in set(table["backbone"])]
+    if missing and not mixed:
+        raise InputError(f"backbone = {', '.join(missing)}; there are no episodes of it on {name}")
     novel = table["split"] == "novel"
-    return table[~novel].reset_index(drop=True), table[novel].reset_index(drop=True)
+    test = table[novel]
+    if not mixed:  # some backbones have more tasks than others, of which the first are the same
+        met = test.groupby(["dataset", "classes", "task"], observed=True)["backbone"].transform("nunique")
+        test = test[met == met.max()]
+    return table[~novel].reset_index(drop=True), test.reset_index(drop=True)
 
 
 def by_method(table: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:

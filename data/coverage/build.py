@@ -9,6 +9,7 @@ population.parquet and gaps.parquet (of fslbook.beyond.coverage_gaps); each alon
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -93,8 +94,9 @@ def parts() -> Iterator[Part]:
 
 
 def kept(part: str, made: Callable[[], pd.DataFrame] | None) -> Path:
-    """Where a part is kept; computed if it is missing, unless by None."""
-    path = store.path("coverage", f"{part}.parquet")
+    """Where a part is kept, those of a population by images and weights too; computed if missing, but for None."""
+    of = f"-{store.digest(json.dumps(inputs()['populations']))[:12]}" if part.startswith("population-") else ""
+    path = store.path("coverage", f"{part}{of}.parquet")
     if not path.is_file() and made:
         replace_file(path, made().to_parquet)
         print(part, flush=True)

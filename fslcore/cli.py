@@ -198,6 +198,7 @@ def _parser() -> argparse.ArgumentParser:
         "say what per-task accuracies of your own methods show",
         "results.csv",
         "protonet.csv maml.csv -o report.html",
+        "protonet-0.csv protonet-1.csv maml-0.csv maml-1.csv --runs",
         "results.csv --sampling open --common --level 0.99 -o report.html",
         "results.csv --tables paper --figures paper --json",
         extra="report",
@@ -216,6 +217,9 @@ def _parser() -> argparse.ArgumentParser:
         help="the report, one HTML file (RESULTS.html in this folder; of several, report.html)",
     )
     add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
+    add.add_argument(
+        "--runs", action="store_true", help="each file is a training run: protonet-0.csv run 0 of protonet"
+    )
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
     add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
     add.add_argument("--level", type=LEVEL, default=0.95, help="nominal coverage (0.95)")

@@ -78,12 +78,12 @@ def report(options: argparse.Namespace) -> None:
         if getattr(options, name):
             check_folder(getattr(options, name), name)
     given = dict(results=[*map(str, options.results)], common=options.common, level=options.level, drop=options.drop)
-    given |= dict(sampling=options.sampling or "unknown", margin=options.margin or 0.0)
+    given |= dict(sampling=options.sampling or "unknown", margin=options.margin or 0.0, runs=options.runs)
     chapters.check("your-results", given)
     from . import results
 
     # Read here too: bad input is told before anything runs.
-    table, notes = results.read(options.results, given["sampling"], options.common, options.drop)
+    table, notes = results.read(options.results, given["sampling"], options.common, options.drop, options.runs)
     pairs = results.comparisons(table, options.level)
     if options.margin:
         pairs = results.equivalents(table, pairs, options.margin, options.level)
@@ -101,6 +101,7 @@ def report(options: argparse.Namespace) -> None:
         print_json(results.record(table, pairs, notes, options.level) | more | {"report": output})
         return
     lines = results.summary(table, pairs, options.level)
+    lines += [note for note in notes if "--runs" in note]  # it may change every line above
     if three:
         shown = results.three_list(three)
         lines += ["", shown.to_string(), *results.legend(shown)]

@@ -265,6 +265,37 @@ SEVERAL_BAD = {
 }
 
 
+MINI = lines("dataset,ours,base", "mini,72.5,70", "mini,80,79", "mini,64,66")
+RUNS = {
+    "of two methods": {
+        f"{m}-seed{s}.csv": lines("acc", f"7{s}", "80", f"6{s}") for m in ("ours", "maml") for s in "01"
+    },
+    "of several methods": {f"seed{s}.csv": MINI.replace("2.5", s) for s in "013"},
+    "of nothing else": {f"{s}.csv": lines("ours", f"7{s}", "80", f"6{s}") for s in range(3)},
+    "of data sets": {f"{d} run_{s}.csv": lines("ours,base", f"7{s},70", "80,79") for d in "xy" for s in range(2)},
+    "of weights": {
+        f"{s}.csv": lines("backbone,learner,task,accuracy", f"conv4:w{s}.pt,lr,0,7{s}", f"conv4:w{s}.pt,lr,1,80")
+        for s in "12"
+    },
+    "without numbers": {f"{s}.csv": MINI.replace("2.5", s) for s in "38"} | {"last.csv": MINI},
+    "one a method too many": {f"ours{end}.csv": lines("acc", "71", "80") for end in ("-0", "-1", "seed 2", "4")},
+    "one name, two endings": {f"a-0.{end}": lines("acc", "70", "72") for end in ("csv", "txt")},
+    "a run twice": {f"{name}.csv": lines("acc", "70", "72") for name in ("a-0", "a_0")},
+    "a run inside": {"a-0.csv": lines("Run,task,a", "1,0,70", "1,1,72"), "a-1.csv": lines("acc", "70", "72")},
+    "one file": {"a-0.csv": lines("acc", "70", "72")},
+}
+
+
+@pytest.mark.parametrize("runs", [True, False])
+@pytest.mark.parametrize("what", RUNS)
+def test_files_that_are_training_runs_are_read_as_by_the_command(lab, tmp_path, capsys, what, runs):
+    theirs, ours = by_command(tmp_path, capsys, RUNS[what], runs=runs), lab(RUNS[what], runs=runs)
+    if "error" in theirs:
+        assert theirs == ours and "run" in theirs["error"]
+    else:
+        assert differences(theirs, ours) == [] and "one file" not in what or not runs
+
+
 @pytest.mark.parametrize("what", SEVERAL)
 def test_several_files_give_the_report_of_the_command(lab, tmp_path, capsys, what):
     how = {"drop": ["mean"]} if "left out" in what else {"common": True} if "beside" in what else {}

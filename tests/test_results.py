@@ -95,6 +95,7 @@ def other(name):
         "ranked": [*frames, table],
         "sampling": ["random", "", None, 3, ["open"]],
         "common": ["yes", None, 3],
+        "runs": ["yes", None, 3],
         "drop": ["m0", None, 3, [3]],
         "methods": ["m0", None, 3, [3]],
         "notes": ["note", None, 3],

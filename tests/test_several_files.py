@@ -92,6 +92,79 @@ def test_methods_that_come_again_make_data_sets_of_the_files():
     assert any("ours is in several: each file is a data set of its own" in note for note in notes)
 
 
+@pytest.mark.parametrize(
+    "called",
+    [
+        "protonet-seed{}",
+        "protonet_s{}",
+        "protonet.run-{}",
+        "protonetseed{}",
+        "protonet {}",
+        "protonet/seed{}",
+        "protonet/{}/acc",
+    ],
+)
+def test_files_are_training_runs_by_the_number_that_their_names_end_with(folder, called):
+    files = {s: called.format(s) + ".csv" for s in (0, 1, 12)}
+    for s, file in files.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        csv(file, accuracy=column(s))
+    csv("r2d2.csv", accuracy=column(5))
+    more = [] if "acc" in called else ["r2d2.csv"]  # folders tell the runs where all files have one name
+    table, notes = results.read([*files.values(), *more], runs=True)
+    runs = table[table["method"] == "protonet"].groupby("run", sort=False)["accuracy"]
+    assert {run: of.tolist() for run, of in runs} == {str(s): column(s).tolist() for s in files}
+    assert set(table["method"]) - {"protonet"} == (set() if "acc" in called else {"r2d2"})
+    assert table["setting"].nunique() == 1 and any("no run of a method is in two" in note for note in notes)
+    mean, found = np.mean([column(s).mean() for s in files]), results.new_runs(table).droplevel("setting")
+    assert found.loc["protonet", "runs"] == 3 and np.isclose(found.loc["protonet", "mean"], mean)
+
+
+def test_training_runs_of_files_with_names_inside():
+    for s in range(2):
+        for name in ("mini", "tiered"):
+            csv(f"{name}-{s}.csv", ours=column(s), base=column(s + 2))
+    table, notes = results.read([f"{n}-{s}.csv" for n in ("mini", "tiered") for s in range(2)], runs=True)
+    assert set(table["setting"]) == {"mini", "tiered"} and set(table["run"]) == {"0", "1"}
+    assert any("ours, run 0, is in several: their names tell the data sets" in note for note in notes)
+
+
+def test_weights_of_a_backbone_are_the_run(folder):
+    for s in range(2):
+        csv(
+            f"{s}.csv",
+            backbone=f"conv4-protonet:/w/{s}.safetensors",
+            learner="lr",
+            task=range(TASKS),
+            accuracy=column(s),
+        )
+    table, _ = results.read(["0.csv", "1.csv"], runs=True)
+    assert set(table["method"]) == {"conv4-protonet lr"} and set(table["run"]) == {"0", "1"}
+    assert results.read(["0.csv", "1.csv"])[0]["method"].nunique() == 2
+
+
+def test_files_that_may_be_training_runs_are_told(folder, capsys):
+    for s in range(2):
+        csv(f"ours-{s}.csv", accuracy=column(s))
+        csv(f"both-{s}.csv", task=range(TASKS), dataset="mini", ours=column(s), base=column(s + 2))
+    note = "ours-0, ours-1 are methods of their own here; if files are training runs of one method, say so (--runs)."
+    assert note in grid(["ours-0.csv", "ours-1.csv"])[1]
+    assert cli.main(["report", "ours-0.csv", "ours-1.csv"]) == 0 and note in capsys.readouterr().out
+    assert cli.main(["report", "ours-0.csv", "ours-1.csv", "--runs"]) == 0
+    told = capsys.readouterr().out
+    assert note not in told and "2 files: 1 method, 30 tasks" in told and "For new training runs (0.95):" in told
+    assert "2 runs" in told and "2 training runs of each method" in (folder / "report.html").read_text()
+    with pytest.raises(
+        InputError, match=r"\(rows 1 of both-0.csv and 1 of both-1.csv\); if each file is a training run"
+    ):
+        results.read(["both-0.csv", "both-1.csv"])
+    with pytest.raises(InputError, match="runs = True; one file is given"):
+        results.read("ours-0.csv", runs=True)
+    csv("run-0.csv", index=True, run=[0] * TASKS, ours=column())
+    with pytest.raises(InputError, match="runs = True; run-0.csv has a column run"):
+        results.read(["run-0.csv", "ours-1.csv"], runs=True)
+
+
 def test_data_sets_that_are_named_are_kept_and_a_task_twice_names_both_files():
     for i, name in enumerate(["a.csv", "b.csv"]):
         csv(name, dataset="cub", task=[f"t{t}" for t in range(TASKS)], **{f"m{i}": column(i)})

@@ -164,6 +164,7 @@ CHECKS = {  # by the name of the argument
     "notes": _check_names,
     "sampling": functools.partial(choice, allowed=[*READING]),
     "common": flag,
+    "runs": flag,
     "apart": functools.partial(_check_frame, columns=["a", "b"], source=" with columns a and b"),
     "level": functools.partial(number, above=0, below=1),
     "power": functools.partial(number, above=0, below=1),

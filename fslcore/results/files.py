@@ -10,7 +10,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ from ..errors import InputError, shown
 from . import events
 from .recorded import accuracies
 
-__all__ = ["ENDINGS", "frame", "frames"]
+__all__ = ["ENDINGS", "NUMBERED", "frame", "frames"]
 
 TEXT = (".csv", ".tsv", ".txt")
 ENDINGS = (*TEXT, ".parquet", ".npy", ".pt", recorder.ENDING)
@@ -29,6 +29,10 @@ MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM
 DECIMAL = {sign: re.compile(rf"\s*-?\d*{re.escape(sign)}\d+\s*%?\s*") for sign in ".,"}
 THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+")
 PERCENT = re.compile(r"\s*-?\d*[.,]?\d+\s*%\s*")
+# A name that ends with the number of a training: what stands before, and the number.
+NUMBERED = re.compile(
+    r"(?:(.+?)[-_./\\ ]+(?:seed|run|s|r)?|(.+?)(?:seed|run)|(?:seed|run|s|r)?)[-_.= ]*(\d+)", re.IGNORECASE
+)
 LOOKED_AT = 1000  # lines, to tell how a text file is written
 
 
@@ -68,13 +72,16 @@ def frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
         raise InputError(f"results: {path} cannot be read ({said[0]})") from None
 
 
-def frames(path: str | Path | Sequence[str | Path]) -> tuple[list[tuple[pd.DataFrame, str, str]], list[str]]:
+def frames(
+    path: str | Path | Sequence[str | Path], runs: bool = False
+) -> tuple[list[tuple[pd.DataFrame, str, str]], list[str]]:
     """Of each file its `frame`, a name for messages and one for what it holds; and the notes. Recordings are one frame.
 
     Raises
     ------
     InputError
-        A file twice; a recording beside other files; and as for `frame`.
+        A file twice; a recording beside other files; with ``runs`` a recording, a file alone, or one with a column run;
+        and as for `frame`.
     """
     paths = [Path(path)] if isinstance(path, (str, os.PathLike)) else [Path(one) for one in path]
     same = [one.resolve() for one in paths]
@@ -87,13 +94,16 @@ def frames(path: str | Path | Sequence[str | Path]) -> tuple[list[tuple[pd.DataF
             f"results: {recorded[0].name} is a recording and {other.name} is not; recordings, whose tasks are known by "
             "their images, or other files are allowed, not both together"
         )
+    if recorded and runs:
+        raise InputError(f"runs = True; {recorded[0].name} is a recording; files of accuracies are allowed")
     if len(recorded) > 1:
         table = accuracies(recorder.load(paths))
         return [(table, f"{len(paths)} recordings", f"{len(paths)} recordings")], [
             f"{len(paths)} recordings are one table: their tasks {_drawn(table)}."
         ]
     found = [frame(one) for one in paths]
-    return [(table, *named) for (table, _), named in zip(found, _called(paths))], [n for _, of in found for n in of]
+    named = [(table, *names) for (table, _), names in zip(found, _called(paths))]
+    return [*_of_runs(named, paths)] if runs else named, [n for _, of in found for n in of]
 
 
 def _called(paths: Sequence[Path]) -> list[tuple[str, str]]:
@@ -106,6 +116,25 @@ def _called(paths: Sequence[Path]) -> list[tuple[str, str]]:
     alike = parts > 1 and len({one.name for one in names}) == 1  # protonet/results.csv and maml/results.csv
     hold = [one.parent if alike else one.with_suffix("") for one in names]
     return [*zip(map(str, names), map(str, hold if len(set(hold)) == len(hold) else names))]
+
+
+def _of_runs(frames: Sequence[tuple[pd.DataFrame, str, str]], paths: Sequence[Path]) -> Iterator[tuple]:
+    """Of `frames` of files that hold a training run each: with a column ``run``, from the number that a name ends with.
+
+    protonet-seed0.csv and protonet/seed0.csv are run 0 of protonet where the file names no method; a name without a
+    number is a run too. Of a backbone conv4:weights.safetensors the weights are the run's.
+    """
+    if len(paths) < 2:
+        raise InputError("runs = True; one file is given, and each is to be a training run: two or more are needed")
+    alike = len({one.name for one in paths}) == 1 and not NUMBERED.fullmatch(paths[0].stem)  # 0/acc.csv and 1/acc.csv
+    for (frame, name, _), path in zip(frames, paths):
+        if "run" in {str(column).strip().lower() for column in frame}:
+            raise InputError(f"runs = True; {name} has a column run; its name can tell the run where it has none")
+        *folders, last = ("method", *path.parent.parts) if alike else ("method", *path.parent.parts, path.stem)
+        found = NUMBERED.fullmatch(last)
+        what, run = (found[1] or found[2] or folders[-1], found[3]) if found else (last, last)
+        weights = {c: frame[c].astype(str).str.partition(":")[0] for c in frame if str(c).strip().lower() == "backbone"}
+        yield frame.assign(run=run, **weights), name, what
 
 
 def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:

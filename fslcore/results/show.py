@@ -155,7 +155,8 @@ def summary(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> li
     wide, most = max(len(m) for m in table["method"]), max(map(len, found.values()))
     lines = []
     for setting, facts in settings(table).iterrows():
-        lines.append(f"{setting}: {facts['methods']} methods, {facts['tasks']} tasks, sampling {facts['sampling']}")
+        count = f"{facts['methods']} method" + "s" * (facts["methods"] > 1)
+        lines.append(f"{setting}: {count}, {facts['tasks']} tasks, sampling {facts['sampling']}")
         of = {key: text for key, text in found.items() if key[0] == setting}
         lines += [f"  {key[1]:<{wide}}  {text:<{most}}  {letters[key]}".rstrip() for key, text in of.items()]
     if len(pairs):

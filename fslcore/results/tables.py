@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,7 @@ def read(
     sampling: str = "unknown",
     common: bool = False,
     drop: Sequence[str] = (),
+    runs: bool = False,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Read per-task accuracies from a file in either of two formats, or from several files together.
 
@@ -58,6 +59,9 @@ def read(
         The file: text, Parquet or an array (`fslcore.results.frame`); of several, all or none a recording.
     sampling, common, drop
         As for `normalise`.
+    runs : bool
+        Each file is a training run, of the number that its name ends with: protonet-seed0.csv is run 0 of protonet,
+        where it does not name its methods itself.
 
     Returns
     -------
@@ -68,9 +72,9 @@ def read(
     ------
     InputError
         No such file, another ending, unreadable, two columns of one name; files of other columns than the rest;
-        and as for `normalise`.
+        with ``runs`` one file alone, or one with a column run; and as for `normalise`.
     """
-    frames, notes = files.frames(path)
+    frames, notes = files.frames(path, runs)
     table, more = _together(frames, sampling, common, drop)
     return table, notes + more
 
@@ -145,6 +149,8 @@ def _together(
     if "dataset" not in long:
         long["dataset"] = long["file"].map({name: holds for _, name, holds in frames})
         notes += _one_data_set(long) if len(longs) > 1 else []
+    if several and "run" not in long:
+        notes += _perhaps_runs(holds for _, name, holds in frames if holds in set(long["method"]))
     long["setting"] = _setting(long)
     if long["task"].dtype == object:
         long["task"] = long["task"].astype(str)
@@ -155,7 +161,11 @@ def _together(
         same = long[(long[keys] == first[keys]).all(axis=1)].head(2)
         rows = " and ".join(f"{r} of {of}" if several else f"{r}" for r, of in zip(same["row"], same["file"]))
         who = first["method"] + (f", run {first['run']}," if "run" in long else "")
-        raise InputError(f"results: {first['setting']}: method {who} has task {first['task']} twice (rows {rows})")
+        perhaps = "; if each file is a training run, say so (--runs)" if same["file"].nunique() > 1 else ""
+        raise InputError(
+            f"results: {first['setting']}: method {who} has task {first['task']} twice (rows {rows})"
+            + perhaps * ("run" not in long)
+        )
     long, more = _aligned(long, common)
     columns = [*keys, "accuracy", *[c for c in SHARED if c in long]]
     return long[columns].reset_index(drop=True), notes + more
@@ -229,11 +239,29 @@ def _refuse_other_columns(longs: dict[str, pd.DataFrame], sampling: str) -> None
 
 def _one_data_set(long: pd.DataFrame) -> list[str]:
     """Files that name no data set are of one, in place, unless a method comes again; and a note that says so."""
-    again = long.groupby("method", sort=False)["file"].nunique() > 1
+    of_run = "run" in long
+    who = long["method"] + ", run " + long["run"] if of_run else long["method"]
+    again = long.groupby(who, sort=False)["file"].nunique() > 1
     if again.any():
-        return [f"No file names its data set, and {again.idxmax()} is in several: each file is a data set of its own."]
+        each = "their names tell the data sets" if of_run else "each file is a data set of its own"
+        return [f"No file names its data set, and {again.idxmax()}{',' * of_run} is in several: {each}."]
     long["dataset"] = f"{long['file'].nunique()} files"
-    return ["No file names its data set, and no method is in two: they are one data set."]
+    what = "run of a method" if of_run else "method"
+    return [f"No file names its data set, and no {what} is in two: they are one data set."]
+
+
+def _perhaps_runs(called: Iterable[str]) -> list[str]:
+    """A note on methods that are called after files whose names differ in a number alone."""
+    of: dict[str, list[str]] = {}
+    for name in called:
+        if found := files.NUMBERED.fullmatch(name):
+            of.setdefault(found[1] or found[2] or "", []).append(name)
+    alike = [name for names in of.values() if len(names) > 1 for name in names]
+    if not alike:
+        return []
+    return [
+        f"{_listed(alike)} are methods of their own here; if files are training runs of one method, say so (--runs)."
+    ]
 
 
 def _runs(values: pd.Series, name: str) -> pd.Series:

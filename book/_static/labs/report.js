@@ -86,6 +86,15 @@
       change: again,
     });
 
+    const runs = labs.select("Several files are", {
+      options: {
+        no: "methods or data sets",
+        yes: "training runs: protonet-0.csv is run 0 of protonet",
+      },
+      value: "no",
+      change: again,
+    });
+
     function options() {
       const numberOf = (field, name, said, fits) => {
         const value = report.python.number(field.value());
@@ -96,6 +105,7 @@
       return {
         sampling: sampling.value(),
         common: common.value() === "yes",
+        runs: runs.value() === "yes" && file.files.length > 1,
         drop: drop
           .value()
           .split(";")
@@ -426,7 +436,7 @@
       examples.length
         ? el("div", { class: "fsl-buttons" }, el("span", {}, "Or try one of the book's own results: "), examples)
         : "",
-      labs.controls("", sampling, level, margin, common, drop),
+      labs.controls("", sampling, level, margin, common, runs, drop),
       says.node,
       progress,
       out,

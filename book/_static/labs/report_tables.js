@@ -13,6 +13,8 @@
   const KNOWN = new Set([...Object.keys(SHARED), ...NAMES, ...OF_CELL, "accuracy"]);
   const LEAST = { ways: 1, shots: 1, queries: 1, seed: 0 };
   const INDEX = /^(|Unnamed: \d+|index|level_\d+|nan|None)$/;
+  // A name that ends with the number of a training: what stands before, and the number.
+  const NUMBERED = /^(?:(.+?)[-_./\\ ]+(?:seed|run|s|r)?|(.+?)(?:seed|run)|(?:seed|run|s|r)?)[-_.= ]*(\d+)$/i;
   const COMPARED = 400; // methods of a setting
   const MANY = 40; // names in one line
 
@@ -564,20 +566,59 @@
     }
   }
 
+  /** Of files that hold a training run each: with a column run, from the number that a name ends with. */
+  function ofRuns(frames, names, called) {
+    if (frames.length < 2) {
+      fail("runs = True; one file is given, and each is to be a training run: two or more are needed");
+    }
+    frames.forEach((frame, k) => {
+      if (frame.columns.some(({ name }) => strip(name).toLowerCase() === "run")) {
+        fail(`runs = True; ${names[k]} has a column run; its name can tell the run where it has none`);
+      }
+      const stem = stemOf(names[k]),
+        found = NUMBERED.exec(stem),
+        run = found ? found[3] : stem;
+      called[k] = found ? found[1] || found[2] || "method" : stem;
+      for (const column of frame.columns.filter(({ name }) => strip(name).toLowerCase() === "backbone")) {
+        column.values = column.values.map((v) => text(v, column.kind).split(":")[0]); // the weights are the run's
+        column.kind = "object";
+      }
+      frame.columns.push({ name: "run", kind: "object", values: new Array(frame.rows).fill(run) });
+    });
+  }
+
+  /** A note on methods that are called after files whose names differ in a number alone. */
+  function perhapsRuns(called) {
+    const of = new Map();
+    for (const name of called) {
+      const found = NUMBERED.exec(name);
+      if (!found) continue;
+      const what = found[1] || found[2] || "";
+      of.set(what, [...(of.get(what) || []), name]);
+    }
+    const alike = [...of.values()].filter((names) => names.length > 1).flat(),
+      how = "if files are training runs of one method, say so (--runs)";
+    return alike.length ? [`${listed(alike)} are methods of their own here; ${how}.`] : [];
+  }
+
   /** Name the data sets of files that do not, and say how: they are of one, unless a method comes again. */
   function dataSets(files) {
-    const of = new Map();
+    const of = new Map(),
+      ofRun = Boolean(files[0].table.run);
     for (const { name, table } of files) {
-      for (const m of uniques(table.method)) of.set(m, [...(of.get(m) || []), name]);
+      const who = ofRun ? table.method.map((m, i) => `${m}, run ${table.run[i]}`) : table.method;
+      for (const m of uniques(who)) of.set(m, [...(of.get(m) || []), name]);
     }
     const [again] = [...of.keys()].filter((m) => of.get(m).length > 1),
       one = files.length > 1 && again === undefined;
     for (const { holds, table } of files) {
       table.dataset = new Array(table.rows).fill(one ? `${files.length} files` : holds);
     }
+    const what = ofRun ? "run of a method" : "method",
+      each = ofRun ? "their names tell the data sets" : "each file is a data set of its own";
     return one
-      ? ["No file names its data set, and no method is in two: they are one data set."]
-      : [`No file names its data set, and ${again} is in several: each file is a data set of its own.`];
+      ? [`No file names its data set, and no ${what} is in two: they are one data set.`]
+      : [`No file names its data set, and ${again}${ofRun ? "," : ""} is in several: ${each}.`];
   }
 
   /** The rows of all files below one another. */
@@ -599,11 +640,11 @@
    * `fslcore.results.read` of files {bytes, name}, as a generator: {settings: [{setting, dataset, sampling, …, tasks, methods: [{name,
    * runs: [[run, Float64Array of accuracies in percent]]}]}], notes}, methods in the order of the files; throws InputError.
    */
-  function* reader(files, { sampling = "unknown", common = false, drop = [] } = {}) {
+  function* reader(files, { sampling = "unknown", common = false, drop = [], runs = false } = {}) {
     const several = files.length > 1,
       names = files.map(({ name }) => name),
       stems = names.map(stemOf),
-      called = new Set(stems).size < names.length ? names : stems,
+      called = [...(new Set(stems).size < names.length ? names : stems)],
       whole = several ? `the ${names.length} files` : names[0];
     const twice = names.find((name, i) => names.indexOf(name) < i);
     if (twice !== undefined) fail(`results: ${twice} is given twice; once is allowed`);
@@ -613,6 +654,7 @@
       frames.push(yield* report.framing(bytes, name));
       notes.push(...frames[frames.length - 1].notes);
     }
+    if (runs) ofRuns(frames, names, called);
     const laid = [],
       known = new Set();
     for (let k = 0; k < files.length; k++) {
@@ -641,6 +683,10 @@
       const told = dataSets(there);
       if (there.length > 1) notes.push(...told);
     }
+    if (several && !there[0].table.run) {
+      const methods = new Set(there.flatMap((of) => uniques(of.table.method)));
+      notes.push(...perhapsRuns(called.filter((name) => methods.has(name))));
+    }
     const table = joined(there);
     table.setting = settingOf(table);
     yield;
@@ -655,10 +701,12 @@
     if (first) {
       const [i, j] = first,
         who = table.method[i] + (table.run ? `, run ${table.run[i]},` : ""),
-        row = (at) => table.row[at] + (several ? ` of ${table.file[at]}` : "");
+        row = (at) => table.row[at] + (several ? ` of ${table.file[at]}` : ""),
+        perhaps = table.file[i] !== table.file[j] && !table.run;
       fail(
         `results: ${table.setting[i]}: method ${who} has task ${text(table.task[i], table.taskKind)} twice ` +
-          `(rows ${row(i)} and ${row(j)})`,
+          `(rows ${row(i)} and ${row(j)})` +
+          (perhaps ? "; if each file is a training run, say so (--runs)" : ""),
       );
     }
     const parts = aligned(table, common, notes);

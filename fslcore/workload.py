@@ -391,7 +391,7 @@ def _pairs(name: str, p: dict) -> Iterator[tuple[str, str]]:
     kinds = {of.name: of.allowed for of in chapters.parameters(name)}
 
     def given(*allowed: str) -> list[str]:
-        values = [p[n] for n, of in kinds.items() if of in allowed]
+        values = [p[n] for n, of in kinds.items() if of in allowed and p[n]]  # '' stands for one of a list
         return [v for value in values for v in (value if isinstance(value, list) else [value])]
 
     backbones = [*given("backbone"), *(method.split(" ")[0] for method in given("method") if not _slow(method))]

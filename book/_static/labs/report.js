@@ -89,7 +89,7 @@
     const runs = labs.select("Several files are", {
       options: {
         no: "methods or data sets",
-        yes: "training runs: protonet-0.csv is run 0 of protonet",
+        yes: "runs by number: ours-0.csv",
       },
       value: "no",
       change: again,

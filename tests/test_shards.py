@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -587,15 +588,16 @@ def test_two_processes_give_what_one_gives(photos, tmp_path, monkeypatch, capsys
 
 @pytest.mark.processes
 @pytest.mark.parametrize("how, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
-def test_processes_end_with_the_one_that_began_them(photos, tmp_path, how, code):
+def test_processes_end_with_the_one_that_began_them(photos, tmp_path, request, how, code):
     """Two that fine-tune: told to stop, nothing temporary is left; killed, they are not left behind."""
     cache = tmp_path / "cache"
     env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "FSLCORE_CACHE": str(cache)}
     given = ["evaluate", f"folder:{photos}", "glyph-conv", "--learners", "ft", "--samplings", "closed"]
     given += ["--shots", "1", "--queries", "1", "--jobs", "2", "--tasks", "4000", "-o", str(tmp_path / "t.csv")]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fslcore", *given, "--quiet"], env=env, cwd=ROOT, stderr=subprocess.PIPE, text=True
-    )
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # tests in the background are begun without Ctrl-C
+    options = dict(env=env, cwd=ROOT, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
+    process = subprocess.Popen([sys.executable, "-m", "fslcore", *given, "--quiet"], **options)
+    request.addfinalizer(process.kill)
     while len(children := psutil.Process(process.pid).children(recursive=True)) < 3:  # two, and who counts semaphores
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.05)

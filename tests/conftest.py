@@ -1,5 +1,7 @@
 """Shared by all tests: none of them reads or writes the repository's own cache."""
 
+import signal
+
 import hypothesis
 import numpy as np
 import pytest
@@ -11,6 +13,10 @@ from fslcore.errors import note
 # No time limit an example (machines stall), and the same examples every time.
 hypothesis.settings.register_profile("project", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("project")
+
+# A shell lets what it begins in the background ignore Ctrl-C, and so would the commands that tests begin and stop.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -594,9 +593,9 @@ def test_processes_end_with_the_one_that_began_them(photos, tmp_path, request, h
     env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "FSLCORE_CACHE": str(cache)}
     given = ["evaluate", f"folder:{photos}", "glyph-conv", "--learners", "ft", "--samplings", "closed"]
     given += ["--shots", "1", "--queries", "1", "--jobs", "2", "--tasks", "4000", "-o", str(tmp_path / "t.csv")]
-    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # tests in the background are begun without Ctrl-C
-    options = dict(env=env, cwd=ROOT, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
-    process = subprocess.Popen([sys.executable, "-m", "fslcore", *given, "--quiet"], **options)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fslcore", *given, "--quiet"], env=env, cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
     request.addfinalizer(process.kill)
     while len(children := psutil.Process(process.pid).children(recursive=True)) < 3:  # two, and who counts semaphores
         assert process.poll() is None, process.stderr.read()

@@ -21,7 +21,7 @@ from ..errors import InputError, shown
 from . import events
 from .recorded import accuracies
 
-__all__ = ["ENDINGS", "NUMBERED", "frame", "frames"]
+__all__ = ["ENDINGS", "frame", "frames", "numbered"]
 
 TEXT = (".csv", ".tsv", ".txt")
 ENDINGS = (*TEXT, ".parquet", ".npy", ".pt", recorder.ENDING)
@@ -118,6 +118,12 @@ def _called(paths: Sequence[Path]) -> list[tuple[str, str]]:
     return [*zip(map(str, names), map(str, hold if len(set(hold)) == len(hold) else names))]
 
 
+def numbered(name: str) -> tuple[str, str] | None:
+    """What stands before the number of a training, which may be nothing, and the number; None of other names."""
+    found = NUMBERED.fullmatch(name)
+    return found and (found[1] or found[2] or "", found[3])
+
+
 def _of_runs(frames: Sequence[tuple[pd.DataFrame, str, str]], paths: Sequence[Path]) -> Iterator[tuple]:
     """Of `frames` of files that hold a training run each: with a column ``run``, from the number that a name ends with.
 
@@ -126,15 +132,14 @@ def _of_runs(frames: Sequence[tuple[pd.DataFrame, str, str]], paths: Sequence[Pa
     """
     if len(paths) < 2:
         raise InputError("runs = True; one file is given, and each is to be a training run: two or more are needed")
-    alike = len({one.name for one in paths}) == 1 and not NUMBERED.fullmatch(paths[0].stem)  # 0/acc.csv and 1/acc.csv
+    alike = len({one.name for one in paths}) == 1 and not numbered(paths[0].stem)  # 0/acc.csv and 1/acc.csv
     for (frame, name, _), path in zip(frames, paths):
         if "run" in {str(column).strip().lower() for column in frame}:
             raise InputError(f"runs = True; {name} has a column run; its name can tell the run where it has none")
         *folders, last = ("method", *path.parent.parts) if alike else ("method", *path.parent.parts, path.stem)
-        found = NUMBERED.fullmatch(last)
-        what, run = (found[1] or found[2] or folders[-1], found[3]) if found else (last, last)
+        what, run = numbered(last) or (last, last)
         weights = {c: frame[c].astype(str).str.partition(":")[0] for c in frame if str(c).strip().lower() == "backbone"}
-        yield frame.assign(run=run, **weights), name, what
+        yield frame.assign(run=run, **weights), name, what or folders[-1]
 
 
 def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:

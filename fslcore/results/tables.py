@@ -150,7 +150,8 @@ def _together(
         long["dataset"] = long["file"].map({name: holds for _, name, holds in frames})
         notes += _one_data_set(long) if len(longs) > 1 else []
     if several and "run" not in long:
-        notes += _perhaps_runs(holds for _, name, holds in frames if holds in set(long["method"]))
+        methods = set(long["method"])
+        notes += _perhaps_runs(holds for *_, holds in frames if holds in methods)
     long["setting"] = _setting(long)
     if long["task"].dtype == object:
         long["task"] = long["task"].astype(str)
@@ -161,11 +162,9 @@ def _together(
         same = long[(long[keys] == first[keys]).all(axis=1)].head(2)
         rows = " and ".join(f"{r} of {of}" if several else f"{r}" for r, of in zip(same["row"], same["file"]))
         who = first["method"] + (f", run {first['run']}," if "run" in long else "")
-        perhaps = "; if each file is a training run, say so (--runs)" if same["file"].nunique() > 1 else ""
-        raise InputError(
-            f"results: {first['setting']}: method {who} has task {first['task']} twice (rows {rows})"
-            + perhaps * ("run" not in long)
-        )
+        perhaps = same["file"].nunique() > 1 and "run" not in long
+        how = "; if each file is a training run, say so (--runs)" if perhaps else ""
+        raise InputError(f"results: {first['setting']}: method {who} has task {first['task']} twice (rows {rows}){how}")
     long, more = _aligned(long, common)
     columns = [*keys, "accuracy", *[c for c in SHARED if c in long]]
     return long[columns].reset_index(drop=True), notes + more
@@ -240,8 +239,7 @@ def _refuse_other_columns(longs: dict[str, pd.DataFrame], sampling: str) -> None
 def _one_data_set(long: pd.DataFrame) -> list[str]:
     """Files that name no data set are of one, in place, unless a method comes again; and a note that says so."""
     of_run = "run" in long
-    who = long["method"] + ", run " + long["run"] if of_run else long["method"]
-    again = long.groupby(who, sort=False)["file"].nunique() > 1
+    again = long.groupby(members(long), sort=False)["file"].nunique() > 1
     if again.any():
         each = "their names tell the data sets" if of_run else "each file is a data set of its own"
         return [f"No file names its data set, and {again.idxmax()}{',' * of_run} is in several: {each}."]
@@ -254,8 +252,8 @@ def _perhaps_runs(called: Iterable[str]) -> list[str]:
     """A note on methods that are called after files whose names differ in a number alone."""
     of: dict[str, list[str]] = {}
     for name in called:
-        if found := files.NUMBERED.fullmatch(name):
-            of.setdefault(found[1] or found[2] or "", []).append(name)
+        if found := files.numbered(name):
+            of.setdefault(found[0], []).append(name)
     alike = [name for names in of.values() if len(names) > 1 for name in names]
     if not alike:
         return []

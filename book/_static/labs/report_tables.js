@@ -22,6 +22,9 @@
   const empty = (value) => value === null || (typeof value === "number" && Number.isNaN(value));
   const plural = (n) => (n !== 1 ? "s" : "");
 
+  /** Whose task a row is of: the method's, or where it was trained several times, that run's of the method. */
+  const memberOf = (table, i) => table.method[i] + (table.run ? `, run ${table.run[i]}` : "");
+
   function listed(names) {
     const more = names.length > MANY ? ` and ${names.length - MANY / 2} more` : "";
     return (more ? names.slice(0, MANY / 2) : names).join(", ") + more;
@@ -429,9 +432,8 @@
     }
     const settings = [...bySetting.keys()].sort(byCodePoint),
       parts = [];
-    const member = (i) => table.method[i] + (table.run ? `, run ${table.run[i]}` : "");
     const task = coded(table.task),
-      who = coded(table.run ? Array.from({ length: table.rows }, (_, i) => member(i)) : table.method);
+      who = coded(table.run ? Array.from({ length: table.rows }, (_, i) => memberOf(table, i)) : table.method);
     for (const setting of settings) {
       const rows = bySetting.get(setting),
         methods = uniques(rows.map((i) => table.method[i]));
@@ -447,7 +449,7 @@
       checkNumber(methods.length, tasks, setting);
       const full = rows.filter((i) => count[task.codes[i]] === members);
       if (kept < tasks && !common) {
-        const names = new Map(rows.map((i) => [member(i), who.codes[i]]));
+        const names = new Map(rows.map((i) => [memberOf(table, i), who.codes[i]]));
         let worst = null;
         for (const one of [...names.keys()].sort(byCodePoint)) {
           if (worst === null || has[names.get(one)] < has[names.get(worst)]) worst = one;
@@ -566,6 +568,12 @@
     }
   }
 
+  /** What stands before the number of a training, which may be nothing, and the number; null of other names. */
+  function numbered(name) {
+    const found = NUMBERED.exec(name);
+    return found && [found[1] || found[2] || "", found[3]];
+  }
+
   /** Of files that hold a training run each: with a column run, from the number that a name ends with. */
   function ofRuns(frames, names, called) {
     if (frames.length < 2) {
@@ -576,9 +584,8 @@
         fail(`runs = True; ${names[k]} has a column run; its name can tell the run where it has none`);
       }
       const stem = stemOf(names[k]),
-        found = NUMBERED.exec(stem),
-        run = found ? found[3] : stem;
-      called[k] = found ? found[1] || found[2] || "method" : stem;
+        [what, run] = numbered(stem) || [stem, stem];
+      called[k] = what || "method";
       for (const column of frame.columns.filter(({ name }) => strip(name).toLowerCase() === "backbone")) {
         column.values = column.values.map((v) => text(v, column.kind).split(":")[0]); // the weights are the run's
         column.kind = "object";
@@ -591,10 +598,8 @@
   function perhapsRuns(called) {
     const of = new Map();
     for (const name of called) {
-      const found = NUMBERED.exec(name);
-      if (!found) continue;
-      const what = found[1] || found[2] || "";
-      of.set(what, [...(of.get(what) || []), name]);
+      const found = numbered(name);
+      if (found) of.set(found[0], [...(of.get(found[0]) || []), name]);
     }
     const alike = [...of.values()].filter((names) => names.length > 1).flat(),
       how = "if files are training runs of one method, say so (--runs)";
@@ -606,7 +611,7 @@
     const of = new Map(),
       ofRun = Boolean(files[0].table.run);
     for (const { name, table } of files) {
-      const who = ofRun ? table.method.map((m, i) => `${m}, run ${table.run[i]}`) : table.method;
+      const who = Array.from({ length: table.rows }, (_, i) => memberOf(table, i));
       for (const m of uniques(who)) of.set(m, [...(of.get(m) || []), name]);
     }
     const [again] = [...of.keys()].filter((m) => of.get(m).length > 1),
@@ -700,7 +705,7 @@
     }
     if (first) {
       const [i, j] = first,
-        who = table.method[i] + (table.run ? `, run ${table.run[i]},` : ""),
+        who = memberOf(table, i) + (table.run ? "," : ""),
         row = (at) => table.row[at] + (several ? ` of ${table.file[at]}` : ""),
         perhaps = table.file[i] !== table.file[j] && !table.run;
       fail(

@@ -28,7 +28,7 @@ def run_reading(table: pd.DataFrame) -> list[str]:
         return []
     said = [SAYS[s] for s in SAYS if (table["sampling"] == s).any()]
     return [
-        f"The file has several runs of a method. What is said **for new runs** speaks of {' or of '.join(said)}, so of "
+        f"There are several runs of a method. What is said **for new runs** speaks of {' or of '.join(said)}, so of "
         "the recipes. All else speaks of these trained networks, by the mean of a method's runs."
     ]
 

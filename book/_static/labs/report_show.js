@@ -56,7 +56,7 @@
     const said = samplings(found);
     const runs = found.settings.some((of) => of.runs)
       ? [
-          `The file has several runs of a method. What is said **for new runs** speaks of ` +
+          `There are several runs of a method. What is said **for new runs** speaks of ` +
             `${said.map((s) => SAYS[s]).join(" or of ")}, ` +
             "so of the recipes. All else speaks of these trained networks, by the mean of a method's runs.",
         ]

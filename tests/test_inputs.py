@@ -1,4 +1,4 @@
-"""Files that ship and were made of others name those by digest (``inputs.json``), as records do by their key.
+"""Files that ship and were made of others name those by digest, in ``inputs.json`` or themselves, as records do.
 
 Where an image, a weight or a setting is another now, the files are to be made again, by the script beside them.
 """
@@ -13,7 +13,7 @@ from safetensors import safe_open
 from fslcore import datasets
 from fslcore.paths import DATA
 
-MADE = ("episodes", "coverage", "checkpoints")
+MADE = ("episodes", "coverage")
 
 
 def script(folder):
@@ -26,11 +26,11 @@ def script(folder):
 @pytest.mark.parametrize("folder", MADE)
 def test_files_are_those_that_were_bound(folder):
     kept = json.loads((DATA / folder / "inputs.json").read_text())["files"]
-    there = [p for p in (DATA / folder).rglob("*") if p.suffix in (".parquet", ".safetensors")]
+    there = (DATA / folder).rglob("*.parquet")
     assert kept == {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in there}
 
 
-@pytest.mark.parametrize("folder", ["episodes", "coverage"])
+@pytest.mark.parametrize("folder", MADE)
 def test_what_files_were_made_of_is_what_is_there(folder):
     kept = json.loads((DATA / folder / "inputs.json").read_text())["inputs"]
     now = json.loads(json.dumps(script(folder).inputs()))
@@ -39,17 +39,15 @@ def test_what_files_were_made_of_is_what_is_there(folder):
 
 
 def test_networks_were_trained_on_the_images_that_are_there():
-    kept, loaded = json.loads((DATA / "checkpoints" / "inputs.json").read_text())["inputs"], {}
-    files = {p.name: p for p in (DATA / "checkpoints").rglob("*.safetensors")}
-    assert set(kept) == set(files)
-    for name, path in files.items():
+    loaded, files = {}, [*(DATA / "checkpoints").rglob("*.safetensors")]
+    assert len(files) > 50
+    for path in files:
         with safe_open(path, "pt") as file:
-            made = file.metadata() or {"training": json.dumps({"recipe": {"dataset": "glyphs"}})}  # glyph-conv
-        dataset = json.loads(made["training"])["recipe"]["dataset"]
+            made = json.loads(file.metadata()["training"])
+        dataset = made["recipe"]["dataset"]
         if dataset not in loaded:
             loaded[dataset] = {s: datasets.load(dataset, split=s).digest for s in ("base", "validation")}
-        assert kept[name] == loaded[dataset], f"{name}: {dataset} is not what it was trained on; train it again"
-        assert json.loads(made.get("data", "null")) in (None, kept[name])
+        assert made["data"] == loaded[dataset], f"{path.name}: {dataset} is not what it was trained on; train it again"
 
 
 def test_what_changes_is_told(tmp_path):

@@ -225,10 +225,10 @@ def test_the_gap_fails_across_learners_and_the_relative_gap_does_not(found):
     assert gaps["relative"].min() > 0.8 and gaps["relative"].corr(reliant, "spearman") > 0.5
 
 
-def test_the_gap_need_not_grow_while_reliance_doubles(found):
+def test_the_gap_hardly_grows_while_reliance_doubles(found):
     truth, gaps = (table.loc["ProtoNet"] for table in found)
     assert truth["reliance"][1.0].low > 2 * truth["reliance"][0.5].high
-    assert gaps["gap"][1.0].mean <= gaps["gap"][0.5].mean
+    assert gaps["gap"][1.0].mean < 1.4 * gaps["gap"][0.5].mean
     assert gaps["relative"].is_monotonic_increasing
 
 

@@ -50,10 +50,10 @@ def episodes(dataset):
 
 
 def one_support():
-    """Estimates from the support and the accuracy, of tasks that are known and of tasks of another script."""
+    """Estimates from the support and the accuracy, of tasks that are known, of another script and of other images."""
     names = ["hold-out", "5-fold", "leave-one-out", "bootstrap"]
     parts = []
-    for kind, dataset in (("known", "coloured/armenian"), ("yours", "coloured/hebrew")):
+    for kind, dataset in (("known", "coloured/armenian"), ("yours", "coloured/hebrew"), ("elsewhere", "fashion")):
         rows = episodes(dataset).query("learner == 'lr' and task < @TASKS")
         parts.append(rows[["task", *names, "accuracy"]].assign(kind=kind))
     table = pd.concat(parts, ignore_index=True)[["kind", "task", *names, "accuracy"]]

@@ -558,6 +558,8 @@ def pooled(levels: np.ndarray) -> np.ndarray:
 
 LOOKALIKE = 0.965  # cosine between two characters' mean pictures from which they count as the same
 COVERED = 0.6  # share of a plain letter's ink that its accented form must hold
+EXPLAINED = 0.5  # share of an accented Latin letter's ink that its plain letter must explain
+ODD = 0.2  # a font whose share of odd accented Latin letters is higher has none beyond ASCII
 UNREADABLE = 0.2  # a font whose share of recognised letters is lower is left out of that script
 
 
@@ -587,11 +589,13 @@ def unreadable(faces: list[dict], font: np.ndarray, code: np.ndarray, packed: np
 def without_base(font: np.ndarray, code: np.ndarray, packed: np.ndarray) -> np.ndarray:
     """Accented letters that do not hold their own font's plain letter.
 
-    Some old fonts keep other scripts' letters in the places of accented ones. The plain
-    letter is slid under the accented one; the share of its ink that is covered counts.
+    Some old fonts keep other scripts' letters in the places of accented Latin ones. The plain
+    letter is slid under the accented one; the share of its ink that is covered counts. A Б holds
+    an A well enough, and a Я in the place of ß has no plain letter: so such a font is known by its
+    other letters, and loses all Latin ones beyond ASCII.
     """
     at = {(f, c): i for i, (f, c) in enumerate(zip(font.tolist(), code.tolist()))}
-    bad = np.zeros(len(code), bool)
+    bad, latin = np.zeros(len(code), bool), np.zeros(len(code), bool)
     for c in tqdm(np.unique(code).tolist(), desc="accents"):
         parts = unicodedata.decomposition(chr(c)).split()
         base = ord(unicodedata.normalize("NFD", chr(c))[0])
@@ -611,7 +615,13 @@ def without_base(font: np.ndarray, code: np.ndarray, packed: np.ndarray) -> np.n
                 moved = padded[:, top : top + SIZE, left : left + SIZE]
                 best = np.maximum(best, np.minimum(moved, whole).sum((1, 2), dtype=np.int32))
         bad[rows] = best < COVERED * plain.sum((1, 2), dtype=np.int32)
-    return bad
+        if script_of(c) == "Latn":
+            latin[rows] = True
+            bad[rows] |= best < EXPLAINED * whole.sum((1, 2), dtype=np.int32)
+    of_font = np.bincount(font[latin], minlength=font.max() + 1)
+    odd = np.bincount(font[latin & bad], minlength=font.max() + 1) > ODD * of_font
+    beyond = np.array([script_of(int(c)) == "Latn" and c > 127 for c in code])
+    return bad | (beyond & odd[font])
 
 
 def without_alphabet(font: np.ndarray, code: np.ndarray) -> np.ndarray:

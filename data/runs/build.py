@@ -1,10 +1,10 @@
-"""Train five learners from five seeds each, and write what every run gets right on the same tasks.
+"""Train every learner from three or five seeds, and write what every run gets right on the same tasks.
 
-    python data/runs/build.py             # train what is missing (an hour or two on one core), evaluate, write
-    python data/runs/build.py --stored    # write the seeds that are at hand, train nothing
+    python data/runs/build.py             # train what is missing (two hours on one core), evaluate, write
+    python data/runs/build.py --stored    # write the learners whose runs are at hand, train nothing
     python data/runs/build.py --part NAME    # one training
 
-A stopped training goes on from its last epoch. Seeds come one after another, so a stopped queue has whole seeds.
+A stopped training goes on from its last epoch. A learner is written when all of its runs are there.
 Checkpoints stay in the cache, named after the data, the recipe, the seed and the code that trains; the records ship.
 """
 
@@ -37,10 +37,12 @@ sys.path.insert(0, str(HERE.parent))
 import _build  # noqa: E402
 
 load = lru_cache(maxsize=4)(datasets.load)  # keeps the images, which take long to draw
-SEEDS = range(5)
+FEW = 3  # seeds of all learners; those of `STUDIED` have more
+STUDIED, SEEDS = ("baseline", "protonet", "r2d2", "anil", "maml"), 5
 NETWORK, DATASET = "conv4-32", "coloured"
 PROBE = "coloured?per_class=20"
 EVALUATED = ("coloured/hebrew", "clipart")
+FROZEN = ("matchingnet", "maml-frozen", "mtl", "sib")
 # Short recipes, of minutes: what another seed changes is the question, not how good a learner can become.
 RECIPES = {
     "baseline": {"epochs": 3},
@@ -48,6 +50,15 @@ RECIPES = {
     "r2d2": {"epochs": 4, "steps": 150},
     "anil": {"epochs": 4, "steps": 150},
     "maml": {"epochs": 2, "steps": 100, "size": 2},
+    "baseline++": {"epochs": 3},
+    "rfs": {"epochs": 3},
+    "dn4": {"epochs": 3, "steps": 100},
+    "can": {"epochs": 3, "steps": 100},
+    "renet": {"epochs": 3, "steps": 100},
+    "boil": {"epochs": 3, "steps": 100, "size": 2},
+    "leo": {"epochs": 3, "steps": 100},
+    **{name: {"epochs": 2} for name in ("unisiam", "psco", "beclr")},
+    **{f"{name}{how}": {"epochs": 2, "steps": 100} for name in FROZEN for how in ("", "-ifsl")},
 }
 
 
@@ -68,21 +79,32 @@ def main() -> None:
 
 def parts() -> Iterator[tuple[str, tuple[str, int]]]:
     """All runs, a seed after another."""
-    for seed, name in product(SEEDS, RECIPES):
-        yield f"{name}-{seed}", (name, seed)
+    for seed, name in product(range(SEEDS), RECIPES):
+        if seed < FEW or name in STUDIED:
+            yield f"{name}-{seed}", (name, seed)
 
 
 def train(name: str, seed: int) -> None:
-    """A run that is missing."""
+    """A run that is missing; first the one whose network it builds on, if it does."""
     path, start = checkpoint(name, seed), time.time()
     if not path.is_file():
+        if rests_on(name):
+            train("baseline", seed)
         path.parent.mkdir(parents=True, exist_ok=True)
-        training.train(name, path, seed=seed, progress=False, **changes(name))
+        on = {field: f"conv4-baseline:{checkpoint('baseline', seed)}" for field in rests_on(name)}
+        training.train(name, path, seed=seed, progress=False, **changes(name), **on)
         print(f"{path.name}: {time.time() - start:.0f} s, {time.process_time():.0f} s in all", flush=True)
 
 
 def changes(name: str) -> dict:
-    return {"network": NETWORK, "dataset": DATASET, **RECIPES[name]}
+    """What differs from the recipe: learners that compare places keep their network, which has more of them."""
+    network = training.RECIPES[name].network
+    return {"network": network if network.endswith("-map") else NETWORK, "dataset": DATASET, **RECIPES[name]}
+
+
+def rests_on(name: str) -> list[str]:
+    """Fields of the recipe that name a network trained before: here the run of `baseline` from the same seed."""
+    return [field for field in ("frozen", "teacher") if getattr(training.RECIPES[name], field)]
 
 
 def checkpoint(name: str, seed: int) -> Path:
@@ -92,6 +114,7 @@ def checkpoint(name: str, seed: int) -> Path:
         "seed": seed,
         "data": data_digests(),
         "code": code_digest(name),
+        "rests on": checkpoint("baseline", seed).name if rests_on(name) else None,
     }
     return store.path("runs", f"{name}-{seed}-{store.digest(json.dumps(facts, sort_keys=True))[:16]}.safetensors")
 
@@ -104,8 +127,11 @@ def data_digests() -> dict[str, str]:
 @lru_cache
 def code_digest(name: str) -> str:
     """SHA-256 of the code that trains a learner: of its syntax, so that comments and docstrings do not count."""
-    learner = {**learners.of_features, **learners.of_images}[training.RECIPES[name].learner]
-    modules = (training.run, networks, samplers, sys.modules[learner.__module__])
+    recipe = training.RECIPES[name]
+    learner = {**learners.of_features, **learners.of_images}[recipe.learner]
+    own = dict.fromkeys(c.__module__ for c in learner.__mro__ if c.__module__.startswith(learners.__name__))
+    views = [training.unlabelled] if recipe.batch == "views" else []
+    modules = (training.run, networks, samplers, *views, *(sys.modules[module] for module in own))
     return hashlib.sha256("\n".join(syntax(Path(module.__file__)) for module in modules).encode()).hexdigest()
 
 
@@ -130,8 +156,8 @@ def started(name: str, seed: int = 0):
 def first_losses(run, steps: int = 3) -> list[float]:
     """Of the first steps: what a test makes again, to see that the code trains alike."""
     losses = []
-    batches = run._class_batches() if run.recipe.batch == "classes" else run._task_batches()
-    for loss in islice(batches, steps):
+    batches = {"classes": run._class_batches, "tasks": run._task_batches, "views": run._view_batches}
+    for loss in islice(batches[run.recipe.batch](), steps):
         run.optimiser.zero_grad()
         loss.backward()
         run.optimiser.step()
@@ -141,12 +167,13 @@ def first_losses(run, steps: int = 3) -> list[float]:
 
 
 def write() -> None:
-    """Every run of the seeds that all learners have, on the same tasks: a row a run and data set."""
+    """The runs of every learner that has all of its runs at hand, on the same tasks: a row a run and data set."""
     datasets.load = load
-    seeds = [s for s in SEEDS if all(checkpoint(name, s).is_file() for name in RECIPES)]
-    losses = {name: first_losses(started(name)) for name in RECIPES}
+    missing = {name for _, (name, seed) in parts() if not checkpoint(name, seed).is_file()}
+    at_hand = [(name, seed) for _, (name, seed) in parts() if name not in missing]
+    losses = {name: None if rests_on(name) else first_losses(started(name)) for name in RECIPES if name not in missing}
     rows = []
-    for dataset, seed, name in product(EVALUATED, seeds, RECIPES):
+    for dataset, (name, seed) in product(EVALUATED, at_hand):
         path = checkpoint(name, seed)
         learner = training.RECIPES[name].learner
         tasks = runs.tasks_of(dataset, learner)
@@ -181,7 +208,7 @@ def write() -> None:
     replace_file(runs.RECORDS, lambda part: table.to_parquet(part, compression="zstd", index=False))
     digest = hashlib.sha256(runs.RECORDS.read_bytes()).hexdigest()
     (HERE / "SHA256SUMS").write_text(f"{digest}  {runs.RECORDS.name}\n")
-    print(f"{runs.RECORDS.name}: {len(table)} runs of seeds {seeds}, {runs.RECORDS.stat().st_size / 1e3:.0f} kB")
+    print(f"{runs.RECORDS.name}: {len(table)} rows, {runs.RECORDS.stat().st_size / 1e3:.0f} kB")
 
 
 if __name__ == "__main__":

@@ -222,7 +222,7 @@ class BECLR(_Momentum):
     memory, prototypes : int
         Projections that are kept; partitions of them.
     neighbours : int
-        k, of each view (released code: 5, for classes of 600 images; the glyphs have 569 classes of some 50).
+        k, of each view (released code: 5, for classes of 600 images; those of the glyphs have some 50).
     start : int
         Views that are remembered before neighbours are used, so that partitions mean something.
     """

@@ -2,10 +2,13 @@
 
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,6 +43,17 @@ def test_requirements_pin_every_direct_dependency_within_its_bounds():
     pins = requirements()
     for name, bounds in direct().items():
         assert bounds.contains(pins[name]), f"{name}{bounds}: {pins.get(name)}"
+
+
+@pytest.mark.parametrize("python", ["3.11.0", "3.12.0", "3.13.0"])
+def test_pins_install_on_the_first_release_of_every_promised_python(python):
+    """The distributions of long-lived systems stay at an early release: Debian 12 at 3.11.2."""
+    refused = {
+        name: bounds
+        for name in requirements()
+        if (bounds := metadata.metadata(name).get("Requires-Python")) and python not in SpecifierSet(bounds)
+    }
+    assert not refused
 
 
 def test_statistics_ask_for_numpy_and_scipy_alone():

@@ -134,7 +134,8 @@ def test_more_classes_or_images_than_the_episodes_are_outside():
         found = assess.judge(model, table, scores, task.assign(ways=float(ways)), 0.9).iloc[0]
         wider[ways] = found["high"] - found["low"]
         assert found["basis"] == ("informed" if ways == 10 else "5-fold")
-    assert wider[20] > 0.8 * wider[10]  # more queries and another estimate narrow it a little
+    # More queries and another estimate narrow it a little.
+    assert wider[12] > 0.9 * wider[10] and wider[20] > 0.85 * wider[10]
 
 
 def test_outside_an_interval_is_wider():

@@ -1,11 +1,12 @@
 """Train every learner from three or five seeds, and write what every run gets right on the same tasks.
 
     python data/runs/build.py             # train what is missing (two hours on one core), evaluate, write
-    python data/runs/build.py --stored    # write the learners whose runs are at hand, train nothing
+    python data/runs/build.py --stored    # train nothing: write the learners whose runs are at hand or in the file
     python data/runs/build.py --part NAME    # one training
 
 A stopped training goes on from its last epoch. A learner is written when all of its runs are there.
-Checkpoints stay in the cache, named after the data, the recipe, the seed and the code that trains; the records ship.
+Checkpoints stay in the cache, named after the data, the recipe, the seed and the code that trains; the records ship,
+and a row of them that was made of the same is kept.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import pandas as pd
 import torch
 
 from fslbook.beyond import runs
+from fslbook.fewstab.tables import RECENT, REMEDIED
 from fslcore import __version__, datasets, evaluation, learners, store, training
 from fslcore.models import backbones, networks
 from fslcore.paths import replace_file
@@ -42,7 +44,6 @@ STUDIED, SEEDS = ("baseline", "protonet", "r2d2", "anil", "maml"), 5
 NETWORK, DATASET = "conv4-32", "coloured"
 PROBE = "coloured?per_class=20"
 EVALUATED = ("coloured/hebrew", "clipart")
-FROZEN = ("matchingnet", "maml-frozen", "mtl", "sib")
 # Short recipes, of minutes: what another seed changes is the question, not how good a learner can become.
 RECIPES = {
     "baseline": {"epochs": 3},
@@ -57,8 +58,8 @@ RECIPES = {
     "renet": {"epochs": 3, "steps": 100},
     "boil": {"epochs": 3, "steps": 100, "size": 2},
     "leo": {"epochs": 3, "steps": 100},
-    **{name: {"epochs": 2} for name in ("unisiam", "psco", "beclr")},
-    **{f"{name}{how}": {"epochs": 2, "steps": 100} for name in FROZEN for how in ("", "-ifsl")},
+    **{name: {"epochs": 2} for name in RECENT},
+    **{f"{name}{how}": {"epochs": 2, "steps": 100} for name in REMEDIED.values() for how in ("", "-ifsl")},
 }
 
 
@@ -72,7 +73,8 @@ def main() -> None:
     if chosen.part:
         return train(*_build.part_of(parser, parts(), chosen.part))
     if not chosen.stored:
-        for _, run in parts():
+        there = kept()
+        for run in dict.fromkeys(run[1:] for run in wanted() if run not in there):
             train(*run)
     write()
 
@@ -167,48 +169,76 @@ def first_losses(run, steps: int = 3) -> list[float]:
 
 
 def write() -> None:
-    """The runs of every learner that has all of its runs at hand, on the same tasks: a row a run and data set."""
+    """A row a run and data set, of every learner with all of its runs: evaluated now, or kept from the file."""
     datasets.load = load
-    missing = {name for _, (name, seed) in parts() if not checkpoint(name, seed).is_file()}
-    at_hand = [(name, seed) for _, (name, seed) in parts() if name not in missing]
-    losses = {name: None if rests_on(name) else first_losses(started(name)) for name in RECIPES if name not in missing}
-    rows = []
-    for dataset, (name, seed) in product(EVALUATED, at_hand):
-        path = checkpoint(name, seed)
-        learner = training.RECIPES[name].learner
-        tasks = runs.tasks_of(dataset, learner)
-        ready = evaluation.ready(dataset, f"conv4-{name}:{path}", learner)
-        record = ready.record(tasks, progress=True)
-        curve = pd.read_csv(path.with_suffix(".csv"))
-        provenance = {
-            "command": "python data/runs/build.py",
-            "recipe": changes(name),
-            "training_data": data_digests(),
-            "first_losses": losses[name],
-            "code": code_digest(name),
-            "images": ready.source.digest,
-            "weights": ready.backbone.weights,
-            "tasks": tasks.digest,
-            "device": str(backbones.device()),
-            "versions": {"fslcore": __version__, "torch": torch.__version__, "python": platform.python_version()},
-        }
-        rows.append(
-            {
-                "dataset": dataset,
-                "learner": name,
-                "seed": seed,
-                "tasks": len(tasks),
-                "validation": curve["validation"].max(),
-                "correct": np.packbits(record.correct).tobytes(),
-                "provenance": json.dumps(provenance, sort_keys=True),
-            }
-        )
-        print(f"{dataset} {name} {seed}: {100 * record.accuracy().mean():.2f} %", flush=True)
-    table = pd.DataFrame(rows)
+    rows = kept()
+    for run in wanted():
+        if run not in rows and checkpoint(*run[1:]).is_file():
+            rows[run] = evaluated(*run)
+    missing = {run[1] for run in wanted() if run not in rows}
+    table = pd.DataFrame([rows[run] for run in wanted() if run[1] not in missing])
     replace_file(runs.RECORDS, lambda part: table.to_parquet(part, compression="zstd", index=False))
     digest = hashlib.sha256(runs.RECORDS.read_bytes()).hexdigest()
     (HERE / "SHA256SUMS").write_text(f"{digest}  {runs.RECORDS.name}\n")
     print(f"{runs.RECORDS.name}: {len(table)} rows, {runs.RECORDS.stat().st_size / 1e3:.0f} kB")
+    if missing:
+        print(f"runs are missing of {', '.join(sorted(missing))}")
+
+
+def wanted() -> Iterator[tuple[str, str, int]]:
+    """Data set, learner and seed of every row."""
+    yield from ((dataset, *run) for dataset, (_, run) in product(EVALUATED, parts()))
+
+
+def kept() -> dict[tuple[str, str, int], dict]:
+    """Rows of the file that would be made of the same now; they need no weights at hand."""
+    rows = pd.read_parquet(runs.RECORDS).to_dict("records") if runs.RECORDS.is_file() else []
+    found = {(row["dataset"], row["learner"], row["seed"]): row for row in rows}
+    return {
+        run: found[run]
+        for run in wanted()
+        if run in found and facts(*run).items() <= json.loads(found[run]["provenance"]).items()
+    }
+
+
+def facts(dataset: str, name: str, seed: int) -> dict:
+    """What a row is made of, in its provenance."""
+    return {
+        "recipe": changes(name),
+        "training_data": data_digests(),
+        "code": code_digest(name),
+        "images": evaluation.load_source(dataset).digest,
+        "tasks": runs.tasks_of(dataset, training.RECIPES[name].learner).digest,
+    } | ({"rests_on": checkpoint("baseline", seed).name} if rests_on(name) else {})
+
+
+def evaluated(dataset: str, name: str, seed: int) -> dict:
+    path = checkpoint(name, seed)
+    learner = training.RECIPES[name].learner
+    ready = evaluation.ready(dataset, f"conv4-{name}:{path}", learner)
+    record = ready.record(runs.tasks_of(dataset, learner), progress=True)
+    provenance = facts(dataset, name, seed) | {
+        "command": "python data/runs/build.py",
+        "first_losses": None if rests_on(name) else probe_losses(name),
+        "weights": ready.backbone.weights,
+        "device": str(backbones.device()),
+        "versions": {"fslcore": __version__, "torch": torch.__version__, "python": platform.python_version()},
+    }
+    print(f"{dataset} {name} {seed}: {100 * record.accuracy().mean():.2f} %", flush=True)
+    return {
+        "dataset": dataset,
+        "learner": name,
+        "seed": seed,
+        "tasks": len(record.correct),
+        "validation": pd.read_csv(path.with_suffix(".csv"))["validation"].max(),
+        "correct": np.packbits(record.correct).tobytes(),
+        "provenance": json.dumps(provenance, sort_keys=True),
+    }
+
+
+@lru_cache
+def probe_losses(name: str) -> list[float]:
+    return first_losses(started(name))
 
 
 if __name__ == "__main__":

@@ -16,10 +16,18 @@ from ..figures import interval_stack
 
 if TYPE_CHECKING:
     from fslcore.datasets import Images
-if TYPE_CHECKING:
     from fslcore.tasks import Tasks
 
-__all__ = ["coverage", "lens_intervals", "power_curves", "ratio_bars", "run_strip", "task_images", "three_stacks"]
+__all__ = [
+    "coverage",
+    "lens_intervals",
+    "power_curves",
+    "ratio_bars",
+    "run_strip",
+    "seed_strip",
+    "task_images",
+    "three_stacks",
+]
 
 
 def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> plt.Figure:
@@ -167,4 +175,30 @@ def run_strip(panels: dict[str, dict[str, np.ndarray]]) -> plt.Figure:
         ax.set(title=name, xlabel="mean accuracy (%)", ylim=(len(of) - 0.5, -0.5))
         ax.grid(axis="y", visible=False)
     axes[0, 0].set_yticks(range(len(of)), list(of))
+    return figure
+
+
+def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
+    """A row a learner, and the same mark and colour for runs of the same seed.
+
+    Parameters
+    ----------
+    panels : dict
+        Data set → table with a column ``runs``, (R,) accuracies in percent, by learner. The rows stand in the order of
+        the first.
+    """
+    order = next(iter(panels.values())).index
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(6.8, 0.3 * len(order) + 1.5), sharey=True, squeeze=False, layout="constrained"
+    )
+    for ax, (name, of) in zip(axes[0], panels.items()):
+        runs = np.stack(of.loc[order, "runs"])
+        rows = np.arange(len(order))
+        ax.hlines(rows, runs.min(axis=1), runs.max(axis=1), color="grey", linewidth=1)
+        for seed, (values, mark, colour) in enumerate(zip(runs.T, MARKERS, COLOURS)):
+            ax.plot(values, rows, mark, color=colour, markersize=7, alpha=0.8, label=f"seed {seed}", clip_on=False)
+        ax.set(title=name, xlabel="mean accuracy (%)", ylim=(len(order) - 0.5, -0.5))
+        ax.grid(axis="y", visible=False)
+    axes[0, 0].set_yticks(rows, list(order))
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(runs.T))
     return figure

@@ -1,4 +1,4 @@
-"""Five learners, each trained from several seeds: what every run got right on the same tasks, and what it says."""
+"""Every learner, trained from three or five seeds: what each run got right on the same tasks, and what it says."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
+from scipy.stats import f as fisher
 from scipy.stats import norm
 
-from fslcore import evaluation, learners, stats
+from fslcore import evaluation, learners, stats, training
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS
 from fslcore.paths import DATA
+from fslcore.results.three import alike
 from fslcore.tasks import Tasks, sample_closed
 
 from .. import published
@@ -22,9 +24,13 @@ __all__ = [
     "RECORDS",
     "accuracies",
     "answers",
+    "bases",
     "components",
     "coverage",
+    "few",
+    "first_places",
     "intervals",
+    "luck",
     "names",
     "needed",
     "pair_table",
@@ -41,6 +47,9 @@ __all__ = [
 RECORDS = DATA / "runs" / "records.parquet"
 SHAPE = dict(ways=5, shots=5, queries=15, seed=0)
 TASKS, IMAGE_TASKS = 400, 100  # closed tasks; those of learners that read images
+MANY, FEW = 5, 3  # runs of the learners that the chapter studies, and of all
+SHARED = ("one trained network", "the first weights", "the number alone")  # by runs of different learners from one seed
+GROUPS = ("family", "author")  # facts that make images alike; the first that a data set knows counts
 
 
 def tasks_of(dataset: str, learner: str) -> Tasks:
@@ -59,9 +68,10 @@ def _table() -> pd.DataFrame:
     return pd.read_parquet(RECORDS)
 
 
-def names() -> list[str]:
-    """The learners, in the order of the file."""
-    return [*dict.fromkeys(_table()["learner"])]
+def names(least: int = MANY) -> list[str]:
+    """The learners that have at least so many runs, in the order of the file."""
+    count = _table().groupby("learner")["seed"].nunique()
+    return [name for name in dict.fromkeys(_table()["learner"]) if count[name] >= least]
 
 
 @lru_cache
@@ -97,9 +107,13 @@ def accuracies(dataset: str, learner: str) -> np.ndarray:
 
 
 def places(dataset: str, tasks: int) -> dict[str, np.ndarray]:
-    """Support, query and labels of the first of these tasks, as `fslcore.stats.run_intervals` takes them."""
-    drawn = _tasks(dataset)[:tasks]
-    return {"support": drawn.support, "query": drawn.query, "labels": evaluation.load_source(dataset).labels}
+    """Support, query, labels and groups of the first of these tasks, as `fslcore.stats.run_intervals` takes them.
+
+    Groups are families of fonts or authors, where the data know of them: images of one are no two draws.
+    """
+    drawn, source = _tasks(dataset)[:tasks], evaluation.load_source(dataset)
+    known = {"support": drawn.support, "query": drawn.query, "labels": source.labels}
+    return known | {"groups": alike(source, GROUPS)}
 
 
 def intervals(dataset: str, level: float = stats.LEVEL) -> dict[str, stats.RunIntervals]:
@@ -297,7 +311,81 @@ def together(dataset: str) -> pd.DataFrame:
     return pd.DataFrame(means).corr()
 
 
-def reversals(dataset: str) -> pd.DataFrame:
+def few(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
+    """The first three runs of every learner, the best learner first.
+
+    Returns
+    -------
+    DataFrame
+        By the learner's name: ``runs``, (3,) mean accuracies; ``mean`` and ``sd`` over them; ``closed``, the mean
+        closed half-width of one run; ``alone``, the half-width for new runs of this learner's three; all in percent.
+    """
+    rows = {}
+    for name in names(FEW):
+        found = accuracies(dataset, name)[:FEW]
+        means = found.mean(axis=1)
+        rows[LEARNERS[name]] = {
+            "runs": means,
+            "mean": means.mean(),
+            "sd": means.std(ddof=1),
+            "closed": np.mean([stats.closed_interval(run, level).half_width for run in found]),
+            "alone": stats.new_runs(found, level=level).interval.half_width,
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").sort_values("mean", ascending=False)
+
+
+def bases() -> dict[str, str]:
+    """What the runs of each learner share with those of others from the same seed, by the learner's name."""
+    out = {}
+    for name in names(FEW):
+        recipe = training.RECIPES[name]
+        if recipe.frozen or name == "baseline":
+            shared = SHARED[0]
+        else:
+            shared = SHARED[2] if recipe.network.endswith("-map") else SHARED[1]
+        out[LEARNERS[name]] = shared
+    return out
+
+
+def luck(found: pd.DataFrame) -> pd.DataFrame:
+    """How much of the spread of `few` is the seed's, alike for all learners whose runs share something.
+
+    The analysis of variance in two ways, learners and seeds, without repeats: with L learners and R seeds, the mean
+    square of seeds is L times the variance of their means, and what is left has (L - 1)(R - 1) degrees of freedom.
+
+    Returns
+    -------
+    DataFrame
+        By what they share: ``learners``; ``sd``, of a run's mean accuracy; ``left``, the same within a seed, in points;
+        ``share`` of the variance that is the seed's, at least 0; ``p`` that seeds make no difference (F test).
+    """
+    rows = {}
+    kinds = pd.Series(bases())
+    for shared in [kind for kind in SHARED if kind in set(kinds)]:
+        runs = np.stack(found["runs"][kinds[found.index] == shared])
+        learners, seeds = runs.shape
+        off = runs - runs.mean(axis=1, keepdims=True)
+        by_seed = off.mean(axis=0)
+        seed = learners * by_seed.var(ddof=1)
+        left = ((off - by_seed) ** 2).sum() / ((learners - 1) * (seeds - 1))
+        common = max(seed - left, 0.0) / learners
+        rows[shared] = {
+            "learners": learners,
+            "sd": np.sqrt(common + left),
+            "left": np.sqrt(left),
+            "share": common / (common + left),
+            "p": fisher.sf(seed / left, seeds - 1, (learners - 1) * (seeds - 1)),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("shared by the runs of a seed")
+
+
+def first_places(found: pd.DataFrame) -> list[str]:
+    """The best learner of `few` by each seed."""
+    by_seed = pd.DataFrame(np.stack(found["runs"]), index=found.index)
+    return by_seed.idxmax().to_list()
+
+
+def reversals(dataset: str, least: int = MANY) -> pd.DataFrame:
     """Of every two learners, how often a run of one beats a run of the other where their means say the opposite.
 
     Returns
@@ -306,7 +394,7 @@ def reversals(dataset: str) -> pd.DataFrame:
         By pair: a, b (a with the higher mean), ``reversed``, the share of all R × R pairs of runs that b wins.
     """
     rows = []
-    for one, other in combinations(names(), 2):
+    for one, other in combinations(names(least), 2):
         x, y = accuracies(dataset, one), accuracies(dataset, other)
         tasks = min(x.shape[1], y.shape[1])
         x, y = x[:, :tasks].mean(axis=1), y[:, :tasks].mean(axis=1)

@@ -10,7 +10,7 @@ import json
 import pytest
 from safetensors import safe_open
 
-from fslcore import datasets
+from fslcore import datasets, evaluation, stats
 from fslcore.paths import DATA
 
 MADE = ("episodes", "coverage")
@@ -48,6 +48,18 @@ def test_networks_were_trained_on_the_images_that_are_there():
         if dataset not in loaded:
             loaded[dataset] = {s: datasets.load(dataset, split=s).digest for s in ("base", "validation")}
         assert made["data"] == loaded[dataset], f"{path.name}: {dataset} is not what it was trained on; train it again"
+
+
+def test_the_card_of_the_networks_is_of_the_images_that_are_there():
+    card = (DATA / "checkpoints" / "README.md").read_text()
+    row = next(line for line in card.splitlines() if line.startswith("| `conv4-rfs.safetensors`"))
+    printed = dict(zip(("coloured", "clipart"), row.strip("| ").split("|")[-2:]))
+    for dataset, cell in printed.items():
+        mean, half = map(float, cell.split("±"))
+        table = evaluation.run(dataset, "conv4-rfs", "lr", "closed", shots=5, tasks=600)
+        found = stats.closed_interval(table["accuracy"])
+        assert found.mean == pytest.approx(mean, abs=0.15), dataset
+        assert found.half_width == pytest.approx(half, abs=0.06), dataset
 
 
 def test_what_changes_is_told(tmp_path):

@@ -18,6 +18,7 @@ from pathlib import Path
 import pandas as pd
 from safetensors import safe_open
 
+from fslbook.fewstab.tables import RECENT, REMEDIED
 from fslcore import datasets, evaluation, learners, training
 from fslcore.stats import closed_interval
 
@@ -27,7 +28,7 @@ sys.path.insert(0, str(HERE.parent))
 import _build  # noqa: E402
 
 # On frozen features, each plain and with the adjustment of Yue et al. (2020): those of FewSTAB's Table S10.
-FROZEN = tuple(f"{name}{how}" for name in ("matchingnet", "maml-frozen", "mtl", "sib") for how in ("", "-ifsl"))
+FROZEN = tuple(f"{name}{how}" for name in REMEDIED.values() for how in ("", "-ifsl"))
 LEARNERS = (
     "baseline",
     "baseline++",
@@ -41,15 +42,13 @@ LEARNERS = (
     "anil",
     "boil",
     "leo",
-    "unisiam",
-    "psco",
-    "beclr",
+    *RECENT,
     *FROZEN,
 )
 # Trained on 1-shot tasks too. BOIL leaves the neighbourhood of chance only after ten epochs of these.
 ONE_SHOT = {
     name: {"shots": 1} | ({"epochs": 20} if name == "boil" else {})
-    for name in ("protonet", "r2d2", "dn4", "can", "renet", "anil", "boil", "leo")
+    for name in ("protonet", "r2d2", "dn4", "can", "renet", "anil", "boil", "leo", *FROZEN)
 }
 DATASETS = ("coloured", "clipart")
 TASKS, IMAGE_TASKS = 600, 60  # closed tasks on novel classes; those of learners that read images

@@ -2,6 +2,7 @@
 
 import hashlib
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,19 @@ def digests():
     return {name: digest for digest, name in map(str.split, (HOME / "SHA256SUMS").read_text("utf-8").splitlines())}
 
 
+def content(path):
+    """Bytes; of an archive those of its members, since releases of Python differ in what they write around them."""
+    if path.suffix != ".npz":
+        return path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def test_the_script_makes_the_files_that_ship(build, tmp_path):
     build.build(tmp_path)
     for name in digests():
         if name != "timings.csv":  # measured; whoever measures again need not make it again
-            assert (tmp_path / name).read_bytes() == (HOME / name).read_bytes(), name
+            assert content(tmp_path / name) == content(HOME / name), name
 
 
 def test_files_are_those_that_were_made_and_small():

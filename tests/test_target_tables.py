@@ -85,6 +85,10 @@ def test_pairs_verdicts_and_needs(features):
     r = pairs["result"][0].images
     assert reach["new images"].iloc[0] == f"{stats.detectable(r.standard_error, r.df):.2f}"
     assert planning.plan_table(needs).shape == (2, 3)
+    twice = needs.assign(tasks=[7 * needs["tasks"][0], 1], classes=[np.inf, 1])
+    grown = planning.growth(twice, needs)  # for the smaller difference, of the first row
+    assert grown["tasks"].tolist() == [7.0] and grown["images a class"].tolist() == [1.0]
+    assert grown["classes"].isna().all() and grown.index.tolist() == [features]
 
 
 def test_verdicts_are_corrected_for_the_pairs_of_all_data_sets():

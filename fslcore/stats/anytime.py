@@ -95,7 +95,7 @@ def anytime_interval(
     the upper end is that of 1 - x. Before the first task the wealth is divided among many shares b. It is a hedged
     capital process (Waudby-Smith and Ramdas, 2024, section 4) with the mixture of bets of a universal portfolio
     (Orabona and Jun, 2024). Nothing is assumed but independent tasks and the bounds, whatever the number of
-    tasks, and their order does not matter. The price is 1.6 to 1.8 times the length of `closed_interval` from
+    tasks, and their order does not matter. The price is 1.6 to 2 times the length of `closed_interval` from
     600 tasks on, and more where values vary by little of what the bounds allow and tasks are few.
 
     Examples

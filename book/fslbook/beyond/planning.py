@@ -10,7 +10,7 @@ import pandas as pd
 from fslcore import stats
 from fslcore.results.three import TARGETS, Answers, half, indexed
 
-__all__ = ["coverage_table", "harder_table", "needs", "plan_table", "reach"]
+__all__ = ["coverage_table", "growth", "harder_table", "needs", "plan_table", "reach"]
 
 SIZES = ["tasks", "images a class", "classes"]
 
@@ -44,6 +44,12 @@ def needs(
         rows.append((row.dataset, row.a, row.b, d, *sizes, *ranges))
     ranges = [f"{size}, range" for size in SIZES]
     return pd.DataFrame(rows, columns=["dataset", "a", "b", "difference", *SIZES, *ranges])
+
+
+def growth(needed: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
+    """How many times the sizes of `needs` those before are, for the smallest difference: a row a data set."""
+    least = [of[of["difference"] == of["difference"].min()].set_index("dataset")[SIZES] for of in (needed, before)]
+    return (least[0] / least[1]).astype(float).replace([np.inf, -np.inf], np.nan).dropna(how="all")
 
 
 def plan_table(needed: pd.DataFrame) -> pd.DataFrame:

@@ -208,7 +208,8 @@ class Evidence:
 
         Columns always, any and oracle: accuracy when it chooses less that of always taking the learner
         which is best on average, of a learner at random, and of choosing by the oracle; verdict:
-        +1, 0, −1 by closed intervals against the first.
+        +1, 0, −1 by closed intervals against the first, which must not meet; less: the same by the interval of the
+        difference, as of other tasks, which demands less.
         """
         rows = {
             (d, e): (
@@ -216,11 +217,12 @@ class Evidence:
                 r.mean - self.means.loc[d, "oracle"].mean(),
                 r.mean - self.chosen[d, "oracle"].mean,
                 compare(r, self.best_learner[d]),
+                _less(r, self.best_learner[d]).conclusion,
             )
             for (d, e), r in self.chosen.items()
             if e != "oracle"
         }
-        table = pd.DataFrame(rows, index=["always", "any", "oracle", "verdict"]).T
+        table = pd.DataFrame(rows, index=["always", "any", "oracle", "verdict", "less"]).T
         return table.rename_axis(["dataset", "estimator"])
 
     @cached_property
@@ -253,6 +255,11 @@ class Evidence:
 
 def _interval(mean: float, half_width: float) -> Interval:
     return Interval(mean, half_width, 0.95, 0, "closed")
+
+
+def _less(a: Interval, b: Interval) -> Interval:
+    """The difference of two printed means, as of independent tasks."""
+    return Interval(a.mean - b.mean, np.hypot(a.half_width, b.half_width), 0.95, 0, "independent")
 
 
 def _verdicts(verdicts: pd.Series) -> str:

@@ -263,13 +263,19 @@ class Evidence:
     def ifsl(self) -> pd.DataFrame:
         """Table S10, a row a learner and number of shots: difference it makes, and verdict by closed intervals.
 
+        ``less`` is the verdict by the interval of the difference, as of other tasks.
+
         It prints neither tasks nor level: ``tasks`` and 95 %, as elsewhere, are taken for them.
         """
         t = _printed("S10").set_index(["learner", "shots", "ifsl"])
         of = {key: Interval(r["mean"], r["half_width"], 0.95, self.tasks, "closed") for key, r in t.iterrows()}
         pairs = {key[:2]: (of[*key[:2], "yes"], base) for key, base in of.items() if key[2] == "no"}
-        rows = {key: (with_.mean - base.mean, compare(with_, base)) for key, (with_, base) in pairs.items()}
-        return pd.DataFrame(rows, index=["difference", "verdict"]).T.rename_axis(["learner", "shots"])
+        rows = {}
+        for key, (with_, base) in pairs.items():
+            half = np.hypot(with_.half_width, base.half_width)
+            less = Interval(with_.mean - base.mean, half, 0.95, self.tasks, "independent")
+            rows[key] = less.mean, compare(with_, base), less.conclusion
+        return pd.DataFrame(rows, index=["difference", "verdict", "less"]).T.rename_axis(["learner", "shots"])
 
 
 def _printed(table: int | str) -> pd.DataFrame:

@@ -217,10 +217,13 @@ def test_the_report_reads_a_recording(tmp_path, capsys, closed):
     assert "new classes" in page and "A − B" in page
     cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"])
     printed, told = capsys.readouterr().out, results.legend(results.three_list(three))
+    for text in (*found["reading"], printed, page):  # what it has a table of, it does not say to be unknown
+        assert "on new images, and on new classes, the three intervals tell" in text
+        assert "cannot be told" not in text and "No statement here" not in text
     assert told and all(line in printed and line in html.unescape(page) for line in told)
 
 
-def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, capsys, closed):
+def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, capsys, closed, monkeypatch):
     path = tmp_path / "r.npz"
     right = played(path, closed)
     played(path, closed[:200], "B", 0.8, 1)
@@ -233,7 +236,8 @@ def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, caps
         100.0 * right[kept], closed.support[kept], closed.query[kept], LABELS, bounds=(0, 100)
     )
     assert found["A"].classes.half_width == pytest.approx(alone.classes.half_width)
-    told = ["--common", "--drop", "C", "7", "--tables", str(tmp_path / "t")]
+    told = ["--common", "--drop", "C", "7", "--tables=~/t"]
+    monkeypatch.setenv("HOME", str(tmp_path))
     assert cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet", *told]) == 0
     printed, page = capsys.readouterr().out, (tmp_path / "r.html").read_text("utf-8")
     for text in (printed, page):

@@ -80,7 +80,7 @@ def check_output(
     except InputError:
         raise
     except (OSError, ValueError, RuntimeError) as error:  # the others of a null byte, and of a ~ of nobody
-        raise InputError(f"{name} = {shown(str(path))}; {getattr(error, 'strerror', None) or error}") from None
+        raise InputError(f"{name} = {path}; {getattr(error, 'strerror', None) or error}") from None
     return path
 
 

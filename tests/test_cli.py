@@ -259,6 +259,9 @@ BAD = [
         )
     ),
     ("report ''", "results = ''; a path is needed"),
+    ("report r.csv --tables ''", "tables = ''; a path is needed"),  # a variable of the shell that is not set
+    ("report r.csv --figures ''", "figures = ''; a path is needed"),
+    ("fetch oops-benchmark --folder ''", "folder = ''; a path is needed"),
     ("assess ''", "folder = ''; a path is needed"),
     (EVALUATE + " --device gpu", "device = gpu; cpu, cuda, cuda:NUMBER and mps are allowed"),
     ("evaluate features:{t}/f.npz none -o {t}/t.txt", "t.txt; a name that ends in .parquet or .csv is allowed"),

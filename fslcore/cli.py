@@ -226,8 +226,11 @@ def _parser() -> argparse.ArgumentParser:
     points = number_of("margin", above=0, most=100)
     add.add_argument("--margin", type=points, metavar="POINTS", help="the largest difference that does not matter")
     add.add_argument("--json", action="store_true", help="print the whole report as strict JSON, not the summary")
-    add.add_argument("--tables", type=Path, metavar="FOLDER", help="write the tables there too, in LaTeX and Markdown")
-    add.add_argument("--figures", type=Path, metavar="FOLDER", help="write the figure there too, as PNG, PDF and SVG")
+    for name, text in (
+        ("tables", "write the tables there too, in LaTeX and Markdown"),
+        ("figures", "write the figure there too, as PNG, PDF and SVG"),
+    ):
+        add.add_argument(f"--{name}", type=checked(path_of(name)), metavar="FOLDER", help=text)
 
     add = command(
         "compare",
@@ -389,7 +392,7 @@ def _parser() -> argparse.ArgumentParser:
         "fetch", commands.fetch, "download results that others have released, checked by SHA-256", "oops-benchmark"
     )
     add.add_argument("what", choices=["oops-benchmark"], help="oops-benchmark: the released results of that paper")
-    add.add_argument("--folder", type=Path, help="where to (the cache, where chapters find them)")
+    add.add_argument("--folder", type=checked(path_of("folder")), help="where to (the cache, where chapters find them)")
 
     add = command(
         "train",

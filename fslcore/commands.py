@@ -76,7 +76,7 @@ def report(options: argparse.Namespace) -> None:
     output = check_output(output, [".html"], options.results)
     for name in ("tables", "figures"):
         if getattr(options, name):
-            check_folder(getattr(options, name), name)
+            setattr(options, name, check_folder(getattr(options, name), name))
     given = dict(results=[*map(str, options.results)], common=options.common, level=options.level, drop=options.drop)
     given |= dict(sampling=options.sampling or "unknown", margin=options.margin or 0.0, runs=options.runs)
     chapters.check("your-results", given)
@@ -98,9 +98,9 @@ def report(options: argparse.Namespace) -> None:
         results.write_figures(table, pairs, options.figures)
     if options.json:
         more = {"three_intervals": three, "without": reason} if recorded else {}
-        print_json(results.record(table, pairs, notes, options.level) | more | {"report": output})
+        print_json(results.record(table, pairs, notes, options.level, three) | more | {"report": output})
         return
-    lines = results.summary(table, pairs, options.level)
+    lines = results.summary(table, pairs, options.level, three)
     lines += [note for note in notes if "--runs" in note]  # it may change every line above
     if three:
         shown = results.three_list(three)
@@ -244,10 +244,6 @@ def _drawn(options: argparse.Namespace, source, **shape) -> dict:
     """The tasks of each learner and sampling; open ones that the data cannot give are told, and left out."""
     from . import evaluation
 
-    small = evaluation.left_out(source, **shape) if shape["skip_small_classes"] else []
-    if small and not options.quiet:
-        left = f"{len(small)} of {len(set(evaluation.class_of(source).tolist()))} classes are left out as small"
-        print(f"fslcore: {left}: {', '.join(small)}", file=sys.stderr)
     found = {}
     for sampling in options.samplings:
         counts = {learner: _count(options, learner, sampling) for learner in options.learners}
@@ -260,6 +256,10 @@ def _drawn(options: argparse.Namespace, source, **shape) -> dict:
             print(f"fslcore: no open tasks: {error}", file=sys.stderr)
         else:
             found |= {(learner, sampling): tasks[count] for learner, count in counts.items()}
+    small = evaluation.left_out(source, **shape) if shape["skip_small_classes"] else []
+    if small and not options.quiet:
+        left = f"{len(small)} of {len(set(evaluation.class_of(source).tolist()))} classes are left out as small"
+        print(f"fslcore: {left}: {', '.join(small)}", file=sys.stderr)
     return found
 
 

@@ -13,6 +13,7 @@ import operator
 import os
 import sys
 from collections.abc import Iterable
+from decimal import Decimal
 from functools import cache
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     "InputError",
     "Terminated",
     "choice",
+    "detached",
     "flag",
     "floats",
     "instance",
@@ -86,10 +88,14 @@ def number(
     InputError
         Another type, NaN, infinity unless allowed, or outside the range.
     """
-    real = isinstance(value, (numbers.Real, np.floating, np.integer)) and not isinstance(value, (bool, np.bool_))
+    real = isinstance(value, (numbers.Real, np.floating, np.integer, Decimal))
+    real = real and not isinstance(value, (bool, np.bool_))
     if not real and isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iuf":
         real = True
-    found = float(value) if real else math.nan
+    try:
+        found = float(value) if real else math.nan
+    except (OverflowError, ValueError):  # 10**400; a signalling NaN
+        found = math.nan
     fits = (
         not math.isnan(found)
         and (infinite or math.isfinite(found))
@@ -194,10 +200,18 @@ def _array(name: str, values: ArrayLike, allowed: str, of_objects: type | None =
     if np.ma.is_masked(values):
         raise InputError(f"{name}: {int(np.ma.getmaskarray(values).sum())} values are masked; leave them out first")
     try:
-        found = np.asarray(values)
+        found = np.asarray(detached(values))
         return found.astype(of_objects) if of_objects and found.dtype == object else found
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RuntimeError):  # the last of a list of tensors that carry gradients
         raise InputError(f"{name} = {shown(values)}; {allowed} is allowed") from None
+
+
+def detached(values: object) -> object:
+    """The values; of a tensor of PyTorch, which is not imported here, those that NumPy reads, without gradients."""
+    if not hasattr(values, "detach"):
+        return values
+    values = values.detach().cpu()
+    return values.float() if str(values.dtype) == "torch.bfloat16" else values  # a type that NumPy lacks
 
 
 def _check_dimensions(name: str, found: np.ndarray, ndim: int | None) -> None:

@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import shutil
+import sys
 import tempfile
 import time
 import zlib
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .errors import InputError
+from .errors import InputError, shown
 
 _PACKAGE = Path(__file__).resolve().parent
 ROOT = _PACKAGE.parent
@@ -54,12 +55,15 @@ def check_output(
     ------
     InputError
         Another ending; a folder or a device; an input; a name that is too long; a parent that is a file, is not
-        there and cannot be made, or cannot be written to.
+        there and cannot be made, or cannot be written to. Where the path is a link, this is asked of what it leads to.
     """
-    path, endings = Path(path).expanduser(), list(endings)
-    if endings and path.suffix not in endings:
-        raise InputError(f"{name} = {path}; a name that ends in {' or '.join(endings)} is allowed")
+    if not isinstance(path, (str, os.PathLike)) or not str(path):
+        raise InputError(f"{name} = {shown(path)}; the name of a file is allowed")
+    endings = list(endings)
     try:
+        path = Path(path).expanduser()
+        if endings and path.suffix not in endings:
+            raise InputError(f"{name} = {path}; a name that ends in {' or '.join(endings)} is allowed")
         if path.is_dir():
             raise InputError(f"{name} = {path}; this is a folder, the name of a file is needed")
         if path.exists() and not path.is_file():
@@ -67,11 +71,16 @@ def check_output(
         for other in (Path(i).expanduser() for i in inputs):
             if path.exists() and (path.resolve() == other.resolve() or other.resolve() in path.resolve().parents):
                 raise InputError(f"{name} = {path}; this is what is read ({other}), and is never overwritten")
+        target = Path(os.path.realpath(path))
         with suppress(FileNotFoundError, NotADirectoryError):
-            os.lstat(_part(path))  # a name that is too long is told, also one that is only while it is written
-        _check_writable(path.absolute().parent, name)
-    except OSError as error:
-        raise InputError(f"{name} = {path}; {error.strerror}") from None
+            os.lstat(
+                _part(target.with_name(path.name))
+            )  # a name that is too long is told, also one that is only while it is written
+        _check_writable(target.parent, name)
+    except InputError:
+        raise
+    except (OSError, ValueError, RuntimeError) as error:  # the others of a null byte, and of a ~ of nobody
+        raise InputError(f"{name} = {path}; {getattr(error, 'strerror', None) or error}") from None
     return path
 
 
@@ -154,25 +163,26 @@ def scratch() -> Iterator[Path]:
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Call ``write(part)`` on a temporary name beside ``path``, then rename: whole or absent.
 
-    What a killed process has left of the same file is removed.
+    A link stays one, and what it leads to is replaced. What a killed process has left of the same file is removed.
 
     Raises
     ------
     OSError
         It cannot be written (a full disk, say); names ``path``. What ``write`` raises of itself stays as it is.
     """
-    part = _part(path)
+    target = Path(os.path.realpath(path))
+    part = _part(target.with_name(path.name))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_stale(path.parent, rf"\.{_OWNER}\.{re.escape(path.name)}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_stale(target.parent, rf"\.{_OWNER}\.{re.escape(path.name)}")
         write(part)
-        os.replace(part, path)
+        os.replace(part, target)
     except Exception as error:
         # Libraries tell what the system said in words of their own, and none names the file.
         told = re.search(r"(?:errno|os error) (\d+)", str(error), re.IGNORECASE)
         of_writing = isinstance(error, OSError) or type(error).__name__ == "SafetensorError"
         number = getattr(error, "errno", None) or (int(told[1]) if told and of_writing else None)
-        if number is None and shutil.disk_usage(path.parent).free < 4096:
+        if number is None and shutil.disk_usage(target.parent).free < 4096:
             number = errno.ENOSPC
         if number is None or getattr(error, "filename", None) not in (None, str(part)):
             raise
@@ -180,3 +190,51 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     finally:
         with suppress(OSError):  # what went wrong before is what is told
             part.unlink()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Alone with a file among all who ask: what is read from it here still holds when it is written back.
+
+    Others wait for ``.NAME.lock`` beside it, which goes at the end (Windows keeps it). Where the file system knows no
+    locks, nobody waits.
+    """
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lock, tries = target.with_name(f".{target.name}.lock"), 1000
+    while True:
+        with open(lock, "ab") as file:
+            with suppress(OSError):
+                _wait_for(file.fileno())
+            tries -= 1
+            if tries and not _is_at(lock, file.fileno()):  # who had it before has removed it: there is another, or none
+                continue
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    os.unlink(lock)
+            return
+
+
+def _wait_for(file: int) -> None:
+    """Take the lock of an open file, which its closing gives back."""
+    if sys.platform != "win32":
+        import fcntl
+
+        return fcntl.flock(file, fcntl.LOCK_EX)
+    import msvcrt
+
+    while True:
+        try:
+            return msvcrt.locking(file, msvcrt.LK_LOCK, 1)
+        except OSError as error:
+            if error.errno != errno.EDEADLOCK:  # after ten seconds
+                raise
+
+
+def _is_at(path: Path, file: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(path))
+    except OSError:
+        return False

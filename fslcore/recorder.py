@@ -15,13 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import InputError, note, shown
-from .paths import replace_file
+from .errors import InputError, note, shown, whole
+from .paths import check_output, locked, replace_file
 
 __all__ = ["ENDING", "Recorder", "Recording", "load", "record"]
 
 ENDING = ".npz"
 FORMAT = "fslcore recording 1"
+MOST = 2**53  # of seeds: whole numbers up to here are the same in every file format
 
 
 @dataclass(frozen=True)
@@ -59,16 +60,19 @@ class Recorder:
     """Keeps tasks of one method, and writes them when the ``with`` block ends; made by `record`."""
 
     def __init__(self, path: str | Path, method: str, **facts: object):
-        self.path, self.method = Path(path), str(method)
-        if self.path.suffix != ENDING:
-            raise InputError(f"record: {self.path.name}; a name that ends in {ENDING} is needed")
-        if not self.method.strip():
-            raise InputError("method = ''; a name is needed")
+        # All that can be told of is told before hours of work, not after.
+        self.path = check_output(path, [ENDING], name="record")
+        self.method = _text("method", method if method is None else str(method))
         unknown = sorted(set(facts) - {"dataset", "seed"})
         if unknown:
             raise InputError(f"{unknown[0]}: dataset and seed can be said of a recording")
-        self.facts = facts
-        self.before = load(self.path) if self.path.is_file() else None  # told before hours of work, not after
+        self.facts = {name: value for name, value in facts.items() if value is not None}
+        if "dataset" in self.facts:
+            self.facts["dataset"] = _text("dataset", facts["dataset"])
+        if "seed" in self.facts:
+            self.facts["seed"] = whole("seed", facts["seed"], 0, MOST)
+        before = load(self.path) if self.path.is_file() else None
+        self._before = dict(zip(before.images.tolist(), before.classes.tolist())) if before else {}
         self._class_of: dict[str, str] = {}
         self._first: dict[str, int] = {}
         self._tasks: list[tuple[list[str], list[tuple[str, bool]]]] = []
@@ -183,6 +187,10 @@ class Recorder:
                 f"task {number}: image {shown(image)} is of class {shown(label)}, and was of {shown(known)} in task "
                 f"{first}; labels are classes of the data set: where yours are numbers within a task, give classes="
             )
+        if (there := self._before.get(image, label)) != label:
+            raise InputError(
+                f"task {number}: image {shown(image)} is of class {shown(label)}, and of {shown(there)} in {self.path}"
+            )
 
     def save(self) -> Path:
         """Write the tasks, beside those of other methods that the file holds; the same method's are replaced.
@@ -204,6 +212,11 @@ class Recorder:
             raise InputError(
                 f"record: image {shown(unknown)} is never a query, so its class is not known; give support_labels"
             )
+        with locked(self.path):
+            self._merge()
+        return self.path
+
+    def _merge(self) -> None:
         class_of, runs, facts = dict(self._class_of), {}, dict(self.facts)
         if self.path.is_file():
             before = load(self.path)
@@ -237,28 +250,28 @@ class Recorder:
                 np.savez_compressed(file, **arrays)
 
         replace_file(self.path, write)
-        return self.path
 
 
 def record(path: str | Path, method: str, **facts: object) -> Recorder:
     """Record an evaluation loop: ``with record("mine.npz", "my method") as r: r.task(…)`` for each task.
 
-    The file is written when the block ends without an error. Several methods go into one file, one after another; a
-    method that is there already is replaced.
+    The file is written when the block ends without an error. Several methods go into one file, one after another or at
+    the same time; a method that is there already is replaced.
 
     Parameters
     ----------
     path : path
-        A .npz.
+        A .npz; ``~`` is the home folder.
     method : str
         The method's name.
     **facts
-        ``dataset`` and ``seed``, for the report.
+        ``dataset``, a name or path, and ``seed``, a whole number of at least 0, for the report.
 
     Raises
     ------
     InputError
-        Another ending, or a file that is there and is no recording.
+        At once, not when the block ends: another ending, a path that cannot be written to, a file that is there and is
+        no recording; a name that is empty or no Unicode; other facts.
 
     Examples
     --------
@@ -336,10 +349,23 @@ def _together(found: dict[Path, Recording]) -> Recording:
     return Recording(images, classes, **kept, facts=facts)
 
 
+def _text(name: str, value: object) -> str:
+    """A name, or the text of a path, that a report can print."""
+    text = str(value)
+    if not isinstance(value, (str, Path)) or not text.strip():
+        raise InputError(f"{name} = {value!r}; a name is needed")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{name} = {shown(ascii(text))}; text that can be written as UTF-8 is allowed") from None
+    return text
+
+
 def _plain(values: Iterable) -> list:
-    """A list of Python's own values, of tensors and arrays too."""
+    """A list of Python's own values, of tensors and arrays too; 1.0 as 1, the same class or image."""
     found = values.tolist() if hasattr(values, "tolist") else list(values)
-    return [v.item() if hasattr(v, "item") else v for v in (found if isinstance(found, list) else [found])]
+    found = [v.item() if hasattr(v, "item") else v for v in (found if isinstance(found, list) else [found])]
+    return [int(v) if isinstance(v, float) and v.is_integer() else v for v in found]
 
 
 def _padded(rows: list[list], pad: object, kind: type) -> np.ndarray:

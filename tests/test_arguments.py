@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from fslbook.fewstab.tables import gaps
 from fslcore import evaluation, stats
@@ -414,6 +415,23 @@ def test_every_public_name_and_argument_is_in_the_table():
                 assert set(names) == arguments.keys(), name
                 if name != "run":
                     made(**{k: v for k, (_, v) in arguments.items()})
+
+
+def as_tensor(kind, value):
+    """The same numbers as PyTorch gives them: those that may have gradients have them."""
+    if isinstance(value, dict):
+        return {name: as_tensor("array", of) for name, of in value.items()}
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf":
+        return value
+    found = torch.tensor(value.copy())
+    return found.double().requires_grad_() if kind in ("array", "positives") else found
+
+
+@pytest.mark.parametrize("name", [name for name, arguments in FUNCTIONS["stats"].items() if arguments])
+def test_statistics_take_tensors_with_gradients(name):
+    arguments, function = FUNCTIONS["stats"][name], getattr(stats, name)
+    given = {k: as_tensor(*of) for k, of in arguments.items()}
+    assert repr(function(**given)) == repr(function(**{k: v for k, (_, v) in arguments.items()}))
 
 
 def plain(found) -> bool:

@@ -259,6 +259,9 @@ BAD = [
         )
     ),
     ("report ''", "results = ''; a path is needed"),
+    ("report r.csv --tables ''", "tables = ''; a path is needed"),  # a variable of the shell that is not set
+    ("report r.csv --figures ''", "figures = ''; a path is needed"),
+    ("fetch oops-benchmark --folder ''", "folder = ''; a path is needed"),
     ("assess ''", "folder = ''; a path is needed"),
     (EVALUATE + " --device gpu", "device = gpu; cpu, cuda, cuda:NUMBER and mps are allowed"),
     ("evaluate features:{t}/f.npz none -o {t}/t.txt", "t.txt; a name that ends in .parquet or .csv is allowed"),
@@ -454,7 +457,10 @@ def test_output_is_checked_and_nothing_left_behind(tmp_path):
     assert check_output(tmp_path / "in.csv") == tmp_path / "in.csv"  # may be written again
     for path, message in [
         (tmp_path, "this is a folder"),
-        ("", "this is a folder"),
+        ("", "= ''; the name of a file is allowed"),
+        (None, "= None; the name of a file is allowed"),
+        ("~nobody here/t.csv", "home"),
+        ("t\0.csv", "null"),
         ("/dev/null", "this is no ordinary file"),
         (tmp_path / "in.csv", "is never overwritten"),
         (tmp_path / "link.csv", "is never overwritten"),
@@ -469,6 +475,22 @@ def test_output_is_checked_and_nothing_left_behind(tmp_path):
         with pytest.raises(InputError, match="folder"):
             check_folder(path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv", "link.csv"]
+
+
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
+    for name in ("there/old", "there/new", "there/made/later"):  # with no ending, which libraries take from the name
+        link = tmp_path / f"{name.replace('/', '-')}.csv"
+        link.symlink_to(name)
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "old").write_text("before")
+    for link in sorted(tmp_path.glob("*.csv")):
+        assert check_output(link, [".csv"]) == link
+        replace_file(link, lambda part: part.write_text(part.suffix))
+        assert link.is_symlink() and link.read_text() == (tmp_path / link.readlink()).read_text() == ".csv"
+    assert sorted(p.name for p in (tmp_path / "there").iterdir()) == ["made", "new", "old"]
+    (tmp_path / "file.csv").symlink_to(tmp_path / "there" / "old" / "t.csv")
+    with pytest.raises(InputError, match="there/old is a file, a folder is needed"):
+        check_output(tmp_path / "file.csv")
 
 
 @pytest.mark.parametrize("library", ["python", "safetensors", "parquet"])

@@ -7,11 +7,14 @@ import re
 import shlex
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 import yaml
 
 from fslcore import chapters, cli, commands, training
 from fslcore.paths import ROOT
+from fslcore.stats import pilot, plan
+from fslcore.tasks import sample_closed
 
 LINES = [
     line
@@ -98,6 +101,22 @@ def strangers(text):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_code_on_pages_names_what_is_there(page):
     assert strangers(page.read_text("utf-8")) == []
+
+
+def test_lines_on_statistics_run_on_whether_queries_were_right():
+    rng = np.random.default_rng(0)
+    labels = np.arange(8).repeat(40)
+    tasks = sample_closed(labels, tasks=200, ways=5, shots=5, queries=6)
+    right, right_a, right_b = rng.random((3, *tasks.query.shape)) < [[[0.7]], [[0.8]], [[0.6]]]
+    known = {"right": right, "right_a": right_a, "right_b": right_b, "labels": labels}
+    known |= {"support": tasks.support, "query": tasks.query}
+    known |= {"accuracies_a": right_a.mean(axis=1), "accuracies_b": right_b.mean(axis=1)}
+    (lines,) = [code for _, code in CODE.findall((ROOT / "README.md").read_text("utf-8")) if "accuracies_a" in code]
+    exec(lines, known)
+    in_text = re.findall(r"`((?:pilot|plan)\([^`…]*right[^`…]*\))`", PAGE)
+    assert len(in_text) == 2
+    for line in in_text:
+        eval(line, known | {"pilot": pilot, "plan": plan})
 
 
 def test_a_name_that_is_gone_is_found():

@@ -77,6 +77,10 @@ def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):
     told = capsys.readouterr()
     assert told.err.strip() == "fslcore: 1 of 7 classes are left out as small: 2" and "new images" in told.out
     assert set(pd.read_csv(tmp_path / "t.csv")["sampling"]) == {"closed", "open"}
+    assert cli.main([*small, "--skip-small-classes", "--queries", "58"]) == 2  # in the words of images, none of groups
+    assert capsys.readouterr().err == "fslcore: ways = 5; 0 classes have shots + queries = 63 images or more\n"
+    source = evaluation.load_source(small[1])
+    assert evaluation.left_out(source, ways=5, shots=5, queries=58) == list("0123456")
 
 
 def test_fine_tuning_has_its_own_number_of_tasks(command, monkeypatch):

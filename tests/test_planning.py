@@ -190,7 +190,10 @@ def test_images_of_a_class_follow_the_number_of_classes():
         (lambda p: plan(p, difference=1, ways=5), "ways = 5; with a Pilot"),
         (lambda p: plan(p, difference=1, n_classes=3), "at least as many as ways = 4"),
         (lambda p: plan(p, difference=1e-12), "more than 4.6e"),
-        (lambda p: plan(stats.pilot(np.eye(3, 2)[:, None], 1), difference=1), "one method.*pilot\\(right_a - right_b"),
+        (
+            lambda p: plan(stats.pilot(np.eye(3, 2)[:, None], 1), difference=1),
+            "one method.*pilot\\(1.0 \\* right_a - right_b",
+        ),
         (lambda p: plan(pilot([1, 2], 1, 1), difference=1), "images_per_class = None"),
     ],
 )

@@ -1,6 +1,7 @@
 """What two printed figures tell: the arithmetic against SciPy, bounds by simulation, the rest against data at hand."""
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -167,6 +168,11 @@ def test_the_sentence_speaks_of_the_better_one_whichever_stands_first():
 def test_bad_figures(figure):
     with pytest.raises(InputError):
         from_printed(figure, (70, 1), 600)
+
+
+def test_decimals_are_numbers():
+    exact = [(Decimal(mean), Decimal("0.4")) for mean in ("71.2", "70.1")]
+    assert from_printed(*exact, 600) == from_printed((71.2, 0.4), (70.1, 0.4), 600)
 
 
 # ---------------------------------------------------------------- the command

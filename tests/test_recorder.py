@@ -1,7 +1,12 @@
 """Recording an evaluation loop, and the report and the intervals that follow from its file."""
 
+import errno
 import html
 import json
+import multiprocessing
+import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +15,7 @@ import torch
 import fslcore
 from fslcore import cli, recorder, results, stats
 from fslcore.errors import InputError
+from fslcore.paths import locked
 from fslcore.tasks import sample_closed, sample_open
 
 LABELS = np.arange(8).repeat(20)
@@ -166,13 +172,28 @@ def test_predictions_of_other_classes_are_told_when_they_are_most(tmp_path, caps
 
 def test_bad_files_are_named_before_the_work(tmp_path):
     np.savez(tmp_path / "other.npz", x=np.zeros(3))
+    (tmp_path / "folder.npz").mkdir()
     for path, method, facts, words in (
-        (tmp_path / "r.csv", "A", {}, "a name that ends in .npz is needed"),
+        (tmp_path / "r.csv", "A", {}, "a name that ends in .npz is allowed"),
         (tmp_path / "other.npz", "A", {}, "is no recording"),
-        (tmp_path / "r.npz", " ", {}, "method = ''"),
+        (tmp_path, "A", {}, "a name that ends in .npz"),
+        (tmp_path / "folder.npz", "A", {}, "this is a folder"),
+        (tmp_path / "other.npz" / "r.npz", "A", {}, "other.npz is a file, a folder is needed"),
+        ("/proc/1/r.npz", "A", {}, "nothing can be written to /proc/1"),
+        (f"{'r' * 251}.npz", "A", {}, "File name too long"),
+        (None, "A", {}, "record = None; the name of a file"),
+        (tmp_path / "r.npz", " ", {}, "method = ' '; a name is needed"),
+        (tmp_path / "r.npz", None, {}, "method = None; a name is needed"),
+        (tmp_path / "r.npz", "caf\udce9", {}, r"method = 'caf\\udce9'; text that can be written as UTF-8"),
         (tmp_path / "r.npz", "A", {"ways": 5}, "ways: dataset and seed"),
+        (tmp_path / "r.npz", "A", {"dataset": ["a", "b"]}, r"dataset = \['a', 'b'\]; a name is needed"),
+        (tmp_path / "r.npz", "A", {"dataset": ""}, "dataset = ''; a name is needed"),
+        (tmp_path / "r.npz", "A", {"seed": 3.7}, "seed = 3.7; a whole number from 0"),
+        (tmp_path / "r.npz", "A", {"seed": "zero"}, "seed = zero; a whole number from 0"),
+        (tmp_path / "r.npz", "A", {"seed": -1}, "seed = -1; a whole number from 0"),
+        (tmp_path / "r.npz", "A", {"seed": 2**64}, "seed = 18446744073709551616; a whole number from 0"),
     ):
-        with pytest.raises(InputError, match=words.replace("(", r"\(")):
+        with pytest.raises(InputError, match=words):
             fslcore.record(path, method, **facts)
     with pytest.raises(InputError, match="no task of A"):
         fslcore.record(tmp_path / "r.npz", "A").save()
@@ -196,10 +217,13 @@ def test_the_report_reads_a_recording(tmp_path, capsys, closed):
     assert "new classes" in page and "A − B" in page
     cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"])
     printed, told = capsys.readouterr().out, results.legend(results.three_list(three))
+    for text in (*found["reading"], printed, page):  # what it has a table of, it does not say to be unknown
+        assert "on new images, and on new classes, the three intervals tell" in text
+        assert "cannot be told" not in text and "No statement here" not in text
     assert told and all(line in printed and line in html.unescape(page) for line in told)
 
 
-def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, capsys, closed):
+def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, capsys, closed, monkeypatch):
     path = tmp_path / "r.npz"
     right = played(path, closed)
     played(path, closed[:200], "B", 0.8, 1)
@@ -212,7 +236,8 @@ def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, caps
         100.0 * right[kept], closed.support[kept], closed.query[kept], LABELS, bounds=(0, 100)
     )
     assert found["A"].classes.half_width == pytest.approx(alone.classes.half_width)
-    told = ["--common", "--drop", "C", "7", "--tables", str(tmp_path / "t")]
+    told = ["--common", "--drop", "C", "7", "--tables=~/t"]
+    monkeypatch.setenv("HOME", str(tmp_path))
     assert cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet", *told]) == 0
     printed, page = capsys.readouterr().out, (tmp_path / "r.html").read_text("utf-8")
     for text in (printed, page):
@@ -222,3 +247,91 @@ def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, caps
     assert f"| A        | {found['A'].closed.mean:.2f}" in written and "A $-$ B" in (
         tmp_path / "t" / "three_intervals.tex"
     ).read_text("utf-8")
+
+
+@pytest.mark.parametrize("seed", [3, np.int64(3), np.uint8(3), torch.tensor(3)])
+def test_facts_are_kept_as_the_report_reads_them(tmp_path, seed):
+    path = tmp_path / "r.npz"
+    for method, facts in {"A": (Path("/data/birds"), seed), "B": (None, None)}.items():  # None is what the file says
+        with fslcore.record(path, method, dataset=facts[0], seed=facts[1]) as r:
+            r.task(**GOOD)
+            r.task(**GOOD | dict(predictions=[1, 1]))
+    assert recorder.load(path).facts == {"dataset": "/data/birds", "seed": 3}
+    table, _ = results.read(path)
+    assert (table["dataset"] == "/data/birds").all() and (table["seed"] == 3).all()
+
+
+def test_the_home_folder_is_no_folder_of_that_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    with fslcore.record("~/new/r.npz", "A") as r:
+        r.task(**GOOD)
+    assert [p.relative_to(tmp_path) for p in tmp_path.rglob("*.*")] == [Path("home/new/r.npz")]
+
+
+def test_other_classes_than_the_file_has_are_told_at_the_first_task(tmp_path):
+    path = tmp_path / "r.npz"
+    with fslcore.record(path, "A") as r:
+        r.task(**GOOD)
+    r = fslcore.record(path, "B")
+    with pytest.raises(InputError, match="task 0: image 1 is of class 1, and of 0 in .*r.npz"):
+        r.task(**GOOD | dict(labels=[1, 0]))
+
+
+def test_whole_floats_are_the_classes_of_their_numbers(tmp_path):
+    with fslcore.record(tmp_path / "r.npz", "A") as r:
+        r.task([0.0, 20.0], np.array([1.0, 21.0]), [0.0, 1.0], torch.tensor([0.0, -1.0]), [0, 1])
+    found = recorder.load(tmp_path / "r.npz")
+    assert found.images.tolist() == ["0", "1", "20", "21"] and found.classes.tolist() == ["0", "0", "1", "1"]
+    assert found.correct["A"].tolist() == [[True, False]]
+
+
+def at_once(path, method, start):
+    with fslcore.record(path, method) as r:
+        for _ in range(3):
+            r.task(**GOOD)
+        start.wait(60)
+
+
+def test_processes_that_record_into_one_file_keep_all_methods(tmp_path):
+    context = multiprocessing.get_context("fork")
+    names = [f"method {i}" for i in range(4)]
+    start = context.Barrier(len(names))
+    running = [context.Process(target=at_once, args=(tmp_path / "r.npz", n, start)) for n in names]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join(120)
+    assert [process.exitcode for process in running] == [0] * 4
+    assert sorted(recorder.load(tmp_path / "r.npz").methods) == names
+    assert [p.name for p in tmp_path.iterdir()] == ["r.npz"]
+
+
+def test_the_lock_of_windows_is_waited_for_too(tmp_path, monkeypatch):
+    asked = []
+
+    def locking(file, mode, size):
+        asked.append((mode, size))
+        if len(asked) < 3:
+            raise OSError(errno.EDEADLOCK, "after ten seconds")
+
+    monkeypatch.setattr("sys.platform", "win32")
+    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(LK_LOCK=1, locking=locking))
+    with locked(tmp_path / "r.npz"):
+        assert [p.name for p in tmp_path.iterdir()] == [".r.npz.lock"]
+    assert asked == [(1, 1)] * 3 and not list(tmp_path.iterdir())
+
+
+def test_without_locks_and_with_another_who_removed_it_the_file_is_written(tmp_path, monkeypatch):
+    taken = []
+
+    def flock(*_):
+        taken.append(None)
+        if len(taken) == 1:
+            (tmp_path / ".r.npz.lock").unlink()
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    with pytest.raises(OSError, match="of its own"), locked(tmp_path / "r.npz"):
+        raise OSError("of its own")
+    assert len(taken) == 2 and not list(tmp_path.iterdir())

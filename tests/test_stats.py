@@ -8,6 +8,7 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -98,6 +99,7 @@ SHARES = np.random.default_rng(3).integers(0, 76, 600) / 75
         ([0.3] * 600, [0.1 + 0.2] * 600),
         (SHARES, SHARES.astype(np.float32)),
         (SHARES, SHARES.astype(np.float16)),
+        (SHARES, torch.from_numpy(SHARES).bfloat16()),
         (SHARES, SHARES.astype(np.float32).astype(float)),  # the type is gone, the bits show
         (100 * SHARES, 100 * SHARES.astype(np.float32).astype(float)),
         (SHARES, np.sort(SHARES[:, None] / 5 + np.zeros(5), axis=1).sum(axis=1)),

@@ -133,8 +133,11 @@ def left_out(
     """
     ways, shots, queries = shape["ways"], *(per_class(n, shape[n], shape["ways"]) for n in ("shots", "queries"))
     labels = class_of(source)
+    if groups is None and apart is None:
+        names, count = np.unique(labels, return_counts=True)
+        return names[count < (shots + queries).max()].astype(str).tolist()
     if groups is None:
-        groups = np.arange(len(labels)) if apart is None else groups_of(source, apart)
+        groups = groups_of(source, apart)
     return Cells.of(labels, groups, ways, shots, queries, True).left_out
 
 

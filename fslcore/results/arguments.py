@@ -16,11 +16,12 @@ from ..stats import ThreeIntervals
 __all__ = ["MANY", "ROWS"]
 
 MANY, ROWS = 40, 500  # methods in a matrix or figure and rows of a table that somebody reads
+UNTOLD = "how the methods do on new images cannot be told from this file."
+RECORDED = "how the methods do on new images, and on new classes, the three intervals tell."  # of a recording
 READING = {
     "open": "Open tasks share no image, so their intervals and conclusions speak of **new images** of these classes.",
     "closed": "Closed tasks use images again, so their intervals and conclusions speak of **these very images** only. "
-    "They would come out much the same with other tasks from the same images; how the methods do on new "
-    "images cannot be told from this file.",
+    "They would come out much the same with other tasks from the same images; " + UNTOLD,
     "unknown": "The file does not say how the tasks were drawn, so it cannot be told what a conclusion speaks of. "
     "**If no two tasks share an image** (open), it speaks of new images of these classes. **If images are "
     "used again** (closed, what most samplers do), it speaks of these very images only, and nothing is "

@@ -10,7 +10,7 @@ import pandas as pd
 import scipy.stats
 
 from .. import stats
-from .arguments import READING, checked
+from .arguments import READING, RECORDED, UNTOLD, checked
 from .tables import DIGITS, SHARED
 
 __all__ = [
@@ -31,9 +31,16 @@ MOST = 10**6  # tasks; beyond it a number of tasks is no advice
 
 
 @checked
-def reading(table: pd.DataFrame) -> list[str]:
-    """What intervals and conclusions speak of, for each way of sampling in the table."""
-    return [READING[s] for s in READING if (table["sampling"] == s).any()]
+def reading(table: pd.DataFrame, three: dict[str, stats.ThreeIntervals] | None = None) -> list[str]:
+    """What intervals and conclusions speak of, for each way of sampling in the table.
+
+    Parameters
+    ----------
+    three : dict, optional
+        Of a recording, what `three_intervals` found: then these tell what closed tasks alone do not.
+    """
+    found = [READING[s] for s in READING if (table["sampling"] == s).any()]
+    return [text.replace(UNTOLD, RECORDED) for text in found] if three else found
 
 
 @checked

@@ -147,8 +147,16 @@ def changed(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 @checked
-def summary(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> list[str]:
-    """A few lines for a terminal: each method's mean ±, its groups, and what can be concluded."""
+def summary(
+    table: pd.DataFrame,
+    pairs: pd.DataFrame,
+    level: float = 0.95,
+    three: dict[str, stats.ThreeIntervals] | None = None,
+) -> list[str]:
+    """A few lines for a terminal: each method's mean ±, its groups, and what can be concluded.
+
+    ``three`` is as for `reading`.
+    """
     letters = group_letters(table, pairs)
     cells = {key: f"{next(iter(of.values())):.2f}".partition(" ") for key, of in single(table, level).items()}
     found = {key: f"{mean:>6} {around}".rstrip() for key, (mean, _, around) in cells.items()}
@@ -179,7 +187,7 @@ def summary(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> li
     lines += [*crowded(table, pairs), *few_errors(table, level)]
     if "run" in table:
         lines += ["", *_summary_of_runs(table, level)]
-    return lines + [text.replace("**", "").replace("`", "") for text in reading(table)]
+    return lines + [text.replace("**", "").replace("`", "") for text in reading(table, three)]
 
 
 def _summary_of_runs(table: pd.DataFrame, level: float) -> list[str]:
@@ -197,10 +205,16 @@ def _summary_of_runs(table: pd.DataFrame, level: float) -> list[str]:
 
 
 @checked
-def record(table: pd.DataFrame, pairs: pd.DataFrame, notes: list[str], level: float = 0.95) -> dict:
+def record(
+    table: pd.DataFrame,
+    pairs: pd.DataFrame,
+    notes: list[str],
+    level: float = 0.95,
+    three: dict[str, stats.ThreeIntervals] | None = None,
+) -> dict:
     """The whole report as plain values: notes, reading, settings, methods with intervals and groups, and all pairs.
 
-    Numbers are not rounded. A half-width that the tasks cannot give is None.
+    Numbers are not rounded. A half-width that the tasks cannot give is None. ``three`` is as for `reading`.
     """
     methods = intervals(table, level).assign(groups=pd.Series(names_of_groups(table, pairs))).reset_index()
     of_runs = {}
@@ -211,7 +225,7 @@ def record(table: pd.DataFrame, pairs: pd.DataFrame, notes: list[str], level: fl
         "level": level,
         "unit": "percent",
         "notes": [*notes, *crowded(table, pairs), *few_errors(table, level)],
-        "reading": [*reading(table), *run_reading(table)],
+        "reading": [*reading(table, three), *run_reading(table)],
         "settings": settings(table).reset_index().to_dict("records"),
         "methods": methods.astype(object).where(methods.notna(), None).to_dict("records"),
         "ranks": rank_record(by_ranks(table, level)),

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special, stats
 
-from ..errors import InputError, floats, number, shown
+from ..errors import InputError, detached, floats, number, shown
 
 __all__ = [
     "LEVEL",
@@ -459,7 +459,7 @@ def check_units(methods: Mapping[str, ArrayLike]) -> None:
     So they are if one goes beyond 1, up to 100, while another varies within 0 and 1, not from 0 to 1 alone, and has a
     mean that is less than a fifth. All other numbers, constants, differences and sizes too, are taken as they come.
     """
-    of = {name: np.asarray(values, dtype=float) for name, values in methods.items()}
+    of = {name: np.asarray(detached(values), dtype=float) for name, values in methods.items()}
     of = {name: (x.min(), x.max(), x.mean(), x) for name, x in of.items()}
     percent = {name: mean for name, (low, high, mean, _) in of.items() if low >= 0 and 1 < high <= 100}
     if not percent:
@@ -482,9 +482,9 @@ def _read(name: str, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     x = floats(name, values, None)
     if not x.size or not x.ndim:
         return x, np.zeros(x.shape[1:])
-    given = np.asarray(values).dtype
+    given = np.asarray(detached(values)).dtype
     if given.kind == "f" and given.itemsize < 8:
-        eps = np.finfo(given).eps
+        eps = 2.0**-7 if str(getattr(values, "dtype", "")) == "torch.bfloat16" else np.finfo(given).eps
     else:
         eps = np.finfo(float).eps
         if _fits(x[:9], LONG).any() and (single := _fits(x, LONG)).any():  # most are ruled out by their first values

@@ -250,7 +250,7 @@ def plan(
         made = "pilot" if isinstance(pilot, Pilot) else "three_intervals"
         raise InputError(
             "pilot: its values are those of one method; a pilot of a difference is needed, "
-            f"{made}(right_a - right_b, …)"
+            f"{made}(1.0 * right_a - right_b, …)"
         )
     if isinstance(pilot, Pilot):
         for name, value in {"images_per_class": images_per_class, "ways": ways, "shots": shots}.items():

@@ -87,7 +87,7 @@ def frames(
     same = [one.resolve() for one in paths]
     if twice := [str(one) for i, one in enumerate(paths) if same[i] in same[:i]]:
         raise InputError(f"results: {twice[0]} is given twice; once is allowed")
-    recorded = [one for one in paths if one.suffix == recorder.ENDING]
+    recorded = [one for one in paths if one.suffix.lower() == recorder.ENDING]
     if recorded and len(recorded) < len(paths):
         other = next(one for one in paths if one not in recorded)
         raise InputError(

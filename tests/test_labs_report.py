@@ -372,6 +372,50 @@ BAD = {
 }  # fmt: skip
 
 
+ALONG = (
+    *("test_loss", "m1_loss", "val loss (mean)", "time_s", "Wall time", "m1_time", "epoch", "Step", "n_way", "k_shot"),
+    *("episode_id", "conf_int", "95% CI", "m1 ±", "m1 (±95 %)", "m1 +/- std", "m1+-", "±", "se", "m1_se", "m1_epoch"),
+    *(
+        "LR",
+        "k-NN",
+        "SE-ResNet",
+        "m1-SE",
+        "SHOT",
+        "zero-shot",
+        "step-MAML",
+        "k-step",
+        "triplet loss",
+        "±1 shift",
+        "Fé_se",
+    ),
+    *(
+        "test-time training",
+        "m1 ± mixup",
+        "m1-S",
+        "ß ± ß",
+        "m1 ±é",
+        "m1 ±_",
+        "batch",
+        "real-time",
+        "confidence",
+        "width",
+    ),
+)
+
+
+def test_names_of_what_runs_write_along_are_told_from_names_of_methods(lab, tmp_path, capsys):
+    """With whole numbers, accuracies and small numbers below each."""
+    said = []
+    for column in ([5, 1, 5, 5, 1], [71.5, 64.25, 80, 66, 70.5], [4.5, 5.25, 4.5, 3.75, 5.25]):
+        frame = pd.DataFrame({"m0": [70.5, 66, 71, 80.5, 59], "m1": [71.25, 60, 75, 83, 59]})
+        for name in ALONG:
+            text = frame.assign(**{name: column}).to_csv(index=False)
+            theirs, ours = by_command(tmp_path, capsys, text), lab(text)
+            assert differences(theirs, ours) == [], name
+            said.append("error" in theirs)
+    assert 30 < sum(said) < len(said) - 30
+
+
 @pytest.mark.parametrize("what", BAD)
 def test_bad_files_get_the_command_s_line(lab, tmp_path, capsys, what):
     how = {"sampling": "closed"} if "of the file" in what else {}

@@ -3,6 +3,8 @@
 import gc
 import inspect
 import json
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -221,7 +223,7 @@ FAULTS = [
     (lambda f: f.assign(m1=f["m1"] / 100), r"m1 in row 1 of mine.csv is 0\.\d+, a share, while m"),
     (lambda f: f.assign(task=[0, 0, *range(2, 40)]), r"mine: method m0 has task 0 twice \(rows 1 and 2\)"),
     (lambda f: f.assign(task=[None, *range(1, 40)]), "column task of mine.csv is empty in row 1"),
-    (lambda f: f.assign(episode=range(40)), "column episode of mine.csv counts the rows"),
+    (lambda f: f.assign(episode=range(40)), r"column episode of mine.csv counts the rows; .* \(--drop episode\)"),
     (lambda f: f.assign(dataset=["d"] * 39 + [None]), "column dataset of mine.csv must hold str"),
     (lambda f: f.assign(ways=5.5), "column ways of mine.csv must hold int"),
     (lambda f: f.assign(ways="five"), "column ways of mine.csv must hold int"),
@@ -391,6 +393,49 @@ def test_what_is_no_method_and_no_task_is_refused(fault, message):
         results.normalise(fault(wide()), "mine.csv")
 
 
+BESIDES = {
+    "test_loss": 0.7,
+    "m1_loss": 0.7,
+    "loss": 170.0,
+    "val loss (mean)": 0.7,
+    "time_s": 3.25,
+    "Wall time": 1.7e9,
+    "training-time": [12.5, 13.5] * 20,
+    "epoch": [*range(10)] * 4,
+    "m1_epoch": [*range(10)] * 4,
+    "Step": [*range(0, 80, 2)],
+    "global_step": [3, 5] * 20,
+    "n_way": 5,
+    "k_shot": [1, 5] * 20,
+    "num_queries": 15,
+    "episode_id": [*range(100, 900, 20)],
+    "conf_int": 4.5,
+    "m1_conf_int": 4.5,
+    "95% CI": 4.5,
+    "m1 ±": 4.5,
+    "m1 (±95 %)": 4.5,
+    "m1 +/- std": 4.5,
+    "±": 4.5,
+    "se": [0.045, 0.05] * 20,
+    "m1_se": [0.045, 0.05] * 20,
+    "test_error": [30.5, 28.5] * 20,
+    "nll": 1.25,
+}
+
+
+@pytest.mark.parametrize("one", BESIDES)
+@pytest.mark.parametrize("share", [1, 100])
+def test_what_runs_write_along_is_no_method(one, share):
+    frame = (wide() / share).assign(**{one: BESIDES[one]})
+    looks = "looks like (a summary of (m1|the others)|something else than accuracies|a count)"
+    message = rf"^results: method {re.escape(one)} of mine.csv {looks}; .*\(--drop {re.escape(shlex.quote(one))}\)"
+    for of in (frame, long(frame)):
+        with pytest.raises(InputError, match=message):
+            results.normalise(of, "mine.csv")
+        table, _ = results.normalise(of, "mine.csv", drop=[one])
+        assert set(table["method"]) == {"m0", "m1", "m2", "m3"}
+
+
 @given(st.integers(0, 300), st.integers(1, 5), st.integers(5, 30), st.sampled_from([3, 5, 75]))
 def test_no_honest_row_passes_for_a_summary(seed, methods, tasks, queries):
     right = np.random.default_rng(seed).integers(0, queries + 1, (tasks, methods)) / queries
@@ -462,6 +507,15 @@ def test_methods_may_have_names_like_those_of_summaries():
         ["average pooling", "gap", "all", "overall"],
         ["difference", "ours", "ours-sd", "sum of ours"],
         ["ours", "ours_max", "min-max", "std-norm"],
+        ["LR", "lr", "k-NN", "1-NN"],
+        ["ResNet", "ResNet-SE", "SE-ResNet", "SE"],
+        ["SHOT", "zero-shot", "few-shot", "1-shot"],
+        ["MAML", "step-MAML", "MAML 5 steps", "k-step"],
+        ["cross-entropy loss", "triplet loss", "meta-learning", "test-time training"],
+        ["DeiT", "DeiT-S", "k", "n"],
+        ["batch norm", "multi-way", "5-way", "real-time"],
+        ["confidence", "margin", "entropy", "width"],
+        ["ours", "ours ± mixup", "ours + time", "±1 shift"],
     ):
         table, _ = results.normalise(frame.set_axis(names, axis=1), "mine.csv")
         assert table["method"].nunique() == 4

@@ -5,7 +5,7 @@
   const report = window.fslLabs.compute.report;
   const { python } = report;
   const { byCodePoint, like, repr, strip, text } = python;
-  const { fail, refuseLastRow, refuseMadeColumns, refuseSummaries, uniques, wordsOfAccuracy } = report.checks;
+  const { fail, quote, refuseLastRow, refuseMadeColumns, refuseSummaries, uniques, wordsOfAccuracy } = report.checks;
 
   const SHARED = { dataset: "str", sampling: "str", ways: "int", shots: "int", queries: "int", seed: "int" };
   const NAMES = ["method", "backbone", "learner"];
@@ -192,7 +192,7 @@
       });
       const there = steps.filter((s) => !Number.isNaN(s));
       if (there.length > 1 && there.every((s) => s === 1)) {
-        fail(`results: column ${m} of ${name} counts the rows; name it task, or leave it out`);
+        fail(`results: column ${m} of ${name} counts the rows; name it task, or leave it out (--drop ${quote(m)})`);
       }
     }
     const finite = new Map([...numbers].map(([m, x]) => [m, x.map((v) => (Number.isFinite(v) ? v : NaN))]));
@@ -543,11 +543,11 @@
       notes.push(`No column sampling: the sampling is ${sampling}${sampling !== "unknown" ? ", as told" : ""}.`);
     table.sampling = samplingOf(table, sampling, name);
     yield;
+    refuseSummaries(table, numbersOf(table.values), name); // before units, which a loss or a count would mix
+    yield;
     table = tasksOfQueries(table, name, notes);
     yield;
     table.accuracy = toPercent(table, name, common, notes);
-    yield;
-    refuseSummaries(table, name);
     yield;
     return [keep(table, (i) => !Number.isNaN(table.accuracy[i])), notes];
   }

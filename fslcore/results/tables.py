@@ -193,6 +193,10 @@ def _laid_out(
     if frame.empty:
         raise InputError(f"results: {name} has no rows")
     frame = frame.reset_index(drop=True)
+    for column in KNOWN - {"accuracy"} & set(frame):
+        if frame[column].dtype == object:  # spreadsheets keep blanks that nobody sees
+            bare = [(v.strip() or None) if isinstance(v, str) else v for v in frame[column]]
+            frame[column] = pd.Series(bare, dtype=object)
     for column in SHARED.keys() & set(frame):
         frame[column] = _typed(frame[column], column, name)
     known = {*before, *frame}
@@ -607,7 +611,12 @@ def _to_percent(long: pd.DataFrame, name: str, common: bool) -> list[str]:
             raise InputError(f"results: {at['cell']} in row {at['row']} of {name} {what.format(at['accuracy'])}")
 
     refuse(long["accuracy"].map(lambda v: isinstance(v, (bool, np.bool_))), "is {}; a number is needed")
-    refuse(numbers.isna() & long["accuracy"].notna(), "is {}; a number is needed")
+    text = numbers.isna() & long["accuracy"].notna()
+    refuse(
+        text & long["accuracy"].astype(str).str.strip().str.endswith("%"),
+        "is {}; a number is needed, or a percent sign in each cell of its column and some percentage above 1",
+    )
+    refuse(text, "is {}; a number is needed")
     refuse(numbers.notna() & ~numbers.between(0, 100), "is {}; 0 to 1 (shares) or 0 to 100 (percent) is allowed")
     if not common:
         refuse(numbers.isna(), "is empty; fill it, or use the tasks that all methods share (--common)")

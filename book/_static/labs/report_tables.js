@@ -389,6 +389,11 @@
       (v) => `is ${v}; a number is needed`,
     );
     refuse(
+      (v, i) => Number.isNaN(v) && !empty(table.values[i]) && strip(String(table.values[i])).endsWith("%"),
+      (v) =>
+        `is ${v}; a number is needed, or a percent sign in each cell of its column and some percentage above 1`,
+    );
+    refuse(
       (v, i) => Number.isNaN(v) && !empty(table.values[i]),
       (v) => `is ${v}; a number is needed`,
     );
@@ -496,7 +501,10 @@
     for (const column of found.columns) {
       const own = plain(column.name);
       if (columns.has(own)) fail(`results: ${name} has two columns ${own}`);
-      columns.set(own, { ...column, name: own });
+      // Spreadsheets keep blanks that nobody sees.
+      const bare = (v) => (typeof v === "string" ? strip(v) || null : v),
+        names = KNOWN.has(own) && own !== "accuracy" && column.kind === "object";
+      columns.set(own, { ...column, name: own, values: names ? column.values.map(bare) : column.values });
       known.add(own);
     }
     if (!found.rows) fail(`results: ${name} has no rows`);

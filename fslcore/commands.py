@@ -90,7 +90,7 @@ def report(options: argparse.Namespace) -> None:
     executed = chapters.executed("your-results", given, progress=not options.quiet)
     more = f" and {len(options.results) - 1} more" if several else ""
     chapters.page(executed, output, f"{options.results[0].name}{more}: report")
-    recorded = options.results[0].suffix == ENDING  # then all are
+    recorded = options.results[0].suffix.lower() == ENDING  # then all are
     three, reason = results.three_intervals(options.results, options.level, table) if recorded else ({}, "")
     if options.tables:
         results.write_tables(table, pairs, options.tables, options.level, three)

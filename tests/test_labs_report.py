@@ -198,7 +198,23 @@ WRITTEN = {
     "no names": "72.5,70.5\n80,79\n64.25,66\n71,70.25\n",
     "numbers as names": "0,1,2\n72.5,70.5,60\n80,79,61.5\n",
     "index of pandas": ",ours,base\n0,72.5,70.5\n1,80,79\n2,64.25,66\n3,71,70.25\n",
-    "Latin-1": LATIN,
+    "Windows-1252": LATIN,
+    "Windows-1252, signs": "a…b–,c\n72.5,70.5\n80,79\n".encode("cp1252"),
+    "Latin-1": "task,a,é\na\x81b\x85,72.5,70.5\n1,80,79\n".encode("latin-1"),
+    "signs that end no line": "task,a,b\na\x85b,72.5,70.5\r\nc\u2028d\x0be\x1cf,80,79\r1,64,66\n",
+    "three decimals": "task;ours;theirs\n0;0,697;0,714\n1;0,711;0,724\n",
+    "three decimals in quotes": 'ours,theirs\n"77,333","73,333"\n"72,000","74,333"\n',
+    "tasks in thousands": 'task,ours,theirs\n"1,000",77,73\n"1,001",72,74\n',
+    "a method with a number sign": "method,task,accuracy\n#1 ours,0,70\n#1 ours,1,71\nbase,0,61\nbase,1,63\n",
+    "tasks with a number sign": "# late, on Monday\ntask,a,b\n#0,72.5,70.5\n#1,80,79\n#2,64.25,66\n",
+    "rows taken out": "task,a,b\n0,72.5,70.5\n#1,80,79\n2,64.25,66\n3,71,70.25\n# half-time\n#,1,2\n",
+    "rows taken out, without names": "# a b\n72.5 70.5\n#80 79\n64.25 66\n71 70.25\n# late that day\n",
+    "blanks around texts": "dataset,method,task,accuracy\nD , m ,a ,70\nD,m,b,72\nD,n,a,60\nD,n ,b,63\n",
+    "methods called none": "method,task,accuracy\n"
+    + "".join(f"{m},{t},{70 + i + 2 * t}\n" for i, m in enumerate(["NA", "None", "null", "#N/A 1"]) for t in (0, 1)),
+    "methods that are numbers or none": "method,task,accuracy\n1,0,70\n1,1,72\nNA,0,71\nNA,1,70\n",
+    "a task called NA": "task,ours,base\nNA,70,71\nDE,72,70\n",
+    "no percent": "ours,base\n0%,68%\n0%,66.5%\n",
     "UTF-16": TABLE.encode("utf-16"),
     "UTF-16, other order": b"\xfe\xff" + TABLE.encode("utf-16-be"),
     "a mark": b"\xef\xbb\xbf" + TABLE.encode(),
@@ -365,11 +381,64 @@ BAD = {
     "a column of means without a name":
         "a,b,c\n" + "".join(f"{60 + i * 5 % 7},{50 + i % 5},{55 + (i * 5 % 7 + i % 5) / 2}\n" for i in range(12)),
     "a deviation beside its method": "ours,ours_std,base\n70,1.5,66\n72,1.6,61\n",
+    "percent signs after shares": "ours,base\n0.70%,0.68%\n0.72%,0.66%\n",
+    "a percent sign in some cells": "ours,base\n70% ,68\n71,66\n",
+    "thousands": 'ours,base\n77.25,73\n72.25,"1,234"\n',
+    "a task called NA among numbers": "task,ours\n0,70\nNA,72\n",
+    "a method called nan": "method,task,accuracy\na,0,70\nnan,1,71\n",
+    "a method of blanks": "method\ttask\taccuracy\na\t0\t70\n \t1\t71\n",
+    "a data set of blanks": "dataset|task|a\nx|0|70\n \u00a0|1|71\n",
+    "a comment for a row": "task,ours\n0,70\n# this, that\n1,72\n",
+    "comments alone": "# a,b\n# 1,2\n",
     "a difference": "ours,base,gap\n70,66,4\n72,61,11\n75,70,5\n",
     "NUL": b"m0,m1\n70,\x0071\n",
     "too many methods": ",".join(f"m{i}" for i in range(402)) + "\n" + (",".join(["70"] * 402) + "\n") * 2,
     "bad sampling of the file": "sampling,m0\nopen,70\nopen,72\n",
 }  # fmt: skip
+
+
+ALONG = (
+    *("test_loss", "m1_loss", "val loss (mean)", "time_s", "Wall time", "m1_time", "epoch", "Step", "n_way", "k_shot"),
+    *("episode_id", "conf_int", "95% CI", "m1 ±", "m1 (±95 %)", "m1 +/- std", "m1+-", "±", "se", "m1_se", "m1_epoch"),
+    *(
+        "LR",
+        "k-NN",
+        "SE-ResNet",
+        "m1-SE",
+        "SHOT",
+        "zero-shot",
+        "step-MAML",
+        "k-step",
+        "triplet loss",
+        "±1 shift",
+        "Fé_se",
+    ),
+    *(
+        "test-time training",
+        "m1 ± mixup",
+        "m1-S",
+        "ß ± ß",
+        "m1 ±é",
+        "m1 ±_",
+        "batch",
+        "real-time",
+        "confidence",
+        "width",
+    ),
+)
+
+
+def test_names_of_what_runs_write_along_are_told_from_names_of_methods(lab, tmp_path, capsys):
+    """With whole numbers, accuracies and small numbers below each."""
+    said = []
+    for column in ([5, 1, 5, 5, 1], [71.5, 64.25, 80, 66, 70.5], [4.5, 5.25, 4.5, 3.75, 5.25]):
+        frame = pd.DataFrame({"m0": [70.5, 66, 71, 80.5, 59], "m1": [71.25, 60, 75, 83, 59]})
+        for name in ALONG:
+            text = frame.assign(**{name: column}).to_csv(index=False)
+            theirs, ours = by_command(tmp_path, capsys, text), lab(text)
+            assert differences(theirs, ours) == [], name
+            said.append("error" in theirs)
+    assert 30 < sum(said) < len(said) - 30
 
 
 @pytest.mark.parametrize("what", BAD)

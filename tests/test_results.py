@@ -3,6 +3,8 @@
 import gc
 import inspect
 import json
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -221,7 +223,7 @@ FAULTS = [
     (lambda f: f.assign(m1=f["m1"] / 100), r"m1 in row 1 of mine.csv is 0\.\d+, a share, while m"),
     (lambda f: f.assign(task=[0, 0, *range(2, 40)]), r"mine: method m0 has task 0 twice \(rows 1 and 2\)"),
     (lambda f: f.assign(task=[None, *range(1, 40)]), "column task of mine.csv is empty in row 1"),
-    (lambda f: f.assign(episode=range(40)), "column episode of mine.csv counts the rows"),
+    (lambda f: f.assign(episode=range(40)), r"column episode of mine.csv counts the rows; .* \(--drop episode\)"),
     (lambda f: f.assign(dataset=["d"] * 39 + [None]), "column dataset of mine.csv must hold str"),
     (lambda f: f.assign(ways=5.5), "column ways of mine.csv must hold int"),
     (lambda f: f.assign(ways="five"), "column ways of mine.csv must hold int"),
@@ -311,9 +313,99 @@ def test_text_without_names_or_in_another_encoding(tmp_path):
     assert len(table) == 8 and set(table["method"]) == {"method 1", "method 2"} and "no line of names" in notes[0]
     (tmp_path / "t.csv").write_bytes("Größe,1\n72.5,70.5\n80,79\n".encode("latin-1"))
     table, notes = results.read(tmp_path / "t.csv")
-    assert set(table["method"]) == {"Größe", "1"} and "Latin-1" in notes[0]
+    assert set(table["method"]) == {"Größe", "1"} and "Windows-1252" in notes[0]
     (tmp_path / "t.csv").write_text("0,1,2\n72.5,70.5,60\n80,79,61.5\n")  # pandas names columns so
     assert set(results.read(tmp_path / "t.csv")[0]["method"]) == {"0", "1", "2"}
+
+
+def told(tmp_path, content, name="t.csv", **how):
+    """Means by method, and the notes in one text."""
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    table, notes = results.read(tmp_path / name, **how)
+    return table.groupby("method")["accuracy"].mean().round(6).to_dict(), " ".join(notes)
+
+
+@pytest.mark.parametrize(
+    "text, means",
+    [
+        ("task;ours;theirs\n0;0,697;0,714\n1;0,711;0,724\n", (70.4, 71.9)),
+        ("task;ours;theirs\n0;69,697;71,372\n1;66;61,372\n", (67.8485, 66.372)),
+        ('ours,theirs\n"77,333","73,333"\n"72,000","74,333"\n', (74.6665, 73.833)),
+        ("task\tmethod\taccuracy\n0\tours\t0,697\n1\tours\t0,711\n0\ttheirs\t0,714\n1\ttheirs\t0,724\n", (70.4, 71.9)),
+        ('task,ours,theirs\n"1,000",77,73\n"1,001",72,74\n', (74.5, 73.5)),
+        ('task,ours,theirs\n"1,000",77.25,73\n"1,001",72.25,74\n', (74.75, 73.5)),
+    ],
+)  # fmt: skip
+def test_three_decimals_are_no_thousands(tmp_path, text, means):
+    found, notes = told(tmp_path, text)
+    assert found == dict(zip(("ours", "theirs"), means))
+    assert ("Commas are read as decimal points." in notes) == ("1,001" not in text)
+
+
+def test_thousands_beside_a_decimal_point_are_no_accuracy(tmp_path):
+    with pytest.raises(InputError, match="theirs in row 2 of t.csv is 1,234; a number is needed"):
+        told(tmp_path, 'ours,theirs\n77.25,73\n72.25,"1,234"\n')
+
+
+def test_a_row_that_begins_with_a_number_sign_is_a_row_or_a_comment_and_which_is_told(tmp_path):
+    text = long(EASY).replace({"method": {"ours": "#1 ours"}})[["method", "task", "accuracy"]].to_csv(index=False)
+    expected = {"#1 ours": EASY["ours"].mean(), "base": EASY["base"].mean()}
+    said = "lines of t.csv that begin with # and have as many cells as its header."
+    for comment in ("", "# Monday, late\n"):
+        found, notes = told(tmp_path, comment + text + comment)
+        assert found == expected and f"Read as rows: 4 {said}" in notes and "comments" not in notes
+    text = EASY.rename_axis("task").to_csv()
+    found, notes = told(tmp_path, text.replace("\n0,", "\n#0,").replace("\n2,", "\n#2,"))
+    assert found == {"ours": 75.5, "base": 74.625} and f"Left out as comments: 2 {said}" in notes
+    found, notes = told(tmp_path, re.sub(r"\n(\d)", r"\n#\1", text))
+    assert found == EASY.mean().to_dict() and f"Read as rows: 4 {said}" in notes
+    found, notes = told(tmp_path, "# ours base\n72.5 70.5\n# half-time\n#90 90\n80 79\n# the end\n", "t.txt")
+    assert found == {"ours": 76.25, "base": 74.75} and "Left out as comments: 2 lines" in notes
+    assert told(tmp_path, "ours\n72.5\n#80\n# end\n80\n")[0] == {"ours": 76.25}
+
+
+def test_signs_that_end_no_line_are_left_where_they_are(tmp_path):
+    text = "a…b–,c\u2028d\x0be\x0cf\n72.5,70.5\r\n80,79\r64,66\n"
+    found, notes = told(tmp_path, text)
+    assert [*found] == ["a…b–", "c\u2028d\x0be\x0cf"] and "UTF-8" not in notes
+    for encoding, said in (("cp1252", "Windows-1252"), ("latin-1", "Latin-1")):
+        name = "a…b–" if encoding == "cp1252" else "a\x85b\x81"
+        found, notes = told(tmp_path, f"{name},c\n72.5,70.5\n80,79\n".encode(encoding))
+        assert [*found] == [name, "c"] and f"t.csv is not UTF-8; it is read as {said}." in notes
+
+
+def test_blanks_around_texts_make_no_other_method_or_data_set(tmp_path):
+    rows = ["DTD , ours ,a ,70", "DTD,ours,b,72", "DTD,base,a,60", "DTD,base ,b,63"]
+    text = "\n".join(["dataset,method,task,accuracy", *rows, ""])
+    for name, content in (("t.csv", text), ("t.tsv", text.replace(",", "\t"))):
+        (tmp_path / name).write_text(content)
+        table, _ = results.read(tmp_path / name)
+        assert set(table["dataset"]) == {"DTD"} and set(table["method"]) == {"ours", "base"} and len(table) == 4
+        assert set(table["task"]) == {"a", "b"}
+    with pytest.raises(InputError, match="column method of t.tsv is empty in row 4"):
+        told(tmp_path, text.replace(",", "\t").replace("base \t", " \t"), "t.tsv")
+
+
+def test_a_method_may_be_called_none(tmp_path):
+    rows = [f"{m},{t},{70 + 3 * i + 2 * t}" for i, m in enumerate(["NA", "None", "null", "n/a"]) for t in (0, 1)]
+    found, _ = told(tmp_path, "\n".join(["method,task,accuracy", *rows]))
+    assert found == {"NA": 71, "None": 74, "null": 77, "n/a": 80}
+    assert told(tmp_path, "task,ours\nNA,70\nDE,72\n")[0] == {"ours": 71}  # Namibia
+    for empty in ("", "nan", "NaN"):
+        with pytest.raises(InputError, match="column method of t.csv is empty in row 2"):
+            told(tmp_path, "\n".join(["method,task,accuracy", rows[0], empty + rows[1][2:]]))
+    with pytest.raises(InputError, match="column task of t.csv is empty in row 2"):
+        told(tmp_path, "task,ours\n0,70\nNA,72\n")
+
+
+def test_percent_signs_are_not_overruled(tmp_path):
+    for text in ("ours,base\n0.70%,0.68%\n0.72%,0.66%\n", 'ours,base\n"0,70 %",68%\n"0,72 %",66%\n'):
+        with pytest.raises(
+            InputError, match="ours in row 1 of t.csv is 0.70 ?%; a number is needed, or a percent sign"
+        ):
+            told(tmp_path, text)
+    assert told(tmp_path, "ours,base\n0%,68%\n0%,66%\n")[0] == {"ours": 0, "base": 67}
+    assert told(tmp_path, "ours,base\n0.7%,68%\n2.1%,66%\n", drop=["ours"])[0] == {"base": 67}
 
 
 def test_arrays(tmp_path):
@@ -391,6 +483,49 @@ def test_what_is_no_method_and_no_task_is_refused(fault, message):
         results.normalise(fault(wide()), "mine.csv")
 
 
+BESIDES = {
+    "test_loss": 0.7,
+    "m1_loss": 0.7,
+    "loss": 170.0,
+    "val loss (mean)": 0.7,
+    "time_s": 3.25,
+    "Wall time": 1.7e9,
+    "training-time": [12.5, 13.5] * 20,
+    "epoch": [*range(10)] * 4,
+    "m1_epoch": [*range(10)] * 4,
+    "Step": [*range(0, 80, 2)],
+    "global_step": [3, 5] * 20,
+    "n_way": 5,
+    "k_shot": [1, 5] * 20,
+    "num_queries": 15,
+    "episode_id": [*range(100, 900, 20)],
+    "conf_int": 4.5,
+    "m1_conf_int": 4.5,
+    "95% CI": 4.5,
+    "m1 ±": 4.5,
+    "m1 (±95 %)": 4.5,
+    "m1 +/- std": 4.5,
+    "±": 4.5,
+    "se": [0.045, 0.05] * 20,
+    "m1_se": [0.045, 0.05] * 20,
+    "test_error": [30.5, 28.5] * 20,
+    "nll": 1.25,
+}
+
+
+@pytest.mark.parametrize("one", BESIDES)
+@pytest.mark.parametrize("share", [1, 100])
+def test_what_runs_write_along_is_no_method(one, share):
+    frame = (wide() / share).assign(**{one: BESIDES[one]})
+    looks = "looks like (a summary of (m1|the others)|something else than accuracies|a count)"
+    message = rf"^results: method {re.escape(one)} of mine.csv {looks}; .*\(--drop {re.escape(shlex.quote(one))}\)"
+    for of in (frame, long(frame)):
+        with pytest.raises(InputError, match=message):
+            results.normalise(of, "mine.csv")
+        table, _ = results.normalise(of, "mine.csv", drop=[one])
+        assert set(table["method"]) == {"m0", "m1", "m2", "m3"}
+
+
 @given(st.integers(0, 300), st.integers(1, 5), st.integers(5, 30), st.sampled_from([3, 5, 75]))
 def test_no_honest_row_passes_for_a_summary(seed, methods, tasks, queries):
     right = np.random.default_rng(seed).integers(0, queries + 1, (tasks, methods)) / queries
@@ -462,6 +597,15 @@ def test_methods_may_have_names_like_those_of_summaries():
         ["average pooling", "gap", "all", "overall"],
         ["difference", "ours", "ours-sd", "sum of ours"],
         ["ours", "ours_max", "min-max", "std-norm"],
+        ["LR", "lr", "k-NN", "1-NN"],
+        ["ResNet", "ResNet-SE", "SE-ResNet", "SE"],
+        ["SHOT", "zero-shot", "few-shot", "1-shot"],
+        ["MAML", "step-MAML", "MAML 5 steps", "k-step"],
+        ["cross-entropy loss", "triplet loss", "meta-learning", "test-time training"],
+        ["DeiT", "DeiT-S", "k", "n"],
+        ["batch norm", "multi-way", "5-way", "real-time"],
+        ["confidence", "margin", "entropy", "width"],
+        ["ours", "ours ± mixup", "ours + time", "±1 shift"],
     ):
         table, _ = results.normalise(frame.set_axis(names, axis=1), "mine.csv")
         assert table["method"].nunique() == 4

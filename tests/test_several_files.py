@@ -1,6 +1,7 @@
 """Several results files are one table: what is one method, one data set, one unit, and what is refused."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -259,6 +260,23 @@ def test_recordings_of_several_processes_are_as_one(closed):
     for name, one in found.items():
         for kind in ("closed", "images", "classes"):
             assert getattr(one, kind).half_width == pytest.approx(getattr(wanted[name], kind).half_width, rel=1e-12)
+
+
+def test_recordings_are_known_in_any_case_of_their_ending(closed, capsys):
+    """By their images: the second has the tasks of the first in another order."""
+    turned = closed[np.arange(len(closed))[::-1]]
+    for ending in ("npz", "NPZ"):
+        for name, of, share in (("a", closed, 0.7), ("b", turned, 0.8)):
+            Path(recorded(f"{name}.npz", name, of, share, 1)).rename(f"{name}.{ending}")
+        files = [f"a.{ending}", f"b.{ending}"]
+        assert cli.main(["report", *files, "--json", "--quiet", "-o", "r.html"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [*found["three_intervals"]] == ["a", "b", "a − b"]
+        assert found["notes"][0].startswith("2 recordings are one table")
+        assert "so one run answers three questions" in Path("r.html").read_text("utf-8")
+        if ending == "npz":
+            wanted = results.read(files)[0]
+        pd.testing.assert_frame_equal(results.read(files)[0], wanted)
 
 
 def test_recordings_that_do_not_fit_are_named(closed):

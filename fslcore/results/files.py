@@ -11,6 +11,8 @@ import io
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +30,17 @@ ENDINGS = (*TEXT, ".parquet", ".npy", ".pt", recorder.ENDING)
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 DECIMAL = {sign: re.compile(rf"\s*-?\d*{re.escape(sign)}\d+\s*%?\s*") for sign in ".,"}
 THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+")
+THREE = re.compile(r"\d{1,3},\d{3}")  # thousands, or three decimals
 PERCENT = re.compile(r"\s*-?\d*[.,]?\d+\s*%\s*")
 # A name that ends with the number of a training: what stands before, and the number.
 NUMBERED = re.compile(
     r"(?:(.+?)[-_./\\ ]+(?:seed|run|s|r)?|(.+?)(?:seed|run)|(?:seed|run|s|r)?)[-_.= ]*(\d+)", re.IGNORECASE
 )
 LOOKED_AT = 1000  # lines, to tell how a text file is written
+NAMES = {"method", "backbone", "learner", "dataset"}
+COUNTS = {"", "index", "task", "query", "run", "ways", "shots", "queries", "seed"}
+# What is a missing value among names too; NA, None and null may be what a method is called.
+NAMELESS = ["", "nan", "NaN", "-nan", "-NaN", "<NA>", "#N/A"]
 
 
 def frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
@@ -43,9 +50,10 @@ def frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
     ----------
     path : path
         .csv, .tsv or .txt (cells parted by commas, semicolons, tabs or blanks; decimal points or commas; UTF-8, UTF-16
-        or Latin-1; lines that begin with # are comments), .parquet, .npy (T × M numbers, for T tasks and M methods) or
-        .pt (the same as a tensor, or tensors of T numbers by name), or .npz (what `fslcore.record` wrote); an event
-        file of LibFewShot's test loop, or the folder of its runs (`fslcore.results.events`).
+        or Windows-1252; lines that begin with # are comments, but below the header those of as many cells may be rows),
+        .parquet, .npy (T × M numbers, for T tasks and M methods) or .pt (the same as a tensor, or tensors of T numbers
+        by name), or .npz (what `fslcore.record` wrote); an event file of LibFewShot's test loop, or the folder of its
+        runs (`fslcore.results.events`).
 
     Raises
     ------
@@ -87,7 +95,7 @@ def frames(
     same = [one.resolve() for one in paths]
     if twice := [str(one) for i, one in enumerate(paths) if same[i] in same[:i]]:
         raise InputError(f"results: {twice[0]} is given twice; once is allowed")
-    recorded = [one for one in paths if one.suffix == recorder.ENDING]
+    recorded = [one for one in paths if one.suffix.lower() == recorder.ENDING]
     if recorded and len(recorded) < len(paths):
         other = next(one for one in paths if one not in recorded)
         raise InputError(
@@ -201,13 +209,17 @@ def _array(values: np.ndarray, name: str) -> tuple[pd.DataFrame, list[str]]:
 
 def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
     name, notes = path.name, []
-    lines = [line for line in _decoded(path, notes).splitlines() if line.strip()]
-    told = re.fullmatch(r'"?sep=(.)"?', lines[0].rstrip("\r\n")) if lines else None  # Excel's
-    comments = [line for line in lines if line.startswith("#")]
-    lines = [line for line in lines[bool(told) :] if not line.startswith("#")]
-    if not lines:
+    # Not splitlines, which ends a line at signs that Windows-1252 has within words.
+    lines = [line for line in re.split(r"\r\n|\r|\n", _decoded(path, notes)) if line.strip()]
+    told = re.fullmatch(r'"?sep=(.)"?', lines[0]) if lines else None  # Excel's
+    lines = lines[bool(told) :]
+    comments = [*takewhile(lambda line: line.startswith("#"), lines)]
+    lines = lines[len(comments) :]
+    plain = [line for line in lines if not line.startswith("#")]
+    if not plain:
         raise InputError(f"results: {name} has no rows")
-    sep = told[1] if told else "\t" if path.suffix.lower() == ".tsv" else _separator(lines[:LOOKED_AT])
+    sep = told[1] if told else "\t" if path.suffix.lower() == ".tsv" else _separator(plain[:LOOKED_AT])
+    lines = _rows(lines, plain, sep, name, notes)
     rows = [_cells(line, sep) for line in lines[:LOOKED_AT]]
     decimal = _decimal(rows, name)
     # np.savetxt writes the names as a comment.
@@ -242,14 +254,15 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
             "name the files instead (fslcore report a.csv b.csv)"
         )
     # Every digit of an accuracy counts: two methods may differ by rounding only.
-    found = pd.read_csv(
-        io.StringIO("\n".join(lines)),
+    text = "\n".join(lines)
+    how = dict(
         sep=r"\s+" if sep is None else sep,
         decimal=decimal,
         header=first,
         float_precision="round_trip",
         skipinitialspace=sep != "\t",
     )
+    found = pd.read_csv(io.StringIO(text), **how)
     if not isinstance(found.index, pd.RangeIndex):
         raise InputError(f"results: rows of {name} have more cells than its header names columns")
     if first is None:
@@ -257,10 +270,16 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
     twice = [h for i, h in enumerate(header) if h and h in header[:i]]  # pandas renames the second, and says nothing
     if twice:
         raise InputError(f"results: {name} has two columns {twice[0]}; each name may stand once")
+    names = [c for c in found if (of := str(c).strip().lower()) in NAMES or of in COUNTS and found[c].dtype == object]
+    if found[names].isna().any(axis=None):
+        again = pd.read_csv(io.StringIO(text), **how, keep_default_na=False, na_values=NAMELESS)
+        found[names] = again.set_axis(found.columns, axis=1)[names]
     for column in found.select_dtypes(object):
         cells = found[column].dropna().astype(str)
         if len(cells) and cells.map(lambda cell: bool(PERCENT.fullmatch(cell))).all():
-            found[column] = found[column].str.strip(" %\t\N{NO-BREAK SPACE}").str.replace(",", ".").astype(float)
+            numbers = found[column].str.strip(" %\t\N{NO-BREAK SPACE}").str.replace(",", ".").astype(float)
+            if numbers.max() > 1 or not numbers.any():  # else it stays text: 0.70% may be 0.70 as well as 70%
+                found[column] = numbers
     if told or sep != ",":
         kind = {None: "blanks", "\t": "tabs", ";": "semicolons"}.get(sep, f"'{sep}'")
         notes.append(f"The cells of {name} are parted by {kind}.")
@@ -277,8 +296,40 @@ def _decoded(path: Path, notes: list[str]) -> str:
     except UnicodeDecodeError:
         if encoding != "utf-8":
             raise
-        notes.append(f"{path.name} is not UTF-8; it is read as Latin-1.")
-        return data.decode("latin-1")
+    for encoding, said in (("cp1252", "Windows-1252"), ("latin-1", "Latin-1")):
+        with suppress(UnicodeDecodeError):  # Windows-1252 leaves five bytes open
+            text = data.decode(encoding)
+            break
+    notes.append(f"{path.name} is not UTF-8; it is read as {said}.")
+    return text
+
+
+def _rows(lines: list[str], plain: list[str], sep: str | None, name: str, notes: list[str]) -> list[str]:
+    """Header and rows, without comments among them; ``plain`` are those that do not begin with #.
+
+    One that does, and has as many cells as the header, is a row: of task #0, or of method #1. But where the others
+    begin with a number and it does too, it was taken out by its #.
+    """
+    width = len(_cells(plain[0], sep))
+    counted = len(plain) > 1 and _number(_cells(plain[1], sep)[0], ",") is not None
+    rows, kept, out = [], 0, 0
+    for line in lines:
+        if line.startswith("#"):
+            cells = _cells(line, sep)
+            if len(cells) != width or width == 1:
+                continue
+            begins = cells[0].lstrip("# ")
+            if not begins or counted and _number(begins, ",") is not None:
+                out += 1
+                continue
+            kept += 1
+        rows.append(line)
+    what = f"lines of {name} that begin with # and have as many cells as its header"
+    if kept:
+        notes.append(f"Read as rows: {kept} {what}.")
+    if out:
+        notes.append(f"Left out as comments: {out} {what}.")
+    return rows
 
 
 def _cells(line: str, sep: str | None) -> list[str]:
@@ -295,12 +346,18 @@ def _separator(lines: list[str]) -> str | None:
 
 
 def _decimal(rows: list[list[str]], name: str) -> str:
-    """The decimal sign; a comma only where cells show it."""
+    """The decimal sign; a comma only where cells show it.
+
+    0,697 shows it where no cell has a point and no column says that it counts: no accuracy goes into thousands.
+    """
     cells = [cell for row in rows for cell in row if not THOUSANDS.fullmatch(cell.strip())]
     shown = {sign: next((c.strip() for c in cells if pattern.fullmatch(c)), None) for sign, pattern in DECIMAL.items()}
     if shown[","] and shown["."]:
         raise InputError(f"results: {name} has {shown[',']} and {shown['.']}; one decimal sign is allowed")
-    return "," if shown[","] else "."
+    header = [cell.strip().lower() for cell in rows[0]]
+    own = [i for i, cell in enumerate(header) if (cell == "accuracy" if "accuracy" in header else cell not in COUNTS)]
+    three = any(THREE.fullmatch(row[i].strip()) for row in rows for i in own if i < len(row))
+    return "," if shown[","] or three and not shown["."] else "."
 
 
 def _number(cell: str, decimal: str) -> float | None:

@@ -25,7 +25,19 @@ KNOWN = {*SHARED, *NAMES, *OF_CELL, "accuracy"}
 SUMMARIES = {"mean", "average", "avg", "total", "sum", "std", "sd", "stdev", "stddev", "stderr", "sem", "ci", "ci95"}
 OF_WHAT = {"acc", "accuracy", "accuracies", "score", "scores", "test", "task", "tasks", "of", "over", "all", "overall"}
 ALL = {"all", "overall"}  # as tasks; a method may well be called so
-BESIDE = re.compile(r"(.+?)(?:__(?:min|max|step)|[ _.-]+(?:std|stdev|stddev|stderr|sem|ci95|ci))", re.IGNORECASE)
+# What runs write along, that is no accuracy; and what is none where it holds whole numbers, for SHOT is a method.
+MEASURED = {"loss", "losses", "err", "error", "errors", "int", "interval", "time", "runtime", "timestamp", "duration"}
+MEASURED |= {"elapsed", "sec", "seconds", "minutes", "epoch", "epochs", "nll", "ece", "auc", "auroc"}
+COUNTED = {"step", "steps", "iter", "iters", "iteration", "iterations", "episode", "episodes", "trial", "fold", "batch"}
+COUNTED |= {"way", "ways", "shot", "shots", "query", "queries", "id", "idx", "row"}
+LEVELS = {"90", "95", "99"}
+OF_RUN = {"train", "training", "val", "valid", "validation", "eval", "inference", "meta", "wall", "relative", "global"}
+OF_RUN |= {"s", "ms", "n", "k", "num", "number", "rate", "conf", "confidence", "se"}
+BESIDE = re.compile(
+    r"(.+?)(?:__(?:min|max|step)|[ _.(-]*(?:±|\+/-)[\W\d]*(?:std|sd|sem|se|ci)?[\W\d]*|[ _.-]+"
+    r"(?:std|stdev|stddev|stderr|sem|se|ci95|ci|conf[ _.-]*int|err|error|loss|time(?:[ _.-]m?s)?|sec|seconds|epoch))",
+    re.IGNORECASE,
+)
 DIFFERENCES = {"diff", "difference", "delta", "gap", "gain"}
 LEAST = {"ways": 1, "shots": 1, "queries": 1, "seed": 0}
 RARE = 1e-5  # what comes less often by chance is taken for made
@@ -112,8 +124,8 @@ def normalise(
     InputError
         A column missing; a value of the wrong type, missing, outside its range or in another unit
         than the rest; nothing but 0 and 1, which are queries and no tasks; a mean or another summary among methods
-        or tasks; a task given twice; methods or runs with different tasks; fewer than 2 tasks. The message names column
-        and row (1 is the first below the header), or method and task.
+        or tasks; a loss, a time or a count among methods; a task given twice; methods or runs with different tasks;
+        fewer than 2 tasks. The message names column and row (1 is the first below the header), or method and task.
     """
     return _together([(frame, name, Path(name).stem)], sampling, common, drop)
 
@@ -181,6 +193,10 @@ def _laid_out(
     if frame.empty:
         raise InputError(f"results: {name} has no rows")
     frame = frame.reset_index(drop=True)
+    for column in KNOWN - {"accuracy"} & set(frame):
+        if frame[column].dtype == object:  # spreadsheets keep blanks that nobody sees
+            bare = [(v.strip() or None) if isinstance(v, str) else v for v in frame[column]]
+            frame[column] = pd.Series(bare, dtype=object)
     for column in SHARED.keys() & set(frame):
         frame[column] = _typed(frame[column], column, name)
     known = {*before, *frame}
@@ -217,9 +233,9 @@ def _in_percent(long: pd.DataFrame, name: str, sampling: str, common: bool) -> t
     long["sampling"] = _sampling(long, sampling, name)
     told = "" if sampling == "unknown" else ", as told"
     notes = [] if said else [f"No column sampling: the sampling is {sampling}{told}."]
+    _refuse_summaries(long, name)  # before units, which a loss or a count would mix
     long, more = _tasks_of_queries(long, name)
     notes += more + _to_percent(long, name, common)
-    _refuse_summaries(long, name)
     return long.dropna(subset="accuracy"), notes
 
 
@@ -339,25 +355,42 @@ def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list
 
 
 def _refuse_summaries(long: pd.DataFrame, name: str) -> None:
-    """Means, totals and the like among the methods or the tasks, by their names.
+    """Means, totals and the like among the methods or the tasks, and losses, times and counts, by their names.
 
-    Of a method the whole name must say it (mean_acc), since nearest-mean and mean teacher are methods; or it must
-    stand beside its method (ours and ours_std).
+    Of a method the whole name must say it (mean_acc, test_loss), since nearest-mean and mean teacher are methods; or
+    it must stand beside its method (ours and ours_std).
     """
+    numbers = pd.to_numeric(long["accuracy"], errors="coerce")
+    values = {str(method).strip(): of for method, of in numbers.groupby(long["method"], sort=False)}
+
+    def small(one: str) -> bool:  # as standard errors are, and ResNet-SE is not
+        return 4 * values[one].mean() < numbers.drop(values[one].index).mean()
+
+    def refuse(what: str, one: str, looks: str, more: str = "") -> None:
+        raise InputError(
+            f"results: {what} {one} of {name} looks like {looks}; leave it out (--drop {shlex.quote(one)}), or give it "
+            f"another name{more}"
+        )
+
     for what in ("method", "task"):
         names = [str(n).strip() for n in pd.unique(long[what])] if long[what].dtype == object else []
         for one in names if len(names) > 1 else []:
-            words, beside = _words(one), BESIDE.fullmatch(one) if what == "method" else None
-            if words & SUMMARIES and words <= SUMMARIES | OF_WHAT or what == "task" and words and words <= ALL:
-                others = "the others"
-            elif beside and beside[1] in names:
-                others = beside[1]
-            else:
-                continue
-            raise InputError(
-                f"results: {what} {one} of {name} looks like a summary of {others}; leave it out "
-                f"(--drop {shlex.quote(one)}), or give it another name"
-            )
+            words = _words(one)
+            if words & SUMMARIES and words <= SUMMARIES | OF_WHAT | LEVELS or what == "task" and words and words <= ALL:
+                refuse(what, one, "a summary of the others")
+    for one in values if len(values) > 1 else []:
+        words, beside = _words(one), BESIDE.fullmatch(one)
+        if beside and beside[1] in values and (not one.lower().endswith("se") or small(one)):
+            refuse("method", one, "something else than accuracies" if words & MEASURED else f"a summary of {beside[1]}")
+        if words <= {"se"} | OF_WHAT and "se" in words and small(one) or not words and "±" in one:
+            refuse("method", one, "a summary of the others")
+        if {"test", "training"} <= words:  # test-time training
+            continue
+        if words <= MEASURED | COUNTED | OF_RUN | OF_WHAT | SUMMARIES | LEVELS:
+            if words & MEASURED:
+                refuse("method", one, "something else than accuracies")
+            if words & COUNTED and (values[one].dropna() % 1 == 0).all():
+                refuse("method", one, "a count", " (task, ways or shots, if it is that)")
 
 
 def _words(text: str) -> set[str]:
@@ -503,7 +536,10 @@ def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
         numbers = pd.to_numeric(frame[column], errors="coerce")
         steps = numbers.groupby(key).diff().dropna()
         if len(steps) > 1 and (steps == 1).all():
-            raise InputError(f"results: column {column} of {name} counts the rows; name it task, or leave it out")
+            raise InputError(
+                f"results: column {column} of {name} counts the rows; name it task, or leave it out "
+                f"(--drop {shlex.quote(column)})"
+            )
     values = frame[methods].apply(pd.to_numeric, errors="coerce").astype(float).replace([np.inf, -np.inf], np.nan)
     _refuse_made_columns(values, name)
     _refuse_last_row(values, name)
@@ -575,7 +611,12 @@ def _to_percent(long: pd.DataFrame, name: str, common: bool) -> list[str]:
             raise InputError(f"results: {at['cell']} in row {at['row']} of {name} {what.format(at['accuracy'])}")
 
     refuse(long["accuracy"].map(lambda v: isinstance(v, (bool, np.bool_))), "is {}; a number is needed")
-    refuse(numbers.isna() & long["accuracy"].notna(), "is {}; a number is needed")
+    text = numbers.isna() & long["accuracy"].notna()
+    refuse(
+        text & long["accuracy"].astype(str).str.strip().str.endswith("%"),
+        "is {}; a number is needed, or a percent sign in each cell of its column and some percentage above 1",
+    )
+    refuse(text, "is {}; a number is needed")
     refuse(numbers.notna() & ~numbers.between(0, 100), "is {}; 0 to 1 (shares) or 0 to 100 (percent) is allowed")
     if not common:
         refuse(numbers.isna(), "is empty; fill it, or use the tasks that all methods share (--common)")

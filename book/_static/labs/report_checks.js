@@ -9,7 +9,32 @@
   const SUMMARIES = new Set("mean average avg total sum std sd stdev stddev stderr sem ci ci95".split(" "));
   const OF_WHAT = new Set("acc accuracy accuracies score scores test task tasks of over all overall".split(" "));
   const ALL = new Set(["all", "overall"]); // as tasks; a method may well be called so
-  const BESIDE = /^(.+?)(?:__(?:min|max|step)|[ _.-]+(?:std|stdev|stddev|stderr|sem|ci95|ci))$/i;
+  // What runs write along, that is no accuracy; and what is none where it holds whole numbers, for SHOT is a method.
+  const MEASURED = new Set(
+    (
+      "loss losses err error errors int interval time runtime timestamp duration elapsed sec seconds minutes epoch " +
+      "epochs nll ece auc auroc"
+    ).split(" "),
+  );
+  const COUNTED = new Set(
+    (
+      "step steps iter iters iteration iterations episode episodes trial fold batch way ways shot shots query queries " +
+      "id idx row"
+    ).split(" "),
+  );
+  const LEVELS = new Set(["90", "95", "99"]);
+  const OF_RUN = new Set(
+    (
+      "train training val valid validation eval inference meta wall relative global s ms n k num number rate conf " +
+      "confidence se"
+    ).split(" "),
+  );
+  const SIGNED = "[ _.(-]*(?:±|\\+/-)[^\\p{L}_]*(?:std|sd|sem|se|ci)?[^\\p{L}_]*";
+  const BESIDE = new RegExp(
+    `^(.+?)(?:__(?:min|max|step)|${SIGNED}|[ _.-]+(?:std|stdev|stddev|stderr|sem|se|ci95|ci|conf[ _.-]*int|err|error|` +
+      "loss|time(?:[ _.-]m?s)?|sec|seconds|epoch))$",
+    "iu",
+  );
   const DIFFERENCES = new Set("diff difference delta gap gain".split(" "));
   const RARE = 1e-5; // what comes less often by chance is taken for made
 
@@ -179,29 +204,47 @@
     return Math.abs(off - rint(off)) < 1e-3 ? found : 0;
   }
 
-  function refuseSummaries(table, name) {
-    const of = {
-      method: uniques(table.method),
-      task: table.taskKind === "object" ? uniques(table.task).map((v) => text(v)) : [],
-    };
-    for (const [what, all] of Object.entries(of)) {
-      const names = all.map(strip);
+  function refuseSummaries(table, numbers, name) {
+    const all = uniques(table.method).map(strip),
+      tasks = table.taskKind === "object" ? uniques(table.task).map((v) => strip(text(v))) : [];
+    const within = (said, ...sets) => said.every((w) => sets.some((of) => of.has(w))),
+      some = (said, of) => said.some((w) => of.has(w));
+    const valuesOf = (one, own) =>
+      Array.from(numbers).filter((v, i) => !Number.isNaN(v) && (strip(table.method[i]) === one) === own);
+    const mean = (values) => values.reduce((s, v) => s + v, 0) / values.length;
+    const small = (one) => 4 * mean(valuesOf(one, true)) < mean(valuesOf(one, false)); // as standard errors are
+    const refuse = (what, one, looks, more = "") =>
+      fail(
+        `results: ${what} ${one} of ${name} looks like ${looks}; leave it out (--drop ${quote(one)}), or give it ` +
+          `another name${more}`,
+      );
+    for (const [what, names] of [
+      ["method", all],
+      ["task", tasks],
+    ]) {
       for (const one of names.length > 1 ? names : []) {
-        const said = words(one),
-          beside = what === "method" ? BESIDE.exec(one) : null;
-        let others;
-        const summary = said.some((w) => SUMMARIES.has(w)) && said.every((w) => SUMMARIES.has(w) || OF_WHAT.has(w));
-        if (summary || (what === "task" && said.length && said.every((w) => ALL.has(w)))) others = "the others";
-        else if (beside && names.includes(beside[1])) others = beside[1];
-        else continue;
-        fail(
-          `results: ${what} ${one} of ${name} looks like a summary of ${others}; leave it out (--drop ${quote(one)}), ` +
-            "or give it another name",
-        );
+        const said = words(one);
+        const summary = some(said, SUMMARIES) && within(said, SUMMARIES, OF_WHAT, LEVELS);
+        if (summary || (what === "task" && said.length && within(said, ALL))) refuse(what, one, "a summary of the others");
+      }
+    }
+    for (const one of all.length > 1 ? all : []) {
+      const said = words(one),
+        beside = BESIDE.exec(one);
+      if (beside && all.includes(beside[1]) && (!one.toLowerCase().endsWith("se") || small(one))) {
+        refuse("method", one, some(said, MEASURED) ? "something else than accuracies" : `a summary of ${beside[1]}`);
+      }
+      const error = said.includes("se") && said.every((w) => w === "se" || OF_WHAT.has(w)) && small(one);
+      if (error || (!said.length && one.includes("±"))) refuse("method", one, "a summary of the others");
+      if (said.includes("test") && said.includes("training")) continue; // test-time training
+      if (!within(said, MEASURED, COUNTED, OF_RUN, OF_WHAT, SUMMARIES, LEVELS)) continue;
+      if (some(said, MEASURED)) refuse("method", one, "something else than accuracies");
+      if (some(said, COUNTED) && valuesOf(one, true).every((v) => v % 1 === 0)) {
+        refuse("method", one, "a count", " (task, ways or shots, if it is that)");
       }
     }
   }
 
-  report.checks = { fail, refuseLastRow, refuseMadeColumns, refuseSummaries, uniques, wordsOfAccuracy };
+  report.checks = { fail, quote, refuseLastRow, refuseMadeColumns, refuseSummaries, uniques, wordsOfAccuracy };
   Object.assign(report, { round9 });
 })();

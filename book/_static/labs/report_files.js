@@ -12,7 +12,7 @@
   const BLANK = "\\t\\n\\v\\f\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
   const ENDS = new RegExp(`^[${BLANK}]+|[${BLANK}]+$`, "g");
   const BLANKS = new RegExp(`[${BLANK}]+`);
-  const LINES = /\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]/;
+  const LINES = /\r\n|\r|\n/; // no sign that Windows-1252 has within words
 
   const strip = (text) => text.replace(ENDS, "");
   const split = (text) => strip(text).split(BLANKS).filter(Boolean);
@@ -113,6 +113,8 @@
   // ---------------------------------------------------------------- bytes to lines to cells
 
   const LOOKED_AT = 1000; // lines, to tell how a text file is written
+  const NAMES = new Set(["method", "backbone", "learner", "dataset"]);
+  const COUNTS = new Set(["", "index", "task", "query", "run", "ways", "shots", "queries", "seed"]);
   const TEXT = [".csv", ".tsv", ".txt"];
   const BINARY = [".parquet", ".npy", ".pt", ".npz"]; // which the command reads, and a page does not
 
@@ -144,6 +146,11 @@
     }
     const found = read("utf-8", 0);
     if (found !== null) return found;
+    const open = [0x81, 0x8d, 0x8f, 0x90, 0x9d]; // which Windows-1252 leaves open
+    if (!open.some((b) => bytes.includes(b))) {
+      notes.push(`${name} is not UTF-8; it is read as Windows-1252.`);
+      return read("windows-1252", 0);
+    }
     notes.push(`${name} is not UTF-8; it is read as Latin-1.`);
     const parts = [];
     for (let i = 0; i < bytes.length; i += 8192) {
@@ -195,7 +202,30 @@
     return ["\t", ";"].find((sep) => lines[0].includes(sep)) || ",";
   }
 
-  /** The decimal sign; a comma only where cells show it. */
+  /** Header and rows, without comments among them: which lines that begin with # are rows, `_rows` of Python says. */
+  function rowsAmong(lines, plain, sep, name, notes) {
+    const width = cellsOf(plain[0], sep).length,
+      value = (cell) => number(cell.replace(/%$/, "").replace(/,/g, ".")),
+      counted = plain.length > 1 && value(strip(cellsOf(plain[1], sep)[0])) !== null;
+    let kept = 0,
+      out = 0;
+    const rows = lines.filter((line) => {
+      if (!line.startsWith("#")) return true;
+      const cells = cellsOf(line, sep);
+      if (cells.length !== width || width === 1) return false;
+      const begins = cells[0].replace(/^[# ]+/, "");
+      const left = !begins || (counted && value(strip(begins)) !== null);
+      if (left) out += 1;
+      else kept += 1;
+      return !left;
+    });
+    const what = `lines of ${name} that begin with # and have as many cells as its header`;
+    if (kept) notes.push(`Read as rows: ${kept} ${what}.`);
+    if (out) notes.push(`Left out as comments: ${out} ${what}.`);
+    return rows;
+  }
+
+  /** The decimal sign; a comma only where cells show it: 0,697 does where no cell has a point and no column counts. */
   function decimalOf(rows, name) {
     const found = { ",": null, ".": null };
     for (const row of rows) {
@@ -212,7 +242,11 @@
     if (found[","] && found["."]) {
       throw new InputError(`results: ${name} has ${found[","]} and ${found["."]}; one decimal sign is allowed`);
     }
-    return found[","] ? "," : ".";
+    const header = rows[0].map((cell) => strip(cell).toLowerCase()),
+      long = header.includes("accuracy"),
+      own = header.map((cell) => (long ? cell === "accuracy" : !COUNTS.has(cell)));
+    const three = rows.some((row) => row.some((cell, i) => own[i] && /^\d{1,3},\d{3}$/.test(strip(cell))));
+    return found[","] || (three && !found["."]) ? "," : ".";
   }
 
   /** Rows of cells of a whole text, in which a cell in quotes may go on in the next line. */
@@ -294,6 +328,8 @@
     "nan",
     "null",
   ]);
+  // What is a missing value among names too; NA, None and null may be what a method is called.
+  const NAMELESS = new Set(["", "nan", "NaN", "-nan", "-NaN", "<NA>", "#N/A"]);
   const WHOLE = /^[ \t\n\v\f\r]*[+-]?\d+[ \t\n\v\f\r]*$/;
   const FLOAT = {
     ".": /^[ \t\n\v\f\r]*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?[ \t\n\v\f\r]*$/i,
@@ -313,8 +349,8 @@
   }
 
   /** One column: its type ('int', 'float', 'bool' or 'object') and its values; null stands for an empty text. */
-  function typed(cells, decimal) {
-    const there = cells.map((cell) => !MISSING.has(cell));
+  function typed(cells, decimal, missing = MISSING) {
+    const there = cells.map((cell) => !missing.has(cell));
     const some = there.includes(true),
       full = !there.includes(false);
     if (!some) return { kind: "float", values: cells.map(() => NaN) };
@@ -339,7 +375,9 @@
     }
     if (cells.every((cell, i) => !there[i] || PERCENT.test(cell))) {
       const bare = (cell) => Number(cell.replace(/^[ %\t\xa0]+|[ %\t\xa0]+$/g, "").replace(/,/g, "."));
-      return { kind: "float", values: cells.map((cell, i) => (there[i] ? bare(cell) : NaN)) };
+      const found = cells.map((cell, i) => (there[i] ? bare(cell) : NaN));
+      // Else it stays text: 0.70% may be 0.70 as well as 70%.
+      if (found.some((v) => v > 1) || !found.some((v) => v)) return { kind: "float", values: found };
     }
     return { kind: "object", values: cells.map((cell, i) => (there[i] ? cell : null)) };
   }
@@ -368,11 +406,13 @@
       .split(LINES)
       .filter((line) => strip(line));
     const told = lines.length ? /^"?sep=(.)"?$/u.exec(lines[0]) : null; // Excel's
-    const comments = lines.filter((line) => line.startsWith("#"));
-    lines = lines.slice(told ? 1 : 0).filter((line) => !line.startsWith("#"));
-    if (!lines.length) throw new InputError(`results: ${name} has no rows`);
+    lines = lines.slice(told ? 1 : 0);
+    const plain = lines.filter((line) => !line.startsWith("#"));
+    if (!plain.length) throw new InputError(`results: ${name} has no rows`);
+    const comments = lines.slice(0, lines.indexOf(plain[0]));
+    const sep = told ? told[1] : ending === ".tsv" ? "\t" : separator(plain.slice(0, LOOKED_AT));
+    lines = rowsAmong(lines.slice(comments.length), plain, sep, name, notes);
     const head = lines.slice(0, LOOKED_AT);
-    const sep = told ? told[1] : ending === ".tsv" ? "\t" : separator(head);
     const looked = head.map((line) => cellsOf(line, sep));
     const decimal = decimalOf(looked, name);
     const above = comments.length ? cellsOf(comments[comments.length - 1].replace(/^[# ]+/, ""), sep) : [];
@@ -422,7 +462,10 @@
     const columns = [];
     for (const [i, column] of names.entries()) {
       const cells = rows.map((row) => (i < row.length ? row[i] : ""));
-      columns.push({ name: column, ...typed(cells, decimal) });
+      const own = strip(column).toLowerCase();
+      let found = typed(cells, decimal);
+      if (NAMES.has(own) || (COUNTS.has(own) && found.kind === "object")) found = typed(cells, decimal, NAMELESS);
+      columns.push({ name: column, ...found });
       if (i % 10 === 0 || rows.length > 20000) yield;
     }
     if (told || sep !== ",") {

@@ -5,7 +5,7 @@
   const report = window.fslLabs.compute.report;
   const { python } = report;
   const { byCodePoint, like, repr, strip, text } = python;
-  const { fail, refuseLastRow, refuseMadeColumns, refuseSummaries, uniques, wordsOfAccuracy } = report.checks;
+  const { fail, quote, refuseLastRow, refuseMadeColumns, refuseSummaries, uniques, wordsOfAccuracy } = report.checks;
 
   const SHARED = { dataset: "str", sampling: "str", ways: "int", shots: "int", queries: "int", seed: "int" };
   const NAMES = ["method", "backbone", "learner"];
@@ -192,7 +192,7 @@
       });
       const there = steps.filter((s) => !Number.isNaN(s));
       if (there.length > 1 && there.every((s) => s === 1)) {
-        fail(`results: column ${m} of ${name} counts the rows; name it task, or leave it out`);
+        fail(`results: column ${m} of ${name} counts the rows; name it task, or leave it out (--drop ${quote(m)})`);
       }
     }
     const finite = new Map([...numbers].map(([m, x]) => [m, x.map((v) => (Number.isFinite(v) ? v : NaN))]));
@@ -389,6 +389,11 @@
       (v) => `is ${v}; a number is needed`,
     );
     refuse(
+      (v, i) => Number.isNaN(v) && !empty(table.values[i]) && strip(String(table.values[i])).endsWith("%"),
+      (v) =>
+        `is ${v}; a number is needed, or a percent sign in each cell of its column and some percentage above 1`,
+    );
+    refuse(
       (v, i) => Number.isNaN(v) && !empty(table.values[i]),
       (v) => `is ${v}; a number is needed`,
     );
@@ -496,7 +501,10 @@
     for (const column of found.columns) {
       const own = plain(column.name);
       if (columns.has(own)) fail(`results: ${name} has two columns ${own}`);
-      columns.set(own, { ...column, name: own });
+      // Spreadsheets keep blanks that nobody sees.
+      const bare = (v) => (typeof v === "string" ? strip(v) || null : v),
+        names = KNOWN.has(own) && own !== "accuracy" && column.kind === "object";
+      columns.set(own, { ...column, name: own, values: names ? column.values.map(bare) : column.values });
       known.add(own);
     }
     if (!found.rows) fail(`results: ${name} has no rows`);
@@ -543,11 +551,11 @@
       notes.push(`No column sampling: the sampling is ${sampling}${sampling !== "unknown" ? ", as told" : ""}.`);
     table.sampling = samplingOf(table, sampling, name);
     yield;
+    refuseSummaries(table, numbersOf(table.values), name); // before units, which a loss or a count would mix
+    yield;
     table = tasksOfQueries(table, name, notes);
     yield;
     table.accuracy = toPercent(table, name, common, notes);
-    yield;
-    refuseSummaries(table, name);
     yield;
     return [keep(table, (i) => !Number.isNaN(table.accuracy[i])), notes];
   }

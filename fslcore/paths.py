@@ -163,7 +163,8 @@ def scratch() -> Iterator[Path]:
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Call ``write(part)`` on a temporary name beside ``path``, then rename: whole or absent.
 
-    A link stays one, and what it leads to is replaced. What a killed process has left of the same file is removed.
+    A link stays one, and what it leads to is replaced. The file has the permissions of any new one. What a killed process
+    has left of it is removed.
 
     Raises
     ------
@@ -175,7 +176,11 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale(target.parent, rf"\.{_OWNER}\.{re.escape(path.name)}")
+        part.touch()  # with the permissions that a new file has here; some libraries leave theirs to the owner alone
+        mode = part.stat().st_mode
+        part.unlink()
         write(part)
+        part.chmod(mode)
         os.replace(part, target)
     except Exception as error:
         # Libraries tell what the system said in words of their own, and none names the file.

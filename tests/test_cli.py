@@ -493,6 +493,21 @@ def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
         check_output(tmp_path / "file.csv")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_a_file_has_the_permissions_of_any_other(tmp_path, mask):
+    """The library of safetensors leaves its files to the owner alone, and a shared cache to one person."""
+    from safetensors.torch import save_file
+
+    before = os.umask(mask)
+    try:
+        (tmp_path / "plain").touch()
+        replace_file(tmp_path / "t.safetensors", lambda part: save_file({"w": torch.zeros(2)}, part))
+    finally:
+        os.umask(before)
+    assert (tmp_path / "t.safetensors").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
 @pytest.mark.parametrize("library", ["python", "safetensors", "parquet"])
 def test_a_full_disk_is_told_with_the_file(tmp_path, library):
     import pandas as pd

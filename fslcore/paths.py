@@ -163,8 +163,8 @@ def scratch() -> Iterator[Path]:
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Call ``write(part)`` on a temporary name beside ``path``, then rename: whole or absent.
 
-    A link stays one, and what it leads to is replaced. The file has the permissions of any new one. What a killed process
-    has left of it is removed.
+    A link stays one, and what it leads to is replaced. The file has the permissions of any new one. What a killed
+    process has left of it is removed.
 
     Raises
     ------

@@ -39,7 +39,7 @@ BUILD = ROOT / "_build"
 #: Room of the library: the tests that are to see its faults.
 ROOMS = {
     "stats": "stats parts dependence conformal targets target_tables sizing planning anytime equivalence runs many "
-    "bootstrap printed difficulty honest results arguments",
+    "bootstrap printed difficulty honest results arguments selection reliance",
     "tasks": "tasks biased difficulty estimators arguments",
     "estimation": "informed splits estimators assess arguments",
     "training": "training unlabelled splits hyperparameters",

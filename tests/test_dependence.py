@@ -1,5 +1,6 @@
 """Images that come in groups and classes that do: against leaving each group out again, and by simulation."""
 
+from dataclasses import replace
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from fslcore.errors import InputError
 from fslcore.stats import influence, three_intervals
-from fslcore.stats.dependence import square, units_of
+from fslcore.stats.dependence import square, units_of, variances
 from fslcore.stats.three_intervals import assembled
 from fslcore.tasks import sample_closed
 
@@ -214,3 +215,46 @@ def test_bad_groups_are_told_in_one_line(run, given, message, of):
         else:
             influence(values.mean(axis=1), np.concatenate([support, query], axis=1), labels, **given)
     assert "\n" not in str(error.value)
+
+
+def run_of(seed, labels=LABELS):
+    rng = np.random.default_rng(seed)
+    drawn = sample_closed(labels, ways=WAYS, shots=1, queries=1, tasks=400, seed=seed)
+    return influence(rng.normal(70, 9, 400), np.concatenate([drawn.support, drawn.query], axis=1), labels)
+
+
+def test_a_difference_is_of_classes_that_either_run_holds():
+    one, other = run_of(0), run_of(1)
+    most = replace(one, held=np.array([True] * 5 + [False])), replace(other, held=np.array([False] + [True] * 5))
+    assert (most[0] - most[1]).held.all()
+
+
+def test_classes_of_which_nothing_is_known_leave_new_classes_open():
+    found = run_of(0)
+    found = replace(found, classes=np.full_like(found.classes, np.inf)).intervals()
+    assert np.isinf(found.classes.half_width) and np.isfinite(found.images.half_width)
+
+
+def test_intervals_scale_with_the_values_where_images_tell_nothing_alone():
+    """Classes that are one group, but for one image: the variance of classes is bounded by nothing of the images."""
+    labels = np.arange(8).repeat(4)
+    drawn = sample_closed(labels, ways=WAYS, shots=1, queries=1, tasks=2000, seed=0)
+    at = drawn.support, drawn.query, labels
+    right = np.random.default_rng(0).random((2000, WAYS)) < 0.5 + 0.05 * labels[drawn.query]
+    groups = np.concatenate([[8], labels[1:]])
+    shares, percent = (three_intervals(unit * right, *at, groups=groups) for unit in (1.0, 100.0))
+    assert np.isinf(shares.image_variance) and shares.class_variance < 1
+    assert percent.classes.half_width == pytest.approx(100 * shares.classes.half_width)
+
+
+def test_the_noise_of_classes_is_of_all_that_their_variance_is_made_of():
+    """Groups across classes: classes, plus images in groups, less images in cells, each with its products of parts."""
+    rng = np.random.default_rng(0)
+    labels, groups = LABELS, GROUPS["crossed"]
+    units = units_of(labels, groups, None)
+    image, of_class, cell = (part @ part.T for part in rng.normal(size=(3, 10, 5)))
+    found, _, noise = variances(
+        units, lambda m: (3.0, image) if m is units.images else (1.0, cell), lambda m: (2.0, of_class)
+    )
+    assert found.tolist() == [3.0, 2.0 + 3.0 - 1.0]
+    assert noise == pytest.approx([square(image)[1], square(of_class + image - cell)[1]])

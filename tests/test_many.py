@@ -11,6 +11,7 @@ from statsmodels.stats.libqsturng import qsturng
 
 from fslcore import stats
 from fslcore.errors import InputError
+from fslcore.stats import many
 
 # Demšar (2006), Table 6: AUC of C4.5 and three variants. Two of voting are equal in print, and ranked 2 and 3.
 DEMSAR = [
@@ -134,3 +135,14 @@ def test_probability_best_by_noise_alone():
 def test_bad_noise_is_told(noise):
     with pytest.raises(InputError, match="noise"):
         stats.probability_best([[1, 2], [3, 4]], noise)
+
+
+def test_as_many_shuffles_in_parts_as_at_once(monkeypatch):
+    ranks = np.array(DEMSAR).T
+    whole = stats.across_datasets(ranks).p_value
+    monkeypatch.setattr(many, "ROWS", 3 * ranks.size * 1000)  # seven parts, the last one shorter
+    seen = []
+    among = many._among
+    monkeypatch.setattr(many, "_among", lambda r: seen.append(np.shape(r)[:-1]) or among(r))
+    assert stats.across_datasets(ranks).p_value == pytest.approx(whole, abs=0.01)
+    assert sum(shape[0] for shape in seen if shape) == many.SHUFFLES and len(seen) > 5

@@ -13,6 +13,7 @@ from fslbook.beyond import coverage
 from fslcore import stats
 from fslcore.errors import InputError
 from fslcore.stats import Interval, Plan, ThreeIntervals, closed_interval, detectable, plan, power, smallest
+from fslcore.tasks import sample_closed
 
 
 @given(st.floats(0.05, 3), st.integers(3, 400), st.floats(0.8, 0.99))
@@ -248,3 +249,26 @@ def test_smallest_ends():
     for arguments, name in (((0,), "least = 0"), ((-3,), "least = -3"), ((20, 10), "most = 10"), ((2, 10**30), "most")):
         with pytest.raises(InputError, match=name):
             smallest(lambda n: n > 5, *arguments)
+
+
+def test_a_plan_from_a_pilot_of_open_tasks_has_both_ends_of_its_range():
+    rng = np.random.default_rng(0)
+    easy = rng.uniform(0.4, 0.9, (300, 5, 1))
+    a, b = (1.0 * (rng.random((300, 5, 15)) < easy + shift) for shift in (0.05, 0.0))
+    found = plan(stats.pilot(a - b, shots=5), difference=0.05, n_classes=20)
+    low, high = found.images_range
+    assert low <= found.images_per_class <= high and low < high
+    fewest, most = found.tasks_range
+    assert fewest <= found.n_tasks <= most
+
+
+def test_a_pilot_of_one_method_is_refused_by_what_made_it():
+    labels = np.arange(6).repeat(6)
+    drawn = sample_closed(labels, ways=3, shots=1, queries=1, tasks=200, seed=0)
+    right = 1.0 * (np.random.default_rng(0).random((200, 3)) < 0.6)
+    one = stats.three_intervals(right, drawn.support, drawn.query, labels)
+    shape = dict(images_per_class=6, n_classes=6, ways=3, shots=1)
+    with pytest.raises(InputError, match=r"needed, three_intervals\(1\.0 \* right_a - right_b"):
+        plan(one, difference=0.05, **shape)
+    with pytest.raises(InputError, match=r"needed, pilot\(1\.0 \* right_a - right_b"):
+        plan(stats.pilot(1.0 * (np.random.default_rng(0).random((99, 5, 9)) < 0.6), shots=5), difference=0.05)

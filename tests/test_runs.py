@@ -19,6 +19,7 @@ from fslcore import datasets, known, results, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS
 from fslcore.paths import DATA
+from fslcore.stats import runs as runs_module
 from fslcore.training import RECIPES
 
 
@@ -214,6 +215,26 @@ def test_chance_better_is_covered(runs, shift):
         found = stats.chance_better(rng.normal(shift, 1, runs), rng.normal(0, 1.5, runs))
         held.append(found.low <= truth <= found.high)
     assert 0.91 <= np.mean(held) <= 0.99
+
+
+def test_chance_better_has_welchs_degrees_of_freedom(monkeypatch):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(62, 1, 4), rng.normal(60, 3, 7)
+    asked = []
+    own = runs_module._noncentrality
+    monkeypatch.setattr(runs_module, "_noncentrality", lambda t, df, q: asked.append((t, df)) or own(t, df, q))
+    stats.chance_better(a, b)
+    welch = scipy.stats.ttest_ind(a, b, equal_var=False)
+    # Of single runs, not of their means, as the chance is; so the two squares are not divided by the numbers of runs.
+    u, v = a.var(ddof=1), b.var(ddof=1)
+    assert asked[0] == pytest.approx((welch.statistic, (u + v) ** 2 / (u**2 / 3 + v**2 / 6)))
+
+
+def test_runs_that_agree_can_be_planned_with():
+    rng = np.random.default_rng(0)
+    tasks = rng.normal(60, 8, 50)
+    same = stats.new_runs(np.tile(tasks + 1, (3, 1)), np.tile(tasks, (4, 1)))
+    assert same.spreads == (0, 0) and stats.plan_runs(same, difference=5.0).n_runs == 2
 
 
 def test_a_plan_has_the_power_that_it_promises():

@@ -201,6 +201,19 @@ def test_far_from_the_bounds_limits_are_mean_and_half_width(mean, half):
     assert stats.limits(mean, half) == (mean - half, mean + half)
 
 
+def test_what_limits_refuse_is_named_with_what_is_allowed():
+    with pytest.raises(InputError, match="df goes down to 0; more than 0 is allowed"):
+        stats.limits(0.5, 0.1, BOUNDS, 0)
+    with pytest.raises(InputError, match="half_width goes down to -1; 0 or more is allowed"):
+        stats.limits(0.5, -1.0, BOUNDS)
+
+
+def test_percent_and_shares_are_told_apart_from_just_over_one():
+    of = {"a": np.linspace(0.1, 0.3, 10), "b": np.linspace(1.0, 1.9, 10)}
+    with pytest.raises(InputError, match="goes up to 1.9 and . to 0.3: percent and shares"):
+        stats.conclusions(of, "paired")
+
+
 def test_limits_against_a_logistic_regression():
     """Of n queries with k errors: the Wald interval of a logit, whose variance is known from many errors."""
     k, n = 400, 40_000

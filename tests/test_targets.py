@@ -430,3 +430,13 @@ def test_the_influence_of_tasks_kept_apart_agrees_with_the_three_intervals():
     found = influence(right.mean(axis=1), drawn, labels, groups=groups, apart=True).intervals()
     assert found.image_variance == pytest.approx(exact.image_variance, rel=0.15)
     assert found.class_variance == pytest.approx(exact.class_variance, rel=0.15)
+
+
+def test_a_class_that_no_task_holds_changes_nothing_where_groups_are_apart():
+    labels, groups = np.arange(6).repeat(8), np.arange(48) // 2
+    held = labels < 5
+    drawn = sample_closed(labels[held], groups=groups[held], ways=3, shots=1, queries=1, tasks=600, seed=0)
+    right = 1.0 * (np.random.default_rng(0).random((600, 3)) < 0.6)
+    places = right, drawn.support, drawn.query
+    whole = three_intervals(*places, labels, groups=groups, apart=True)
+    assert whole == three_intervals(*places, labels[held], groups=groups[held], apart=True)

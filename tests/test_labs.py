@@ -31,7 +31,7 @@ BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHRO
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 STILL = LABS / "anew.svg"
 INSIDE = re.compile(
-    r"(https?:)?//[\w.-]+\.\w|\b(fetch|eval|importScripts|Worker|XMLHttpRequest)\b|innerHTML|import[ (]"
+    r"(https?:)?//[\w.-]+\.\w|\b(fetch|importScripts|Worker|XMLHttpRequest)\b|\beval\s*\(|innerHTML|import[ (]"
 )
 
 

@@ -471,6 +471,8 @@ def test_luck_is_the_analysis_of_variance_in_two_ways(monkeypatch):
     common = (table.loc["C(seed)", "mean_sq"] - table.loc["Residual", "mean_sq"]) / 6
     assert found["share"] == pytest.approx(common / (common + found["left"] ** 2))
     assert found["sd"] ** 2 == pytest.approx(common + found["left"] ** 2) and found["learners"] == 6
+    row = stored.luck_table(stored.luck(few_of(runs))).iloc[0]
+    assert row["share"] == f"{found['share']:.0%}" and row["sd"] == f"{found['sd']:.1f}"
 
 
 def test_luck_of_runs_that_share_nothing_is_none(monkeypatch):

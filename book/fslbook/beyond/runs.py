@@ -31,6 +31,7 @@ __all__ = [
     "first_places",
     "intervals",
     "luck",
+    "luck_table",
     "names",
     "needed",
     "pair_table",
@@ -377,6 +378,12 @@ def luck(found: pd.DataFrame) -> pd.DataFrame:
             "p": fisher.sf(seed / left, seeds - 1, (learners - 1) * (seeds - 1)),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("shared by the runs of a seed")
+
+
+def luck_table(found: pd.DataFrame) -> pd.DataFrame:
+    """`luck` for reading."""
+    forms = {"sd": "{:.1f}", "left": "{:.1f}", "share": "{:.0%}", "p": "{:.2g}"}
+    return found.assign(**{column: found[column].map(form.format) for column, form in forms.items()})
 
 
 def first_places(found: pd.DataFrame) -> list[str]:

@@ -272,3 +272,8 @@ def test_a_pilot_of_one_method_is_refused_by_what_made_it():
         plan(one, difference=0.05, **shape)
     with pytest.raises(InputError, match=r"needed, pilot\(1\.0 \* right_a - right_b"):
         plan(stats.pilot(1.0 * (np.random.default_rng(0).random((99, 5, 9)) < 0.6), shots=5), difference=0.05)
+
+
+def test_a_plan_of_open_tasks_tells_their_queries_beside_them():
+    found = Plan(23, 108, None, 13, (20, 26), (90, 126), None)
+    assert str(found) == "23 (20 to 26) tasks of 13 queries a class, 108 (90 to 126) images a class"

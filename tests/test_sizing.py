@@ -511,3 +511,12 @@ def test_tasks_by_difficulty_pay_only_where_the_difficulty_is_known():
     regressed = found["regressed"]  # with P = 10 T the same method leaves √(T / P); another √(1 - ρ²(1 - T / P))
     assert regressed[0].mean == pytest.approx(0.1**0.5, rel=0.05)
     assert regressed[1].mean == pytest.approx((1 - 0.9 * found["correlation"][1] ** 2) ** 0.5, rel=0.03)
+
+
+@given(st.floats(0.01, 1), st.floats(0.05, 20), st.integers(1, 10))
+def test_the_best_whole_number_of_queries_is_the_best_of_all(alpha, beta, shots):
+    model = stats.VarianceModel(alpha, beta, beta / shots + shots * alpha, shots)
+    every = np.arange(1, 200)
+    best = stats.best_queries(model)
+    of = model.variance(every, 1 / (shots + every))
+    assert model.variance(best, 1 / (shots + best)) == pytest.approx(of.min())

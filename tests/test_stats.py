@@ -1,8 +1,10 @@
 """Intervals and conclusions against SciPy and statsmodels, by properties, and by simulation."""
 
 import inspect
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -508,3 +510,21 @@ def test_three_intervals_share_their_digits():
     these, new, other = str(r).split(", ")
     assert float(these.split()[2]) == pytest.approx(r.closed.half_width, rel=0.05)
     assert len(these.split()[2]) == len(new.split()[1]) and other == "± ∞ (new classes)"
+
+
+def test_intervals_are_written_in_the_decimals_that_are_asked_for():
+    one = stats.Interval(97.123, 2.4567, 0.95, 100, "closed", bounds=(0, 100))
+    assert f"{one:.1f}" == f"{one.mean:.1f} ({one.low:.1f} to {one.high:.1f})"
+    wide = stats.ThreeIntervals(*(replace(one, kind=kind) for kind in ("closed", "images", "classes")), 0.1, 0.2, 0.3)
+    assert re.findall(r"\(([a-z ]+)\)", str(wide)) == ["these images", "new images", "new classes"]
+
+
+def test_kinds_and_bounds_are_named_as_promised():
+    assert stats.open_interval([0.4, 0.6, 0.7]).kind == "open" and stats.closed_interval([0.4, 0.6]).kind == "closed"
+    with pytest.raises(InputError, match="bounds = 5; None or two numbers"):
+        stats.limits(0.5, 0.1, 5)
+
+
+def test_ranks_of_one_row_go_with_those_of_many_whichever_comes_first():
+    row, rows = [1.0, 2.0, 3.0], [[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]
+    assert stats.rank_correlation(row, rows).tolist() == stats.rank_correlation(rows, row).tolist() == [-1, 1]

@@ -440,3 +440,15 @@ def test_a_class_that_no_task_holds_changes_nothing_where_groups_are_apart():
     places = right, drawn.support, drawn.query
     whole = three_intervals(*places, labels, groups=groups, apart=True)
     assert whole == three_intervals(*places, labels[held], groups=groups[held], apart=True)
+
+
+def test_groups_of_classes_are_those_of_the_classes_that_tasks_hold():
+    """Tasks that keep groups apart, and a first class that none of them holds."""
+    labels, groups = np.arange(7).repeat(8), np.arange(56) // 2
+    kin, held = (labels + 1) // 2, labels > 0
+    drawn = sample_closed(labels[held], groups=groups[held], ways=3, shots=1, queries=2, tasks=600, seed=0)
+    values = np.random.default_rng(0).normal(70, 9, 600)
+    images = np.concatenate([drawn.support, drawn.query], axis=1)
+    own = influence(values, images, labels[held], groups=groups[held], class_groups=kin[held], apart=True).intervals()
+    whole = influence(values, images + 8, labels, groups=groups, class_groups=kin, apart=True).intervals()
+    assert whole.classes == own.classes and whole.images == own.images

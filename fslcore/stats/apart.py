@@ -70,8 +70,8 @@ def without_groups(
 
     Parameters
     ----------
-    values : (T, K, Q) or (T,) floats
-        A number a query, or a task.
+    values : (T, K, Q) floats
+        A number a query.
     support, query : (T, K, S), (T, K, Q) integers
         The group of each place.
     of_task : (T, K) integers
@@ -89,18 +89,14 @@ def without_groups(
     Notes
     -----
     A support is S of the n groups of its class, so without a group it is n / (n - S) times as likely. A query is one of
-    the n - u groups that none of the task's supports hold, so it is (n - u) / (n - u - 1) times as likely, and all Q of
-    a class (n - u) / (n - u - Q) times. From numbers of queries the mean of their classes is subtracted, which has no
-    part in the choice of groups.
+    the n - u groups that none of the task's supports hold, so it is (n - u) / (n - u - 1) times as likely. The mean of
+    its class is subtracted, which has no part in the choice of groups.
     """
     tasks, ways, _ = support.shape
     size = members.sum(axis=0)
-    if values.ndim == 3:
-        held = np.bincount(of_task.ravel(), minlength=len(size)).clip(min=1)
-        usual = np.bincount(of_task.ravel(), values.mean(axis=2).ravel(), len(size)) / held
-        values = values - usual[of_task][..., None]
-    else:
-        values = values - values.mean()
+    held = np.bincount(of_task.ravel(), minlength=len(size)).clip(min=1)
+    usual = np.bincount(of_task.ravel(), values.mean(axis=2).ravel(), len(size)) / held
+    values = values - usual[of_task][..., None]
     out = np.zeros((parts, len(members)))
     part = np.arange(tasks) * parts // tasks
     rows = max(1, AT_ONCE // (members.shape[0] * ways))
@@ -122,17 +118,11 @@ def _changes(values, support, query, of_task, members, size) -> np.ndarray:
     member = members[:, of_task].transpose(1, 2, 0)  # (T, K, G)
     n = size[of_task].astype(float)
     left = n - (member & held[:, None]).sum(axis=2)
-    if left.min() <= (1 if values.ndim > 1 else queries):
+    if left.min() <= 1:
         raise InputError("groups: a class has too few to leave one out; fewer shots or queries, or more groups")
     member = member.astype(float)
     more = np.log(n / (n - shots))
     asked = query.reshape(tasks, -1)
-    if values.ndim == 1:
-        more += np.log(left / (left - queries))
-        weight = np.exp(np.einsum("tkg,tk->tg", member, more))
-        weight[held] = 0
-        weight[row, asked] = 0
-        return values[:, None] * (1 - weight)
     weight = np.exp(np.einsum("tkg,tk->tg", member, more))
     weight[held] = 0
     again = left / (left - 1)

@@ -160,3 +160,10 @@ def test_coverage_and_width_of_the_regression_interval(tasks, proposals, rho):
     assert 0.9 < np.mean(errors) / np.std(means) < 1.1
     plain = 2 / tasks**0.5  # standard error without the cheap method
     assert np.std(means) / plain < (1 - rho**2 + rho**2 * tasks / proposals) ** 0.5 * 1.12
+
+
+def test_three_tasks_are_enough_for_a_line():
+    found = stats.regression_interval([0.5, 0.6, 0.72], [0.4, 0.5, 0.61], [0.4, 0.5, 0.61, 0.3, 0.55])
+    assert np.isfinite(found.half_width)
+    with pytest.raises(InputError):
+        stats.regression_interval([0.5, 0.6], [0.4, 0.5], [0.4, 0.5, 0.61])

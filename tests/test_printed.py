@@ -221,3 +221,9 @@ def test_the_command_gives_json(capsys):
 def test_bad_lines_are_told_in_one_line(capsys, line, message):
     code, said = run(capsys, *line.split())
     assert code == 2 and said.out == "" and message in said.err and said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("sampling", ["closed", "open", "unknown"])
+def test_a_condition_is_said_where_the_sampling_is_not_known(sampling):
+    said = str(from_printed((71.2, 0.4), (70.1, 0.5), 600, sampling=sampling))
+    assert ("If images are used again in other tasks, " in said) == (sampling == "unknown")

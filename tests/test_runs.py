@@ -230,6 +230,12 @@ def test_chance_better_has_welchs_degrees_of_freedom(monkeypatch):
     assert asked[0] == pytest.approx((welch.statistic, (u + v) ** 2 / (u**2 / 3 + v**2 / 6)))
 
 
+def test_a_chance_names_its_level_and_a_plan_wants_a_difference():
+    assert stats.chance_better([61.2, 63.0, 62.1], [59.8, 61.9, 60.1], level=0.9).level == 0.9
+    with pytest.raises(InputError, match="difference = 0"):
+        stats.plan_runs(stats.new_runs(crossed(np.random.default_rng(0), 3, 40)), difference=0)
+
+
 def test_runs_that_agree_can_be_planned_with():
     rng = np.random.default_rng(0)
     tasks = rng.normal(60, 8, 50)

@@ -520,3 +520,8 @@ def test_the_best_whole_number_of_queries_is_the_best_of_all(alpha, beta, shots)
     best = stats.best_queries(model)
     of = model.variance(every, 1 / (shots + every))
     assert model.variance(best, 1 / (shots + best)) == pytest.approx(of.min())
+
+
+def test_a_variance_asks_for_tasks_by_their_name():
+    with pytest.raises(InputError, match="^tasks"):
+        stats.VarianceModel(0.1, 1, 1, 5).variance(5, -1)

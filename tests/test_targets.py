@@ -452,3 +452,12 @@ def test_groups_of_classes_are_those_of_the_classes_that_tasks_hold():
     own = influence(values, images, labels[held], groups=groups[held], class_groups=kin[held], apart=True).intervals()
     whole = influence(values, images + 8, labels, groups=groups, class_groups=kin, apart=True).intervals()
     assert whole.classes == own.classes and whole.images == own.images
+
+
+def test_images_are_counted_from_0_to_one_less_than_there_are():
+    labels = np.arange(6).repeat(8)
+    drawn = sample_closed(labels, ways=3, shots=1, queries=1, tasks=60, seed=0)
+    query = drawn.query.copy()
+    query[0, 0] = len(labels)
+    with pytest.raises(InputError, match="from [0-9]+ to 48; images 0 to 47 are allowed"):
+        three_intervals(np.ones(query.shape), drawn.support, query, labels)

@@ -73,9 +73,8 @@ def check_output(
                 raise InputError(f"{name} = {path}; this is what is read ({other}), and is never overwritten")
         target = Path(os.path.realpath(path))
         with suppress(FileNotFoundError, NotADirectoryError):
-            os.lstat(
-                _part(target.with_name(path.name))
-            )  # a name that is too long is told, also one that is only while it is written
+            # A name that is too long is told, also one that is only while it is written.
+            os.lstat(_part(target.with_name(path.name)))
         _check_writable(target.parent, name)
     except InputError:
         raise

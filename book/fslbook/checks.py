@@ -5,13 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+import numpy as np
 import pandas as pd
 
 from fslcore.known import LEARNERS
+from fslcore.stats import Interval
 
 from . import published
 
-__all__ = ["DATASETS", "VERDICTS", "as_printed", "count", "named", "share", "shown", "tally", "worded", "Checks"]
+__all__ = [
+    "DATASETS",
+    "VERDICTS",
+    "as_printed",
+    "count",
+    "less",
+    "named",
+    "share",
+    "shown",
+    "tally",
+    "worded",
+    "Checks",
+]
 
 VERDICTS = {True: "holds", False: "differs", None: "cannot be checked here"}
 
@@ -139,6 +153,11 @@ def as_printed(table: pd.DataFrame) -> pd.DataFrame:
     if "n_images" in table.index.names:
         table = table.rename(index="{:,}".format, level="n_images").rename_axis(index={"n_images": "images"})
     return table
+
+
+def less(a: Interval, b: Interval) -> Interval:
+    """The difference of two printed means, as of tasks that share no draw."""
+    return Interval(a.mean - b.mean, np.hypot(a.half_width, b.half_width), a.level, a.n_tasks, "independent")
 
 
 def shown(rows: pd.DataFrame, verdict: str) -> pd.DataFrame:

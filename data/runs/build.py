@@ -39,8 +39,7 @@ sys.path.insert(0, str(HERE.parent))
 import _build  # noqa: E402
 
 load = lru_cache(maxsize=4)(datasets.load)  # keeps the images, which take long to draw
-FEW = 3  # seeds of all learners; those of `STUDIED` have more
-STUDIED, SEEDS = ("baseline", "protonet", "r2d2", "anil", "maml"), 5
+STUDIED = ("baseline", "protonet", "r2d2", "anil", "maml")  # from more seeds than the others
 NETWORK, DATASET = "conv4-32", "coloured"
 PROBE = "coloured?per_class=20"
 EVALUATED = ("coloured/hebrew", "clipart")
@@ -81,8 +80,8 @@ def main() -> None:
 
 def parts() -> Iterator[tuple[str, tuple[str, int]]]:
     """All runs, a seed after another."""
-    for seed, name in product(range(SEEDS), RECIPES):
-        if seed < FEW or name in STUDIED:
+    for seed, name in product(range(runs.MANY), RECIPES):
+        if seed < runs.FEW or name in STUDIED:
             yield f"{name}-{seed}", (name, seed)
 
 

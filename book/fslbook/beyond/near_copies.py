@@ -12,7 +12,7 @@ from fslcore.datasets import Images
 from fslcore.results.three import half
 from fslcore.tasks import Tasks, sample_closed
 
-__all__ = ["Both", "both_ways", "share_of_mates", "table"]
+__all__ = ["Both", "both_ways", "of_facts", "share_of_mates", "table"]
 
 
 class Both(dict):
@@ -54,6 +54,16 @@ def both_ways(source: Images, groups: np.ndarray, backbone: str, learner: str, *
     for name, drawn in drawn.items():
         there = replace(drawn, support=rows[drawn.support], query=rows[drawn.query])
         found[name] = drawn, 100 * method.record(there).accuracy()
+    return found
+
+
+def of_facts(facts: list[str], backbone: str, learner: str, **shape) -> dict[str, Both]:
+    """`both_ways` of each data set and the fact that makes its images alike, 'glyphs/hebrew family', say."""
+    found = {}
+    for dataset_fact in facts:
+        name, fact = dataset_fact.split()
+        source = evaluation.load_source(name)
+        found[dataset_fact] = both_ways(source, source.facts[fact].to_numpy(), backbone, learner, **shape)
     return found
 
 

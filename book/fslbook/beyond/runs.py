@@ -15,7 +15,7 @@ from fslcore import evaluation, learners, stats, training
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS
 from fslcore.paths import DATA
-from fslcore.results.three import alike
+from fslcore.results.three import GROUPS, alike
 from fslcore.tasks import Tasks, sample_closed
 
 from .. import published
@@ -50,7 +50,6 @@ SHAPE = dict(ways=5, shots=5, queries=15, seed=0)
 TASKS, IMAGE_TASKS = 400, 100  # closed tasks; those of learners that read images
 MANY, FEW = 5, 3  # runs of the learners that the chapter studies, and of all
 SHARED = ("one trained network", "the first weights", "the number alone")  # by runs of different learners from one seed
-GROUPS = ("family", "author")  # facts that make images alike; the first that a data set knows counts
 
 
 def tasks_of(dataset: str, learner: str) -> Tasks:
@@ -392,7 +391,7 @@ def first_places(found: pd.DataFrame) -> list[str]:
     return by_seed.idxmax().to_list()
 
 
-def reversals(dataset: str, least: int = MANY) -> pd.DataFrame:
+def reversals(dataset: str) -> pd.DataFrame:
     """Of every two learners, how often a run of one beats a run of the other where their means say the opposite.
 
     Returns
@@ -401,7 +400,7 @@ def reversals(dataset: str, least: int = MANY) -> pd.DataFrame:
         By pair: a, b (a with the higher mean), ``reversed``, the share of all R × R pairs of runs that b wins.
     """
     rows = []
-    for one, other in combinations(names(least), 2):
+    for one, other in combinations(names(), 2):
         x, y = accuracies(dataset, one), accuracies(dataset, other)
         tasks = min(x.shape[1], y.shape[1])
         x, y = x[:, :tasks].mean(axis=1), y[:, :tasks].mean(axis=1)

@@ -18,7 +18,7 @@ from scipy import stats as scipy_stats
 from fslcore.stats import Interval, compare
 
 from .. import published
-from ..checks import Checks, share
+from ..checks import Checks, less, share
 
 __all__ = ["ESTIMATORS", "audit", "beyond", "error_sd", "held_out", "largest", "Evidence"]
 
@@ -217,7 +217,7 @@ class Evidence:
                 r.mean - self.means.loc[d, "oracle"].mean(),
                 r.mean - self.chosen[d, "oracle"].mean,
                 compare(r, self.best_learner[d]),
-                _less(r, self.best_learner[d]).conclusion,
+                less(r, self.best_learner[d]).conclusion,
             )
             for (d, e), r in self.chosen.items()
             if e != "oracle"
@@ -255,11 +255,6 @@ class Evidence:
 
 def _interval(mean: float, half_width: float) -> Interval:
     return Interval(mean, half_width, 0.95, 0, "closed")
-
-
-def _less(a: Interval, b: Interval) -> Interval:
-    """The difference of two printed means, as of independent tasks."""
-    return Interval(a.mean - b.mean, np.hypot(a.half_width, b.half_width), 0.95, 0, "independent")
 
 
 def _verdicts(verdicts: pd.Series) -> str:

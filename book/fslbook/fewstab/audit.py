@@ -19,7 +19,7 @@ from scipy import stats as scipy_stats
 from fslcore.stats import Interval, compare
 
 from .. import published
-from ..checks import Checks, share
+from ..checks import Checks, less, share
 from .tables import rank_correlations
 
 __all__ = ["audit", "even_accuracy", "least_lowest", "lowest", "redrawn", "Evidence"]
@@ -254,9 +254,7 @@ class Evidence:
             r = of[*key, "random"]
             rows[key] = {"wAcc-R": r}
             for captioner in ("vit-gpt2", "blip"):
-                a = of[*key, captioner]
-                half = np.hypot(r.half_width, a.half_width)
-                rows[key][f"gap, {captioner}"] = Interval(r.mean - a.mean, half, 0.95, self.tasks, "independent")
+                rows[key][f"gap, {captioner}"] = less(r, of[*key, captioner])
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["shots", "learner"])
 
     @cached_property
@@ -270,11 +268,10 @@ class Evidence:
         t = _printed("S10").set_index(["learner", "shots", "ifsl"])
         of = {key: Interval(r["mean"], r["half_width"], 0.95, self.tasks, "closed") for key, r in t.iterrows()}
         pairs = {key[:2]: (of[*key[:2], "yes"], base) for key, base in of.items() if key[2] == "no"}
-        rows = {}
-        for key, (with_, base) in pairs.items():
-            half = np.hypot(with_.half_width, base.half_width)
-            less = Interval(with_.mean - base.mean, half, 0.95, self.tasks, "independent")
-            rows[key] = less.mean, compare(with_, base), less.conclusion
+        rows = {
+            key: (with_.mean - base.mean, compare(with_, base), less(with_, base).conclusion)
+            for key, (with_, base) in pairs.items()
+        }
         return pd.DataFrame(rows, index=["difference", "verdict", "less"]).T.rename_axis(["learner", "shots"])
 
 

@@ -69,6 +69,12 @@ def test_without_any_variance_and_without_an_end():
     assert (stats.equivalence(wide, 5).p_value, stats.equivalence(wide, 5).verdict) == (1, "not told apart")
 
 
+def test_of_unpaired_methods_that_do_not_vary_the_exact_test_is_that_of_permutations():
+    """All of 3 and 4 equal accuracies: one of the 35 ways to deal seven tasks out."""
+    found = stats.equivalence(stats.independent_interval([0.7] * 3, [0.7] * 4), 0.01)
+    assert found.p_value == pytest.approx(1 / 35)
+
+
 def test_on_the_three_intervals_of_a_difference():
     rng = np.random.default_rng(0)
     labels = np.arange(20).repeat(30)

@@ -454,6 +454,16 @@ def test_groups_of_classes_are_those_of_the_classes_that_tasks_hold():
     assert whole.classes == own.classes and whole.images == own.images
 
 
+def test_groups_are_refused_for_what_the_tasks_hold():
+    """A class of two groups that no task holds does not tell what other groups of the held classes would be like."""
+    labels = np.arange(6).repeat(8)
+    groups = labels + 10 * (np.arange(48) >= 44)  # the last class alone has two
+    images = sample_closed(labels[labels < 5], ways=3, shots=1, queries=2, tasks=60, seed=0)
+    drawn = np.concatenate([images.support, images.query], axis=1)
+    with pytest.raises(InputError, match="each class is one group"):
+        influence(np.random.default_rng(0).normal(70, 9, 60), drawn, labels, groups=groups)
+
+
 def test_images_are_counted_from_0_to_one_less_than_there_are():
     labels = np.arange(6).repeat(8)
     drawn = sample_closed(labels, ways=3, shots=1, queries=1, tasks=60, seed=0)

@@ -8,11 +8,13 @@ import pandas as pd
 import pytest
 import torch
 from PIL import Image
+from torch.nn import functional as F
 
 from fslcore import cli, datasets
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.estimation import assess, calibration, informed
+from fslcore.models import backbones
 from fslcore.tasks import ESTIMATORS
 
 METHOD = [("glyph-conv", "ncc")]
@@ -64,7 +66,9 @@ def test_any_support_gets_an_estimate_inside_its_interval(tmp_path, counts):
     assert 0 <= found["low"] <= found["estimate"] <= found["high"] <= 1
     alone = min(counts) == 1
     assert np.isnan(found["5-fold"]) == alone and found["basis"] == ("shape" if alone else "informed")
-    assert any("One image only: class0" in line for line in assess.cautions(images, table)) == alone
+    told = assess.cautions(images, table)
+    assert any("One image only: class0" in line for line in told) == alone
+    assert not any("hardly a draw" in line for line in told)  # of a class of one image that is not the reason
     json.dumps(assess.as_json(images, table), allow_nan=False)
 
 
@@ -177,6 +181,25 @@ def test_a_guess_is_told():
     assert "does not rule out a guess, one in 5: glyph-conv ncc" in said
 
 
+def test_a_guess_is_what_lies_within_a_standard_error_and_two_thirds_of_chance():
+    model, table, scores = assess._calibration(*METHOD[0], informed.SIGNALS)
+    shape = {"ways": 4, "shots": 6, "fewest": 6}
+    shift = assess._near(table, scores, shape, model.columns, 0.9)["shift"]
+    limit = 0.25 + 1.64 * np.sqrt(0.25 * 0.75 / 24) - shift
+    tasks = pd.concat([table.iloc[:1].assign(**shape)] * 2, ignore_index=True)
+    tasks["5-fold"] = [limit - 1e-6, limit + 1e-6]
+    assert assess.judge(model, table, scores, tasks, 0.9)["guess"].tolist() == [True, False]
+
+
+def test_a_support_is_judged_as_a_task_of_its_classes(monkeypatch):
+    seen, judge = [], assess.judge
+    monkeypatch.setattr(assess, "judge", lambda *given: seen.append(given[3]) or judge(*given))
+    labels = np.arange(6).repeat(4)
+    bank = Bank(torch.from_numpy(np.random.default_rng(0).normal(size=(24, 512))).float(), labels, "fake")
+    assess.assess_bank(bank, *METHOD[0])
+    assert seen[0][["ways", "shots", "fewest", "queries"]].iloc[0].tolist() == [6, 4, 4, 90]
+
+
 def test_a_level_that_no_episodes_vouch_for_is_told(tmp_path):
     images = assess.load(folder_of(tmp_path / "mine", [3, 3, 3]))
     table = assess.assess(images, METHOD, 0.999999)
@@ -197,9 +220,28 @@ def test_a_higher_level_is_wider(tmp_path):
     assert widths[0] < widths[1]
 
 
+def test_an_example_keeps_all_other_images_of_its_classes_for_the_truth():
+    images = datasets.load("clipart")
+    support, rest = assess.example("clipart", ways=4, shots=3, seed=1)
+    assert support.class_names == rest.class_names and np.bincount(support.labels).tolist() == [3] * 4
+    for k, name in enumerate(support.class_names):
+        parts = [np.concatenate([part.images[part.labels == k] for part in (support, rest)])]
+        parts.append(images.images[images.labels == images.class_names.index(name)])
+        assert sorted(map(bytes, parts[0])) == sorted(map(bytes, parts[1]))
+
+    # The centroids of the support, by hand.
+    x = [F.normalize(backbones.features(p, backbones.load("glyph-conv")).data, dim=1) for p in (support, rest)]
+    centroid = torch.stack([x[0][support.labels == k].mean(dim=0) for k in range(4)])
+    right = ((x[1] @ F.normalize(centroid, dim=1).T).argmax(dim=1).numpy() == rest.labels).astype(float)
+    found = assess.truth(support, rest, METHOD)["truth"].item()
+    assert found == pytest.approx(np.mean([right[rest.labels == k].mean() for k in range(4)]), abs=0.005)
+    assert 0.3 < found < 1
+
+
 def test_what_the_episodes_tell_of_unknown_data_sets():
     found = assess.record(calibration.methods())
     assert found["coverage"].mean() >= 90 and found["coverage"].min() >= 88
+    assert (2 * found["error"] < found["width"]).all() and found["width"].median() < 50
     # Of the informed estimator alone, without what holds it back, 9.01 points.
     assert np.average(found["error"], weights=found["episodes"]) < 8.9
 

@@ -86,6 +86,7 @@ def test_a_task_has_what_its_construction_asks_for(monkeypatch, patience, case):
     tasks, attribute = sample_biased(labels, has, tasks=12, seed=3, **shape, **how)
     shots, queries, ways = shape["shots"], shape["queries"], shape["ways"]
     assert attribute.shape == (12, ways) and tasks.sampler["relaxed"] == 0
+    assert tasks.sampler["sampling"] == "biased"
     fallbacks = 0
     for t in range(12):
         used = np.concatenate([tasks.support[t], tasks.query[t]])

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from scipy.stats import spearmanr
+from scipy.stats import norm, spearmanr
 from sklearn.metrics import silhouette_score
 
 from fslbook.evaluators import validation
@@ -15,13 +15,17 @@ from fslcore.models import backbones
 from fslcore.tasks import ESTIMATORS, Tasks, leave_one_out, sample_closed
 
 
-@pytest.fixture(scope="module")
-def bank() -> Bank:
+def fake_bank(noise: float) -> Bank:
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(8), 30)
     means = rng.normal(size=(8, 16))
     beside = {"text": torch.from_numpy(means).float(), "center": torch.zeros(16)}
-    return Bank(torch.from_numpy(means[labels] + 1.5 * rng.normal(size=(240, 16))).float(), labels, "fake", **beside)
+    return Bank(torch.from_numpy(means[labels] + noise * rng.normal(size=(240, 16))).float(), labels, "fake", **beside)
+
+
+@pytest.fixture(scope="module")
+def bank() -> Bank:
+    return fake_bank(1.5)
 
 
 # Learners that compare places read the 16 features as a map.
@@ -76,7 +80,9 @@ def test_separation_by_plain_loops(bank, shots):
         assert row["silhouette"] == pytest.approx(silhouette_score(x, label, metric="cosine"), abs=1e-5)
 
 
-def test_margins_by_plain_loops(bank):
+@pytest.mark.parametrize("noise", [0.7, 1.5])
+def test_margins_by_plain_loops(noise):
+    bank = fake_bank(noise)
     tasks = sample_closed(bank.labels, tasks=2, queries=10)
     learner = learners.LogisticRegression()
     split = leave_one_out(tasks)
@@ -89,6 +95,7 @@ def test_margins_by_plain_loops(bank):
         row = found.loc[t]
         assert row["leave-one-out margin"] == pytest.approx(margins.mean(), rel=1e-5)
         assert row["leave-one-out spread"] == pytest.approx(margins.std(), rel=1e-5)
+        assert row["leave-one-out smooth"] == pytest.approx(norm.sf(0, margins.mean(), margins.std()), rel=1e-5)
         assert row["leave-one-out low"] == pytest.approx(np.quantile(margins, 0.1), rel=1e-5)
         worst = min(np.mean(margins[label == k] > 0) for k in range(5))
         assert row["leave-one-out worst"] == pytest.approx(worst)
@@ -219,6 +226,7 @@ def test_errors_are_paired_with_the_reference():
     [
         (lambda: informed.Informed(fake_episodes(300, 0), regressor="oracle"), "regressor = oracle; ridge"),
         (lambda: informed.Informed(fake_episodes(20, 0)), "20 complete episodes"),
+        (lambda: informed.mixed_shapes(np.arange(9).repeat(34), 1), "queries = 15; two classes of 35 images or more"),
         (lambda: validation.of_dataset("photos", ["dino"]), "dataset = photos; there are episodes of clipart"),
         (
             lambda: validation.of_dataset("coloured", ["conv4-baseline", "glyph-conv"]),

@@ -48,6 +48,13 @@ def test_live_table_2_has_students_quantile_for_open_tasks_and_the_normal_one_fo
     assert half["open"] > 1.1 * half["closed"] and (table["n_tasks"] == 9).all()
 
 
+def test_counts_of_tasks_name_all_backbones(monkeypatch):
+    monkeypatch.setattr(benchmark.evaluation, "load_source", lambda name: range(100))
+    sizes = {("b", "ft", "open"): 20, ("b", "ft", "closed"): 6, ("c", "ft", "open"): 70, ("c", "ft", "closed"): 6}
+    table = benchmark.intervals(results_of({("d", *key): np.arange(n) for key, n in sizes.items()}))
+    assert benchmark.task_counts(table).loc[("d", 100)].to_dict() == {("closed", "FT"): "6", ("open", "FT"): "20 to 70"}
+
+
 def test_width_ratios_without_results_are_none():
     assert benchmark.width_ratios(published.table(2).iloc[:0])["ratio"].empty
 

@@ -132,9 +132,10 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def task_counts(table: pd.DataFrame) -> pd.DataFrame:
-    """Number of tasks T behind each cell, in one row a data set."""
-    few = table.drop_duplicates(["dataset", "learner", "sampling"])
-    out = _laid_out(few.assign(cell=few["n_tasks"].astype(str)), ["sampling"])
+    """Number of tasks T behind each cell, in one row a data set; from least to most where backbones differ."""
+    count = table.groupby(["dataset", "n_images", "learner", "sampling"], sort=False)["n_tasks"].agg(["min", "max"])
+    cells = [f"{low}" if low == high else f"{low} to {high}" for low, high in count.itertuples(index=False)]
+    out = _laid_out(count.reset_index().assign(cell=cells), ["sampling"])
     return out.unstack("learner", sort=False)
 
 

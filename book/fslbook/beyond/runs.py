@@ -317,8 +317,8 @@ def few(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By the learner's name: ``runs``, (3,) mean accuracies; ``mean`` and ``sd`` over them; ``closed``, the mean
-        closed half-width of one run; ``alone``, the half-width for new runs of this learner's three; all in percent.
+        By the learner's name: ``runs``, (3,) mean accuracies; their ``mean``; ``closed``, the mean closed half-width of
+        one run; all in percent.
     """
     rows = {}
     for name in names(FEW):
@@ -327,9 +327,7 @@ def few(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
         rows[LEARNERS[name]] = {
             "runs": means,
             "mean": means.mean(),
-            "sd": means.std(ddof=1),
             "closed": np.mean([stats.closed_interval(run, level).half_width for run in found]),
-            "alone": stats.new_runs(found, level=level).interval.half_width,
         }
     return pd.DataFrame.from_dict(rows, orient="index").sort_values("mean", ascending=False)
 

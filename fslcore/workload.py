@@ -30,8 +30,9 @@ STEPS = 30  # of fine-tuning; one costs as much as three looks at the support
 ESTIMATES = (
     2 + 5
 )  # trainings of a task for the oracle, hold-out and 5-fold; leave-one-out and the bootstrap come on top
-# Whole numbers that decide what is shown, or name one of many: they cost nothing.
-NO_WORK = ("seed", "shown", "task", "upper", "lower")
+# Whole numbers that decide what is shown, or name one of many: they cost nothing. Tasks of the learners that train on
+# each are jobs of their own, or come with the book.
+NO_WORK = ("seed", "shown", "task", "upper", "lower", "ft_tasks", "ft_open", "image_tasks")
 
 
 @dataclass(frozen=True)

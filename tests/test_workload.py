@@ -116,6 +116,18 @@ def test_a_chapter_grows_with_what_grows_most():
     assert pilot(sweep_images=30000, seed=7).core_hours == same.core_hours
 
 
+def test_tasks_of_slow_learners_are_jobs_of_their_own_and_no_time_of_the_chapter(rates):
+    write(rates, RATES + [dict(kind="build", name="closed-vs-open", job="notebook", seconds=36.0, parameters=SETTINGS)])
+    for fine_tuning, more in (("stored", 0), ("run", 500 / 0.04 / 3600)):
+        few, many = (
+            workload.reckon({"closed-vs-open": SETTINGS | {"fine_tuning": fine_tuning, "ft_tasks": n}})
+            for n in (100, 600)
+        )
+        assert many.core_hours - few.core_hours == pytest.approx(more)
+        (job,) = [j for j in many.jobs if j.kind == "chapter" and j.name == "closed-vs-open"]
+        assert job.core_hours == pytest.approx(0.01) and not job.note
+
+
 def test_a_data_set_that_is_not_here_counts_as_the_papers_print_it(tmp_path):
     profile = tmp_path / "p.yml"
     profile.write_text(yaml.safe_dump({"closed-vs-open": SETTINGS | {"datasets": ["quickdraw:/none", "cub:/none/x"]}}))

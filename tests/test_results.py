@@ -386,6 +386,27 @@ def test_blanks_around_texts_make_no_other_method_or_data_set(tmp_path):
         told(tmp_path, text.replace(",", "\t").replace("base \t", " \t"), "t.tsv")
 
 
+def test_a_row_without_a_value_keeps_its_place(tmp_path):
+    """Left out, it would move all tasks below it, and those of two files would be compared with each other's."""
+    first = ["70", "75", "71", "79", "62", "68", "73", "77", "64"]
+    for name, gap in (("ours", 2), ("theirs", 6)):
+        cells = ["" if i == gap else v for i, v in enumerate(first)]
+        (tmp_path / f"{name}.csv").write_text("\n".join([name, *cells, "", ""]))
+        table = "\n".join([f"{name}\t{name} too", *(f"{v}\t{v}" for v in cells), "\t", ""])
+        (tmp_path / f"{name}.tsv").write_text(table)
+    for ending in ("csv", "tsv"):
+        files = [tmp_path / f"{name}.{ending}" for name in ("ours", "theirs")]
+        with pytest.raises(InputError, match=f"ours in row 3 of ours.{ending} is empty"):
+            results.read(files)
+        found = results.read(files, common=True)[0].pivot(index="task", columns="method", values="accuracy")
+        assert list(found.index) == [0, 1, 3, 4, 5, 7, 8]
+        assert (found["ours"] == found["theirs"]).all() and [f"{v:.0f}" for v in found["ours"]] == [
+            first[i] for i in found.index
+        ]
+    spread = "\r\r\n".join(["ours", *first, ""])  # as text is written on Windows by who ends lines already
+    assert told(tmp_path, spread)[0] == {"ours": 71}
+
+
 def test_a_method_may_be_called_none(tmp_path):
     rows = [f"{m},{t},{70 + 3 * i + 2 * t}" for i, m in enumerate(["NA", "None", "null", "n/a"]) for t in (0, 1)]
     found, _ = told(tmp_path, "\n".join(["method,task,accuracy", *rows]))

@@ -212,7 +212,8 @@
       alone = width === 1 && gaps.size > 1;
     const between = (i) => first < i && i < there[there.length - 1];
     const row = (i) => between(i) && (alone || (width > 1 && sep === "\t" && every[i].includes("\t")));
-    return every.map((line, i) => (strip(line) ? line : row(i) ? (alone ? "nan" : line) : null)).filter((l) => l !== null);
+    const kept = every.map((line, i) => (strip(line) ? line : row(i) ? (alone ? "nan" : line) : null));
+    return kept.filter((line) => line !== null);
   }
 
   /** Header and rows, without comments among them: which lines that begin with # are rows, `_rows` of Python says. */

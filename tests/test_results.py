@@ -386,6 +386,25 @@ def test_blanks_around_texts_make_no_other_method_or_data_set(tmp_path):
         told(tmp_path, text.replace(",", "\t").replace("base \t", " \t"), "t.tsv")
 
 
+def test_what_groupby_and_pivot_leave_in_the_index_is_read():
+    """Two data sets would be one, and two methods one method with twice as many tasks."""
+    values = np.random.default_rng(0).uniform(0.5, 0.9, (2, 12, 2)).round(4)
+    index = pd.MultiIndex.from_product([["cub", "dtd"], range(12)], names=["dataset", "Task"])
+    wide = pd.DataFrame(values.reshape(24, 2), index, ["ours", "base"]).rename_axis(columns="method")
+    table, notes = results.normalise(wide.reset_index(), "mine")
+    long = wide.stack().to_frame("accuracy")
+    for frame in (wide, long, long.reset_index("method"), wide.set_index(index, drop=True).rename_axis(columns=None)):
+        found, _ = results.normalise(frame, "mine")
+        keys = ["setting", "method", "task"]
+        found, wanted = (t.sort_values(keys, ignore_index=True) for t in (found, table))
+        pd.testing.assert_frame_equal(found, wanted)
+    assert results.settings(table)["tasks"].to_dict() == {"cub": 12, "dtd": 12}
+    both = wide.reset_index().set_index(["dataset", "Task"], drop=False)  # the columns count
+    assert results.normalise(both, "mine")[0].equals(table)
+    other = wide.loc["cub"].rename_axis(index="number")
+    assert results.normalise(other, "mine")[1] == results.normalise(other.reset_index(drop=True), "mine")[1]
+
+
 def test_a_row_without_a_value_keeps_its_place(tmp_path):
     """Left out, it would move all tasks below it, and those of two files would be compared with each other's."""
     first = ["70", "75", "71", "79", "62", "68", "73", "77", "64"]

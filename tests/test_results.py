@@ -386,6 +386,20 @@ def test_blanks_around_texts_make_no_other_method_or_data_set(tmp_path):
         told(tmp_path, text.replace(",", "\t").replace("base \t", " \t"), "t.tsv")
 
 
+def test_tensors_of_16_bits_are_read_and_none_is_lost_to_its_name(tmp_path):
+    import torch
+
+    values = torch.linspace(0.5, 0.75, 9)
+    for kind in (torch.float16, torch.bfloat16):
+        for found in ({"ours": values.to(kind)}, values.to(kind)[:, None]):
+            torch.save(found, tmp_path / "t.pt")
+            table, _ = results.read(tmp_path / "t.pt")
+            assert table["accuracy"].tolist() == (100 * values.to(kind).double()).tolist()
+    torch.save({1: values, "1": values}, tmp_path / "t.pt")
+    with pytest.raises(InputError, match="t.pt has two tensors 1; each name may stand once"):
+        results.read(tmp_path / "t.pt")
+
+
 def test_what_groupby_and_pivot_leave_in_the_index_is_read():
     """Two data sets would be one, and two methods one method with twice as many tasks."""
     values = np.random.default_rng(0).uniform(0.5, 0.9, (2, 12, 2)).round(4)

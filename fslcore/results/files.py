@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from .. import recorder
-from ..errors import InputError, shown
+from ..errors import InputError, detached, shown
 from . import events
 from .recorded import accuracies
 
@@ -181,13 +181,16 @@ def _torch(path: Path) -> tuple[pd.DataFrame, list[str]]:
     if isinstance(found, dict) and found and all(getattr(v, "ndim", None) == 1 for v in found.values()):
         if len({len(v) for v in found.values()}) > 1:
             raise InputError(f"results: tensors of {path.name} have different lengths; one number a task is needed")
-        return pd.DataFrame({str(k): v.detach().numpy() for k, v in found.items()}), []
+        names = [*map(str, found)]
+        if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+            raise InputError(f"results: {path.name} has two tensors {twice[0]}; each name may stand once")
+        return pd.DataFrame({name: np.asarray(detached(v)) for name, v in zip(names, found.values())}), []
     if not isinstance(found, torch.Tensor):
         raise InputError(
             f"results: {path.name} holds {type(found).__name__}; one tensor of tasks × methods, or "
             "tensors of one number a task by the names of methods, is needed"
         )
-    return _array(found.detach().numpy(), path.name)
+    return _array(np.asarray(detached(found)), path.name)
 
 
 def _array(values: np.ndarray, name: str) -> tuple[pd.DataFrame, list[str]]:

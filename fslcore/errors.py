@@ -180,7 +180,7 @@ def floats(name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool =
 
 
 def wholes(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
-    """An array of whole numbers, as it is given: indices, in-task labels.
+    """An array of whole numbers, as it is given, but with a sign: indices, in-task labels, which know -1.
 
     Raises
     ------
@@ -192,7 +192,11 @@ def wholes(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
     if found.dtype.kind not in "iu":
         raise InputError(f"{name} holds {found.dtype} (shape {found.shape}); whole numbers (integers) are allowed")
     _check_dimensions(name, found, ndim)
-    return found
+    if found.dtype.kind == "i":
+        return found
+    if found.max(initial=0) > np.iinfo(np.int64).max:
+        raise InputError(f"{name} holds {found.max()}; whole numbers of up to 63 bits are allowed")
+    return found.astype(np.int64)
 
 
 def _array(name: str, values: ArrayLike, allowed: str, of_objects: type | None = None) -> np.ndarray:

@@ -1,7 +1,10 @@
 """Weights are pinned and never executed; features are cached by content."""
 
+import json
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -172,6 +175,15 @@ def test_damaged_pins_are_told_and_made_again(monkeypatch, capsys):
         pins.write_text(text, "latin-1")
         assert backbones._first_seen("net", "1234") == "1234" == backbones._first_seen("net", "5678")
     assert f"{pins} is damaged and made again" in capsys.readouterr().err
+
+
+def test_processes_that_pin_at_the_same_time_keep_each_others_pins(monkeypatch, tmp_path):
+    monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path))
+    write = backbones.replace_file
+    monkeypatch.setattr(backbones, "replace_file", lambda *a: time.sleep(0.2) or write(*a))
+    with ThreadPoolExecutor() as pool:
+        assert [*pool.map(backbones._first_seen, ["a", "b", "c"], "123")] == ["1", "2", "3"]
+    assert json.loads(store.path("weights.json").read_text()) == {"a": "1", "b": "2", "c": "3"}
 
 
 def test_the_device_can_be_named(monkeypatch):

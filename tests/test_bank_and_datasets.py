@@ -241,6 +241,23 @@ def test_small_images_are_read_once(monkeypatch, limit, again):
     assert images[:][:, 1, 1, 0].tolist() == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("given", ["per_class=2&seed=1234567", "per_class=2&bias=0.12345678", "bias=1&ink=red"])
+def test_coloured_glyphs_are_found_again_by_their_name(given):
+    images = datasets.load(f"coloured/hebrew?{given}")
+    assert images.name == f"coloured/hebrew?{given}" and datasets.load(images.name).digest == images.digest
+
+
+@pytest.mark.parametrize("limit", [24, 23])
+def test_images_are_indexed_as_an_array_is(monkeypatch, limit):
+    monkeypatch.setattr("fslcore.datasets.images.KEPT", limit)
+    pixels = np.arange(24, dtype=np.uint8).reshape(6, 2, 2, 1)
+    images = OnDemand(pixels.__getitem__, 6, (2, 2, 1))
+    for rows in (3, -1, np.int64(2), slice(4, None), [5, 0], np.arange(6) > 3):
+        assert np.array_equal(images[rows], pixels[rows])
+    with pytest.raises(IndexError):
+        images[6]
+
+
 def test_folder_digest_follows_content(folder):
     digest = datasets.load_folder(folder, size=16).digest
     assert datasets.load_folder(folder, size=16).digest == digest

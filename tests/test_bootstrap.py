@@ -1,5 +1,7 @@
 """Bootstrap intervals: against SciPy and plain resampling, at what nothing varies in, and how often they cover."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
@@ -72,7 +74,7 @@ def test_bad_input():
     for given, words in (
         (dict(accuracies=[0.5]), "shape \\(1,\\); one number a task for at least 2"),
         (dict(accuracies=X, method="bca"), "method = bca; BCa, percentile are allowed"),
-        (dict(accuracies=X, resamples=0), "resamples = 0; a whole number from 1"),
+        (dict(accuracies=X, resamples=0), "resamples = 0; a whole number from 2"),
     ):
         with pytest.raises(InputError, match=words):
             stats.bootstrap_interval(**given)
@@ -95,6 +97,14 @@ INTERVALS = {
     "closed": stats.closed_interval,
     "open": stats.open_interval,
 }
+
+
+def test_too_few_resamples_are_told():
+    with pytest.raises(InputError, match="resamples = 2; the means of so few lie all on one side"):
+        for seed in range(9):
+            assert math.isfinite(stats.bootstrap_interval([0.1, 0.2, 0.9], resamples=2, seed=seed).low)
+    with pytest.raises(InputError, match="resamples = 1; a whole number from 2 to"):
+        stats.bootstrap_interval([0.1, 0.2, 0.9], method="percentile", resamples=1)
 
 
 @pytest.mark.parametrize("tasks, least", [(8, 0.86), (60, 0.915)])

@@ -96,6 +96,8 @@ def test_weighted_interval_by_its_formula_and_of_equal_weights():
     equal, plain = stats.weighted_interval(x, np.full(30, 7)), stats.open_interval(x)
     assert (equal.mean, equal.half_width, equal.df) == pytest.approx((plain.mean, plain.half_width, plain.df))
     assert stats.weighted_interval([0.5] * 9, rng.random(9)).half_width == 0
+    alone = stats.weighted_interval(x, np.r_[1, np.full(29, 1e-200)])  # one task in effect: of its variance nothing
+    assert alone.half_width == np.inf and alone.conclusion == 0
     for bad in ([1, 2], [0.0, *w[1:]], [-1.0, *w[1:]]):
         with pytest.raises(InputError, match="weights: .* one over 0 for each of 30 accuracies"):
             stats.weighted_interval(x, bad)

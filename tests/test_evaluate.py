@@ -128,6 +128,16 @@ def test_finetuning_goes_on_from_the_blocks_that_were_kept(monkeypatch):
     assert (record.correct == run(learner, bank, tasks, chunk=1).correct).all()
 
 
+@pytest.mark.parametrize("chunk", [0, -1, 2.0, True])
+def test_a_chunk_of_no_tasks_is_refused(chunk):
+    labels = np.arange(4).repeat(9)
+    bank = Bank(torch.randn(36, 3), labels, "")
+    with pytest.raises(InputError, match=f"chunk = {chunk}; a whole number of at least 1 is allowed"):
+        evaluation.evaluate(
+            learners.make("ncc", None), bank, sample_closed(labels, tasks=3, ways=2, shots=1, queries=2), chunk=chunk
+        )
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [

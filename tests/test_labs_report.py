@@ -225,6 +225,7 @@ WRITTEN = {
     "ties of rounding": "a,b\n70.125,60\n70.125,60.5\n70.125,60\n70.125,60.5\n",
     "equal gaps": "a,b\n70,69\n80,79\n60,59\n50,49\n90,89\n30,29\n40,39\n75,74\n",
     "one method": "a\n70\n80\n60\n",
+    "one method, lines that end twice": "a\r\r\n70\r\r\n80\r\r\n60\r\r\n\n",
     "no method": "task,accuracy\n1,70\n2,72\n",
     "no method, no task": ",accuracy\n0,70\n1,72\n2,75\n",
     "queries": "task,query,a,b\n"
@@ -347,6 +348,8 @@ BAD = {
     "a long row among quotes": 'm0,m1\n"70",71\n72,1,5\n',
     "an open quote": 'm0,m1\n70,"71\n72,73\n',
     "an empty cell": "m0,m1\n70,71\n72\n",
+    "an empty line in a column": "# late\n\nm0\n70\n \n72\n65\n\n",
+    "an empty line of tabs": "m0\tm1\n70\t71\n\t\n72\t71\n65\t60\n\t\n",
     "a truth value": "m0,m1\nTrue,70\nFalse,72\n",
     "a word": "m0,m1\n70,71\n72,n.a.\n",
     "beyond 100": "m0,m1\n70,71\n72,100.5\n",

@@ -386,6 +386,60 @@ def test_blanks_around_texts_make_no_other_method_or_data_set(tmp_path):
         told(tmp_path, text.replace(",", "\t").replace("base \t", " \t"), "t.tsv")
 
 
+def test_tensors_of_16_bits_are_read_and_none_is_lost_to_its_name(tmp_path):
+    import torch
+
+    values = torch.linspace(0.5, 0.75, 9)
+    for kind in (torch.float16, torch.bfloat16):
+        for found in ({"ours": values.to(kind)}, values.to(kind)[:, None]):
+            torch.save(found, tmp_path / "t.pt")
+            table, _ = results.read(tmp_path / "t.pt")
+            assert table["accuracy"].tolist() == (100 * values.to(kind).double()).tolist()
+    torch.save({1: values, "1": values}, tmp_path / "t.pt")
+    with pytest.raises(InputError, match="t.pt has two tensors 1; each name may stand once"):
+        results.read(tmp_path / "t.pt")
+
+
+def test_what_groupby_and_pivot_leave_in_the_index_is_read():
+    """Two data sets would be one, and two methods one method with twice as many tasks."""
+    values = np.random.default_rng(0).uniform(0.5, 0.9, (2, 12, 2)).round(4)
+    index = pd.MultiIndex.from_product([["cub", "dtd"], range(12)], names=["dataset", "Task"])
+    wide = pd.DataFrame(values.reshape(24, 2), index, ["ours", "base"]).rename_axis(columns="method")
+    table, notes = results.normalise(wide.reset_index(), "mine")
+    long = wide.stack().to_frame("accuracy")
+    for frame in (wide, long, long.reset_index("method"), wide.set_index(index, drop=True).rename_axis(columns=None)):
+        found, _ = results.normalise(frame, "mine")
+        keys = ["setting", "method", "task"]
+        found, wanted = (t.sort_values(keys, ignore_index=True) for t in (found, table))
+        pd.testing.assert_frame_equal(found, wanted)
+    assert results.settings(table)["tasks"].to_dict() == {"cub": 12, "dtd": 12}
+    both = wide.reset_index().set_index(["dataset", "Task"], drop=False)  # the columns count
+    assert results.normalise(both, "mine")[0].equals(table)
+    other = wide.loc["cub"].rename_axis(index="number")
+    assert results.normalise(other, "mine")[1] == results.normalise(other.reset_index(drop=True), "mine")[1]
+
+
+def test_a_row_without_a_value_keeps_its_place(tmp_path):
+    """Left out, it would move all tasks below it, and those of two files would be compared with each other's."""
+    first = ["70", "75", "71", "79", "62", "68", "73", "77", "64"]
+    for name, gap in (("ours", 2), ("theirs", 6)):
+        cells = ["" if i == gap else v for i, v in enumerate(first)]
+        (tmp_path / f"{name}.csv").write_text("\n".join([name, *cells, "", ""]))
+        table = "\n".join([f"{name}\t{name} too", *(f"{v}\t{v}" for v in cells), "\t", ""])
+        (tmp_path / f"{name}.tsv").write_text(table)
+    for ending in ("csv", "tsv"):
+        files = [tmp_path / f"{name}.{ending}" for name in ("ours", "theirs")]
+        with pytest.raises(InputError, match=f"ours in row 3 of ours.{ending} is empty"):
+            results.read(files)
+        found = results.read(files, common=True)[0].pivot(index="task", columns="method", values="accuracy")
+        assert list(found.index) == [0, 1, 3, 4, 5, 7, 8]
+        assert (found["ours"] == found["theirs"]).all() and [f"{v:.0f}" for v in found["ours"]] == [
+            first[i] for i in found.index
+        ]
+    spread = "\r\r\n".join(["ours", *first, ""])  # as text is written on Windows by who ends lines already
+    assert told(tmp_path, spread)[0] == {"ours": 71}
+
+
 def test_a_method_may_be_called_none(tmp_path):
     rows = [f"{m},{t},{70 + 3 * i + 2 * t}" for i, m in enumerate(["NA", "None", "null", "n/a"]) for t in (0, 1)]
     found, _ = told(tmp_path, "\n".join(["method,task,accuracy", *rows]))

@@ -207,6 +207,20 @@ def test_chance_better_against_its_definition():
         )
 
 
+@pytest.mark.parametrize(
+    "again", [lambda k: 100 * (k / 75) / 100, lambda k: k * (1 / 75), lambda k: np.float32(k / 75)]
+)
+def test_what_differs_by_rounding_alone_is_no_difference(again):
+    k = np.random.default_rng(0).binomial(75, 0.8, (6, 300))
+    a, b = k / 75, again(k)
+    assert (a != b).any()
+    paired = stats.new_runs(a, b, paired=True)
+    assert (paired.interval.mean, paired.interval.half_width, paired.interval.conclusion) == (0, 0, 0)
+    assert stats.chance_better(a[0], b[0], paired=True).value == 0.5
+    assert stats.new_runs(a, b).fixed.conclusion == 0
+    assert stats.chance_better([0.3] * 6, [0.1 + 0.2] * 6).value == 0.5
+
+
 @pytest.mark.parametrize("runs, shift", [(3, 0.0), (5, 1.0), (5, 3.0)])
 def test_chance_better_is_covered(runs, shift):
     rng, held = np.random.default_rng([runs, int(shift)]), []
@@ -239,8 +253,11 @@ def test_a_chance_names_its_level_and_a_plan_wants_a_difference():
 def test_runs_that_agree_can_be_planned_with():
     rng = np.random.default_rng(0)
     tasks = rng.normal(60, 8, 50)
-    same = stats.new_runs(np.tile(tasks + 1, (3, 1)), np.tile(tasks, (4, 1)))
+    same = stats.new_runs(np.tile(tasks + rng.normal(1, 0.1, 50), (3, 1)), np.tile(tasks, (4, 1)))
     assert same.spreads == (0, 0) and stats.plan_runs(same, difference=5.0).n_runs == 2
+    for tasks in (tasks, tasks.round()):  # nothing varies, but for rounding: the sign test of runs decides
+        same = stats.new_runs(np.tile(tasks + 1, (3, 1)), np.tile(tasks, (4, 1)))
+        assert same.rest_variance == 0 and stats.plan_runs(same, difference=5.0).n_runs == 6
 
 
 def test_a_plan_has_the_power_that_it_promises():

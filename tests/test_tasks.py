@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fslcore.errors import InputError
-from fslcore.tasks import Tasks, sample_all, sample_closed, sample_open
+from fslcore.stats import three_intervals
+from fslcore.tasks import Tasks, resplits, sample_all, sample_closed, sample_open
 from fslcore.tasks.apart import Cells
 
 
@@ -209,6 +210,19 @@ def test_tasks_refuse_arrays_that_do_not_fit(change, message):
     good = {name: np.array([[0, 1], [0, 1]]) for name in ("support", "support_label", "query", "query_label")}
     with pytest.raises(InputError, match=message):
         Tasks(**{**good, **change}, ways=2)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32, np.uint64])
+def test_numbers_without_a_sign_are_taken_as_those_with_one(kind):
+    tasks = sample_closed(np.arange(6).repeat(12), tasks=30, ways=3, shots=4, queries=5)
+    arrays = tasks.support, tasks.support_label, tasks.query, tasks.query_label
+    same = Tasks(*(a.astype(kind) for a in arrays), 3)
+    assert same.digest == tasks.digest
+    assert resplits.bootstrap(same).tasks.digest == resplits.bootstrap(tasks).tasks.digest
+    mixed = three_intervals(tasks.query % 2, tasks.support.astype(kind), tasks.query, np.arange(6).repeat(12))
+    assert mixed == three_intervals(tasks.query % 2, tasks.support, tasks.query, np.arange(6).repeat(12))
+    with pytest.raises(InputError, match="support holds 18446744073709551615; whole numbers of up to 63 bits"):
+        Tasks(np.full_like(tasks.support, 2**64 - 1, np.uint64), *arrays[1:], 3)
 
 
 @pytest.mark.parametrize("task", [0, 1500, 2999])

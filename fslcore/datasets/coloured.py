@@ -124,7 +124,8 @@ def load_coloured(
     content.update(f"{DRAWING} {per_class} {bias} {seed}{f' {ink}' * bool(ink)}".encode())
     given = ("per_class", per_class, 60), ("bias", bias, 0), ("seed", seed, 0)
     settings = "&".join(
-        [f"{key}={value:g}" for key, value, usual in given if value != usual] + [f"ink={ink}"] * bool(ink)
+        [f"{key}={str(value).removesuffix('.0')}" for key, value, usual in given if value != usual]
+        + [f"ink={ink}"] * bool(ink)
     )
     return Images(
         "coloured" + f"/{domain}" * bool(domain) + f"?{settings}" * bool(settings),

@@ -20,7 +20,7 @@ CHUNK = 2**24  # bytes of pixels that are read together
 
 
 class OnDemand:
-    """Images that are decoded when sliced: ``read(i)`` gives image i, (H, W, C) uint8.
+    """Images that are decoded when they are indexed, as an array is: ``read(i)`` gives image i, (H, W, C) uint8.
 
     Several backbones read them, so one that was read stays in memory, if all together are no more than `KEPT` bytes.
     """
@@ -34,8 +34,10 @@ class OnDemand:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
+    def __getitem__(self, rows: int | slice | np.ndarray) -> np.ndarray:
         rows = np.arange(len(self))[rows]
+        if not rows.ndim:
+            return self[rows[None]][0]
         if self._kept is not None:
             for i in rows[~self._has[rows]]:
                 self._kept[i] = self._read(i)

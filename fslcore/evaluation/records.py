@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from .. import learners
 from ..datasets.bank import Bank
-from ..errors import InputError
+from ..errors import InputError, whole
 from ..paths import replace_file
 from ..tasks import Tasks
 from ..tasks.tasks import PAD
@@ -108,7 +108,8 @@ def evaluate(learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, pro
     Raises
     ------
     InputError
-        A task names an image that the bank lacks; scores of another shape than (t, n_query, K), or with NaN.
+        A task names an image that the bank lacks; a chunk below 1; scores of another shape than (t, n_query, K), or
+        with NaN.
     """
     chunks = scores(learner, bank, tasks, chunk=chunk, progress=progress)
     predicted = np.concatenate([part.argmax(dim=-1).cpu().numpy() for part in chunks])
@@ -124,6 +125,7 @@ def scores(
     Parameters and errors: as for `evaluate`.
     """
     tasks.check_bank(len(bank))
+    chunk = None if chunk is None else whole("chunk", chunk, least=1)
     maps = isinstance(learner, learners.OnMaps)
     if chunk is None:
         n, q = tasks.support.shape[1], tasks.query.shape[1]

@@ -30,7 +30,7 @@ from .. import datasets, store
 from ..datasets import Images
 from ..datasets.bank import Bank, chunks
 from ..errors import InputError, choice, like, note
-from ..paths import replace_file
+from ..paths import locked, replace_file
 from .fused import folded, with_fast_convolutions
 from .networks import NETWORKS
 from .registry import REGISTRY, Entry, of_this_library
@@ -300,16 +300,21 @@ def _from_hub(repository: str, file: str) -> Path | None:
 def _first_seen(name: str, digest: str) -> str:
     """The digest under which a hub's weights were first seen on this machine."""
     pins = store.path("weights.json")
-    seen = {}
-    if pins.is_file():
-        try:
-            seen = dict(json.loads(pins.read_text("utf-8")))
-        except (ValueError, TypeError):
-            note(f"{pins} is damaged and made again: weights from the model hub are pinned as they are now")
-    if name not in seen:
-        seen[name] = digest
+    if name in (seen := _pinned(pins)):
+        return seen[name]
+    with locked(pins):  # what another process pins meanwhile stays
+        seen = {name: digest, **_pinned(pins)}
         replace_file(pins, lambda part: part.write_text(json.dumps(seen, indent=1)))
     return seen[name]
+
+
+def _pinned(pins: Path) -> dict[str, str]:
+    """Digests by the names of backbones."""
+    try:
+        return dict(json.loads(pins.read_text("utf-8"))) if pins.is_file() else {}
+    except (ValueError, TypeError):
+        note(f"{pins} is damaged and made again: weights from the model hub are pinned as they are now")
+        return {}
 
 
 def _read_state(path: Path) -> tuple[dict, dict]:

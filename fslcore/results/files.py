@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from .. import recorder
-from ..errors import InputError, shown
+from ..errors import InputError, detached, shown
 from . import events
 from .recorded import accuracies
 
@@ -181,13 +181,16 @@ def _torch(path: Path) -> tuple[pd.DataFrame, list[str]]:
     if isinstance(found, dict) and found and all(getattr(v, "ndim", None) == 1 for v in found.values()):
         if len({len(v) for v in found.values()}) > 1:
             raise InputError(f"results: tensors of {path.name} have different lengths; one number a task is needed")
-        return pd.DataFrame({str(k): v.detach().numpy() for k, v in found.items()}), []
+        names = [*map(str, found)]
+        if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+            raise InputError(f"results: {path.name} has two tensors {twice[0]}; each name may stand once")
+        return pd.DataFrame({name: np.asarray(detached(v)) for name, v in zip(names, found.values())}), []
     if not isinstance(found, torch.Tensor):
         raise InputError(
             f"results: {path.name} holds {type(found).__name__}; one tensor of tasks × methods, or "
             "tensors of one number a task by the names of methods, is needed"
         )
-    return _array(found.detach().numpy(), path.name)
+    return _array(np.asarray(detached(found)), path.name)
 
 
 def _array(values: np.ndarray, name: str) -> tuple[pd.DataFrame, list[str]]:
@@ -210,7 +213,8 @@ def _array(values: np.ndarray, name: str) -> tuple[pd.DataFrame, list[str]]:
 def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
     name, notes = path.name, []
     # Not splitlines, which ends a line at signs that Windows-1252 has within words.
-    lines = [line for line in re.split(r"\r\n|\r|\n", _decoded(path, notes)) if line.strip()]
+    every = re.split(r"\r\n|\r|\n", _decoded(path, notes))
+    lines = [line for line in every if line.strip()]
     told = re.fullmatch(r'"?sep=(.)"?', lines[0]) if lines else None  # Excel's
     lines = lines[bool(told) :]
     comments = [*takewhile(lambda line: line.startswith("#"), lines)]
@@ -219,6 +223,7 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
     if not plain:
         raise InputError(f"results: {name} has no rows")
     sep = told[1] if told else "\t" if path.suffix.lower() == ".tsv" else _separator(plain[:LOOKED_AT])
+    lines = _with_empty(every, plain[0], sep)[bool(told) + len(comments) :]
     lines = _rows(lines, plain, sep, name, notes)
     rows = [_cells(line, sep) for line in lines[:LOOKED_AT]]
     decimal = _decimal(rows, name)
@@ -302,6 +307,23 @@ def _decoded(path: Path, notes: list[str]) -> str:
             break
     notes.append(f"{path.name} is not UTF-8; it is read as {said}.")
     return text
+
+
+def _with_empty(every: list[str], header: str, sep: str | None) -> list[str]:
+    """Lines without blank ones, but for those that are rows without a value: else the tasks below would move up.
+
+    Such a row is a blank line between those of a single column, unless one follows each, or one of tabs in a table.
+    """
+    first, width = every.index(header), len(_cells(header, sep))
+    there = [i for i, line in enumerate(every) if line.strip()]
+    alone = width == 1 and len({*np.diff([i for i in there if i >= first])}) > 1
+    out = []
+    for i, line in enumerate(every):
+        if line.strip():
+            out.append(line)
+        elif first < i < there[-1] and (alone or width > 1 and sep == "\t" and "\t" in line):
+            out.append("nan" if alone else line)
+    return out
 
 
 def _rows(lines: list[str], plain: list[str], sep: str | None, name: str, notes: list[str]) -> list[str]:

@@ -100,7 +100,8 @@ def normalise(
     Parameters
     ----------
     frame : DataFrame
-        Accuracies as shares (no value above 1) or in percent.
+        Accuracies as shares (no value above 1) or in percent. Levels of its index with a name of a column that is
+        read, method and task say, are columns; what else the index holds is not read.
     name : str
         What errors and notes call it; also the data set's name where none is given.
     sampling : str
@@ -127,6 +128,9 @@ def normalise(
         or tasks; a loss, a time or a count among methods; a task given twice; methods or runs with different tasks;
         fewer than 2 tasks. The message names column and row (1 is the first below the header), or method and task.
     """
+    known = {*map(_plain, frame.columns)}
+    levels = [i for i, level in enumerate(frame.index.names) if _plain(level) in KNOWN - known]
+    frame = frame.reset_index(level=levels) if levels else frame
     return _together([(frame, name, Path(name).stem)], sampling, common, drop)
 
 

@@ -6,6 +6,7 @@ They make no assumption on how accuracies of tasks are distributed, and change n
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,7 +89,7 @@ def bootstrap_interval(
     method : str
         'percentile': quantiles of the means of resamples. 'BCa': those quantiles moved for bias and skewness.
     resamples : int
-        How often T of the tasks are drawn, with replacement.
+        How often T of the tasks are drawn, with replacement; at least twice.
     seed : int
         Same seed, same interval.
 
@@ -99,7 +100,8 @@ def bootstrap_interval(
     Raises
     ------
     InputError
-        Fewer than 2 tasks, NaN or infinity, a level outside (0, 1), another method.
+        Fewer than 2 tasks, NaN or infinity, a level outside (0, 1), another method; for BCa, so few resamples that
+        their means lie all on one side of that of the tasks.
 
     Notes
     -----
@@ -115,20 +117,25 @@ def bootstrap_interval(
     """
     x, level = floats("accuracies", accuracies), number("level", level, above=0, below=1)
     choice("method", method, METHODS)
-    resamples, seed = whole("resamples", resamples, 1, MOST), whole("seed", seed, least=0)
+    resamples, seed = whole("resamples", resamples, 2, MOST), whole("seed", seed, least=0)
     if x.size < 2:
         raise InputError(f"accuracies has shape {x.shape}; one number a task for at least 2 tasks is needed")
     mean = float(x.mean())
     if np.ptp(x) <= ULPS * np.finfo(float).eps * np.abs(x).max():  # BCa has no value then
         return BootstrapInterval(mean, mean, mean, level, x.size, method, 0.0)
-    found = stats.bootstrap(
-        (x,),
-        np.mean,
-        n_resamples=resamples,
-        batch=max(1, AT_ONCE // x.size),
-        confidence_level=level,
-        method=method,
-        random_state=np.random.default_rng(seed),
-    )
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # an error here
+        found = stats.bootstrap(
+            (x,),
+            np.mean,
+            n_resamples=resamples,
+            batch=max(1, AT_ONCE // x.size),
+            confidence_level=level,
+            method=method,
+            random_state=np.random.default_rng(seed),
+        )
+    ends = tuple(map(float, found.confidence_interval))
+    if np.isnan(ends).any():
+        raise InputError(f"resamples = {resamples}; the means of so few lie all on one side, which BCa cannot correct")
     error = found.bootstrap_distribution.std()
-    return BootstrapInterval(mean, *map(float, found.confidence_interval), level, x.size, method, float(error))
+    return BootstrapInterval(mean, *ends, level, x.size, method, float(error))

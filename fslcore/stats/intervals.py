@@ -581,8 +581,9 @@ def weighted_interval(accuracies: ArrayLike, weights: ArrayLike, level: float = 
     share /= share.sum()
     mean = float(share @ x)
     level, df = number("level", level, above=0, below=1), float(max(1 / (share @ share) - 1, np.finfo(float).tiny))
-    spread = np.sqrt(x.size / (x.size - 1) * (share**2 @ (x - mean) ** 2)) if np.ptp(x) > 2 * fine else 0.0
-    half = float(stats.t.ppf((1 + level) / 2, df) * spread) if spread else 0.0
+    spread = np.sqrt(x.size / (x.size - 1) * (share**2 @ (x - mean) ** 2))
+    # The squares of tiny weights may be 0; what varies is then not known, and is not taken for equal.
+    half = float(stats.t.ppf((1 + level) / 2, df) * max(spread, TINY)) if np.ptp(x) > 2 * fine else 0.0
     return Interval(mean, half, level, x.size, "weighted", df)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from ..errors import InputError, flag, floats, instance, number
-from .intervals import LEVEL, Interval
+from .intervals import LEVEL, Interval, paired_differences
 from .power import check_power, smallest
 from .three_intervals import ThreeIntervals, three_intervals
 
@@ -143,7 +143,7 @@ def new_runs(
     level, paired = number("level", level, above=0, below=1), flag("paired", paired)
     methods = _methods(2, accuracies=accuracies, other=other, paired=paired)
     means = [x.mean(axis=0) for x in methods]
-    of_tasks = means[0] - means[1] if len(means) > 1 else means[0]
+    of_tasks = paired_differences(*means) if len(means) > 1 else means[0]
     tasks = len(of_tasks)
     shared = of_tasks.var(ddof=1) / tasks
     half = stats.t.ppf((1 + level) / 2, tasks - 1) * math.sqrt(shared)
@@ -261,7 +261,7 @@ def _methods(ndim: int, **given) -> list[np.ndarray]:
         return found
     if len(found[0]) != len(found[1]):
         raise InputError(f"{name} has {len(found[0])} runs, other {len(found[1])}; paired runs are as many")
-    return [found[0] - found[1]]
+    return [paired_differences(*(x.ravel() for x in found)).reshape(found[0].shape)]
 
 
 def _assembled(fixed: Interval, shared: float, df: float, means: list[np.ndarray], own: list[float]) -> NewRuns:
@@ -362,8 +362,9 @@ def chance_better(a: ArrayLike, b: ArrayLike, *, paired: bool = False, level: fl
             raise InputError(f"{name} has {x.size} runs; at least 2 are needed, and nothing can be said of new runs")
     if paired and len(found[0]) != len(found[1]):
         raise InputError(f"a has {len(found[0])} runs, b {len(found[1])}; paired runs are as many")
-    difference = float(found[0].mean() - found[1].mean())
-    of = [found[0] - found[1]] if paired else found
+    of = [paired_differences(*found)] if paired else found
+    ends = np.array([of[0].mean(), 0.0 if paired else of[1].mean()])
+    difference = float(ends[0] - ends[1]) if _spread(ends) else 0.0
     variances = [_spread(x) for x in of]
     counts, total = [len(x) for x in of], sum(variances)
     if total == 0:  # all pairs come out alike: the bound of as many draws as there are independent pairs

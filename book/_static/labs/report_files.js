@@ -202,6 +202,20 @@
     return ["\t", ";"].find((sep) => lines[0].includes(sep)) || ",";
   }
 
+  /** Lines without blank ones, but for those that are rows without a value, as `_with_empty` of Python says. */
+  function withEmpty(every, header, sep) {
+    const there = [...every.keys()].filter((i) => strip(every[i])),
+      first = every.indexOf(header),
+      width = cellsOf(header, sep).length,
+      rows = there.filter((i) => i >= first),
+      gaps = new Set(rows.slice(1).map((at, i) => at - rows[i])),
+      alone = width === 1 && gaps.size > 1;
+    const between = (i) => first < i && i < there[there.length - 1];
+    const row = (i) => between(i) && (alone || (width > 1 && sep === "\t" && every[i].includes("\t")));
+    const kept = every.map((line, i) => (strip(line) ? line : row(i) ? (alone ? "nan" : line) : null));
+    return kept.filter((line) => line !== null);
+  }
+
   /** Header and rows, without comments among them: which lines that begin with # are rows, `_rows` of Python says. */
   function rowsAmong(lines, plain, sep, name, notes) {
     const width = cellsOf(plain[0], sep).length,
@@ -402,16 +416,16 @@
       throw new InputError(`results: ${name}; ${[...TEXT, ...BINARY].join(", ")} are allowed${table}`);
     }
     const notes = [];
-    let lines = decoded(bytes, name, notes)
-      .split(LINES)
-      .filter((line) => strip(line));
+    const every = decoded(bytes, name, notes).split(LINES);
+    let lines = every.filter((line) => strip(line));
     const told = lines.length ? /^"?sep=(.)"?$/u.exec(lines[0]) : null; // Excel's
     lines = lines.slice(told ? 1 : 0);
     const plain = lines.filter((line) => !line.startsWith("#"));
     if (!plain.length) throw new InputError(`results: ${name} has no rows`);
     const comments = lines.slice(0, lines.indexOf(plain[0]));
     const sep = told ? told[1] : ending === ".tsv" ? "\t" : separator(plain.slice(0, LOOKED_AT));
-    lines = rowsAmong(lines.slice(comments.length), plain, sep, name, notes);
+    lines = withEmpty(every, plain[0], sep).slice((told ? 1 : 0) + comments.length);
+    lines = rowsAmong(lines, plain, sep, name, notes);
     const head = lines.slice(0, LOOKED_AT);
     const looked = head.map((line) => cellsOf(line, sep));
     const decimal = decimalOf(looked, name);

@@ -204,6 +204,15 @@ UNTIDY = r"""() => [...document.querySelectorAll('article .cell_output table')].
     .concat(blank ? ['a blank row under ' + head[0].textContent.trim()] : []);
 })"""
 
+# Names of columns that stand at another side than the cells below them.
+ASKEW = r"""() => [...document.querySelectorAll('article .cell_output table')].flatMap(table => {
+  const head = table.tHead && [...table.tHead.rows].pop(), row = table.tBodies[0] && table.tBodies[0].rows[0];
+  if (!head || !row || [...head.cells].some(c => c.colSpan > 1)) return [];
+  const cells = [...row.cells].reverse(), side = c => getComputedStyle(c).textAlign.replace('start', 'left');
+  return [...head.cells].reverse()
+    .filter((c, i) => c.textContent.trim() && cells[i] && side(c) !== side(cells[i])).map(c => c.textContent.trim());
+})"""
+
 IMAGES = """() => [...document.querySelectorAll('article img')].map(i =>
   [i.getAttribute('src') || '', i.getAttribute('alt'), i.complete && i.naturalWidth > 0])"""
 
@@ -284,6 +293,7 @@ def test_page(name, context):
         ]
 
         faults += [f"in a table: {text}" for text in page.evaluate(UNTIDY)]
+        faults += [f"not above its column: {text}" for text in page.evaluate(ASKEW)]
 
         page.evaluate(UNFOLD)
         for size in (DESK, PHONE):

@@ -186,7 +186,7 @@ WIDTH = """() => {
 
 # Tables and figures wider than their box that do not show that they go on.
 CUT = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
-  const kinds = '.text_html, .table-box, .pst-scrollable-table-container, figure';
+  const kinds = '.text_html, .table-box, .pst-scrollable-table-container, figure, .fsl-table';
   const boxes = document.querySelectorAll('article :is(' + kinds + ')');
   const wide = [...boxes].filter(b => b.scrollWidth > b.clientWidth + 1 && b.checkVisibility());
   const cut = wide.filter(b => getComputedStyle(b).maskImage === 'none');

@@ -396,6 +396,13 @@ def test_the_plan_of_three_intervals_is_that_of_the_library(labs):
                 assert [found[name][k] for k in ("size", "low", "high")] == [size, *between]
 
 
+def test_a_size_that_is_not_known_still_makes_a_sentence(labs):
+    told = "(of, what) => fslLabs.compute.sizing.told(of, what)"
+    assert labs(told, None, "classes") == "an unknown number of classes"
+    assert labs(told, {"size": None}, "closed tasks") == "more closed tasks than can be counted"
+    assert labs(told, {"size": 1200}, "images a class") == "1,200 images a class"
+
+
 # ---------------------------------------------------------------- in a page
 
 SENTENCES = "() => [...document.querySelectorAll('.fsl-says')].map(e => e.textContent)"

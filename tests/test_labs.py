@@ -230,6 +230,14 @@ def test_each_interval_misses_rarely_what_it_speaks_of(labs, anew):
         assert min(missed["closed"], missed["images"]) > 2 * rare
 
 
+def test_tasks_alone_are_never_called_something_else(labs):
+    """Luck lets a fair interval miss more than four of forty, and then nothing else is new all the same."""
+    says = "(anew, missed) => fslLabs.compute.anew.remark(anew, missed)"
+    assert "all that is new" in labs(says, "tasks", 2) and labs(says, "tasks", 2) == labs(says, "tasks", 5)
+    assert "something else is new" in labs(says, "images", 5) and "something else is new" in labs(says, "classes", 40)
+    assert "tasks are few" in labs(says, "images", 4)
+
+
 def test_a_seed_gives_the_same_test_sets(labs):
     settings = dict(n=30, classes=6, shots=1, queries=2, tasks=100, anew="images")
     one, again, other = labs(STUDY, settings, [3, 3, 4])
@@ -386,6 +394,13 @@ def test_the_plan_of_three_intervals_is_that_of_the_library(labs):
             assert (found[name] is None) == (size is None)
             if size is not None:
                 assert [found[name][k] for k in ("size", "low", "high")] == [size, *between]
+
+
+def test_a_size_that_is_not_known_still_makes_a_sentence(labs):
+    told = "(of, what) => fslLabs.compute.sizing.told(of, what)"
+    assert labs(told, None, "classes") == "an unknown number of classes"
+    assert labs(told, {"size": None}, "closed tasks") == "more closed tasks than can be counted"
+    assert labs(told, {"size": 1200}, "images a class") == "1,200 images a class"
 
 
 # ---------------------------------------------------------------- in a page

@@ -146,3 +146,13 @@ def test_the_reader_chooses_by_keyboard_and_reads_the_result(page, made):
     assert page.locator(".fsl-hit", has_text="✓").count() == hits
     assert page.locator(".fsl-miss", has_text="✗").count() == 30 - hits
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_table_that_goes_on_says_so(page):
+    faded = "() => getComputedStyle(document.querySelector('.fsl-table')).maskImage !== 'none'"
+    page.set_viewport_size({"width": 320, "height": 844})
+    page.wait_for_function(faded)
+    page.evaluate("() => { const box = document.querySelector('.fsl-table'); box.scrollLeft = box.scrollWidth; }")
+    page.wait_for_function(f"() => !({faded})()")
+    page.set_viewport_size({"width": 1280, "height": 844})
+    page.wait_for_function(f"() => !({faded})()")

@@ -186,7 +186,7 @@ WIDTH = """() => {
 
 # Tables and figures wider than their box that do not show that they go on.
 CUT = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
-  const kinds = '.text_html, .table-box, .pst-scrollable-table-container, figure';
+  const kinds = '.text_html, .table-box, .pst-scrollable-table-container, figure, .fsl-table';
   const boxes = document.querySelectorAll('article :is(' + kinds + ')');
   const wide = [...boxes].filter(b => b.scrollWidth > b.clientWidth + 1 && b.checkVisibility());
   const cut = wide.filter(b => getComputedStyle(b).maskImage === 'none');
@@ -202,6 +202,15 @@ UNTIDY = r"""() => [...document.querySelectorAll('article .cell_output table')].
   const blank = above.length > names && above.slice(0, names).every(text => !text);
   return cells.filter(c => /(^|[\s(\[])-\d|−0\.0+(?!\d)|^\w+_\w+$/.test(c) && !table.closest('.tag_parameters'))
     .concat(blank ? ['a blank row under ' + head[0].textContent.trim()] : []);
+})"""
+
+# Names of columns that stand at another side than the cells below them.
+ASKEW = r"""() => [...document.querySelectorAll('article .cell_output table')].flatMap(table => {
+  const head = table.tHead && [...table.tHead.rows].pop(), row = table.tBodies[0] && table.tBodies[0].rows[0];
+  if (!head || !row || [...head.cells].some(c => c.colSpan > 1)) return [];
+  const cells = [...row.cells].reverse(), side = c => getComputedStyle(c).textAlign.replace('start', 'left');
+  return [...head.cells].reverse()
+    .filter((c, i) => c.textContent.trim() && cells[i] && side(c) !== side(cells[i])).map(c => c.textContent.trim());
 })"""
 
 IMAGES = """() => [...document.querySelectorAll('article img')].map(i =>
@@ -284,6 +293,7 @@ def test_page(name, context):
         ]
 
         faults += [f"in a table: {text}" for text in page.evaluate(UNTIDY)]
+        faults += [f"not above its column: {text}" for text in page.evaluate(ASKEW)]
 
         page.evaluate(UNFOLD)
         for size in (DESK, PHONE):

@@ -305,7 +305,14 @@
 
   const covers = (interval, goal) => interval.low <= goal && goal <= interval.high;
 
-  L.compute.anew = { threeIntervals, tested, drawn, study, covers, SETS };
+  /** What to make of the closed interval, which luck alone may let miss often: what is new decides what it tells. */
+  function remark(anew, missed) {
+    if (anew === "tasks") return "Other tasks are all that is new: just that the closed interval tells.";
+    return missed > SETS / 10 ? "The closed interval tells how the mean moves with other tasks. Here something else is new."
+      : "The closed interval holds where its tasks are few for the images that there are.";
+  }
+
+  L.compute.anew = { threeIntervals, tested, drawn, study, covers, remark, SETS };
 
   // ---------------------------------------------------------------- the page
 
@@ -390,7 +397,6 @@
     function tell() {
       const [closed, open, images, classes] = counts();
       const word = ({ there, missed }) => (there ? L.words(missed) : "–");
-      const bad = closed.missed > SETS / 10;
       const other = open.there ? `the open one in ${word(open)}` : "an open one cannot be had, with fewer than two open tasks";
       says.say(`Of forty test sets with ${ANEW[anew.value()]}, the closed interval misses the truth in ${word(closed)}, `
         + `${other}, that for new images in ${word(images)}, that for new classes in ${word(classes)}; two are fair at 95 %.`);
@@ -401,9 +407,7 @@
       const tasks = found[0].openTasks;
       note.textContent = `The truth, ${GOALS[anew.value()]}, is ${L.number(goal, 1)} %. Typical intervals: closed ${halves("closed")}, `
         + `open ${halves("open")} (from ${tasks} task${tasks === 1 ? "" : "s"}), new images ${halves("images")}, new classes ${halves("classes")}. `
-        + (bad ? "The closed interval tells how the mean moves with other tasks. Here something else is new."
-          : anew.value() === "tasks" ? "Other tasks are all that is new: just that the closed interval tells."
-            : "The closed interval holds where its tasks are few for the images that there are.");
+        + remark(anew.value(), closed.missed);
     }
 
     function start() {

@@ -322,12 +322,16 @@
     return { node, say: text => { if (node.textContent !== text) node.textContent = text; } };
   }
 
-  /** A table of texts; ``rows`` start with their heading. A table that is wider than the page scrolls in its box. */
+  /** A table of texts; ``rows`` start with their heading. A table that is wider than the page scrolls in its box, and shows that it goes on. */
   function table(caption, head, rows) {
     const cells = (tag, row, scope) => row.map((text, i) => el(i ? tag : "th", i && tag === "td" ? {} : { scope: i ? scope : scope === "col" ? "col" : "row" }, text));
-    return el("div", { class: "fsl-table", tabindex: 0, role: "region", "aria-label": caption },
+    const box = el("div", { class: "fsl-table", tabindex: 0, role: "region", "aria-label": caption },
       el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, cells("th", head, "col"))),
         el("tbody", {}, rows.map(row => el("tr", {}, cells("td", row, "row"))))));
+    const look = () => box.classList.toggle("fsl-goes-on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+    box.addEventListener("scroll", look, { passive: true });
+    if (window.ResizeObserver) new ResizeObserver(look).observe(box);
+    return box;
   }
 
   /** Calls a function once what happens has rested for a while; at once where ``rest`` is 0. */

@@ -94,7 +94,11 @@
     };
   }
 
-  L.compute.sizing = { model, optimum, variance, taskCount, bestQueries, planOpen, planClosed };
+  /** A planned size in words. */
+  const told = (of, what) =>
+    (of === null ? `an unknown number of ${what}` : of.size === null ? `more ${what} than can be counted` : `${L.number(of.size)} ${what}`);
+
+  L.compute.sizing = { model, optimum, variance, taskCount, bestQueries, planOpen, planClosed, told };
 
   // ---------------------------------------------------------------- the page
 
@@ -222,7 +226,6 @@
       if (given.images < given.closed || given.classes < given.images) throw new Error("No ± is smaller than the one before it.");
       const planned = planClosed(given, d, p), now = [tasks, n, c];
       const z = L.quantile(0.975), sampling = (given.closed / z) ** 2;
-      const told = (of, what) => (of === null ? `${what}: not known` : of.size === null ? `${what}: more than can be counted` : `${L.number(of.size)} ${what}`);
       const curve = x => {
         const se2 = (given.images / L.quantile(0.975, given.imagesDf)) ** 2 - sampling;
         return se2 > 0 ? L.power(d, Math.sqrt(se2 * n / x), Math.max(x * c - 1, 1)) : 1;

@@ -169,3 +169,10 @@ def test_titles():
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_where_an_error_rises_is_told_with_both_ends():
+    rows = [("A", "5-fold", 1, 9.0), ("A", "5-fold", 2, 7.0), ("B", "5-fold", 1, 8.0), ("B", "5-fold", 2, 9.5)]
+    curve = pd.DataFrame([*rows, ("B", "hold-out", 1, 6.0), ("B", "hold-out", 2, 6.5)])
+    curve.columns = ["method", "estimator", "shots", "mae"]
+    assert estimates.rises(curve, "shots") == ["B by 5-fold and hold-out (7.0 points at 1, 8.0 at 2 shots)"]

@@ -406,8 +406,8 @@ def rises(curve: pd.DataFrame, by: str) -> list[str]:
     found = []
     for low, high in zip(steps.columns, steps.columns[1:]):
         for method, part in steps[steps[high] > steps[low]].groupby(level="method", sort=False):
-            change = " to ".join(f"{part[s].mean():.1f}" for s in (low, high))
-            found.append(f"{method}'s {listed(part.index.unique('estimator'))} from {change} points at {high} {by}")
+            change = f"{part[low].mean():.1f} points at {low}, {part[high].mean():.1f} at {high} {by}"
+            found.append(f"{method} by {listed(part.index.unique('estimator'))} ({change})")
     return found
 
 

@@ -678,7 +678,7 @@ def test_completion_of_commands_options_and_names(tmp_path, capsys):
 def test_list_names_everything(capsys):
     assert cli.main(["list"]) == 0
     out = capsys.readouterr().out
-    for word in ("closed-vs-open", "ft_tasks = 100", "glyphs/latin", "efficientnet-lite0", "dinov2", "lr", "quick.yml"):
+    for word in ("closed-vs-open", "ft_tasks = 600", "glyphs/latin", "efficientnet-lite0", "dinov2", "lr", "quick.yml"):
         assert word in out
     lines = {line.split(" (")[0].strip(): line for line in out.splitlines() if line.startswith("  ")}
     assert lines["fetched"] == "  fetched (from the model hub, or NAME:FILE): clip, clip-b32, dino, dinov2"

@@ -21,8 +21,7 @@ def results(tmp_path_factory):
                 ["glyph-conv"],
                 ["ncc", "lr", "ft"],
                 tasks=600,
-                ft_tasks=100,
-                ft_open=200,
+                ft_tasks=600,
                 fine_tuning="stored",
                 **shape,
             )

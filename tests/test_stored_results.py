@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from fslcore import evaluation
+from fslcore.evaluation import kept
 from fslcore.models import backbones
 from fslcore.paths import DATA
 
@@ -89,11 +90,18 @@ def test_a_random_part_of_every_file_comes_out_again(part, script, bank_of):
         seen.append(name)
         shipped, made = evaluation.Record.load(DATA / "results" / f"{name}.npz")
         tasks = tasks[: len(shipped.correct)]
-        found, key = evaluation.record(run.source, run.backbone, run.learner, tasks, stored=True)
+        inputs = run.source, run.backbone, run.learner
+        found, key = evaluation.record(*inputs, tasks, stored=True)
         assert key == made["key"] and (found.correct == shipped.correct).all()
-        inputs = {"images": run.source.digest, "weights": run.backbone.weights, "tasks_digest": tasks.digest}
+        assert made["blocks"] == script.blocks(inputs, tasks)
+        if made["blocks"]:  # whoever asks for fewer tasks, or for more, is given the first of them
+            for asked in (tasks[: kept.BLOCK], tasks[: len(tasks) - 1]):
+                some, _ = evaluation.record(*inputs, asked, stored=True)
+                whole = len(asked) // kept.BLOCK * kept.BLOCK
+                assert (some.correct == shipped.correct[:whole]).all() and len(some.correct) == whole > 0
+        digests = {"images": run.source.digest, "weights": run.backbone.weights, "tasks_digest": tasks.digest}
         named = {"dataset": run.source.name, "backbone": run.backbone.name, "learner": run.learner.name}
-        assert {**facts, **inputs, **named, "tasks": len(tasks)}.items() <= made.items()
+        assert {**facts, **digests, **named, "tasks": len(tasks)}.items() <= made.items()
         assert (shipped.query_label == tasks.query_label).all()
 
         places, _ = chosen(shipped.correct, PART + len(name))

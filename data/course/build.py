@@ -100,9 +100,9 @@ def timings():
 
 
 def fine_tuned():
-    """Accuracy of fine-tuning on closed tasks of clip art: a pilot."""
+    """Accuracy of fine-tuning on the first closed tasks of clip art: a pilot."""
     with np.load(DATA / "results" / "clipart.glyph-conv.ft.closed.npz") as file:
-        accuracy = 100 * file["correct"].mean(axis=1)
+        accuracy = 100 * file["correct"][:100].mean(axis=1)
     return pd.DataFrame({"task": range(len(accuracy)), "accuracy": accuracy.round(2)})
 
 

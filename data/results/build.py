@@ -22,8 +22,8 @@ import yaml
 
 from fslbook.evaluators import estimates
 from fslbook.fewstab import tables
-from fslcore import __version__, chapters, evaluation, learners, store
-from fslcore.evaluation.kept import BLOCK
+from fslcore import __version__, chapters, evaluation, learners
+from fslcore.evaluation import kept
 from fslcore.models import backbones, registry
 from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, resplit, sample_closed, sample_open
 
@@ -162,17 +162,18 @@ def keep(name: str, run: evaluation.Ready, tasks: Tasks, only_stored: bool, fact
 
     A file that holds all of them stays as it was made; of one that holds the first, the others alone are computed.
     """
-    images, model, learner = run.source, run.backbone, run.learner
-    had, machines = taken_over(HERE / f"{name}.npz", run, tasks)
+    path, inputs = HERE / f"{name}.npz", (run.source, run.backbone, run.learner)
+    had, machines = held(path, inputs, tasks)
     if had == len(tasks):
         return
-    record, key = evaluation.record(images, model, learner, tasks, stored=only_stored, progress=True)
+    record, key = evaluation.record(*inputs, tasks, stored=only_stored, progress=True)
     if record is None:
         print(f"{name}: not at hand")
         return
     tasks = tasks[: len(record.correct)]  # with --stored there may be fewer
     if had == len(tasks):
         return
+    images, model, learner = inputs
     provenance = {
         "key": key,
         "command": "python data/results/build.py",
@@ -184,33 +185,29 @@ def keep(name: str, run: evaluation.Ready, tasks: Tasks, only_stored: bool, fact
         "images": images.digest,
         "weights": model.weights,
         "tasks_digest": tasks.digest,
+        "blocks": blocks(inputs, tasks),
         "device": str(backbones.device()),
         "machine": "; ".join(dict.fromkeys([*machines, machine()])),
         "versions": {"fslcore": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
-    record.save(HERE / f"{name}.npz", provenance)
+    record.save(path, provenance)
     print(f"{name}: {len(tasks)} tasks, {100 * record.accuracy().mean():.2f} %", flush=True)
 
 
-def taken_over(path: Path, run: evaluation.Ready, tasks: Tasks) -> tuple[int, list[str]]:
-    """How many of these tasks a file holds, from the first on, and on what machines they were computed.
-
-    They go to the cache, in blocks, so that a longer record starts with them.
-    """
+def held(path: Path, inputs: tuple, tasks: Tasks) -> tuple[int, list[str]]:
+    """How many of these tasks a file holds, from the first on, and on what machines they were computed."""
     if not path.is_file():
         return 0, []
     record, made = evaluation.Record.load(path)
-    first = tasks[: len(record.correct)]
-    inputs = run.source, run.backbone, run.learner
-    if evaluation.record(*inputs, first, stored=True)[1] != made["key"]:
+    if evaluation.record(*inputs, tasks[: len(record.correct)], stored=True)[1] != made["key"]:
         return 0, []  # of other images, weights, tasks or settings
-    if len(first) < len(tasks):
-        for at in range(0, len(first), BLOCK):
-            rows = slice(at, at + BLOCK)
-            _, key = evaluation.record(*inputs, first[rows], stored=True)
-            part = evaluation.Record(record.correct[rows], record.query_label[rows])
-            part.save(store.path("records", f"{key}.npz"), {"key": key})
-    return len(first), made.get("machine", "not known").split("; ")
+    return len(record.correct), made.get("machine", "not known").split("; ")
+
+
+def blocks(inputs: tuple, tasks: Tasks) -> list[str]:
+    """Keys of the parts by which a file is found where fewer tasks are asked for, or more."""
+    parts = kept.blocks(inputs[2], tasks)
+    return [evaluation.record(*inputs, part, stored=True)[1][: kept.SHORT] for part in parts] if len(parts) > 1 else []
 
 
 if __name__ == "__main__":

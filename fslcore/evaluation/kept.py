@@ -26,6 +26,7 @@ __all__ = ["bank", "blocks", "prepared", "reading", "record"]
 BLOCK = 20  # of learners that train a network on each
 BLOCK_OF_MAPS = 256
 BLOCK_OF_FEATURES = 1024
+SHORT = 16  # hexadecimal digits by which a file names its blocks
 
 
 def record(
@@ -161,10 +162,19 @@ def _find(key: str) -> Record | None:
             return found
         except Exception as error:  # many kinds, of broken archives
             note(f"{path} is damaged and made again ({error or type(error).__name__})")
-    path = _shipped().get(key)
-    return Record.load(path)[0] if path else None
+    path, rows = _shipped().get(key[:SHORT], (None, None))
+    if path is None:
+        return None
+    whole = Record.load(path)[0]
+    return Record(whole.correct[rows], whole.query_label[rows])
 
 
 @cache
-def _shipped() -> dict[str, Path]:
-    return {Record.load(path)[1]["key"]: path for path in sorted((DATA / "results").glob("*.npz"))}
+def _shipped() -> dict[str, tuple[Path, slice]]:
+    """Where a record lies among the results that ship: all tasks of a file, or a block of them."""
+    found = {}
+    for path in sorted((DATA / "results").glob("*.npz")):
+        made = Record.load(path)[1]
+        found[made["key"][:SHORT]] = path, slice(made["tasks"])
+        found |= {key: (path, slice(i * BLOCK, (i + 1) * BLOCK)) for i, key in enumerate(made.get("blocks", ()))}
+    return found

@@ -143,7 +143,10 @@ class Recorder:
         right = [label == said for label, said in zip(labels, predictions)]
         places = images if of_support is not None else images[len(support) :]
         for image, label in zip(places, named):
-            self._know(number, image, label)
+            self._check_class(number, image, label)
+        for image, label in zip(places, named):  # of a task that is refused, nothing is kept
+            self._class_of[image] = label
+            self._first.setdefault(image, number)
         self._tasks.append((images[: len(support)], list(zip(images[len(support) :], right))))
         self._asked += len(right)
         known = {None, *true}
@@ -179,10 +182,11 @@ class Recorder:
                 )
         return [str(classes[label]) for label in labels]
 
-    def _know(self, number: int, image: str, label: str) -> None:
-        known = self._class_of.setdefault(image, label)
-        first = self._first.setdefault(image, number)
+    def _check_class(self, number: int, image: str, label: str) -> None:
+        """Raise `InputError` for an image that was of another class, in a task or in the file."""
+        known = self._class_of.get(image, label)
         if known != label:
+            first = self._first[image]
             raise InputError(
                 f"task {number}: image {shown(image)} is of class {shown(label)}, and was of {shown(known)} in task "
                 f"{first}; labels are classes of the data set: where yours are numbers within a task, give classes="

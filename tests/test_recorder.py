@@ -278,6 +278,17 @@ def test_other_classes_than_the_file_has_are_told_at_the_first_task(tmp_path):
         r.task(**GOOD | dict(labels=[1, 0]))
 
 
+def test_of_a_task_that_is_refused_nothing_is_kept(tmp_path):
+    """In a notebook the same task is given again, mended."""
+    r = fslcore.record(tmp_path / "r.npz", "m")
+    r.task(["a", "b"], ["c", "d"], ["cat", "dog"], ["cat", "dog"], ["cat", "dog"])
+    with pytest.raises(InputError, match="image c is of class 1, and was of cat in task 0"):
+        r.task(["e", "f"], ["g", "c"], [0, 1], [1, 1], [0, 1])
+    r.task(["e", "f"], ["g", "d"], [0, 1], [1, 1], [0, 1], classes=["cat", "dog"])
+    r.save()
+    assert recorder.load(tmp_path / "r.npz").images.tolist() == list("acegbdf")
+
+
 def test_whole_floats_are_the_classes_of_their_numbers(tmp_path):
     with fslcore.record(tmp_path / "r.npz", "A") as r:
         r.task([0.0, 20.0], np.array([1.0, 21.0]), [0.0, 1.0], torch.tensor([0.0, -1.0]), [0, 1])

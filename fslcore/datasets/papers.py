@@ -77,6 +77,10 @@ def _in_one_split(classes: dict[str, set[str]], where: Path) -> None:
 def _categories(
     name: str, files: list[Path], classes: pd.Series, size: int, facts: pd.DataFrame | None = None
 ) -> Images:
+    if (empty := classes.str.strip() == "").any():
+        raise InputError(f"dataset: {name} has no class for {files[int(empty.argmax())]} ({empty.sum()} are without)")
+    if (twice := pd.Series(files).duplicated()).any():  # one of them in a support, the other a query
+        raise InputError(f"dataset: {name} lists {files[int(twice.argmax())]} twice ({twice.sum()} are)")
     kinds = pd.Categorical(classes)
     return from_files(name, files, kinds.codes, list(kinds.categories), size, facts)
 

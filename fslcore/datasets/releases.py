@@ -34,7 +34,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from ..errors import InputError, choice, whole
+from ..errors import InputError, choice, shown, whole
 from .folder import SIZES, from_class_folders, from_files
 from .images import Images, OnDemand
 from .papers import text_table
@@ -236,8 +236,11 @@ def _in_folders(folders: dict[str, Path], name: str) -> pd.DataFrame:
 def _aircraft(root: Path, name: str, split: str) -> pd.DataFrame:
     """Variants, cut out by their boxes as Meta-Dataset does, without the strip that names the photographer."""
     data = root / "data"
-    lists = [_lines(data / f"images_variant_{part}.txt") for part in ("trainval", "test")]
-    rows = pd.DataFrame([line.split(" ", 1) for of in lists for line in of], columns=["id", "class"])
+    lists = {file: _lines(file) for file in (data / f"images_variant_{part}.txt" for part in ("trainval", "test"))}
+    for file, of in lists.items():
+        if bad := [line for line in of if " " not in line]:
+            raise InputError(f"dataset: {file} has a line without a variant: {shown(bad[0])}")
+    rows = pd.DataFrame([line.split(" ", 1) for of in lists.values() for line in of], columns=["id", "class"])
     table = rows[rows["class"].isin(of_split("aircraft", split, sorted(set(rows["class"])), data))]
     box = text_table(data / "images_box.txt", header=None, sep=" ", names=["id", "left", "top", "right", "bottom"])
     table = table.merge(box, on="id", how="left")
@@ -245,6 +248,13 @@ def _aircraft(root: Path, name: str, split: str) -> pd.DataFrame:
         raise InputError(
             f"dataset: {data / 'images_box.txt'} has no box of {table['id'][table['left'].isna()].iloc[0]}"
         )
+    edges = list(box.columns[1:])
+    numbers = table[edges].apply(pd.to_numeric, errors="coerce")
+    if (bad := numbers.isna().any(axis=1)).any():
+        raise InputError(
+            f"dataset: {data / 'images_box.txt'}: the box of {table['id'][bad].iloc[0]} is not four numbers"
+        )
+    table[edges] = numbers.astype(float)
     return table.assign(file=[data / "images" / f"{i}.jpg" for i in table.pop("id")])[
         ["file", "class", *box.columns[1:]]
     ]

@@ -561,6 +561,14 @@ def test_a_home_folder_of_nobody_is_bad_input_and_no_fault(line, name, monkeypat
     assert capsys.readouterr().err.startswith(f"fslcore: {name} = ")
 
 
+@pytest.mark.parametrize("command", ["list", "plan-run quick.yml"])
+def test_what_ships_is_read_as_utf_8_in_every_locale(command):
+    """Windows has another one; here it is ASCII, which Python would else make UTF-8."""
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([sys.executable, "-m", "fslcore", *command.split()], cwd=ROOT, env=env, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 @pytest.mark.parametrize("command", ["list", "completion fish", "--version"])  # more and less than a buffer holds
 def test_output_to_a_closed_pipe_or_a_full_disk_makes_no_noise(command):
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}

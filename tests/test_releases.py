@@ -358,6 +358,9 @@ def test_cub_takes_the_split_that_is_named(tmp_path):
     pd.DataFrame({"filename": "x.jpg", "label": names[20:30]}).to_csv(tmp_path / "test.csv")
     assert datasets.load(spec).class_names == names[20:30]
     assert datasets.load(f"{spec}?splits=chen").class_names == names[3::4]
+    (tmp_path / "classes.txt").write_text("1 1st.bird\n")
+    with pytest.raises(InputError, match="no class .* are missing"):
+        datasets.load(f"{spec}?splits=meta-dataset")
     with pytest.raises(InputError, match=r"splits = metadataset; chen, meta-dataset are allowed \(did you mean meta-"):
         datasets.load(f"{spec}?splits=metadataset")
     for load in (datasets.load, datasets.check):
@@ -373,6 +376,18 @@ def test_cub_is_read_without_the_lists_of_its_release(tmp_path):
         datasets.load(f"cub:{tmp_path}").class_names == ["c"]
         and datasets.load(f"cub:{tmp_path}").name == f"cub:{tmp_path}"
     )
+
+
+THUMBNAIL = "@eaDir/1.jpg/SYNOPHOTO_THUMB_M.jpg"  # as network drives leave them in every folder
+
+
+def test_what_a_system_leaves_between_class_folders_is_no_class(tmp_path):
+    folders(tmp_path / "eurosat", ["AnnualCrop", "Forest"])
+    omniglot(tmp_path / "omniglot")
+    for where in ("eurosat", *(f"omniglot/images_evaluation{inside}" for inside in ("", "/ULOG"))):
+        picture(tmp_path / where / THUMBNAIL, 7)
+    assert datasets.load(f"eurosat:{tmp_path}/eurosat").class_names == ["AnnualCrop", "Forest"]
+    assert len(datasets.load(f"omniglot:{tmp_path}/omniglot").class_names) == 4
 
 
 @pytest.mark.parametrize("name", sorted({*RELEASES, "quickdraw"}))

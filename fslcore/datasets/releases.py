@@ -35,7 +35,7 @@ import pandas as pd
 from PIL import Image
 
 from ..errors import InputError, choice, shown, whole
-from .folder import SIZES, from_class_folders, from_files
+from .folder import SIZES, from_class_folders, from_files, is_junk
 from .images import Images, OnDemand
 from .papers import text_table
 from .splits import SPLITS, listed_splits, of_split
@@ -204,7 +204,9 @@ def _folders(where: str, key: str | None = None, fact: str = "") -> Callable[[Pa
 
     def listed(root: Path, name: str, split: str) -> pd.DataFrame:
         found = {
-            d.name: d for d in sorted((root / where).iterdir()) if d.is_dir() and not d.name.startswith((".", "_"))
+            d.name: d
+            for d in sorted((root / where).iterdir())
+            if d.is_dir() and not d.name.startswith("_") and not is_junk(d)
         }
         table = _in_folders({c: found[c] for c in of_split(key, split, found, root / where)}, name)
         told = pd.Series([f"{file.parent.name}/{file.name}" for file in table["file"]])
@@ -215,7 +217,11 @@ def _folders(where: str, key: str | None = None, fact: str = "") -> Callable[[Pa
 
 def _omniglot(root: Path, name: str, split: str) -> pd.DataFrame:
     top = root / ("images_evaluation" if split == "novel" else "images_background")
-    found = {f"{d.parent.name}/{d.name}": d for d in sorted(top.glob("*/*")) if d.is_dir()}
+    found = {
+        f"{d.parent.name}/{d.name}": d
+        for d in sorted(top.glob("*/*"))
+        if d.is_dir() and not (is_junk(d) or is_junk(d.parent))
+    }
     if split != "novel":
         held = split == "validation"
         found = {c: d for c, d in found.items() if (d.parent.name in VALIDATION_ALPHABETS) == held}

@@ -118,8 +118,8 @@ class Recorder:
         Raises
         ------
         InputError
-            Lengths that differ, an image twice in the task, an image of two classes, a label without a class;
-            predictions in other terms than the labels.
+            Lengths that differ, an image twice in the task, pixels in place of a name, an image of two classes or of
+            none, a label without a class; predictions in other terms than the labels.
         """
         number = len(self._tasks)
         support, query, labels, predictions = map(_plain, (support, query, labels, predictions))
@@ -133,11 +133,15 @@ class Recorder:
                 raise InputError(f"task {number}: {len(values)} {name} for {len(places)} images")
         if not query:
             raise InputError(f"task {number}: no query")
+        if nested := [i for i in (*support, *query) if isinstance(i, list | dict)]:
+            raise InputError(f"task {number}: image {shown(nested[0])}; a name or number an image is needed, no pixels")
         images = [str(i) for i in (*support, *query)]
         if len(set(images)) < len(images):
             twice = next(i for i in images if images.count(i) > 1)
             raise InputError(f"task {number}: image {shown(twice)} stands twice in it")
         true = [*(of_support or []), *labels]
+        if unsaid := [label for label in true if label is None or label != label]:
+            raise InputError(f"task {number}: label {unsaid[0]}; the class of each image is needed")
         named = self._named(number, true, None if classes is None else _plain(classes))
         self._same_terms(number, true, predictions, classes)
         right = [label == said for label, said in zip(labels, predictions)]
@@ -366,10 +370,18 @@ def _text(name: str, value: object) -> str:
 
 
 def _plain(values: Iterable) -> list:
-    """A list of Python's own values, of tensors and arrays too; 1.0 as 1, the same class or image."""
+    """A list of Python's own values, of tensors and arrays too; 1.0 and True as 1, the same class or image."""
     found = values.tolist() if hasattr(values, "tolist") else list(values)
-    found = [v.item() if hasattr(v, "item") else v for v in (found if isinstance(found, list) else [found])]
-    return [int(v) if isinstance(v, float) and v.is_integer() else v for v in found]
+    found = [_own(v) if hasattr(v, "item") else v for v in (found if isinstance(found, list) else [found])]
+    return [int(v) if isinstance(v, bool) or (isinstance(v, float) and v.is_integer()) else v for v in found]
+
+
+def _own(value: object) -> object:
+    """What an array or tensor of one number holds; the nested list of a larger one."""
+    found = value.tolist() if hasattr(value, "tolist") else value.item()
+    while isinstance(found, list) and len(found) == 1:
+        found = found[0]
+    return found
 
 
 def _padded(rows: list[list], pad: object, kind: type) -> np.ndarray:

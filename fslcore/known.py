@@ -62,7 +62,9 @@ LEARNERS = {
 }
 CHECKPOINTS = DATA / "checkpoints"
 _SUMS = CHECKPOINTS / "SHA256SUMS"
-PINNED = {file: digest for digest, file in map(str.split, _SUMS.read_text().splitlines())} if _SUMS.is_file() else {}
+PINNED = (
+    {file: digest for digest, file in map(str.split, _SUMS.read_text("utf-8").splitlines())} if _SUMS.is_file() else {}
+)
 _INTERVENTIONAL = ("matchingnet", "maml-frozen", "mtl", "sib")  # each alone, and with the adjustment
 _EPISODIC = (
     *("protonet", "r2d2", "maml", "anil", "boil", "leo", "dn4", "can", "renet"),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import chapters
 from .errors import InputError, choice, like, number, shown, whole
+from .paths import at_home
 
 __all__ = [
     "LARGEST",
@@ -152,8 +153,9 @@ def dataset_of(split: str) -> Callable[[str], object]:
         from . import datasets
 
         if split == "novel" and text.startswith("features:"):
-            if not Path(text.removeprefix("features:")).is_file():
-                raise InputError(f"features: no file {text.removeprefix('features:')}")
+            path = at_home(text.removeprefix("features:"), "features")
+            if not path.is_file():
+                raise InputError(f"features: no file {path}")
         else:
             datasets.check(text, split)
         return text

@@ -83,6 +83,20 @@ def check_output(
     return path
 
 
+def at_home(path: str | Path, name: str) -> Path:
+    """The path, with the home folder for ``~``.
+
+    Raises
+    ------
+    InputError
+        A ``~`` of nobody.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise InputError(f"{name} = {path}; {error}") from None
+
+
 def check_folder(path: str | Path, name: str = "folder") -> Path:
     """The path, if it is a folder that files can be written to, or can be made one.
 
@@ -91,7 +105,7 @@ def check_folder(path: str | Path, name: str = "folder") -> Path:
     InputError
         A file, or a folder that cannot be made or written to.
     """
-    path = Path(path).expanduser()
+    path = at_home(path, name)
     try:
         _check_writable(path.absolute(), name)
     except OSError as error:

@@ -118,8 +118,8 @@ class Recorder:
         Raises
         ------
         InputError
-            Lengths that differ, an image twice in the task, an image of two classes, a label without a class;
-            predictions in other terms than the labels.
+            Lengths that differ, an image twice in the task, pixels in place of a name, an image of two classes or of
+            none, a label without a class; predictions in other terms than the labels.
         """
         number = len(self._tasks)
         support, query, labels, predictions = map(_plain, (support, query, labels, predictions))
@@ -133,17 +133,24 @@ class Recorder:
                 raise InputError(f"task {number}: {len(values)} {name} for {len(places)} images")
         if not query:
             raise InputError(f"task {number}: no query")
+        if nested := [i for i in (*support, *query) if isinstance(i, list | dict)]:
+            raise InputError(f"task {number}: image {shown(nested[0])}; a name or number an image is needed, no pixels")
         images = [str(i) for i in (*support, *query)]
         if len(set(images)) < len(images):
             twice = next(i for i in images if images.count(i) > 1)
             raise InputError(f"task {number}: image {shown(twice)} stands twice in it")
         true = [*(of_support or []), *labels]
+        if unsaid := [label for label in true if label is None or label != label]:
+            raise InputError(f"task {number}: label {unsaid[0]}; the class of each image is needed")
         named = self._named(number, true, None if classes is None else _plain(classes))
         self._same_terms(number, true, predictions, classes)
         right = [label == said for label, said in zip(labels, predictions)]
         places = images if of_support is not None else images[len(support) :]
         for image, label in zip(places, named):
-            self._know(number, image, label)
+            self._check_class(number, image, label)
+        for image, label in zip(places, named):  # of a task that is refused, nothing is kept
+            self._class_of[image] = label
+            self._first.setdefault(image, number)
         self._tasks.append((images[: len(support)], list(zip(images[len(support) :], right))))
         self._asked += len(right)
         known = {None, *true}
@@ -179,10 +186,11 @@ class Recorder:
                 )
         return [str(classes[label]) for label in labels]
 
-    def _know(self, number: int, image: str, label: str) -> None:
-        known = self._class_of.setdefault(image, label)
-        first = self._first.setdefault(image, number)
+    def _check_class(self, number: int, image: str, label: str) -> None:
+        """Raise `InputError` for an image that was of another class, in a task or in the file."""
+        known = self._class_of.get(image, label)
         if known != label:
+            first = self._first[image]
             raise InputError(
                 f"task {number}: image {shown(image)} is of class {shown(label)}, and was of {shown(known)} in task "
                 f"{first}; labels are classes of the data set: where yours are numbers within a task, give classes="
@@ -362,10 +370,18 @@ def _text(name: str, value: object) -> str:
 
 
 def _plain(values: Iterable) -> list:
-    """A list of Python's own values, of tensors and arrays too; 1.0 as 1, the same class or image."""
+    """A list of Python's own values, of tensors and arrays too; 1.0 and True as 1, the same class or image."""
     found = values.tolist() if hasattr(values, "tolist") else list(values)
-    found = [v.item() if hasattr(v, "item") else v for v in (found if isinstance(found, list) else [found])]
-    return [int(v) if isinstance(v, float) and v.is_integer() else v for v in found]
+    found = [_own(v) if hasattr(v, "item") else v for v in (found if isinstance(found, list) else [found])]
+    return [int(v) if isinstance(v, bool) or (isinstance(v, float) and v.is_integer()) else v for v in found]
+
+
+def _own(value: object) -> object:
+    """What an array or tensor of one number holds; the nested list of a larger one."""
+    found = value.tolist() if hasattr(value, "tolist") else value.item()
+    while isinstance(found, list) and len(found) == 1:
+        found = found[0]
+    return found
 
 
 def _padded(rows: list[list], pad: object, kind: type) -> np.ndarray:

@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from .paths import BUILD, IN_CHECKOUT
+from .paths import BUILD, IN_CHECKOUT, at_home
 
 __all__ = ["digest", "path"]
 
@@ -22,7 +22,7 @@ def path(*parts: str) -> Path:
 def _folder() -> Path:
     named = os.environ.get("FSLCORE_CACHE")
     if named or IN_CHECKOUT:
-        return Path(named or BUILD / "cache")
+        return at_home(named or BUILD / "cache", "FSLCORE_CACHE")  # not all that sets a variable knows the ~
     try:
         from platformdirs import user_cache_path
     except ModuleNotFoundError:  # with NumPy and SciPy alone nothing is computed that would be kept

@@ -182,7 +182,7 @@ def stored(machine: str | None = None) -> dict:
     if not with_rates:
         raise InputError(f"machine: none of {', '.join(machines())} has rates; benchmarks/bench.py measures them")
     info = Path("/proc/cpuinfo")
-    here = info.read_text().replace("(R)", "").replace("(TM)", "") if info.is_file() else ""
+    here = info.read_text("utf-8").replace("(R)", "").replace("(TM)", "") if info.is_file() else ""
     return max(
         with_rates, key=lambda one: (one.get("cpu", " ") in here, one.get("device") == "cpu", one.get("date", ""))
     )

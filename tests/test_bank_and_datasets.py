@@ -266,9 +266,13 @@ def test_folder_digest_follows_content(folder):
     assert datasets.load_folder(folder, size=16).digest != digest
 
 
-def test_folder_faults_are_named(folder):
+def test_folder_faults_are_named(folder, monkeypatch):
     with pytest.raises(InputError, match="no folder"):
         datasets.load(f"folder:{folder}/none")
+    monkeypatch.chdir(folder)
+    for kind in ("folder:", "cub:", "folder:?ground=black"):  # as of a variable that is empty: not this folder
+        with pytest.raises(InputError, match="the path of a folder is needed"):
+            datasets.load(kind)
     (folder / "dog" / "2.png").write_bytes(b"not an image")
     with pytest.raises(InputError, match="unreadable image .*dog/2.png"):  # not dropped
         datasets.load_folder(folder, size=16)

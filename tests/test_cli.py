@@ -22,8 +22,9 @@ import numpy as np
 import pytest
 import torch
 
-from fslcore import chapters, cli, commands, datasets
+from fslcore import chapters, cli, commands, datasets, options, store
 from fslcore import chapters as notebooks
+from fslcore.datasets.bank import load_features
 from fslcore.errors import InputError, note
 from fslcore.paths import _HOST, PROFILES, ROOT, check_folder, check_output, replace_file, scratch
 
@@ -530,6 +531,42 @@ def test_a_cache_that_cannot_be_is_told_before_the_work(monkeypatch, capsys):
     monkeypatch.setattr(commands, "run", None)  # would fail if it were called
     assert cli.main(["run", "pilot"]) == 2
     assert capsys.readouterr().err.startswith("fslcore: FSLCORE_CACHE: nothing can be written to /proc (")
+
+
+def test_a_path_from_the_home_folder_is_that_also_where_no_shell_has_seen_it(monkeypatch, tmp_path):
+    """After the colon of folder:~/x, or in a variable that Docker sets, ~ reaches us as it is."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("FSLCORE_CACHE", "~/cache")
+    assert store.path("records") == tmp_path / "cache" / "records"
+    np.savez(tmp_path / "f.npz", features=np.eye(4), labels=[0, 0, 1, 1])
+    assert options.dataset_of("novel")("features:~/f.npz") == "features:~/f.npz"
+    assert len(load_features("~/f.npz")) == 4
+
+
+@pytest.mark.parametrize(
+    "line, name",
+    [
+        ("evaluate folder:~nobody-9/x glyph-conv -o t.csv", "dataset"),
+        ("evaluate features:~nobody-9/f.npz none -o t.csv", "features"),
+        ("evaluate glyphs/hebrew glyph-conv -o t.csv --apart ~nobody-9/x.csv", "apart"),
+        ("report r.csv --tables ~nobody-9/x", "tables"),
+        ("features clipart glyph-conv", "FSLCORE_CACHE"),
+    ],
+)
+def test_a_home_folder_of_nobody_is_bad_input_and_no_fault(line, name, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    if name == "FSLCORE_CACHE":
+        monkeypatch.setenv("FSLCORE_CACHE", "~nobody-9/cache")
+    assert cli.main(line.split()) == 2
+    assert capsys.readouterr().err.startswith(f"fslcore: {name} = ")
+
+
+@pytest.mark.parametrize("command", ["list", "plan-run quick.yml"])
+def test_what_ships_is_read_as_utf_8_in_every_locale(command):
+    """Windows has another one; here it is ASCII, which Python would else make UTF-8."""
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([sys.executable, "-m", "fslcore", *command.split()], cwd=ROOT, env=env, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("command", ["list", "completion fish", "--version"])  # more and less than a buffer holds

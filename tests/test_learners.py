@@ -446,6 +446,25 @@ def test_lr_finishes_where_the_short_first_try_does_not(ways):
         assert ours[t] == pytest.approx(model.predict_proba(x[tasks.query[t]]), abs=1e-4)
 
 
+@pytest.mark.parametrize("ways", [5, 12])
+@pytest.mark.parametrize("C", [1e4, 1e6, 1e10])
+def test_a_penalty_that_is_as_small_as_the_rounding_of_32_bits(ways, C):
+    """More images than features, so that the matrix of their products has eigenvalues of 0."""
+    bank = features(classes=ways, n=20, dim=16, spread=0.3)
+    named = Bank(bank.data, bank.labels, "x", text=torch.randn(ways, 16, generator=torch.manual_seed(0)))
+    tasks = sample_closed(bank.labels, tasks=4, ways=ways, queries=3)
+    assert TextProbe(C=C).scores(named, tasks).abs().max() < 300
+    logits = LogisticRegression(C=C).scores(bank, tasks)
+    assert logits.abs().max() < 1000
+    if C > 1e4:
+        return
+    ours = torch.softmax(LogisticRegression(C=C, max_iter=5000).scores(bank, tasks), -1).numpy()
+    x = unit(bank.data.double().numpy())
+    for t in range(4):
+        model = SklearnLR(C=C, tol=1e-10, max_iter=10_000).fit(x[tasks.support[t]], tasks.support_label[t])
+        assert ours[t] == pytest.approx(model.predict_proba(x[tasks.query[t]]), abs=0.01)
+
+
 def test_feature_learners_refuse_images():
     bank = Bank(torch.zeros(40, 8, 8, 1, dtype=torch.uint8), np.arange(4).repeat(10), "x")
     tasks = sample_closed(bank.labels, tasks=2, ways=2, shots=1, queries=1)
@@ -862,7 +881,8 @@ def test_bad_settings():
         OpTA(epsilon=0)
     with pytest.raises(InputError, match="passes = 0"):
         OpTA(passes=0)
-    with pytest.raises(InputError, match="C = 0"):
-        LogisticRegression(C=0)
+    for C in (0, np.inf, "1"):
+        with pytest.raises(InputError, match=f"C = {C}; a number over 0"):
+            LogisticRegression(C=C)
     with pytest.raises(InputError, match="epochs = 0"):
         FineTune(glyph_like(), epochs=0)

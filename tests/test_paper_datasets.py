@@ -85,6 +85,9 @@ def cub(root, classes=8):
 )
 def test_each_form_is_read(tmp_path, name, make):
     make(tmp_path)
+    if make is folders:  # as network drives leave them in every folder
+        for part in CLASSES:
+            picture(tmp_path / part / "@eaDir" / "1.png" / "SYNOPHOTO_THUMB_M.png", 7)
     for split, part in SPLITS.items():
         if name == "meta-album" and split != "novel":
             continue
@@ -180,6 +183,18 @@ LISTS = "splits/bertinetto"
             r"images/elm00000001\.png \(no such file; 1 of 6 are missing\)",
         ),
         ("miniimagenet", csv_splits, write("test.csv", 'filename,label\n"a,b\n'), r"test\.csv is not a readable table"),
+        (  # else one could be in a task's support, and the other a query
+            "miniimagenet",
+            csv_splits,
+            write("test.csv", "filename,label\na.png,dog\nb.png,dog\nb.png,elm\n"),
+            r"lists .*images/b\.png twice \(1 are\)",
+        ),
+        (
+            "miniimagenet",
+            csv_splits,
+            write("test.csv", "filename,label\na.png,dog\nb.png, \n"),
+            r"has no class for .*images/b\.png \(1 are without\)",
+        ),
         ("tieredimagenet", meta_album, lambda root: None, r"has neither test\.csv nor a folder train"),
         (
             "tieredimagenet",

@@ -140,6 +140,15 @@ def test_what_is_counted():
     assert again == probe(Centred(), FEATURES, TASKS, queries=2, seed=5) and again.queries == 6
 
 
+def test_tasks_whose_queries_may_be_in_the_support_are_probed_too():
+    both = {
+        name: np.concatenate([getattr(TASKS, name), getattr(TASKS, of)], axis=1)
+        for name, of in (("query", "support"), ("query_label", "support_label"))
+    }
+    found = probe(NearestCentroid(), FEATURES, replace(TASKS, **both, unseen=False))
+    assert not found.depends and found.queries == 15
+
+
 def test_bad_input_is_told():
     with pytest.raises(InputError, match="single query"):
         probe(

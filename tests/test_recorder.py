@@ -141,6 +141,11 @@ GOOD = dict(support=[0, 20], query=[1, 21], labels=[0, 1], predictions=[0, 1], s
         (dict(predictions=["0", "1"]), "task 1: label 1 and prediction '1'; predictions in the same terms"),
         (dict(labels=["0", "1"], support_labels=["0", "1"]), "task 1: label '1' and prediction 1; predictions in"),
         (dict(labels=[b"0", b"1"], support_labels=[b"0", b"1"], predictions=["0", "1"]), "label b'1' and prediction"),
+        (dict(labels=[0, None], predictions=[0, None]), "task 1: label None; the class of each image is needed"),
+        (dict(labels=np.array([0, np.nan])), "task 1: label nan; the class of each image is needed"),
+        (dict(query=np.zeros((2, 4, 4))), "a name or number an image is needed, no pixels"),
+        (dict(support=[np.zeros((4, 4)), np.ones((4, 4))]), "a name or number an image is needed, no pixels"),
+        (dict(support=torch.zeros(2, 1, 4, 4)), "a name or number an image is needed, no pixels"),
         (dict(classes=[0, 1], predictions=[0, 7]), "task 1: prediction 7; 0 to 1, places in classes as the labels are"),
     ],
 )
@@ -276,6 +281,24 @@ def test_other_classes_than_the_file_has_are_told_at_the_first_task(tmp_path):
     r = fslcore.record(path, "B")
     with pytest.raises(InputError, match="task 0: image 1 is of class 1, and of 0 in .*r.npz"):
         r.task(**GOOD | dict(labels=[1, 0]))
+
+
+def test_truth_values_are_the_classes_of_their_numbers(tmp_path):
+    r = fslcore.record(tmp_path / "r.npz", "m")
+    r.task([0, 1], [2, 3], torch.tensor([False, True]), np.array([0, 0]), [0, 1])
+    found = recorder.load(r.save())
+    assert found.classes.tolist() == ["0", "0", "1", "1"] and found.correct["m"].tolist() == [[True, False]]
+
+
+def test_of_a_task_that_is_refused_nothing_is_kept(tmp_path):
+    """In a notebook the same task is given again, mended."""
+    r = fslcore.record(tmp_path / "r.npz", "m")
+    r.task(["a", "b"], ["c", "d"], ["cat", "dog"], ["cat", "dog"], ["cat", "dog"])
+    with pytest.raises(InputError, match="image c is of class 1, and was of cat in task 0"):
+        r.task(["e", "f"], ["g", "c"], [0, 1], [1, 1], [0, 1])
+    r.task(["e", "f"], ["g", "d"], [0, 1], [1, 1], [0, 1], classes=["cat", "dog"])
+    r.save()
+    assert recorder.load(tmp_path / "r.npz").images.tolist() == list("acegbdf")
 
 
 def test_whole_floats_are_the_classes_of_their_numbers(tmp_path):

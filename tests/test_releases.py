@@ -134,6 +134,13 @@ def test_aircraft_is_cut_out_by_its_boxes(tmp_path):
     box.write_text(kept[kept.index("\n") + 1 :])
     with pytest.raises(InputError, match="images_box.txt has no box of 0000000"):
         datasets.load(f"aircraft:{tmp_path}")
+    for line in ("0000000 32 7 48", "0000000 32 7 48 x"):
+        box.write_text(kept.replace("0000000 32 7 48 13", line))
+        with pytest.raises(InputError, match="images_box.txt: the box of 0000000 is not four numbers"):
+            datasets.load(f"aircraft:{tmp_path}")
+    (tmp_path / "data" / "images_variant_test.txt").write_text("0000001\n")
+    with pytest.raises(InputError, match="images_variant_test.txt has a line without a variant: 0000001"):
+        datasets.load(f"aircraft:{tmp_path}")
 
 
 def fungi(root, names=1394):
@@ -351,6 +358,9 @@ def test_cub_takes_the_split_that_is_named(tmp_path):
     pd.DataFrame({"filename": "x.jpg", "label": names[20:30]}).to_csv(tmp_path / "test.csv")
     assert datasets.load(spec).class_names == names[20:30]
     assert datasets.load(f"{spec}?splits=chen").class_names == names[3::4]
+    (tmp_path / "classes.txt").write_text("1 1st.bird\n")
+    with pytest.raises(InputError, match="no class .* are missing"):
+        datasets.load(f"{spec}?splits=meta-dataset")
     with pytest.raises(InputError, match=r"splits = metadataset; chen, meta-dataset are allowed \(did you mean meta-"):
         datasets.load(f"{spec}?splits=metadataset")
     for load in (datasets.load, datasets.check):
@@ -366,6 +376,18 @@ def test_cub_is_read_without_the_lists_of_its_release(tmp_path):
         datasets.load(f"cub:{tmp_path}").class_names == ["c"]
         and datasets.load(f"cub:{tmp_path}").name == f"cub:{tmp_path}"
     )
+
+
+THUMBNAIL = "@eaDir/1.jpg/SYNOPHOTO_THUMB_M.jpg"  # as network drives leave them in every folder
+
+
+def test_what_a_system_leaves_between_class_folders_is_no_class(tmp_path):
+    folders(tmp_path / "eurosat", ["AnnualCrop", "Forest"])
+    omniglot(tmp_path / "omniglot")
+    for where in ("eurosat", *(f"omniglot/images_evaluation{inside}" for inside in ("", "/ULOG"))):
+        picture(tmp_path / where / THUMBNAIL, 7)
+    assert datasets.load(f"eurosat:{tmp_path}/eurosat").class_names == ["AnnualCrop", "Forest"]
+    assert len(datasets.load(f"omniglot:{tmp_path}/omniglot").class_names) == 4
 
 
 @pytest.mark.parametrize("name", sorted({*RELEASES, "quickdraw"}))

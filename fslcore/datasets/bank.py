@@ -17,6 +17,7 @@ from safetensors.torch import load_file as safetensors_file
 from torch.nn import functional as F
 
 from ..errors import InputError, shown
+from ..paths import at_home
 
 __all__ = ["load_features", "Bank"]
 
@@ -147,7 +148,7 @@ def load_features(path: str | Path) -> Bank:
         Nothing is ever unpickled. More than 256 MB of 16-bit or 32-bit features in a .safetensors or a .npy stay in
         their file, which is mapped into memory.
     """
-    path = Path(path)
+    path = at_home(path, "features")
     if not path.is_file():
         raise InputError(f"features: {path} is a folder" if path.is_dir() else f"features: no file {path}")
     if path.suffix not in READERS:

@@ -24,7 +24,7 @@ def cards() -> dict[str, dict]:
     """The card of each embedded data set, by name: title, licence, source, counts, digest."""
     found = {}
     for path in sorted(DATA.glob("*/card.yml")):
-        card = yaml.safe_load(path.read_text())
+        card = yaml.safe_load(path.read_text("utf-8"))
         found[card["name"]] = card
     return found
 

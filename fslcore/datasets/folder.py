@@ -16,7 +16,7 @@ from ..errors import InputError, note, number, whole
 from .decode import Lost, centre_square, colour, cut, is_image, rgb
 from .images import Images, OnDemand
 
-__all__ = ["from_class_folders", "from_files", "load_folder"]
+__all__ = ["from_class_folders", "from_files", "is_junk", "load_folder"]
 
 SIZE = 224  # pixels, where none are asked for
 SIZES = 8, 2048
@@ -182,8 +182,8 @@ def load_folder(
             if path.is_file()
             else f"dataset: no folder {path}"
         )
-    classes = [d for d in _listed(path) if d.is_dir() and not _junk(d)]
-    beside = [f for f in _listed(path) if not f.is_dir() and not _junk(f)]
+    classes = [d for d in _listed(path) if d.is_dir() and not is_junk(d)]
+    beside = [f for f in _listed(path) if not f.is_dir() and not is_junk(f)]
     _check_levels(path, classes, beside)
     here = path.resolve()
     for folder in classes:
@@ -217,7 +217,7 @@ def _check_levels(path: Path, classes: list[Path], beside: list[Path]) -> None:
             f"dataset: {', '.join(splits)} in {path} look like splits, not classes; name one of them, "
             f"as in folder:{path / splits[-1]}"
         )
-    if len(classes) == 1 and not any(f.is_file() for f in _listed(classes[0]) if not _junk(f)):
+    if len(classes) == 1 and not any(f.is_file() for f in _listed(classes[0]) if not is_junk(f)):
         raise InputError(
             f"dataset: {path} holds one folder, {classes[0].name}, and that holds only folders; if they "
             f"are the classes, name folder:{classes[0]}"
@@ -241,7 +241,7 @@ def from_class_folders(classes: list[Path], name: str) -> tuple[list[Path], np.n
         found = []
         for file in sorted(_below(folder)):
             try:
-                (left if _junk(file) or not is_image(file) else found).append(file)
+                (left if is_junk(file) or not is_image(file) else found).append(file)
             except InputError as error:
                 broken.append(error)
         if not found and not broken:
@@ -272,7 +272,8 @@ def _some(files: list[Path]) -> str:
     return ", ".join("/".join(f.parts[-3:]) for f in files[:3]) + (" …" if len(files) > 3 else "")
 
 
-def _junk(path: Path) -> bool:
+def is_junk(path: Path) -> bool:
+    """Whether it is hidden, or what a system leaves: thumbnails of a network drive, say."""
     return path.name.startswith(".") or path.name in JUNK
 
 
@@ -287,7 +288,7 @@ def _below(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
     """All files in and below a folder, and its junk, without going round in links."""
     above = (*above, folder.resolve())
     for path in _listed(folder):
-        if not path.is_dir() or _junk(path):
+        if not path.is_dir() or is_junk(path):
             yield path
         elif path.resolve() not in above:
             yield from _below(path, above)

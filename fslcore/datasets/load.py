@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import InputError, like, whole
+from ..paths import at_home
 from .coloured import load_coloured
 from .decode import colour
 from .embedded import cards, load_embedded
@@ -52,7 +53,9 @@ def check(spec: str, split: str = "novel") -> None:
     spec, _ = _settings(spec)
     kind, colon, path = spec.partition(":")
     if colon and f"{kind}:PATH" in forms():
-        if not Path(path).expanduser().is_dir():
+        if not path:  # which would stand for this folder
+            raise InputError(f"dataset = {spec}; the path of a folder is needed, as {kind}:PATH")
+        if not at_home(path, "dataset").is_dir():
             raise InputError(f"dataset: no folder {path}")
     elif spec not in names(split):
         form_of = f"{kind}:PATH" if colon else spec

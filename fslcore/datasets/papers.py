@@ -27,7 +27,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..errors import InputError, choice, like, whole
-from .folder import from_class_folders, from_files
+from .folder import from_class_folders, from_files, is_junk
 from .images import Images
 from .splits import of_split
 
@@ -77,6 +77,10 @@ def _in_one_split(classes: dict[str, set[str]], where: Path) -> None:
 def _categories(
     name: str, files: list[Path], classes: pd.Series, size: int, facts: pd.DataFrame | None = None
 ) -> Images:
+    if (empty := classes.str.strip() == "").any():
+        raise InputError(f"dataset: {name} has no class for {files[int(empty.argmax())]} ({empty.sum()} are without)")
+    if (twice := pd.Series(files).duplicated()).any():  # one of them in a support, the other a query
+        raise InputError(f"dataset: {name} lists {files[int(twice.argmax())]} twice ({twice.sum()} are)")
     kinds = pd.Categorical(classes)
     return from_files(name, files, kinds.codes, list(kinds.categories), size, facts)
 
@@ -134,7 +138,7 @@ def load_image_net(path: str | Path, split: str = "novel", *, name: str = "minii
         for s in RELEASED.values():
             if not (root / s).is_dir():
                 raise InputError(f"dataset: {root} has neither {part}.csv nor a folder {s} of class folders")
-            folders[s] = sorted(d for d in (root / s).iterdir() if d.is_dir() and not d.name.startswith("."))
+            folders[s] = sorted(d for d in (root / s).iterdir() if d.is_dir() and not is_junk(d))
         _in_one_split({s: {d.name for d in found} for s, found in folders.items()}, root)
         files, labels = from_class_folders(folders[part], f"{name}:{path}")
         return from_files(f"{name}:{path}", files, labels, [d.name for d in folders[part]], size)

@@ -34,8 +34,8 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from ..errors import InputError, choice, whole
-from .folder import SIZES, from_class_folders, from_files
+from ..errors import InputError, choice, shown, whole
+from .folder import SIZES, from_class_folders, from_files, is_junk
 from .images import Images, OnDemand
 from .papers import text_table
 from .splits import SPLITS, listed_splits, of_split
@@ -204,7 +204,9 @@ def _folders(where: str, key: str | None = None, fact: str = "") -> Callable[[Pa
 
     def listed(root: Path, name: str, split: str) -> pd.DataFrame:
         found = {
-            d.name: d for d in sorted((root / where).iterdir()) if d.is_dir() and not d.name.startswith((".", "_"))
+            d.name: d
+            for d in sorted((root / where).iterdir())
+            if d.is_dir() and not d.name.startswith("_") and not is_junk(d)
         }
         table = _in_folders({c: found[c] for c in of_split(key, split, found, root / where)}, name)
         told = pd.Series([f"{file.parent.name}/{file.name}" for file in table["file"]])
@@ -215,7 +217,11 @@ def _folders(where: str, key: str | None = None, fact: str = "") -> Callable[[Pa
 
 def _omniglot(root: Path, name: str, split: str) -> pd.DataFrame:
     top = root / ("images_evaluation" if split == "novel" else "images_background")
-    found = {f"{d.parent.name}/{d.name}": d for d in sorted(top.glob("*/*")) if d.is_dir()}
+    found = {
+        f"{d.parent.name}/{d.name}": d
+        for d in sorted(top.glob("*/*"))
+        if d.is_dir() and not (is_junk(d) or is_junk(d.parent))
+    }
     if split != "novel":
         held = split == "validation"
         found = {c: d for c, d in found.items() if (d.parent.name in VALIDATION_ALPHABETS) == held}
@@ -236,8 +242,11 @@ def _in_folders(folders: dict[str, Path], name: str) -> pd.DataFrame:
 def _aircraft(root: Path, name: str, split: str) -> pd.DataFrame:
     """Variants, cut out by their boxes as Meta-Dataset does, without the strip that names the photographer."""
     data = root / "data"
-    lists = [_lines(data / f"images_variant_{part}.txt") for part in ("trainval", "test")]
-    rows = pd.DataFrame([line.split(" ", 1) for of in lists for line in of], columns=["id", "class"])
+    lists = {file: _lines(file) for file in (data / f"images_variant_{part}.txt" for part in ("trainval", "test"))}
+    for file, of in lists.items():
+        if bad := [line for line in of if " " not in line]:
+            raise InputError(f"dataset: {file} has a line without a variant: {shown(bad[0])}")
+    rows = pd.DataFrame([line.split(" ", 1) for of in lists.values() for line in of], columns=["id", "class"])
     table = rows[rows["class"].isin(of_split("aircraft", split, sorted(set(rows["class"])), data))]
     box = text_table(data / "images_box.txt", header=None, sep=" ", names=["id", "left", "top", "right", "bottom"])
     table = table.merge(box, on="id", how="left")
@@ -245,6 +254,13 @@ def _aircraft(root: Path, name: str, split: str) -> pd.DataFrame:
         raise InputError(
             f"dataset: {data / 'images_box.txt'} has no box of {table['id'][table['left'].isna()].iloc[0]}"
         )
+    edges = list(box.columns[1:])
+    numbers = table[edges].apply(pd.to_numeric, errors="coerce")
+    if (bad := numbers.isna().any(axis=1)).any():
+        raise InputError(
+            f"dataset: {data / 'images_box.txt'}: the box of {table['id'][bad].iloc[0]} is not four numbers"
+        )
+    table[edges] = numbers.astype(float)
     return table.assign(file=[data / "images" / f"{i}.jpg" for i in table.pop("id")])[
         ["file", "class", *box.columns[1:]]
     ]

@@ -37,7 +37,7 @@ def of_split(key: str | None, split: str, known: Iterable[str], where: Path) -> 
         lists = {"base": sorted(rest), **lists}
     if split not in lists:
         raise InputError(f"split = {split}; of this data set there is {' and '.join(s for s in SPLITS if s in lists)}")
-    called = {int(c.partition(".")[0]) if numbers and c[:1].isdigit() else c: c for c in known}
+    called = {int(n) if numbers and (n := c.partition(".")[0]).isdecimal() else c: c for c in known}
     missing = [c for c in lists[split] if c not in called]
     if missing:
         of = f"{len(missing)} of the {len(lists[split])} classes of the split {split} are missing"

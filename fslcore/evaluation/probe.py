@@ -137,4 +137,5 @@ def _asking(tasks: Tasks, task: np.ndarray, places: np.ndarray) -> Tasks:
     """The supports of these tasks with the queries at these places (t, q) of each; -1 is padding."""
     rows = task[:, None]
     query, label = (np.where(places >= 0, a[rows, places], PAD) for a in (tasks.query, tasks.query_label))
-    return Tasks(tasks.support[task], tasks.support_label[task], query, label, tasks.ways, tasks.sampler)
+    support = tasks.support[task], tasks.support_label[task]
+    return Tasks(*support, query, label, tasks.ways, tasks.sampler, tasks.unseen)

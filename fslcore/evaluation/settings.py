@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ from ..attributes.captions import image_names
 from ..datasets.bank import Bank
 from ..datasets.papers import text_table
 from ..errors import InputError, choice, like, shown
+from ..paths import at_home
 from ..tasks import Tasks, sample_closed, sample_open
 from ..tasks.apart import Cells
 from ..tasks.samplers import per_class
@@ -165,7 +165,7 @@ def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
         known = [] if facts is None else list(facts)
         told = f"{', '.join(known)} are known, or " if known else ""
         raise InputError(f"apart = {shown(name)}; {told}a .csv with the columns image and group{like(name, known)}")
-    table = text_table(Path(name).expanduser(), ["image", "group"], what="apart")
+    table = text_table(at_home(name, "apart"), ["image", "group"], what="apart")
     wanted = [str(i) for i in range(len(source))] if isinstance(source, Bank) else image_names(source)
     table = table[table["image"].isin(set(wanted))]
     if table["image"].duplicated().any():

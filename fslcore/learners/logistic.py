@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..datasets.bank import Bank
-from ..errors import InputError
+from ..errors import number
 from ..tasks import Tasks
 from .common import fetch, query_scores, without_empty
 
@@ -14,6 +14,7 @@ __all__ = ["LogisticRegression"]
 MANY = 10  # classes from which on it is L-BFGS
 PAIRS = 5  # of steps and changes of the gradient that it remembers
 IN_CACHE = 2**19  # entries of a few tasks' Gram matrices
+LARGE = 1000.0  # C above which the penalty is so small that rounding in 32 bits is not small beside it
 
 
 class LogisticRegression:
@@ -43,13 +44,13 @@ class LogisticRegression:
     reads = "features"
 
     def __init__(self, C: float = 1.0, tol: float = 1e-6, max_iter: int = 1000):
-        if not C > 0:
-            raise InputError(f"C = {C}; a number over 0 is allowed")
+        number("C", C, above=0)
         self.C, self.tol, self.max_iter = C, tol, max_iter
 
     def config(self) -> dict:
         """What decides the scores, for cache keys."""
-        return {"learner": self.name, "version": 3, "C": self.C, "tol": self.tol, "max_iter": self.max_iter}
+        version = 4 if self.C > LARGE else 3
+        return {"learner": self.name, "version": version, "C": self.C, "tol": self.tol, "max_iter": self.max_iter}
 
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
@@ -62,11 +63,23 @@ class LogisticRegression:
 
     def _scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
         x, members, scale, query = fetch(bank, tasks)
-        gram, y = (x @ x.mT * scale * scale.mT).double(), members.mT.double()
+        gram, y = products(x, self.C, scale), members.mT.double()
         two = (y.sum(dim=-1, keepdim=True) > 0).sum(dim=1, keepdim=True) == 2
         a, b = solve(gram, y, (1 + two.to(y.dtype)) / self.C, self.tol, self.max_iter)
         weights = (a.to(x.dtype) * scale.mT) @ x
         return without_empty(query_scores(bank, query, weights) + b.mT.to(x.dtype), members)
+
+
+def products(x: torch.Tensor, C: float, scale: torch.Tensor | None = None) -> torch.Tensor:
+    """(T, n, n) products of features x (T, n, D), each times its ``scale`` (T, n, 1), in 64 bits.
+
+    Rounding in 32 bits leaves eigenvalues below 0 where there are more images than features, or one twice. That is
+    nothing beside the penalty 1 / C, unless C is large: the objective would have no least value then.
+    """
+    if C > LARGE:
+        x = x.double() if scale is None else (scale * x).double()
+        return x @ x.mT
+    return (x @ x.mT if scale is None else x @ x.mT * scale * scale.mT).double()
 
 
 def solve(

@@ -9,7 +9,7 @@ from ..datasets.bank import Bank
 from ..errors import InputError, number
 from ..tasks import Tasks
 from .common import fetch, indices, query_scores, without_empty
-from .logistic import solve
+from .logistic import LARGE, products, solve
 
 __all__ = ["TextProbe", "TipAdapter"]
 
@@ -82,7 +82,7 @@ class TextProbe:
     def config(self) -> dict:
         """What decides the scores, for cache keys."""
         settings = {"C": self.C, "scale": self.scale, "tol": self.tol, "max_iter": self.max_iter}
-        return {"learner": self.name, "version": 1, **settings}
+        return {"learner": self.name, "version": 2 if self.C > LARGE else 1, **settings}
 
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
@@ -91,7 +91,7 @@ class TextProbe:
         x, first = scale * x, self.scale * names_of(bank, tasks)
         y = members.mT.double()
         lam = torch.full_like(y[:, :1, :1], 1 / self.C)
-        a, _ = solve((x @ x.mT).double(), y, lam, self.tol, self.max_iter, (first @ x.mT).double())
+        a, _ = solve(products(x, self.C), y, lam, self.tol, self.max_iter, (first @ x.mT).double())
         return without_empty(query_scores(bank, query, first + a.to(x.dtype) @ x), members)
 
 

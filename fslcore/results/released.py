@@ -99,7 +99,7 @@ def read(folder: str = "", *, registry: Path = REGISTRY) -> pd.DataFrame | None:
         0 and 100, or none above 1, as shares are; methods with different numbers of tasks on one data set. Names
         the file.
     """
-    names = [line.split()[0] for line in registry.read_text().splitlines() if line]
+    names = [line.split()[0] for line in registry.read_text("utf-8").splitlines() if line]
     roots = [Path(folder), Path(folder) / "results" / "benchmark"] if folder else [_cached()]
     paths = {name: root / name for root in roots for name in names if (root / name).is_file()}
     if not paths:

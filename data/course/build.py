@@ -69,11 +69,11 @@ def worst(path):
 
 
 def trap():
-    """Worst class of BOIL on random, picked and biased tasks of the same classes."""
+    """Worst class of BOIL on the first random, picked and biased tasks of the same classes."""
     kinds = {"random": "matched.5-shot", "picked": "biased.pixels.SC1", "biased": "biased.pixels.5-shot"}
     rows = []
     for dataset, name in (("clipart", "clipart"), ("coloured letters", "coloured-cyrillic")):
-        of = {kind: worst(DATA / "results" / f"{name}.conv4-boil.{what}.npz") for kind, what in kinds.items()}
+        of = {kind: worst(DATA / "results" / f"{name}.conv4-boil.{what}.npz")[:100] for kind, what in kinds.items()}
         rows.append(pd.DataFrame(of).round(2).rename_axis("task").reset_index().assign(dataset=dataset))
     return pd.concat(rows, ignore_index=True)[["dataset", "task", *kinds]]
 

@@ -19,6 +19,7 @@ from fslcore.paths import DATA, replace_file
 
 HERE = Path(__file__).resolve().parent
 TASKS = 200
+SLOW = 100  # of learners that train a network on each
 METHODS = {"protonet": "ProtoNet", "lr": "Baseline", "r2d2": "R2D2"}  # in episodes, with a network of their own
 
 
@@ -73,7 +74,7 @@ def trap():
     kinds = {"random": "matched.5-shot", "picked": "biased.pixels.SC1", "biased": "biased.pixels.5-shot"}
     rows = []
     for dataset, name in (("clipart", "clipart"), ("coloured letters", "coloured-cyrillic")):
-        of = {kind: worst(DATA / "results" / f"{name}.conv4-boil.{what}.npz")[:100] for kind, what in kinds.items()}
+        of = {kind: worst(DATA / "results" / f"{name}.conv4-boil.{what}.npz")[:SLOW] for kind, what in kinds.items()}
         rows.append(pd.DataFrame(of).round(2).rename_axis("task").reset_index().assign(dataset=dataset))
     return pd.concat(rows, ignore_index=True)[["dataset", "task", *kinds]]
 
@@ -102,7 +103,7 @@ def timings():
 def fine_tuned():
     """Accuracy of fine-tuning on the first closed tasks of clip art: a pilot."""
     with np.load(DATA / "results" / "clipart.glyph-conv.ft.closed.npz") as file:
-        accuracy = 100 * file["correct"][:100].mean(axis=1)
+        accuracy = 100 * file["correct"][:SLOW].mean(axis=1)
     return pd.DataFrame({"task": range(len(accuracy)), "accuracy": accuracy.round(2)})
 
 

@@ -199,15 +199,15 @@ def held(path: Path, inputs: tuple, tasks: Tasks) -> tuple[int, list[str]]:
     if not path.is_file():
         return 0, []
     record, made = evaluation.Record.load(path)
-    if evaluation.record(*inputs, tasks[: len(record.correct)], stored=True)[1] != made["key"]:
+    if kept.keys(*inputs)(tasks[: len(record.correct)]) != made["key"]:
         return 0, []  # of other images, weights, tasks or settings
     return len(record.correct), made.get("machine", "not known").split("; ")
 
 
 def blocks(inputs: tuple, tasks: Tasks) -> list[str]:
     """Keys of the parts by which a file is found where fewer tasks are asked for, or more."""
-    parts = kept.blocks(inputs[2], tasks)
-    return [evaluation.record(*inputs, part, stored=True)[1][: kept.SHORT] for part in parts] if len(parts) > 1 else []
+    key, parts = kept.keys(*inputs), kept.blocks(inputs[2], tasks)
+    return [key(part)[: kept.SHORT] for part in parts] if len(parts) > 1 else []
 
 
 if __name__ == "__main__":

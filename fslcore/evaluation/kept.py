@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -20,7 +21,7 @@ from ..paths import DATA
 from ..tasks import Tasks
 from .records import Record, evaluate, progress_bar, used
 
-__all__ = ["bank", "blocks", "prepared", "reading", "record"]
+__all__ = ["bank", "blocks", "keys", "prepared", "reading", "record"]
 
 # Tasks that are kept together, and that a process does at once: a stopped run loses little, and keeping costs little.
 BLOCK = 20  # of learners that train a network on each
@@ -62,15 +63,7 @@ def record(
         SHA-256 of the content of images or features, weights, the tasks of the record and the
         learner's settings.
     """
-    trains = learner.reads == "images"
-    digest = source.digest if trains or isinstance(source, Bank) else backbones.feature_key(source, backbone)
-    if getattr(learner, "reads_text", False) and not isinstance(source, Bank):
-        digest += f" {backbones.names_key(source.class_names, backbone)}"
-    config = learner.config()  # of some it holds all weights
-
-    def key(part: Tasks) -> str:
-        return store.digest(json.dumps({"bank": digest, "tasks": part.digest, **config}, sort_keys=True))
-
+    key = keys(source, backbone, learner)
     own = blocks(learner, tasks)
     found = _find(key(tasks))
     if found is not None:
@@ -94,6 +87,20 @@ def record(
                     parts[i].save(store.path("records", f"{key(block)}.npz"), {"key": key(block)})
                 bar.update(len(block))
     return joined(parts), key(tasks)
+
+
+def keys(source: datasets.Images | Bank, backbone: backbones.Backbone | None, learner) -> Callable[[Tasks], str]:
+    """What gives the key of `record` for any tasks."""
+    trains = learner.reads == "images"
+    digest = source.digest if trains or isinstance(source, Bank) else backbones.feature_key(source, backbone)
+    if getattr(learner, "reads_text", False) and not isinstance(source, Bank):
+        digest += f" {backbones.names_key(source.class_names, backbone)}"
+    config = learner.config()  # of some it holds all weights
+
+    def key(part: Tasks) -> str:
+        return store.digest(json.dumps({"bank": digest, "tasks": part.digest, **config}, sort_keys=True))
+
+    return key
 
 
 def blocks(learner, tasks: Tasks) -> list[Tasks]:

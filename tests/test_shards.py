@@ -460,14 +460,16 @@ def test_the_command_features(tmp_path, capsys, monkeypatch):
 # ---- processes
 
 SCRIPT = """
-import sys, time
+import os, sys, time
 sys.path[:0] = [{tests!r}]
 import test_shards as t
 t.backbones.BATCH, t.shards.BATCHES = t.BATCH, 2
 def read(i):
     if i % t.BATCH == 0:
-        time.sleep(0.02)
-        open({log!r}, "a").write("x")
+        with open({log!r}, "a") as file:
+            file.write("x")
+        while os.path.getsize({log!r}) >= int(os.environ["KILLED_AT"]):
+            time.sleep(1)
     return t.drawn(i)
 images = t.pictures(read, 240)
 t.backbones.features(images, t.flat())
@@ -481,18 +483,16 @@ def test_a_kill_loses_one_shard_at_most(tmp_path, monkeypatch):
     log.touch()
     code = SCRIPT.format(tests=str(ROOT / "tests"), log=str(log))
     env = {**os.environ, "FSLCORE_CACHE": str(cache), "PYTHONPATH": f"{ROOT}:{ROOT}/book", "OMP_NUM_THREADS": "1"}
-    rng, kills = random.Random(0), 0
-    while True:
-        process = subprocess.Popen([sys.executable, "-c", code], env=env)
-        wanted = len(log.read_text()) + rng.randint(2, 14) if kills < 4 else 10**9
+    rng, kills = random.Random(0), 4
+    for _ in range(kills):  # at most 7 of the 30 batches each, so that none ends by itself; each waits for its end
+        wanted = len(log.read_text()) + rng.randint(2, 7)
+        process = subprocess.Popen([sys.executable, "-c", code], env={**env, "KILLED_AT": str(wanted)})
         while process.poll() is None and len(log.read_text()) < wanted:
             time.sleep(0.002)
-        if process.poll() is not None:
-            break
+        assert process.poll() is None
         process.kill()
         process.wait()
-        kills += 1
-    assert process.returncode == 0 and kills == 4
+    assert subprocess.run([sys.executable, "-c", code], env={**env, "KILLED_AT": "1000000"}).returncode == 0
     # A kill costs the batches of one shard, and the first image, which is read at each start to choose the network.
     assert 30 < len(log.read_text()) <= 30 + kills * (2 + 1)
     (path,) = (cache / "features").iterdir()

@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -127,14 +128,14 @@ def _check_writable(folder: Path, name: str) -> None:
         raise InputError(f"{name}: nothing can be written to {folder} ({error.strerror})") from None
 
 
-# Whose a temporary name is: the process and the machine, since a folder can be shared between machines.
+# Whose a temporary name is: the process and the machine, since a folder can be shared between machines; and the thread.
 _HOST = f"{zlib.crc32(platform.node().encode()):08x}"
-_OWNER = r"(\d+)-([0-9a-f]{8})"
+_OWNER = r"(\d+)-([0-9a-f]{8})(?:-\d+)?"
 _ABANDONED = 7 * 24 * 3600  # seconds after which nobody writes to it any more, whoever has the number by now
 
 
 def _mark() -> str:
-    return f"{os.getpid()}-{_HOST}"
+    return f"{os.getpid()}-{_HOST}-{threading.get_native_id()}"
 
 
 def _part(path: Path) -> Path:

@@ -13,8 +13,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -771,6 +773,24 @@ def test_a_file_is_whole_or_absent(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
 
 
+def test_threads_that_write_the_same_file_leave_one_of_theirs_whole(tmp_path):
+    together = threading.Barrier(2)
+
+    def slowly(letter):
+        def write(part):
+            with open(part, "a") as file:
+                for _ in range(3):
+                    together.wait()
+                    file.write(letter)
+                    file.flush()
+
+        replace_file(tmp_path / "x", write)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(slowly, "ab"))
+    assert (tmp_path / "x").read_text() in ("aaa", "bbb") and len(list(tmp_path.iterdir())) == 1
+
+
 @pytest.fixture
 def gone():
     """A process that is no more."""
@@ -781,7 +801,7 @@ def gone():
 
 def test_what_a_killed_process_left_of_a_file_goes_with_the_next_write(tmp_path, gone):
     host, old = _HOST, time.time() - 8 * 24 * 3600
-    stale = [f".{gone}-{host}.x.csv", f".{os.getppid()}-{host}.x.csv", f".{gone}-00000000.x.csv"]
+    stale = [f".{gone}-{host}-7.x.csv", f".{os.getppid()}-{host}.x.csv", f".{gone}-00000000.x.csv"]
     kept = [
         f".{gone}-{host}.x.csv.more",
         f".{gone}-{host}.y.csv",

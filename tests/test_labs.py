@@ -471,6 +471,12 @@ def test_the_sentence_counts_what_the_picture_shows(browser, tmp_path):
     counts = [int(found[1]) for text in heads if (found := re.fullmatch(r"(\d+) of 40 miss", text))]
     crosses = page.locator(".fsl-picture path.fsl-b").count()
     assert len(counts) == 4 and crosses == sum(counts)
+    ends = page.evaluate("""() => [...document.querySelectorAll("line.fsl-a, line.fsl-b")].map(line => {
+      const axis = line.parentNode.querySelector(".fsl-axis");
+      return ["x1", "x2"].filter(end => line.getAttribute(end) === axis.getAttribute(end)).length;
+    })""")
+    arrows = page.locator(".fsl-picture path.fsl-on").count()
+    assert arrows == sum(ends) and 40 < arrows < 160  # intervals of two of the four kinds are longer than the axis
     said = page.evaluate(SENTENCES)[0]
     spoken = re.search(
         r"in (\w+), the open one in (\w+), that for new images in (\w+), that for new classes in (\w+);", said

@@ -384,12 +384,15 @@
           if (!interval) return;
           const miss = !covers(interval, goal), from = x(Math.max(interval.low, low)), to = x(Math.min(interval.high, high));
           if (to >= from) add("line", { class: miss ? "fsl-b" : "fsl-a", x1: from, x2: to, y1: y, y2: y, "stroke-width": miss ? 2.4 : 1.6 });
+          const on = (edge, way) => add("path", { class: `fsl-on ${miss ? "fsl-b" : "fsl-a"}-fill`, d: `M${edge} ${y}l${way * 5} -2.5v5z` });
+          if (interval.low < low) on(0, 1);
+          if (interval.high > high) on(wide, -1);
           const m = x(Math.min(Math.max(interval.mean, low), high));
           if (miss) add("path", { class: "fsl-b", "stroke-width": 1.8, d: `M${m - 3} ${y - 3}L${m + 3} ${y + 3}M${m - 3} ${y + 3}L${m + 3} ${y - 3}` });
           else add("circle", { class: "fsl-a-fill", cx: m, cy: y, r: 1.6 });
         });
       });
-      const lines = ["accuracy in %;", "the upright line is the truth, a cross a miss"];
+      const lines = ["accuracy in %; the upright line is the truth,", "a cross a miss; an arrow says that it goes on"];
       (columns === 2 ? lines : [lines.join(" ")]).forEach((text, i, all) =>
         chart.add("text", { class: "fsl-label", x: chart.width / 2, y: chart.height + 20 - 16 * (all.length - 1 - i), "text-anchor": "middle" }, text));
     }

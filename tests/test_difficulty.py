@@ -141,6 +141,8 @@ def test_regression_interval_is_a_prediction_at_the_mean_of_all():
     flat = stats.regression_interval(x, np.full(40, 0.3), np.full(90, 0.3))  # nothing is learned
     assert flat.mean == pytest.approx(x.mean())
     assert flat.standard_error == pytest.approx(x.std(ddof=2) / 40**0.5)
+    other = stats.regression_interval(x, np.full(40, 0.3), more)  # whatever it says of other tasks
+    assert (other.mean, other.half_width) == pytest.approx((flat.mean, flat.half_width))
     assert stats.regression_interval([0.5] * 4, more[:4], more).half_width == 0
     for sizes in ((40, 39, 90), (40, 40, 39), (2, 2, 9)):
         with pytest.raises(InputError, match="accuracies, cheap and more hold {}, {} and {}".format(*sizes)):

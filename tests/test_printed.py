@@ -152,6 +152,13 @@ def test_sampling_is_inferred_from_the_number_of_images():
     assert from_printed(*figures, 600, classes=10).likely.classes.widest.n_tasks == 2
 
 
+@pytest.mark.parametrize("lead, says", [(30, "That holds for new images too"), (2, "For new images it cannot be said")])
+def test_the_sentence_says_whether_it_holds_for_new_images(lead, says):
+    found = from_printed((50 + lead, 0.5), (50, 0.5), 600, images=2000)
+    assert (found.likely.images.verdict == "apart") == (lead == 30) and found.likely.tasks.verdict == "apart"
+    assert says in found.sentence
+
+
 def test_the_sentence_speaks_of_the_better_one_whichever_stands_first():
     one, other = (from_printed(*f, 600) for f in (((80, 0.5), (70, 0.5)), ((70, 0.5), (80, 0.5))))
     assert (

@@ -387,6 +387,19 @@ def test_targets_are_one_where_each_task_holds_every_class():
     assert ratios[0].z == pytest.approx(ratios[1].z, rel=1e-9)
 
 
+def test_optima_for_new_images_are_compared_by_leaving_each_task_out():
+    (a, label), b = fixed_classes(np.random.default_rng(1), 30), np.random.default_rng(2).random((30, 3, 4)) ** 2
+
+    def crossed(keep):
+        of_a, of_b = (stats.pilot(x[keep], 1, labels=label[keep], target="images").model for x in (a, b))
+        return of_b.alpha * of_a.beta - of_a.alpha * of_b.beta
+
+    every = np.arange(30)
+    without = np.array([crossed(np.delete(every, t)) for t in every])
+    z = crossed(every) / np.sqrt(29 * without.var())
+    assert stats.compare_optima(a, b, labels=label, target="images").z == pytest.approx(z, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     "label, message",
     [

@@ -403,13 +403,17 @@ def test_series_of_other_tasks_are_refused(other):
 
 def test_percent_is_not_compared_with_shares():
     shares, percent = np.linspace(0.4, 0.9, 30), np.linspace(40, 80, 30)
-    for compared in (
-        lambda: stats.paired_interval(percent, shares),
-        lambda: stats.paired_interval(shares, percent),
-        lambda: stats.independent_interval(percent, shares[1:]),
-        *(lambda kind=k: stats.conclusions({"x": shares, "y": percent}, kind) for k in ("closed", "open", "paired")),
+    for large, small, compared in (
+        ("a", "b", lambda: stats.paired_interval(percent, shares)),
+        ("b", "a", lambda: stats.paired_interval(shares, percent)),
+        ("a", "b", lambda: stats.independent_interval(percent, shares[1:])),
+        ("b", "a", lambda: stats.independent_interval(shares[1:], percent)),
+        *(
+            ("y", "x", lambda kind=k: stats.conclusions({"x": shares, "y": percent}, kind))
+            for k in ("closed", "open", "paired")
+        ),
     ):
-        with pytest.raises(InputError, match="goes up to 80 and .* to 0.9: percent and shares"):
+        with pytest.raises(InputError, match=f"^{large} goes up to 80 and {small} to 0.9: percent and shares"):
             compared()
 
 

@@ -67,12 +67,12 @@ def conclusions(accuracies: Mapping[str, ArrayLike], kind: str, level: float = L
     """
     methods = list(instance("accuracies", accuracies, Mapping).values())
     number("level", level, above=0, below=1)
-    if choice("kind", kind, ("closed", "open", "paired")) == "paired":
+    interval = open_interval if choice("kind", kind, ("closed", "open", "paired")) == "open" else closed_interval
+    single = [interval(m, level) for m in methods]
+    check_units(accuracies)
+    if kind == "paired":
         verdict = lambda i, j: paired_interval(methods[i], methods[j], level).conclusion  # noqa: E731
     else:
-        interval = closed_interval if kind == "closed" else open_interval
-        single = [interval(m, level) for m in methods]
-        check_units(accuracies)
         verdict = lambda i, j: compare(single[i], single[j])  # noqa: E731
     out = np.zeros((len(methods), len(methods)), dtype=int)
     for i in range(len(methods)):

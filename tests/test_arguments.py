@@ -434,6 +434,22 @@ def test_statistics_take_tensors_with_gradients(name):
     assert repr(function(**given)) == repr(function(**{k: v for k, (_, v) in arguments.items()}))
 
 
+def levels(found) -> list[float]:
+    """Every level that a result names, also in what it is made of."""
+    if isinstance(found, (tuple, list, dict)):
+        return [x for each in (found.values() if isinstance(found, dict) else found) for x in levels(each)]
+    if not is_dataclass(found):
+        return []
+    own = [found.level] if hasattr(found, "level") else []
+    return own + [x for f in fields(found) for x in levels(getattr(found, f.name))]
+
+
+@pytest.mark.parametrize("name", [name for name, of in FUNCTIONS["stats"].items() if "level" in (of or ())])
+def test_a_result_names_the_level_that_was_asked_for(name):
+    given = {k: v for k, (_, v) in FUNCTIONS["stats"][name].items()} | {"level": 0.8125}
+    assert set(levels(getattr(stats, name)(**given))) <= {0.8125}
+
+
 def plain(found) -> bool:
     """Whether a result is whole: of texts, and of numbers that are no NaN."""
     # A whole number may be too large for an array of numbers.

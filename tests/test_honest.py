@@ -295,8 +295,8 @@ def test_too_few_tasks_images_or_queries(run):
     record, support, query, labels = run
     with pytest.raises(InputError, match="at least 20"):
         influence(np.zeros(10), support[:10], labels)
-    with pytest.raises(InputError, match="leave one out"):
-        influence(np.zeros(30), np.tile(np.arange(6), (30, 1)), np.arange(2).repeat(3))
+    with pytest.raises(InputError, match="class 5 has 3 images; 4 are needed, to leave one out"):
+        influence(np.zeros(30), np.tile([0, 1, 2, 7, 8, 9], (30, 1)), np.array([7] * 7 + [5] * 3))
     with pytest.raises(InputError, match="equal numbers"):
         influence(np.zeros(30), np.tile([0, 1, 2], (30, 1)), [0, 0, 1, 1, 1])
     with pytest.raises(InputError, match="spare"):

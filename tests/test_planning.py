@@ -70,6 +70,13 @@ def test_what_is_planned_is_enough_and_no_more(by_image, by_class, difference, w
     assert found.n_classes == 6 or reached(classes=found.n_classes - 1) < wanted
 
 
+def test_the_least_that_is_planned_is_what_leaves_one_out():
+    """However large the difference: one image more than tasks take of a class, one class more, and two tasks."""
+    made = pilot(np.linspace(-10, 10, 100), 1.0, 1.0)
+    found = plan(made, images_per_class=40, n_classes=12, ways=5, shots=3, difference=1e6)
+    assert (found.n_tasks, found.images_per_class, found.n_classes) == (2, 5, 6)
+
+
 def test_a_planned_number_of_images_gives_the_wanted_chance():
     """Two backbones, one a little better on these classes: plan from one test set, then draw many."""
     found = coverage.check_plan(40, power=0.8, level=0.95, seed=3)

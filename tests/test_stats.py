@@ -259,6 +259,8 @@ def test_few_errors_are_told():
     assert few.few_errors and str(few).endswith(", few errors)") and not enough.few_errors
     assert not make(50.0, np.inf).few_errors and not stats.Interval(99.8, 0.5, 0.95, 600, "open").few_errors
     assert make(100.0, 0.0).low == pytest.approx(100 * scipy_stats.beta.ppf(0.025, 600, 1))  # Clopper and Pearson
+    many = stats.Interval(100.0, 0.0, 0.95, 9000, "open", bounds=(0, 100))
+    assert many.low == pytest.approx(100 * scipy_stats.beta.ppf(0.025, 9000, 1), rel=1e-9)
     assert make(100.0, 0.0, exact=2.0**-29).low == pytest.approx(100 * scipy_stats.beta.ppf(0.025, 30, 1))
     assert make(0.0, 0.0).high == pytest.approx(100 - make(100.0, 0.0).low)
 
@@ -322,7 +324,9 @@ def test_conclusive_when_intervals_do_not_meet():
     assert stats.compare(make(80, 1), make(77, 1)) == 1
     assert stats.compare(make(77, 1), make(80, 1)) == -1
     assert stats.compare(make(80, 1), make(78, 1)) == 0  # they touch
-    assert make(80, 1).meets(make(78, 1)) and not make(80, 1).meets(make(77.9, 1))
+    for one, other in ((80, 78), (78, 80)):  # whichever comes first
+        assert make(one, 1).meets(make(other, 1))
+    assert not make(80, 1).meets(make(77.9, 1)) and not make(77.9, 1).meets(make(80, 1))
     for other in (
         stats.closed_interval([1, 2]),
         stats.open_interval([1, 2], 0.9),

@@ -1,5 +1,6 @@
 """The three intervals: against enumeration, against re-evaluation, and by simulation."""
 
+import sys
 from itertools import combinations, product
 
 import numpy as np
@@ -78,6 +79,7 @@ def test_the_closed_interval_is_the_usual_one(run):
     assert found.closed == closed_interval(values.mean(axis=1), bounds=(0, 100))
     assert found.sampling_variance == pytest.approx((found.closed.half_width / 1.959964) ** 2, rel=1e-5)
     assert found.closed.half_width < found.images.half_width < found.classes.half_width
+    assert [r.kind for r in (found.closed, found.images, found.classes)] == ["closed", "images", "classes"]
     assert {r.mean for r in (found.closed, found.images, found.classes)} == {values.mean(axis=1).mean()}
 
 
@@ -276,7 +278,8 @@ def broken(change):
         (lambda a: a | {"labels": a["labels"][:40]}, "images 0 to 39 are allowed"),
         (lambda a: a | {"support": a["support"] * 1.0}, "support holds float64"),
         (lambda a: a | {"query": np.concatenate([a["support"][:, :1], a["query"][:, 1:]], axis=1)}, "twice in a task"),
-        (lambda a: a | {"support": a["support"][:, 1:]}, "support: 3 classes with equal numbers"),
+        (lambda a: a | {"support": a["support"][:, 1:]}, "^support: 3 classes with equal numbers"),
+        (lambda a: a | {k: a[k][:, 1:] for k in ("query", "values")}, "^query: 3 classes with equal numbers"),
         (lambda a: a | {"support": np.roll(a["support"], 1, axis=0)}, "different classes|twice in a task"),
         (lambda a: a | {"groups": np.zeros(3)}, r"groups: shape \(3,\)"),
         (lambda a: a | {"groups": np.zeros(48)}, "groups: all images are in one"),
@@ -287,6 +290,14 @@ def test_bad_input_is_told_in_one_line(change, message):
     with pytest.raises(InputError, match=message) as error:
         three_intervals(**broken(change))
     assert "\n" not in str(error.value)
+
+
+def test_how_many_units_are_held_at_once_changes_nothing(run, monkeypatch):
+    found = [three_intervals(*run(400))]
+    monkeypatch.setattr(sys.modules["fslcore.stats.three_intervals"], "AT_ONCE", 7)
+    found.append(three_intervals(*run(400)))
+    assert found[0].image_variance == pytest.approx(found[1].image_variance, rel=1e-12)
+    assert found[0].classes.half_width == pytest.approx(found[1].classes.half_width, rel=1e-12)
 
 
 def test_a_class_too_small_to_leave_an_image_out():

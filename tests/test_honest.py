@@ -275,6 +275,7 @@ def test_the_study_that_ships_is_what_the_code_makes():
         (dict(values=np.zeros(399)), "399 tasks"),
         (dict(replaced=None), "without the other"),
         (dict(replaced=np.zeros((400, 3))), "finite number"),
+        (dict(replaced=np.full((400, 25), np.nan)), "^replaced: 10000 values are NaN"),
         (dict(drawn=np.zeros((400, 5), int)), "twice"),
         (dict(drawn=np.full((400, 5), 10_000)), "10000"),
         (dict(drawn=np.zeros((400, 5))), "whole numbers"),

@@ -177,6 +177,10 @@ def test_bad_figures(figure):
         from_printed(figure, (70, 1), 600)
 
 
+def test_a_mean_that_could_not_be_a_share_is_taken_for_percent():
+    assert from_printed((1.5, 0.2), (70, 1), 600).difference == pytest.approx(-68.5)
+
+
 def test_decimals_are_numbers():
     exact = [(Decimal(mean), Decimal("0.4")) for mean in ("71.2", "70.1")]
     assert from_printed(*exact, 600) == from_printed((71.2, 0.4), (70.1, 0.4), 600)

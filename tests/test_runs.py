@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import scipy.stats
 import torch
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.power import TTestIndPower
 
 from fslbook.beyond import runs as stored
 from fslcore import datasets, known, results, stats
@@ -273,6 +275,17 @@ def test_a_plan_has_the_power_that_it_promises():
     )  # 17 runs of each, as any textbook says
     alone = stats.NewRuns(many.interval, many.fixed, (3000, 3000), 2.0, 0.0, 0.0, (1.0, 1.0))
     assert stats.plan_runs(alone, difference=1).n_runs == 17
+
+
+def test_the_range_of_a_plan_is_for_the_spreads_that_a_pilot_allows_for():
+    """Each end is statsmodels' number for a variance that is known: that of an end of the χ² interval of the runs'."""
+    rng = np.random.default_rng(2)
+    a, b = (crossed(rng, 8, 200, run=2, task=0.1, both=0) for _ in "ab")
+    pilot = replace(stats.new_runs(a, b), rest_variance=0.0, spreads=(2.0, 2.0))
+    found = stats.plan_runs(pilot, difference=3, level=0.9)
+    ends = [4.0 * 14 / scipy.stats.chi2.ppf(q, 14) for q in (0.95, 0.05)]
+    solve = TTestIndPower().solve_power
+    assert [found.low, found.high] == [math.ceil(solve(3 / math.sqrt(v), alpha=0.1, power=0.8)) for v in ends]
 
 
 def test_a_plan_that_no_runs_fulfil_says_so():

@@ -429,6 +429,14 @@ def test_tasks_that_are_not_kept_apart_are_told():
         three_intervals(right, kept.support, twice, labels, groups=groups, apart=True)
 
 
+def test_groups_of_which_tasks_leave_one_are_told():
+    """Four groups, with images in every class: the supports of three classes hold three, and a query is of the last."""
+    labels, groups = np.arange(6).repeat(8), np.tile(np.arange(4).repeat(2), 6)
+    kept = sample_closed(labels, tasks=100, ways=3, shots=1, queries=1, groups=groups)
+    with pytest.raises(InputError, match="^groups: a class has too few to leave one out; fewer shots"):
+        three_intervals(np.ones((100, 3)), kept.support, kept.query, labels, groups=groups, apart=True)
+
+
 def test_the_influence_of_tasks_kept_apart_agrees_with_the_three_intervals():
     rng = np.random.default_rng(0)
     labels = np.arange(6).repeat(40)

@@ -300,6 +300,10 @@ def test_too_few_tasks_images_or_queries(run):
         influence(np.zeros(30), np.tile([0, 1, 2, 7, 8, 9], (30, 1)), np.array([7] * 7 + [5] * 3))
     with pytest.raises(InputError, match="equal numbers"):
         influence(np.zeros(30), np.tile([0, 1, 2], (30, 1)), [0, 0, 1, 1, 1])
+    of_two = np.tile([0, 1, 10, 11], (30, 1))  # classes 0 and 1 in each task but one: one and three images, one class
+    for other in ([0, 10, 11, 12], [0, 1, 2, 3]):
+        with pytest.raises(InputError, match="^drawn: 2 classes with equal numbers of images in each task are needed"):
+            influence(np.zeros(31), np.vstack([of_two, other]), np.arange(2).repeat(10))
     with pytest.raises(InputError, match="spare"):
         worst_class.worst_class(Record(np.ones((3, 2), bool), np.tile([0, 1], (3, 1))))
     one, other = (influence(np.arange(30.0), support[:30], of) for of in (labels, np.append(labels, labels[-1])))

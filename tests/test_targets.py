@@ -312,7 +312,8 @@ def test_tasks_that_share_no_image_are_sent_to_the_open_interval(of):
     labels = np.arange(3).repeat(80)
     tasks = sample_open(labels, ways=3, shots=2, queries=1)
     drawn = np.concatenate([tasks.support, tasks.query], axis=1)
-    with pytest.raises(InputError, match="no image is in two tasks; .* open_interval"):
+    what = {"three": "support and query", "influence": "drawn"}[of]
+    with pytest.raises(InputError, match=f"^{what}: no image is in two tasks; .* open_interval"):
         if of == "three":
             three_intervals(np.ones(tasks.query.shape), tasks.support, tasks.query, labels)
         else:

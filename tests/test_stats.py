@@ -401,9 +401,8 @@ def test_series_are_paired_by_their_index_and_never_by_position(order):
 def test_series_of_other_tasks_are_refused(other):
     b = pd.Series([0.4, 0.5, 0.6, 0.8][: len(other)], other)
     for pair in ((pd.Series([0.5, 0.6, 0.7, 0.9]), b), (b, pd.Series([0.5, 0.6, 0.7, 0.9]))):
-        with pytest.raises(
-            InputError, match=r"^index: a has \['?0.*\] …, b has \['?0.*\] …; the same labels, each once"
-        ):
+        index = r"\['?0.*\] …"
+        with pytest.raises(InputError, match=f"^index: a has {index}, b has {index}; the same labels, each once"):
             stats.paired_interval(*pair)
 
 

@@ -15,7 +15,7 @@ pdf: .venv/ready
 	$(BIN)/python book/pdf.py
 
 test: .venv/ready
-	OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296 $(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296 $(BIN)/python -m pytest -n 2
 
 # A small Slurm on this machine, a part of the book on it, and the same results; skipped where Slurm cannot be installed.
 cluster-test: .venv/ready

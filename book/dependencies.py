@@ -162,7 +162,7 @@ class House:
 
     @cache
     def _tree(self, name: str) -> ast.Module:
-        return ast.parse(self.files[name].read_text("utf-8"))
+        return _parsed(self.files[name].read_text("utf-8"))
 
     @cache
     def _given(self, name: str) -> set[str]:
@@ -176,6 +176,11 @@ class House:
             elif isinstance(node, ast.Import | ast.ImportFrom):
                 found |= {a.asname or a.name for a in node.names}
         return found
+
+
+@cache
+def _parsed(source: str) -> ast.Module:
+    return ast.parse(source)
 
 
 def _attributes(tree: ast.AST, name: str) -> set[str] | None:

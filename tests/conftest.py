@@ -1,5 +1,7 @@
 """Shared by all tests: none of them reads or writes the repository's own cache."""
 
+import itertools
+import shutil
 import signal
 
 import hypothesis
@@ -9,6 +11,8 @@ import torch
 
 from fslcore.datasets.bank import Bank
 from fslcore.errors import note
+
+CACHES = itertools.count()
 
 # No time limit an example (machines stall), and the same examples every time.
 hypothesis.settings.register_profile("project", deadline=None, derandomize=True)
@@ -25,8 +29,12 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "cache"))
+def own_cache(tmp_path_factory, monkeypatch):
+    """Made by the first file in it: most tests keep nothing, and thousands of empty folders take their time."""
+    folder = tmp_path_factory.getbasetemp() / f"cache{next(CACHES)}"
+    monkeypatch.setenv("FSLCORE_CACHE", str(folder))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

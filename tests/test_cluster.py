@@ -104,7 +104,7 @@ def test_an_unknown_part_is_told_in_a_line(kind, monkeypatch, capsys):
     assert "part = attic; data/parts.yml names the parts" in capsys.readouterr().err
 
 
-def test_a_part_is_kept_and_nothing_is_gathered(monkeypatch, tmp_path):
+def test_a_part_is_kept_and_nothing_is_gathered(monkeypatch, own_cache):
     """Of the coverage study: the bytes that the whole command keeps, and no table."""
     build = script("coverage")
     table = lambda: build.pd.DataFrame({"a": [1.0]})  # noqa: E731
@@ -113,7 +113,7 @@ def test_a_part_is_kept_and_nothing_is_gathered(monkeypatch, tmp_path):
     monkeypatch.setattr(build._build, "bind", lambda *a: pytest.fail("bound"))
     monkeypatch.setattr(sys, "argv", ["build.py", "--part", "gaps-1-images"])
     build.main()
-    kept = [p.name for p in (tmp_path / "cache" / "coverage").iterdir()]
+    kept = [p.name for p in (own_cache / "coverage").iterdir()]
     assert kept == ["gaps-1-images.parquet"]
 
 

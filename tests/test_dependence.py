@@ -260,6 +260,13 @@ def test_the_noise_of_classes_is_of_all_that_their_variance_is_made_of():
     assert noise == pytest.approx([square(image)[1], square(of_class + image - cell)[1]])
 
 
+def test_the_noise_of_a_squared_length_is_its_spread_over_draws():
+    rng, means = np.random.default_rng(4), np.array([1.0, 0.5, 0, 0])
+    found = np.array([square(parts @ parts.T) for parts in means + rng.normal(0, 0.5, (4000, 6, 4))])
+    assert found[:, 0].mean() == pytest.approx(1.25, abs=4 * found[:, 0].std() / 4000**0.5)
+    assert (found[:, 1] ** 2).mean() == pytest.approx(found[:, 0].var(ddof=1), rel=0.1)
+
+
 @pytest.mark.parametrize("of_class", [2.0, 0.3, -0.5])
 def test_freedom_of_both_ways_is_satterthwaite_s(of_class):
     """Of a sum of two variances with degrees of freedom of their own; one that was estimated below 0 counts as 0."""

@@ -146,3 +146,7 @@ def test_as_many_shuffles_in_parts_as_at_once(monkeypatch):
     monkeypatch.setattr(many, "_among", lambda r: seen.append(np.shape(r)[:-1]) or among(r))
     assert stats.across_datasets(ranks).p_value == pytest.approx(whole, abs=0.01)
     assert sum(shape[0] for shape in seen if shape) == many.SHUFFLES and len(seen) > 5
+
+
+def test_one_draw_is_won_by_one_method():
+    assert sorted(stats.probability_best([[81, 75, 90], [79, 76, 85]], new_datasets=True, draws=1)) == [0, 1]

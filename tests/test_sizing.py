@@ -387,6 +387,14 @@ def test_targets_are_one_where_each_task_holds_every_class():
     assert ratios[0].z == pytest.approx(ratios[1].z, rel=1e-9)
 
 
+@pytest.mark.parametrize("spread, ends", [(0.2, "{:.1f} ({:.1f} to {:.1f})"), (0.0, "{:.1f} ({:.1f} to ∞)")])
+def test_the_short_form_of_a_pilot(spread, ends):
+    rng = np.random.default_rng(0)
+    chance = np.clip(0.5 + spread * rng.choice([-1, 1], (200, 1, 1)), 0, 1)
+    found = stats.pilot((rng.random((200, 4, 6)) < chance).astype(int), 1)
+    assert np.isfinite(found.optimum) and str(found) == ends.format(found.optimum, found.low, found.high)
+
+
 def test_optima_for_new_images_are_compared_by_leaving_each_task_out():
     (a, label), b = fixed_classes(np.random.default_rng(1), 30), np.random.default_rng(2).random((30, 3, 4)) ** 2
 
@@ -407,6 +415,7 @@ def test_optima_for_new_images_are_compared_by_leaving_each_task_out():
         (np.zeros((40, 3), int), "3 different classes"),
         (np.arange(120).reshape(40, 3), "120 classes in 40 tasks"),
         (np.zeros((40, 2), int), r"labels \(40, 2\)"),
+        (np.full((40, 3), np.nan), "^labels: 120 are NaN"),
     ],
 )
 def test_labels_that_do_not_fit_the_target_are_told(label, message):

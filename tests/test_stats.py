@@ -537,3 +537,10 @@ def test_kinds_and_bounds_are_named_as_promised():
 def test_ranks_of_one_row_go_with_those_of_many_whichever_comes_first():
     row, rows = [1.0, 2.0, 3.0], [[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]
     assert stats.rank_correlation(row, rows).tolist() == stats.rank_correlation(rows, row).tolist() == [-1, 1]
+
+
+def test_bounds_allow_for_rounding():
+    ends = [100 * (1 + 2**-50), 60.0, -1e-14]
+    assert ends[0] > 100 and stats.closed_interval(ends, bounds=(0, 100)).mean == pytest.approx(160 / 3)
+    with pytest.raises(InputError, match="bounds = "):
+        stats.closed_interval([100.1, 60.0], bounds=(0, 100))

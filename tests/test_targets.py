@@ -430,6 +430,18 @@ def test_tasks_that_are_not_kept_apart_are_told():
         three_intervals(right, kept.support, twice, labels, groups=groups, apart=True)
 
 
+def test_names_of_groups_that_are_kept_apart_do_not_matter():
+    """Of five groups in each of six classes: more classes than groups."""
+    labels, groups = np.arange(6).repeat(10), np.tile(np.arange(5).repeat(2), 6)
+    drawn = sample_closed(labels, tasks=300, ways=2, shots=1, queries=1, groups=groups)
+    right = np.random.default_rng(1).random((300, 2))
+    one, other = (
+        three_intervals(right, drawn.support, drawn.query, labels, groups=g, apart=True)
+        for g in (groups, np.array([30, 4, 22, 9, 17])[groups])
+    )
+    assert (one.image_variance, one.class_variance) == pytest.approx((other.image_variance, other.class_variance))
+
+
 def test_groups_of_which_tasks_leave_one_are_told():
     """Four groups, with images in every class: the supports of three classes hold three, and a query is of the last."""
     labels, groups = np.arange(6).repeat(8), np.tile(np.arange(4).repeat(2), 6)

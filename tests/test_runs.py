@@ -203,6 +203,7 @@ def test_chance_better_against_its_definition():
     assert stats.chance_better(one, one).value == 0.5
     for n, more, level in ((3, 3, 0.95), (9, 12, 0.8)):  # all runs on one side: as n draws of n
         sure, never = (stats.chance_better([x] * n, [1 - x] * more, level=level) for x in (1, 0))
+        assert sure.level == never.level == level
         exact = scipy.stats.binomtest(n, n).proportion_ci(level, "exact").low
         assert (sure.low, sure.high) == pytest.approx((exact, 1)) and (never.low, never.high) == pytest.approx(
             (0, 1 - exact)

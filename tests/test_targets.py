@@ -440,6 +440,12 @@ def test_names_of_groups_that_are_kept_apart_do_not_matter():
         for g in (groups, np.array([30, 4, 22, 9, 17])[groups])
     )
     assert (one.image_variance, one.class_variance) == pytest.approx((other.image_variance, other.class_variance))
+    both = np.concatenate([drawn.support, drawn.query], axis=1)
+    # What each image changes is that of its group in its class, whatever else the group is in.
+    crossed, nested = (
+        influence(right.mean(axis=1), both, labels, groups=g, apart=True) for g in (groups, groups + 5 * labels)
+    )
+    assert crossed.images == pytest.approx(nested.images)
 
 
 def test_groups_of_which_tasks_leave_one_are_told():

@@ -233,6 +233,7 @@ def test_classes_of_which_nothing_is_known_leave_new_classes_open():
     found = run_of(0)
     found = replace(found, classes=np.full_like(found.classes, np.inf)).intervals()
     assert np.isinf(found.classes.half_width) and np.isfinite(found.images.half_width)
+    assert (found.classes.n_tasks, found.classes.kind) == (found.images.n_tasks, "classes")
 
 
 def test_intervals_scale_with_the_values_where_images_tell_nothing_alone():

@@ -99,6 +99,7 @@ def test_the_paired_interval_lies_between_the_two(rho):
     paired = stats.paired_interval(a, b)
     if rho == 0.95:
         assert found.narrowest.half_width == pytest.approx(paired.half_width, rel=1e-9)
+    assert (found.narrowest.n_tasks, found.narrowest.kind) == (paired.n_tasks, "paired")
     between = found.narrowest.half_width * (1 - 1e-9) <= paired.half_width <= found.widest.half_width * 1.003
     assert between == (0 <= rho <= 0.95)
     assert (rho > found.correlation) == (paired.conclusion != 0)

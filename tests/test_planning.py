@@ -183,6 +183,15 @@ def test_open_tasks_take_about_the_fewest_images_that_do(difference):
     assert found.images_per_class <= 1.1 * min(map(images, range(1, 40))) + 2 * task
 
 
+@pytest.mark.parametrize("difference", [0.2, 0.3, 0.5])
+def test_a_handful_of_open_tasks_pays_for_its_degrees_of_freedom(difference):
+    made = pilot_of(np.random.default_rng(5), 20_000)
+    found = plan(made, difference=difference)
+    variance = made.model.variance(found.queries, 1)
+    enough = lambda t: power(difference, np.sqrt(variance / t), t - 1) >= 0.8  # noqa: E731
+    assert found.n_tasks == smallest(enough, 2) <= 12
+
+
 def test_images_of_a_class_follow_the_number_of_classes():
     made = pilot_of(np.random.default_rng(3), 2000)
     one, many = (plan(made, difference=BETTER, n_classes=n) for n in (WAYS, 20))

@@ -178,10 +178,10 @@ def test_an_interval_is_never_wider_than_that_of_the_next_target():
 def test_three_targets_for_these_runs_are_three_intervals_of_their_mean():
     right, places, _ = world(np.random.default_rng(1), 3)
     found, fixed = stats.run_intervals(100 * right, *places), stats.three_intervals(100 * right.mean(axis=0), *places)
+    assert str(found).startswith(f"{100 * right.mean():.2f} with new runs ± {found.closed.interval.half_width:.2f} (")
     for kind in ("closed", "images", "classes"):
         ours, theirs = getattr(found, kind).fixed, getattr(fixed, kind)
         assert (ours.mean, ours.half_width, ours.df) == pytest.approx((theirs.mean, theirs.half_width, theirs.df))
-    assert "with new runs" in str(found)
     other = world(np.random.default_rng(2), 5)[0]
     a, b = stats.run_intervals(right, *places, other=other), stats.run_intervals(other, *places, other=right)
     assert a.images.interval.mean == pytest.approx(-b.images.interval.mean)

@@ -64,6 +64,7 @@ def test_verdicts_and_what_does_not_vary():
     assert [stats.bootstrap_interval(d + shift).conclusion for shift in (0.2, -0.2, 0.0)] == [1, -1, 0]
     still = [stats.bootstrap_interval([value] * n) for value, n in ((0.3, 2), (0.3, 9), (-0.3, 9), (0.0, 9))]
     assert [(r.low, r.high) for r in still] == [(r.mean, r.mean) for r in still]
+    assert {r.method for r in still} == {stats.bootstrap_interval([0.1, 0.2, 0.4]).method} == {"BCa"}
     assert [r.conclusion for r in still] == [0, 1, -1, 0]  # the sign test, as for the other intervals
     nearly = stats.bootstrap_interval([0.1 + 0.2, 0.3] * 5)
     assert nearly.low == nearly.high

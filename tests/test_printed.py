@@ -99,6 +99,7 @@ def test_the_paired_interval_lies_between_the_two(rho):
     paired = stats.paired_interval(a, b)
     if rho == 0.95:
         assert found.narrowest.half_width == pytest.approx(paired.half_width, rel=1e-9)
+    assert found.widest.kind == stats.independent_interval(a, b).kind
     assert (found.narrowest.n_tasks, found.narrowest.kind) == (paired.n_tasks, "paired")
     between = found.narrowest.half_width * (1 - 1e-9) <= paired.half_width <= found.widest.half_width * 1.003
     assert between == (0 <= rho <= 0.95)
@@ -158,6 +159,12 @@ def test_the_sentence_says_whether_it_holds_for_new_images(lead, says):
     found = from_printed((50 + lead, 0.5), (50, 0.5), 600, images=2000)
     assert (found.likely.images.verdict == "apart") == (lead == 30) and found.likely.tasks.verdict == "apart"
     assert says in found.sentence
+
+
+def test_the_sentence_says_what_is_not_known_of_new_images():
+    closed, unknown = (from_printed((80, 0.5), (70, 0.5), 600, sampling=s) for s in ("closed", "unknown"))
+    assert closed.sentence.endswith("). Of new images the ± says nothing.")
+    assert unknown.sentence.endswith("). If images are used again in other tasks, the ± says nothing of new images.")
 
 
 def test_the_sentence_speaks_of_the_better_one_whichever_stands_first():

@@ -408,8 +408,10 @@ def test_series_of_other_tasks_are_refused(other):
 
 def test_percent_is_not_compared_with_shares():
     shares, percent = np.linspace(0.4, 0.9, 30), np.linspace(40, 80, 30)
+    failed = np.where(np.arange(30) == 3, 0, percent)  # a task on which all is wrong
     for large, small, compared in (
         ("a", "b", lambda: stats.paired_interval(percent, shares)),
+        ("a", "b", lambda: stats.paired_interval(failed, shares)),
         ("b", "a", lambda: stats.paired_interval(shares, percent)),
         ("a", "b", lambda: stats.independent_interval(percent, shares[1:])),
         ("b", "a", lambda: stats.independent_interval(shares[1:], percent)),
@@ -446,6 +448,7 @@ def test_other_small_numbers_are_taken_as_they_come(a, b):
         lambda x: stats.independent_interval(x, [0.5, 0.6]),
         lambda x: stats.moments(x.reshape(3, 1, 2)),
         lambda x: stats.pilot(x.reshape(3, 1, 2), 1),
+        lambda x: stats.pilot(x.data.reshape(3, 2), 1, labels=np.ma.masked_array([[0, 1]] * 3, x.mask.reshape(3, 2))),
         lambda x: stats.rank_correlation(x.reshape(3, 2), x.data.reshape(3, 2)),
         lambda x: stats.picked(x.data.reshape(3, 2), x.reshape(3, 2)),
         lambda x: stats.three_intervals(x.reshape(3, 2), [[0]] * 3, [[0, 1]] * 3, [0, 1]),
@@ -542,5 +545,8 @@ def test_ranks_of_one_row_go_with_those_of_many_whichever_comes_first():
 def test_bounds_allow_for_rounding():
     ends = [100 * (1 + 2**-50), 60.0, -1e-14]
     assert ends[0] > 100 and stats.closed_interval(ends, bounds=(0, 100)).mean == pytest.approx(160 / 3)
+    for beyond in ([-1e-14, -1e-14, -2e-14], ends[:1] * 3):
+        found = stats.closed_interval(beyond, bounds=(0, 100))
+        assert np.isfinite([found.low, found.high]).all() and -1e-9 < found.low <= found.high < 100 + 1e-9
     with pytest.raises(InputError, match="bounds = "):
         stats.closed_interval([100.1, 60.0], bounds=(0, 100))

@@ -12,6 +12,7 @@ import bench
 import numpy as np
 import pytest
 
+from fslbook.beyond import speed
 from fslcore import workload
 from fslcore.learners import NearestCentroid
 from fslcore.paths import ROOT
@@ -97,3 +98,21 @@ def test_images_that_are_drawn_do_not_depend_on_how_they_are_sliced():
     assert (images[some] == images[:][some]).all() and (images[400:600] == images[:][400:600]).all()
     half, rest, other = (images[start::200].mean(axis=0) for start in (0, 100, 101))  # two of class 0, one of class 1
     assert np.abs(half - rest).mean() < np.abs(half - other).mean()  # of one class they are nearer than of two
+
+
+def test_machines_stand_side_by_side_by_what_they_compared():
+    row = {"subject": "learners", "what": "LR", "ratio": 20.0}
+    one = {
+        "cpu": "A",
+        "cores": 2,
+        "date": "2020-01-01",
+        "load": 3.6,
+        "ratios": [row, {**row, "what": "NCC", "ratio": 3.0}],
+    }
+    other = {"cpu": "B", "cores": 8, "date": "2021-01-01", "load": 0.1, "ratios": [{**row, "ratio": 5.0}]}
+    table = speed.across([one, other])
+    assert table.columns.tolist() == [
+        ("A, 2 cores", "2020-01-01, load 4"),
+        ("B, 8 cores", "2021-01-01, load 0"),
+    ]
+    assert table.loc["LR"].tolist() == [20, 5] and table.loc["NCC"].isna().tolist() == [False, True]

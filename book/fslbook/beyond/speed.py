@@ -10,7 +10,7 @@ from matplotlib.ticker import NullFormatter
 
 from fslcore.results.figures import COLOURS, LINES, MARKERS
 
-__all__ = ["exponents", "growth_curves", "limits", "million", "ratio_bars", "ratios"]
+__all__ = ["across", "exponents", "growth_curves", "limits", "million", "ratio_bars", "ratios"]
 
 SUBJECTS = {"learners": "Learners", "tasks": "Drawing tasks", "features": "Features", "statistics": "Statistics"}
 
@@ -31,6 +31,15 @@ def ratios(found: dict, subject: str) -> pd.DataFrame:
         }
     ).set_index("what")
     return table.loc[:, (table != "").any()]  # no column without an entry
+
+
+def across(machines: list[dict]) -> pd.DataFrame:
+    """The ratio of each comparison, a column a machine with its processor, date and load; NaN where there is none."""
+    columns = {}
+    for found in machines:
+        machine = f"{found['cpu']}, {found['cores']} cores", f"{found['date']}, load {found['load']:.0f}"
+        columns[machine] = {row["what"]: row["ratio"] for row in found["ratios"]}
+    return pd.DataFrame(columns).rename_axis("what").rename_axis(["machine", "measured"], axis=1)
 
 
 def limits(found: dict) -> pd.DataFrame:

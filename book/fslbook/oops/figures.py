@@ -33,12 +33,12 @@ def crossover(ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_ta
     tasks : int
         T of the closed intervals.
     images_a_task : int
-        K (S + Q); the line is √(T · K (S + Q) / N), what equal variances a task would give.
+        K (S + Q); the line is √(T · K (S + Q) / (C N)), what equal variances a task would give.
     """
     figure, ax = plt.subplots(figsize=(6.4, 4.6))
     sizes = np.geomspace(*[f(pd.concat([ours, printed])["n_images"]) for f in (min, max)])
     line = np.sqrt(tasks * images_a_task / sizes)
-    ax.plot(sizes, line, color="grey", linewidth=1.5, label=f"√({tasks} tasks × {images_a_task} images / N)")
+    ax.plot(sizes, line, color="grey", linewidth=1.5, label=f"√({tasks} tasks × {images_a_task} images / CN)")
     cap = np.sqrt(tasks / CAP)
     ax.plot(
         sizes[line < cap],
@@ -53,7 +53,7 @@ def crossover(ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_ta
     ax.axhline(1, color="black", linewidth=1)
     ax.annotate("open wider than closed", (sizes[0], 1.15), fontsize=10)
     ax.annotate("open narrower", (sizes[0], 0.78), fontsize=10)
-    ax.set(xscale="log", yscale="log", xlabel="number of test images, N", ylabel="half-width, open / closed (ratio)")
+    ax.set(xscale="log", yscale="log", xlabel="number of test images, CN", ylabel="half-width, open / closed (ratio)")
     ax.legend()
     return figure
 

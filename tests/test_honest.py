@@ -304,6 +304,8 @@ def test_too_few_tasks_images_or_queries(run):
     for other in ([0, 10, 11, 12], [0, 1, 2, 3]):
         with pytest.raises(InputError, match="^drawn: 2 classes with equal numbers of images in each task are needed"):
             influence(np.zeros(31), np.vstack([of_two, other]), np.arange(2).repeat(10))
+    with pytest.raises(InputError, match="^apart = True; tasks drawn from all images are needed, without pool"):
+        influence(np.zeros(30), of_two, np.arange(2).repeat(10), groups=np.arange(20), apart=True, pool=of_two)
     with pytest.raises(InputError, match="spare"):
         worst_class.worst_class(Record(np.ones((3, 2), bool), np.tile([0, 1], (3, 1))))
     one, other = (influence(np.arange(30.0), support[:30], of) for of in (labels, np.append(labels, labels[-1])))

@@ -90,6 +90,11 @@ def test_the_p_value_is_that_of_all_orders():
     assert found.smallest_p == pytest.approx(exact) == pytest.approx(6.0**-3)
 
 
+def test_an_order_that_no_shuffle_repeats_has_the_least_p_value_that_shuffles_give():
+    found = stats.across_datasets(np.arange(6.0)[:, None] + np.zeros(12))
+    assert found.p_value == 1 / (1 + many.SHUFFLES)
+
+
 def test_two_methods_and_few_data_sets():
     for datasets, told in ((4, False), (5, False), (6, True)):  # Nemenyi's alone would tell from 4 on
         found = stats.across_datasets([np.ones(datasets), np.zeros(datasets)])

@@ -293,3 +293,4 @@ def test_a_pilot_of_one_method_is_refused_by_what_made_it():
 def test_a_plan_of_open_tasks_tells_their_queries_beside_them():
     found = Plan(23, 108, None, 13, (20, 26), (90, 126), None)
     assert str(found) == "23 (20 to 26) tasks of 13 queries a class, 108 (90 to 126) images a class"
+    assert str(replace(found, tasks_range=(20, np.inf))).startswith("23 (20 to ∞) tasks")

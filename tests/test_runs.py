@@ -178,7 +178,9 @@ def test_an_interval_is_never_wider_than_that_of_the_next_target():
 def test_three_targets_for_these_runs_are_three_intervals_of_their_mean():
     right, places, _ = world(np.random.default_rng(1), 3)
     found, fixed = stats.run_intervals(100 * right, *places), stats.three_intervals(100 * right.mean(axis=0), *places)
-    assert str(found).startswith(f"{100 * right.mean():.2f} with new runs ± {found.closed.interval.half_width:.2f} (")
+    halves = [getattr(found, kind).interval.half_width for kind in ("closed", "images", "classes")]
+    each = (f"± {half:.2f} ({new})" for half, new in zip(halves, ("these images", "new images", "new classes")))
+    assert str(found) == f"{100 * right.mean():.2f} with new runs " + ", ".join(each)
     for kind in ("closed", "images", "classes"):
         ours, theirs = getattr(found, kind).fixed, getattr(fixed, kind)
         assert (ours.mean, ours.half_width, ours.df) == pytest.approx((theirs.mean, theirs.half_width, theirs.df))
@@ -289,8 +291,16 @@ def test_the_range_of_a_plan_is_for_the_spreads_that_a_pilot_allows_for():
     assert [found.low, found.high] == [math.ceil(solve(3 / math.sqrt(v), alpha=0.1, power=0.8)) for v in ends]
 
 
+def test_where_all_runs_are_equal_their_number_is_the_evidence():
+    for runs in (3, 6):
+        found = stats.new_runs(np.full((runs, 9), 0.7)).interval
+        assert (found.kind, found.half_width, found.p_value) == ("runs", 0, 2.0 ** (1 - runs))
+
+
 def test_a_plan_that_no_runs_fulfil_says_so():
     rng = np.random.default_rng(0)
+    unknown = replace(stats.new_runs(crossed(rng, 5, 20), crossed(rng, 5, 20)), rest_variance=math.inf)
+    assert stats.plan_runs(unknown, difference=20) == stats.RunPlan(None, None, None)
     pilot = stats.new_runs(crossed(rng, 5, 20, run=0.1, task=9), crossed(rng, 5, 20, run=0.1, task=9))
     assert stats.plan_runs(pilot, difference=0.5).n_runs is None
     found = stats.plan_runs(pilot, difference=20)

@@ -424,6 +424,11 @@ def test_labels_that_do_not_fit_the_target_are_told(label, message):
         stats.pilot(x, 5, labels=label, target="images")
 
 
+def test_the_least_numbers_are_taken():
+    assert stats.task_count(12, 1, 1, [1, 2]).tolist() == [6, 4]  # of one class and one shot
+    assert np.isfinite(stats.fit_variance([1, 2, 4, 8], [9] * 4, [0, 1.0, 0.5, 0.4], [0.1] * 4, 5).p_value)
+
+
 def test_fits_that_are_right_have_every_p_value_equally_often():
     """χ² of a true model has n - 3 degrees of freedom, as SciPy's χ² has them: one more or less would show."""
     rng, q = np.random.default_rng(13), np.array([1, 2, 4, 7, 15, 40])

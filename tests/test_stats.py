@@ -259,6 +259,7 @@ def test_few_errors_are_told():
     assert few.few_errors and str(few).endswith(", few errors)") and not enough.few_errors
     assert not make(50.0, np.inf).few_errors and not stats.Interval(99.8, 0.5, 0.95, 600, "open").few_errors
     assert make(100.0, 0.0).low == pytest.approx(100 * scipy_stats.beta.ppf(0.025, 600, 1))  # Clopper and Pearson
+    assert (make(70.0, 0.0).low, make(70.0, 0.0).high) == (70, 70)
     many = stats.Interval(100.0, 0.0, 0.95, 9000, "open", bounds=(0, 100))
     assert many.low == pytest.approx(100 * scipy_stats.beta.ppf(0.025, 9000, 1), rel=1e-9)
     assert make(100.0, 0.0, exact=2.0**-29).low == pytest.approx(100 * scipy_stats.beta.ppf(0.025, 30, 1))

@@ -83,7 +83,7 @@ def test_the_closed_interval_is_the_usual_one(run):
     assert {r.mean for r in (found.closed, found.images, found.classes)} == {values.mean(axis=1).mean()}
 
 
-@given(st.randoms(use_true_random=False), st.floats(0.01, 100))
+@given(st.randoms(use_true_random=False), st.floats(-9, 9).map(lambda power: 10**power))
 def test_order_names_and_unit_do_not_matter(run, random, unit):
     values, support, query, labels = run(200)
     rng = np.random.default_rng(random.randrange(2**32))
@@ -269,6 +269,13 @@ def broken(change):
     return change(arguments) or arguments
 
 
+def uneven(arguments, last):
+    """With other support images in the last task, and queries that are none of them."""
+    support, query = (arguments[k].copy() for k in ("support", "query"))
+    support[-1], query[-1] = last, [5, 6, 7, 13, 14, 15, 21, 22, 23]
+    return arguments | {"support": support, "query": query}
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
@@ -280,6 +287,8 @@ def broken(change):
         (lambda a: a | {"query": np.concatenate([a["support"][:, :1], a["query"][:, 1:]], axis=1)}, "twice in a task"),
         (lambda a: a | {"support": a["support"][:, 1:]}, "^support: 3 classes with equal numbers"),
         (lambda a: a | {k: a[k][:, 1:] for k in ("query", "values")}, "^query: 3 classes with equal numbers"),
+        (lambda a: uneven(a, [0, 8, 9, 10, 16, 17]), "^support: 3 classes with equal numbers"),
+        (lambda a: uneven(a, [0, 1, 2, 3, 8, 9]), "^support: 3 classes with equal numbers"),
         (lambda a: a | {"support": np.roll(a["support"], 1, axis=0)}, "different classes|twice in a task"),
         (lambda a: a | {"groups": np.zeros(3)}, r"groups: shape \(3,\)"),
         (lambda a: a | {"groups": np.zeros(48)}, "groups: all images are in one"),

@@ -169,6 +169,21 @@ def test_all_between_the_classical_estimates_is_allowed_and_no_accuracy_that_was
     assert table["accuracy"].min() < bare["below"] < bare["above"] <= table["accuracy"].max()
 
 
+@pytest.mark.parametrize(
+    "shots, basis, learner", [(3, "bootstrap", "ncc"), (2, "bootstrap", "lr"), (5, "5-fold", "lr")]
+)
+def test_the_interval_of_a_moved_estimate_holds_its_share_of_each_data_set(shots, basis, learner):
+    model, table, scores = assess._calibration("efficientnet-lite0", learner, informed.SIGNALS)
+    shape = {"ways": 5, "shots": shots, "fewest": shots}
+    near = assess._near(table, scores, shape, model.columns, 0.9)
+    like = table.loc[assess.nearest(table, shape, len(table))].groupby("domain", observed=True).head(assess.LIKE)
+    off = like["accuracy"] - like[basis]
+    assert near["basis"] == basis and near["shift"] == pytest.approx(off.median()) and off.median() > 0.03
+    moved = (like[basis] + off.median()).clip(1 / like["ways"], 1)
+    held = ((like["accuracy"] - moved).abs() <= near["half"] + 1e-12).groupby(like["domain"], observed=True).mean()
+    assert 0.9 <= held.min() < 0.93  # no wider than the data set needs that is the farthest off
+
+
 def test_a_guess_is_told():
     label = np.repeat(np.arange(5), 10)
     bank = Bank(torch.from_numpy(np.random.default_rng(0).normal(size=(50, 64))).float(), label, "noise")
@@ -205,6 +220,9 @@ def test_a_level_that_no_episodes_vouch_for_is_told(tmp_path):
     table = assess.assess(images, METHOD, 0.999999)
     assert table[["low", "high"]].iloc[0].tolist() == [0, 1]
     assert any("1500 tasks cannot vouch for 99.9999 %" in line for line in assess.cautions(images, table, 0.999999))
+    moved = table.assign(outside="ratio: 1e6", basis="5-fold")
+    assert any("100 tasks cannot vouch for 99.5 %" in line for line in assess.cautions(images, moved, 0.995))
+    assert not any("vouch" in line for line in assess.cautions(images, table, 0.995))
     for level in (0, 1, np.nan, "0.9"):
         with pytest.raises(InputError, match="level = "):
             assess.assess(images, METHOD, level)

@@ -1,5 +1,6 @@
 """Biased tasks: what the paper asks of each, and that starting again from scratch gives the same distribution."""
 
+import re
 from fractions import Fraction
 from itertools import combinations, permutations, product
 from math import prod
@@ -358,8 +359,11 @@ def test_released_variant_relaxes_and_gives_up():
         sample_biased(labels, has, **shape)
     # Where both classes need it, the first success takes the tolerance away: that goes on for ever.
     has[24:48] = has[:24]
-    with pytest.raises(InputError, match="20,000 tries made no task of 2 ways: 0 .*, [0-9,]+ no support .* of 0, 1"):
+    says = "20,000 tries made no task of 2 ways: 0 .*, [0-9,]+ no support .* of 0, 1"
+    with pytest.raises(InputError, match=says) as error:
         sample_biased(labels, has, **shape, variant="released")
+    counts = re.findall(r"(\S+) (?:found )?no (?:class|support|query)", str(error.value))
+    assert len(counts) == 3 and sum(int(n.replace(",", "")) for n in counts) == 20_000  # each try failed once
     has[24:48] = False  # one class has all attributes, so the second finds none
     with pytest.raises(InputError, match="20,000 found no class for an attribute, 0 no support"):
         sample_biased(labels, has, **{**shape, "shots": 2}, variant="released")

@@ -109,6 +109,13 @@ def test_bootstrap_draws_all_classes_and_tests_on_what_it_left_out(tasks, rounds
             assert test == support - train - Counter({x: support[x] for x in train})
 
 
+def test_bootstrap_asks_for_no_class_that_the_support_lacks():
+    label = np.array([[0, 0, 0, 2, 2, 2]] * 3)
+    lacking = Tasks(np.arange(18).reshape(3, 6), label, np.arange(18, 24).reshape(3, 2), np.array([[0, 2]] * 3), 3)
+    drawn = bootstrap(lacking, rounds=20)
+    assert len(drawn.tasks) == 60 and set(drawn.tasks.support_label.ravel()) == {0, 2}
+
+
 def test_bootstrap_takes_each_image_equally_often():
     """Among draws of n with all classes in them, an image is left out with equal chance, by symmetry."""
     labels = np.arange(3).repeat(20)

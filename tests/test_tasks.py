@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -133,6 +134,8 @@ def test_open_sampling_is_linear_7_7_million_images():
         (sample_closed, dict(tasks=3, ways=4, shots=2, queries=3, seed=5)),
         (sample_open, dict(max_tasks=3, ways=4, shots=2, queries=[1, 2, 3, 1], seed=5)),
         (sample_all, dict(tasks=3, shots=2, seed=5)),
+        (partial(sample_closed, groups=np.arange(120) // 2), dict(tasks=3, ways=4, shots=2, queries=3, seed=5)),
+        (partial(sample_open, groups=np.arange(120) // 2), dict(max_tasks=3, ways=4, shots=2, queries=3, seed=5)),
     ],
 )
 def test_tasks_say_how_they_were_drawn(draw, shape):
@@ -141,6 +144,27 @@ def test_tasks_say_how_they_were_drawn(draw, shape):
     assert {name: made[name] for name in shape} == shape and made["ways"] == shape.get("ways", 6)
     again = draw(labels, **{name: made[name] for name in shape})
     assert again.digest == draw(labels, **shape).digest
+
+
+@pytest.mark.parametrize("draw", [partial(sample_closed, tasks=2), sample_open])
+def test_the_usual_task_has_five_ways_and_shots_and_fifteen_queries(draw):
+    for groups in (None, np.arange(480)):
+        made = draw(np.repeat(np.arange(8), 60), groups=groups)
+        assert (made.ways, made.support.shape[1], made.query.shape[1]) == (5, 25, 75)
+
+
+@pytest.mark.parametrize("draw", [partial(sample_closed, tasks=2), sample_open])
+@pytest.mark.parametrize("groups", [None, np.arange(480)])
+def test_a_switch_that_is_none_is_named(draw, groups):
+    with pytest.raises(InputError, match="^skip_small_classes = yes; True or False is allowed"):
+        draw(np.repeat(np.arange(8), 60), groups=groups, skip_small_classes="yes")
+
+
+def test_a_file_that_holds_no_tasks_is_named(tmp_path):
+    path = tmp_path / "t.npz"
+    path.write_bytes(b"PK\x03\x04 and no more")
+    with pytest.raises(InputError, match=f"^path = {path}; no file of tasks can be read there"):
+        Tasks.load(path)
 
 
 def test_classes_with_too_few_groups_are_named():

@@ -164,6 +164,8 @@ def test_the_sentence_says_whether_it_holds_for_new_images(lead, says):
 def test_the_sentence_says_what_is_not_known_of_new_images():
     closed, unknown = (from_printed((80, 0.5), (70, 0.5), 600, sampling=s) for s in ("closed", "unknown"))
     assert closed.sentence.endswith("). Of new images the ± says nothing.")
+    of_open = from_printed((80, 0.5), (70, 0.5), 600, images=90_000, sampling="open")
+    assert of_open.sentence.endswith("). Nothing is said of new classes.")
     assert unknown.sentence.endswith("). If images are used again in other tasks, the ± says nothing of new images.")
 
 

@@ -54,6 +54,17 @@ def test_what_is_measured_is_stored_and_printed(stored, monkeypatch):
     assert {row["name"] for row in found["rates"]} >= {"ncc", "lr", "protonet"}
 
 
+def test_reading_the_times_of_a_build_leaves_the_load_that_was_measured_under(stored, tmp_path, monkeypatch):
+    path, was = tmp_path / "here.json", json.loads(stored[0].read_text()) | {"load": 0.125}
+    path.write_text(json.dumps(was))
+    monkeypatch.setattr(bench, "in_process", bench.run_piece)
+    for only, load in (("build", 0.125), ("samplers", 7.5)):
+        monkeypatch.setattr(os, "getloadavg", lambda: (7.5, 7.5, 7.5))
+        monkeypatch.setattr(sys, "argv", [*BENCH[1:], "--quick", "-o", str(path), "--only", only])
+        bench.main()
+        assert json.loads(path.read_text())["load"] == load
+
+
 def test_both_sides_of_a_ratio_find_the_same(stored):
     rows = [row for piece in json.loads(stored[0].read_text())["pieces"].values() for row in piece["rows"]]
     agree = [row["agree"] for row in rows if row.get("agree") is not None]

@@ -774,7 +774,7 @@ def test_a_file_is_whole_or_absent(tmp_path):
 
 
 def test_threads_that_write_the_same_file_leave_one_of_theirs_whole(tmp_path):
-    together = threading.Barrier(2)
+    together = threading.Barrier(2, timeout=60)
 
     def slowly(letter):
         def write(part):

@@ -358,14 +358,14 @@ def padded(tasks):
 @pytest.mark.parametrize("learner", OF_FEATURES + ON_MAPS, ids=lambda learner: learner.name)
 def test_padding_chunks_and_threads_change_nothing(learner):
     bank = features(spread=0.12, dim=96 if learner in ON_MAPS else 512)
-    tasks = sample_closed(bank.labels, tasks=20)
+    tasks = sample_closed(bank.labels, tasks=60)
     one = learner.scores(bank, tasks)
     assert learner.scores(bank, padded(tasks))[:, 2:-2] == pytest.approx(one, abs=1e-5)
     reference = evaluate(learner, bank, tasks).correct
     assert (evaluate(learner, bank, padded(tasks)).accuracy() == reference.mean(axis=1)).all()
     threads = torch.get_num_threads()
     try:
-        for chunk, count in ((1, 1), (7, 2), (20, 2)):
+        for chunk, count in ((1, 1), (7, 2), (60, 2)):
             torch.set_num_threads(count)
             assert (evaluate(learner, bank, tasks, chunk=chunk).correct == reference).all()
     finally:

@@ -10,7 +10,7 @@ from matplotlib.ticker import NullFormatter
 
 from fslcore.results.figures import COLOURS, LINES, MARKERS
 
-__all__ = ["across", "exponents", "growth_curves", "limits", "million", "ratio_bars", "ratios"]
+__all__ = ["across", "exponents", "growth_curves", "limits", "million", "number", "ratio_bars", "ratios"]
 
 SUBJECTS = {"learners": "Learners", "tasks": "Drawing tasks", "features": "Features", "statistics": "Statistics"}
 
@@ -23,9 +23,9 @@ def ratios(found: dict, subject: str) -> pd.DataFrame:
             "what": [row["what"] for row in rows],
             "against": [row["against"] for row in rows],
             "unit": [row["unit"] for row in rows],
-            "here": [_number(row["ours"]) for row in rows],
-            "there": [_number(row["theirs"]) for row in rows],
-            "ratio": [_number(row["ratio"]) for row in rows],
+            "here": [number(row["ours"]) for row in rows],
+            "there": [number(row["theirs"]) for row in rows],
+            "ratio": [number(row["ratio"]) for row in rows],
             "aim": [f"{row['target']:g}" if row["target"] else "" for row in rows],
             "equal results": [f"{100 * row['agree']:.1f} %" if row["agree"] is not None else "" for row in rows],
         }
@@ -50,8 +50,8 @@ def limits(found: dict) -> pd.DataFrame:
             "what": [row["what"] for row in rows],
             "bounded by": [row["of"] for row in rows],
             "unit": [row["unit"] for row in rows],
-            "reached": [_number(row["value"]) for row in rows],
-            "bound": [_number(row["limit"]) for row in rows],
+            "reached": [number(row["value"]) for row in rows],
+            "bound": [number(row["limit"]) for row in rows],
             "share": [f"{100 * row['share']:.0f} %" for row in rows],
         }
     ).set_index("what")
@@ -109,7 +109,7 @@ def ratio_bars(found: dict) -> plt.Figure:
         colour = COLOURS[list(SUBJECTS).index(row["subject"])]
         ax.barh(at, row["ratio"] - 1, left=1, color=colour)
         end = max(row["ratio"], row["target"] or 1, 1)
-        ax.text(1.08 * end, at, _number(row["ratio"]), va="center", fontsize=9)
+        ax.text(1.08 * end, at, number(row["ratio"]), va="center", fontsize=9)
         if row["target"]:
             ax.plot([row["target"]] * 2, [at - 0.4, at + 0.4], color="black", linewidth=2)
     ax.axvline(1, color="black", linewidth=1)
@@ -122,6 +122,6 @@ def ratio_bars(found: dict) -> plt.Figure:
     return figure
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Three digits: more than a measurement of speed has."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -180,6 +180,7 @@ class House:
 
 @cache
 def _parsed(source: str) -> ast.Module:
+    """One tree for every house that holds this source: a checkout and copies of it differ in a file or two."""
     return ast.parse(source)
 
 

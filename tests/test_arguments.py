@@ -434,14 +434,17 @@ def test_statistics_take_tensors_with_gradients(name):
     assert repr(function(**given)) == repr(function(**{k: v for k, (_, v) in arguments.items()}))
 
 
+def parts(found) -> list | tuple | None:
+    """What a result is made of, its fields or its elements; None for an array, a number and the like."""
+    if is_dataclass(found):
+        return [getattr(found, f.name) for f in fields(found)]
+    return list(found.values()) if isinstance(found, dict) else found if isinstance(found, (tuple, list)) else None
+
+
 def levels(found) -> list[float]:
     """Every level that a result names, also in what it is made of."""
-    if isinstance(found, (tuple, list, dict)):
-        return [x for each in (found.values() if isinstance(found, dict) else found) for x in levels(each)]
-    if not is_dataclass(found):
-        return []
-    own = [found.level] if hasattr(found, "level") else []
-    return own + [x for f in fields(found) for x in levels(getattr(found, f.name))]
+    own = [found.level] if is_dataclass(found) and hasattr(found, "level") else []
+    return own + [x for part in parts(found) or () for x in levels(part)]
 
 
 @pytest.mark.parametrize("name", [name for name, of in FUNCTIONS["stats"].items() if "level" in (of or ())])
@@ -455,10 +458,8 @@ def plain(found) -> bool:
     # A whole number may be too large for an array of numbers.
     if found is None or isinstance(found, (str, int, samplers.Tasks)):
         return True
-    if is_dataclass(found):
-        return all(plain(getattr(found, f.name)) for f in fields(found))
-    if isinstance(found, (tuple, list, dict)):
-        return all(map(plain, found.values() if isinstance(found, dict) else found))
+    if (made := parts(found)) is not None:
+        return all(map(plain, made))
     found = np.asarray(found)
     if found.dtype == object:
         return all(map(plain, found.ravel()))

@@ -58,8 +58,8 @@ def test_reading_the_times_of_a_build_leaves_the_load_that_was_measured_under(st
     path, was = tmp_path / "here.json", json.loads(stored[0].read_text()) | {"load": 0.125}
     path.write_text(json.dumps(was))
     monkeypatch.setattr(bench, "in_process", bench.run_piece)
+    monkeypatch.setattr(os, "getloadavg", lambda: (7.5, 7.5, 7.5))
     for only, load in (("build", 0.125), ("samplers", 7.5)):
-        monkeypatch.setattr(os, "getloadavg", lambda: (7.5, 7.5, 7.5))
         monkeypatch.setattr(sys, "argv", [*BENCH[1:], "--quick", "-o", str(path), "--only", only])
         bench.main()
         assert json.loads(path.read_text())["load"] == load
@@ -112,18 +112,9 @@ def test_images_that_are_drawn_do_not_depend_on_how_they_are_sliced():
 
 
 def test_machines_stand_side_by_side_by_what_they_compared():
-    row = {"subject": "learners", "what": "LR", "ratio": 20.0}
-    one = {
-        "cpu": "A",
-        "cores": 2,
-        "date": "2020-01-01",
-        "load": 3.6,
-        "ratios": [row, {**row, "what": "NCC", "ratio": 3.0}],
-    }
-    other = {"cpu": "B", "cores": 8, "date": "2021-01-01", "load": 0.1, "ratios": [{**row, "ratio": 5.0}]}
+    both = [{"what": "LR", "ratio": 20.0}, {"what": "NCC", "ratio": 3.0}]
+    one = {"cpu": "A", "cores": 2, "date": "2020-01-01", "load": 3.6, "ratios": both}
+    other = {"cpu": "B", "cores": 8, "date": "2021-01-01", "load": 0.1, "ratios": [{"what": "LR", "ratio": 5.0}]}
     table = speed.across([one, other])
-    assert table.columns.tolist() == [
-        ("A, 2 cores", "2020-01-01, load 4"),
-        ("B, 8 cores", "2021-01-01, load 0"),
-    ]
+    assert table.columns.tolist() == [("A, 2 cores", "2020-01-01, load 4"), ("B, 8 cores", "2021-01-01, load 0")]
     assert table.loc["LR"].tolist() == [20, 5] and table.loc["NCC"].isna().tolist() == [False, True]

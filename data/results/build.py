@@ -162,7 +162,8 @@ def keep(name: str, run: evaluation.Ready, tasks: Tasks, only_stored: bool, fact
 
     A file that holds all of them stays as it was made; of one that holds the first, the others alone are computed.
     """
-    path, inputs = HERE / f"{name}.npz", (run.source, run.backbone, run.learner)
+    path = HERE / f"{name}.npz"
+    images, model, learner = inputs = run.source, run.backbone, run.learner
     had, machines = held(path, inputs, tasks)
     if had == len(tasks):
         return
@@ -173,7 +174,6 @@ def keep(name: str, run: evaluation.Ready, tasks: Tasks, only_stored: bool, fact
     tasks = tasks[: len(record.correct)]  # with --stored there may be fewer
     if had == len(tasks):
         return
-    images, model, learner = inputs
     provenance = {
         "key": key,
         "command": "python data/results/build.py",

@@ -578,3 +578,18 @@ def test_references_parse():
     assert {"lafargue2024oops", "shimabucoro2024evaluating", "zheng2024benchmarking"} <= set(entries)
     for key, e in entries.items():
         assert e.persons.get("author") and e.fields.get("title") and e.fields.get("year"), key
+
+
+def test_the_readme_shows_what_is_printed_and_concludes_from_the_paired_comparison(table2):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("−", "-")
+    rows = re.findall(r"^\| (?:images reused|each image)[^|]*\|([^|]*)\|([^|]*)\|([^|]*)\|$", readme, re.MULTILINE)
+    assert len(rows) == 3
+    for (*cells, _), sampling in zip(rows, ("closed", "open")):
+        for cell, learner in zip(cells, ("lr", "ft")):
+            assert cell.strip() == "{:.2f} ± {:.2f}".format(*table2["dtd", "clip", learner, sampling])
+    pair = "dataset == 'dtd' and a_backbone == b_backbone == 'clip' and b_learner == 'lr'"  # fine-tuning minus LR
+    assert symbols(3).query(pair)[["open", "paired"]].to_numpy().tolist() == [["0", "-"]]
+    assert "decide nothing" in rows[1][-1] and "LR is better" in rows[2][-1]
+    printed = read("table6").query(pair).sort_values("shots")
+    differences = re.findall(r"(-\d\.\d{3}) ± (\d\.\d{3})", readme)
+    assert differences == [(f"{m:.3f}", f"{h:.3f}") for m, h in zip(printed["mean"], printed["half_width"])]

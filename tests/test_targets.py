@@ -527,3 +527,17 @@ def test_images_are_counted_from_0_to_one_less_than_there_are():
     query[0, 0] = len(labels)
     with pytest.raises(InputError, match="from [0-9]+ to 48; images 0 to 47 are allowed"):
         three_intervals(np.ones(query.shape), drawn.support, query, labels)
+
+
+@pytest.mark.parametrize("classes, least, most", [(5, 0.85, 1.15), (20, 0.5, 0.85)])
+def test_open_tasks_are_independent_only_if_each_holds_all_classes(classes, least, most):
+    """With more classes than ways, the draw uses them up evenly, and the mean varies less than s²/T says."""
+    rng, means, expected = np.random.default_rng(0), [], []
+    labels, easy = np.arange(classes).repeat(60), np.linspace(0.3, 0.9, classes)  # accuracies of the classes
+    for seed in range(1500):
+        drawn = sample_open(labels, ways=5, shots=5, queries=5, seed=seed)
+        chances = easy[labels[drawn.query]]  # of each query, whose image no other task has
+        accuracies = (rng.random(chances.shape) < chances).mean(axis=1)
+        means.append(accuracies.mean())
+        expected.append(accuracies.var(ddof=1) / len(drawn))
+    assert least < np.var(means, ddof=1) / np.mean(expected) < most

@@ -19,7 +19,7 @@ import pandas as pd
 import torch
 
 from fslbook.beyond import coverage, coverage_gaps
-from fslbook.beyond.worlds import HARDER, REGIMES, WORLD, Regime
+from fslbook.beyond.worlds import HARDER, MANY, REGIMES, WORLD
 from fslcore import datasets, store
 from fslcore.models import backbones
 from fslcore.paths import replace_file
@@ -31,7 +31,7 @@ import _build  # noqa: E402
 
 ROUNDS, HARDER_ROUNDS = 2, 3
 SHAPE = {"images": (5, 20), "classes": (100, 1)}  # worlds and test sets of each, a round
-MANY, METHODS = Regime(20, 50, 5, 0.5), 6  # of equal methods, and their test sets
+METHODS = 6  # equally good ones, compared on test sets of `worlds.MANY`
 MANY_ROUNDS, STUDIES = 3, 50
 # Large data sets to draw test sets from: data set, backbone, classes, images of each, shots.
 POPULATIONS = (("glyphs/latin", "efficientnet-lite0", 20, 40, 5), ("glyphs/latin", "glyph-conv", 20, 40, 1))

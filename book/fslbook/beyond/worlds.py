@@ -17,6 +17,7 @@ from . import worst_class
 
 __all__ = [
     "HARDER",
+    "MANY",
     "REGIMES",
     "WORLD",
     "answers",
@@ -137,6 +138,8 @@ REGIMES = tuple(
         (100, 200, 5, 0.8, 0.5),
     ]
 )
+#: Test sets on which equally good methods are compared, all with all.
+MANY = Regime(20, 50, 5, 0.5)
 CLUMPED = dict(clumped=0.85, spread=0.75, given=("", "class groups"), new=("classes",))
 OTHER = dict(dimensions=12, paired=True)
 COPIED, GROUPED = ("", "groups", "apart", "one of each"), ("", "groups")

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import save_file
 
 from fslcore import datasets, known, store
@@ -133,6 +134,115 @@ def test_features_are_cached_by_content(monkeypatch):
     backbones.features(pictures(), replace(backbone, weights="other"))
     backbones.features(pictures(), replace(backbone, resolution=32))
     assert len(computed) == 4
+
+
+def own_network(seed=0, activation=torch.nn.ReLU):
+    torch.manual_seed(seed)
+    layers = torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), activation(), torch.nn.Dropout()
+    return torch.nn.Sequential(*layers, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())
+
+
+def test_features_of_an_own_network_follow_its_parameters():
+    made = dict(source="", licence="", dim=8, weights="seed0")
+    first, second = (backbones.Backbone("mine", made=own_network(seed), **made) for seed in (0, 1))
+    before = backbones.features(pictures(), first)
+    assert not torch.equal(before.data, backbones.features(pictures(), second).data)
+    assert first.digest != second.digest and before.digest == backbones.features(pictures(), first).digest
+    with torch.no_grad():
+        first.network[0].weight[0, 0, 0, 0] += 1  # its parameters are no inference tensors, which refuse this
+    assert not torch.equal(before.data, backbones.features(pictures(), first).data)
+
+
+def changed_buffer(network):
+    network[1].running_mean += 1
+
+
+def changed_dtype(network):
+    network[0].double()
+
+
+@pytest.mark.parametrize("change", [changed_buffer, changed_dtype, lambda network: network.append(torch.nn.Identity())])
+def test_the_key_of_an_own_network_covers_what_it_holds(change):
+    network = own_network()
+    backbone = backbones.Backbone("mine", dim=8, made=network)
+    before, names = backbone.digest, backbones.names_key(["a"], backbone)
+    change(network)
+    assert backbone.digest != before and backbones.names_key(["a"], backbone) != names
+
+
+def test_the_key_of_an_own_network_covers_preprocessing_and_layers_and_nothing_that_changes_no_feature():
+    network = own_network()
+    backbone = backbones.Backbone("mine", made=network)
+    found = {backbone.digest}
+    for other in (dict(mean=(0.5,) * 3), dict(std=(0.5,) * 3), dict(resolution=16), dict(interpolation="bicubic")):
+        found.add(replace(backbone, **other).digest)
+    found |= {
+        replace(backbone, weights="v2").digest,
+        replace(backbone, made=own_network(activation=torch.nn.ELU)).digest,
+    }
+    assert len(found) == 7
+    network.train().to(memory_format=torch.channels_last)
+    assert backbone.digest == replace(backbone, made=own_network).digest and backbone.digest in found
+
+
+def test_the_keys_of_known_networks_stay():
+    known = backbones.load("glyph-conv")
+    assert known.digest == "a990ef2f0419224b22f9816e1db0ccb138522412134646919ce8f5be0eccf6e0"
+    other = networks.GlyphConv()
+    assert replace(known, made=other).digest != known.digest != replace(known, made=lambda: other).digest
+
+
+def test_an_own_network_needs_its_name_and_no_more_and_is_run_in_evaluation_mode():
+    network = own_network()
+    backbone = backbones.Backbone("mine", made=network.train())
+    assert backbone.dim == 8
+    network.train()  # dropout would draw at random
+    found = backbones.features(pictures(), backbone).data
+    pixels = torch.from_numpy(pictures().images).permute(0, 3, 1, 2).expand(-1, 3, -1, -1) / 255
+    small = torch.nn.functional.interpolate(pixels, (32, 32), mode="bilinear", antialias=True)
+    with torch.no_grad():
+        torch.testing.assert_close(found, network.eval()(small), rtol=1e-2, atol=1e-3)
+
+
+class Twice(torch.nn.Module):
+    def forward(self, x):
+        return x, x
+
+
+@pytest.mark.parametrize(
+    "network, message",
+    [
+        (torch.nn.Conv2d(3, 8, 3), r"of 1 image its network makes shape \(1, 8, 30, 30\); a tensor of shape \(1, D\)"),
+        (torch.nn.Flatten(0), r"makes shape \(3072,\)"),
+        (Twice(), "makes a tuple"),
+        (torch.nn.Linear(4, 4), r"cannot read images of 32 × 32 pixels \(mat1 .*resolution=PIXELS"),
+        (None, "made = None"),
+    ],
+)
+def test_a_network_that_makes_no_features_is_refused(network, message):
+    with pytest.raises(InputError, match=message):
+        backbones.Backbone("mine", made=network)
+
+
+def test_features_of_another_length_than_said_are_refused():
+    backbone = backbones.Backbone("mine", dim=7, made=own_network())
+    with pytest.raises(InputError, match=r"mine: of 70 images .* shape \(70, 8\); a tensor of shape \(70, 7\)"):
+        backbones.features(pictures(), backbone)
+    maps = backbones.Backbone("maps", dim=8, made=torch.nn.Conv2d(3, 8, 3))
+    with pytest.raises(InputError, match=r"makes shape \(70, 8, 30, 30\)"):
+        backbones.features(pictures(), maps)
+
+
+def test_the_size_of_own_images_for_an_own_network_is_not_guessed(tmp_path):
+    pixels = np.zeros((20, 20, 3), np.uint8)
+    for name in ("a/1.png", "b/1.png"):
+        (tmp_path / name).parent.mkdir()
+        Image.fromarray(pixels + np.arange(20, dtype=np.uint8)[:, None, None]).save(tmp_path / name)
+    backbone = backbones.Backbone("mine", made=own_network())
+    with pytest.raises(InputError, match="size: mine does not say .* resolution=PIXELS"):
+        backbones.fitted(datasets.load(f"folder:{tmp_path}"), backbone)
+    images, backbone = backbones.fitted(datasets.load(f"folder:{tmp_path}"), replace(backbone, resolution=24))
+    assert images.images.shape[1:3] == (24, 24) == (backbone.resolution,) * 2
 
 
 def empty(whole):

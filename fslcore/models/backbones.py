@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ from tqdm import tqdm
 from .. import datasets, store
 from ..datasets import Images
 from ..datasets.bank import Bank, chunks
-from ..errors import InputError, choice, like, note
+from ..errors import InputError, choice, instance, like, note
 from ..paths import locked, replace_file
 from .fused import folded, with_fast_convolutions
 from .networks import NETWORKS
@@ -83,22 +84,26 @@ def device() -> torch.device:
 class Backbone:
     """A network with the preprocessing and the weights it is used with.
 
+    ``Backbone("mine", made=network, mean=…, std=…)`` is a network of your own; `load` gives those that are known.
+
     Attributes
     ----------
-    name, source, licence : str
+    name : str
+    source, licence : str
+        Where the weights come from and what allows their use; nothing depends on them.
     dim : int
-        Length D of a feature vector.
+        Length D of a feature vector; where it is not given, the network is run once to find it.
     made : nn.Module or callable
         The network, or what builds it: `network` asks for it once, when images are to be turned into features.
     mean, std : 3 floats
-        Channel statistics, for pixels in 0 … 1.
+        Channel statistics, for pixels in 0 … 1; by default the network sees these pixels as they are.
     resolution : int or None
         Side in pixels that images are resized to; None: their own side, rounded up to a multiple
         of 32 and at most 64 (the quick profile's bound for CPUs).
     interpolation : str
         How images are resized: 'bilinear' or 'bicubic', with antialiasing.
     weights : str
-        SHA-256 of the weights file.
+        SHA-256 of the weights file; for a network of your own, any text that belongs in its keys (see `digest`).
     head : dict of str to tensors
         What a learner trained beside the network (see `fslcore.learners.make`).
     map : (C, H, W) or None
@@ -112,18 +117,23 @@ class Backbone:
         trained beside the network.
     base : str or None
         Data set on whose base classes the network was trained, where it is known.
+
+    Raises
+    ------
+    InputError
+        Without ``dim``: a network that cannot read images of that side, or gives no (B, D) features.
     """
 
     name: str
-    source: str
-    licence: str
-    dim: int
-    made: nn.Module | Callable[[], nn.Module]
-    mean: tuple[float, float, float]
-    std: tuple[float, float, float]
-    resolution: int | None
-    interpolation: str
-    weights: str
+    source: str = ""
+    licence: str = ""
+    dim: int | None = None
+    made: nn.Module | Callable[[], nn.Module] | None = None
+    mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    std: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    resolution: int | None = None
+    interpolation: str = "bilinear"
+    weights: str = ""
     head: dict[str, torch.Tensor] = field(default_factory=dict, repr=False)
     map: tuple[int, int, int] | None = None
     trained_at: int | None = None
@@ -131,16 +141,54 @@ class Backbone:
     text: Callable[[list[str]], torch.Tensor] | None = field(default=None, repr=False, compare=False)
     base: str | None = None
 
+    def __post_init__(self):
+        if self.dim is not None:
+            return
+        instance("made", self.made, (nn.Module, Callable))
+        side, network = self.side(32, 32), self.network.to(device())
+        try:
+            with torch.inference_mode():
+                found = network(torch.zeros(1, 3, side, side, device=device()))
+        except (RuntimeError, ValueError, AssertionError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise InputError(
+                f"backbone {self.name}: its network cannot read images of {side} × {side} pixels ({reason}); "
+                "resolution=PIXELS says at which side it reads them"
+            ) from None
+        _check_features(self, found, 1)
+        object.__setattr__(self, "dim", found.shape[1])
+
     @cached_property
-    def network(self) -> nn.Module:
-        """(B, 3, H, W) normalised floats to (B, D) features, in evaluation mode."""
+    def _network(self) -> nn.Module | None:
         return self.made if self.made is None or isinstance(self.made, nn.Module) else self.made()
 
     @property
+    def network(self) -> nn.Module:
+        """(B, 3, H, W) normalised floats to (B, D) features, in evaluation mode."""
+        return self._network and self._network.eval()
+
+    @property
     def digest(self) -> str:
-        """SHA-256 of all that decides a feature besides the image."""
+        """SHA-256 of all that decides a feature besides the image.
+
+        Of a network that `load` gave: its name, the preprocessing and the SHA-256 of its file. Once you change its
+        parameters it is one of your own, ``replace(backbone, made=network)``. Of your own network: also its parameters,
+        its buffers and what it prints of itself (`repr`), at each use. Neither the code of its ``forward`` nor plain
+        attributes are covered, which is all that there is of a network without parameters: where these change, or the
+        tower of ``text`` does, change ``weights`` or ``name``.
+        """
         facts = [self.name, self.dim, self.mean, self.std, self.resolution, self.interpolation, self.weights, PREPARED]
-        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([*facts, *self._own()]).encode()).hexdigest()
+
+    def _own(self) -> list[str]:
+        """SHA-256 of what a network of the user's own holds; nothing for one that ``weights`` stands for."""
+        if self.made is None or isinstance(self.made, _FromFile):
+            return []
+        sha = hashlib.sha256(repr(self.network).encode())
+        for name, part in chain(self.network.named_parameters(), self.network.named_buffers()):
+            sha.update(f"{name} {part.dtype} {tuple(part.shape)}".encode())
+            sha.update(part.detach().cpu().reshape(-1).view(torch.uint8).numpy())
+        return [sha.hexdigest()]
 
     def side(self, height: int, width: int) -> int:
         """Side in pixels of the square that images of this size are resized to."""
@@ -159,6 +207,10 @@ class Backbone:
         x = x.expand(-1, 3, -1, -1)
         mean, std = (torch.tensor(v, device=x.device).view(3, 1, 1) for v in (self.mean, self.std))
         return (x - mean) / std
+
+
+class _FromFile(partial):
+    """Builds a network from a file whose SHA-256 is the `Backbone.weights`."""
 
 
 def load(name: str) -> Backbone:
@@ -198,7 +250,7 @@ def load(name: str) -> Backbone:
             )
         network = cache(lambda: with_fast_convolutions(entry.build(state)).eval())
         if own or not entry.sha256:  # else the weights are known, and it can wait: timm alone takes seconds to import
-            network = network()
+            network()
     except (RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
         reason = (str(error).splitlines() or ["the file is empty or cut off"])[0]
         raise InputError(f"backbone {name}: {path} is not a checkpoint of this network ({reason})") from None
@@ -207,7 +259,7 @@ def load(name: str) -> Backbone:
         entry.source,
         entry.licence,
         entry.dim,
-        network,
+        _FromFile(network),
         entry.mean,
         entry.std,
         entry.resolution,
@@ -242,11 +294,16 @@ def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
     Raises
     ------
     InputError
-        The network takes another size only.
+        The network takes another size only; neither the images nor the backbone name a size.
     """
     if images.side is None and images.sized is None:
         return images, backbone
     side = images.side or backbone.resolution or backbone.trained_at
+    if side is None:
+        raise InputError(
+            f"size: {backbone.name} does not say at which side it reads {images.name}; resolution=PIXELS of the "
+            "backbone or size=PIXELS of the images is needed"
+        )
     if backbone.resolution not in (None, side):
         raise InputError(f"size = {side}; {backbone.name} takes images of {backbone.resolution} pixels a side only")
     note(f"{images.name}: read at {side} × {side} pixels, which {backbone.name} sees")
@@ -382,7 +439,9 @@ def make_shard(images: Images, backbone: Backbone, rows: range, *, progress: boo
 
 def names_key(names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES) -> str:
     """SHA-256 of all that decides the embeddings of these names."""
-    return store.digest(json.dumps([list(names), backbone.name, backbone.weights, list(templates), EMBEDDED]))
+    return store.digest(
+        json.dumps([list(names), backbone.name, backbone.weights, list(templates), EMBEDDED, *backbone._own()])
+    )
 
 
 def names_embedded(names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES) -> torch.Tensor:
@@ -479,9 +538,21 @@ def compute(images: Images, backbone: Backbone, progress: bool = False, rows: ra
     with tqdm(total=len(images), initial=rows.start, leave=rows.stop == len(images), **what) as bar:
         for at in range(rows.start, rows.stop, size):
             x = _normalised(images, backbone, slice(at, min(at + size, rows.stop)), where)
-            out.append(network(x).half().cpu())
+            out.append(_check_features(backbone, network(x), len(x)).half().cpu())
             bar.update(len(x))
     return torch.cat(out)
+
+
+def _check_features(backbone: Backbone, found: object, images: int) -> torch.Tensor:
+    """What a network, perhaps the user's own, gives for so many images, if it is a feature vector for each."""
+    shape = tuple(found.shape) if isinstance(found, torch.Tensor) else ()
+    if len(shape) != 2 or shape[0] != images or backbone.dim not in (None, shape[1]):
+        what = f"shape {shape}" if shape else f"a {type(found).__name__}"
+        raise InputError(
+            f"backbone {backbone.name}: of {images} image{'s' * (images > 1)} its network makes {what}; a tensor of "
+            f"shape ({images}, {backbone.dim or 'D'}), a feature vector for each, is needed"
+        )
+    return found
 
 
 def _batch(images: Images, backbone: Backbone) -> int:
@@ -514,4 +585,6 @@ def speed(backbone: Backbone, images: np.ndarray) -> float:
 
 def _for_features(backbone: Backbone, images: torch.Tensor) -> nn.Module:
     """The network as it is fastest where the images are; a few of these are tried."""
-    return folded(backbone.network.to(images.device, memory_format=torch.channels_last), images[:TRIED])
+    with torch.inference_mode(False):  # else a network of the user's own could not be trained on
+        network = backbone.network.to(images.device, memory_format=torch.channels_last)
+    return folded(network, images[:TRIED])

@@ -51,7 +51,6 @@ def test_missing_weights_say_which_file_and_from_where(name, monkeypatch):
 
 @pytest.mark.parametrize("name, dim", [("clip", 512), ("clip-b32", 512), ("dino", 768), ("dinov2", 768)])
 def test_vision_transformers_load_from_a_local_file(name, dim, tmp_path):
-    networks.import_torchvision()
     if name.startswith("clip"):
         import open_clip
 
@@ -202,6 +201,18 @@ def test_an_own_network_needs_its_name_and_no_more_and_is_run_in_evaluation_mode
     small = torch.nn.functional.interpolate(pixels, (32, 32), mode="bilinear", antialias=True)
     with torch.no_grad():
         torch.testing.assert_close(found, network.eval()(small), rtol=1e-2, atol=1e-3)
+
+
+def test_torchvision_and_timm_import_after_the_backbones():
+    code = (
+        "import sys; from fslcore.models.backbones import Backbone\n"
+        "assert 'torchvision' not in sys.modules\n"
+        "import timm, torch, torchvision\n"
+        "print(Backbone('mine', made=torchvision.models.resnet18(num_classes=7)).dim)\n"
+        "print(Backbone('mine', made=lambda: timm.create_model('resnet10t', num_classes=0)).dim)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, text=True, capture_output=True)
+    assert done.stdout.split() == ["7", "512"]
 
 
 class Twice(torch.nn.Module):

@@ -13,7 +13,7 @@ from fslcore import attributes, cli
 from fslcore.attributes import captions, pixels
 from fslcore.datasets import Images, load
 from fslcore.errors import InputError
-from fslcore.models.networks import import_torchvision
+from fslcore.models import networks  # noqa: F401  after it torchvision imports, which transformers does
 
 
 def some(n=5, side=8):
@@ -159,7 +159,6 @@ def test_without_transformers_the_error_says_what_to_install(monkeypatch):
 
 @pytest.fixture
 def transformers():
-    import_torchvision()  # first, since the library imports it
     return pytest.importorskip("transformers")
 
 

@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 import fslcore
 from fslcore import recorder, results
-from fslcore.models.networks import import_torchvision
+from fslcore.models import networks  # noqa: F401  after it torchvision imports, which these libraries do
 from fslcore.paths import ROOT
 
 PAGE = (ROOT / "book" / "running.md").read_text("utf-8")
@@ -42,7 +42,6 @@ class Images(Dataset):
 @pytest.fixture
 def easyfsl(monkeypatch):
     try:
-        import_torchvision()
         found = pytest.importorskip("easyfsl", reason="easyfsl is not installed")
     except (ImportError, RuntimeError) as error:
         pytest.skip(f"easyfsl does not import here ({error})")
@@ -75,7 +74,6 @@ def test_easyfsl(tmp_path, easyfsl):
 
 
 def test_learn2learn(tmp_path):
-    import_torchvision()
     pytest.importorskip("learn2learn", reason="learn2learn is not installed", exc_type=ImportError)
     from learn2learn.algorithms import MAML
     from learn2learn.data import MetaDataset, Taskset

@@ -15,7 +15,7 @@ from fslcore import datasets, evaluation, learners, store
 from fslcore.datasets.bank import Bank, load_features
 from fslcore.errors import InputError
 from fslcore.learners import LogisticRegression, NearestCentroid, ProtoNet, SimpleShot, TextProbe, TipAdapter, logistic
-from fslcore.models import backbones, networks, registry
+from fslcore.models import backbones, registry
 from fslcore.tasks import Tasks, sample_closed
 
 CLASSES, EACH, DIM = 20, 40, 64
@@ -328,7 +328,6 @@ TINY = {
 @pytest.fixture
 def tiny_clip(tmp_path, monkeypatch):
     """A backbone that is built as CLIP is, with random weights in a file, and the whole model beside it."""
-    networks.import_torchvision()
     import open_clip
 
     (tmp_path / "tiny-clip.json").write_text(json.dumps(TINY))

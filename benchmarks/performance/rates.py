@@ -12,7 +12,7 @@ from fslcore import datasets
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import evaluate, ready
 from fslcore.learners import make
-from fslcore.models import backbones, networks
+from fslcore.models import backbones
 from fslcore.models.backbones import Backbone
 from fslcore.tasks import sample_closed
 
@@ -58,7 +58,6 @@ def _images(pixels: np.ndarray) -> datasets.Images:
 
 
 def _transformer(name: str, model: str) -> Backbone:
-    networks.import_torchvision()
     import timm
 
     size = {"img_size": 224} if "dinov2" in model else {}

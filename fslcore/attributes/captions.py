@@ -72,9 +72,8 @@ def _transformer(name: str, where: str, settings: dict) -> Captioner:
     import torch
 
     from ..models.backbones import device
-    from ..models.networks import import_torchvision
 
-    import_torchvision()
+    on = device()  # after that import torchvision imports too, which transformers does
     from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
     from transformers.utils import logging
 
@@ -91,7 +90,7 @@ def _transformer(name: str, where: str, settings: dict) -> Captioner:
     lacking = sorted(key for key in found["missing_keys"] if ".pooler." not in key) + sorted(found["mismatched_keys"])
     if lacking:
         raise InputError(f"captioner {name}: the weights in {where} are not whole; {lacking[0]} is missing")
-    model = model.to(device()).eval()
+    model = model.to(on).eval()
 
     @torch.inference_mode()
     def caption(images: np.ndarray) -> list[str]:

@@ -7,11 +7,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib.abc import MetaPathFinder
 
 import torch
 from torch import nn
 
-__all__ = ["NETWORKS", "import_torchvision", "resnet18", "Conv4", "GlyphConv", "Network", "ResNet12"]
+__all__ = ["NETWORKS", "resnet18", "Conv4", "GlyphConv", "Network", "ResNet12"]
 
 
 class Conv4(nn.Sequential):
@@ -98,7 +99,6 @@ class _ResidualBlock(nn.Module):
 
 def resnet18() -> nn.Module:
     """ResNet-18 without its classifier, 512 features (He et al., 2016)."""
-    import_torchvision()
     from torchvision import models
 
     network = models.resnet18()
@@ -139,22 +139,19 @@ NETWORKS = {
 }
 
 
-def import_torchvision() -> None:
-    """Let torchvision import beside a torch of another build (a CPU torch, say).
+class _Torchvision(MetaPathFinder):
+    """Lets torchvision import beside a torch of another build (a CPU torch, say), once this module is imported.
 
-    timm and open_clip import torchvision, whose import names two compiled operators; where they
-    are missing their schemas are declared first. They are never called here.
+    timm and open_clip import torchvision, whose import names two compiled operators. Where they are missing, their
+    schemas are declared just before the part of torchvision that names them. They are never called here.
     """
-    global _schemas
-    warnings.filterwarnings("ignore", message="IProgress not found")  # of a library that timm imports
-    try:
-        import torchvision  # noqa: F401
-    except RuntimeError:  # operator torchvision::nms does not exist
-        for name in [m for m in sys.modules if m.split(".")[0] == "torchvision"]:
-            del sys.modules[name]
-        _schemas = torch.library.Library("torchvision", "FRAGMENT")
-        _schemas.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        _schemas.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "torchvision._meta_registrations" and not hasattr(torch.ops.torchvision, "nms"):
+            self.schemas = torch.library.Library("torchvision", "FRAGMENT")  # they last as long as this object
+            self.schemas.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+            self.schemas.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 
 
-_schemas: torch.library.Library | None = None  # the declarations last as long as this object
+sys.meta_path.insert(0, _Torchvision())
+warnings.filterwarnings("ignore", message="IProgress not found")  # of a library that timm imports

@@ -11,13 +11,12 @@ import torch
 from torch import nn
 
 from ..known import CHECKPOINTS, PINNED, TRAINED
-from .networks import NETWORKS, Network, import_torchvision
+from .networks import NETWORKS, Network
 
 __all__ = ["available", "shipped"]
 
 
 def _timm(model: str, state: dict, **options) -> nn.Module:
-    import_torchvision()
     import timm
 
     network = timm.create_model(model, pretrained=False, num_classes=0, **options)
@@ -35,7 +34,6 @@ def _timm(model: str, state: dict, **options) -> nn.Module:
 
 
 def _clip(state: dict, model: str) -> nn.Module:
-    import_torchvision()
     import open_clip
 
     network = open_clip.create_model(model, pretrained=None).visual
@@ -46,7 +44,6 @@ def _clip(state: dict, model: str) -> nn.Module:
 
 def _clip_text(state: dict, sentences: list[str], model: str) -> torch.Tensor:
     """(n, D) unit embeddings of sentences by the text tower beside the images' in a checkpoint of CLIP."""
-    import_torchvision()
     import open_clip
 
     whole = open_clip.create_model(model, pretrained=None).eval()

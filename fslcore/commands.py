@@ -101,7 +101,7 @@ def report(options: argparse.Namespace) -> None:
         print_json(results.record(table, pairs, notes, options.level, three) | more | {"report": output})
         return
     lines = results.summary(table, pairs, options.level, three)
-    lines += [note for note in notes if "--runs" in note]  # it may change every line above
+    lines += [note for note in notes if "--runs" in note or "transductive" in note]  # which may change lines above
     if three:
         shown = results.three_list(three)
         lines += ["", shown.to_string(), *results.legend(shown)]

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from .errors import InputError, note, shown, whole
+from .errors import InputError, flag, note, shown, whole
 from .paths import check_output, locked, replace_file
 
 __all__ = ["ENDING", "Recorder", "Recording", "load", "record"]
@@ -41,6 +41,8 @@ class Recording:
         By method: was each query right. False on padding.
     facts : dict
         What was said of the tasks besides: dataset and seed, where they were given.
+    transductive : dict of bool
+        By method, where it was said: does an answer depend on the other queries of its task.
     """
 
     images: np.ndarray
@@ -49,6 +51,7 @@ class Recording:
     query: dict[str, np.ndarray]
     correct: dict[str, np.ndarray]
     facts: dict
+    transductive: dict[str, bool] = field(default_factory=dict)
 
     @property
     def methods(self) -> list[str]:
@@ -59,13 +62,14 @@ class Recording:
 class Recorder:
     """Keeps tasks of one method, and writes them when the ``with`` block ends; made by `record`."""
 
-    def __init__(self, path: str | Path, method: str, **facts: object):
+    def __init__(self, path: str | Path, method: str, transductive: bool | None = None, **facts: object):
         # All that can be told of is told before hours of work, not after.
         self.path = check_output(path, [ENDING], name="record")
         self.method = _text("method", method if method is None else str(method))
+        self.transductive = transductive if transductive is None else flag("transductive", transductive)
         unknown = sorted(set(facts) - {"dataset", "seed"})
         if unknown:
-            raise InputError(f"{unknown[0]}: dataset and seed can be said of a recording")
+            raise InputError(f"{unknown[0]}: dataset, seed and transductive can be said of a recording")
         self.facts = {name: value for name, value in facts.items() if value is not None}
         if "dataset" in self.facts:
             self.facts["dataset"] = _text("dataset", facts["dataset"])
@@ -225,13 +229,14 @@ class Recorder:
         return self.path
 
     def _merge(self) -> None:
-        class_of, runs, facts = dict(self._class_of), {}, dict(self.facts)
+        class_of, runs, facts, transductive = dict(self._class_of), {}, dict(self.facts), {}
         if self.path.is_file():
             before = load(self.path)
             for image, label in zip(before.images.tolist(), before.classes.tolist()):
                 if class_of.setdefault(image, label) != label:
                     raise InputError(f"record: image {shown(image)} is of class {shown(label)} in {self.path}")
             facts = {**before.facts, **facts}
+            transductive = {m: yes for m, yes in before.transductive.items() if m != self.method}
             runs = {
                 m: [
                     ([before.images[i] for i in s if i >= 0], [(before.images[i], r) for i, r in zip(q, c) if i >= 0])
@@ -240,10 +245,14 @@ class Recorder:
                 for m in before.methods
             }
         runs[self.method] = self._tasks
+        if self.transductive is not None:
+            transductive[self.method] = self.transductive
         images = sorted(class_of, key=lambda image: (class_of[image], image))
         place = {image: i for i, image in enumerate(images)}
+        about = {"format": FORMAT, "methods": list(runs), "facts": facts}
+        about |= {"transductive": transductive} if transductive else {}
         arrays: dict[str, np.ndarray] = {
-            "about": np.array(json.dumps({"format": FORMAT, "methods": list(runs), "facts": facts}, sort_keys=True)),
+            "about": np.array(json.dumps(about, sort_keys=True)),
             "images": np.array(images),
             "classes": np.array([class_of[image] for image in images]),
         }
@@ -260,7 +269,7 @@ class Recorder:
         replace_file(self.path, write)
 
 
-def record(path: str | Path, method: str, **facts: object) -> Recorder:
+def record(path: str | Path, method: str, transductive: bool | None = None, **facts: object) -> Recorder:
     """Record an evaluation loop: ``with record("mine.npz", "my method") as r: r.task(…)`` for each task.
 
     The file is written when the block ends without an error. Several methods go into one file, one after another or at
@@ -272,6 +281,10 @@ def record(path: str | Path, method: str, **facts: object) -> Recorder:
         A .npz; ``~`` is the home folder.
     method : str
         The method's name.
+    transductive : bool, optional
+        Whether an answer depends on the other queries of its task, as with batch statistics of the queries
+        (`fslcore.evaluation.probe` finds out). If True, the report has no interval for new images; if it is not said,
+        a note.
     **facts
         ``dataset``, a name or path, and ``seed``, a whole number of at least 0, for the report.
 
@@ -279,7 +292,7 @@ def record(path: str | Path, method: str, **facts: object) -> Recorder:
     ------
     InputError
         At once, not when the block ends: another ending, a path that cannot be written to, a file that is there and is
-        no recording; a name that is empty or no Unicode; other facts.
+        no recording; a name that is empty or no Unicode; other facts; transductive neither True nor False.
 
     Examples
     --------
@@ -290,7 +303,7 @@ def record(path: str | Path, method: str, **facts: object) -> Recorder:
     >>> load(file).correct["guess"].tolist()
     [[True, False]]
     """
-    return Recorder(path, method, **facts)
+    return Recorder(path, method, transductive, **facts)
 
 
 def load(path: str | Path | Sequence[str | Path]) -> Recording:
@@ -320,7 +333,8 @@ def _load(path: Path) -> Recording:
                 name: {m: z[f"{name}_{k}"] for k, m in enumerate(about["methods"])}
                 for name in ("support", "query", "correct")
             }
-            return Recording(z["images"], z["classes"], **kept, facts=about["facts"])
+            said = about.get("transductive", {})  # files of earlier versions do not say it
+            return Recording(z["images"], z["classes"], **kept, facts=about["facts"], transductive=said)
     except Exception as error:  # many kinds, of broken archives and of other files
         raise InputError(f"record: {path} is no recording ({' '.join(str(error).split())[:120]})") from None
 
@@ -354,7 +368,8 @@ def _together(found: dict[Path, Recording]) -> Recording:
         kept["query"] |= {m: new[at] for m, at in one.query.items()}
         kept["correct"] |= one.correct
     classes = np.array([class_of[image] for image in images.tolist()])
-    return Recording(images, classes, **kept, facts=facts)
+    said = {m: yes for one in found.values() for m, yes in one.transductive.items()}
+    return Recording(images, classes, **kept, facts=facts, transductive=said)
 
 
 def _text(name: str, value: object) -> str:

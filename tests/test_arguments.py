@@ -193,6 +193,7 @@ FUNCTIONS = {
             "groups": ("labels", np.arange(96) // 2),
             "class_groups": ("labels", LABELS // 2),
             "apart": ("flag", False),
+            "transductive": ("flag", False),
             "level": ("level", 0.95),
             "bounds": ("bounds", (-1, 1)),
         },

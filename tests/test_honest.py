@@ -292,6 +292,13 @@ def test_bad_input_is_one_line(run, change, words):
     assert "\n" not in str(error.value)
 
 
+def test_methods_that_take_queries_together_are_refused():
+    shape = dict(tasks=20, ways=2, shots=1, queries=2)
+    with pytest.raises(InputError, match="^methods: glyph-conv OpTA is transductive: an answer depends on") as error:
+        worst_class.run("coloured/hebrew?per_class=20", ["glyph-conv ncc", "glyph-conv opta"], **shape)
+    assert "\n" not in str(error.value)
+
+
 def test_too_few_tasks_images_or_queries(run):
     record, support, query, labels = run
     with pytest.raises(InputError, match="at least 20"):

@@ -190,7 +190,7 @@ def test_bad_files_are_named_before_the_work(tmp_path):
         (tmp_path / "r.npz", " ", {}, "method = ' '; a name is needed"),
         (tmp_path / "r.npz", None, {}, "method = None; a name is needed"),
         (tmp_path / "r.npz", "caf\udce9", {}, r"method = 'caf\\udce9'; text that can be written as UTF-8"),
-        (tmp_path / "r.npz", "A", {"ways": 5}, "ways: dataset and seed"),
+        (tmp_path / "r.npz", "A", {"ways": 5}, "ways: dataset, seed and transductive can"),
         (tmp_path / "r.npz", "A", {"dataset": ["a", "b"]}, r"dataset = \['a', 'b'\]; a name is needed"),
         (tmp_path / "r.npz", "A", {"dataset": ""}, "dataset = ''; a name is needed"),
         (tmp_path / "r.npz", "A", {"seed": 3.7}, "seed = 3.7; a whole number from 0"),
@@ -226,6 +226,38 @@ def test_the_report_reads_a_recording(tmp_path, capsys, closed):
         assert "on new images, and on new classes, the three intervals tell" in text
         assert "cannot be told" not in text and "No statement here" not in text
     assert told and all(line in printed and line in html.unescape(page) for line in told)
+
+
+def test_a_recording_says_whether_a_method_is_transductive(tmp_path, capsys, closed):
+    path, old = tmp_path / "r.npz", tmp_path / "old.npz"
+    played(path, closed, transductive=True)
+    played(path, closed, "B", 0.8, 1, transductive=False)
+    played(old, closed, "C", 0.9, 2)
+    with np.load(old) as z:  # as it was written before: nothing is said
+        assert json.loads(str(z["about"])).keys() == {"format", "methods", "facts"}
+    assert recorder.load(path).transductive == {"A": True, "B": False} and recorder.load(old).transductive == {}
+    found, _ = results.three_intervals([path, old])
+    none = [name for name, r in found.items() if np.isinf(r.images.half_width)]
+    assert none == ["A", "A − B", "A − C"]
+    assert not any("was not recorded" in note for note in results.read(path)[1])
+    (note,) = [note for note in results.read([path, old])[1] if "was not recorded" in note]
+    assert note.startswith("Of C it was not recorded whether")
+    played(path, closed, "B", 0.8, 1)
+    assert recorder.load(path).transductive == {"A": True}  # of the new tasks of B nothing was said
+    (note,) = [note for note in results.read(path)[1] if "was not recorded" in note]
+    page = tmp_path / "r.html"
+    assert cli.main(["report", str(path), "-o", str(page), "--quiet"]) == 0
+    printed = capsys.readouterr().out
+    for text in (printed, html.unescape(page.read_text("utf-8"))):
+        assert note in text and "transductive: answers depend on the task's other queries" in text
+    assert note.startswith("Of B it was not recorded")
+    with pytest.raises(InputError, match="transductive = no; True or False"):
+        fslcore.record(path, "D", transductive="no")
+
+
+def test_of_open_tasks_nothing_has_to_be_said_of_other_queries(tmp_path):
+    played(tmp_path / "r.npz", sample_open(LABELS, ways=5, shots=1, queries=1))
+    assert not any("was not recorded" in note for note in results.read(tmp_path / "r.npz")[1])
 
 
 def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, capsys, closed, monkeypatch):

@@ -67,6 +67,24 @@ def test_one_interval_for_two_targets_is_named_once():
     assert cells(1.0, 4.0, freedom=np.zeros(2))["new classes"] == "—"
 
 
+def test_no_interval_for_new_images_of_a_transductive_learner(features):
+    found = three.queries([features], ["none"], ["ncc", "lr", "opta"], tasks=400, **SHAPE)
+    table = pd.concat([three.intervals(found), three.pairs(found)], ignore_index=True)
+    shown = three.shown(table)
+    opta = table["result"].map(lambda r: r.transductive)
+    assert opta.tolist() == [False, False, True, False, True, True]  # and each difference from it
+    assert ((shown["new images"] == "transductive") == opta.to_numpy()).all()
+    cell = shown.iloc[2]
+    assert "±" in cell["these images"] and cell["new classes"] == "—"  # it would rest on the variance from images
+    few = three.queries([features], ["none"], ["opta"], tasks=400, **SHAPE | {"shots": 4, "queries": 5, "ways": 2})
+    (result,) = three.intervals(few)["result"]
+    assert in_cells(result)["new classes"] not in ("—", "transductive") and np.isinf(result.image_variance)
+    (line,) = [line for line in legend(shown) if line.startswith("transductive")]
+    assert "answers depend on the task's other queries" in line and "there is no interval" in line
+    assert not any(line.startswith("transductive") for line in legend(shown[~opta.to_numpy()]))
+    assert three.verdicts(three.pairs(found)).loc["all", "new images"] <= 1
+
+
 def test_pairs_verdicts_and_needs(features):
     found = three.queries([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE)
     pairs = three.pairs(found)
@@ -117,6 +135,8 @@ def test_groups_come_from_the_facts(monkeypatch):
     rng = np.random.default_rng(0)
 
     class Made:
+        learner = None
+
         def record(self, tasks):
             return evaluation.Record(rng.random(tasks.query.shape) < 0.5, tasks.query_label)
 
@@ -144,6 +164,7 @@ def test_answers_pass_class_groups_on(features):
     found = three.queries([features], ["none"], ["ncc"], tasks=60, **SHAPE)[features]
     kin = found.labels // 2
     grouped = three.Answers(found.right, found.support, found.query, found.labels, class_groups=kin)
-    (right,) = found.right.values()
-    expected = stats.three_intervals(right, found.support, found.query, found.labels, class_groups=kin)
-    assert grouped.intervals(right) == expected != found.intervals(right)
+    ((method, right),) = found.right.items()
+    places = right, found.support, found.query, found.labels
+    expected = stats.three_intervals(*places, class_groups=kin, bounds=(0, 100))
+    assert grouped.intervals(method) == expected != found.intervals(method)

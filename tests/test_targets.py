@@ -329,6 +329,67 @@ def test_tasks_that_share_no_image_are_sent_to_the_open_interval(of):
             influence(np.ones(len(tasks)), drawn, labels)
 
 
+def moved(x, support, query, steps):
+    """Right or wrong, where the class means first move towards all queries of the task (soft k-means)."""
+    means, asked = x[support], x[query]
+    for _ in range(steps):
+        near = np.exp(-2 * ((asked[:, :, None] - means[:, None]) ** 2).sum(axis=3))
+        near /= near.sum(axis=2, keepdims=True)
+        sums = np.einsum("tqk,tqd->tkd", near, asked)
+        means = (x[support] + 5 * sums) / (1 + 5 * near.sum(axis=1)[..., None])
+    nearest = ((asked[:, :, None] - means[:, None]) ** 2).sum(axis=3).argmin(axis=2)
+    return nearest == np.arange(support.shape[1]).repeat(query.shape[1] // support.shape[1])
+
+
+def test_of_transductive_learners_nothing_is_said_of_new_images():
+    """Against leaving each image and class out of all 2-way 1-shot 2-query tasks: formula, influence and truth."""
+    pairs = list(combinations(range(CLASSES), 2))
+    of_class = [
+        [(s, *q) for s in own for q in combinations(np.delete(own, s % IMAGES), 2)]
+        for own in np.arange(len(LABELS)).reshape(CLASSES, IMAGES)
+    ]
+    tasks = np.concatenate([list(product(of_class[a], of_class[b])) for a, b in pairs])
+    tasks = np.random.default_rng(0).permutation(tasks)
+    support, query, held = tasks[..., 0], tasks[..., 1:].reshape(len(tasks), -1), tasks.reshape(len(tasks), -1)
+    which = np.unique(LABELS[support], axis=0, return_inverse=True)[1]
+    found = {0: [], 3: []}
+    for seed, steps in product(range(4), found):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(len(LABELS), 2)) + 0.9 * rng.normal(size=(CLASSES, 2))[LABELS]
+        right = moved(x, support, query, steps)
+        mean = right.mean(axis=1)
+
+        def without(kept, weights, mean=mean):
+            return (np.bincount(which[kept], mean[kept]) / np.bincount(which[kept]))[weights].mean()
+
+        images = [without(~(held == i).any(axis=1), slice(None)) for i in range(len(LABELS))]
+        classes = [without(slice(None), [c not in pair for pair in pairs]) for c in range(CLASSES)]
+        known = three_intervals(right, support, query, LABELS)
+        said = three_intervals(right, support, query, LABELS, transductive=True)
+        rest = known.class_variance > known.image_variance
+        found[steps].append(
+            [
+                (1 - 1 / IMAGES) * np.square(mean.mean() - images).sum(),
+                known.image_variance,
+                influence(mean, held, LABELS).intervals().image_variance,
+                (1 - 1 / CLASSES) * np.square(mean.mean() - classes).sum() if rest else 0.0,
+                known.class_variance if rest else 0.0,
+            ]
+        )
+        assert said.closed == known.closed and said.transductive and not known.transductive
+        assert np.isinf([said.images.half_width, said.image_variance]).all() and said.images.conclusion == 0
+        assert said.classes == known.classes if rest else np.isinf(said.classes.half_width)
+        assert "± ∞ (new images)" in str(said)
+    alone, together = (np.sum(found[steps], axis=0) for steps in found)
+    assert alone[1] == pytest.approx(alone[0], rel=0.03) and together[1] < 0.75 * together[0]
+    assert alone[2] == pytest.approx(alone[0], rel=0.06) and together[2] == pytest.approx(together[0], rel=0.06)
+    assert alone[4] == pytest.approx(alone[3], rel=0.01) and together[4] == pytest.approx(together[3], rel=0.01)
+    # With groups that span classes, new classes rest on what images change, too.
+    groups = np.tile(np.arange(IMAGES), CLASSES)
+    both = [three_intervals(right, support, query, LABELS, groups=groups, transductive=t) for t in (False, True)]
+    assert np.isfinite(both[0].classes.half_width) and np.isinf(both[1].classes.half_width)
+
+
 def test_a_plan_is_of_a_difference():
     labels = np.arange(6).repeat(12)
     tasks = sample_closed(labels, tasks=50, shots=1, queries=3)

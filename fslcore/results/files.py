@@ -21,7 +21,7 @@ import pandas as pd
 from .. import recorder
 from ..errors import InputError, detached, shown
 from . import events
-from .recorded import accuracies
+from .recorded import accuracies, unsaid
 
 __all__ = ["ENDINGS", "frame", "frames", "numbered"]
 
@@ -105,9 +105,11 @@ def frames(
     if recorded and runs:
         raise InputError(f"runs = True; {recorded[0].name} is a recording; files of accuracies are allowed")
     if len(recorded) > 1:
-        table = accuracies(recorder.load(paths))
+        found = recorder.load(paths)
+        table = accuracies(found)
         return [(table, f"{len(paths)} recordings", f"{len(paths)} recordings")], [
-            f"{len(paths)} recordings are one table: their tasks {_drawn(table)}."
+            f"{len(paths)} recordings are one table: their tasks {_drawn(table)}.",
+            *unsaid(found),
         ]
     found = [frame(one) for one in paths]
     named = [(table, *names) for (table, _), names in zip(found, _called(paths))]
@@ -161,10 +163,11 @@ def _numpy(path: Path) -> tuple[pd.DataFrame, list[str]]:
 
 def _recording(path: Path) -> tuple[pd.DataFrame, list[str]]:
     try:
-        table = accuracies(recorder.load(path))
+        found = recorder.load(path)
     except InputError as error:
         raise InputError(f"{error}; accuracies in arrays are read from .npy and .pt, in columns from .csv") from None
-    return table, [f"{path.name} is a recording: its tasks {_drawn(table)}."]
+    table = accuracies(found)
+    return table, [f"{path.name} is a recording: its tasks {_drawn(table)}.", *unsaid(found)]
 
 
 def _drawn(table: pd.DataFrame) -> str:

@@ -71,18 +71,19 @@ def three_intervals(
     if table is not None:
         left = {m: part["task"].astype(str) for m, part in table.groupby("method")}
         rows = {m: np.flatnonzero(np.isin(numbers[m].astype(str), left[m])) for m in values if m in left}
-    asked = {m: (of, m, values[m][of]) for m, of in rows.items()}
+    asked = {m: (of, (m,), values[m][of]) for m, of in rows.items()}
     for a, b in combinations(rows, 2):
         if values[a].shape[1] == values[b].shape[1]:
             _, at_a, at_b = np.intersect1d(numbers[a][rows[a]], numbers[b][rows[b]], return_indices=True)
             of_a, of_b = rows[a][at_a], rows[b][at_b]
-            asked[f"{a} − {b}"] = of_a, a, values[a][of_a] - values[b][of_b]
+            asked[f"{a} − {b}"] = of_a, (a, b), values[a][of_a] - values[b][of_b]
     found, reason = {}, ""
-    for name, (tasks, method, right) in asked.items():
-        places = recording.support[method][tasks], recording.query[method][tasks], labels
-        bounds = (0, 100) if name in values else None
+    for name, (tasks, methods, right) in asked.items():
+        places = recording.support[methods[0]][tasks], recording.query[methods[0]][tasks], labels
+        more = dict(level=level, bounds=(0, 100) if name in values else None)
+        more["transductive"] = any(recording.transductive.get(m, False) for m in methods)
         try:
-            found[name] = stats.three_intervals(right, *places, level=level, bounds=bounds)
+            found[name] = stats.three_intervals(right, *places, **more)
         except InputError as error:
             reason = reason or f"{name}: {error}"
     return found, reason
@@ -93,6 +94,17 @@ def three_list(found: dict[str, stats.ThreeIntervals]) -> pd.DataFrame:
     """`three_intervals` for reading: a row a method or difference, the mean and a column a target."""
     rows = {name: {"mean": f"{r.closed.mean:.2f}", **in_cells(r)} for name, r in found.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+def unsaid(found: Recording) -> list[str]:
+    """A note where it was not said of methods whether they are transductive, which decides on new images."""
+    methods = [m for m in found.methods if m not in found.transductive]
+    if not methods or not _reused(found, _numbers(found)):
+        return []
+    return [
+        f"Of {', '.join(methods)} it was not recorded whether an answer depends on the task's other queries. If it "
+        "does, the interval for new images is too narrow: record it with transductive=True."
+    ]
 
 
 def _numbers(found: Recording) -> dict[str, np.ndarray]:

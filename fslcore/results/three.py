@@ -53,6 +53,8 @@ class Answers:
         So do classes whose images have equal entries.
     apart : bool
         Whether the tasks keep the groups apart.
+    transductive : frozenset of Method
+        Those whose answer to a query depends on the other queries of its task.
     """
 
     right: dict[Method, np.ndarray]
@@ -62,13 +64,14 @@ class Answers:
     groups: np.ndarray | None = None
     class_groups: np.ndarray | None = None
     apart: bool = False
+    transductive: frozenset[Method] = frozenset()
 
-    def intervals(
-        self, right: np.ndarray, level: float = 0.95, bounds: tuple[float, float] | None = None
-    ) -> stats.ThreeIntervals:
-        """Of values query by query: those of one method, with ``bounds`` (0, 100), or the difference of two."""
+    def intervals(self, a: Method, b: Method | None = None, level: float = 0.95) -> stats.ThreeIntervals:
+        """Of one method, which lie between 0 and 100, or of the difference of two, a - b."""
+        right = self.right[a] if b is None else self.right[a] - self.right[b]
         kin = dict(groups=self.groups, class_groups=self.class_groups, apart=self.apart)
-        return stats.three_intervals(right, self.support, self.query, self.labels, **kin, level=level, bounds=bounds)
+        kin |= dict(transductive=not self.transductive.isdisjoint({a, b}), bounds=(0, 100) if b is None else None)
+        return stats.three_intervals(right, self.support, self.query, self.labels, **kin, level=level)
 
 
 def queries(
@@ -115,7 +118,8 @@ def queries(
         right = {method: 100.0 * run.record(drawn).correct for method, run in runs.items()}
         known = alike(source, groups) if apart is None else evaluation.groups_of(source, apart)
         places = drawn.support, drawn.query, source.labels
-        out[dataset] = Answers(right, *places, known, kin(source, class_groups), apart is not None)
+        shared = frozenset(m for m, run in runs.items() if getattr(run.learner, "transductive", False))
+        out[dataset] = Answers(right, *places, known, kin(source, class_groups), apart is not None, shared)
     return out
 
 
@@ -145,9 +149,9 @@ def intervals(found: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
     """
     rows = []
     for dataset, of in found.items():
-        for method, right in of.right.items():
+        for method in of.right:
             sizes = len(of.labels), len(np.unique(of.labels))
-            rows.append((dataset, *sizes, method.label, of.intervals(right, level, (0, 100))))
+            rows.append((dataset, *sizes, method.label, of.intervals(method, level=level)))
     return pd.DataFrame(rows, columns=["dataset", "n_images", "classes", "method", "result"])
 
 
@@ -177,7 +181,7 @@ def pairs(found: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
     rows = []
     for dataset, of in found.items():
         for a, b in combinations(of.right, 2):
-            rows.append((dataset, a.label, b.label, of.intervals(of.right[a] - of.right[b], level)))
+            rows.append((dataset, a.label, b.label, of.intervals(a, b, level)))
     return pd.DataFrame(rows, columns=["dataset", "a", "b", "result"])
 
 

@@ -180,7 +180,9 @@ def influence(
     random but picked (FewSTAB's lowest scores) is never missing from tasks that would hold it;
     there ``replaced`` says what its absence changes, exactly as far as the others are picked as before. It is worth
     giving for random tasks too: most queries change little, so there is less noise. It needs a
-    learner that takes queries one by one, not all at once.
+    learner that takes queries one by one: of a transductive learner ``replaced`` does not say what an absence changes
+    in the answers to the other queries, and the intervals come out too narrow. Support and query in ``drawn``, without
+    ``replaced``, are right for any learner.
 
     Examples
     --------

@@ -193,6 +193,9 @@ def run_intervals(
     the sum of the two less J/R, as for crossed random effects (`Owen, 2007 <https://doi.org/10.1214/07-AOAS122>`_).
     J follows from single runs: their variances add up to R times that of their mean, and R - 1 times J.
 
+    Answers must not depend on the task's other queries: of transductive learners the variance from images is too small
+    (`three_intervals`).
+
     Examples
     --------
     >>> import numpy as np

@@ -49,6 +49,8 @@ class ThreeIntervals:
     difference : bool or None
         Whether the values were those of a difference of two methods (some are negative) or of one (all are 0 or one
         other number, such as 1 or 100); None where this cannot be told.
+    transductive : bool
+        As it was given. If True, nothing is known of new images: the half-width of ``images`` is infinite.
     """
 
     closed: Interval
@@ -58,6 +60,7 @@ class ThreeIntervals:
     image_variance: float
     class_variance: float
     difference: bool | None = None
+    transductive: bool = False
 
     def __str__(self) -> str:
         found = {"these images": self.closed, "new images": self.images, "new classes": self.classes}
@@ -75,6 +78,7 @@ def three_intervals(
     groups: ArrayLike | None = None,
     class_groups: ArrayLike | None = None,
     apart: bool = False,
+    transductive: bool = False,
     level: float = LEVEL,
     bounds: tuple[float, float] | None = None,
 ) -> ThreeIntervals:
@@ -99,6 +103,12 @@ def three_intervals(
     apart : bool
         That the tasks keep the groups apart (``groups`` of `fslcore.tasks.sample_closed`). Then a group counts once,
         whatever its size, and what its absence changes follows from how such tasks are drawn.
+    transductive : bool
+        Whether an answer depends on the other queries of its task (`fslcore.evaluation.probe`), for a difference those
+        of either method. The formula below does not count how the absence of a query changes the answers to the others,
+        and the image variance is too small, by up to a half. So no interval for new images is given, and none for
+        new classes where it would rest on the image variance: where classes add nothing to it, and where groups span
+        classes. `influence` counts it, with more noise, if ``drawn`` holds support and query.
     level : float
         Nominal coverage, between 0 and 1.
     bounds : (float, float), optional
@@ -167,7 +177,19 @@ def three_intervals(
     sampling = accuracy.var(ddof=1) / tasks
     bounds = bounds or _bounds(run[0])
     made = assembled(accuracy.mean(), tasks, sampling, found, freedom, noise, units.counts, level, bounds)
-    return replace(made, difference=of_difference(run[0]))
+    made = replace(made, difference=of_difference(run[0]))
+    return _of_neighbours(made, units) if flag("transductive", transductive) else made
+
+
+def _of_neighbours(found: ThreeIntervals, units: Units) -> ThreeIntervals:
+    """Without what rests on the changes without an image, which are too small where queries share their answers."""
+    unknown = replace(found.images, half_width=np.inf, df=np.nan, kind="images", exact=None)
+    classes, variance = found.classes, found.class_variance
+    if units.cells is not None or variance == found.image_variance:
+        classes, variance = replace(unknown, kind="classes"), np.inf
+    return replace(
+        found, images=unknown, classes=classes, image_variance=np.inf, class_variance=variance, transductive=True
+    )
 
 
 def of_difference(values: np.ndarray) -> bool | None:

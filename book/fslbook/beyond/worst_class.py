@@ -239,7 +239,8 @@ def run(
     Raises
     ------
     InputError
-        What the loaders and samplers raise; precomputed features, which have no captions.
+        What the loaders and samplers raise; precomputed features, which have no captions; a learner that is
+        transductive.
     """
     source = evaluation.load_source(dataset)
     if isinstance(source, Bank):
@@ -247,6 +248,12 @@ def run(
     names = evaluation.class_of(source)
     tasks, pools = draw(names, attributes.of(source, attribute).has, **shape)
     runs = {m.title: evaluation.ready(source, *m) for m in map(Method.parse, methods)}
+    shared = [title for title, run in runs.items() if getattr(run.learner, "transductive", False)]
+    if shared:  # what the spare changes would be wrong for the other queries
+        raise InputError(
+            f"methods: {shared[0]} is transductive: an answer depends on the task's other queries; learners that take "
+            "queries one by one are allowed"
+        )
     records = {kind: {name: run.record(drawn) for name, run in runs.items()} for kind, drawn in tasks.items()}
     return Runs(names, tasks, pools, records, alike(source, groups), kin(source, CLASS_GROUPS))
 

@@ -358,7 +358,7 @@ def test_the_sizing_curve_and_the_plan_are_those_of_the_library(labs):
 
 
 def test_the_plan_of_three_intervals_is_that_of_the_library(labs):
-    rng = np.random.default_rng(13)
+    rng, warned = np.random.default_rng(13), set()
     for _ in range(10):
         ways, shots, tasks = 5, int(rng.choice([1, 5])), int(rng.choice([600, 2000]))
         count, per_class = int(rng.choice([5, 12, 40])), int(rng.choice([30, 200]))
@@ -371,7 +371,7 @@ def test_the_plan_of_three_intervals_is_that_of_the_library(labs):
             made[2] = stats.Interval(0.5, np.inf, 0.95, tasks, "classes", np.nan)
         errors = [i.standard_error**2 if np.isfinite(i.half_width) else np.inf for i in made]
         pilot = stats.ThreeIntervals(*made, errors[0], errors[1] - errors[0], errors[2] - errors[0], True)
-        difference, wanted = float(rng.choice([1.0, 3.0])), float(rng.choice([0.6, 0.8]))
+        difference, wanted = float(rng.choice([1.0, 3.0, 30.0])), float(rng.choice([0.6, 0.8]))
         plan = stats.plan(
             pilot,
             difference=difference,
@@ -386,6 +386,8 @@ def test_the_plan_of_three_intervals_is_that_of_the_library(labs):
             perClass=per_class, count=count, ways=ways, shots=shots, imagesDf=df[1], classesDf=df[2],
         )  # fmt: skip
         found = labs("(g, d, p) => fslLabs.compute.sizing.planClosed(g, d, p)", given, difference, wanted)
+        assert found["notes"] == [*plan.notes]
+        warned.update(note.partition(" classes" if "classes" in note else " images")[1] for note in plan.notes)
         for name, size, between in (
             ("tasks", plan.n_tasks, plan.tasks_range),
             ("images", plan.images_per_class, plan.images_range),
@@ -394,6 +396,7 @@ def test_the_plan_of_three_intervals_is_that_of_the_library(labs):
             assert (found[name] is None) == (size is None)
             if size is not None:
                 assert [found[name][k] for k in ("size", "low", "high")] == [size, *between]
+    assert warned == {" images", " classes"}  # both warnings came up
 
 
 def test_a_size_that_is_not_known_still_makes_a_sentence(labs):

@@ -77,6 +77,22 @@ def test_the_least_that_is_planned_is_what_leaves_one_out():
     assert (found.n_tasks, found.images_per_class, found.n_classes) == (2, 5, 6)
 
 
+@pytest.mark.parametrize(
+    "difference, images, classes", [(1.2, False, False), (1.4, True, False), (4.0, True, False), (20.0, True, True)]
+)
+def test_small_plans_carry_a_warning(difference, images, classes):
+    """Fewer than 20 images a class, and one class more than a task has."""
+    made = pilot(np.linspace(-1, 1, 1000), 0.1, 1.0)
+    found = plan(made, images_per_class=40, n_classes=12, ways=5, shots=1, difference=difference)
+    assert (found.images_per_class < 20, found.n_classes == 6) == (images, classes)
+    notes = "\n".join(found.notes)
+    assert (
+        f"Warning: {found.images_per_class} images a class may be too few: in some simulations only 55 %" in notes
+    ) == images
+    assert ("Warning: 6 classes, one more than a task has, may be too few: in some simulations" in notes) == classes
+    assert len(found.notes) == images + classes and str(found).splitlines()[1:] == [*found.notes]
+
+
 def test_a_planned_number_of_images_gives_the_wanted_chance():
     """Two backbones, one a little better on these classes: plan from one test set, then draw many."""
     found = coverage.check_plan(40, power=0.8, level=0.95, seed=3)

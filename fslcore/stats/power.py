@@ -21,6 +21,8 @@ __all__ = ["detectable", "plan", "power", "smallest", "Plan"]
 MIDDLES = (np.arange(25) + 0.5) / 25  # of equal parts of the chances, to average over
 PEAKED = 0.4  # of an image variance's degrees of freedom: few images decide, so that it scatters more than they say
 MOST = 2**62  # what is asked for is not looked for beyond
+FEW_IMAGES = 20  # a class; below, plans have been seen to fall short
+SHORT = "in some simulations only 55 % of such studies told the difference where 80 % were wanted"
 MANY_QUERIES = 10_000  # a class and task; where more would be better still, they are not worth much
 
 
@@ -148,6 +150,9 @@ class Plan:
         Q of the open tasks. None for closed ones, which are planned with the pilot's.
     tasks_range, images_range, classes_range : (2,) tuple
         Of ``n_tasks``, ``images_per_class`` and ``n_classes``; None where that is None.
+    notes : tuple of str
+        Warnings, a sentence each. Planned from three intervals, fewer than 20 images a class, or K + 1 classes, may
+        have less power than was wanted.
     """
 
     n_tasks: int
@@ -157,6 +162,7 @@ class Plan:
     tasks_range: tuple[float, float] | None = None
     images_range: tuple[float, float] | None = None
     classes_range: tuple[float, float] | None = None
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         parts = [
@@ -170,7 +176,7 @@ class Plan:
         ]
         if self.queries is not None:
             parts[0] += f" of {self.queries:,} queries a class"
-        return ", ".join(parts)
+        return "\n".join([", ".join(parts), *self.notes])
 
 
 def _between(between: tuple[float, float] | None) -> str:
@@ -319,4 +325,9 @@ def plan(
         pilot.images, pilot.image_variance, images_per_class, shots + 2, lambda n: n * n_classes - 1, scatter=PEAKED
     )
     classes, of_classes = of_units(pilot.classes, pilot.class_variance, n_classes, ways + 1, lambda c: c - 1)
-    return Plan(tasks, images, classes, None, of_tasks, of_images, of_classes)
+    notes = []
+    if images is not None and images < FEW_IMAGES:
+        notes.append(f"Warning: {images} images a class may be too few: {SHORT}; take at least {FEW_IMAGES}.")
+    if classes == ways + 1:
+        notes.append(f"Warning: {classes} classes, one more than a task has, may be too few: {SHORT}; take more.")
+    return Plan(tasks, images, classes, None, of_tasks, of_images, of_classes, tuple(notes))

@@ -41,9 +41,9 @@ def needs(
         )
         sizes = plan.n_tasks, plan.images_per_class, plan.n_classes
         ranges = plan.tasks_range, plan.images_range, plan.classes_range
-        rows.append((row.dataset, row.a, row.b, d, *sizes, *ranges))
+        rows.append((row.dataset, row.a, row.b, d, *sizes, *ranges, plan.notes))
     ranges = [f"{size}, range" for size in SIZES]
-    return pd.DataFrame(rows, columns=["dataset", "a", "b", "difference", *SIZES, *ranges])
+    return pd.DataFrame(rows, columns=["dataset", "a", "b", "difference", *SIZES, *ranges, "notes"])
 
 
 def growth(needed: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
@@ -53,15 +53,16 @@ def growth(needed: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
 
 
 def plan_table(needed: pd.DataFrame) -> pd.DataFrame:
-    """`needs` for reading, each size with its range, or a dash: a row a pair and difference."""
+    """`needs` for reading, each size with its range, or a dash: a row a pair and difference; † where a note warns."""
 
-    def cell(size: float, ends: tuple[float, float] | None) -> str:
+    def cell(what: str, size: float, ends: tuple[float, float] | None, notes: tuple[str, ...]) -> str:
         if ends is None:
             return "—"
         low, high = ("∞" if np.isinf(end) else f"{int(end):,}" for end in ends)
-        return f"{int(size):,} ({low}–{high})"
+        warned = any(note.startswith(f"Warning: {int(size)} {what}") for note in notes)
+        return f"{int(size):,} ({low}–{high})" + " †" * warned
 
-    cells = {c: [cell(*pair) for pair in zip(needed[c], needed[f"{c}, range"])] for c in SIZES}
+    cells = {c: [cell(c, *of) for of in zip(needed[c], needed[f"{c}, range"], needed["notes"])] for c in SIZES}
     return indexed(needed.assign(**cells), ["dataset", "a", "b", "difference"], SIZES)
 
 

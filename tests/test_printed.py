@@ -204,6 +204,21 @@ def run(capsys, *words):
     return code, capsys.readouterr()
 
 
+@pytest.mark.parametrize(
+    ("half", "level", "words"),
+    [
+        (0.6, 0.95, "If ± is the half-width of a 95 % interval, the "),
+        (0.6, 0.9, "If ± is the half-width of a 90 % interval, the "),
+        (0.35, 0.95, "If ± is a standard error, the "),
+        (8.0, 0.95, "If ± is a standard deviation, "),
+    ],
+)
+def test_the_sentence_says_what_it_takes_the_half_for(half, level, words):
+    """Accuracies that vary by about 7.5 points, over 600 tasks."""
+    found = from_printed((61.2, half), (53.5, half), 600, level=level)
+    assert found.sentence.startswith(words) and found.likely.meaning in words.replace("the half-width of a", "")
+
+
 @pytest.mark.parametrize("text", ["71.2±0.4", "71.2 ± 0.4", "71.2+-0.4", "71.2+/-.4", r"71.2\pm0.4", "71.2%±0.4%"])
 def test_a_figure_is_read_as_it_is_written(capsys, text):
     code, said = run(capsys, text, "70.5±0.5", "--tasks", "600")

@@ -115,21 +115,23 @@ class Printed:
 
     @property
     def sentence(self) -> str:
-        """What may be written, by the likely reading; its intervals are of the better method less the other."""
+        """What may be written, if ± is what is likely; its intervals are of the better method less the other."""
         found, size = self.likely.tasks, f"{abs(self.difference):.2f} points"
         which = ("first", "second") if self.difference >= 0 else ("second", "first")
         where, wide, narrow = WHERE[self.sampling], self._text(found.widest), self._text(found.narrowest)
         best = "" if self.same_tasks == "no" else f"; on the same tasks, {narrow} at best"
+        meaning, share = self.likely.meaning, f"the half-width of a {100 * self.level:g} % interval"
+        read = f"If ± is {share if meaning == 'interval' else f'a {meaning}'}, "
         if found.verdict == "apart":
-            text = f"The {which[0]} method is {size} better than the {which[1]} {where} ({wide})."
+            text = f"the {which[0]} method is {size} better than the {which[1]} {where} ({wide})."
         elif found.verdict == "not apart":
-            text = f"The two methods cannot be told apart {where}: the difference is {size} ({wide}{best})."
+            text = f"the two methods cannot be told apart {where}: the difference is {size} ({wide}{best})."
         else:
             text = (
-                f"Whether the two methods differ {where} cannot be said from the printed figures: the difference is "
+                f"whether the two methods differ {where} cannot be said from the printed figures: the difference is "
                 f"{size} ({wide}{best})."
             )
-        return f"{text} {self._of_images()}"
+        return f"{read}{text} {self._of_images()}"
 
     def _of_images(self) -> str:
         new = self.likely.images

@@ -92,11 +92,14 @@
     const [better, worse] = found.difference >= 0 ? ["first", "second"] : ["second", "first"];
     const wide = between(found, of.widest);
     const best = found.sameTasks === "no" ? "" : `; on the same tasks, ${between(found, of.narrowest)} at best`;
-    let text = `Whether the two methods differ ${where} cannot be said from the printed figures: the difference is ${size} (${wide}${best}).`;
-    if (of.verdict === "apart") text = `The ${better} method is ${size} better than the ${worse} ${where} (${wide}).`;
+    const share = `the half-width of a ${Number((100 * found.level).toPrecision(6))} % interval`, meaning = found.likely.meaning;
+    const read = `If ± is ${meaning === "interval" ? share : `a ${meaning}`}, `;
+    let text = `whether the two methods differ ${where} cannot be said from the printed figures: the difference is ${size} (${wide}${best}).`;
+    if (of.verdict === "apart") text = `the ${better} method is ${size} better than the ${worse} ${where} (${wide}).`;
     else if (of.verdict === "not apart") {
-      text = `The two methods cannot be told apart ${where}: the difference is ${size} (${wide}${best}).`;
+      text = `the two methods cannot be told apart ${where}: the difference is ${size} (${wide}${best}).`;
     }
+    text = read + text;
     const fresh = found.likely.images;
     if (found.sampling === "open") return text + " Nothing is said of new classes.";
     if (!fresh) {

@@ -18,7 +18,7 @@ from fslbook.beyond import lab_examples
 from fslcore import results
 from fslcore.errors import told
 from fslcore.printed import print_json
-from fslcore.results.arguments import READING
+from fslcore.results.arguments import READING, SETTLES
 from fslcore.results.runs import SAYS
 
 LABS = Path(__file__).resolve().parent.parent / "book" / "_static" / "labs"
@@ -555,7 +555,13 @@ def test_a_table_is_pasted_and_settings_change_the_report(page):
     page.get_by_role("button", name="Read it").press("Enter")
     reported(page)
     assert "0.95" in says(page) and "if tasks share no image" in page.locator(".fsl-report").inner_text()
-    page.get_by_label("How tasks were drawn").select_option("open")
+    for sampling, said in (("unknown", "unknown"), ("closed", "closed"), ("open", None)):  # of what more tasks settle
+        page.get_by_label("How tasks were drawn").select_option(sampling)
+        page.wait_for_function(
+            "text => document.querySelector('.fsl-report').innerText.includes(text)", arg=READING[sampling][:25]
+        )
+        shown = page.locator(".fsl-report").inner_text()
+        assert [kind for kind, text in SETTLES.items() if text in shown] == ([said] if said else [])
     page.get_by_label("Largest difference").fill("3")
     page.get_by_label("Level of").fill("0.9")
     page.wait_for_function("document.querySelector('.fsl-says').textContent.includes('Holm\\'s correction, 0.9)')")

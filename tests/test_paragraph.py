@@ -69,6 +69,19 @@ def test_one_method_two_methods_and_very_many():
     assert "Found were: m_19" in text and "m_3" not in text
 
 
+@pytest.mark.parametrize("settings", [1, 2])
+def test_tables_of_pairs_name_both_methods(tmp_path, settings):
+    x = np.random.default_rng(0).normal(60, 5, (50 * settings, 2)).round(2)
+    frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "dataset": np.repeat(["one", "two"][:settings], 50)})
+    table, _ = results.normalise(frame, "x.csv")
+    results.write_tables(table, results.comparisons(table), tmp_path)
+    for name in ("pairs", "needed"):
+        head = (tmp_path / f"{name}.tex").read_text("utf-8").splitlines()[2]
+        assert head.startswith("setting & " * (settings > 1) + "higher mean & lower mean & difference (points) & ")
+        assert "| higher mean" in (tmp_path / f"{name}.md").read_text("utf-8").splitlines()[0]
+    assert "method & " in (tmp_path / "methods.tex").read_text("utf-8").splitlines()[2]
+
+
 @pytest.mark.parametrize("name", ["a_b & 50% {x}", "back\\slash~^#$"])
 def test_files_for_latex_escape_names(tmp_path, name):
     x = np.random.default_rng(0).normal(60, 5, (50, 2)).round(2)

@@ -222,6 +222,7 @@ def test_the_report_reads_a_recording(tmp_path, capsys, closed):
     assert "new classes" in page and "A − B" in page
     cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"])
     printed, told = capsys.readouterr().out, results.legend(results.three_list(three))
+    assert "More closed tasks narrow only the interval for these images" in page
     for text in (*found["reading"], printed, page):  # what it has a table of, it does not say to be unknown
         assert "on new images, and on new classes, the three intervals tell" in text
         assert "cannot be told" not in text and "No statement here" not in text
@@ -258,6 +259,32 @@ def test_a_recording_says_whether_a_method_is_transductive(tmp_path, capsys, clo
 def test_of_open_tasks_nothing_has_to_be_said_of_other_queries(tmp_path):
     played(tmp_path / "r.npz", sample_open(LABELS, ways=5, shots=1, queries=1))
     assert not any("was not recorded" in note for note in results.read(tmp_path / "r.npz")[1])
+
+
+def test_the_paragraph_has_the_intervals_for_new_images_and_new_classes(tmp_path, closed):
+    path = tmp_path / "r.npz"
+    for number, share in enumerate((0.7, 0.8, 0.9)):
+        played(path, closed, "ABC"[number], share, number, transductive=False)
+    table, _ = results.read(path)
+    pairs, (three, _) = results.comparisons(table), results.three_intervals(path)
+    results.write_tables(table, pairs, tmp_path / "t", three=three)
+    text = (tmp_path / "t" / "evaluation.md").read_text("utf-8")
+    assert "intervals for new images and new classes come from a jackknife" in text
+    assert "speaks of classes that were not tested" not in text and "speak of these images only;" in text
+    for name in "ABC":
+        of = three[name]
+        wanted = f"{of.images.around('.2f')} on new images, {of.classes.around('.2f')} on new classes"
+        assert f"{name} {of.closed:.2f} % on these images, {wanted}" in text
+    for target, what in (("images", "new images"), ("classes", "new classes")):
+        p = stats.holm([getattr(r, target).p_value for name, r in three.items() if "−" in name])
+        assert f"For {what}, by a jackknife, {(p < 0.05).sum()} of 3 differences are significant" in text
+    assert (tmp_path / "t" / "evaluation.tex").read_text("utf-8").count("on new images") == 3
+    (plain,) = results.paragraphs(table, pairs).values()  # of a file of accuracies alone
+    assert "intervals and tests speak of these images only" in plain and "jackknife" not in plain
+    played(path, closed, "A", 0.7, 0, transductive=True)
+    (text,) = results.paragraphs(table, pairs, three=results.three_intervals(path)[0]).values()
+    assert text.endswith("Answers of A depend on the task's other queries; no interval for new images is given.")
+    assert text.count("on new images") == 2 and "For new images, by a jackknife, the difference is" in text
 
 
 def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, capsys, closed, monkeypatch):

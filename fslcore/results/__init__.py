@@ -10,6 +10,7 @@ from .compare import (
     panels,
     reading,
     settings,
+    settles,
     tasks_for_power,
     tasks_for_width,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "run_list",
     "run_reading",
     "settings",
+    "settles",
     "summary",
     "tasks_for_power",
     "tasks_for_width",

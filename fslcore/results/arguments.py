@@ -27,6 +27,11 @@ READING = {
     "used again** (closed, what most samplers do), it speaks of these very images only, and nothing is "
     "known of new ones. `--sampling open` or `--sampling closed` settles it.",
 }
+SETTLES = {
+    "closed": "More closed tasks narrow only the interval for these images; for new images or new classes, more of "
+    "those are needed.",
+    "unknown": "If images are used again, more tasks narrow only the interval for these images.",
+}
 
 
 def checked(function: Callable) -> Callable:

@@ -10,7 +10,7 @@ import pandas as pd
 import scipy.stats
 
 from .. import stats
-from .arguments import READING, RECORDED, UNTOLD, checked
+from .arguments import READING, RECORDED, SETTLES, UNTOLD, checked
 from .tables import DIGITS, SHARED
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "panels",
     "reading",
     "settings",
+    "settles",
     "tasks_for_power",
     "tasks_for_width",
 ]
@@ -41,6 +42,12 @@ def reading(table: pd.DataFrame, three: dict[str, stats.ThreeIntervals] | None =
     """
     found = [READING[s] for s in READING if (table["sampling"] == s).any()]
     return [text.replace(UNTOLD, RECORDED) for text in found] if three else found
+
+
+@checked
+def settles(table: pd.DataFrame) -> list[str]:
+    """What more tasks leave open (`needed`), for each way of sampling in the table."""
+    return [SETTLES[s] for s in SETTLES if (table["sampling"] == s).any()]
 
 
 @checked

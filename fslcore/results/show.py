@@ -291,7 +291,7 @@ def write_tables(
     for name, frame in made.items():
         if frame.empty:
             continue
-        index = [name or "method" for name in frame.index.names]
+        index = [name or frame.columns.name or "method" for name in frame.index.names]  # as `unnested` leaves them
         flat = frame.rename_axis(index=index, columns=None).reset_index().astype(str)
         latex = flat.to_latex(index=False, escape=True)
         for symbol, code in SYMBOLS.items():
@@ -300,7 +300,7 @@ def write_tables(
         for ending, text in (("tex", latex), ("md", bare.to_markdown(index=False, disable_numparse=True) + "\n")):
             out.append(Path(folder) / f"{name}.{ending}")
             replace_file(out[-1], lambda part: part.write_text(text, "utf-8"))
-    found = paragraphs(table, pairs, level)
+    found = paragraphs(table, pairs, level, three)
     plain = "\n\n".join(f"**{setting}.** {text}" if len(found) > 1 else text for setting, text in found.items())
     named = [rf"\textbf{{{setting.translate(LATEX)}.}} " * (len(found) > 1) for setting in found]
     latex = r"\paragraph{Evaluation.} " + "\n\n".join(

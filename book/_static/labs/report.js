@@ -244,11 +244,8 @@
 
     // ---------------------------------------------------------------- the report
 
-    /** The head of a table of pairs, in which the method of a row is the one with the higher mean. */
-    const higher = (table) => table.head.map((name) => (name === "method" ? "higher mean" : name));
-
     /** A table with its buttons; of more rows than one reads the first. */
-    function shown(title, table, notes = [], head = table.head) {
+    function shown(title, table, notes = []) {
       const rows = table.rows.slice(0, ROWS),
         cut = table.rows.length > ROWS;
       const part = { head: table.head, rows };
@@ -269,7 +266,7 @@
               `The first ${ROWS} of ${report.grouped(table.rows.length)} rows; fslcore report --tables writes all.`,
             )
           : null,
-        labs.table(title, head, rows),
+        labs.table(title, table.head, rows),
         el("div", { class: "fsl-buttons" }, copy("Markdown", report.markdown), copy("LaTeX", report.latex), told),
       ];
     }
@@ -300,7 +297,7 @@
         recipes = report.recipeTable(found);
       if (runs.rows.length) parts.push(...shown("For new training runs", runs));
       if (recipes.rows.length)
-        parts.push(...shown("Recipes compared for new training runs", recipes, [], higher(recipes)));
+        parts.push(...shown("Recipes compared for new training runs", recipes));
       if (n) {
         const equal = pairs.filter((p) => p.equivalent).length;
         const marks =
@@ -326,7 +323,6 @@
                   ]
                 : []),
             ],
-            higher(listed),
           ),
         );
         const nobody = settings.flatMap((of) =>
@@ -353,7 +349,7 @@
           `${n} pairs. Paired, each by itself: ${count("paired")}; with BH ${count("bh")}, with Holm ${told}. The usual reading and the paired ` +
           `tests with Holm's correction differ on ${changed.rows.length} of ${n} pairs.`;
         if (changed.rows.length)
-          parts.push(...shown("What the usual reading would say", changed, [usual], higher(changed)));
+          parts.push(...shown("What the usual reading would say", changed, [usual]));
         else parts.push(el("h3", {}, "What the usual reading would say"), el("p", {}, usual));
         if (found.needed.rows.length) {
           const open = n - told;
@@ -365,9 +361,9 @@
                 "For each pair that is not told apart, tasks of the same kind that would do it if the observed " +
                   "difference were the true one: " +
                   "orders of magnitude, no more.",
+                ...report.settles(found),
                 ...(open > ROWS ? [`The first ${ROWS} of ${report.grouped(open)} such pairs.`] : []),
               ],
-              higher(found.needed),
             ),
           );
         } else parts.push(el("h3", {}, "What more data would settle"), el("p", {}, "No pair is left open."));

@@ -17,6 +17,10 @@
       "used again** (closed, what most samplers do), it speaks of these very images only, and nothing is " +
       "known of new ones. `--sampling open` or `--sampling closed` settles it.",
   };
+  const SETTLES = {
+    closed: "More closed tasks narrow only the interval for these images; for new images or new classes, more of those are needed.",
+    unknown: "If images are used again, more tasks narrow only the interval for these images.",
+  };
   const SAYS = {
     open: "new runs on new images of these classes",
     closed: "new runs on these very images",
@@ -63,6 +67,9 @@
       : [];
     return [...said.map((s) => READING[s]), ...runs];
   }
+
+  /** What more tasks of the kinds in the file leave open. */
+  const settles = (found) => samplings(found).flatMap((s) => SETTLES[s] ?? []);
 
   const crowded = (found) =>
     found.settings
@@ -153,7 +160,7 @@
   const laid = (found, head, rows) =>
     several(found)
       ? { head: ["setting", ...head], rows }
-      : { head: ["method", ...head.slice(1)], rows: rows.map((row) => row.slice(1)) };
+      : { head, rows: rows.map((row) => row.slice(1)) };
 
   function methodTable(found) {
     const kinds = ["new_images", "these_images"].filter((k) =>
@@ -396,6 +403,7 @@
     markdown,
     latex,
     reading,
+    settles,
     crowded,
     fewErrors,
     fixed,

@@ -305,15 +305,14 @@ def _parser() -> argparse.ArgumentParser:
         type=checked(str, known.backbones),
         help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH",
     )
-    add.add_argument("-o", "--output", type=Path, help=".parquet or .csv; none with --part")
+    add.add_argument("-o", "--output", type=Path, help=".parquet or .csv; .npz is a recording; none with --part")
     add.add_argument("--learners", **learners, help="names that fslcore list gives (ncc lr)")
     add.add_argument(
         "--samplings",
         nargs="+",
         type=name_of("sampling", lambda: ["closed", "open"]),
         action=Once,
-        default=["closed", "open"],
-        help="closed: images are used again; open: each at most once (both)",
+        help="closed: images are used again; open: each at most once (both; closed alone for .npz)",
     )
     for name, least, default, text in (
         ("ways", 2, 5, "classes a task"),
@@ -351,6 +350,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     intervals = "print what the closed tasks say of these images, new images and new classes"
     add.add_argument("--intervals", action="store_true", help=intervals)
+    add.add_argument("--level", type=LEVEL, help="nominal coverage of --intervals (0.95)")
     add.add_argument(
         "--part",
         type=checked(part_of),

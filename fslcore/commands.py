@@ -178,7 +178,7 @@ def evaluate(options: argparse.Namespace) -> None:
         most = drawn[options.learners[0], "closed"]
         early, ends = until(methods, most, options.until, progress=not options.quiet)
         options.tasks = len(early[options.learners[0]].correct)  # of --intervals too
-    tables, neighbours = [], {}
+    tables, neighbours, runs = [], {}, {}
     for learner, method in methods.items():
         for sampling in options.samplings:
             if (learner, sampling) not in drawn:
@@ -198,11 +198,16 @@ def evaluate(options: argparse.Namespace) -> None:
             tables.append(table)
         few = of[: 1 if method.slow else 2]
         neighbours[learner] = evaluation.probe(method.learner, *method.reading(few), queries=2 if method.slow else 5)
+        backbone = "none" if method.backbone is None else options.backbone
+        runs[f"{backbone} {learner}"] = of[: len(kept.correct)], kept, neighbours[learner].depends
         if not options.json:
             print(
                 neighbours[learner], *([f"{learner}: {ends[learner]} % whenever one stops"] if ends else []), sep="\n"
             )
-    evaluation.write_table(pd.concat(tables), options.output)
+    if options.output.suffix == ENDING:
+        _write_recording(options, source, runs)
+    else:
+        evaluation.write_table(pd.concat(tables), options.output)
     found = _intervals(options, size=options.size, **shape) if options.intervals else None
     if options.json:
         means = pd.concat(tables).groupby(["learner", "sampling"], sort=False)["accuracy"].agg(["size", "mean"])
@@ -215,6 +220,17 @@ def evaluate(options: argparse.Namespace) -> None:
 
         shown = three.shown(found)
         print(shown.to_string(), *legend(shown), sep="\n")
+
+
+def _write_recording(options: argparse.Namespace, source, runs: dict) -> None:
+    """Which queries were right, with what the data know of images and classes that depend on each other."""
+    from . import evaluation, recorder
+    from .results import three
+
+    groups = {"groups": three.alike(source, three.GROUPS), "class_groups": three.kin(source, three.CLASS_GROUPS)}
+    known = {name: of for name, of in groups.items() if of is not None}
+    facts = {"dataset": options.dataset, "seed": options.seed}
+    recorder.save(options.output, evaluation.recording(source, runs, facts, known))
 
 
 def _pieces(options: argparse.Namespace, methods: dict, drawn: dict) -> int:
@@ -268,6 +284,7 @@ def _intervals(options: argparse.Namespace, **shape) -> pd.DataFrame:
     import pandas as pd
 
     from .results import three
+    from .stats import LEVEL
 
     counts = {learner: _count(options, learner, "closed") for learner in options.learners}
     tables = []
@@ -282,8 +299,30 @@ def _intervals(options: argparse.Namespace, **shape) -> pd.DataFrame:
             class_groups=three.CLASS_GROUPS,
             **shape,
         )
-        tables.append(three.intervals(found))
+        tables.append(three.intervals(found, options.level or LEVEL))
     return pd.concat(tables, ignore_index=True)
+
+
+def _check_recording(options: argparse.Namespace) -> None:
+    """What a recording cannot hold, and one that would be lost."""
+    if options.samplings and len(options.samplings) > 1:
+        raise InputError(
+            f"samplings: {' and '.join(options.samplings)}; {ENDING} holds tasks of one, closed by default"
+        )
+    if options.apart is not None:
+        raise InputError(f"--apart: none with {ENDING}, which does not keep it; .csv and .parquet are, and --intervals")
+    if options.output.is_file():
+        from .recorder import load
+
+        backbone = "none" if options.dataset.startswith("features:") else options.backbone
+        other = [
+            m for m in load(options.output).methods if m not in [f"{backbone} {name}" for name in options.learners]
+        ]
+        if other:
+            raise InputError(
+                f"output = {options.output}; it is a recording of {other[0]}, which would be lost: name another file "
+                "(fslcore report takes several)"
+            )
 
 
 def _check_evaluation(options: argparse.Namespace) -> None:
@@ -296,10 +335,18 @@ def _check_evaluation(options: argparse.Namespace) -> None:
         name = "intervals" if options.intervals else "until"
         raise InputError(f"--{name}: none with --part, which computes blocks of tasks and writes nothing")
     if options.output is None and not options.part:
-        raise InputError("output: none; -o FILE.csv or FILE.parquet is needed (or --part K/N, which writes nothing)")
+        raise InputError(
+            "output: none; -o FILE.csv, FILE.parquet or FILE.npz is needed (or --part K/N, which writes nothing)"
+        )
     options.output = options.output and check_output(
-        options.output, [".parquet", ".csv"], [part for part in (path, weights) if part]
+        options.output, [".parquet", ".csv", ENDING], [part for part in (path, weights) if part]
     )
+    recorded = options.output is not None and options.output.suffix == ENDING
+    if recorded:
+        _check_recording(options)
+    options.samplings = options.samplings or (["closed"] if recorded else ["closed", "open"])
+    if options.level is not None and not options.intervals:
+        raise InputError(f"--level {options.level:g}: none without --intervals, whose level it is")
     if options.intervals:
         from .stats.three_intervals import LEAST
 

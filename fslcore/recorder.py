@@ -18,10 +18,11 @@ import numpy as np
 from .errors import InputError, flag, note, shown, whole
 from .paths import check_output, locked, replace_file
 
-__all__ = ["ENDING", "Recorder", "Recording", "load", "record"]
+__all__ = ["ENDING", "Recorder", "Recording", "load", "record", "save"]
 
 ENDING = ".npz"
 FORMAT = "fslcore recording 1"
+GROUPS = ("groups", "class_groups")
 MOST = 2**53  # of seeds: whole numbers up to here are the same in every file format
 
 
@@ -43,6 +44,8 @@ class Recording:
         What was said of the tasks besides: dataset and seed, where they were given.
     transductive : dict of bool
         By method, where it was said: does an answer depend on the other queries of its task.
+    groups : dict of (N,) arrays of str
+        ``groups`` and ``class_groups``, as `fslcore.stats.three_intervals` takes them, where they are known.
     """
 
     images: np.ndarray
@@ -52,6 +55,7 @@ class Recording:
     correct: dict[str, np.ndarray]
     facts: dict
     transductive: dict[str, bool] = field(default_factory=dict)
+    groups: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def methods(self) -> list[str]:
@@ -76,6 +80,11 @@ class Recorder:
         if "seed" in self.facts:
             self.facts["seed"] = whole("seed", facts["seed"], 0, MOST)
         before = load(self.path) if self.path.is_file() else None
+        if before and before.groups:
+            raise InputError(
+                f"record = {self.path}; it holds groups of images, which fslcore evaluate wrote and a loop does not "
+                "say; record into another file, and name both to fslcore report"
+            )
         self._before = dict(zip(before.images.tolist(), before.classes.tolist())) if before else {}
         self._class_of: dict[str, str] = {}
         self._first: dict[str, int] = {}
@@ -249,24 +258,30 @@ class Recorder:
             transductive[self.method] = self.transductive
         images = sorted(class_of, key=lambda image: (class_of[image], image))
         place = {image: i for i, image in enumerate(images)}
-        about = {"format": FORMAT, "methods": list(runs), "facts": facts}
-        about |= {"transductive": transductive} if transductive else {}
-        arrays: dict[str, np.ndarray] = {
-            "about": np.array(json.dumps(about, sort_keys=True)),
-            "images": np.array(images),
-            "classes": np.array([class_of[image] for image in images]),
-        }
-        for k, tasks in enumerate(runs.values()):
+        kept: dict[str, dict[str, np.ndarray]] = {"support": {}, "query": {}, "correct": {}}
+        for method, tasks in runs.items():
             ordered = [sorted((place[i], bool(r)) for i, r in query) for _, query in tasks]
-            arrays[f"support_{k}"] = _padded([sorted(place[i] for i in support) for support, _ in tasks], -1, np.int32)
-            arrays[f"query_{k}"] = _padded([[i for i, _ in query] for query in ordered], -1, np.int32)
-            arrays[f"correct_{k}"] = _padded([[r for _, r in query] for query in ordered], False, bool)
+            of_support = [sorted(place[i] for i in support) for support, _ in tasks]
+            kept["support"][method] = _padded(of_support, -1, np.int32)
+            kept["query"][method] = _padded([[i for i, _ in query] for query in ordered], -1, np.int32)
+            kept["correct"][method] = _padded([[r for _, r in query] for query in ordered], False, bool)
+        classes = np.array([class_of[image] for image in images])
+        save(self.path, Recording(np.array(images), classes, **kept, facts=facts, transductive=transductive))
 
-        def write(part: Path) -> None:
-            with open(part, "wb") as file:
-                np.savez_compressed(file, **arrays)
 
-        replace_file(self.path, write)
+def save(path: str | Path, found: Recording) -> None:
+    """Write a recording, in the place of what the file held."""
+    about = {"format": FORMAT, "methods": found.methods, "facts": found.facts}
+    about |= {"transductive": found.transductive} if found.transductive else {}
+    arrays = {"about": np.array(json.dumps(about, sort_keys=True)), "images": found.images, "classes": found.classes}
+    for k, method in enumerate(found.methods):
+        arrays |= {f"{name}_{k}": getattr(found, name)[method] for name in ("support", "query", "correct")}
+
+    def write(part: Path) -> None:
+        with open(part, "wb") as file:
+            np.savez_compressed(file, **arrays, **found.groups)
+
+    replace_file(Path(path), write)
 
 
 def record(path: str | Path, method: str, transductive: bool | None = None, **facts: object) -> Recorder:
@@ -333,8 +348,9 @@ def _load(path: Path) -> Recording:
                 name: {m: z[f"{name}_{k}"] for k, m in enumerate(about["methods"])}
                 for name in ("support", "query", "correct")
             }
-            said = about.get("transductive", {})  # files of earlier versions do not say it
-            return Recording(z["images"], z["classes"], **kept, facts=about["facts"], transductive=said)
+            # Files of earlier versions say neither.
+            more = {"transductive": about.get("transductive", {}), "groups": {k: z[k] for k in GROUPS if k in z}}
+            return Recording(z["images"], z["classes"], **kept, facts=about["facts"], **more)
     except Exception as error:  # many kinds, of broken archives and of other files
         raise InputError(f"record: {path} is no recording ({' '.join(str(error).split())[:120]})") from None
 
@@ -369,7 +385,25 @@ def _together(found: dict[Path, Recording]) -> Recording:
         kept["correct"] |= one.correct
     classes = np.array([class_of[image] for image in images.tolist()])
     said = {m: yes for one in found.values() for m, yes in one.transductive.items()}
-    return Recording(images, classes, **kept, facts=facts, transductive=said)
+    groups = {
+        name: _groups(name, found, images) for name in GROUPS if any(name in one.groups for one in found.values())
+    }
+    return Recording(images, classes, **kept, facts=facts, transductive=said, groups=groups)
+
+
+def _groups(name: str, found: dict[Path, Recording], images: np.ndarray) -> np.ndarray:
+    """The group of each image, which each file that says it says alike."""
+    of: dict[str, str] = {}
+    for path, one in found.items():
+        for image, group in zip(one.images.tolist(), one.groups.get(name, np.array([])).tolist()):
+            if of.setdefault(image, group) != group:
+                raise InputError(f"record: {name} of image {shown(image)} is {group} in {path}, elsewhere {of[image]}")
+    if lacking := [image for image in images.tolist() if image not in of]:
+        raise InputError(
+            f"record: {name} of image {shown(lacking[0])} is in none of the files, and of others it is; files that all "
+            "say it are needed"
+        )
+    return np.array([of[image] for image in images.tolist()])
 
 
 def _text(name: str, value: object) -> str:

@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 import torch
 
-from fslcore import chapters, cli, commands, datasets, options, store
+from fslcore import chapters, cli, commands, datasets, options, recorder, results, store
 from fslcore import chapters as notebooks
 from fslcore.datasets.bank import load_features
 from fslcore.errors import InputError, note
@@ -201,7 +201,7 @@ def test_a_notebook_whose_process_ends_or_fails_is_told_in_one_line(small, tmp_p
         (["--tasks", "1"], "tasks = 1; a whole number of at least 2"),
         (["--learners", "svm"], "learner = svm"),
         (["--seed", "-1"], "seed = -1"),
-        (["-o", "table.txt"], "table.txt; a name that ends in .parquet or .csv is allowed"),
+        (["-o", "table.txt"], "table.txt; a name that ends in .parquet or .csv or .npz is allowed"),
     ],
 )
 def test_evaluate(tmp_path, capsys, arguments, message):
@@ -218,6 +218,45 @@ def test_evaluate(tmp_path, capsys, arguments, message):
     assert "new images" in out and "new classes" in out and "none LR" in out
 
 
+def test_evaluate_writes_a_recording_whose_report_has_three_intervals(tmp_path, capsys, own_cache):
+    rng, labels = np.random.default_rng(0), np.arange(7).repeat(60)
+    x = rng.normal(size=(420, 8)) + rng.normal(size=(7, 8))[labels]
+    np.savez(tmp_path / "f.npz", features=x, labels=labels)
+    command = ["evaluate", f"features:{tmp_path}/f.npz", "none", "--tasks", "60", "--shots", "2", "--json", "--quiet"]
+    command += ["--learners", "ncc", "lr", "opta", "--intervals", "--level", "0.8"]
+    table, path = tmp_path / "t.csv", tmp_path / "r.npz"
+    printed = {}
+    for file in (table, path):
+        assert cli.main([*command, "-o", str(file)]) == 0
+        printed[file] = json.loads(capsys.readouterr().out)
+    assert printed[path]["intervals"] == printed[table]["intervals"]
+    assert [row["sampling"] for row in printed[path]["means"]] == ["closed"] * 3  # without being asked
+    found, reason = results.three_intervals(path, 0.8)
+    for row, name in zip(printed[path]["intervals"], ("ncc", "lr", "opta")):
+        for kind in ("closed", "images", "classes"):
+            ours, theirs = getattr(found[f"none {name}"], kind), row["result"][kind]
+            assert theirs["level"] == 0.8 and ours.mean == pytest.approx(theirs["mean"])
+            assert ours.half_width == pytest.approx(theirs["half_width"] or np.inf)
+    assert not reason and len(found) == 6 and found["none ncc − none lr"].images.half_width > 0
+    assert recorder.load(path).transductive == {"none ncc": False, "none lr": False, "none opta": True}
+    accuracies = {}
+    for file in (table, path):
+        of = results.read(file)[0].query("sampling == 'closed'")
+        accuracies[file] = of.groupby("method")["accuracy"].apply(lambda of: sorted(of.round(6)))
+    assert accuracies[table].equals(accuracies[path])
+    assert set(results.read(path)[0]["dataset"]) == {f"features:{tmp_path}/f.npz"}
+    before = path.read_bytes()
+    for more, words in (
+        (["--learners", "ncc"], "it is a recording of none lr, which would be lost"),
+        (["--samplings", "closed", "open"], "samplings: closed and open; .npz holds tasks of one"),
+        (["--apart", "g.csv"], "--apart: none with .npz"),
+    ):
+        assert cli.main([*command, *more, "-o", str(path)]) == 2
+        assert words in capsys.readouterr().err and path.read_bytes() == before
+    assert cli.main([part for part in command if part != "--intervals"] + ["-o", str(table)]) == 2
+    assert "--level 0.8: none without --intervals" in capsys.readouterr().err
+
+
 # Told before torch is imported: {t} is a folder with the file f.npz, which is not read either.
 EVALUATE = "evaluate features:{t}/f.npz none -o {t}/t.csv"
 BAD = [
@@ -228,7 +267,7 @@ BAD = [
     ("list extra", "extra: no such argument"),
     ("list --jsn", "--jsn: no such argument (did you mean --json?)"),
     ("evaluate", "required: dataset, backbone; see fslcore evaluate --help"),
-    ("evaluate features:{t}/f.npz none", "output: none; -o FILE.csv or FILE.parquet is needed (or --part K/N"),
+    ("evaluate features:{t}/f.npz none", "output: none; -o FILE.csv, FILE.parquet or FILE.npz is needed (or --"),
     ("evaluate clipard glyph-conv -o {t}/t.csv", "(did you mean clipart?)"),
     ("evaluate folder:{t}/none glyph-conv -o {t}/t.csv", "dataset: no folder {t}/none"),
     ("evaluate features:{t}/none.npz none -o {t}/t.csv", "features: no file {t}/none.npz"),
@@ -267,7 +306,7 @@ BAD = [
     ("fetch oops-benchmark --folder ''", "folder = ''; a path is needed"),
     ("assess ''", "folder = ''; a path is needed"),
     (EVALUATE + " --device gpu", "device = gpu; cpu, cuda, cuda:NUMBER and mps are allowed"),
-    ("evaluate features:{t}/f.npz none -o {t}/t.txt", "t.txt; a name that ends in .parquet or .csv is allowed"),
+    ("evaluate features:{t}/f.npz none -o {t}/t.txt", "t.txt; a name that ends in .parquet or .csv or .npz is allowed"),
     ("evaluate features:{t}/f.npz none -o {t}", "a name that ends in .parquet or .csv"),
     ("evaluate features:{t}/f.npz none -o {t}/folder.csv", "this is a folder, the name of a file is needed"),
     ("evaluate features:{t}/f.npz none -o {t}/f.npz/t.csv", "{t}/f.npz is a file, a folder is needed"),

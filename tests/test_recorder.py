@@ -13,8 +13,11 @@ import pytest
 import torch
 
 import fslcore
-from fslcore import cli, recorder, results, stats
+from fslcore import cli, datasets, recorder, results, stats
+from fslcore.attributes.captions import image_names
+from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
+from fslcore.evaluation import Record, draw, recording
 from fslcore.paths import locked
 from fslcore.tasks import sample_closed, sample_open
 
@@ -285,6 +288,81 @@ def test_the_paragraph_has_the_intervals_for_new_images_and_new_classes(tmp_path
     (text,) = results.paragraphs(table, pairs, three=results.three_intervals(path)[0]).values()
     assert text.endswith("Answers of A depend on the task's other queries; no interval for new images is given.")
     assert text.count("on new images") == 2 and "For new images, by a jackknife, the difference is" in text
+
+
+def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_path, capsys):
+    """Against the same two learners on common tasks: images and classes change the difference as much."""
+    rng, count = np.random.default_rng(0), 6
+    noise, means = rng.normal(size=(160, count)), rng.normal(size=(8, count))[LABELS]
+    x = np.stack([noise + 0.6 * means, noise + 0.3 * rng.normal(size=noise.shape) + 0.9 * means])
+    shape = dict(tasks=12_000, ways=5, shots=2, queries=4)
+    drawn = {name: sample_closed(LABELS, **shape, seed=seed) for name, seed in (("A", 0), ("B", 1), ("C", 0))}
+
+    def right(of, tasks):
+        means = x[of][tasks.support].reshape(len(tasks), 5, 2, count).mean(axis=2)
+        nearest = ((x[of][tasks.query][:, :, None] - means[:, None]) ** 2).sum(axis=3).argmin(axis=2)
+        return nearest == tasks.query_label
+
+    path = tmp_path / "r.npz"
+    source = Bank(torch.zeros(160, 1), LABELS, "r")
+    runs = {n: (t, Record(right(int(n != "A"), t), t.query_label), False) for n, t in drawn.items()}
+    recorder.save(path, recording(source, runs, {"dataset": "birds", "seed": 0}, {}))
+    found, reason = results.three_intervals(path, 0.9)
+    assert not reason and list(found) == ["A", "B", "C", "A − C", "A − B (unpaired)", "B − C (unpaired)"]
+    paired, unpaired = found["A − C"], found["A − B (unpaired)"]
+    assert unpaired.sampling_variance == pytest.approx(found["A"].sampling_variance + found["B"].sampling_variance)
+    assert unpaired.closed.mean == pytest.approx(found["A"].closed.mean - found["B"].closed.mean)
+    for kind in ("image_variance", "class_variance"):  # far from the sum of the two, which is as if images were others
+        assert getattr(unpaired, kind) == pytest.approx(getattr(paired, kind), rel=0.3)
+    assert unpaired.image_variance < 0.7 * (found["A"].image_variance + found["B"].image_variance)
+    table, notes = results.read(path)
+    assert set(table["setting"]) == {"birds, tasks of A, C", "birds, tasks of B"}
+    assert any(note.startswith("No task is shared by A, C and B: these are settings of their own") for note in notes)
+    (first, _) = results.paragraphs(table, results.comparisons(table), three=found).values()
+    assert "For new images, by a jackknife, the difference is" in first
+    recorder.save(path, recording(source, {n: runs[n] for n in "AB"}, {}, {}))
+    assert cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"]) == 0
+    printed, page = capsys.readouterr().out, (tmp_path / "r.html").read_text("utf-8")
+    assert "A − B (unpaired)" in printed and "no comparison" not in printed
+    assert "A − B (unpaired)" in page and "No two methods have a task in common" in page
+    runs["B"] = *runs["B"][:2], True
+    recorder.save(path, recording(source, runs, {}, {}))
+    found, _ = results.three_intervals(path)
+    assert np.isinf(found["A − B (unpaired)"].images.half_width)
+    assert np.isfinite(found["A − B (unpaired)"].classes.half_width)
+
+
+def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
+    source, path = datasets.load("clipart"), tmp_path / "r.npz"
+    groups = source.facts["author"].to_numpy()
+    drawn = {m: draw(source, "closed", tasks=60, ways=5, shots=2, queries=3, seed=s) for m, s in (("A", 0), ("B", 1))}
+    rng = np.random.default_rng(0)
+    runs = {m: (t, Record(rng.random(t.query.shape) < 0.7, t.query_label), False) for m, t in drawn.items()}
+    recorder.save(path, recording(source, {"A": runs["A"]}, {"seed": 0}, {"groups": groups}))
+    found, reason = results.three_intervals(path)
+    assert not reason and recorder.load(path).groups.keys() == {"groups"}
+    places = drawn["A"].support, drawn["A"].query, source.labels
+    values = 100.0 * runs["A"][1].correct
+    wanted = stats.three_intervals(values, *places, groups=groups, bounds=(0, 100))
+    for kind in ("closed", "images", "classes"):
+        assert getattr(found["A"], kind).half_width == pytest.approx(getattr(wanted, kind).half_width)
+    assert wanted.classes.half_width != pytest.approx(stats.three_intervals(values, *places).classes.half_width)
+    second = tmp_path / "b.npz"
+    recorder.save(second, recording(source, {"B": runs["B"]}, {"seed": 0}, {"groups": groups}))
+    both = recorder.load([path, second])
+    author = dict(zip(image_names(source), groups))
+    assert both.groups["groups"].tolist() == [author[name] for name in both.images.tolist()]
+    recorder.save(second, recording(source, {"B": runs["B"]}, {"seed": 0}, {}))
+    assert (recorder.load([path, second]).groups["groups"] == both.groups["groups"]).all()  # of the same images
+    with fslcore.record(tmp_path / "c.npz", "C", seed=0) as r:
+        r.task(**GOOD)
+    with pytest.raises(InputError, match="^record: groups of image .* is in none of the files, and of others it is"):
+        recorder.load([path, tmp_path / "c.npz"])
+    recorder.save(second, recording(source, {"B": runs["B"]}, {"seed": 0}, {"groups": groups[::-1]}))
+    with pytest.raises(InputError, match="^record: groups of image .* is .* elsewhere"):
+        recorder.load([path, second])
+    with pytest.raises(InputError, match="it holds groups of images, which fslcore evaluate wrote"):
+        fslcore.record(path, "mine")
 
 
 def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, capsys, closed, monkeypatch):

@@ -426,7 +426,7 @@ def test_parts_of_what_is_kept_whole_compute_nothing(command, tmp_path, monkeypa
         (["--part", "1/2", "--until", "1"], "--until: none with --part"),
         (["--part", "1/2", "--intervals"], "--intervals: none with --part"),
         (["--jobs", "0"], "jobs = 0; a whole number from 1 to 1024"),
-        ([], "output: none; -o FILE.csv or FILE.parquet is needed"),
+        ([], "output: none; -o FILE.csv, FILE.parquet or FILE.npz is needed"),
     ],
 )
 def test_bad_parts_and_jobs_are_told(command, capsys, given, message):

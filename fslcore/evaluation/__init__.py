@@ -6,7 +6,7 @@ from .kept import record
 from .methods import LEARNERS, Method, Ready, load_backbone, load_source, ready
 from .probe import Neighbours, probe
 from .records import Record, evaluate, scores
-from .settings import class_of, draw, groups_of, left_out, run, run_queries
+from .settings import class_of, draw, groups_of, left_out, recording, run, run_queries
 from .table import COLUMNS, results_table, write_table
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "processes",
     "ready",
     "record",
+    "recording",
     "results_table",
     "run",
     "run_queries",

@@ -14,6 +14,7 @@ from ..datasets.bank import Bank
 from ..datasets.papers import text_table
 from ..errors import InputError, choice, like, shown
 from ..paths import at_home
+from ..recorder import Recording
 from ..tasks import Tasks, sample_closed, sample_open
 from ..tasks.apart import Cells
 from ..tasks.samplers import per_class
@@ -21,7 +22,7 @@ from .methods import ready
 from .records import Record
 from .table import COLUMNS, results_table
 
-__all__ = ["class_of", "draw", "groups_of", "left_out", "run", "run_queries"]
+__all__ = ["class_of", "draw", "groups_of", "left_out", "recording", "run", "run_queries"]
 
 
 def run(dataset: str, backbone: str, learner: str, sampling: str, **options) -> pd.DataFrame | None:
@@ -106,6 +107,43 @@ def run_queries(
     return drawn, method.record(drawn, stored=stored, progress=progress)
 
 
+def recording(
+    source: datasets.Images | Bank,
+    runs: dict[str, tuple[Tasks, Record, bool]],
+    facts: dict,
+    groups: dict[str, np.ndarray],
+) -> Recording:
+    """What learners got right on tasks, as `fslcore.record` keeps it.
+
+    Parameters
+    ----------
+    source : Images or Bank
+        N images, whose names are those of `groups_of`.
+    runs : dict
+        By the name of a method: its tasks, their record, and whether its answers depend on each other.
+    facts, groups : dict
+        As `fslcore.recorder.Recording` has them, groups (N,) of all images.
+
+    Raises
+    ------
+    InputError
+        As for `fslcore.attributes.captions.image_names`.
+    """
+    names, classes = np.array(_names(source)), class_of(source).astype(str)
+    order = np.lexsort((names, classes))
+    place = np.append(np.argsort(order), len(order))  # the last is that of padding, which sorts to the end
+    kept: dict[str, dict[str, np.ndarray]] = {"support": {}, "query": {}, "correct": {}}
+    for name, (tasks, record, _) in runs.items():
+        by_place = place[tasks.query].argsort(axis=1)
+        kept["correct"][name] = np.take_along_axis(record.correct, by_place, axis=1)
+        for part, rows in (("support", tasks.support), ("query", tasks.query)):
+            of = np.sort(place[rows], axis=1)
+            kept[part][name] = np.where(of == len(order), -1, of).astype(np.int32)
+    transductive = {name: bool(depends) for name, (*_, depends) in runs.items()}
+    of_images = {name: of[order].astype(str) for name, of in groups.items()}
+    return Recording(names[order], classes[order], **kept, facts=facts, transductive=transductive, groups=of_images)
+
+
 def draw(
     source: datasets.Images | Bank, sampling: str, *, tasks: int | None, apart: str | None = None, **shape
 ) -> Tasks:
@@ -166,7 +204,7 @@ def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
         told = f"{', '.join(known)} are known, or " if known else ""
         raise InputError(f"apart = {shown(name)}; {told}a .csv with the columns image and group{like(name, known)}")
     table = text_table(at_home(name, "apart"), ["image", "group"], what="apart")
-    wanted = [str(i) for i in range(len(source))] if isinstance(source, Bank) else image_names(source)
+    wanted = _names(source)
     table = table[table["image"].isin(set(wanted))]
     if table["image"].duplicated().any():
         raise InputError(f"apart: {name} has {table['image'][table['image'].duplicated()].iloc[0]} twice")
@@ -177,6 +215,11 @@ def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
             f"apart: {name} has no group for {group.index[missing][0]} ({missing.sum()} of {len(group)} are missing)"
         )
     return group.to_numpy(dtype=str)
+
+
+def _names(source: datasets.Images | Bank) -> list[str]:
+    """Of images, or of rows of features by their number."""
+    return [str(i) for i in range(len(source))] if isinstance(source, Bank) else image_names(source)
 
 
 def class_of(source: datasets.Images | Bank) -> np.ndarray:

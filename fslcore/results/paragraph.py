@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 
@@ -90,7 +92,7 @@ def _compared(mine: pd.DataFrame, in_all: int, level: float) -> str:
 
 def _beyond(new: dict[str, Interval], methods: dict[str, Interval], target: str, level: float) -> str:
     """How many differences are significant for new images or classes."""
-    p = [interval.p_value for name, interval in new.items() if name not in methods]
+    p = [new[name].p_value for a, b in permutations(methods, 2) if (name := f"{a} − {b}") in new]
     if not p:
         return ""
     told = f"{(holm(p) < 1 - level).sum()} of {len(p)} differences are significant after the same correction"

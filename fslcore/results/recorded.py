@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
+import networkx
 import numpy as np
 import pandas as pd
 
 from .. import recorder, stats
 from ..errors import InputError
 from ..recorder import Recording
+from ..stats.three_intervals import of_neighbours
 from .arguments import checked
 from .targets import in_cells
 
@@ -38,14 +40,23 @@ def accuracies(found: Recording) -> pd.DataFrame:
         ignore_index=True,
     )
     facts = {**found.facts, "sampling": "closed" if _reused(found, numbers) else "open", **_shape(found)}
-    return table.assign(**{name: value for name, value in facts.items() if value is not None})
+    table = table.assign(**{name: value for name, value in facts.items() if value is not None})
+    if len(parts := sharing(found)) > 1:
+        of = {m: f"tasks of {', '.join(methods)}" for methods in parts for m in methods}
+        given = f"{facts['dataset']}, " if facts.get("dataset") else ""
+        table["dataset"] = given + table["method"].map(of)
+    return table
 
 
 @checked
 def three_intervals(
     path: str | Path | Sequence[str | Path], level: float = 0.95, table: pd.DataFrame | None = None
 ) -> tuple[dict[str, stats.ThreeIntervals], str]:
-    """Three intervals of each method of a recording, and of each difference of two on the tasks they share.
+    """Three intervals of each method of a recording, and of each difference of two.
+
+    Differences are paired on the tasks that two methods share. Where they share none, tasks are independent given the
+    images, which both have in common: the variances from the tasks add up, and what an image or a class changes is
+    subtracted before it is squared (`fslcore.stats.Influence`).
 
     Parameters
     ----------
@@ -59,12 +70,13 @@ def three_intervals(
     Returns
     -------
     found : dict of ThreeIntervals
-        By method, or by 'A − B'; in percent and in points.
+        By method, or by 'A − B' or 'A − B (unpaired)'; in percent and in points.
     reason : str
         Why some are missing, in words of `fslcore.stats.three_intervals`; else empty.
     """
     recording = recorder.load(path)
     labels = np.unique(recording.classes, return_inverse=True)[1]
+    groups = recording.groups
     numbers = _numbers(recording)
     values = {m: 100.0 * right for m, right in recording.correct.items()}
     rows = {m: np.arange(len(of)) for m, of in values.items()}
@@ -72,20 +84,37 @@ def three_intervals(
         left = {m: part["task"].astype(str) for m, part in table.groupby("method")}
         rows = {m: np.flatnonzero(np.isin(numbers[m].astype(str), left[m])) for m in values if m in left}
     asked = {m: (of, (m,), values[m][of]) for m, of in rows.items()}
+    unpaired = []
     for a, b in combinations(rows, 2):
-        if values[a].shape[1] == values[b].shape[1]:
+        if not np.isin(numbers[a][rows[a]], numbers[b][rows[b]]).any():
+            unpaired.append((a, b))
+        elif values[a].shape[1] == values[b].shape[1]:
             _, at_a, at_b = np.intersect1d(numbers[a][rows[a]], numbers[b][rows[b]], return_indices=True)
             of_a, of_b = rows[a][at_a], rows[b][at_b]
             asked[f"{a} − {b}"] = of_a, (a, b), values[a][of_a] - values[b][of_b]
     found, reason = {}, ""
     for name, (tasks, methods, right) in asked.items():
         places = recording.support[methods[0]][tasks], recording.query[methods[0]][tasks], labels
-        more = dict(level=level, bounds=(0, 100) if name in values else None)
+        more = dict(groups, level=level, bounds=(0, 100) if name in values else None)
         more["transductive"] = any(recording.transductive.get(m, False) for m in methods)
         try:
             found[name] = stats.three_intervals(right, *places, **more)
         except InputError as error:
             reason = reason or f"{name}: {error}"
+
+    def influence(m: str) -> stats.Influence:
+        drawn = np.concatenate([recording.support[m][rows[m]], recording.query[m][rows[m]]], axis=1)
+        return stats.influence(values[m][rows[m]].mean(axis=1), drawn, labels, **groups)
+
+    for a, b in unpaired:
+        name = f"{a} − {b} (unpaired)"
+        try:
+            made = (influence(a) - influence(b)).intervals(level)
+        except InputError as error:
+            reason = reason or f"{name}: {error}"
+        else:
+            transductive = recording.transductive.get(a, False) or recording.transductive.get(b, False)
+            found[name] = of_neighbours(made) if transductive else made
     return found, reason
 
 
@@ -94,6 +123,26 @@ def three_list(found: dict[str, stats.ThreeIntervals]) -> pd.DataFrame:
     """`three_intervals` for reading: a row a method or difference, the mean and a column a target."""
     rows = {name: {"mean": f"{r.closed.mean:.2f}", **in_cells(r)} for name, r in found.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+def sharing(found: Recording) -> list[list[str]]:
+    """The methods, those together that have a task in common, directly or by way of others."""
+    numbers = _numbers(found)
+    graph = networkx.Graph([(a, b) for a, b in combinations(numbers, 2) if np.isin(numbers[a], numbers[b]).any()])
+    graph.add_nodes_from(numbers)
+    parts = [sorted(part, key=found.methods.index) for part in networkx.connected_components(graph)]
+    return sorted(parts, key=lambda part: found.methods.index(part[0]))
+
+
+def apart(found: Recording) -> list[str]:
+    """A note where methods were run on other tasks than the rest."""
+    parts = sharing(found)
+    if len(parts) == 1:
+        return []
+    return [
+        f"No task is shared by {' and '.join(', '.join(part) for part in parts)}: these are settings of their own, and "
+        "differences between them are unpaired."
+    ]
 
 
 def unsaid(found: Recording) -> list[str]:

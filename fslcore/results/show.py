@@ -178,7 +178,7 @@ def summary(
                 "points (two one-sided tests, Holm's correction)."
             )
         lines.append(f"Pairs on which unpaired closed intervals would say otherwise: {len(changed(table, pairs))}.")
-    else:
+    elif not any("(unpaired)" in name for name in three or {}):
         lines.append("One method a setting: no comparison is possible.")
     for name, ranked in by_ranks(table, level).items():
         lines.append(f"Mean ranks over {len(ranked.datasets)} data sets{f' ({name})' * bool(name)}:")

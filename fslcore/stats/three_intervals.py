@@ -178,14 +178,15 @@ def three_intervals(
     bounds = bounds or _bounds(run[0])
     made = assembled(accuracy.mean(), tasks, sampling, found, freedom, noise, units.counts, level, bounds)
     made = replace(made, difference=of_difference(run[0]))
-    return _of_neighbours(made, units) if flag("transductive", transductive) else made
+    rests = units.cells is not None or made.class_variance == made.image_variance
+    return of_neighbours(made, rests) if flag("transductive", transductive) else made
 
 
-def _of_neighbours(found: ThreeIntervals, units: Units) -> ThreeIntervals:
-    """Without what rests on the changes without an image, which are too small where queries share their answers."""
+def of_neighbours(found: ThreeIntervals, rests: bool = False) -> ThreeIntervals:
+    """Of a transductive learner: without new images, and without new classes where that ``rests`` on new images."""
     unknown = replace(found.images, half_width=np.inf, df=np.nan, kind="images", exact=None)
     classes, variance = found.classes, found.class_variance
-    if units.cells is not None or variance == found.image_variance:
+    if rests:
         classes, variance = replace(unknown, kind="classes"), np.inf
     return replace(
         found, images=unknown, classes=classes, image_variance=np.inf, class_variance=variance, transductive=True

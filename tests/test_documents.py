@@ -18,7 +18,7 @@ from fslcore.tasks import sample_closed
 
 LINES = [
     line
-    for page in ("README.md", "book/running.md", "book/guide.md", "book/course.md")
+    for page in ("README.md", "book/running.md", "book/own.md", "book/guide.md", "book/course.md")
     for block in re.findall(r"^```bash\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
     for line in block.splitlines()
 ]

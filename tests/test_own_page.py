@@ -1,0 +1,72 @@
+"""The page on a learner and a network of one's own: its code runs as printed, in a new process and an empty folder."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+
+from fslcore import datasets, results
+from fslcore.models import backbones
+from fslcore.paths import ROOT
+from fslcore.tasks import sample_closed
+
+PAGE = (ROOT / "book/own.md").read_text("utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """The folder in which all of it ran, and the lines that it printed."""
+    folder, cache = tmp_path_factory.mktemp("empty"), tmp_path_factory.mktemp("cache")
+    (folder / "page.py").write_text("\n".join(blocks("python")), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FSLCORE_CACHE", str(cache))
+        ran = subprocess.run([sys.executable, "page.py"], cwd=folder, text=True, capture_output=True)
+        assert ran.returncode == 0, ran.stderr
+        (command,) = "".join(blocks("bash")).splitlines()
+        command = command.replace("fslcore", f"{sys.executable} -m fslcore")
+        subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
+    return folder, ran.stdout.splitlines()
+
+
+def test_it_prints_three_intervals_of_each_learner_and_of_their_difference(done):
+    _, printed = done
+    table = pd.read_csv(done[0] / "results.csv")
+    mean = table.groupby("learner")["accuracy"].mean()
+    ours, other, difference, neighbours, own, dim = printed
+    three = r"[-\d.]+ ± [\d.]+ \(these images\), ± [\d.]+ \(new images\), ± [\d.]+ \(new classes\)"
+    assert re.fullmatch(f"nearest image {three}", ours) and f" {mean['nearest image']:.2f} ±" in ours
+    assert re.fullmatch(f"ncc {three}", other) and f" {mean['ncc']:.2f} ±" in other
+    assert re.fullmatch(f"nearest image - ncc {three}", difference)
+    assert f" {mean['nearest image'] - mean['ncc']:.2f} ±" in difference
+    assert neighbours.startswith("nearest image: answers do not depend")
+    assert re.fullmatch(three, own) and float(own.split()[0]) > 25  # chance is 20
+    assert dim == "512"
+
+
+def test_the_report_reads_its_results(done):
+    folder, _ = done
+    table, _ = results.read(folder / "results.csv")
+    methods = {f"efficientnet-lite0 {learner}": 600 for learner in ("ncc", "nearest image")}
+    assert table.groupby("method")["task"].nunique().to_dict() == methods
+    assert "nearest image" in (folder / "report.html").read_text("utf-8")
+
+
+def test_its_learner_is_the_nearest_neighbour_of_another_library(done):
+    images = datasets.load("clipart")
+    x = backbones.features(images, backbones.load("efficientnet-lite0")).data.numpy()
+    tasks = sample_closed(images.labels, tasks=600, ways=5, shots=5, queries=15, seed=0)
+    expected = []
+    for t in range(20):
+        near = KNeighborsClassifier(1, metric="cosine").fit(x[tasks.support[t]], tasks.support_label[t])
+        expected.append(100 * np.mean(near.predict(x[tasks.query[t]]) == tasks.query_label[t]))
+    table = pd.read_csv(done[0] / "results.csv")
+    found = table[table["learner"] == "nearest image"]["accuracy"].head(20)
+    assert found.tolist() == pytest.approx(expected)

@@ -400,6 +400,7 @@ def _parser() -> argparse.ArgumentParser:
         "train a learner on base classes and write its checkpoint",
         "protonet --epochs 30 -o my-protonet.safetensors",
         "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs",
+        "leo --dataset folder:/data/birds --frozen conv4-baseline:conv4-baseline.safetensors",
         computes=True,
     )
     add.add_argument("learner", type=name_of("learner", known.recipes), help=f"one of {', '.join(known.recipes())}")
@@ -419,6 +420,12 @@ def _parser() -> argparse.ArgumentParser:
         type=dataset_of("base"),
         help="its base classes train, its validation classes select (the learner's own)",
     )
+    for name, text in (
+        ("frozen", "backbone on whose features leo, matchingnet and the like learn, NAME or NAME:FILE"),
+        ("teacher", "backbone whose answers rfs learns, NAME or NAME:FILE"),
+    ):
+        text += " (conv4-baseline for the learner's own data; needed for other data)"
+        add.add_argument(f"--{name}", type=checked(str, known.backbones), help=text)
     add.add_argument("--shots", type=count_of("shots", 1), help="images a class in the training tasks (5)")
     add.add_argument("--epochs", type=count_of("epochs", 1), help="how often all is gone through (the learner's own)")
     add.add_argument("--seed", type=count_of("seed", 0, LARGEST), default=0, help="of weights and batches (0)")

@@ -417,7 +417,7 @@ def train(options: argparse.Namespace) -> None:
     output = options.output and check_output(options.output, [".safetensors"])
     from . import training
 
-    changes = {name: getattr(options, name) for name in ("network", "dataset", "shots", "epochs")}
+    changes = {name: getattr(options, name) for name in ("network", "dataset", "frozen", "teacher", "shots", "epochs")}
     print(training.train(options.learner, output, seed=options.seed, progress=not options.quiet, **changes))
 
 

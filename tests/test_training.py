@@ -63,7 +63,9 @@ def test_every_learner_learns_and_loads(small, tmp_path, name):
         assert list(file.metadata()) == ["training"]  # of several keys the order is chance: equal runs, other bytes
         made = json.loads(file.metadata()["training"])
     assert made["recipe"]["learner"] == learner.name
-    assert made["data"] == {s: small("", s).digest for s in ("base", "validation")}
+    rests_on = {f: backbones.load(size[f]).weights for f in ("frozen", "teacher") if f in size}
+    assert made["data"] == {s: small("", s).digest for s in ("base", "validation")} | rests_on
+    assert all(made["recipe"][field] == size[field] for field in rests_on)
 
 
 def test_an_auxiliary_loss_trains_and_leaves_no_head(small, tmp_path):
@@ -154,6 +156,50 @@ def test_a_frozen_network_stays_and_a_stopped_run_goes_on(small, tmp_path):
         training.train("leo", tmp_path / "r.safetensors", network="resnet18", progress=False, **settings)
 
 
+RESTS_ON = {name: field for name, r in training.RECIPES.items() for field in ("frozen", "teacher") if getattr(r, field)}
+
+
+@pytest.mark.parametrize("name", RESTS_ON)
+@pytest.mark.parametrize("dataset", ["folder:{}", "clipart", "glyphs/greek"])
+def test_on_other_data_the_network_that_a_recipe_rests_on_must_be_given(name, dataset, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "_Run", None)
+    field, dataset = RESTS_ON[name], dataset.format(tmp_path)
+    message = f"{field}: {name} .* conv4-baseline, was trained on coloured, not on {dataset}; give --{field} .*:FILE"
+    with pytest.raises(InputError, match=message):
+        training.train(name, tmp_path / "x.safetensors", dataset=dataset)
+    for given in ("conv4-baseline", ""):
+        if given or field == "teacher":
+            with pytest.raises(TypeError, match="'NoneType' object is not callable"):  # the work begins
+                training.train(name, tmp_path / "x.safetensors", dataset=dataset, **{field: given})
+
+
+def test_the_usual_network_is_for_the_recipes_own_data_and_is_named(small, tmp_path, capsys):
+    given = dict(SHORT, size=1, options={"latent": 8}, dataset="coloured/greek?bias=0.5")
+    path = training.train("leo", tmp_path / "l.safetensors", **given)
+    assert (
+        "l: its network is that of conv4-baseline, and stays as it is (trained on coloured)" in capsys.readouterr().out
+    )
+    with safe_open(path, "pt") as file:
+        made = json.loads(file.metadata()["training"])
+    assert made["recipe"]["frozen"] == "conv4-baseline"
+    assert set(made["data"]) == {"base", "validation"}  # as in the files that ship
+    path = training.train("rfs", tmp_path / "r.safetensors", **SHORT, size=32, teacher=(own := other(tmp_path)))
+    assert f"r: it also learns the answers of {own} (trained on coloured)" in capsys.readouterr().out
+    training.train("rfs", path, **SHORT, size=32, teacher=own, progress=False)
+    assert not capsys.readouterr().out
+
+
+def test_another_teacher_in_the_same_file_does_not_go_on_with_a_stopped_run(small, tmp_path):
+    settings = SHORT | dict(size=32, teacher=other(tmp_path))
+    run = _Run("x", replace(training.RECIPES["rfs"], **settings), 0)
+    run.train_epoch(False)
+    run.save(tmp_path / "state")
+    training.train("baseline", tmp_path / "other.safetensors", progress=False, size=32, seed=1, **SHORT)
+    again = _Run("x", replace(training.RECIPES["rfs"], **settings), 0)
+    again.resume(tmp_path / "state")
+    assert again.epoch == 0
+
+
 def test_a_teachers_answers_are_learned(small, tmp_path):
     """The divergence vanishes where student and teacher agree, and its head knows the base classes."""
     logits = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
@@ -207,6 +253,9 @@ def test_bad_settings(tmp_path, monkeypatch):
         (dict(name="maml", dataset="photos"), "dataset = photos"),
         (dict(name="maml", dataset="folder:/none"), "no folder /none"),
         (dict(name="rfs", shots=1), "shots = 1; none are allowed for rfs"),
+        (dict(name="maml", teacher="conv4-baseline"), "teacher = conv4-baseline; none is allowed for maml"),
+        (dict(name="rfs", frozen="conv4-baseline"), "frozen = conv4-baseline; none is allowed for rfs"),
+        (dict(name="leo", frozen="conv4-baseline:/none"), "conv4-baseline: no weights file /none"),
     ):
         with pytest.raises(InputError, match=message):
             training.train(output=tmp_path / "x.safetensors", **given)

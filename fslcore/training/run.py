@@ -31,6 +31,7 @@ from ..learners.maml import with_task_norm
 from ..models import backbones
 from ..models.backbones import Backbone
 from ..models.networks import NETWORKS
+from ..models.registry import shipped
 from ..paths import BUILD, check_output, replace_file
 from ..tasks import sample_closed
 from .recipes import RECIPES, WAYS, Recipe, file_name, split_classes
@@ -49,6 +50,9 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     A folder of class folders comes without splits: some of its classes train and the others validate (see
     `split_classes`), which is told with ``progress``.
 
+    Some recipes rest on another network: ``frozen`` or ``teacher``. The one that they name was trained on the recipe's
+    own data, so for other data it must be given among the changes.
+
     Parameters
     ----------
     name : str
@@ -59,7 +63,8 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     seed : int
         Same seed and machine, same weights.
     progress : bool
-        Tell how each epoch went, and show a bar where one takes longer than five seconds.
+        Tell what other network the recipe rests on and how each epoch went, and show a bar where one takes longer than
+        five seconds.
     **changes
         Fields of `Recipe` that differ, ``epochs`` say.
 
@@ -67,16 +72,18 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     -------
     Path
         The checkpoint, in safetensors format: the network, the learner's own weights, and as
-        metadata the recipe, and digests of the images that it was trained on and selected with.
+        metadata the recipe, and digests of the images that it was trained on and selected with, and of a frozen
+        network or teacher that did not ship.
 
     Raises
     ------
     InputError
         Unknown name, network or data set; epochs or shots below 1, too many epochs, a seed below 0;
         an output that ends otherwise or cannot be written to; shots of a learner that is trained on batches of
-        images; a network that is not the one of the frozen backbone; an auxiliary loss for a learner that reads
-        images; classes too few or too small to train
-        on some and to validate on others. All of it is told before the work.
+        images; a network that is not the one of the frozen backbone; other data than the recipe's, without the frozen
+        network or teacher to rest on; one of these for a recipe that has none; an auxiliary loss for a learner that
+        reads images; classes too few or too small to train on some and to validate on others. All of it is told before
+        the work.
     """
     recipe = _checked(name, {k: v for k, v in changes.items() if v is not None})
     seed = whole("seed", seed, 0, 2**53)
@@ -110,9 +117,28 @@ def _checked(name: str, changes: dict) -> Recipe:
     whole("shots", recipe.shots, 1)
     if recipe.auxiliary and recipe.learner in learners.of_images:
         raise InputError(f"auxiliary = {recipe.auxiliary}; 0 is allowed for {recipe.learner}, which reads images")
+    for field in ("frozen", "teacher"):
+        if changes.get(field) and not getattr(RECIPES[name], field):
+            raise InputError(f"{field} = {changes[field]}; none is allowed for {name}")
+    for field in ("frozen", "teacher"):
+        if field not in changes:
+            _check_usual(name, field, getattr(RECIPES[name], field), recipe.dataset)
+        elif changes[field]:
+            backbones.load(changes[field])  # before images are read
     if _interventional(recipe) and not recipe.frozen:
         raise InputError(f"frozen = {recipe.frozen!r}; {recipe.learner} needs a backbone whose classes it adjusts for")
     return recipe
+
+
+def _check_usual(name: str, field: str, usual: str, dataset: str) -> None:
+    """Raise `InputError` where a recipe rests on a network that was trained on other data than these."""
+    own = RECIPES[name].dataset
+    if usual and dataset.partition("?")[0].partition("/")[0] != own:
+        raise InputError(
+            f"{field}: {name} rests on another network, and its usual one, {usual}, was trained on {own}, not on "
+            f"{dataset}; give --{field} {usual}:FILE (as fslcore train baseline --dataset {dataset} writes it), or "
+            f"--{field} {usual} for the usual one"
+        )
 
 
 class _Run:
@@ -156,12 +182,24 @@ class _Run:
         self.validation = replace(validation, images=np.ascontiguousarray(validation.images[:]))  # read once
         self.frozen, self.answers = None, None
         if recipe.frozen:
-            self.frozen = backbones.load(recipe.frozen)
+            self.frozen = self._other("frozen", "its network is that of {}, and stays as it is", progress)
             banks = (backbones.features(images, self.frozen).to(self.where) for images in (base, self.validation))
             self.features, self.validation_bank = banks
         if recipe.teacher:
-            bank = backbones.features(base, backbones.load(recipe.teacher)).to(self.where)
+            teacher = self._other("teacher", "it also learns the answers of {}", progress)
+            bank = backbones.features(base, teacher).to(self.where)
             self.answers = _logits_of_all(bank, self.classes, self.seed)
+
+    def _other(self, field: str, role: str, progress: bool) -> Backbone:
+        """Another network that the recipe rests on; the digest of one that did not ship goes into the metadata."""
+        name = getattr(self.recipe, field)
+        found = backbones.load(name)
+        if not shipped(name):
+            self.data[field] = found.weights
+        if progress:
+            of = f" (trained on {found.base})" if found.base else ""
+            tqdm.write(f"{self.name}: {role.format(name)}{of}")
+        return found
 
     def _check_tasks(self, recipe: Recipe) -> None:
         """Raise `InputError` where the data give no tasks to train or to validate with."""

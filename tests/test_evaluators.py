@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from fslbook.evaluators import estimates
+from fslbook.evaluators import choosing, estimates
 from fslbook.evaluators.estimates import FRESH
 from fslcore import datasets, evaluation
 from fslcore.errors import InputError
+from fslcore.paths import DATA, NOTEBOOKS
 from fslcore.tasks import ESTIMATORS, sample_closed
 
 METHODS = ["glyph-conv ncc", "glyph-conv lr"]
@@ -85,7 +86,26 @@ def test_means_maes_and_far_of_a_table_by_hand():
     assert half == pytest.approx(1.96 * np.std([4, 12], ddof=1) / np.sqrt(2), rel=1e-3)
     shown = estimates.wide(estimates.maes(table))
     assert shown.loc[("d", "m"), "5-fold"] == "8.0 ± 7.8" and "bootstrap" not in shown
-    assert estimates.wide(estimates.printed(2)).loc[("CIFAR-FS", "ProtoNet"), "5-fold"] == "8.7"
+
+
+@pytest.mark.parametrize("table", [1, 2, 3, 4, 5])
+def test_printed_cells_have_the_papers_digits(table):
+    """Each cell is what ``data/published`` has as text: '69.50' stays '69.50'."""
+    rows = pd.read_csv(DATA / "published" / f"evaluators_table{table}.csv", dtype=str, keep_default_na=False)
+    value = rows["mae"] if table in (2, 3) else rows["mean"] + " ± " + rows["half_width"]
+    of = choosing.printed if table > 3 else estimates.printed
+    shown = estimates.as_printed(of(table)).rename_axis(columns="estimator").stack()
+    added = {choosing.ALWAYS, choosing.ANY} if table == 5 else set()  # from Table 1
+    shown = shown[~shown.index.get_level_values("estimator").isin(added)]
+    assert sorted(shown) == sorted(value)
+    chapters = [(NOTEBOOKS / f"{name}.md").read_text("utf-8") for name in ("estimators", "selection")]
+    assert any(f"as_printed({of.__module__.split('.')[-1]}.printed({table}))" in text for text in chapters)
+
+
+def test_printed_cells_stand_in_their_places():
+    shown = estimates.as_printed(estimates.printed(1))
+    assert shown.loc[("CIFAR-FS", "ProtoNet")].tolist()[:2] == ["71.65 ± 0.755", "70.30 ± 1.717"]
+    assert estimates.as_printed(choosing.printed(4)).loc[("Meta-Album", "MAML"), "5-fold"] == "52.77 ± 1.308"
 
 
 def test_curves_are_means_with_standard_errors():

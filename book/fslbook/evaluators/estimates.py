@@ -29,6 +29,7 @@ __all__ = [
     "FRESH",
     "HALVES",
     "against",
+    "as_printed",
     "biases",
     "by_folds",
     "by_normalisation",
@@ -418,11 +419,18 @@ def printed(table: int) -> pd.DataFrame:
     return read.reindex(columns=[*KEYS, "estimator", "mean" if table == 1 else "mae", "half_width"])
 
 
-def wide(*tables: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
-    """Tables of `means`, `maes` or `printed` below each other, a column an estimator; a dash where there is none."""
+def wide(*tables: pd.DataFrame) -> pd.DataFrame:
+    """Tables of `means` or `maes` below each other, a column an estimator; a dash where there is none."""
     table = pd.concat(tables, ignore_index=True)
     value = table["mean"] if "mean" in table else table["mae"]
-    return _laid_out(table, stats.plus_minus(value, table["half_width"], f".{digits}f"))
+    return _laid_out(table, stats.plus_minus(value, table["half_width"], ".1f"))
+
+
+def as_printed(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of `printed` laid out as by `wide`, with the paper's digits: two, and three of a half-width."""
+    value = table["mean"] if "mean" in table else table["mae"]
+    half = table["half_width"].map(" ± {:.3f}".format).where(table["half_width"].notna(), "")
+    return _laid_out(table, value.map("{:.2f}".format) + half)
 
 
 def _laid_out(table: pd.DataFrame, cell: pd.Series | np.ndarray) -> pd.DataFrame:

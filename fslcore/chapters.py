@@ -5,6 +5,7 @@ A notebook is a MyST Markdown file under ``notebooks/`` whose first code cell is
 *allowed* is a range (``2..50``, ``0..``), a choice (``closed|open``), or one of the words
 ``dataset``, ``backbone``, ``learner`` and ``method`` (a backbone, a space, a learner) for names that fslcore
 knows, ``file``, ``folder`` and ``path`` (either) for what is there or an empty text, ``text`` for any.
+``method or none``, and the like, allow an empty list too.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import atexit
 import builtins
 import logging
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
@@ -124,7 +125,7 @@ def check(name: str, given: dict, absent: bool = False) -> dict:
 
 def _check_value(p: Parameter, value: object, absent: bool) -> None:
     inner = re.fullmatch(r"list\[(\w+)\]", p.type)
-    if inner and (not isinstance(value, list) or (not value and p.default)):
+    if inner and (not isinstance(value, list) or (not value and p.default and not p.allowed.endswith(" or none"))):
         full = ", not an empty one," if value == [] else ""
         raise InputError(f"parameter {p.name} = {value!r}; a list of {inner[1]}{full} is allowed, such as {p.default}")
     kind = inner[1] if inner else p.type
@@ -135,6 +136,7 @@ def _check_value(p: Parameter, value: object, absent: bool) -> None:
 
 
 def _check_allowed(p: Parameter, item, absent: bool) -> None:
+    p = replace(p, allowed=p.allowed.removesuffix(" or none"))
     bounds = re.fullmatch(r"(-?[\d.]*?)\.\.(-?[\d.]*)", p.allowed)
     if bounds:
         low, high = (float(b) if b else None for b in bounds.groups())

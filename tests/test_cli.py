@@ -53,6 +53,7 @@ sets: list[str] = ["clipart"]  # dataset: test sets
 folds: int = 5  # 2|5|10: a choice among numbers
 fast: bool = False  # True|False: a truth value
 where: str = ""  # folder: some files
+more: list[str] = ["glyph-conv"]  # backbone or none: others
 ```
 
 ```{code-cell} ipython3
@@ -88,12 +89,17 @@ def test_one_value_where_a_list_is_meant_is_the_list_of_it(small, tmp_path):
     assert "of ['fashion']" in printed(tmp_path / "out.ipynb")
 
 
+def test_a_list_may_be_empty_where_the_notebook_says_so():
+    """Its other lists are refused below."""
+    assert chapters.check("selection", {"image_methods": []}) == {"image_methods": []}
+
+
 @pytest.mark.parametrize(
     "given, message",
     [
         (
             ["-p", "shot", "1"],
-            "parameter shot: small takes shots, rate, kind, sets, folds, fast, where (did you mean shots?)",
+            "parameter shot: small takes shots, rate, kind, sets, folds, fast, where, more (did you mean shots?)",
         ),
         (["-p", "shots", "many"], "parameter shots = 'many'; int is needed"),
         (["-p", "shots", "2.5"], "parameter shots = 2.5; int is needed"),

@@ -3,7 +3,7 @@ PYTHON ?= python3
 PROFILE ?= profiles/quick.yml
 BIN := .venv/bin
 
-.PHONY: book pdf test cluster-test bench mutants captions clean
+.PHONY: book pdf test cluster-test rerun bench mutants captions clean
 
 book: .venv/ready
 	@test -f _build/html/index.html || rm -f _build/site.done
@@ -20,6 +20,10 @@ test: .venv/ready
 # A small Slurm on this machine, a part of the book on it, and the same results; skipped where Slurm cannot be installed.
 cluster-test: .venv/ready
 	$(BIN)/python tests/cluster/run.py
+
+# Each chapter with other parameters, and a search of what it then says; PART=2/4 is the second quarter of these runs.
+rerun: .venv/ready
+	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python tests/rerun/run.py --part $(or $(PART),1/1) --jobs $(or $(JOBS),2)
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py

@@ -1,0 +1,192 @@
+"""Every chapter with other parameters than the site's, and a search of what it then says for what cannot be right.
+
+    python tests/rerun/run.py [CHAPTER …] [--part K/N] [--jobs N]    # make rerun
+
+`chapters.yml` says which runs there are. Of each, the text as a reader sees it is searched: prose with what is glued in
+its places, tables, printed lines, words in figures, alternative texts and captions. `RULES` say what cannot be right. A
+run that is refused in one line is right where `chapters.yml` has the words of it.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import yaml
+from bs4 import BeautifulSoup
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "book")]
+
+from executed import glued  # noqa: E402
+
+from fslcore import chapters  # noqa: E402
+from fslcore.datasets.embedded import embedded_table  # noqa: E402
+from fslcore.errors import InputError  # noqa: E402
+
+HERE = ROOT / "_build" / "rerun"
+FOLDER = HERE / "folder"  # of images, as a user would bring them
+TABLE = Path(__file__).with_name("chapters.yml")
+GLUE = re.compile(r"\{glue:\w+\}`(\w+)(?::[^`]*)?`|^```\{glue:\w*\} +(\w+)\n(?::.*\n)*```$", re.MULTILINE)
+
+# An exercise may set a level, ways and shots of its own.
+EXERCISE = re.compile(r"^(`{3,})\{(?:exercise|solution)\}.*?^\1$", re.MULTILINE | re.DOTALL)
+OF_ITS_OWN = re.compile(r"\b(?:95 %|\d+-way|\d+-shot)")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What cannot be right, and with which parameters."""
+
+    what: str
+    words: str  # a pattern
+    when: Callable[[dict], bool] = lambda given: True
+
+
+def has(given: dict, name: str, *values: object) -> bool:
+    """Whether a parameter, or a list of them, takes one of these values."""
+    found = given.get(name, values[0])
+    return bool(set(found if isinstance(found, list) else [found]) & set(values))
+
+
+def no_letters(given: dict) -> bool:
+    """Whether the parameters name data sets, and none of letters."""
+    sets = [given[name] for name in ("dataset", "datasets", "script") if name in given]
+    return bool(sets) and not re.search("glyph|coloured", str(given.values()))
+
+
+COUNTED = r"(?:shots|ways|images|tasks|classes|methods|learners|queries|(?:data|test) sets|pairs|settings)\b"
+RULES = [
+    Rule("no number", r"(?i:\bnan\b)|\b(?:NaT|inf)\b|\bNone\b(?! [a-z])"),
+    Rule("a share of nothing", r"\b(?:\d+|[Nn]one|all|any|both) of (?:the )?0\b(?![.,]?\d| ?%| points)|\b[Aa]ll 0\b"),
+    Rule("a gap", r"(?<=[\w)]) [.;,](?= |$)|\( *\)|\[ *\]|\b(?:of|on|in|to|and) (?=[.;](?: |$))"),
+    Rule("a warning", r"\b\w+Warning: .*"),
+    Rule("one of many", r"(?<![\d.,±−–/×-])\b1 " + COUNTED),
+    Rule(
+        "another level",
+        r"(?<![\d.,])95 ?(?:%|percent)|[=/] ?1\.96\b|\b1\.96 ?(?:[·×s]|\\)",
+        lambda p: not has(p, "level", 0.95),
+    ),
+    Rule("another number of ways", r"\b(?:5|[Ff]ive)[- ]way\b", lambda p: not has(p, "ways", 5)),
+    Rule("another number of shots", r"\b(?:5|[Ff]ive)[- ]shot\b", lambda p: not has(p, "shots", 5)),
+    Rule("no letters", r"\b(?:letters?|alphabets?)\b", no_letters),
+    Rule("one data set", r"\b(?:both|two) (?:data|test) sets\b", lambda p: len(p.get("datasets", "two")) == 1),
+    Rule("one seed", r"\b(?:twice|(?:two|both) (?:trainings|seeds))\b", lambda p: len(p.get("seeds", "two")) == 1),
+]
+
+
+def texts(path: Path) -> Iterator[str]:
+    """What a reader of an executed notebook sees: paragraphs, rows, figures; then what is glued for others."""
+    used: set[str] = set()
+    values = {key: text.replace("\\", "") for key, text in glued(path).items()}
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        if cell["cell_type"] == "markdown":
+            text = EXERCISE.sub(lambda m: OF_ITS_OWN.sub("…", m[0]), "".join(cell["source"]))
+            used |= {m[1] or m[2] for m in GLUE.finditer(text)}
+            yield from re.split(r"\n\s*\n", GLUE.sub(lambda m: values[m[1] or m[2]], text))
+        elif not {"remove-cell", "injected-parameters"} & set(cell["metadata"].get("tags", [])):
+            options = cell["metadata"].get("mystnb", {})
+            yield from (
+                options[of][key] for of, key in (("image", "alt"), ("figure", "caption")) if key in options.get(of, {})
+            )
+            for output in cell.get("outputs", []):
+                yield from shown(output)
+    yield from (text for key, text in values.items() if key not in used)
+
+
+def shown(output: dict) -> Iterator[str]:
+    """The words of one output of a cell."""
+    data = {mime: "".join(text) for mime, text in output.get("data", {}).items()}
+    if "text/html" in data:
+        rows = BeautifulSoup(data["text/html"], "html.parser").select("tr, caption, p")
+        yield from (" | ".join(part.stripped_strings) for part in rows)
+    elif "image/svg+xml" in data:  # matplotlib draws words as shapes, and says them in comments
+        yield from re.findall(r"<!-- (.*?) -->", data["image/svg+xml"])
+    else:
+        yield "".join(output.get("text", data.get("text/markdown", data.get("text/plain", ""))))
+
+
+def faults(lines: Iterator[str], given: dict, right: dict[str, str]) -> list[str]:
+    """What cannot be right in these texts for these parameters, but for words that may stand there."""
+    found = []
+    for line in (" ".join(line.split()) for line in lines):
+        kept = [m.span() for words in right for m in re.finditer(re.escape(words), line)]
+        for rule in RULES:
+            for m in re.finditer(rule.words, line) if rule.when(given) else ():
+                if not any(a <= m.start() and m.end() <= b for a, b in kept):
+                    found.append(f"{rule.what}: … {line[max(0, m.start() - 80) : m.end() + 60]} …")
+    return found
+
+
+def rerun(name: str, given: dict, refused: str, right: dict[str, str], output: Path) -> list[str]:
+    """The faults of one run of a chapter, none where all is well."""
+    try:
+        chapters.run(name, given, output)
+    except InputError as error:
+        line = str(error)
+        return [] if refused and re.search(refused, line) and "\n" not in line else [f"refused: {line}"]
+    except Exception as error:
+        why = error.__cause__ or error
+        return ["ended: " + " / ".join(re.sub(r"\x1b\[[\d;]*m", "", str(why)).strip().splitlines()[-3:])]
+    if refused:
+        return [f"not refused, as chapters.yml says: {refused}"]
+    defaults = {p.name: p.default for p in chapters.parameters(name)}
+    return faults(texts(output), defaults | chapters.check(name, given), right)
+
+
+def runs(names: list[str] = (), part: tuple[int, int] = (1, 1)) -> list[tuple]:
+    """(chapter, name of the run, parameters, words of a refusal or '', words that are right) of each run of a part."""
+    found = []
+    for name, of in yaml.safe_load(TABLE.read_text("utf-8")).items():
+        for variant, given in of["runs"].items():
+            given = of.get("all", {}) | given
+            found.append((name, variant, given, given.pop("refused", ""), of.get("right", {})))
+    return [run for run in found[part[0] - 1 :: part[1]] if not names or run[0] in names]
+
+
+def make_folder(classes: int = 12, images: int = 24) -> None:
+    """Clip art as a user would bring it: class folders of files, one of them larger than the rest."""
+    table, _ = embedded_table("clipart", "novel", None)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    for k, (_, of) in zip(range(classes), table.groupby("class_name")):
+        place = FOLDER / f"class {k}"
+        place.mkdir(parents=True)
+        for i, image in enumerate(of["image"].iloc[: images + 12 * (k == 0)]):
+            (place / f"{i}.png").write_bytes(image)
+
+
+def main(argv=None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("chapters", nargs="*")
+    parser.add_argument("--part", default="1/1", help="only every N-th run, from the K-th on")
+    parser.add_argument("--jobs", type=int, default=2)
+    args = parser.parse_args(argv)
+    found = runs(args.chapters, tuple(map(int, args.part.split("/"))))
+    make_folder()
+    bad = 0
+    with ProcessPoolExecutor(args.jobs, mp_context=get_context("spawn")) as pool:
+        jobs = {
+            pool.submit(rerun, name, given, refused, right, HERE / f"{name}.{variant.replace(' ', '-')}.ipynb"): (
+                name,
+                variant,
+            )
+            for name, variant, given, refused, right in found
+        }
+        for job in as_completed(jobs):
+            said = job.result()
+            bad += bool(said)
+            print(
+                *jobs[job], "well" if not said else "", *(f"\n    {line}" for line in dict.fromkeys(said)), flush=True
+            )
+    print(f"{len(found)} runs, {bad} with faults; the notebooks are in {HERE}")
+    return int(bad > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -290,7 +290,7 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
             )
         except papermill.PapermillExecutionError as error:
             if error.ename == "InputError":
-                raise InputError(f"{name}: {error.evalue}") from None
+                raise InputError(f"{name}: {_advice(name, error.evalue)}") from None
             lacking = re.fullmatch(r"No module named '(.+)'", error.evalue)
             if lacking:
                 raise ModuleNotFoundError(f"{name}: {error.evalue}", name=lacking[1]) from error
@@ -301,6 +301,13 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
         except DeadKernelError:
             raise MemoryError(f"{name}: its process ended; that is how the system stops what takes too much") from None
     return output
+
+
+def _advice(name: str, said: str) -> str:
+    """An error with the option that it advises as a parameter of the notebook, or without it where there is none."""
+    if any(p.name == "skip_small_classes" for p in parameters(name)):
+        return said.replace("--skip-small-classes", "-p skip_small_classes true")
+    return said.replace(", or skip small classes: --skip-small-classes", "")
 
 
 def _engine(name: str, progress: bool) -> type:

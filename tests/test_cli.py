@@ -89,6 +89,14 @@ def test_one_value_where_a_list_is_meant_is_the_list_of_it(small, tmp_path):
     assert "of ['fashion']" in printed(tmp_path / "out.ipynb")
 
 
+def test_a_notebook_that_can_skip_small_classes_says_how(small, tmp_path, capfd):
+    """Others do not advise an option that `run` has not: see above."""
+    able = NOTEBOOK.replace("rate: float", "skip_small_classes: bool = False  # True|False: smaller ones\nrate: float")
+    (tmp_path / "nb" / "small.md").write_text(able)
+    assert cli.main([*small, "-p", "shots", "40"]) == 2
+    assert "30 images (lower them, or skip small classes: -p skip_small_classes true)" in capfd.readouterr().err
+
+
 def test_a_list_may_be_empty_where_the_notebook_says_so():
     """Its other lists are refused below."""
     assert chapters.check("selection", {"image_methods": []}) == {"image_methods": []}
@@ -117,7 +125,7 @@ def test_a_list_may_be_empty_where_the_notebook_says_so():
         (["-p", "sets", "clipard"], "dataset = clipard; known are clipart"),
         (["-p", "sets", "[clipard]"], "dataset = clipard; known are clipart"),
         (["-p", "sets", "['folder:/none']"], "no folder /none"),
-        (["-p", "shots", "40"], "small: shots + queries = 55; class 0 has 30 images"),
+        (["-p", "shots", "40"], "small: shots + queries = 55; class 0 has 30 images (lower them)"),
     ],
 )
 def test_bad_parameters_are_told_in_one_line(small, tmp_path, capfd, given, message):

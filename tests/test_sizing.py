@@ -318,6 +318,36 @@ def test_classes_of_the_data_set_are_told_to_the_pilot(bank):
     assert images.model.alpha == pytest.approx(again.model.alpha) and images.model.alpha < classes.model.alpha
 
 
+def test_a_data_set_that_is_too_small_for_a_pilot_is_named(bank):
+    methods = [Method("none", "ncc")]
+    with pytest.raises(InputError, match="holds 2 open tasks of 8 ways, 5 shots and 20 queries, and a pilot needs 3"):
+        sizing.pilot_values([bank], methods, [5], sampling="open", ways=8, queries=20, tasks=None)
+    runs = sizing.pilot_values([bank], methods, [5], queries=5, tasks=20)
+    with pytest.raises(InputError, match="at 1 shots for 2 numbers of queries only, and a curve needs 4"):
+        sizing.curve(sizing.sweep([bank], methods, [1], [1, 2], images=1000))
+    curves = sizing.curve(sizing.sweep([bank], methods, [1], [1, 2, 3, 5], images=1000))
+    with pytest.raises(InputError, match="too few images for open tasks at 5 shots and any number of queries"):
+        sizing.recommended(curves, runs)
+
+
+def test_small_classes_are_left_out_on_request(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.arange(8).repeat([4, *[60] * 7])
+    np.savez(tmp_path / "f.npz", features=rng.normal(size=(len(labels), 4)), labels=labels)
+    small, methods = f"features:{tmp_path}/f.npz", [Method("none", "ncc")]
+    for of, shots in ((sizing.pilot_values, [[5]]), (sizing.by_target, [5])):
+        with pytest.raises(InputError, match="class 0 has 4 images"):
+            of([small], methods, *shots, queries=5, tasks=20)
+        assert len(of([small], methods, *shots, queries=5, tasks=20, skip_small_classes=True)) == 1
+    assert len(sizing.by_size(small, methods[0], 1, 2, queries=3, skip_small_classes=True)[0]) == 2
+    with pytest.raises(InputError, match="images"):
+        sizing.by_size(small, methods[0], 1, 2, queries=3)
+    grid = dict(shots=[5], queries=[2, 20, 45, 56], images=1000)
+    assert sizing.sweep([small], methods, **grid).empty
+    found = sizing.sweep([small], methods, **grid, ways=2, skip_small_classes=True)
+    assert sorted(found["queries"].unique()) == [2, 20, 45]
+
+
 def test_parts_of_a_data_set_share_no_image(bank):
     table, common = sizing.by_size(bank, ("none", "ncc"), 1, 2, queries=3)
     assert table["images"].sum() == 480 and table["images"][0] == pytest.approx(240, abs=8)

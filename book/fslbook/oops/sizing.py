@@ -53,6 +53,7 @@ def sweep(
     ways: int = 5,
     images: int = 60_000,
     seed: int = 0,
+    skip_small_classes: bool = False,
 ) -> pd.DataFrame:
     """Open intervals for each Q, over several trials: one row a trial and method, and one a pair of methods.
 
@@ -70,12 +71,13 @@ def sweep(
     for dataset in datasets:
         source = evaluation.load_source(dataset)
         runs_of = _runs(source, methods)
-        room = np.bincount(source.labels).min()
+        room = np.sort(np.bincount(source.labels))[-ways if skip_small_classes else 0]
         for s, q in product(shots, queries):
             if s + q > room or len(source.labels) < 4 * ways * (s + q):
                 continue
             seeds = range(seed, seed + max(2, round(images / len(source.labels))))
-            trials = [sample_open(source.labels, ways=ways, shots=s, queries=q, seed=i) for i in seeds]
+            shape = dict(ways=ways, shots=s, queries=q, skip_small_classes=skip_small_classes)
+            trials = [sample_open(source.labels, seed=i, **shape) for i in seeds]
             ends = np.cumsum([len(t) for t in trials])[:-1]
             values = _values(runs_of, _joined(trials))
             for method, v in _with_pairs(values).items():
@@ -98,6 +100,11 @@ def curve(trials: pd.DataFrame) -> pd.DataFrame:
         dataset, method, shots, queries; n_tasks, variance, half_width; ``error`` of the variance, from the
         fourth moment; ``fitted``, the variance by the model, fitted with whole numbers of tasks; p_value of the
         fit's chi-square; trials.
+
+    Raises
+    ------
+    InputError
+        Fewer than 4 numbers of queries, of which no curve can be fitted.
     """
     groups = trials.groupby(["dataset", "method", "shots", "queries"], sort=False)
     out = groups[["n_tasks", "variance", "fourth", "half_width"]].mean().reset_index()
@@ -105,7 +112,12 @@ def curve(trials: pd.DataFrame) -> pd.DataFrame:
     tail = (out["fourth"] / out["variance"] ** 2 - 1).clip(lower=1)
     out["error"] = out["variance"] * np.sqrt(tail / groups["n_tasks"].sum().to_numpy())
     parts = []
-    for (_, _, shots), part in out.groupby(["dataset", "method", "shots"], sort=False):
+    for (dataset, _, shots), part in out.groupby(["dataset", "method", "shots"], sort=False):
+        if len(part) < 4:
+            raise InputError(
+                f"{dataset} holds open tasks at {shots} shots for {len(part)} numbers of queries only, and a curve "
+                "needs 4: lower ways or shots, or leave this data set out"
+            )
         q, t = part["queries"], part["n_tasks"]
         fit = stats.fit_variance(q, t, part["variance"], part["error"], shots)
         parts.append(part.assign(fitted=fit.model.variance(q, t), p_value=fit.p_value))
@@ -147,21 +159,32 @@ def pilot_values(
     tasks: int | None = 600,
     runs: int = 1,
     seed: int = 0,
+    skip_small_classes: bool = False,
 ) -> dict[tuple[str, int, int], dict[str, np.ndarray]]:
     """What `stats.pilot` takes: (dataset, shots, run) → method or pair of methods → (T, K, Q) values.
 
     Run i draws its tasks with seed ``seed`` + i.
+
+    Raises
+    ------
+    InputError
+        Fewer than 3 open tasks, of which `stats.pilot` can tell nothing; what the samplers raise.
     """
     out = {}
     for dataset in datasets:
         source = evaluation.load_source(dataset)
         runs_of = _runs(source, methods)
         for s, run in product(shots, range(runs)):
-            shape = dict(ways=ways, shots=s, queries=queries, seed=seed + run)
+            shape = dict(ways=ways, shots=s, queries=queries, seed=seed + run, skip_small_classes=skip_small_classes)
             if sampling == "closed":
                 drawn = sample_closed(source.labels, tasks=tasks, **shape)
             else:
                 drawn = sample_open(source.labels, max_tasks=tasks, **shape)
+            if len(drawn) < 3 and sampling == "open":
+                raise InputError(
+                    f"{dataset} holds {len(drawn)} open tasks of {ways} ways, {s} shots and {queries} queries, and a "
+                    "pilot needs 3: lower ways, shots or queries, or leave this data set out"
+                )
             out[dataset, s, run] = _with_pairs(_values(runs_of, drawn))
     return out
 
@@ -180,6 +203,7 @@ def by_target(
     queries: int = 15,
     tasks: int = 600,
     seed: int = 0,
+    skip_small_classes: bool = False,
 ) -> pd.DataFrame:
     """Q* of one closed run, for tasks with new classes each and for new images of these classes (`stats.pilot`).
 
@@ -189,9 +213,10 @@ def by_target(
         dataset, method; ``classes`` and ``images``, a `stats.Pilot` each.
     """
     rows = []
+    shape = dict(ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=skip_small_classes)
     for dataset in datasets:
         source = evaluation.load_source(dataset)
-        drawn = sample_closed(source.labels, tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed)
+        drawn = sample_closed(source.labels, tasks=tasks, **shape)
         # As `Record.by_class` has them: the classes of a task by their number in it.
         order = np.argsort(drawn.query_label, axis=1, kind="stable")[:, ::queries]
         labels = np.asarray(source.labels)[np.take_along_axis(drawn.query, order, axis=1)]
@@ -221,11 +246,21 @@ def recommended(curves: pd.DataFrame, runs: dict) -> pd.DataFrame:
     DataFrame
         dataset, method, shots, run, optimum (Q*), low, high, chosen (Q), measured and regret (of the fitted
         curve).
+
+    Raises
+    ------
+    InputError
+        No curve of a data set and number of shots.
     """
     grids = dict(list(curves.groupby(["dataset", "method", "shots"], sort=False)))
     rows = []
     for (dataset, shots, run), values in runs.items():
         for method, p in by_method(values, shots).items():
+            if (dataset, method, shots) not in grids:
+                raise InputError(
+                    f"{dataset} holds too few images for open tasks at {shots} shots and any number of queries: lower "
+                    "ways or shots, or leave this data set out"
+                )
             grid = grids[dataset, method, shots]
             chosen = stats.best_queries(p.expected, grid["queries"], grid["n_tasks"])
             there = grid[grid["queries"] == chosen].iloc[0]
@@ -303,7 +338,15 @@ def common_optima(runs: dict) -> pd.DataFrame:
 
 
 def by_size(
-    dataset: str, method: Method, shots: int, parts: int = 4, *, ways: int = 5, queries: int = 5, seed: int = 0
+    dataset: str,
+    method: Method,
+    shots: int,
+    parts: int = 4,
+    *,
+    ways: int = 5,
+    queries: int = 5,
+    seed: int = 0,
+    skip_small_classes: bool = False,
 ) -> tuple[pd.DataFrame, stats.CommonOptimum]:
     """Q* from disjoint parts of one data set, each half as large as the one before, and a test of equality.
 
@@ -321,9 +364,10 @@ def by_size(
     rank = pd.Series(rng.random(len(source.labels))).groupby(source.labels).rank(pct=True).to_numpy()
     part = np.minimum(np.ceil(-np.log2(np.clip(rank, 1e-9, 1))).astype(int).clip(1), parts)
     rows, pilots = [], []
+    shape = dict(ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=skip_small_classes)
     for size in range(1, parts + 1):
         of_part = np.flatnonzero(part == size)
-        drawn = sample_open(source.labels[of_part], ways=ways, shots=shots, queries=queries, seed=seed)
+        drawn = sample_open(source.labels[of_part], **shape)
         if len(drawn) < 3:
             raise InputError(
                 f"large = {dataset}; of its parts one of {len(of_part)} images holds {len(drawn)} tasks, and at least "

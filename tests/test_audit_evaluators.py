@@ -184,6 +184,11 @@ def test_hold_out_of_three_images_is_noticed(monkeypatch):
     assert (audit.Evidence().held_out < 4).sum() == 3
 
 
+def test_with_few_episodes_behind_the_means_no_sentence_lacks_a_number():
+    found = audit.audit(100)["gives"]
+    assert found["hold-out-size"].startswith("the spreads of Table 1 fit 1") and not found.str.contains("nan").any()
+
+
 def test_averages_of_four_episodes(monkeypatch):
     rng, tables, printed = np.random.default_rng(2), simulated(np.random.default_rng(2), True), published.table
     p = np.clip(0.55 + rng.normal(0, 0.12, 200_000), 0.05, 0.95)

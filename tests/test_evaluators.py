@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from fslbook.evaluators import choosing, estimates
+from fslbook.evaluators import choosing, estimates, figures
 from fslbook.evaluators.estimates import FRESH
 from fslcore import datasets, evaluation
 from fslcore.errors import InputError
@@ -196,3 +196,9 @@ def test_where_an_error_rises_is_told_with_both_ends():
     curve = pd.DataFrame([*rows, ("B", "hold-out", 1, 6.0), ("B", "hold-out", 2, 6.5)])
     curve.columns = ["method", "estimator", "shots", "mae"]
     assert estimates.rises(curve, "shots") == ["B by 5-fold and hold-out (7.0 points at 1, 8.0 at 2 shots)"]
+
+
+def test_a_figure_of_estimates_that_are_all_equal_says_so(recwarn):
+    """At one image held out of few, say: a correlation with them is none."""
+    titles = [ax.get_title() for ax in figures.estimates(world(30).assign(bootstrap=0.0), ESTIMATORS, "d").axes]
+    assert titles[3] == "bootstrap: no correlation" and "correlation 0." in titles[0] and not recwarn.list

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import assemble
 import executed
+import numpy as np
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
@@ -419,11 +420,18 @@ def shell():
 
 def test_what_is_glued_reads_as_on_the_page(tmp_path):
     path, said = one_run(
-        tmp_path, count=12345, gain="-0.5 to 10%", name="conv4-r2d2", odd="it's *Q* 1_000", said=Markdown("**no** $-1$")
+        tmp_path,
+        count=12345,
+        gain="-0.5 to 10%",
+        high=f"{np.inf:.1f}",
+        name="conv4-r2d2",
+        odd="it's *Q* 1_000",
+        said=Markdown("**no** $-1$"),
     )
     assert executed.glued(path) == {
         "count": "12,345",
         "gain": "−0.5 to 10 %",
+        "high": "∞",
         "name": "conv4-r2d2",
         "odd": r"it's \*Q\* 1\_000",
         "said": "**no** $−1$",

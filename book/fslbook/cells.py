@@ -13,13 +13,14 @@ __all__ = ["glue", "listed", "two_or_more"]
 
 _MINUS = re.compile(r"(?<![\w.)])-(?=\d)")  # before a number; not in efficientnet-lite0, 2-way or 2020-06-01
 _PERCENT = re.compile(r"(?<=\d)%(?!\w)")
+_INFINITE = re.compile(r"\binf\b")  # as Python formats it
 
 
 def glue(**values: object) -> None:
     """Glue values under their names, for the ``glue`` roles of the chapter's prose and for the ledger.
 
     What a page says in two places is one text, so values are glued as they shall be read: whole numbers get
-    separators of thousands here, texts a true minus sign before a number and a space before %, and any other
+    separators of thousands here, texts a true minus sign before a number, a space before % and ∞ for inf, and any other
     number is formatted by the caller. The call prints what it glues, for those who run the notebook; the cell is
     tagged ``remove-cell``, and leaves no trace on the page.
 
@@ -38,7 +39,8 @@ def glue(**values: object) -> None:
             value = f"{value:,}"
         if not isinstance(value, (str, Markdown)):
             raise TypeError(f"glue: {key} is a {type(value).__name__}; format it, such as f'{{{key}:.2f}}'")
-        text = _PERCENT.sub(" %", _MINUS.sub("−", value if isinstance(value, str) else value.data))
+        text = value if isinstance(value, str) else value.data
+        text = _PERCENT.sub(" %", _MINUS.sub("−", _INFINITE.sub("∞", text)))
         myst_nb.glue(key, text if isinstance(value, str) else Markdown(text), display=False)
         print(f"{key}: {text}")
 

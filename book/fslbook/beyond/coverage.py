@@ -394,9 +394,9 @@ def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict
     dict
         The true ``difference`` (points, over many large test sets); of the first pilot the ``pilot_half_width`` and
         the ``images`` a class that it plans, with their range, ``low`` and ``high``; ``least`` and ``most`` of the
-        middle nine in ten of all plans; the shares of test sets that tell the two apart: ``told`` of the size
-        that their own pilot planned, ``told_by_pilot`` of the pilots; and ``excess``, the variance from images that the
-        pilots give for the planned size over the one that test sets of that size give, means over all.
+        middle nine in ten of all plans, none below S + Q; the shares of test sets that tell the two apart: ``told``
+        of the size that their own pilot planned, ``told_by_pilot`` of the pilots; and ``excess``, the variance from
+        images that the pilots give for the planned size over the one that test sets of that size give, means over all.
     """
     rng = np.random.default_rng(seed)
     means, scale = world(PILOT, 0.0, rng)
@@ -417,7 +417,7 @@ def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict
     pilots = [paired(PILOT.images) for _ in range(test_sets)]
     shape = dict(images_per_class=PILOT.images, n_classes=PILOT.classes, ways=WAYS, shots=PILOT.shots)
     plans = [stats.plan(p, difference=difference, power=power, level=level, **shape) for p in pilots]
-    planned = [plan.images_per_class for plan in plans]
+    planned = [max(plan.images_per_class, PILOT.shots + 15) for plan in plans]  # a task has as many
     least, most = np.quantile(planned, [0.05, 0.95])
     carried_out = [paired(n) for n in planned]
     said = np.mean([p.image_variance * PILOT.images / n for p, n in zip(pilots, planned)])

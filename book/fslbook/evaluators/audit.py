@@ -347,13 +347,15 @@ def _same_episodes(said: str, e: Evidence):
 def _hold_out_size(said: str, e: Evidence):
     n, gap = e.held_out, e.bias["hold-out"] - e.bias["5-fold"]
     few = n < 4
+    if few.all() or not few.any():
+        return f"the spreads of Table 1 fit {n.min():.1f} to {n.max():.1f} images in all {len(n)} rows", True
     given = (
         f"the spreads of Table 1 fit {n[few].min():.1f} to {n[few].max():.1f} images in {few.sum()} of {len(n)} rows "
         f"and {n[~few].min():.1f} to {n[~few].max():.1f} in the others; in the former hold-out is "
         f"{-gap[few].max():.1f} to {-gap[few].min():.1f} points below 5-fold, in the latter at most "
         f"{gap[~few].abs().max():.1f} from it"
     )
-    return given, None if 0 < few.sum() < len(n) else True  # that n is one for all rows the paper does not say
+    return given, None  # that n is one for all rows the paper does not say
 
 
 @CHECKS

@@ -150,7 +150,9 @@ def estimates(table: pd.DataFrame, names: list[str], of: str) -> plt.Figure:
         ax.plot([0, 100], [0, 100], color="black", linewidth=1)
         look = dict(s=10, alpha=0.4, color=_LOOK[name]["color"], rasterized=True)
         ax.scatter(table["oracle"] + noise[0], table[name] + noise[1], **look)
-        ax.set(title=f"{name}: correlation {table['oracle'].corr(table[name]):.2f}", aspect="equal")
+        vary = (table[["oracle", name]].nunique() > 1).all()
+        title = f"correlation {table['oracle'].corr(table[name]):.2f}" if vary else "no correlation"
+        ax.set(title=f"{name}: {title}", aspect="equal")
     for ax in axes[:, 0]:
         ax.set_ylabel("estimate (%)")
     for ax in axes[1]:

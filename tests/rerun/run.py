@@ -31,13 +31,14 @@ from fslcore.datasets.embedded import embedded_table  # noqa: E402
 from fslcore.errors import InputError  # noqa: E402
 
 HERE = ROOT / "_build" / "rerun"
-FOLDER = HERE / "folder"  # of images, as a user would bring them
+FOLDERS = {"folder": (12, 30), "support": (5, 5)}  # of a user: so many classes, so many images of each
 TABLE = Path(__file__).with_name("chapters.yml")
 GLUE = re.compile(r"\{glue:\w+\}`(\w+)(?::[^`]*)?`|^```\{glue:\w*\} +(\w+)\n(?::.*\n)*```$", re.MULTILINE)
 
 # An exercise may set a level, ways and shots of its own.
 EXERCISE = re.compile(r"^(`{3,})\{(?:exercise|solution)\}.*?^\1$", re.MULTILINE | re.DOTALL)
-OF_ITS_OWN = re.compile(r"\b(?:95 %|\d+-way|\d+-shot)")
+CODE = re.compile(r"^(`{3,})\w+\n.*?^\1$", re.MULTILINE | re.DOTALL)
+OF_ITS_OWN = re.compile(r"\b(?:95 %|1\.96|\d+-way|\d+-shot|two data sets)")
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ RULES = [
     Rule("one of many", r"(?<![\d.,±−–/×-])\b1 " + COUNTED),
     Rule(
         "another level",
-        r"(?<![\d.,])95 ?(?:%|percent)|[=/] ?1\.96\b|\b1\.96 ?(?:[·×s]|\\)",
+        r"(?<![\d.,])(?<!to )95 ?(?:%|percent)|[=/] ?1\.96\b|\b1\.96 ?(?:[·×s]|\\)",
         lambda p: not has(p, "level", 0.95),
     ),
     Rule("another number of ways", r"\b(?:5|[Ff]ive)[- ]way\b", lambda p: not has(p, "ways", 5)),
@@ -87,7 +88,7 @@ def texts(path: Path) -> Iterator[str]:
     values = {key: text.replace("\\", "") for key, text in glued(path).items()}
     for cell in json.loads(path.read_text("utf-8"))["cells"]:
         if cell["cell_type"] == "markdown":
-            text = EXERCISE.sub(lambda m: OF_ITS_OWN.sub("…", m[0]), "".join(cell["source"]))
+            text = EXERCISE.sub(lambda m: OF_ITS_OWN.sub("…", m[0]), CODE.sub("", "".join(cell["source"])))
             used |= {m[1] or m[2] for m in GLUE.finditer(text)}
             yield from re.split(r"\n\s*\n", GLUE.sub(lambda m: values[m[1] or m[2]], text))
         elif not {"remove-cell", "injected-parameters"} & set(cell["metadata"].get("tags", [])):
@@ -150,15 +151,14 @@ def runs(names: list[str] = (), part: tuple[int, int] = (1, 1)) -> list[tuple]:
     return [run for run in found[part[0] - 1 :: part[1]] if not names or run[0] in names]
 
 
-def make_folder(classes: int = 12, images: int = 24) -> None:
-    """Clip art as a user would bring it: class folders of files, one of them larger than the rest."""
+def make_folder(place: Path, classes: int, images: int) -> None:
+    """Clip art as a user would bring it: class folders of files, the first half as large as the others."""
     table, _ = embedded_table("clipart", "novel", None)
-    shutil.rmtree(FOLDER, ignore_errors=True)
+    shutil.rmtree(place, ignore_errors=True)
     for k, (_, of) in zip(range(classes), table.groupby("class_name")):
-        place = FOLDER / f"class {k}"
-        place.mkdir(parents=True)
-        for i, image in enumerate(of["image"].iloc[: images + 12 * (k == 0)]):
-            (place / f"{i}.png").write_bytes(image)
+        (place / f"class {k}").mkdir(parents=True)
+        for i, image in enumerate(of["image"].iloc[: images // 2 if k == 0 else images]):
+            (place / f"class {k}" / f"{i}.png").write_bytes(image)
 
 
 def main(argv=None) -> int:
@@ -168,7 +168,8 @@ def main(argv=None) -> int:
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args(argv)
     found = runs(args.chapters, tuple(map(int, args.part.split("/"))))
-    make_folder()
+    for place, size in FOLDERS.items():
+        make_folder(HERE / place, *size)
     bad = 0
     with ProcessPoolExecutor(args.jobs, mp_context=get_context("spawn")) as pool:
         jobs = {

@@ -107,6 +107,9 @@ def test_pair_table_and_counts():
     both = benchmark.symbols(pairs, ("closed", "open", "paired"))
     assert both.loc[("d", ("x", "lr"), ("x", "ncc"))] == "− 0 −"
     assert benchmark.correlations(results).loc["d", "highest"] > 0.95
+    sure = {("d", "x", name, "open"): np.full(20, 99.0 + k) for k, name in enumerate(("ncc", "lr"))}
+    alone = benchmark.correlations(results_of(sure)).loc["d"]  # of methods that never vary there is none
+    assert alone["pairs"] == 0 and np.isnan(alone["highest"])
 
 
 def test_symbols_that_are_unknown_are_marked():

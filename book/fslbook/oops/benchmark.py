@@ -175,12 +175,12 @@ def methods(results: pd.DataFrame, dataset: str, sampling: str) -> dict[Method, 
 
 
 def correlations(results: pd.DataFrame) -> pd.DataFrame:
-    """Correlation over open tasks of every pair of methods: lowest, median and highest, by data set."""
+    """Correlation over open tasks of pairs of methods, where both vary: lowest, median and highest, by data set."""
     rows = {}
     for dataset in results["dataset"].unique():
         pairs = [_common(a, b) for a, b in combinations(methods(results, dataset, "open").values(), 2)]
-        r = [np.corrcoef(a, b)[0, 1] for a, b in pairs]
-        rows[dataset] = {"pairs": len(r), "lowest": np.min(r), "median": np.median(r), "highest": np.max(r)}
+        r = pd.Series([np.corrcoef(a, b)[0, 1] for a, b in pairs if np.ptp(a) and np.ptp(b)], dtype=float)
+        rows[dataset] = {"pairs": len(r), "lowest": r.min(), "median": r.median(), "highest": r.max()}
     return pd.DataFrame(rows).T.astype({"pairs": int}).round(2)
 
 

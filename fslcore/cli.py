@@ -445,7 +445,7 @@ def _parser() -> argparse.ArgumentParser:
         "--captioner",
         default="pixels",
         type=name_of("captioner", known.captioners, file=True),
-        help="pixels, vit-gpt2, blip, or KIND:FOLDER (pixels)",
+        help="pixels, vit-gpt2, blip, blip-large, or KIND:FOLDER (pixels)",
     )
     add.add_argument(
         "--split",

@@ -42,14 +42,16 @@ def test_a_known_network_is_built_when_images_come_and_once():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("name", ["clip", "clip-b32", "dino", "dinov2"])
+@pytest.mark.parametrize("name", ["clip", "clip-b32", "dino", "dinov2", "dinov2-reg"])
 def test_missing_weights_say_which_file_and_from_where(name, monkeypatch):
     monkeypatch.setattr(backbones, "_from_hub", lambda *_: None)
     with pytest.raises(InputError, match=f"no weights; bring .*safetensors of timm/vit_base.*{name}:PATH"):
         backbones.load(name)
 
 
-@pytest.mark.parametrize("name, dim", [("clip", 512), ("clip-b32", 512), ("dino", 768), ("dinov2", 768)])
+@pytest.mark.parametrize(
+    "name, dim", [("clip", 512), ("clip-b32", 512), ("dino", 768), ("dinov2", 768), ("dinov2-reg", 768)]
+)
 def test_vision_transformers_load_from_a_local_file(name, dim, tmp_path):
     if name.startswith("clip"):
         import open_clip
@@ -59,8 +61,13 @@ def test_vision_transformers_load_from_a_local_file(name, dim, tmp_path):
     else:
         import timm
 
-        model = {"dino": "vit_base_patch16_224.dino", "dinov2": "vit_base_patch14_dinov2.lvd142m"}[name]
+        model = {
+            "dino": "vit_base_patch16_224.dino",
+            "dinov2": "vit_base_patch14_dinov2.lvd142m",
+            "dinov2-reg": "vit_base_patch14_reg4_dinov2.lvd142m",
+        }[name]
         state = timm.create_model(model, num_classes=0).state_dict()
+        assert ("reg_token" in state) == (name == "dinov2-reg")
     save_file({k: v.contiguous().clone() for k, v in state.items()}, tmp_path / "w.safetensors")
     backbone = backbones.load(f"{name}:{tmp_path}/w.safetensors")
     with torch.inference_mode():
@@ -68,6 +75,9 @@ def test_vision_transformers_load_from_a_local_file(name, dim, tmp_path):
     if name == "clip-b32":
         with pytest.raises(InputError, match="clip: .*w.safetensors"):  # patches of another size
             backbones.load(f"clip:{tmp_path}/w.safetensors")
+    if name.startswith("dinov2"):  # one with registers is none without, nor the other way round
+        with pytest.raises(InputError, match="w.safetensors is not a checkpoint of this network"):
+            backbones.load(f"{'dinov2' if 'reg' in name else 'dinov2-reg'}:{tmp_path}/w.safetensors")
 
 
 def test_weights_from_the_hub_are_pinned_at_first_use(tmp_path, monkeypatch):

@@ -140,7 +140,7 @@ def test_command(folder, capsys):
     assert {"red", "blue", "plain"} <= set(attributes.of(images, str(out)).names)
     capsys.readouterr()
     for arguments, message in [
-        (["--captioner", "clip"], "captioner = clip; pixels, vit-gpt2, blip are allowed"),
+        (["--captioner", "clip"], "captioner = clip; pixels, vit-gpt2, blip, blip-large are allowed"),
         (["-o", "captions.txt"], "captions.txt; a name that ends in .csv is allowed"),
     ]:
         assert cli.main(["caption", "clipart", "-o", str(folder / "d.csv"), *arguments]) == 2
@@ -163,11 +163,13 @@ def transformers():
 
 
 def words(special):
-    from tokenizers import Tokenizer, models, pre_tokenizers
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    vocabulary = {word: i for i, word in enumerate([*special, *"a red blue dog cat on the grass".split()])}
+    vocabulary = {word: i for i, word in enumerate([*special, *"a red blue dog cat on the grass there".split()])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=special[0]))
+    around = [(special[1], 1), (special[2], 2)]
+    tokenizer.post_processor = processors.TemplateProcessing(f"{special[1]} $A {special[2]}", special_tokens=around)
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
@@ -234,9 +236,9 @@ def blip(tmp_path, transformers):
     return folder, model, tokenizer
 
 
-@pytest.fixture(params=["vit-gpt2", "blip"])
+@pytest.fixture(params=["vit-gpt2", "blip", "blip-large"])
 def tiny(request):
-    return request.param, *request.getfixturevalue(request.param.replace("-", "_"))
+    return request.param, *request.getfixturevalue(request.param.removesuffix("-large").replace("-", "_"))
 
 
 def test_a_captioner_is_the_model_with_the_papers_settings(tiny, monkeypatch):
@@ -247,12 +249,16 @@ def test_a_captioner_is_the_model_with_the_papers_settings(tiny, monkeypatch):
     images = some(5, side=20).images
     seen = AutoImageProcessor.from_pretrained(folder)(images=list(images), return_tensors="pt").pixel_values
     search = dict(num_beams=4, max_length=16) if kind == "vit-gpt2" else dict(num_beams=1, max_length=20)
+    if kind == "blip-large":
+        search |= tokenizer(["there"] * 5, return_tensors="pt", return_token_type_ids=False)
+        assert search["input_ids"].shape == (5, 3)
     with torch.inference_mode():
         written = tokenizer.batch_decode(model.eval().generate(pixel_values=seen, **search), skip_special_tokens=True)
     monkeypatch.setattr(captions, "BATCH", 2)
     describe = captions.captioner(f"{kind}:{folder}")
     assert describe(images) == [" ".join(sentence.split()) for sentence in written]  # whatever the batches
     assert any(written) and not any("[" in sentence for sentence in written)
+    assert all(sentence.startswith("there") for sentence in written) == (kind == "blip-large")
     grey = images[..., :1]
     assert describe(grey) == describe(np.repeat(grey, 3, axis=-1))
 

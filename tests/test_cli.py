@@ -177,7 +177,9 @@ def test_bad_profiles_are_told_in_one_line(small, tmp_path, capsys, text, messag
 @pytest.mark.parametrize("name", ["paper.yml", "profiles/paper.yml"])
 def test_a_profile_that_ships_goes_by_its_name(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    assert notebooks.profile(name) == notebooks.profile(PROFILES / "paper.yml")
+    profile = notebooks.profile(name)
+    assert profile == notebooks.profile(PROFILES / "paper.yml")
+    assert profile["selection"]["features"] == "clip-b32"  # the evaluators' paper, of which the chapter is
     (tmp_path / "profiles").mkdir()
     (tmp_path / name).write_text("pilot: {seed: 7}")  # a file of the user's comes first
     assert notebooks.profile(name) == {"pilot": {"seed": 7}}
@@ -285,7 +287,7 @@ BAD = [
     ("evaluate clipard glyph-conv -o {t}/t.csv", "(did you mean clipart?)"),
     ("evaluate folder:{t}/none glyph-conv -o {t}/t.csv", "dataset: no folder {t}/none"),
     ("evaluate features:{t}/none.npz none -o {t}/t.csv", "features: no file {t}/none.npz"),
-    ("evaluate clipart glif-conv -o {t}/t.csv", "one of 93 names is allowed (did you mean glyph-conv?)"),
+    ("evaluate clipart glif-conv -o {t}/t.csv", "one of 94 names is allowed (did you mean glyph-conv?)"),
     ("evaluate clipart none -o {t}/t.csv", "backbone = none; "),
     (EVALUATE + " --lerners ncc", "--lerners: no such argument (did you mean --learners?)"),
     (EVALUATE + " --learners nc", "learner = nc; "),
@@ -336,12 +338,15 @@ BAD = [
     ("train protonet --dataset coloured/hebrw", "dataset = coloured/hebrw; known are "),
     ("train protonet -o {t}/x.pt", "output = {t}/x.pt; a name that ends in .safetensors is allowed"),
     ("train protonet -o /proc/x.safetensors", "nothing can be written to /proc"),
-    ("caption clipart --captioner blib -o {t}/c.csv", "captioner = blib; pixels, vit-gpt2, blip are allowed"),
+    (
+        "caption clipart --captioner blib -o {t}/c.csv",
+        "captioner = blib; pixels, vit-gpt2, blip, blip-large are",
+    ),
     ("caption clipart --split nvel -o {t}/c.csv", "split = nvel; novel, validation, base are allowed (did you mean"),
     ("caption clipart -o {t}/c.txt", "a name that ends in .csv is allowed"),
     ("features clipard glyph-conv", "(did you mean clipart?)"),
     ("features features:{t}/f.npz none", "dataset = features:{t}/f.npz; "),
-    ("features clipart glif-conv", "one of 93 names is allowed (did you mean glyph-conv?)"),
+    ("features clipart glif-conv", "one of 94 names is allowed (did you mean glyph-conv?)"),
     ("features folder:{t}/none glyph-conv", "dataset: no folder {t}/none"),
     (
         "features clipart glyph-conv --split bas",
@@ -363,7 +368,7 @@ BAD = [
     ("run pilots", "notebook = pilots; one of 27 names is allowed (did you mean pilot?)"),
     ("run pilot -p shots", "argument -p/--parameter: expected 2 arguments"),
     ("run pilot -o {t}/out.ipynb -p shots [", "parameter shots = [; not a YAML value: "),
-    ("run pilot -o {t}/out.ipynb -p first glyf-conv", "parameter first = glyf-conv; one of 93 names"),
+    ("run pilot -o {t}/out.ipynb -p first glyf-conv", "parameter first = glyf-conv; one of 94 names"),
     ("run pilot -o {t}/out.ipynb --profile {t}", "profile: {t} is a folder"),
     ("run pilot -o {t}/out.html", "a name that ends in .ipynb is allowed"),
     ("completion tcsh", "shell = tcsh; bash, zsh, fish are allowed"),
@@ -773,7 +778,7 @@ def test_list_names_everything(capsys):
     for word in ("closed-vs-open", "ft_tasks = 600", "glyphs/latin", "efficientnet-lite0", "dinov2", "lr", "quick.yml"):
         assert word in out
     lines = {line.split(" (")[0].strip(): line for line in out.splitlines() if line.startswith("  ")}
-    assert lines["fetched"] == "  fetched (from the model hub, or NAME:FILE): clip, clip-b32, dino, dinov2"
+    assert lines["fetched"] == "  fetched (from the model hub, or NAME:FILE): clip, clip-b32, dino, dinov2, dinov2-reg"
     assert lines["more"].endswith(": 'leave-one-out, refilled', K-fold") and "pixels" in lines["pixels"]
 
 

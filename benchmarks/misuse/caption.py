@@ -57,6 +57,7 @@ commands = [
             "blip:gone": ("blip",),
             "vit-gpt2": ("vit-gpt2",),
             "blip": ("blip",),
+            "blip-large": ("blip-large",),
             "blip:": ("blip",),
             "blip:data": ("blip",),
             "vit-gpt2:/proc/version": ("vit-gpt2",),

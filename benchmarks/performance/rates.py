@@ -25,8 +25,10 @@ SHAPE = dict(ways=5, shots=5, queries=15)
 IMAGES = {"glyph-conv": 4096, "conv4-baseline": 2048, "efficientnet-lite0": 512, "efficientnet-lite2": 256}
 TRANSFORMERS = {
     "clip": "vit_base_patch16_clip_quickgelu_224",
+    "clip-b32": "vit_base_patch32_clip_quickgelu_224",
     "dino": "vit_base_patch16_224",
     "dinov2": "vit_base_patch14_dinov2",
+    "dinov2-reg": "vit_base_patch14_reg4_dinov2",
 }
 TRAINED = ("protonet", "r2d2", "anil", "leo", "dn4", "can", "renet", "matchingnet", "mtl", "sib")  # beside a Conv4
 

@@ -26,11 +26,16 @@ from . import pixels
 __all__ = ["NAMES", "captioner", "image_names", "read", "write", "Captioner"]
 
 Captioner = Callable[[np.ndarray], list[str]]
-#: Where a captioner's weights are on the model hub, and how it writes: the search and the longest caption in
-#: tokens. For ViT-GPT2 as in FewSTAB's released code; for BLIP the library's own settings, as there.
+#: Where a captioner's weights are on the model hub, and how it writes: the search, the longest caption in tokens, and
+#: what each caption begins with. For ViT-GPT2 and the large BLIP as in FewSTAB's released code, where BLIP has the
+#: library's own settings; so has the small BLIP here.
 HUB = {
     "vit-gpt2": ("nlpconnect/vit-gpt2-image-captioning", dict(num_beams=4, max_length=16)),
     "blip": ("Salesforce/blip-image-captioning-base", dict(num_beams=1, max_length=20)),
+    "blip-large": (
+        "Salesforce/blip-image-captioning-large",
+        dict(num_beams=1, max_length=20, prompt="there"),
+    ),
 }
 NAMES = ("pixels", *HUB)
 BATCH = 16
@@ -43,10 +48,9 @@ def captioner(name: str) -> Captioner:
     Parameters
     ----------
     name : str
-        ``pixels``, which needs no weights; ``vit-gpt2`` or ``blip``, whose weights come from the model
-        hub; ``vit-gpt2:WHERE`` or ``blip:WHERE``, with a folder that holds them or another name on the hub
-        (FewSTAB's released code has ``blip:Salesforce/blip-image-captioning-large``, and begins each of
-        its captions with "there").
+        ``pixels``, which needs no weights; ``vit-gpt2``, ``blip`` or ``blip-large``, whose weights come from the model
+        hub; ``vit-gpt2:WHERE`` and the like, with a folder that holds them or another name on the hub. FewSTAB's
+        released code has ``vit-gpt2`` and ``blip-large``.
 
     Raises
     ------
@@ -92,13 +96,19 @@ def _transformer(name: str, where: str, settings: dict) -> Captioner:
         raise InputError(f"captioner {name}: the weights in {where} are not whole; {lacking[0]} is missing")
     model = model.to(on).eval()
 
+    search = dict(settings)
+    prompt = search.pop("prompt", "")
+
     @torch.inference_mode()
     def caption(images: np.ndarray) -> list[str]:
         out = []
         for at in range(0, len(images), BATCH):
             batch = [np.array(np.broadcast_to(image, (*image.shape[:2], 3))) for image in images[at : at + BATCH]]
             seen = processor(images=batch, return_tensors="pt").pixel_values.to(model.device)
-            out += tokenizer.batch_decode(model.generate(pixel_values=seen, **settings), skip_special_tokens=True)
+            begun = tokenizer([prompt] * len(batch), return_tensors="pt", return_token_type_ids=False) if prompt else {}
+            begun = {name: ids.to(model.device) for name, ids in begun.items()}
+            written = model.generate(pixel_values=seen, **begun, **search)
+            out += tokenizer.batch_decode(written, skip_special_tokens=True)
         return [" ".join(sentence.split()) for sentence in out]
 
     return caption

@@ -120,7 +120,6 @@ def _trained_here(name: str) -> Entry:
 
 _IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 _CLIP = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
-_DINOV2 = "vit_base_patch14_dinov2.lvd142m"
 
 
 def _clip_entry(patch: int) -> Entry:
@@ -134,6 +133,12 @@ def _clip_entry(patch: int) -> Entry:
         f"timm/vit_base_patch{patch}_clip_224.openai",
         "open_clip_model.safetensors",
         partial(_clip_text, model=model),
+    )
+
+
+def _dinov2(model: str, what: str) -> Entry:
+    return _vit(
+        partial(_timm, model, img_size=224), 768, what, "Apache-2.0", _IMAGENET, f"timm/{model}", "model.safetensors"
     )
 
 
@@ -156,15 +161,8 @@ REGISTRY: dict[str, Entry] = {
         "timm/vit_base_patch16_224.dino",
         "model.safetensors",
     ),
-    "dinov2": _vit(
-        partial(_timm, _DINOV2, img_size=224),
-        768,
-        "DINOv2 ViT-B/14 (timm)",
-        "Apache-2.0",
-        _IMAGENET,
-        f"timm/{_DINOV2}",
-        "model.safetensors",
-    ),
+    "dinov2": _dinov2("vit_base_patch14_dinov2.lvd142m", "DINOv2 ViT-B/14 (timm)"),
+    "dinov2-reg": _dinov2("vit_base_patch14_reg4_dinov2.lvd142m", "DINOv2 ViT-B/14 with registers (timm)"),
 }
 
 

@@ -19,7 +19,7 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 
 from fslcore import datasets, learners, training
 from fslcore.datasets.bank import Bank
-from fslcore.evaluation import evaluate, probe
+from fslcore.evaluation import evaluate, probe, record
 from fslcore.models import backbones
 from fslcore.models.networks import Conv4
 from fslcore.paths import ROOT
@@ -170,6 +170,18 @@ def test_learners_score_where_the_bank_is(name, pretend):
     assert found.device == pretend
     assert found.detach().cpu().numpy() == pytest.approx(expected.detach().numpy(), rel=1e-3, abs=1e-3)
     assert evaluate(there, bank.to(pretend), tasks).correct.shape == (2, 15)
+
+
+@pytest.mark.parametrize("name", learners.of_features)
+def test_learners_take_features_of_64_bits(name):
+    """Those with weights of their own too, which have 32 bits; also where the bank is prepared for many chunks."""
+    bank = features()
+    wide = replace(bank, data=bank.data.double(), finite=None)
+    tasks = sample_closed(bank.labels, tasks=3, shots=2, queries=3)
+    expected = evaluate(learner_of(name), bank, tasks).correct
+    assert (evaluate(learner_of(name), wide, tasks).correct == expected).mean() > 0.95  # a tie may be broken otherwise
+    found, _ = record(wide, None, learner_of(name), tasks)
+    assert (found.correct == expected).mean() > 0.95
 
 
 @pytest.mark.parametrize("ways", [2, 5, 11])

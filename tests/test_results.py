@@ -248,6 +248,17 @@ FAULTS = [
 ]
 
 
+def test_tensors_without_torch_name_the_extra_that_brings_it(tmp_path, monkeypatch):
+    import torch
+
+    path = tmp_path / "r.pt"
+    torch.save({"ours": torch.rand(30), "theirs": torch.rand(30)}, path)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    message = r"^results: r.pt: this needs the package torch; pip install 'fslcore\[evaluate\]' brings it$"
+    with pytest.raises(InputError, match=message):
+        results.read(path)
+
+
 @pytest.mark.parametrize("fault, message", FAULTS, ids=[m[:40] for _, m in FAULTS])
 def test_faults_name_what_is_wrong(tmp_path, capsys, fault, message):
     path = written(fault(wide()), tmp_path)

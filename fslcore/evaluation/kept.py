@@ -19,7 +19,7 @@ from ..errors import note
 from ..models import backbones
 from ..paths import DATA
 from ..tasks import Tasks
-from .records import Record, evaluate, progress_bar, used
+from .records import Record, evaluate, narrow, progress_bar, used
 
 __all__ = ["bank", "blocks", "keys", "prepared", "reading", "record"]
 
@@ -126,7 +126,7 @@ def bank(
         found = backbones.features(source, backbone, progress=progress)
         if getattr(learner, "reads_text", False):
             found = replace(found, text=backbones.names_embedded(source.class_names, backbone))
-    return found.to(backbones.device(), wide=False)
+    return narrow(found, learner).to(backbones.device(), wide=False)
 
 
 def reading(

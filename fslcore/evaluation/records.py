@@ -14,6 +14,7 @@ from tqdm import tqdm
 from .. import learners
 from ..datasets.bank import Bank
 from ..errors import InputError, whole
+from ..learners.common import OnFeatures
 from ..paths import replace_file
 from ..tasks import Tasks
 from ..tasks.tasks import PAD
@@ -125,6 +126,7 @@ def scores(
     Parameters and errors: as for `evaluate`.
     """
     tasks.check_bank(len(bank))
+    bank = narrow(bank, learner)
     chunk = None if chunk is None else whole("chunk", chunk, least=1)
     maps = isinstance(learner, learners.OnMaps)
     if chunk is None:
@@ -146,6 +148,13 @@ def scores(
             part = tasks[at : at + chunk]
             yield _checked(learner, learner.scores(bank, part), part)
             bar.update(len(part))
+
+
+def narrow(bank: Bank, learner) -> Bank:
+    """The bank; features of 64 bits as 32-bit floats, for a learner of ours whose weights are such."""
+    if bank.data.dtype != torch.float64 or not isinstance(learner, OnFeatures) or not learner.state_dict():
+        return bank
+    return replace(bank, data=bank.data.float(), finite=None)
 
 
 def _checked(learner, found, tasks: Tasks) -> torch.Tensor:

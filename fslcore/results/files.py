@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from .. import recorder
-from ..errors import InputError, detached, shown
+from ..errors import InputError, detached, missing, shown
 from . import events
 from .recorded import accuracies, apart, unsaid
 
@@ -176,8 +176,10 @@ def _drawn(table: pd.DataFrame) -> str:
 
 
 def _torch(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    import torch
-
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise InputError(f"results: {path.name}: {missing('torch')}") from None
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception:  # its own message tells how to run what is in the file

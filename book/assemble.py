@@ -32,7 +32,9 @@ PAPERS = {
 HOW = {
     "released": "recomputed from the authors' released per-task results",
     "live": "the same experiment, run on the data that ship with the book",
+    "adapted": "the same experiment with other captioners (rules on pixels, words of people), on the data that ship",
     "derived": "recomputed from other tables the papers print",
+    "settings": "settings of the paper as data, beside those of the book; no result to reproduce",
 }
 FIELDS = {"id", "paper", "item", "what", "chapter", "how", "verdict"}
 

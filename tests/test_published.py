@@ -564,9 +564,17 @@ def test_ledger_values(ledger):
         kind, num = i["item"].split()
         assert i["id"] == f"{i['paper']}-{kind}-{num}".lower()
         assert i["what"] and "\n" not in i["what"] and len(i["what"]) < 120
-        assert i["how"] and set(i["how"]) <= {"released", "live", "derived"}, i
+        assert i["how"] and set(i["how"]) <= {"released", "live", "adapted", "derived", "settings"}, i
         assert len(set(i["how"])) == len(i["how"])
         assert i["chapter"] and i["verdict"], i
+
+
+def test_the_ledger_calls_no_other_experiment_the_same(ledger):
+    """FewSTAB with rules on pixels in the place of its captioners is adapted; its tables of settings are no results."""
+    how = {i["id"]: i["how"] for i in ledger if i["paper"] == "fewstab"}
+    settings = [f"fewstab-table-s{n}" for n in range(1, 5)]
+    assert [how.pop(name) for name in settings] == [["settings"]] * 4
+    assert all("adapted" in of and "live" not in of for of in how.values())
 
 
 # ---- the references

@@ -1,13 +1,16 @@
 """FewSTAB's experiments here: names, tables by hand, pictures that show the trap, and what must hold on our data."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
 from fslbook import checks, published
-from fslbook.fewstab import tables
+from fslbook.fewstab import audit, tables
 from fslcore.errors import InputError
+from fslcore.paths import DATA
 from fslcore.stats import Interval
 
 NAMES = list(tables.DECIDES)[:10]
@@ -40,21 +43,69 @@ def test_printed_numbers_stand_beside_in_the_papers_order():
     live.index.names = ["dataset", "shots", "learner"]
     table = tables.beside(live, published.table(3, "fewstab"), "wacc-a")
     assert table.columns.tolist() == ["a", "miniImageNet", "tieredImageNet", "CUB"]
-    assert table.loc[(5, "R2D2")].tolist()[:2] == ["−4.0 ± 2.0", "35.4 ± 0.6"]
+    assert table.loc[(5, "R2D2")].tolist()[:2] == ["−4.0 ± 2.0", "35.37 ± 0.59"]
     assert table.loc[(5, "Baseline")].tolist() == ["50.0 ± 1.2", "—", "—", "—"]
     assert table.loc[1].index.tolist()[:3] == ["ANIL", "LEO", "BOIL"]
+
+
+@pytest.mark.parametrize("table, metric", [(3, "wacc-r"), (3, "wacc-a"), ("S7", "acc"), ("S7", "wacc-a")])
+def test_printed_cells_have_the_papers_digits(table, metric):
+    said = pd.read_csv(DATA / "published" / f"fewstab_table{table}.csv", dtype=str).query("metric == @metric")
+    live = pd.Series({("x", 5, "rfs"): interval(50, 1)})
+    live.index.names = ["dataset", "shots", "learner"]
+    shown = tables.beside(live, published.table(table, "fewstab"), metric).drop(columns="x").stack()
+    assert sorted(shown) == sorted(said["mean"] + " ± " + said["half_width"])
 
 
 def test_rank_correlations_stand_by_place_and_data_set():
     index = pd.MultiIndex.from_product([["b?c=1", "a"], [5], list("xyz")], names=["dataset", "shots", "learner"])
     live = pd.DataFrame({"one": [1, 2, 3, 1, 2, 3], "two": [10, 20, 30, 30, 20, 10]}, index=index)
-    columns = ["wacc-r", "wacc-a"]
-    printed = published.table(3, "fewstab").pivot(index=index.names, columns="metric", values="mean")
-    table = tables.ranks(live, printed, ["one", "two"], columns)
+    table = ranks_of(live, 3, 4)
     assert table.loc["here", "5 shots"].to_dict() == {"b": "1.00", "a": "-1.00"}
     assert table.loc[("here", "a"), "1 shot"] == "—"
     said = checks.named(published.table(4, "fewstab").pivot(index="dataset", columns="shots", values="correlation"))
-    assert table.loc["printed", "5 shots"].astype(float).to_dict() == said[5].to_dict()
+    for place in ("printed in Table 4", "recomputed from Table 3"):  # where both agree
+        assert table.loc[place, "5 shots"].astype(float).to_dict() == said[5].to_dict()
+
+
+def ranks_of(live, source, table):
+    theirs = audit.Evidence().captioned if source == "S8" else audit.Evidence().means
+    columns = ["vit-gpt2", "blip"] if source == "S8" else ["wacc-r", "wacc-a"]
+    return tables.ranks(live, theirs, ["one", "two"], columns, source=source, table=table)
+
+
+def test_coefficients_that_are_printed_and_those_recomputed_have_rows_of_their_own():
+    index = pd.MultiIndex.from_product([["a"], [1, 5], ["x"]], names=["dataset", "shots", "learner"])
+    table = ranks_of(pd.DataFrame({"one": 1.0, "two": 2.0}, index=index), "S8", 6)
+    assert table.loc["printed in Table 6"].to_dict("index") == {
+        "miniImageNet": {"1 shot": "0.98", "5 shots": "1.00"},
+        "tieredImageNet": {"1 shot": "1.00", "5 shots": "0.99"},
+        "CUB": {"1 shot": "1.00", "5 shots": "0.98"},
+    }
+    assert table.loc[("recomputed from Table S8", "tieredImageNet"), "5 shots"] == "0.94"
+    assert "here" not in table.index.unique(0) and "nan" not in table.to_string()  # one learner has no rank
+
+
+@pytest.mark.parametrize("table, techniques", [("S5", ["SC1", "SC2", "SC3"]), ("S6", ["QC1", "QC2", "QC3"])])
+def test_printed_ablations_show_every_number(table, techniques):
+    shown = tables.printed_ablation(table)
+    assert shown.shape == (33, 4) and shown.columns.tolist() == ["wAcc-R", *techniques]
+    assert shown.index.unique("dataset").tolist() == ["miniImageNet", "tieredImageNet", "CUB"]
+    said = pd.read_csv(DATA / "published" / f"fewstab_table{table}.csv", dtype=str)
+    numbers = re.findall(r"\d+\.\d\d", shown.to_string())
+    assert sorted(numbers) == sorted([*said["wacc"].dropna(), *said["gap"].dropna()])
+    assert shown.loc[("tieredImageNet", "R2D2")].tolist()[0] == "61.08"
+    assert shown.loc[("CUB", "average"), techniques[2]] == "(14.72)"
+
+
+def test_printed_tables_s9_and_s10_stand_whole():
+    evidence = audit.Evidence()
+    for name, found in (
+        ("S9", evidence.recent[["wAcc-R", "wAcc-A, vit-gpt2", "wAcc-A, blip"]]),
+        ("S10", evidence.ifsl[["without", "with"]]),
+    ):
+        said = pd.read_csv(DATA / "published" / f"fewstab_table{name}.csv", dtype=str)
+        assert sorted(found.map("{:.2f}".format).stack()) == sorted(said["mean"] + " ± " + said["half_width"])
 
 
 def test_findings_count_what_intervals_tell():
@@ -66,10 +117,46 @@ def test_findings_count_what_intervals_tell():
     }
     table = pd.DataFrame({key: {"wacc-r": interval(r, 1), "gap": gap} for key, (r, gap) in rows.items()}).T
     table.index.names = ["dataset", "shots", "learner"]
-    found = tables.findings(table)
-    assert found.loc["wAcc-A is below wAcc-R"].tolist() == [4, 3, 0, 1]
-    assert found.loc["gap grows, in points"].tolist() == [2, 1, 1, 0]
-    assert found.loc["gap grows, as a share of wAcc-R"].tolist() == [2, 0, 1, 1]
+    found = tables.findings(table, guess=8)
+    assert found.loc["wAcc-A is below wAcc-R"].tolist() == [4, 3, 0, 1, 0]
+    assert found.loc["gap grows, in points"].tolist() == [2, 1, 1, 0, 0]
+    assert found.loc["gap grows, as a share of wAcc-R"].tolist() == [2, 0, 1, 1, 0]
+    found = tables.findings(table, guess=9)  # the intervals at 1 shot, 10 ± 1, reach down to it
+    assert found.loc["wAcc-A is below wAcc-R"].tolist() == [2, 2, 0, 0, 2]
+    assert found.loc["gap grows, in points"].tolist() == [0, 0, 0, 0, 2]
+
+
+def test_a_cell_near_chance_is_marked():
+    worst = pd.Series({("a", 1, "rfs"): interval(9.9, 1), ("a", 5, "rfs"): interval(10.1, 1)}).rename_axis(
+        ["dataset", "shots", "learner"]
+    )
+    near = tables.near_chance(worst, guess=9)
+    assert near.tolist() == [True, False]
+    assert tables.texts(worst, near).tolist() == ["9.9 ± 1.0 °", "10.1 ± 1.0"]
+    both = pd.DataFrame({"one": worst, "two": worst})
+    assert tables.texts(both, near).loc[("a", 1, "rfs")].tolist() == ["9.9 ± 1.0 °"] * 2
+    beside = tables.beside(worst, published.table(3, "fewstab"), "wacc-r", near)
+    assert beside["a"].loc[(slice(None), "RFS")].tolist() == ["9.9 ± 1.0 °", "10.1 ± 1.0"]
+    assert "°" not in beside.drop(columns="a").to_string()
+
+
+def test_averages_are_of_learners_task_by_task():
+    """By hand, with records of the same draws; a difference of techniques is paired, a gap is not."""
+    names, shape = ["protonet", "rfs"], dict(shots=5, ways=5, queries=5, seed=3, tasks=40)
+    found = tables.averages(["clipart"], names, ["QC1", "QC3"], **shape).loc["clipart"]
+    assert found.index.tolist() == ["QC1", "QC3", "QC3 − QC1"]
+    plain = tables.draw_random("clipart", **shape)
+    one, three = (tables.draw("clipart", "pixels", **shape, query=q)[0] for q in ("QC1", "QC3"))
+    worst = [
+        100 * np.mean([r.worst_class() for r in tables.records("clipart", of, names).values()], axis=0)
+        for of in (plain, one, three)
+    ]
+    assert found["QC1"].mean == pytest.approx((worst[0] - worst[1]).mean())
+    step = scipy_stats.ttest_rel(worst[1], worst[2])
+    assert found["QC3 − QC1"].mean == pytest.approx((worst[1] - worst[2]).mean())
+    assert found["QC3 − QC1"].half_width == pytest.approx(np.diff(step.confidence_interval(0.95))[0] / 2)
+    plain_error = np.sqrt(sum(w.var(ddof=1) / 40 for w in worst[:2]))
+    assert found["QC1"].half_width == pytest.approx(scipy_stats.t.ppf(0.975, 78) * plain_error, rel=0.02)
 
 
 @pytest.mark.parametrize("shots", [1, 5])
@@ -112,13 +199,13 @@ def clipart():
     return tables.collect(["clipart"], NAMES, tasks=300)
 
 
-def test_biased_clip_art_is_harder_for_every_learner_and_more_so_at_five_shots(clipart):
-    assert len(clipart) == 20 and (tables.means(clipart)["gap"] > 0).all()
-    five = clipart.loc[("clipart", 5)]
-    can_fall = tables.means(five)["wacc-r"] > 5  # ANIL's worst class is at zero without any clue
-    assert list(can_fall.index[~can_fall]) == ["anil"] and all(r.conclusion == 1 for r in five["gap"][can_fall])
-    grows = tables.findings(clipart).loc["gap grows, in points"]
-    assert grows["holds"] >= 6 and grows["opposite"] == 0
+def test_clip_art_is_near_chance_at_one_shot_and_harder_when_biased_at_five(clipart):
+    guess, _ = audit.lowest(100 / 5, 5, 15)
+    near = tables.near_chance(clipart["wacc-r"], guess)["clipart"]
+    assert near[1].all() and list(near[5].index[near[5]]) == ["anil"]
+    found = tables.findings(clipart, guess)
+    assert found.loc["wAcc-A is below wAcc-R"].tolist() == [9, 9, 0, 0, 11]
+    assert found.loc["gap grows, in points"].tolist() == [0, 0, 0, 0, 10]
 
 
 def test_most_of_the_gap_on_clip_art_is_the_clue():

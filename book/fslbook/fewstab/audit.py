@@ -242,7 +242,7 @@ class Evidence:
 
     @cached_property
     def recent(self) -> pd.DataFrame:
-        """Table S9, a row a learner and number of shots: wAcc on random tasks and the gap to those of each captioner.
+        """Table S9, a row a learner and number of shots: wAcc-R, and with each captioner wAcc-A and the gap.
 
         It prints neither tasks nor level: ``tasks`` and 95 %, as elsewhere, are taken for them.
         Gaps are differences of independent means: on random and on biased tasks, which share no draw.
@@ -254,14 +254,16 @@ class Evidence:
             r = of[*key, "random"]
             rows[key] = {"wAcc-R": r}
             for captioner in ("vit-gpt2", "blip"):
-                rows[key][f"gap, {captioner}"] = less(r, of[*key, captioner])
+                a = of[*key, captioner]
+                rows[key] |= {f"wAcc-A, {captioner}": a, f"gap, {captioner}": less(r, a)}
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["shots", "learner"])
 
     @cached_property
     def ifsl(self) -> pd.DataFrame:
         """Table S10, a row a learner and number of shots: difference it makes, and verdict by closed intervals.
 
-        ``less`` is the verdict by the interval of the difference, as of other tasks.
+        ``without`` and ``with`` are the printed intervals; ``less`` is the verdict by the interval of the difference,
+        as of other tasks.
 
         It prints neither tasks nor level: ``tasks`` and 95 %, as elsewhere, are taken for them.
         """
@@ -269,10 +271,13 @@ class Evidence:
         of = {key: Interval(r["mean"], r["half_width"], 0.95, self.tasks, "closed") for key, r in t.iterrows()}
         pairs = {key[:2]: (of[*key[:2], "yes"], base) for key, base in of.items() if key[2] == "no"}
         rows = {
-            key: (with_.mean - base.mean, compare(with_, base), less(with_, base).conclusion)
+            key: (base, with_, with_.mean - base.mean, compare(with_, base), less(with_, base).conclusion)
             for key, (with_, base) in pairs.items()
         }
-        return pd.DataFrame(rows, index=["difference", "verdict", "less"]).T.rename_axis(["learner", "shots"])
+        columns = ["without", "with", "difference", "verdict", "less"]
+        return pd.DataFrame.from_dict(rows, orient="index", columns=columns).set_index(
+            pd.MultiIndex.from_tuples(rows, names=["learner", "shots"])
+        )
 
 
 def _printed(table: int | str) -> pd.DataFrame:

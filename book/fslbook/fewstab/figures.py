@@ -31,13 +31,17 @@ __all__ = [
 ]
 
 
-def gap_bars(gaps: pd.Series, half: pd.Series, xlabel: str = "gap, wAcc-R less wAcc-A (points)") -> plt.Figure:
+def gap_bars(
+    gaps: pd.Series, half: pd.Series, xlabel: str = "gap, wAcc-R less wAcc-A (points)", near: pd.Series | None = None
+) -> plt.Figure:
     """Gap of each learner with its interval by number of shots, a panel a data set (FewSTAB, Figure 4).
 
     Parameters
     ----------
     gaps, half : Series
         By dataset, shots and learner: in points, and the half-widths of their intervals.
+    near : Series of bool, optional
+        With the same index: bars that are drawn pale (`fslbook.fewstab.tables.near_chance`).
     """
     sets, shots, learners = (list(gaps.index.unique(level)) for level in ("dataset", "shots", "learner"))
     size = (5.6, (0.3 * len(learners) + 0.6) * len(sets) + 0.8)
@@ -48,15 +52,19 @@ def gap_bars(gaps: pd.Series, half: pd.Series, xlabel: str = "gap, wAcc-R less w
             rows = np.arange(len(learners)) + height * (i - (len(shots) - 1) / 2)
             style = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=f"{s} shot{'s' * (s > 1)}")
             length, width = (of.xs((name, s), level=["dataset", "shots"]).reindex(learners) for of in (gaps, half))
-            ax.barh(rows, length, height, xerr=width, error_kw=dict(elinewidth=1), **style)
+            bars = ax.barh(rows, length, height, xerr=width, error_kw=dict(elinewidth=1), **style)
+            for bar, learner in zip(bars, learners):
+                bar.set_alpha(0.3 if near is not None and near.get((name, s, learner), False) else 1)
         ax.set(title=name, yticks=range(len(learners)), yticklabels=learners, ylim=(len(learners) - 0.5, -0.5))
         ax.grid(axis="y", visible=False)
     axes[-1, 0].set_xlabel(xlabel)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(shots))
+    legend = figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(shots))
+    for handle in legend.get_patches():
+        handle.set_alpha(1)
     return figure
 
 
-def accuracy_panels(table: pd.DataFrame) -> plt.Figure:
+def accuracy_panels(table: pd.DataFrame, guess: tuple[float, float] | None = None) -> plt.Figure:
     """wAcc-A against Acc, a mark a learner, a panel a data set and number of shots (FewSTAB, Figures 5 and S1).
 
     Parameters
@@ -64,6 +72,8 @@ def accuracy_panels(table: pd.DataFrame) -> plt.Figure:
     table : DataFrame
         Columns acc and wacc-a by dataset, shots and learner, in percent. Up to twelve learners; one may be missing in
         a panel.
+    guess : (float, float), optional
+        Acc and wAcc of guessing, drawn as dotted lines.
     """
     sets, shots, learners = (list(table.index.unique(level)) for level in ("dataset", "shots", "learner"))
     size = (3.1 * len(shots) + 0.2, 2.6 * len(sets) + 1.1)
@@ -73,6 +83,9 @@ def accuracy_panels(table: pd.DataFrame) -> plt.Figure:
         for learner, colour, marker in zip(learners, cycle(COLOURS), MARKERS):
             at = table[["acc", "wacc-a"]].reindex([(name, s, learner)]).iloc[0]
             ax.scatter(*at, color=colour, marker=marker, s=55, label=learner)
+        if guess:
+            ax.axvline(guess[0], color="grey", linestyle=":", zorder=0)
+            ax.axhline(guess[1], color="grey", linestyle=":", zorder=0)
         ax.set_title(f"{name}, {s} shot{'s' * (s > 1)}", fontsize=11)
         ax.set(xlabel="Acc (%)" if i == len(sets) - 1 else "", ylabel="wAcc-A (%)" if j == 0 else "")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,7 @@ from fslcore.stats import Interval, closed_interval, independent_interval, paire
 from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_matched
 from fslcore.training import RECIPES, checkpoint_name
 
+from .. import published
 from ..checks import DATASETS
 from . import training
 
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
 __all__ = [
     "CONSTRUCTIONS",
     "DECIDES",
+    "NEAR",
     "RECENT",
     "REMEDIED",
     "ablation",
+    "averages",
     "beside",
     "collect",
     "constructions",
@@ -49,6 +52,8 @@ __all__ = [
     "means",
     "method",
     "named",
+    "near_chance",
+    "printed_ablation",
     "rank_correlations",
     "ranks",
     "records",
@@ -81,6 +86,7 @@ CONSTRUCTIONS = {
     "released": {"variant": "released"},
 }
 SETTING = ["dataset", "shots"]
+NEAR = "°"  #: what marks a cell near chance (`near_chance`)
 
 
 def method(name: str, train_shots: int = 5) -> Method:
@@ -249,6 +255,69 @@ def ablation(
     return pd.DataFrame(gaps).droplevel("shots")
 
 
+def averages(
+    sets: Sequence[str],
+    names: Sequence[str],
+    techniques: Sequence[str],
+    *,
+    captioner: str = "pixels",
+    shots: int = 5,
+    tasks: int = 1000,
+    level: float = 0.95,
+    ways: int = 5,
+    queries: int = 15,
+    seed: int = 0,
+    **options,
+) -> pd.DataFrame:
+    """Average drops of Tables 5, S5 and S6 with intervals, on the tasks that all learners have run.
+
+    The gap is averaged over learners task by task, so that what a task does to all of them is not taken for noise of
+    each. Two techniques share the random tasks, and their difference is paired: the t-th tasks of both may begin with
+    the same classes.
+
+    Parameters
+    ----------
+    techniques : sequence of str
+        Out of `CONSTRUCTIONS`.
+    sets, names, captioner, shots, tasks, level, ways, queries, seed, options
+        As for `collect`.
+
+    Returns
+    -------
+    DataFrame of Interval
+        By dataset, in points: a column a technique, and one for each later technique less an earlier, 'QC2 − QC1'.
+
+    Raises
+    ------
+    InputError
+        What the samplers raise; no results.
+    """
+    rows, shape = {}, dict(shots=shots, ways=ways, queries=queries, seed=seed, tasks=tasks)
+    for dataset in sets:
+        drawn = {t: draw(dataset, captioner, **shape, **CONSTRUCTIONS[t])[0] for t in techniques}
+        found = [records(dataset, of, names, **options) for of in (draw_random(dataset, **shape), *drawn.values())]
+        kept = [name for name in names if all(name in of for of in found)]
+        if not kept:
+            raise InputError(f"learners = {', '.join(names)}; no results of them are at hand")
+        n = min(len(of[name].worst_class()) for of in found for name in kept)
+        plain, *trapped = (100 * np.mean([of[name].worst_class()[:n] for name in kept], axis=0) for of in found)
+        worst = dict(zip(techniques, trapped))
+        rows[dataset] = {t: independent_interval(plain, of, level) for t, of in worst.items()} | {
+            f"{b} − {a}": paired_interval(worst[a], worst[b], level) for a, b in combinations(techniques, 2)
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("dataset")
+
+
+def printed_ablation(table: str) -> pd.DataFrame:
+    """Table S5 or S6 as the paper prints it, by dataset and learner: wAcc-R, and by technique 'wAcc-A (gap)'."""
+    t = published.table(table, "fewstab").assign(tasks=lambda t: t["tasks"].str.upper().replace("RANDOM", "wAcc-R"))
+    wacc = t["wacc"].map("{:.2f}".format).where(t["wacc"].notna(), "")
+    t["cell"] = (wacc + t["gap"].map(" ({:.2f})".format).where(t["gap"].notna(), "")).str.strip()
+    order = pd.MultiIndex.from_frame(t[["dataset", "learner"]].drop_duplicates())
+    wide = t.pivot(index=order.names, columns="tasks", values="cell").reindex(index=order, columns=t["tasks"].unique())
+    return named(wide.fillna("—")).rename_axis(columns=None)
+
+
 def training_gap(
     sets: Sequence[str],
     names: Sequence[str],
@@ -269,7 +338,8 @@ def training_gap(
     Returns
     -------
     DataFrame
-        By dataset, shots (of the tasks) and learner: one column, gap, of paired `fslcore.stats.Interval`; maybe empty.
+        By dataset, shots (of the tasks) and learner, each a `fslcore.stats.Interval`: five and one, wAcc-A by the shots
+        of the training, and gap, paired. Maybe empty.
     """
     both = [n for n in names if n not in ON_BATCHES and all(registry.shipped(method(n, s)[0]) for s in (1, 5))]
     tables = {}
@@ -278,8 +348,8 @@ def training_gap(
         one, five = (records(dataset, drawn, both, train_shots=train, **options) for train in (1, 5))
         if kept := [name for name in both if name in one and name in five]:
             one, five = ({name: of[name] for name in kept} for of in (one, five))
-            tables[dataset, s] = gaps(five, one, paired=True, level=level)[["gap"]]
-    return pd.concat(tables, names=[*SETTING, "learner"]) if tables else pd.DataFrame(columns=["gap"])
+            tables[dataset, s] = gaps(five, one, paired=True, level=level).set_axis(["five", "one", "gap"], axis=1)
+    return pd.concat(tables, names=[*SETTING, "learner"]) if tables else pd.DataFrame(columns=["five", "one", "gap"])
 
 
 def remedy(
@@ -301,7 +371,8 @@ def remedy(
     Returns
     -------
     DataFrame
-        By dataset, shots and learner (without the remedy): wacc-r and wacc-a, paired `fslcore.stats.Interval`.
+        By dataset, shots and learner (without the remedy), each a `fslcore.stats.Interval`: wacc-r and wacc-a, paired,
+        and without, wAcc-R of the learner without the remedy.
     """
     tables, shape = {}, dict(ways=ways, queries=queries, seed=seed, tasks=tasks)
     names = [name + how for name in REMEDIED.values() for how in ("", "-ifsl")]
@@ -314,8 +385,10 @@ def remedy(
         for kind, of in drawn.items():
             found = records(dataset, of, names, **options)
             with_, without = ({name: found[name + how] for name in REMEDIED.values()} for how in ("-ifsl", ""))
-            columns[kind] = gaps(with_, without, paired=True, level=level)["gap"]
-        tables[dataset, s] = pd.DataFrame(columns)
+            columns[kind] = gaps(with_, without, paired=True, level=level)
+        tables[dataset, s] = pd.DataFrame({kind: of["gap"] for kind, of in columns.items()}).assign(
+            without=columns["wacc-r"]["wAcc-A"]  # the second of the two
+        )
     return pd.concat(tables, names=[*SETTING, "learner"])
 
 
@@ -345,22 +418,41 @@ def constructions(
 
 
 def ranks(
-    live: pd.DataFrame, printed: pd.DataFrame, live_columns: Sequence[str], columns: Sequence[str]
+    live: pd.DataFrame,
+    theirs: pd.DataFrame,
+    live_columns: Sequence[str],
+    columns: Sequence[str],
+    *,
+    source: str,
+    table: int | None = None,
 ) -> pd.DataFrame:
     """Spearman's rank correlations over learners, as text: a row a data set, ours first; a column a number of shots.
 
     Parameters
     ----------
-    live, printed : DataFrame
-        Means by dataset, shots and learner.
+    live, theirs : DataFrame
+        Means by dataset, shots and learner, ours and the paper's.
     live_columns, columns : two str each
         Their columns whose ranks are compared.
+    source : str
+        Table of the paper that ``theirs`` is: the coefficients recomputed from it stand in rows of their own.
+    table : int, optional
+        Table of the paper that prints these coefficients (4 or 6), if one does.
+
+    Returns
+    -------
+    DataFrame
+        By place ('here', 'printed in Table 4', 'recomputed from Table 3') and dataset; a dash where there is none.
     """
-    parts = [rank_correlations(t, *of) for t, of in ((live, live_columns), (printed, columns))]
+    places = {"here": rank_correlations(live, *live_columns)}
+    if table is not None:
+        places[f"printed in Table {table}"] = published.table(table, "fewstab").set_index(SETTING)["correlation"]
+    places[f"recomputed from Table {source}"] = rank_correlations(theirs, *columns)
+    order = [*live.index.unique("dataset"), *DATASETS]
     rows = {
-        (place, known_as(name)): {f"{s} shot{'s' * (s > 1)}": f"{rho[name, s]:.2f}" for s in rho[name].index}
-        for place, rho in zip(("here", "printed"), parts)
-        for name in rho.index.unique("dataset")
+        (place, known_as(name)): {f"{s} shot{'s' * (s > 1)}": f"{r:.2f}" for s, r in rho[name].dropna().items()}
+        for place, rho in places.items()
+        for name in sorted(rho.index.unique("dataset"), key=order.index)
     }
     return pd.DataFrame.from_dict(rows, orient="index").fillna("—").rename_axis(["", "dataset"])
 
@@ -370,8 +462,27 @@ def means(table: pd.DataFrame) -> pd.DataFrame:
     return table.map(lambda r: r.mean)
 
 
-def beside(live: pd.Series, printed: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Intervals of learners on data sets as text, and printed ones beside them.
+def near_chance(worst: pd.Series, guess: float) -> pd.Series:
+    """Whether a learner's worst class on random tasks is near that of guessing: no trap can take from it what it lacks.
+
+    It is if the interval of wAcc-R reaches down to the mean of guessing, or lies below it.
+
+    Parameters
+    ----------
+    worst : Series of Interval
+        wAcc-R, in percent.
+    guess : float
+        The mean accuracy of the worst class if each query is guessed (`fslbook.fewstab.audit.lowest`), in percent.
+
+    Returns
+    -------
+    Series of bool
+    """
+    return worst.map(lambda r: r.low <= guess).astype(bool)
+
+
+def beside(live: pd.Series, printed: pd.DataFrame, column: str, near: pd.Series | None = None) -> pd.DataFrame:
+    """Intervals of learners on data sets as text, and printed ones beside them, with the paper's two decimals.
 
     Parameters
     ----------
@@ -381,6 +492,8 @@ def beside(live: pd.Series, printed: pd.DataFrame, column: str) -> pd.DataFrame:
         dataset, shots, learner, metric, mean and half_width, as Tables 3, S7 and S8 are transcribed.
     column : str
         Its metric that is wanted.
+    near : Series of bool, optional
+        As for `texts`.
 
     Returns
     -------
@@ -388,9 +501,9 @@ def beside(live: pd.Series, printed: pd.DataFrame, column: str) -> pd.DataFrame:
         'mean ± half-width' by shots and learner; data sets of here, then the paper's. A dash where there is none.
     """
     theirs = printed[printed["metric"] == column].set_index([*SETTING, "learner"])
-    theirs = pd.Series(plus_minus(theirs["mean"], theirs["half_width"], ".1f"), theirs.index)
+    theirs = pd.Series(plus_minus(theirs["mean"], theirs["half_width"], ".2f"), theirs.index)
     columns = []
-    for part in (texts(live), theirs):
+    for part in (texts(live, near), theirs):
         part = part.rename(index=known_as, level="dataset")
         columns.append(part.unstack("dataset")[list(part.index.unique("dataset"))])
     return named(pd.concat(columns, axis=1).sort_index().fillna("—")).rename_axis(columns=None)
@@ -401,11 +514,23 @@ def text(r: Interval) -> str:
     return f"{r:.1f}".replace("-", "−")
 
 
-def texts(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
-    """`text` of every interval, beside it the number of tasks where others in the table rest on more."""
+def texts(table: pd.DataFrame | pd.Series, near: pd.Series | None = None) -> pd.DataFrame | pd.Series:
+    """`text` of every interval, beside it the number of tasks where others in the table rest on more.
+
+    Parameters
+    ----------
+    table : DataFrame or Series of Interval
+    near : Series of bool, optional
+        By the table's rows: those that are marked by `NEAR`, as near chance.
+    """
     tasks = table.map(lambda r: r.n_tasks // (1 + (r.kind == "independent")))  # such a gap comes from two runs
     few = tasks < np.max(tasks.to_numpy())
-    return table.map(text) + (" (" + tasks.astype(str) + " tasks)").where(few, "")
+    said = table.map(text) + (" (" + tasks.astype(str) + " tasks)").where(few, "")
+    return (
+        said
+        if near is None
+        else said.add(near.reindex(table.index, fill_value=False).map({True: f" {NEAR}", False: ""}), axis=0)
+    )
 
 
 def known_as(dataset: str) -> str:
@@ -425,31 +550,41 @@ def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
     return table
 
 
-def findings(table: pd.DataFrame) -> pd.DataFrame:
+def findings(table: pd.DataFrame, guess: float) -> pd.DataFrame:
     """How often what the paper finds holds in a table of `collect`, and how often the opposite, beyond the intervals.
 
     The gap is above 0; it is larger at the most shots than at the fewest, in points and as a share of wAcc-R; learner
     by learner in each data set. Intervals of a share leave out the noise of wAcc-R, which is small beside the gap's.
 
+    Parameters
+    ----------
+    guess : float
+        As for `near_chance`: cases of which a cell is near chance speak neither for a finding nor against it.
+
     Returns
     -------
     DataFrame
-        A row a finding: of (cases), holds, opposite, and not told (neither by the intervals).
+        A row a finding: of (cases), holds, opposite, not told (neither by the intervals), and near chance, the cases
+        that are left out.
     """
     few, many = (table.index.unique("shots")[i] for i in (0, -1))
-    gap = table["gap"].map(lambda r: r.conclusion)
-    rows = {"wAcc-A is below wAcc-R": gap}
+    near = near_chance(table["wacc-r"], guess)
+    rows = {"wAcc-A is below wAcc-R": (table["gap"].map(lambda r: r.conclusion), near)}
     if many != few:
         for name, unit in (("in points", 1.0), ("as a share of wAcc-R", means(table)["wacc-r"] / 100)):
             middle, half = (table["gap"].map(f) / unit for f in (lambda r: r.mean, lambda r: r.half_width))
             middle, half = (t.unstack("shots")[[few, many]].dropna() for t in (middle, half))
             difference, noise = middle[many] - middle[few], np.hypot(half[many], half[few])
-            what = f"gap grows, {name}"
-            rows[what] = np.sign(difference).where(difference.abs() > noise, 0)
+            either = near.unstack("shots").loc[difference.index, [few, many]].any(axis=1)
+            rows[f"gap grows, {name}"] = np.sign(difference).where(difference.abs() > noise, 0), either
     return pd.DataFrame(
         {
-            what: {"of": len(v), "holds": (v == 1).sum(), "opposite": (v == -1).sum(), "not told": (v == 0).sum()}
-            for what, v in rows.items()
+            what: {
+                "of": (~out).sum(),
+                **{how: (signs[~out] == sign).sum() for how, sign in (("holds", 1), ("opposite", -1), ("not told", 0))},
+                "near chance": out.sum(),
+            }
+            for what, (signs, out) in rows.items()
         }
     ).T
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fslbook.fewstab import known_truth
-from fslcore import datasets, evaluation
+from fslcore import chapters, datasets, evaluation
 from fslcore.attributes import Attributes
 from fslcore.datasets.bank import Bank
 from fslcore.datasets.coloured import COLOURS
@@ -182,6 +182,35 @@ def test_unknown_networks_are_named():
 
 
 # ------------------------------------------------------------ what the chapter says
+
+
+@pytest.mark.parametrize(
+    "asked, message",
+    [
+        (dict(shots=[1, 10]), "shown = 5; one of shots, 1, 10, is allowed"),
+        (dict(shots=[1, 10], shown=10), "redrawn = 10; 10 shots and 5 queries .*: redrawn = 15 or more is needed"),
+        (dict(per_class=19), "per_class = 19; 5 shots and 15 queries .*: per_class = 20 or more is needed"),
+    ],
+)
+def test_a_refusal_of_the_chapter_names_its_own_parameters(asked, message):
+    defaults = {p.name: p.default for p in chapters.parameters("known-truth")}
+    names = ("shots", "shown", "redrawn", "per_class", "queries")
+    known_truth.check_shots(**{name: defaults[name] for name in names})
+    with pytest.raises(InputError, match=message):
+        known_truth.check_shots(**{name: (defaults | asked)[name] for name in names})
+    assert (
+        "known_truth.check_shots(shots, shown, redrawn, per_class, queries)"
+        in chapters.source("known-truth").read_text()
+    )
+
+
+def test_too_few_images_of_an_ink_ask_for_more_a_class():
+    dataset = "coloured/cyrillic?per_class=20"
+    has = known_truth.attributes_of(dataset).has[:, :4]  # as if the captioner knew four inks
+    with pytest.raises(
+        InputError, match="^shots = 5, queries = 15; fewer, or a larger per_class, are needed .*: attri"
+    ):
+        known_truth.split_gap(known_truth.networks([0.0]), dataset, has, shots=[5], tasks=4)
 
 
 def test_shipped_networks_are_those_that_were_trained():

@@ -12,7 +12,7 @@ evidence of their own on how a score orders learners.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -36,6 +36,7 @@ from fslcore.training import RECIPES
 __all__ = [
     "SCORES",
     "attributes_of",
+    "check_shots",
     "counterfactual",
     "error_rates",
     "in_each_ink",
@@ -52,6 +53,7 @@ __all__ = [
 
 FOLDER = DATA / "checkpoints" / "bias"
 TRAININGS = ("baseline", "baseline++", "protonet", "r2d2", "anil")
+CONFLICT_QUERIES = 5  # test images a class where each is drawn in every ink
 CELL = ["learner", "bias"]  # what networks have in common that differ in the seed of their training
 #: What one may order networks by, by column of `split_gap`.
 SCORES = {
@@ -101,6 +103,29 @@ def networks(biases: Iterable[float], seeds: Iterable[int] = (0,)) -> pd.DataFra
                     (evaluation.LEARNERS[recipe], bias, seed, RECIPES[recipe].learner, f"conv4-{recipe}:{path}")
                 )
     return pd.DataFrame(rows, columns=["learner", "bias", "seed", "name", "backbone"])
+
+
+def check_shots(shots: Sequence[int], shown: int, redrawn: int, per_class: int, queries: int = 15) -> None:
+    """Refuse parameters of the chapter that do not go together.
+
+    Parameters
+    ----------
+    shots, shown, redrawn, per_class, queries
+        As the chapter has them.
+
+    Raises
+    ------
+    InputError
+        ``shown`` is none of ``shots``, or one of the two sets of images is too small for the most shots.
+    """
+    if shown not in shots:
+        raise InputError(f"shown = {shown}; one of shots, {', '.join(map(str, shots))}, is allowed")
+    for name, images, tested in (("redrawn", redrawn, CONFLICT_QUERIES), ("per_class", per_class, queries)):
+        if images < (least := max(shots) + tested):
+            raise InputError(
+                f"{name} = {images}; {max(shots)} shots and {tested} queries take {least} images a class: "
+                f"{name} = {least} or more is needed, or fewer shots"
+            )
 
 
 def sample_conflict(
@@ -203,7 +228,7 @@ def counterfactual(
     shots: Iterable[int] = (1, 5),
     tasks: int = 600,
     ways: int = 5,
-    queries: int = 5,
+    queries: int = CONFLICT_QUERIES,
     level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -300,7 +325,14 @@ def split_gap(
     images = _drawn(dataset)
     sampled = {}
     for s in shots:
-        biased, _ = sample_biased(images.labels, has, tasks=tasks, ways=ways, shots=s, queries=queries, seed=seed)
+        shape = dict(tasks=tasks, ways=ways, shots=s, queries=queries, seed=seed)
+        try:
+            biased, _ = sample_biased(images.labels, has, **shape)
+        except InputError as why:
+            raise InputError(
+                f"shots = {s}, queries = {queries}; fewer, or a larger per_class, are needed for biased tasks of "
+                f"{dataset}: {str(why).removeprefix(f'ways = {ways}; ')}"
+            ) from why
         sampled[s] = {
             "R": sample_matched(images.labels, biased, seed=seed),
             "S": random_supports(images.labels, biased, seed=seed),

@@ -155,6 +155,17 @@ def test_redrawn_against_scipy_and_without_noise():
     assert (one == again).all()
 
 
+def test_redrawn_means_hold_noise_twice(evidence):
+    """Of means measured once: redrawn around them, correlations lie lower and spread more than when measured anew."""
+    rng = np.random.default_rng(0)
+    truth, half = np.repeat(np.linspace(40, 60, 10)[:, None], 2, axis=1), np.full((10, 2), 4.0)
+    measured = truth + rng.normal(size=(200, 10, 2)) * half / scipy_stats.norm.ppf(0.975)
+    anew = [scipy_stats.spearmanr(*m.T).statistic for m in measured]
+    again = np.concatenate([audit.redrawn(m, half, 50, seed) for seed, m in enumerate(measured)])
+    assert again.mean() < np.mean(anew) - 0.01 and again.std() > 1.2 * np.std(anew)
+    assert "noise of the tasks twice" in audit.CHECKS.of["five-shot-ranks"]("smaller", evidence)[0]
+
+
 def test_rank_correlations_against_scipy(evidence):
     rho = tables.rank_correlations(evidence.means, "acc", "wacc-a")
     t = evidence.means.xs(("cub", 5), level=["dataset", "shots"])

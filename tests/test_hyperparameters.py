@@ -76,6 +76,11 @@ def test_trained_networks_by_shots():
         settings("x")
 
 
+def test_curves_of_a_learner_trained_on_batches_are_there_for_any_shots():
+    one, five = (training.curves(["rfs"], [s]) for s in (1, 5))
+    assert len(one) and one.equals(five) and set(one["shots"]) == {5}  # the tasks that it is selected on
+
+
 def test_curves_and_accuracies_of_what_ships():
     curves = training.curves(["protonet", "baseline++"], [5])
     assert curves.groupby("learner")["epoch"].max().to_dict() == {"protonet": 15, "baseline++": 12}

@@ -154,9 +154,9 @@ def curves(names: Iterable[str], shots: Iterable[int] = (1, 5)) -> pd.DataFrame:
     """Training curves of what ships: columns learner, shots, epoch, loss, validation (accuracy in percent)."""
     parts = [pd.DataFrame(columns=["learner", "shots", "epoch", "loss", "validation"])] + [
         pd.read_csv(CHECKPOINTS / f"{backbone}.csv").assign(learner=name, shots=s)
-        for s in shots
         for name in names
-        if (backbone := trained(name, s)) and (s == 5 or RECIPES[name].batch == "tasks")
+        for s in (shots if RECIPES[name].batch == "tasks" else (5,))  # those on batches are selected on 5-shot tasks
+        if (backbone := trained(name, s))
     ]
     return pd.concat([p for p in parts if len(p)] or parts, ignore_index=True)
 

@@ -352,6 +352,13 @@ def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
     both = recorder.load([path, second])
     author = dict(zip(image_names(source), groups))
     assert both.groups["groups"].tolist() == [author[name] for name in both.images.tolist()]
+    unpaired = results.three_intervals([path, second])[0]["A − B (unpaired)"]
+    of = {
+        m: (100.0 * r.correct.mean(axis=1), np.concatenate([t.support, t.query], axis=1), source.labels)
+        for m, (t, r, _) in runs.items()
+    }
+    wanted = (stats.influence(*of["A"], groups=groups) - stats.influence(*of["B"], groups=groups)).intervals()
+    assert unpaired.classes.half_width == pytest.approx(wanted.classes.half_width)
     recorder.save(second, recording(source, {"B": runs["B"]}, {"seed": 0}, {}))
     assert (recorder.load([path, second]).groups["groups"] == both.groups["groups"]).all()  # of the same images
     with fslcore.record(tmp_path / "c.npz", "C", seed=0) as r:

@@ -101,7 +101,8 @@ def report(options: argparse.Namespace) -> None:
         print_json(results.record(table, pairs, notes, options.level, three) | more | {"report": output})
         return
     lines = results.summary(table, pairs, options.level, three)
-    lines += [note for note in notes if "--runs" in note or "transductive" in note]  # which may change lines above
+    # What may change the lines above.
+    lines += [note for note in notes if any(word in note for word in ("--runs", "transductive", "not finished"))]
     if three:
         shown = results.three_list(three)
         lines += ["", shown.to_string(), *results.legend(shown)]

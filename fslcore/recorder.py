@@ -7,10 +7,15 @@ takes tensors of any library.
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
+import struct
+import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +29,13 @@ ENDING = ".npz"
 FORMAT = "fslcore recording 1"
 GROUPS = ("groups", "class_groups")
 MOST = 2**53  # of seeds: whole numbers up to here are the same in every file format
+BLOCK = 20  # tasks after which a recording is written, before it is finished
+# What is not finished is appended to the archive in blocks: each begins with this (no text holds the first byte), then
+# CRC-32, length and expanded length of compressed JSON, and the run. A block that was cut off is left out.
+UNFINISHED = b"\xff\nfslcore recording, not finished\n"
+HEAD = struct.Struct("<III16s")
+
+Tasks = list[tuple[list[str], list[tuple[str, bool]]]]  # of each its support, and its queries with whether it was right
 
 
 @dataclass(frozen=True)
@@ -46,6 +58,10 @@ class Recording:
         By method, where it was said: does an answer depend on the other queries of its task.
     groups : dict of (N,) arrays of str
         ``groups`` and ``class_groups``, as `fslcore.stats.three_intervals` takes them, where they are known.
+    unfinished : dict of int
+        Methods whose loop was stopped or is still running, with the number of tasks that were written until then.
+    left_out : dict of int
+        Tasks of further unfinished recordings, by method: of a method that is finished too, or has a longer one.
     """
 
     images: np.ndarray
@@ -56,6 +72,8 @@ class Recording:
     facts: dict
     transductive: dict[str, bool] = field(default_factory=dict)
     groups: dict[str, np.ndarray] = field(default_factory=dict)
+    unfinished: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
 
     @property
     def methods(self) -> list[str]:
@@ -64,7 +82,7 @@ class Recording:
 
 
 class Recorder:
-    """Keeps tasks of one method, and writes them when the ``with`` block ends; made by `record`."""
+    """Keeps tasks of one method, and writes them every 20 tasks and when the ``with`` block ends; made by `record`."""
 
     def __init__(self, path: str | Path, method: str, transductive: bool | None = None, **facts: object):
         # All that can be told of is told before hours of work, not after.
@@ -79,13 +97,17 @@ class Recorder:
             self.facts["dataset"] = _text("dataset", facts["dataset"])
         if "seed" in self.facts:
             self.facts["seed"] = whole("seed", facts["seed"], 0, MOST)
-        before = load(self.path) if self.path.is_file() else None
-        if before and before.groups:
+        self._done, blocks = _read(self.path) if self.path.is_file() else (_recording({}, {}, {}), [])
+        if self._done.groups:
             raise InputError(
                 f"record = {self.path}; it holds groups of images, which fslcore evaluate wrote and a loop does not "
                 "say; record into another file, and name both to fslcore report"
             )
-        self._before = dict(zip(before.images.tolist(), before.classes.tolist())) if before else {}
+        self._before = _class_of(self._done)
+        self._replaced = {run for run, of in _runs(self.path, blocks).items() if of["method"] == self.method}
+        self._own = os.urandom(8)
+        self._kept: tuple = (0,)  # how many tasks were written as unfinished, of which run, into which file
+        self._place: dict[tuple[str, str | None], int] = {}  # of images with their classes, in these blocks
         self._class_of: dict[str, str] = {}
         self._first: dict[str, int] = {}
         self._tasks: list[tuple[list[str], list[tuple[str, bool]]]] = []
@@ -100,6 +122,8 @@ class Recorder:
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
             self.save()
+        elif self._tasks and self._keep():
+            note(f"record: {self.path} holds the {len(self)} tasks of {shown(self.method)} until here; not finished")
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -168,6 +192,8 @@ class Recorder:
         self._asked += len(right)
         known = {None, *true}
         self._strange += sum(said not in known for said in predictions)
+        if len(self._tasks) % BLOCK == 0:
+            self._keep()
 
     def _same_terms(self, number: int, labels: list, predictions: list, classes: Sequence | None) -> None:
         """Raise `InputError` for predictions that could never be right: all would be wrong, without a word."""
@@ -214,7 +240,10 @@ class Recorder:
             )
 
     def save(self) -> Path:
-        """Write the tasks, beside those of other methods that the file holds; the same method's are replaced.
+        """Write the tasks as finished, beside those of other methods that the file holds.
+
+        What the file held of this method when the recorder was made is replaced. What another process has written of
+        it since then stays, and these tasks are kept under the method's name with a number, which is told.
 
         Raises
         ------
@@ -233,44 +262,83 @@ class Recorder:
             raise InputError(
                 f"record: image {shown(unknown)} is never a query, so its class is not known; give support_labels"
             )
-        with locked(self.path):
-            self._merge()
+        try:
+            with locked(self.path):
+                self._merge()
+        except (InputError, OSError):
+            self._keep()
+            raise
         return self.path
 
     def _merge(self) -> None:
-        class_of, runs, facts, transductive = dict(self._class_of), {}, dict(self.facts), {}
-        if self.path.is_file():
-            before = load(self.path)
-            for image, label in zip(before.images.tolist(), before.classes.tolist()):
-                if class_of.setdefault(image, label) != label:
-                    raise InputError(f"record: image {shown(image)} is of class {shown(label)} in {self.path}")
-            facts = {**before.facts, **facts}
-            transductive = {m: yes for m, yes in before.transductive.items() if m != self.method}
-            runs = {
-                m: [
-                    ([before.images[i] for i in s if i >= 0], [(before.images[i], r) for i, r in zip(q, c) if i >= 0])
-                    for s, q, c in zip(before.support[m], before.query[m], before.correct[m])
-                ]
-                for m in before.methods
-            }
-        runs[self.method] = self._tasks
-        if self.transductive is not None:
-            transductive[self.method] = self.transductive
-        images = sorted(class_of, key=lambda image: (class_of[image], image))
-        place = {image: i for i, image in enumerate(images)}
-        kept: dict[str, dict[str, np.ndarray]] = {"support": {}, "query": {}, "correct": {}}
-        for method, tasks in runs.items():
-            ordered = [sorted((place[i], bool(r)) for i, r in query) for _, query in tasks]
-            of_support = [sorted(place[i] for i in support) for support, _ in tasks]
-            kept["support"][method] = _padded(of_support, -1, np.int32)
-            kept["query"][method] = _padded([[i for i, _ in query] for query in ordered], -1, np.int32)
-            kept["correct"][method] = _padded([[r for _, r in query] for query in ordered], False, bool)
-        classes = np.array([class_of[image] for image in images])
-        save(self.path, Recording(np.array(images), classes, **kept, facts=facts, transductive=transductive))
+        done, blocks = _read(self.path) if self.path.is_file() else (_recording({}, {}, {}), [])
+        class_of = dict(self._class_of)
+        for image, label in _class_of(done).items():
+            if class_of.setdefault(image, label) != label:
+                raise InputError(f"record: image {shown(image)} is of class {shown(label)} in {self.path}")
+        finished, method = {m: _tasks(done, m) for m in done.methods}, self.method
+        if method in finished and (method not in self._done.methods or finished[method] != _tasks(self._done, method)):
+            self.method = next(name for k in count(2) if (name := f"{method} ({k})") not in finished)
+            note(
+                f"record: {method} was recorded in {self.path} by another process meanwhile; this recording of it is "
+                f"{self.method} there"
+            )
+        made = _recording(finished | {self.method: self._tasks}, class_of, {**done.facts, **self.facts})
+        said = {m: yes for m, yes in done.transductive.items() if m != self.method}
+        said |= {} if self.transductive is None else {self.method: self.transductive}
+        made = replace(made, transductive=said)
+        others = [block for run, block in blocks if run not in {*self._replaced, self._run}]
+        save(self.path, made, b"".join(others))
+        self._done = made
+
+    @property
+    def _run(self) -> bytes:
+        return self._own + struct.pack("<Q", os.getpid())  # a fork goes on with a copy of this recorder
+
+    def _keep(self) -> bool:
+        """Append the tasks that the file lacks to it, as not finished; whether they are there.
+
+        Where nothing can be written, they are kept in memory until the next block, and the loop goes on.
+        """
+        try:
+            with locked(self.path), open(self.path, "ab", buffering=0) as file:
+                now = os.fstat(file.fileno())
+                where = self._run, now.st_ino
+                # Another process that writes the file anew may have left out what was there.
+                start = self._kept[0] if self._kept[1:] == where else 0
+                written = start == len(self._tasks) or self._append(file, start)
+                if not written:  # a part of it
+                    file.truncate(now.st_size)
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            note(f"record: {self.path}: {error.strerror}; tasks of {shown(self.method)} are in memory only")
+            self._kept = (0,)
+            return False
+        self._kept = (len(self._tasks), *where)
+        return True
+
+    def _append(self, file: io.FileIO, start: int) -> bool:
+        place = self._place = self._place if start else {}
+        before = len(place)
+
+        def places(images: Iterable[str]) -> list[int]:
+            return [place.setdefault((image, self._class_of.get(image)), len(place)) for image in images]
+
+        tasks = [
+            (places(support), places(image for image, _ in query), "".join("01"[right] for _, right in query))
+            for support, query in self._tasks[start:]
+        ]
+        images = [*islice(place, before, None)]
+        found = dict(method=self.method, facts=self.facts, transductive=self.transductive)
+        found |= dict(start=start, images=images, tasks=tasks)
+        text = json.dumps(found, separators=(",", ":")).encode()
+        packed = zlib.compress(text, 1)
+        head = HEAD.pack(zlib.crc32(packed), len(packed), len(text), self._run)
+        return file.write(UNFINISHED + head + packed) == len(UNFINISHED + head + packed)
 
 
-def save(path: str | Path, found: Recording) -> None:
-    """Write a recording, in the place of what the file held."""
+def save(path: str | Path, found: Recording, unfinished: bytes = b"") -> None:
+    """Write a recording, in the place of what the file held, and blocks of others that are not finished."""
     about = {"format": FORMAT, "methods": found.methods, "facts": found.facts}
     about |= {"transductive": found.transductive} if found.transductive else {}
     arrays = {"about": np.array(json.dumps(about, sort_keys=True)), "images": found.images, "classes": found.classes}
@@ -280,6 +348,7 @@ def save(path: str | Path, found: Recording) -> None:
     def write(part: Path) -> None:
         with open(part, "wb") as file:
             np.savez_compressed(file, **arrays, **found.groups)
+            file.write(unfinished)
 
     replace_file(Path(path), write)
 
@@ -287,8 +356,10 @@ def save(path: str | Path, found: Recording) -> None:
 def record(path: str | Path, method: str, transductive: bool | None = None, **facts: object) -> Recorder:
     """Record an evaluation loop: ``with record("mine.npz", "my method") as r: r.task(…)`` for each task.
 
-    The file is written when the block ends without an error. Several methods go into one file, one after another or at
-    the same time; a method that is there already is replaced.
+    Tasks are written every 20 tasks, as not finished; the recording is finished when the block ends without an error.
+    Of a loop that is killed at most 20 tasks are lost. Several methods go into one file, one after another or at the
+    same time. A method that is there already is replaced when the new recording is finished; of processes that record
+    one method at the same time, each recording is kept, under names with a number.
 
     Parameters
     ----------
@@ -324,6 +395,9 @@ def record(path: str | Path, method: str, transductive: bool | None = None, **fa
 def load(path: str | Path | Sequence[str | Path]) -> Recording:
     """A recording from its file, or from several files, each of other methods on images of the same names.
 
+    Of a method that is not finished, the tasks that were written are given, and `Recording.unfinished` names it. Its
+    tasks whose support has an image of no known class yet are left out.
+
     Raises
     ------
     InputError
@@ -337,10 +411,41 @@ def load(path: str | Path | Sequence[str | Path]) -> Recording:
 
 
 def _load(path: Path) -> Recording:
+    done, blocks = _read(path)
+    if not blocks and done.methods:
+        return done
+    class_of, facts = _class_of(done), done.facts
+    kept, unfinished, left_out = {m: _tasks(done, m) for m in done.methods}, {}, {}
+    said = dict(done.transductive)
+    for run in sorted(_runs(path, blocks).values(), key=lambda run: -len(run["tasks"])):
+        method, classes = run["method"], class_of | run["classes"]
+        tasks = [task for task in run["tasks"] if all(image in classes for image in task[0])]
+        if method in kept or not tasks or any(classes[image] != label for image, label in class_of.items()):
+            left_out[method] = left_out.get(method, 0) + len(run["tasks"])
+        else:
+            kept[method], unfinished[method], class_of, facts = tasks, len(tasks), classes, {**run["facts"], **facts}
+            said |= {} if run["transductive"] is None else {method: run["transductive"]}
+    if not kept:
+        raise InputError(f"record: {path} is no recording (it was stopped before the first {BLOCK} tasks)")
+    more = dict(transductive=said, unfinished=unfinished, left_out=left_out)
+    return replace(_recording(kept, class_of, facts), **more)
+
+
+def _read(path: Path) -> tuple[Recording, list[tuple[bytes, bytes]]]:
+    """What is finished in a file; and the blocks of what is not, each with its run."""
     if not path.is_file():
         raise InputError(f"record: no file {path}")
     try:
-        with np.load(path, allow_pickle=False) as z:
+        archive, *parts = path.read_bytes().split(UNFINISHED)
+        blocks = []
+        for part in parts:
+            crc, length, _, run = HEAD.unpack(part[: HEAD.size]) if len(part) > HEAD.size else (0, 0, 0, b"")
+            packed = part[HEAD.size : HEAD.size + length]
+            if length and zlib.crc32(packed) == crc:  # else it was cut off while it was written
+                blocks.append((run, UNFINISHED + part[: HEAD.size + length]))
+        if UNFINISHED.startswith(archive):  # nothing, or the beginning of a first block
+            return _recording({}, {}, {}), blocks
+        with np.load(io.BytesIO(archive), allow_pickle=False) as z:
             about = json.loads(str(z["about"]))
             if about["format"] != FORMAT:
                 raise ValueError(f"its format is {about['format']}")
@@ -350,9 +455,58 @@ def _load(path: Path) -> Recording:
             }
             # Files of earlier versions say neither.
             more = {"transductive": about.get("transductive", {}), "groups": {k: z[k] for k in GROUPS if k in z}}
-            return Recording(z["images"], z["classes"], **kept, facts=about["facts"], **more)
+            return Recording(z["images"], z["classes"], **kept, facts=about["facts"], **more), blocks
     except Exception as error:  # many kinds, of broken archives and of other files
         raise InputError(f"record: {path} is no recording ({' '.join(str(error).split())[:120]})") from None
+
+
+def _runs(path: Path, blocks: list[tuple[bytes, bytes]]) -> dict[bytes, dict]:
+    """Blocks by their run: its method, facts, tasks, and the classes of its images where they are known."""
+    runs: dict[bytes, dict] = {}
+    for run, block in blocks:
+        _, _, expanded, _ = HEAD.unpack_from(block, len(UNFINISHED))
+        found = json.loads(zlib.decompressobj().decompress(block[len(UNFINISHED) + HEAD.size :], expanded))
+        if not found["start"]:
+            runs[run] = {name: found.get(name) for name in ("method", "facts", "transductive")}
+            runs[run] |= {"images": [], "tasks": [], "classes": {}}
+        of = runs.get(run)
+        if of is None or len(of["tasks"]) != found["start"]:  # a block before it is damaged
+            continue
+        of["images"] += [image for image, _ in found["images"]]
+        of["classes"] |= {image: label for image, label in found["images"] if label is not None}
+        of["tasks"] += [
+            ([of["images"][i] for i in support], [(of["images"][i], r == "1") for i, r in zip(query, right)])
+            for support, query, right in found["tasks"]
+        ]
+    return runs
+
+
+def _class_of(found: Recording) -> dict[str, str]:
+    """The class of each image by its name."""
+    return dict(zip(found.images.tolist(), found.classes.tolist()))
+
+
+def _tasks(found: Recording, method: str) -> Tasks:
+    images = found.images.tolist()
+    rows = zip(*(getattr(found, name)[method].tolist() for name in ("support", "query", "correct")))
+    return [
+        ([images[i] for i in support if i >= 0], [(images[i], right) for i, right in zip(query, correct) if i >= 0])
+        for support, query, correct in rows
+    ]
+
+
+def _recording(tasks: dict[str, Tasks], class_of: dict[str, str], facts: dict) -> Recording:
+    """Tasks by method, by the names of images, as arrays."""
+    images = sorted(class_of, key=lambda image: (class_of[image], image))
+    place = {image: i for i, image in enumerate(images)}
+    support, query, correct = {}, {}, {}
+    for method, of in tasks.items():
+        ordered = [sorted((place[i], bool(r)) for i, r in asked) for _, asked in of]
+        support[method] = _padded([sorted(place[i] for i in shown) for shown, _ in of], -1, np.int32)
+        query[method] = _padded([[i for i, _ in asked] for asked in ordered], -1, np.int32)
+        correct[method] = _padded([[r for _, r in asked] for asked in ordered], False, bool)
+    classes = np.array([class_of[image] for image in images])
+    return Recording(np.array(images), classes, support, query, correct, facts)
 
 
 def _together(found: dict[Path, Recording]) -> Recording:
@@ -384,11 +538,14 @@ def _together(found: dict[Path, Recording]) -> Recording:
         kept["query"] |= {m: new[at] for m, at in one.query.items()}
         kept["correct"] |= one.correct
     classes = np.array([class_of[image] for image in images.tolist()])
-    said = {m: yes for one in found.values() for m, yes in one.transductive.items()}
+    more: dict[str, dict] = {name: {} for name in ("transductive", "unfinished", "left_out")}
+    for one in found.values():
+        for name, of in more.items():
+            of.update(getattr(one, name))
     groups = {
         name: _groups(name, found, images) for name in GROUPS if any(name in one.groups for one in found.values())
     }
-    return Recording(images, classes, **kept, facts=facts, transductive=said, groups=groups)
+    return Recording(images, classes, **kept, facts=facts, groups=groups, **more)
 
 
 def _groups(name: str, found: dict[Path, Recording], images: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ import errno
 import html
 import json
 import multiprocessing
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -108,18 +109,232 @@ def test_a_method_is_replaced_and_others_stay(tmp_path, closed):
     assert found.correct["A"].mean() == again.mean() and found.correct["B"].mean() == kept.mean()
 
 
-def test_an_error_in_the_loop_leaves_the_file_as_it_was(tmp_path, closed):
+def test_an_error_in_the_loop_keeps_its_tasks_as_not_finished(tmp_path, closed, capsys):
     path = tmp_path / "r.npz"
-    with pytest.raises(ZeroDivisionError), fslcore.record(path, "A") as r:
-        r.task([0, 20], [1, 21], [0, 1], [0, 1], [0, 1])
-        raise ZeroDivisionError
-    assert not path.exists()
     played(path, closed[:30])
-    before = path.read_bytes()
+    before = recorder.load(path)
     with pytest.raises(ZeroDivisionError), fslcore.record(path, "B") as r:
-        r.task([0, 20], [1, 21], [0, 1], [0, 1], [0, 1])
+        r.task(**GOOD)
         raise ZeroDivisionError
-    assert path.read_bytes() == before
+    assert f"{path} holds the 1 tasks of B until here; not finished" in capsys.readouterr().err
+    found = recorder.load(path)
+    assert found.methods == ["A", "B"] and found.unfinished == {"B": 1} and not found.left_out
+    assert found.correct["B"].tolist() == [[True, True]]
+    for part in ("support", "query", "correct"):
+        assert (getattr(found, part)["A"] == getattr(before, part)["A"]).all()
+    with pytest.raises(ZeroDivisionError), fslcore.record(path, "A") as r:  # what is finished stays until this is
+        r.task(**GOOD)
+        raise ZeroDivisionError
+    found = recorder.load(path)
+    assert found.unfinished == {"B": 1} and found.left_out == {"A": 1} and len(found.correct["A"]) == 30
+    played(path, closed[:50], "B")
+    played(path, closed[:50], "A")
+    found = recorder.load(path)
+    assert {m: len(of) for m, of in found.correct.items()} == {"A": 50, "B": 50}
+    assert not found.unfinished and not found.left_out and recorder.UNFINISHED not in path.read_bytes()
+
+
+LOOP = """
+import itertools, sys
+import fslcore
+with fslcore.record(sys.argv[1], sys.argv[2], dataset="birds") as r:
+    for t in itertools.count():
+        a, b, c, d = (f"{k}{t % 9}.jpg" for k in range(4))
+        r.task([a, b], [c, d], ["cat", "dog"], ["cat", "cat"], ["cat", "dog"])
+        print(t + 1, flush=True)
+"""
+
+
+def test_of_a_loop_that_is_killed_at_most_20_tasks_are_lost(tmp_path, capsys, closed):
+    path = tmp_path / "r.npz"
+    with subprocess.Popen([sys.executable, "-c", LOOP, path, "ours"], stdout=subprocess.PIPE, text=True) as process:
+        done = next(int(line) for line in process.stdout if int(line) >= 53)
+        process.kill()
+        done += len(process.stdout.read().split())
+    found = recorder.load(path)
+    held = len(found.correct["ours"])
+    assert done - 20 <= held <= done + 1 and found.unfinished == {"ours": held} and held >= 40
+    assert found.correct["ours"].tolist() == [[True, False]] * held and found.facts == {"dataset": "birds"}
+    assert found.support["ours"].shape == (held, 2) and len(found.images) == 36
+    assert cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"]) == 0
+    told = f"ours is not finished: {held} tasks of it were recorded."
+    assert told in capsys.readouterr().out and told in (tmp_path / "r.html").read_text("utf-8")
+    cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet", "--json"])
+    assert told in json.loads(capsys.readouterr().out)["notes"]
+    with fslcore.record(path, "theirs") as r:  # some of the tasks, so that the report stops: it says why that may be
+        for t in range(3):
+            a, b, c, d = (f"{k}{t}.jpg" for k in range(4))
+            r.task([a, b], [c, d], ["cat", "dog"], ["cat", "cat"], ["cat", "dog"])
+    assert cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"]) == 2
+    assert capsys.readouterr().err.strip().endswith(f"({told})")
+
+
+def test_a_file_that_is_cut_off_anywhere_holds_whole_blocks(tmp_path):
+    path, cut = tmp_path / "r.npz", tmp_path / "cut.npz"
+    with fslcore.record(path, "A") as r:
+        r.task(**GOOD)
+    finished = path.stat().st_size
+    r = fslcore.record(path, "B")
+    right = np.random.default_rng(0).random(60) < 0.5
+    ends = []
+    for k, yes in enumerate(right):
+        r.task(**GOOD | dict(predictions=[0, int(yes)]))
+        if k % 20 == 19:
+            ends.append(path.stat().st_size)
+    whole = path.read_bytes()
+    for size in range(finished, len(whole) + 1):
+        cut.write_bytes(whole[:size])
+        held = 20 * sum(size >= end for end in ends)
+        found = recorder.load(cut)
+        assert found.unfinished == ({"B": held} if held else {})
+        assert not held or found.correct["B"][:, 1].tolist() == right[:held].tolist()
+    cut.write_bytes(whole[:finished] + whole[ends[0] :])  # the first block is gone, which named the images
+    assert recorder.load(cut).methods == ["A"]
+    cut.write_bytes(whole[: ends[0] - 3] + whole[ends[0] :])  # or damaged
+    assert recorder.load(cut).methods == ["A"]
+    cut.write_bytes(whole[: ends[0]] + whole[ends[1] :])
+    assert recorder.load(cut).unfinished == {"B": 20}
+    cut.write_bytes(whole[: ends[0] + 9] + whole[ends[0] :])  # another process was cut off between the two
+    assert recorder.load(cut).unfinished == {"B": 60}
+
+
+def test_a_file_that_was_cut_off_in_its_first_block_can_be_recorded_into(tmp_path):
+    path = tmp_path / "r.npz"
+    for begin in (b"", recorder.UNFINISHED[:9], recorder.UNFINISHED + b"torn"):
+        path.write_bytes(begin)
+        with pytest.raises(InputError, match="is no recording .it was stopped before the first 20 tasks"):
+            recorder.load(path)
+        with fslcore.record(path, "A") as r:
+            r.task(**GOOD)
+        assert len(recorder.load(path).correct["A"]) == 1 and path.read_bytes()[:2] == b"PK"
+
+
+def test_tasks_whose_support_has_no_class_yet_wait_for_it(tmp_path):
+    path = tmp_path / "r.npz"
+    r = fslcore.record(path, "A")
+    for k in range(20):
+        r.task([f"s{k}"], ["q", "p"], [0, 1], [0, 1])
+    with pytest.raises(InputError, match="is no recording"):
+        recorder.load(path)
+    for k in range(20):
+        r.task([f"t{k}"], [f"s{k}", "p"], [k % 2, 1], [0, 1])
+    found = recorder.load(path)
+    assert found.unfinished == {"A": 20}
+    assert dict(zip(found.images, found.classes))["s3"] == "1"
+
+
+def test_unfinished_tasks_stay_when_others_finish(tmp_path, closed):
+    path = tmp_path / "r.npz"
+    running = fslcore.record(path, "A")
+    for _ in range(25):
+        running.task(**GOOD)
+    played(path, closed[:30], "B")
+    found = recorder.load(path)
+    assert found.unfinished == {"A": 20} and len(found.correct["B"]) == 30
+    for _ in range(25):
+        running.task(**GOOD)
+    assert recorder.load(path).unfinished == {"A": 40}
+    played(path, closed[:30], "A")  # in place of what was written of it until here
+    assert not recorder.load(path).left_out
+    for _ in range(10):
+        running.task(**GOOD)
+    assert recorder.load(path).left_out == {"A": 60}
+    running.save()
+    found = recorder.load(path)
+    assert {m: len(of) for m, of in found.correct.items()} == {"B": 30, "A": 30, "A (2)": 60}
+    assert not found.unfinished and not found.left_out
+
+
+def same_method(path, share, begun, start):
+    with fslcore.record(path, "A") as r:
+        begun.wait(60)
+        for _ in range(25):
+            r.task(**GOOD | dict(predictions=[0, share]))
+        start.wait(60)
+
+
+def test_processes_that_record_one_method_are_kept_apart(tmp_path):
+    path, context = tmp_path / "r.npz", multiprocessing.get_context("fork")
+    begun, start = context.Barrier(3), context.Barrier(3)
+    running = [context.Process(target=same_method, args=(path, k, begun, start)) for k in range(2)]
+    for process in running:
+        process.start()
+    begun.wait(60)
+    start.wait(60)
+    for process in running:
+        process.join(120)
+    assert [process.exitcode for process in running] == [0, 0]
+    found = recorder.load(path)
+    assert found.methods == ["A", "A (2)"] and not found.unfinished and not found.left_out
+    assert sorted(of[:, 1].tolist() for of in found.correct.values()) == [[False] * 25, [True] * 25]
+
+
+def test_a_method_that_another_wrote_meanwhile_is_told_and_not_replaced(tmp_path, closed, capsys):
+    path = tmp_path / "r.npz"
+    played(path, closed[:30])
+    slow = fslcore.record(path, "A")  # replaces these, and nothing that comes now
+    played(path, closed[:40])
+    slow.task(**GOOD)
+    slow.save()
+    assert f"A was recorded in {path} by another process meanwhile; this recording of it is A (2) there" in (
+        capsys.readouterr().err
+    )
+    slow.task(**GOOD)
+    slow.save()  # its own again
+    assert {m: len(of) for m, of in recorder.load(path).correct.items()} == {"A": 40, "A (2)": 2}
+
+
+def test_a_fork_goes_on_with_a_recording_of_its_own(tmp_path):
+    path = tmp_path / "r.npz"
+    r = fslcore.record(path, "A")
+
+    def go_on(tasks, save):
+        for _ in range(tasks):
+            r.task(**GOOD)
+        if save:
+            r.save()
+
+    def forked(save):
+        context = multiprocessing.get_context("fork")
+        running = [context.Process(target=go_on, args=(n, save)) for n in (15, 35)]
+        for process in running:
+            process.start()
+        for process in running:
+            process.join(60)
+
+    for _ in range(25):
+        r.task(**GOOD)
+    forked(save=False)
+    found = recorder.load(path)
+    assert found.unfinished == {"A": 60} and found.left_out == {"A": 20 + 40}
+    forked(save=True)
+    assert sorted(len(of) for of in recorder.load(path).correct.values()) == [40, 60]
+
+
+FULL = """
+import resource, sys
+import fslcore
+r = fslcore.record(sys.argv[1], "A")
+for t in range(100):
+    if t == 30:
+        size = open(sys.argv[1], "rb").seek(0, 2)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 70, resource.RLIM_INFINITY))
+    if t == 70:
+        assert open(sys.argv[1], "rb").seek(0, 2) == size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+    r.task([0, 20], [1, f"{t} new"], [0, 1], [0, t % 2], [0, 1])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit to the size of files")
+def test_where_the_disk_is_full_the_loop_goes_on_and_writes_later(tmp_path):
+    path = tmp_path / "r.npz"
+    done = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("tasks of A are in memory only") == 1
+    found = recorder.load(path)
+    assert found.unfinished == {"A": 100} and found.correct["A"][:, 1].tolist() == [False, True] * 50
+    assert {f"{t} new" for t in range(100)} < set(found.images)
 
 
 GOOD = dict(support=[0, 20], query=[1, 21], labels=[0, 1], predictions=[0, 1], support_labels=[0, 1])

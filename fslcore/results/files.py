@@ -21,7 +21,7 @@ import pandas as pd
 from .. import recorder
 from ..errors import InputError, detached, missing, shown
 from . import events
-from .recorded import accuracies, apart, unsaid
+from .recorded import accuracies, apart, unfinished, unsaid
 
 __all__ = ["ENDINGS", "frame", "frames", "numbered"]
 
@@ -109,6 +109,7 @@ def frames(
         table = accuracies(found)
         return [(table, f"{len(paths)} recordings", f"{len(paths)} recordings")], [
             f"{len(paths)} recordings are one table: their tasks {_drawn(table)}.",
+            *unfinished(found),
             *apart(found),
             *unsaid(found),
         ]
@@ -168,7 +169,8 @@ def _recording(path: Path) -> tuple[pd.DataFrame, list[str]]:
     except InputError as error:
         raise InputError(f"{error}; accuracies in arrays are read from .npy and .pt, in columns from .csv") from None
     table = accuracies(found)
-    return table, [f"{path.name} is a recording: its tasks {_drawn(table)}.", *apart(found), *unsaid(found)]
+    notes = [*unfinished(found), *apart(found), *unsaid(found)]
+    return table, [f"{path.name} is a recording: its tasks {_drawn(table)}.", *notes]
 
 
 def _drawn(table: pd.DataFrame) -> str:

@@ -48,6 +48,17 @@ def accuracies(found: Recording) -> pd.DataFrame:
     return table
 
 
+def unfinished(found: Recording) -> list[str]:
+    """A sentence for each recording that is not finished, with the number of its tasks."""
+    return [
+        *(f"{m} is not finished: {tasks:,} tasks of it were recorded." for m, tasks in found.unfinished.items()),
+        *(
+            f"Left out: {tasks:,} tasks of another recording of {m}, which is not finished."
+            for m, tasks in found.left_out.items()
+        ),
+    ]
+
+
 @checked
 def three_intervals(
     path: str | Path | Sequence[str | Path], level: float = 0.95, table: pd.DataFrame | None = None

@@ -87,7 +87,10 @@ def read(
         with ``runs`` one file alone, or one with a column run; and as for `normalise`.
     """
     frames, notes = files.frames(path, runs)
-    table, more = _together(frames, sampling, common, drop)
+    try:
+        table, more = _together(frames, sampling, common, drop)
+    except InputError as error:  # a recording that was stopped has other tasks than the rest
+        raise InputError(" ".join([f"{error}", *(f"({note})" for note in notes if "not finished" in note)])) from None
     return table, notes + more
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import current_thread, main_thread
 
 from . import __version__, chapters, commands, known, store
-from .errors import Terminated, told
+from .errors import Terminated, told, visible
 from .options import (
     LARGEST,
     LEVEL,
@@ -79,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
         if "--debug" in arguments:
             traceback.print_exc()
         if line:
-            print(f"fslcore: {line}", file=sys.stderr)
+            print(f"fslcore: {visible(line)}", file=sys.stderr)
         if isinstance(error, OSError):
             _drop_output()
         return code

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import chapters, known
-from .errors import InputError, choice, memory, missing, whole
-from .paths import PROFILES, RUNS, check_folder, check_output
+from .errors import InputError, choice, memory, missing, visible, whole
+from .paths import PROFILES, RUNS, check_folder, check_output, together
 from .printed import listed, print_json
 from .recorder import ENDING
 
@@ -89,13 +89,14 @@ def report(options: argparse.Namespace) -> None:
         pairs = results.equivalents(table, pairs, options.margin, options.level)
     executed = chapters.executed("your-results", given, progress=not options.quiet)
     more = f" and {len(options.results) - 1} more" if several else ""
-    chapters.page(executed, output, f"{options.results[0].name}{more}: report")
     recorded = options.results[0].suffix.lower() == ENDING  # then all are
     three, reason = results.three_intervals(options.results, options.level, table) if recorded else ({}, "")
-    if options.tables:
-        results.write_tables(table, pairs, options.tables, options.level, three)
-    if options.figures:
-        results.write_figures(table, pairs, options.figures)
+    with together():
+        chapters.page(executed, output, f"{visible(options.results[0].name)}{more}: report")
+        if options.tables:
+            results.write_tables(table, pairs, options.tables, options.level, three)
+        if options.figures:
+            results.write_figures(table, pairs, options.figures)
     if options.json:
         more = {"three_intervals": three, "without": reason} if recorded else {}
         print_json(results.record(table, pairs, notes, options.level, three) | more | {"report": output})
@@ -107,7 +108,12 @@ def report(options: argparse.Namespace) -> None:
         shown = results.three_list(three)
         lines += ["", shown.to_string(), *results.legend(shown)]
     lines += [reason] * bool(reason)
-    print(*lines, output, sep="\n")
+    _print(*lines, output)
+
+
+def _print(*lines: object) -> None:
+    """Print lines, and tables of several lines, in which names may hold control characters."""
+    print(*(visible(line) for one in lines for line in str(one).split("\n")), sep="\n")
 
 
 def compare(options: argparse.Namespace) -> None:
@@ -147,7 +153,7 @@ def assess(options: argparse.Namespace) -> None:
     if options.json:
         print_json(assess.as_json(images, table, options.level) | {"report": output})
     else:
-        print(*assess.summary(images, table, options.level), output, sep="\n")
+        _print(*assess.summary(images, table, options.level), output)
 
 
 def evaluate(options: argparse.Namespace) -> None:
@@ -270,13 +276,14 @@ def _drawn(options: argparse.Namespace, source, **shape) -> dict:
             # Closed tasks ask least of the data: where they cannot be drawn, nothing can.
             if sampling == "closed" or "closed" not in options.samplings:
                 raise
-            print(f"fslcore: no open tasks: {error}", file=sys.stderr)
+            if not options.quiet:
+                print(f"fslcore: no open tasks: {visible(str(error))}", file=sys.stderr)
         else:
             found |= {(learner, sampling): tasks[count] for learner, count in counts.items()}
     small = evaluation.left_out(source, **shape) if shape["skip_small_classes"] else []
     if small and not options.quiet:
         left = f"{len(small)} of {len(set(evaluation.class_of(source).tolist()))} classes are left out as small"
-        print(f"fslcore: {left}: {', '.join(small)}", file=sys.stderr)
+        print(f"fslcore: {left}: {visible(', '.join(small))}", file=sys.stderr)
     return found
 
 
@@ -447,4 +454,4 @@ def duplicates(options: argparse.Namespace) -> None:
         asked = {"dataset": options.dataset, "backbone": options.backbone, **given}
         print_json({**asked, **found.plain(), "output": output, "sheet": picture})
     else:
-        print(*found.lines(), *filter(None, (output, picture)), sep="\n")
+        _print(*found.lines(), *filter(None, (output, picture)))

@@ -19,7 +19,7 @@ from . import evaluation
 from .attributes.captions import image_names
 from .datasets import Images, load
 from .datasets.bank import Bank
-from .errors import InputError, choice, number, whole
+from .errors import InputError, choice, number, visible, whole
 from .models import backbones
 from .paths import replace_file
 
@@ -141,6 +141,7 @@ class Copies:
     def write(self, path: str | Path) -> None:
         """Write split, image, class and group of every image to a .csv, which `fslcore.evaluation.groups_of` reads."""
         table = self.images[["split", "image", "class", "group"]]
+        table = table.assign(**{"class": table["class"].map(visible)})
         replace_file(Path(path), lambda part: table.to_csv(part, index=False))
 
 

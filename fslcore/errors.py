@@ -12,6 +12,7 @@ import numbers
 import operator
 import os
 import sys
+import unicodedata
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import cache
@@ -36,6 +37,7 @@ __all__ = [
     "room",
     "shown",
     "told",
+    "visible",
     "whole",
     "wholes",
 ]
@@ -292,13 +294,28 @@ def missing(package: str, extra: str = "evaluate") -> str:
 def note(line: str) -> None:
     """What the user should know and nothing stops for: a line on stderr, the same one once; none with --quiet."""
     if not os.environ.get("FSLCORE_QUIET"):
-        print(f"fslcore: {line}", file=sys.stderr)
+        print(f"fslcore: {visible(line)}", file=sys.stderr)
 
 
 def shown(value: object) -> str:
     """A value in a message: in one line, and not too long."""
     text = " ".join((value if isinstance(value, str) and value else repr(value)).split())
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def visible(text: str) -> str:
+    """The text with each control character as its escape, as \\x1b.
+
+    Those are ends of lines and tabs too, and signs that nobody sees or that turn the direction of what follows; not the
+    two that join letters, which some scripts need.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c.encode("unicode_escape").decode() if _is_control(c) else c for c in text)
+
+
+def _is_control(sign: str) -> bool:
+    return unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp") and sign not in "\u200c\u200d"
 
 
 def _range(least: float | None, most: float | None) -> str:

@@ -14,6 +14,8 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import InputError, shown
@@ -185,9 +187,11 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     OSError
         It cannot be written (a full disk, say); names ``path``. What ``write`` raises of itself stays as it is.
     """
-    target = Path(os.path.realpath(path))
+    target, waiting = Path(os.path.realpath(path)), _waiting.get()
     part = _part(target.with_name(path.name))
     try:
+        if waiting is not None:
+            waiting.folders += [above for above in target.parents if not above.exists()]
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale(target.parent, rf"\.{_OWNER}\.{re.escape(path.name)}")
         part.touch()  # with the permissions that a new file has here; some libraries leave theirs to the owner alone
@@ -195,7 +199,10 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
         part.unlink()
         write(part)
         part.chmod(mode)
-        os.replace(part, target)
+        if waiting is not None:
+            waiting.parts[target] = part
+        else:
+            os.replace(part, target)
     except Exception as error:
         # Libraries tell what the system said in words of their own, and none names the file.
         told = re.search(r"(?:errno|os error) (\d+)", str(error), re.IGNORECASE)
@@ -207,8 +214,47 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
             raise
         raise OSError(number, os.strerror(number), str(path)) from error
     finally:
-        with suppress(OSError):  # what went wrong before is what is told
-            part.unlink()
+        if waiting is None or target not in waiting.parts:
+            with suppress(OSError):  # what went wrong before is what is told
+                part.unlink()
+
+
+@dataclass
+class _Waiting:
+    """Files that are written and have no name yet, by the name that they get; and the folders that were made."""
+
+    parts: dict[Path, Path] = field(default_factory=dict)
+    folders: list[Path] = field(default_factory=list)
+
+
+_waiting: ContextVar[_Waiting | None] = ContextVar("waiting", default=None)
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """All files that `replace_file` writes inside get their names at the end, or none does.
+
+    Raises
+    ------
+    IsADirectoryError
+        One of the names is that of a folder.
+    """
+    made = _Waiting()
+    token = _waiting.set(made)
+    try:
+        yield
+        for target in made.parts:
+            if target.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+        for target, part in made.parts.items():
+            os.replace(part, target)
+    finally:
+        _waiting.reset(token)
+        for part in made.parts.values():
+            part.unlink(missing_ok=True)
+        for folder in made.folders:
+            with suppress(OSError):  # it is not empty
+                folder.rmdir()
 
 
 @contextmanager

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
+
+from .errors import visible
 
 __all__ = ["completion", "listed", "print_json"]
 
@@ -39,7 +42,9 @@ def print_json(value: object) -> None:
         Of dicts, dataclasses, lists, text, paths, numbers (of NumPy too), truth values and None; a data frame is the
         list of its rows.
     """
-    print(json.dumps(_plain(value), allow_nan=False, ensure_ascii=False, indent=1))
+    text = json.dumps(_plain(value), allow_nan=False, ensure_ascii=False, indent=1)
+    # The control characters that JSON leaves as they are; a terminal does not.
+    print(re.sub(r"[^\n -~]", lambda sign: _escaped(sign[0]), text))
 
 
 def listed(found: dict[str, object]) -> list[str]:
@@ -60,6 +65,10 @@ def listed(found: dict[str, object]) -> list[str]:
         elif what != "notebooks":
             lines.append(f"{what}: {', '.join(names)}")
     return lines
+
+
+def _escaped(sign: str) -> str:
+    return sign if visible(sign) == sign else json.dumps(sign)[1:-1]
 
 
 def _plain(value: object) -> object:

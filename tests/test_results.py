@@ -24,7 +24,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 from fslcore import chapters, cli, evaluation, results, stats
-from fslcore.errors import InputError
+from fslcore.errors import InputError, visible
 from fslcore.results import figures
 from fslcore.results.arguments import READING
 from fslcore.results.tables import KNOWN, SHARED
@@ -378,11 +378,11 @@ def test_a_row_that_begins_with_a_number_sign_is_a_row_or_a_comment_and_which_is
 def test_signs_that_end_no_line_are_left_where_they_are(tmp_path):
     text = "a…b–,c\u2028d\x0be\x0cf\n72.5,70.5\r\n80,79\r64,66\n"
     found, notes = told(tmp_path, text)
-    assert [*found] == ["a…b–", "c\u2028d\x0be\x0cf"] and "UTF-8" not in notes
+    assert [*found] == ["a…b–", r"c\u2028d\x0be\x0cf"] and "UTF-8" not in notes
     for encoding, said in (("cp1252", "Windows-1252"), ("latin-1", "Latin-1")):
         name = "a…b–" if encoding == "cp1252" else "a\x85b\x81"
         found, notes = told(tmp_path, f"{name},c\n72.5,70.5\n80,79\n".encode(encoding))
-        assert [*found] == [name, "c"] and f"t.csv is not UTF-8; it is read as {said}." in notes
+        assert [*found] == [visible(name), "c"] and f"t.csv is not UTF-8; it is read as {said}." in notes
 
 
 def test_blanks_around_texts_make_no_other_method_or_data_set(tmp_path):

@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from ..datasets import Images
 from ..datasets.papers import text_table
-from ..errors import InputError, like, shown
+from ..errors import InputError, like, shown, visible
 from ..paths import replace_file
 from . import pixels
 
@@ -115,7 +115,7 @@ def _transformer(name: str, where: str, settings: dict) -> Captioner:
 
 
 def image_names(images: Images) -> list[str]:
-    """What images are called in a table of captions, all different.
+    """What images are called in a table, all different; control characters in their names are escaped.
 
     The end of the path, ``CLASS/IMAGE``, for images in files, and class and row in the data set for the others.
 
@@ -128,14 +128,15 @@ def image_names(images: Images) -> list[str]:
         names = images.facts["file"].tolist()
     else:
         names = [f"{images.class_names[label]}/{i}" for i, label in enumerate(images.labels)]
-    if twice := _twice(names):
-        raise InputError(f"{images.name}: two images are called {twice}; captions cannot tell them apart")
     for name in names:
         try:
             name.encode()
         except UnicodeEncodeError:  # as the system gives names that were written in another encoding
             told = name.encode("utf-8", "backslashreplace").decode()
             raise InputError(f"{images.name}: {told} holds bytes that are no UTF-8 text; rename the file") from None
+    names = [*map(visible, names)]
+    if twice := _twice(names):
+        raise InputError(f"{images.name}: two images are called {twice}; captions cannot tell them apart")
     return names
 
 
@@ -165,7 +166,7 @@ def read(path: str | Path, images: Images) -> list[str]:
     column = next((c for c in ("image", "file") if c in table), None)
     if column is None:
         raise InputError(f"captions: {path} lacks the column image; it has {', '.join(table.columns)}")
-    given, wanted = table[column].tolist(), image_names(images)
+    given, wanted = [*map(visible, table[column])], image_names(images)
     if not set(given) & set(wanted):
         given, wanted = ([name.replace("\\", "/").rsplit("/", 1)[-1] for name in names] for names in (given, wanted))
     if twice := _twice(wanted) or _twice(given):

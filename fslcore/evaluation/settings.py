@@ -12,7 +12,7 @@ from .. import datasets
 from ..attributes.captions import image_names
 from ..datasets.bank import Bank
 from ..datasets.papers import text_table
-from ..errors import InputError, choice, like, shown
+from ..errors import InputError, choice, like, shown, visible
 from ..paths import at_home
 from ..recorder import Recording
 from ..tasks import Tasks, sample_closed, sample_open
@@ -205,6 +205,7 @@ def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
         raise InputError(f"apart = {shown(name)}; {told}a .csv with the columns image and group{like(name, known)}")
     table = text_table(at_home(name, "apart"), ["image", "group"], what="apart")
     wanted = _names(source)
+    table = table.assign(image=table["image"].map(visible))
     table = table[table["image"].isin(set(wanted))]
     if table["image"].duplicated().any():
         raise InputError(f"apart: {name} has {table['image'][table['image'].duplicated()].iloc[0]} twice")

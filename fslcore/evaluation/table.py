@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, visible
 from ..paths import replace_file
 from .records import Record
 
@@ -33,6 +33,8 @@ def results_table(kept: Record, **setting) -> pd.DataFrame:
     if setting["dataset"].startswith("features:"):
         setting["backbone"] = "none"
     table = pd.DataFrame({"task": np.arange(len(kept.correct)), "accuracy": 100 * kept.accuracy()})
+    # A folder may have any name, and a table is opened by any program.
+    setting = {name: visible(value) if isinstance(value, str) else value for name, value in setting.items()}
     return table.assign(**setting)[list(COLUMNS)]
 
 

@@ -70,9 +70,10 @@ def groups(panels: dict[str, tuple[pd.Series, list[list[str]]]]) -> plt.Figure:
                 transform=ax.get_yaxis_transform(),
                 clip_on=False,
             )
-        ax.set(yticks=list(at.values()), yticklabels=list(at), ylim=(len(at) - 0.5, -0.5), xlabel="mean accuracy (%)")
+        names = [_plain(method) for method in at]
+        ax.set(yticks=list(at.values()), yticklabels=names, ylim=(len(at) - 0.5, -0.5), xlabel="mean accuracy (%)")
         if len(panels) > 1:
-            ax.set_title(setting)
+            ax.set_title(_plain(setting))
     return figure
 
 
@@ -112,7 +113,13 @@ def rank_diagram(ranks: pd.Series, found: list[list[str]], critical_difference: 
         row = i if left else len(ranks) - 1 - i
         y, end = -(top - 0.8 + 0.27 * row), low if left else high
         ax.plot([rank, rank, end], [0, y, y], color="grey", linewidth=0.8, zorder=0)
-        ax.annotate(f"{method} ({rank:.2f})", (end, y), xytext=(-5 if left else 5, 0), textcoords="offset points",
+        label = f"{_plain(method)} ({rank:.2f})"
+        ax.annotate(label, (end, y), xytext=(-5 if left else 5, 0), textcoords="offset points",
                     ha="right" if left else "left", va="center", fontsize=9, annotation_clip=False)  # fmt: skip
     ax.axis("off")
     return figure
+
+
+def _plain(name: str) -> str:
+    """A name as Matplotlib draws it: a dollar sign begins no formula."""
+    return name.replace("$", r"\$")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .. import recorder, stats
-from ..errors import InputError
+from ..errors import InputError, visible
 from ..recorder import Recording
 from ..stats.three_intervals import of_neighbours
 from .arguments import checked
@@ -91,10 +91,11 @@ def three_intervals(
     numbers = _numbers(recording)
     values = {m: 100.0 * right for m, right in recording.correct.items()}
     rows = {m: np.arange(len(of)) for m, of in values.items()}
+    called = {m: visible(m.strip()) for m in values}  # as in the table
     if table is not None:
         left = {m: part["task"].astype(str) for m, part in table.groupby("method")}
-        rows = {m: np.flatnonzero(np.isin(numbers[m].astype(str), left[m])) for m in values if m in left}
-    asked = {m: (of, (m,), values[m][of]) for m, of in rows.items()}
+        rows = {m: np.flatnonzero(np.isin(numbers[m].astype(str), left[n])) for m, n in called.items() if n in left}
+    asked = {called[m]: (of, (m,), values[m][of]) for m, of in rows.items()}
     unpaired = []
     for a, b in combinations(rows, 2):
         if not np.isin(numbers[a][rows[a]], numbers[b][rows[b]]).any():
@@ -102,11 +103,11 @@ def three_intervals(
         elif values[a].shape[1] == values[b].shape[1]:
             _, at_a, at_b = np.intersect1d(numbers[a][rows[a]], numbers[b][rows[b]], return_indices=True)
             of_a, of_b = rows[a][at_a], rows[b][at_b]
-            asked[f"{a} − {b}"] = of_a, (a, b), values[a][of_a] - values[b][of_b]
+            asked[f"{called[a]} − {called[b]}"] = of_a, (a, b), values[a][of_a] - values[b][of_b]
     found, reason = {}, ""
     for name, (tasks, methods, right) in asked.items():
         places = recording.support[methods[0]][tasks], recording.query[methods[0]][tasks], labels
-        more = dict(groups, level=level, bounds=(0, 100) if name in values else None)
+        more = dict(groups, level=level, bounds=(0, 100) if len(methods) == 1 else None)
         more["transductive"] = any(recording.transductive.get(m, False) for m in methods)
         try:
             found[name] = stats.three_intervals(right, *places, **more)
@@ -118,7 +119,7 @@ def three_intervals(
         return stats.influence(values[m][rows[m]].mean(axis=1), drawn, labels, **groups)
 
     for a, b in unpaired:
-        name = f"{a} − {b} (unpaired)"
+        name = f"{called[a]} − {called[b]} (unpaired)"
         try:
             made = (influence(a) - influence(b)).intervals(level)
         except InputError as error:

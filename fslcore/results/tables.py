@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, like
+from ..errors import InputError, like, visible
 from . import files
 from .arguments import MANY, READING, checked, members
 
@@ -91,7 +91,7 @@ def read(
         table, more = _together(frames, sampling, common, drop)
     except InputError as error:  # a recording that was stopped has other tasks than the rest
         raise InputError(" ".join([f"{error}", *(f"({note})" for note in notes if "not finished" in note)])) from None
-    return table, notes + more
+    return table, [*map(visible, notes)] + more
 
 
 @checked
@@ -142,8 +142,11 @@ def _together(
 ) -> tuple[pd.DataFrame, list[str]]:
     """One table of all frames, each with a name for messages and one for what it holds.
 
-    Each is laid out by itself, so that messages name its file and row.
+    Each is laid out by itself, so that messages name its file and row. Control characters in names are escaped: all
+    that is printed or written takes them from here.
     """
+    frames = [(_visible(frame, name), visible(name), visible(holds)) for frame, name, holds in frames]
+    drop = [*map(visible, drop)]
     several, names = len(frames) > 1, [name for _, name, _ in frames]
     whole = f"the {len(frames)} files" if several else names[0]
     laid = [_laid_out(frame, name, holds, several, drop) for frame, name, holds in frames]
@@ -223,6 +226,28 @@ def _laid_out(
     long, more = (_long if "accuracy" in frame else _wide)(frame, name)
     known |= set(long["method"])
     return long[~long["method"].isin(drop)].copy(), notes + more, known
+
+
+def _visible(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The frame with control characters escaped, in the names of columns and in the names that cells hold."""
+
+    def plain(value: object) -> object:
+        bare = value.strip() if isinstance(value, str) else ""  # of blanks around a name nothing is left, as below
+        return visible(bare) if visible(bare) != bare else value
+
+    frame = frame.rename(columns=plain)
+    for column in [c for c in frame if str(c).strip().lower() in KNOWN and frame[c].ndim == 1]:
+        known = frame[column].unique()
+        if all(plain(value) is value for value in known):
+            continue
+        made = frame[column].astype(object).map(plain)
+        if made.nunique() < frame[column].nunique():
+            raise InputError(
+                f"results: two names in column {column} of {name} would both be shown as "
+                f"{made[made != frame[column]].iloc[0]}; give one of them another name"
+            )
+        frame = frame.assign(**{str(column): made})
+    return frame
 
 
 def _nameless(frame: pd.DataFrame, several: bool) -> str | None:

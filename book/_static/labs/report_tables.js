@@ -493,8 +493,34 @@
     return parts;
   }
 
+  /** A text with each control character as its escape, as Python writes it; not the two that join letters. */
+  const visible = (text) =>
+    text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (sign) => {
+      if ("\u200c\u200d".includes(sign)) return sign;
+      const code = sign.codePointAt(0),
+        hex = code.toString(16),
+        short = { "\t": "\\t", "\n": "\\n", "\r": "\\r" }[sign];
+      return short ?? (code < 256 ? `\\x${hex.padStart(2, "0")}` : code < 65536 ? `\\u${hex.padStart(4, "0")}` : `\\U${hex.padStart(8, "0")}`);
+    });
+
+  /** A column whose name, and the names in whose cells, hold no control characters. */
+  function visibleColumn(column, file) {
+    const shown = (v) => (typeof v === "string" && visible(strip(v)) !== strip(v) ? visible(strip(v)) : v),
+      made = { ...column, name: shown(column.name) };
+    if (!KNOWN.has(plain(made.name)) || !column.values.some((v) => shown(v) !== v)) return made;
+    made.values = column.values.map(shown);
+    if (new Set(made.values).size < new Set(column.values).size) {
+      fail(
+        `results: two names in column ${made.name} of ${file} would both be shown as ` +
+          `${made.values.find((v, i) => v !== column.values[i])}; give one of them another name`,
+      );
+    }
+    return made;
+  }
+
   /** A row a task of a method, with notes and all names that can be dropped; accuracies as they were written. */
-  function* laidOut(found, name, holds, several, drop) {
+  function* laidOut({ columns: before, ...found }, name, holds, several, drop) {
+    found.columns = before.map((column) => visibleColumn(column, name));
     const notes = [],
       columns = new Map(),
       known = new Set(found.columns.map((c) => c.name));
@@ -668,6 +694,8 @@
       notes.push(...frames[frames.length - 1].notes);
     }
     if (runs) ofRuns(frames, names, called);
+    for (const of of [names, called, notes]) of.splice(0, of.length, ...of.map(visible));
+    drop = drop.map(visible);
     const laid = [],
       known = new Set();
     for (let k = 0; k < files.length; k++) {

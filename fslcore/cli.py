@@ -31,7 +31,7 @@ from .options import (
     path_of,
     printed_of,
 )
-from .paths import PROFILES, check_folder, check_shipped
+from .paths import PROFILES, check_shipped
 from .printed import completion
 
 EXIT_CODES = """exit codes:
@@ -64,7 +64,8 @@ def main(arguments: list[str] | None = None) -> int:
             os.environ["FSLCORE_DEVICE"] = options.device  # read by `models.backbones.device`, here and in notebooks
         check_shipped()
         if options.computes:
-            check_folder(store.path(), "FSLCORE_CACHE")
+            if not store.path().is_dir():  # one that is there may hold all that is needed
+                store.check_writable()
             if os.environ.get("FSLCORE_DEVICE", "cpu") != "cpu":
                 from .models import backbones
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import platform
 import re
@@ -11,14 +12,16 @@ import sys
 import tempfile
 import threading
 import time
+import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
-from .errors import InputError, shown
+from .errors import InputError, memory, number, shown
 
 _PACKAGE = Path(__file__).resolve().parent
 ROOT = _PACKAGE.parent
@@ -128,6 +131,38 @@ def _check_writable(folder: Path, name: str) -> None:
             pass
     except OSError as error:
         raise InputError(f"{name}: nothing can be written to {folder} ({error.strerror})") from None
+
+
+def check_expanded(name: str, path: Path, size: int) -> None:
+    """Raise `InputError` where what a file holds takes far more bytes than the file: asked before it is expanded.
+
+    Allowed are 1 GiB, or as many GiB as ``FSLCORE_EXPANDED`` says, and 20 times the file; never more than this machine
+    has memory.
+    """
+    told = os.environ.get("FSLCORE_EXPANDED") or "1"
+    gib = number("FSLCORE_EXPANDED", float(told) if re.fullmatch(r"\d+(\.\d+)?", told) else told, above=0)
+    now = path.stat().st_size
+    if size > (most := min(max(gib * 2**30, 20 * now), memory())):
+        raise InputError(
+            f"{name}: {path} would expand from {now / 2**20:,.1f} MiB to {size / 2**30:,.1f} GiB; up to "
+            f"{most / 2**30:,.1f} GiB are allowed (FSLCORE_EXPANDED = {math.ceil(size / 2**30)} allows more)"
+        )
+
+
+def check_zip(name: str, path: Path, inside: Iterable[str] | None = None, file: BinaryIO | None = None) -> None:
+    """`check_expanded` of a file that is a zip archive, as .npz and .pt are; of any other nothing is asked.
+
+    Parameters
+    ----------
+    inside : of str, optional
+        The arrays that are read from it; all where it is not given.
+    file : file object, optional
+        What is at ``path``, where it was opened.
+    """
+    if zipfile.is_zipfile(file or path):
+        with zipfile.ZipFile(file or path) as archive:
+            parts = [i for i in archive.infolist() if inside is None or i.filename.removesuffix(".npy") in inside]
+        check_expanded(name, path, sum(part.file_size for part in parts))
 
 
 # Whose a temporary name is: the process and the machine, since a folder can be shared between machines; and the thread.

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from .errors import InputError, flag, note, shown, whole
-from .paths import check_output, locked, replace_file
+from .paths import check_expanded, check_output, check_zip, locked, replace_file
 
 __all__ = ["ENDING", "Recorder", "Recording", "load", "record", "save"]
 
@@ -104,7 +104,7 @@ class Recorder:
                 "say; record into another file, and name both to fslcore report"
             )
         self._before = _class_of(self._done)
-        self._replaced = {run for run, of in _runs(self.path, blocks).items() if of["method"] == self.method}
+        self._replaced = {run for run, of in _runs(blocks).items() if of["method"] == self.method}
         self._own = os.urandom(8)
         self._kept: tuple = (0,)  # how many tasks were written as unfinished, of which run, into which file
         self._place: dict[tuple[str, str | None], int] = {}  # of images with their classes, in these blocks
@@ -417,7 +417,7 @@ def _load(path: Path) -> Recording:
     class_of, facts = _class_of(done), done.facts
     kept, unfinished, left_out = {m: _tasks(done, m) for m in done.methods}, {}, {}
     said = dict(done.transductive)
-    for run in sorted(_runs(path, blocks).values(), key=lambda run: -len(run["tasks"])):
+    for run in sorted(_runs(blocks).values(), key=lambda run: -len(run["tasks"])):
         method, classes = run["method"], class_of | run["classes"]
         tasks = [task for task in run["tasks"] if all(image in classes for image in task[0])]
         if method in kept or not tasks or any(classes[image] != label for image, label in class_of.items()):
@@ -437,14 +437,17 @@ def _read(path: Path) -> tuple[Recording, list[tuple[bytes, bytes]]]:
         raise InputError(f"record: no file {path}")
     try:
         archive, *parts = path.read_bytes().split(UNFINISHED)
-        blocks = []
+        blocks, expanded = [], 0
         for part in parts:
-            crc, length, _, run = HEAD.unpack(part[: HEAD.size]) if len(part) > HEAD.size else (0, 0, 0, b"")
+            crc, length, size, run = HEAD.unpack(part[: HEAD.size]) if len(part) > HEAD.size else (0, 0, 0, b"")
             packed = part[HEAD.size : HEAD.size + length]
             if length and zlib.crc32(packed) == crc:  # else it was cut off while it was written
                 blocks.append((run, UNFINISHED + part[: HEAD.size + length]))
+                expanded += size
+        check_expanded("record", path, expanded)
         if UNFINISHED.startswith(archive):  # nothing, or the beginning of a first block
             return _recording({}, {}, {}), blocks
+        check_zip("record", path, file=io.BytesIO(archive))
         with np.load(io.BytesIO(archive), allow_pickle=False) as z:
             about = json.loads(str(z["about"]))
             if about["format"] != FORMAT:
@@ -456,16 +459,18 @@ def _read(path: Path) -> tuple[Recording, list[tuple[bytes, bytes]]]:
             # Files of earlier versions say neither.
             more = {"transductive": about.get("transductive", {}), "groups": {k: z[k] for k in GROUPS if k in z}}
             return Recording(z["images"], z["classes"], **kept, facts=about["facts"], **more), blocks
+    except InputError:
+        raise
     except Exception as error:  # many kinds, of broken archives and of other files
         raise InputError(f"record: {path} is no recording ({' '.join(str(error).split())[:120]})") from None
 
 
-def _runs(path: Path, blocks: list[tuple[bytes, bytes]]) -> dict[bytes, dict]:
+def _runs(blocks: list[tuple[bytes, bytes]]) -> dict[bytes, dict]:
     """Blocks by their run: its method, facts, tasks, and the classes of its images where they are known."""
     runs: dict[bytes, dict] = {}
     for run, block in blocks:
-        _, _, expanded, _ = HEAD.unpack_from(block, len(UNFINISHED))
-        found = json.loads(zlib.decompressobj().decompress(block[len(UNFINISHED) + HEAD.size :], expanded))
+        size = HEAD.unpack_from(block, len(UNFINISHED))[2]
+        found = json.loads(zlib.decompressobj().decompress(block[len(UNFINISHED) + HEAD.size :], size))
         if not found["start"]:
             runs[run] = {name: found.get(name) for name in ("method", "facts", "transductive")}
             runs[run] |= {"images": [], "tasks": [], "classes": {}}

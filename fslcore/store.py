@@ -6,9 +6,10 @@ import hashlib
 import os
 from pathlib import Path
 
-from .paths import BUILD, IN_CHECKOUT, at_home
+from .errors import InputError
+from .paths import BUILD, IN_CHECKOUT, at_home, check_folder
 
-__all__ = ["digest", "path"]
+__all__ = ["check_writable", "digest", "path"]
 
 
 def path(*parts: str) -> Path:
@@ -17,6 +18,19 @@ def path(*parts: str) -> Path:
     Else it is below ``_build`` in a checkout, and where the platform keeps such things for an installed package.
     """
     return _folder().joinpath(*parts)
+
+
+def check_writable() -> None:
+    """Raise `InputError` where nothing can be written to the cache: asked before what is to be kept there is computed.
+
+    A cache that can only be read is used as long as it holds all that is asked for.
+    """
+    try:
+        check_folder(path(), "FSLCORE_CACHE")
+    except InputError as error:
+        raise InputError(
+            f"{error}, and it does not hold all that is needed; set FSLCORE_CACHE to a folder that can be written to"
+        ) from None
 
 
 def _folder() -> Path:

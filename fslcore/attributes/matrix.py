@@ -20,7 +20,7 @@ import pandas as pd
 from .. import store
 from ..datasets import Images
 from ..errors import InputError, like, note, shown, whole
-from ..paths import replace_file
+from ..paths import check_zip, replace_file
 from . import captions as sources
 from . import pixels
 
@@ -146,6 +146,7 @@ class Attributes:
         InputError
             No such file, or one that `save` did not write. Nothing is unpickled.
         """
+        check_zip("attributes", Path(path))
         try:
             with np.load(path, allow_pickle=False) as z:
                 names = json.loads(z["names"].tobytes())
@@ -350,6 +351,7 @@ def _cached(key: str, make: Callable[[], Attributes]) -> Attributes:
             return Attributes.load(path)
         except InputError as error:
             note(f"{path} is damaged and made again ({error})")
+    store.check_writable()
     make().save(path)
     return Attributes.load(path)
 

@@ -17,7 +17,7 @@ from safetensors.torch import load_file as safetensors_file
 from torch.nn import functional as F
 
 from ..errors import InputError, shown
-from ..paths import at_home
+from ..paths import at_home, check_expanded, check_zip
 
 __all__ = ["load_features", "Bank"]
 
@@ -207,6 +207,7 @@ def _beside(name: str, found: np.ndarray, file: str) -> np.ndarray:
 
 
 def _npz(path: Path) -> dict[str, np.ndarray]:
+    check_zip("features", path, ARRAYS)
     with np.load(path, allow_pickle=False) as z:
         return {k: z[k] for k in z.files if k in ARRAYS}
 
@@ -222,12 +223,15 @@ def _npy(path: Path) -> dict[str, np.ndarray]:
 
 def _tensors(path: Path) -> dict[str, np.ndarray]:
     safe = path.suffix == ".safetensors"
+    check_zip("features", path)
     found = safetensors_file(path) if safe else torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(found, dict):
         raise ValueError(f"it holds a {type(found).__name__}, not named tensors")
     texts = found.get("labels")
     texts = {"labels": np.array(texts)} if isinstance(texts, list) and all(type(t) is str for t in texts) else {}
     tensors = {k: torch.as_tensor(found[k]).detach() for k in ARRAYS if k in found and k not in texts}
+    if not safe:  # a tensor may repeat one number
+        check_expanded("features", path, sum(t.numel() * t.element_size() for t in tensors.values()))
     known = (torch.float16, torch.float32, torch.float64)  # NumPy's; bfloat16 is not
     arrays = {
         k: (t.float() if t.is_floating_point() and t.dtype not in known else t).numpy() for k, t in tensors.items()

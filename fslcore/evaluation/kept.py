@@ -80,6 +80,7 @@ def record(
         with progress_bar(learner, len(tasks), progress and len(own) > 1) as bar:
             for i, block in enumerate(own):
                 if parts[i] is None:
+                    store.check_writable()
                     if read is None and not _by_tasks(source, learner):
                         read = prepared(source, backbone, learner, progress=progress)
                     asked = (read, block) if read is not None else _of_tasks(source, block)

@@ -31,7 +31,7 @@ from .. import datasets, store
 from ..datasets import Images
 from ..datasets.bank import Bank, chunks
 from ..errors import InputError, choice, instance, like, note
-from ..paths import locked, replace_file
+from ..paths import check_zip, locked, replace_file
 from .fused import folded, with_fast_convolutions
 from .networks import NETWORKS
 from .registry import REGISTRY, Entry, of_this_library
@@ -233,6 +233,7 @@ def load(name: str) -> Backbone:
         )
     entry = REGISTRY[name]
     path = _weights(name, entry, own)
+    check_zip(f"backbone {name}", path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     pinned = None if own else entry.sha256 or (_first_seen(name, digest) if entry.hub else None)
     if pinned and digest != pinned:
@@ -359,6 +360,7 @@ def _first_seen(name: str, digest: str) -> str:
     pins = store.path("weights.json")
     if name in (seen := _pinned(pins)):
         return seen[name]
+    store.check_writable()
     with locked(pins):  # what another process pins meanwhile stays
         seen = {name: digest, **_pinned(pins)}
         replace_file(pins, lambda part: part.write_text(json.dumps(seen, indent=1)))
@@ -434,6 +436,7 @@ def shards_of(images: Images, backbone: Backbone) -> Shards:
 
 def make_shard(images: Images, backbone: Backbone, rows: range, *, progress: bool = False) -> None:
     """Make and keep one of the shards that `shards_of` names, unless it is there by now."""
+    store.check_writable()
     shards_of(images, backbone).make(rows, lambda rows: compute(images, backbone, progress, rows))
 
 
@@ -475,6 +478,7 @@ def names_embedded(names: Sequence[str], backbone: Backbone, templates: Sequence
     path = store.path("text", f"{names_key(names, backbone, templates)}.safetensors")
     found = kept(path, len(names))
     if found is None:
+        store.check_writable()
         plain = [name.replace("_", " ") for name in names]
         with torch.inference_mode():
             parts = [

@@ -20,6 +20,7 @@ import pandas as pd
 
 from .. import recorder
 from ..errors import InputError, detached, missing, shown
+from ..paths import check_expanded, check_zip
 from . import events
 from .recorded import accuracies, apart, unfinished, unsaid
 
@@ -155,6 +156,13 @@ def _of_runs(frames: Sequence[tuple[pd.DataFrame, str, str]], paths: Sequence[Pa
 
 
 def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        of = file.metadata
+        columns = [of.row_group(g).column(c) for g in range(of.num_row_groups) for c in range(of.num_columns)]
+    # A value that repeats takes next to nothing in the file, and 8 bytes each time in the table.
+    check_expanded("results", path, sum(max(c.total_uncompressed_size, 8 * c.num_values) for c in columns))
     found = pd.read_parquet(path)
     return found.reset_index(drop=found.index.names == [None]), []
 
@@ -182,10 +190,14 @@ def _torch(path: Path) -> tuple[pd.DataFrame, list[str]]:
         import torch
     except ModuleNotFoundError:
         raise InputError(f"results: {path.name}: {missing('torch')}") from None
+
+    check_zip("results", path)
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception:  # its own message tells how to run what is in the file
         raise InputError(f"results: {path.name} is no file of tensors alone, and nothing else is read") from None
+    tensors = [t for t in (found.values() if isinstance(found, dict) else [found]) if isinstance(t, torch.Tensor)]
+    check_expanded("results", path, sum(t.numel() * t.element_size() for t in tensors))  # one may repeat a number
     if isinstance(found, dict) and found and all(getattr(v, "ndim", None) == 1 for v in found.values()):
         if len({len(v) for v in found.values()}) > 1:
             raise InputError(f"results: tensors of {path.name} have different lengths; one number a task is needed")

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from .. import store
 from ..errors import InputError
 from ..evaluation import COLUMNS
-from ..paths import DATA
+from ..paths import DATA, check_zip
 
 __all__ = ["fetch", "read"]
 
@@ -133,6 +133,7 @@ def _cached() -> Path:
 
 
 def _accuracies(path: Path) -> np.ndarray:
+    check_zip("released", path)
     try:
         x = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # of any kind: a text is read as the commands of a pickle

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError, flag, instance, shown, whole, wholes
-from ..paths import check_output, replace_file
+from ..paths import check_output, check_zip, replace_file
 
 __all__ = ["Tasks"]
 
@@ -149,6 +149,7 @@ class Tasks:
             No such file, or one that holds no tasks. Nothing is ever unpickled.
         """
         path = _path(path)
+        check_zip("tasks", path)
         try:
             with np.load(path, allow_pickle=False) as z:
                 return cls(

@@ -12,7 +12,7 @@ from .. import datasets
 from ..attributes.captions import image_names
 from ..datasets.bank import Bank
 from ..datasets.papers import text_table
-from ..errors import InputError, choice, like, shown, visible
+from ..errors import InputError, choice, like, note, shown, visible
 from ..paths import at_home
 from ..recorder import Recording
 from ..tasks import Tasks, sample_closed, sample_open
@@ -23,6 +23,8 @@ from .records import Record
 from .table import COLUMNS, results_table
 
 __all__ = ["class_of", "draw", "groups_of", "left_out", "recording", "run", "run_queries"]
+
+MISSED = 0.1  # share of copies, from which a line says that groups miss them
 
 
 def run(dataset: str, backbone: str, learner: str, sampling: str, **options) -> pd.DataFrame | None:
@@ -189,7 +191,8 @@ def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
     name : str
         A column of ``source.facts``, such as family or author; or a .csv with the columns ``image`` and ``group``, as
         ``fslcore duplicates -o`` writes it: images by the names of `fslcore.attributes.captions.image_names`, rows
-        of features by their number from 0. Rows of other images are not used.
+        of features by their number from 0. Rows of other images are not used. If its column ``missed`` says that the
+        groups miss more than 10 % of copies, a line on stderr says so too.
 
     Raises
     ------
@@ -209,6 +212,13 @@ def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
     table = table[table["image"].isin(set(wanted))]
     if table["image"].duplicated().any():
         raise InputError(f"apart: {name} has {table['image'][table['image'].duplicated()].iloc[0]} twice")
+    if "missed" in table:
+        missed = pd.to_numeric(table["missed"].str.replace(",", "."), errors="coerce").max()
+        if missed > MISSED:
+            note(
+                f"{name}: the groups miss {missed:.0%} of re-encoded or downscaled copies, so a task may have copies "
+                "on both sides: accuracies may be too high, and intervals for new images too narrow"
+            )
     group = table.set_index("image")["group"].str.strip().reindex(wanted)
     missing = group.isna() | (group == "")
     if missing.any():

@@ -49,7 +49,7 @@ def test_every_learner_learns_and_loads(small, tmp_path, name):
     size = {"size": 2 if name in ("maml", "boil") else 1 if training.RECIPES[name].batch == "tasks" else 32}
     size |= {field: other(tmp_path) for field in ("frozen", "teacher") if getattr(training.RECIPES[name], field)}
     if name == "leo":
-        size["steps"] = 40
+        size |= {"steps": 40, "lr": 0.001}  # at 0.003 the loss diverges on some processors
     path = training.train(name, tmp_path / f"conv4-{name}.safetensors", progress=False, **SHORT | size)
     backbone = backbones.load(f"conv4-{name}:{path}")
     learner = learners.make(training.RECIPES[name].learner, backbone)

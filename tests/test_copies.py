@@ -327,8 +327,9 @@ def test_facts_and_tables_give_groups(tmp_path):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("image,group\n0,a\n1,b\n", "apart: {f} has no group for 2 (1 of 3 are missing)"),
+        ("image,group\n0,a\n1,b\n", "apart: {f} has no group for 2 (1 of 3 are missing"),
         ("image,group\n0,a\n1, \n2,b\n", "apart: {f} has no group for 1 (1 of 3"),
+        ("image,group\n0,a\n1,NA\n2,#N/A\n", "apart: {f} has no group for 1 (2 of 3 are missing, left empty, or NA"),
         ("image,group\n0,a\n1,b\n2,b\n2,c\n", "apart: {f} has 2 twice"),
         ("image,kind\n0,a\n", "apart: {f} lacks the column group"),
         (None, "apart: no file {f}"),

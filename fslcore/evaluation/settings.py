@@ -24,6 +24,7 @@ from .table import COLUMNS, results_table
 
 __all__ = ["class_of", "draw", "groups_of", "left_out", "recording", "run", "run_queries"]
 
+ABSENT = ("", "na", "n/a", "#n/a", "nan", "none", "null")  # what tables write where a value is missing
 MISSED = 0.1  # share of copies, from which a line says that groups miss them
 
 
@@ -197,7 +198,7 @@ def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
     Raises
     ------
     InputError
-        No such fact, file or column; an image twice, or without a group.
+        No such fact, file or column; an image twice, or without a group (also where it is written as NA or the like).
     """
     facts = None if isinstance(source, Bank) else source.facts
     if facts is not None and name in facts:
@@ -220,10 +221,11 @@ def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
                 "on both sides: accuracies may be too high, and intervals for new images too narrow"
             )
     group = table.set_index("image")["group"].str.strip().reindex(wanted)
-    missing = group.isna() | (group == "")
+    missing = group.isna() | group.str.lower().isin(ABSENT)
     if missing.any():
         raise InputError(
-            f"apart: {name} has no group for {group.index[missing][0]} ({missing.sum()} of {len(group)} are missing)"
+            f"apart: {name} has no group for {group.index[missing][0]} ({missing.sum()} of {len(group)} are missing, "
+            "left empty, or NA, NaN, null or the like)"
         )
     return group.to_numpy(dtype=str)
 

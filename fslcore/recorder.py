@@ -97,12 +97,7 @@ class Recorder:
             self.facts["dataset"] = _text("dataset", facts["dataset"])
         if "seed" in self.facts:
             self.facts["seed"] = whole("seed", facts["seed"], 0, MOST)
-        self._done, blocks = _read(self.path) if self.path.is_file() else (_recording({}, {}, {}), [])
-        if self._done.groups:
-            raise InputError(
-                f"record = {self.path}; it holds groups of images, which fslcore evaluate wrote and a loop does not "
-                "say; record into another file, and name both to fslcore report"
-            )
+        self._done, blocks = self._there()
         self._before = _class_of(self._done)
         self._replaced = {run for run, of in _runs(blocks).items() if of["method"] == self.method}
         self._own = os.urandom(8)
@@ -271,7 +266,7 @@ class Recorder:
         return self.path
 
     def _merge(self) -> None:
-        done, blocks = _read(self.path) if self.path.is_file() else (_recording({}, {}, {}), [])
+        done, blocks = self._there()
         class_of = dict(self._class_of)
         for image, label in _class_of(done).items():
             if class_of.setdefault(image, label) != label:
@@ -290,6 +285,18 @@ class Recorder:
         others = [block for run, block in blocks if run not in {*self._replaced, self._run}]
         save(self.path, made, b"".join(others))
         self._done = made
+
+    def _there(self) -> tuple[Recording, list[tuple[bytes, bytes]]]:
+        """`_read` of the file that is recorded into, which need not be there."""
+        if not self.path.is_file():
+            return _recording({}, {}, {}), []
+        done, blocks = _read(self.path)
+        if done.groups:
+            raise InputError(
+                f"record = {self.path}; it holds groups of images, which fslcore evaluate wrote and a loop does not "
+                "say; record into another file, and name both to fslcore report"
+            )
+        return done, blocks
 
     @property
     def _run(self) -> bytes:
@@ -412,7 +419,7 @@ def load(path: str | Path | Sequence[str | Path]) -> Recording:
 
 def _load(path: Path) -> Recording:
     done, blocks = _read(path)
-    if not blocks and done.methods:
+    if done.methods and (not blocks or done.groups):
         return done
     class_of, facts = _class_of(done), done.facts
     kept, unfinished, left_out = {m: _tasks(done, m) for m in done.methods}, {}, {}

@@ -41,7 +41,12 @@ def found(text, right=(), **given):
         ("another number of shots", {"shots": [1]}, ["5-shot tasks"], ["15-shot", "1-shot"]),
         ("no letters", {"datasets": ["clipart"]}, ["a gap on letters", "new alphabets"], ["newsletters"]),
         ("one data set", {"datasets": ["clipart"]}, ["on both data sets", "of the two test sets"], ["two methods"]),
-        ("one of many", {}, ["with 1 shots", "of 1 data sets"], ["1 shot", "11 shots", "0.1 tasks", "below 1 and"]),
+        (
+            "one of many",
+            {},
+            ["with 1 shots", "of 1 data sets"],
+            ["1 shot", "11 shots", "Q + 1 images", "0.1 tasks", "below 1 and"],
+        ),
         ("one seed", {"seeds": [0]}, ["Each was trained twice", "the two trainings"], ["two rates"]),
     ],
 )
@@ -167,7 +172,9 @@ def test_an_exercise_may_set_what_it_likes_and_code_is_no_text(tmp_path):
     import nbformat
     from nbformat.v4 import new_markdown_cell, new_notebook
 
-    text = "```{exercise}\nA 95 % interval, 5-way 5-shot.\n```\n\nAt 95 %.\n\n```python\nx = 'at 95 %'\n```"
+    text = (
+        "```{exercise}\nA 95 % interval, 5-way 5-shot.\n```\n\nAt 95 %.\n\n```python\nx = 'at 95 %'\n```\n\n$$ a , $$"
+    )
     nbformat.write(new_notebook(cells=[new_markdown_cell(text)]), tmp_path / "a.ipynb")
     given = {"level": 0.9, "ways": 10, "shots": 1}
     assert len(run.faults(run.texts(tmp_path / "a.ipynb"), given, {})) == 1

@@ -305,6 +305,7 @@ def test_sweep_and_what_is_made_of_it(bank):
     assert len(equal) == 2 and (equal["cost"] >= 1 - 1e-12).all() and (stats.holm(equal["p"]) >= equal["p"]).all()
     stars = sizing.ratio_table(equal.assign(ratio=[1.5, 0.25], p=[0.01, 0.9]), ["shots"])
     assert stars[bank].tolist() == ["1.50 *", "0.25"]
+    assert "—" in sizing.ratio_table(equal.assign(ratio=[np.nan, 0.25], p=[0.9, 0.9]), ["shots"])[bank].tolist()
     pd.testing.assert_frame_equal(sizing.sweep([bank], methods, [1, 5], [1, 2, 5, 10, 20, 70], images=5000), trials)
 
 

@@ -37,7 +37,7 @@ GLUE = re.compile(r"\{glue:\w+\}`(\w+)(?::[^`]*)?`|^```\{glue:\w*\} +(\w+)\n(?::
 
 # An exercise may set a level, ways and shots of its own.
 EXERCISE = re.compile(r"^(`{3,})\{(?:exercise|solution)\}.*?^\1$", re.MULTILINE | re.DOTALL)
-CODE = re.compile(r"^(`{3,})\w+\n.*?^\1$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^(`{3,})\w+\n.*?^\1$|\$\$.*?\$\$", re.MULTILINE | re.DOTALL)  # and formulas
 OF_ITS_OWN = re.compile(r"\b(?:95 %|1\.96|\d+-way|\d+-shot|two data sets)")
 
 
@@ -68,7 +68,7 @@ RULES = [
     Rule("a share of nothing", r"\b(?:\d+|[Nn]one|all|any|both) of (?:the )?0\b(?![.,]?\d| ?%| points)|\b[Aa]ll 0\b"),
     Rule("a gap", r"(?<=[\w)]) [.;,](?= |$)|\( *\)|\[ *\]|\b(?:of|on|in|to|and) (?=[.;](?: |$))"),
     Rule("a warning", r"\b\w+Warning: .*"),
-    Rule("one of many", r"(?<![\d.,±−–/×-])\b1 " + COUNTED),
+    Rule("one of many", r"(?<![\d.,±−–/×-])(?<!\+ )\b1 " + COUNTED),
     Rule(
         "another level",
         r"(?<![\d.,])(?<!to )95 ?(?:%|percent)|[=/] ?1\.96\b|\b1\.96 ?(?:[·×s]|\\)",
@@ -152,12 +152,12 @@ def runs(names: list[str] = (), part: tuple[int, int] = (1, 1)) -> list[tuple]:
 
 
 def make_folder(place: Path, classes: int, images: int) -> None:
-    """Clip art as a user would bring it: class folders of files, the first half as large as the others."""
+    """Clip art as a user would bring it: class folders of files, the first with fewer than the others."""
     table, _ = embedded_table("clipart", "novel", None)
     shutil.rmtree(place, ignore_errors=True)
     for k, (_, of) in zip(range(classes), table.groupby("class_name")):
         (place / f"class {k}").mkdir(parents=True)
-        for i, image in enumerate(of["image"].iloc[: images // 2 if k == 0 else images]):
+        for i, image in enumerate(of["image"].iloc[: 3 * images // 5 if k == 0 else images]):
             (place / f"class {k}" / f"{i}.png").write_bytes(image)
 
 

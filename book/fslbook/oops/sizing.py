@@ -313,7 +313,7 @@ def equal_optima(runs: dict, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
 def ratio_table(tests: pd.DataFrame, rows: list[str], level: float = 0.95) -> pd.DataFrame:
     """Ratios of Q* by ``rows`` and data set, '*' where different from 1 after Holm's correction for all tests."""
     tests = tests.assign(star=np.where(stats.holm(tests["p"]) < 1 - level, " *", ""))
-    tests["cell"] = tests["ratio"].map("{:.2f}".format) + tests["star"]
+    tests["cell"] = tests["ratio"].map("{:.2f}".format).replace("nan", "—") + tests["star"]  # where both are infinite
     out = tests.pivot(index=rows, columns="dataset", values="cell")
     return out.reindex(columns=tests["dataset"].unique(), index=tests.drop_duplicates(rows).set_index(rows).index)
 
@@ -542,6 +542,7 @@ def by_difficulty(
     shots: int = 5,
     queries: int = 15,
     level: float = 0.95,
+    skip_small_classes: bool = False,
 ) -> pd.DataFrame:
     """Tasks drawn uniformly over their difficulty against tasks drawn alike, as many of each (Arnold et al., 2021).
 
@@ -565,7 +566,8 @@ def by_difficulty(
         easy, hard = (evaluation.ready(images, *method) for method in (cheap, dear))
         ratios, regressed, correlations = [], [], []
         for seed in seeds:
-            drawn = sample_closed(images.labels, tasks=proposals, ways=ways, shots=shots, queries=queries, seed=seed)
+            shape = dict(ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=skip_small_classes)
+            drawn = sample_closed(images.labels, tasks=proposals, **shape)
             known, plain = easy.record(drawn).accuracy(), hard.record(drawn[:tasks]).accuracy()
             chosen, weights = sample_by_difficulty(drawn, 1 - known, tasks=tasks, seed=seed)
             alone = stats.closed_interval(plain, level).half_width

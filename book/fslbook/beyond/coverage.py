@@ -141,7 +141,7 @@ def _intervals(
 def from_population(
     population: Bank, new: str, worlds: int, sets: int, *, classes: int, images: int, shots: int, seed: int = 0
 ) -> pd.DataFrame:
-    """The same on real images: test sets drawn from a large data set, over all of which the mean is the truth.
+    """The same on a large data set of images: test sets are drawn from it, and the mean over all of it is the truth.
 
     Parameters
     ----------

@@ -333,7 +333,8 @@ def training_gap(
 ) -> pd.DataFrame:
     """Figure 6: wAcc-A of the learner trained with 5 shots less that of the one trained with 1, on the same tasks.
 
-    Learners that are trained on batches, or of which there is no 1-shot checkpoint, are left out.
+    Learners that are trained on batches, or of which there is no 1-shot checkpoint, are left out, and so are shots of
+    which a data set has no such tasks.
 
     Returns
     -------
@@ -344,7 +345,10 @@ def training_gap(
     both = [n for n in names if n not in ON_BATCHES and all(registry.shipped(method(n, s)[0]) for s in (1, 5))]
     tables = {}
     for dataset, s in product(sets, shots if both else ()):
-        drawn, _ = draw(dataset, captioner, shots=s, ways=ways, queries=queries, seed=seed, tasks=tasks)
+        try:
+            drawn, _ = draw(dataset, captioner, shots=s, ways=ways, queries=queries, seed=seed, tasks=tasks)
+        except InputError:  # the most shots may be more than a data set has images for
+            continue
         one, five = (records(dataset, drawn, both, train_shots=train, **options) for train in (1, 5))
         if kept := [name for name in both if name in one and name in five]:
             one, five = ({name: of[name] for name in kept} for of in (one, five))

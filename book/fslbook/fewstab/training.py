@@ -170,6 +170,7 @@ def accuracies(
     image_tasks: int,
     seed: int = 0,
     level: float = 0.95,
+    skip_small_classes: bool = False,
 ) -> pd.DataFrame:
     """Accuracy of each learner on 5-way tasks of novel classes, with the network trained at the same number of shots.
 
@@ -183,13 +184,15 @@ def accuracies(
         Of the tasks.
     level : float
         Of the closed intervals.
+    skip_small_classes : bool
+        Leave out classes with too few images.
 
     Returns
     -------
     DataFrame
         Columns learner, dataset, shots, backbone, mean, half_width in percent; rows where a network ships.
     """
-    rows = []
+    rows, options = [], dict(seed=seed, skip_small_classes=skip_small_classes)
     for name in names:
         for s in shots:
             if not (backbone := trained(name, s)):
@@ -198,7 +201,7 @@ def accuracies(
             count = image_tasks if learner in learners.of_images else tasks
             for dataset in sets:
                 found = closed_interval(
-                    evaluation.run(dataset, backbone, learner, "closed", shots=s, tasks=count, seed=seed)["accuracy"],
+                    evaluation.run(dataset, backbone, learner, "closed", shots=s, tasks=count, **options)["accuracy"],
                     level,
                 )
                 rows.append((name, dataset, s, backbone, found.mean, found.half_width))

@@ -419,11 +419,11 @@ def printed(table: int) -> pd.DataFrame:
     return read.reindex(columns=[*KEYS, "estimator", "mean" if table == 1 else "mae", "half_width"])
 
 
-def wide(*tables: pd.DataFrame) -> pd.DataFrame:
+def wide(*tables: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
     """Tables of `means` or `maes` below each other, a column an estimator; a dash where there is none."""
     table = pd.concat(tables, ignore_index=True)
     value = table["mean"] if "mean" in table else table["mae"]
-    return _laid_out(table, stats.plus_minus(value, table["half_width"], ".1f"))
+    return _laid_out(table, stats.plus_minus(value, table["half_width"], f".{digits}f"))
 
 
 def as_printed(table: pd.DataFrame) -> pd.DataFrame:

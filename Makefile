@@ -23,7 +23,7 @@ cluster-test: .venv/ready
 
 # Each chapter with other parameters, and a search of what it then says; PART=2/4 is the second quarter of these runs.
 rerun: .venv/ready
-	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python tests/rerun/run.py --part $(or $(PART),1/1) --jobs $(or $(JOBS),2)
+	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python tests/rerun/rerun.py --part $(or $(PART),1/1) --jobs $(or $(JOBS),2)
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py

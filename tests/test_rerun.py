@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).with_name("rerun")))
 
-import run  # noqa: E402
+import rerun as run  # noqa: E402
 
 from fslcore import chapters  # noqa: E402
 from fslcore.errors import InputError  # noqa: E402

@@ -1,6 +1,6 @@
 """Every chapter with other parameters than the site's, and a search of what it then says for what cannot be right.
 
-    python tests/rerun/run.py [CHAPTER …] [--part K/N] [--jobs N]    # make rerun
+    python tests/rerun/rerun.py [CHAPTER …] [--part K/N] [--jobs N]    # make rerun
 
 `chapters.yml` says which runs there are. Of each, the text as a reader sees it is searched: prose with what is glued in
 its places, tables, printed lines, words in figures, alternative texts and captions. `RULES` say what cannot be right. A

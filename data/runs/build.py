@@ -2,6 +2,7 @@
 
     python data/runs/build.py             # train what is missing (two hours on one core), evaluate, write
     python data/runs/build.py --stored    # train nothing: write the learners whose runs are at hand or in the file
+    python data/runs/build.py --same      # after a change of the code: check that it trains as before, and name it
     python data/runs/build.py --part NAME    # one training
 
 A stopped training goes on from its last epoch. A learner is written when all of its runs are there.
@@ -65,12 +66,15 @@ RECIPES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--stored", action="store_true", help="train nothing")
+    parser.add_argument("--same", action="store_true", help="keep all rows, if the changed code trains as before")
     _build.part_option(parser)
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     datasets.load = load  # drawn once for all runs
     if chosen.part:
         return train(*_build.part_of(parser, parts(), chosen.part))
+    if chosen.same:
+        return save(pd.DataFrame([same(row) for row in pd.read_parquet(runs.RECORDS).to_dict("records")]))
     if not chosen.stored:
         there = kept()
         for run in dict.fromkeys(run[1:] for run in wanted() if run not in there):
@@ -175,13 +179,28 @@ def write() -> None:
         if run not in rows and checkpoint(*run[1:]).is_file():
             rows[run] = evaluated(*run)
     missing = {run[1] for run in wanted() if run not in rows}
-    table = pd.DataFrame([rows[run] for run in wanted() if run[1] not in missing])
+    save(pd.DataFrame([rows[run] for run in wanted() if run[1] not in missing]))
+    if missing:
+        print(f"runs are missing of {', '.join(sorted(missing))}")
+
+
+def save(table: pd.DataFrame) -> None:
     replace_file(runs.RECORDS, lambda part: table.to_parquet(part, compression="zstd", index=False))
     digest = hashlib.sha256(runs.RECORDS.read_bytes()).hexdigest()
     (HERE / "SHA256SUMS").write_text(f"{digest}  {runs.RECORDS.name}\n")
     print(f"{runs.RECORDS.name}: {len(table)} rows, {runs.RECORDS.stat().st_size / 1e3:.0f} kB")
-    if missing:
-        print(f"runs are missing of {', '.join(sorted(missing))}")
+
+
+def same(row: dict) -> dict:
+    """A row whose provenance names the code as it is now, which must train as the code that made the row."""
+    made, now = json.loads(row["provenance"]), facts(row["dataset"], row["learner"], row["seed"])
+    if changed := [name for name in now if name not in ("code", "rests_on") and now[name] != made[name]]:
+        sys.exit(f"{row['learner']}: {', '.join(changed)} changed; make the row again, without --same")
+    if made["first_losses"] and made["code"] != now["code"]:
+        again = probe_losses(row["learner"])
+        if not np.allclose(again, made["first_losses"], rtol=0.01):  # another processor rounds otherwise
+            sys.exit(f"{row['learner']}: first losses {made['first_losses']} were noted, now {again}")
+    return row | {"provenance": json.dumps(made | now, sort_keys=True)}
 
 
 def wanted() -> Iterator[tuple[str, str, int]]:

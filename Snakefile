@@ -87,7 +87,7 @@ rule shards:
         mem_mb=NEEDS.memory(8000),
         gpu=NEEDS.gpu,
     shell:
-        "python -m fslcore.cli features {params.pair:q} --part {wildcards.part}/{wildcards.parts}"
+        "python -m fslcore features {params.pair:q} --part {wildcards.part}/{wildcards.parts}"
 
 
 rule features:
@@ -103,7 +103,7 @@ rule features:
         mem_mb=NEEDS.memory(8000),
         gpu=NEEDS.gpu,
     shell:
-        "python -m fslcore.cli features {params.pair:q}"
+        "python -m fslcore features {params.pair:q}"
 
 
 rule blocks:
@@ -121,7 +121,7 @@ rule blocks:
         mem_mb=NEEDS.memory(8000),
         gpu=NEEDS.gpu,
     shell:
-        "python -m fslcore.cli evaluate {params.pair:q} --learners {params.learners} {params.tasks} --part {wildcards.part}/{wildcards.parts}"
+        "python -m fslcore evaluate {params.pair:q} --learners {params.learners} {params.tasks} --part {wildcards.part}/{wildcards.parts}"
 
 
 rule evaluate:
@@ -141,7 +141,7 @@ rule evaluate:
         mem_mb=NEEDS.memory(8000),
         gpu=NEEDS.gpu,
     shell:
-        "python -m fslcore.cli evaluate {params.pair:q} --learners {params.learners} {params.tasks} -o {output}"
+        "python -m fslcore evaluate {params.pair:q} --learners {params.learners} {params.tasks} -o {output}"
 
 
 rule notebook:
@@ -163,7 +163,7 @@ rule notebook:
         settings=lambda wildcards: SETTINGS.get(wildcards.name, {}),  # a changed profile is a reason to run
         sources=lambda wildcards: HOUSE.chapter(wildcards.name),
     shell:
-        "python -m fslcore.cli run {wildcards.name} --profile {PROFILE} -o {output}"
+        "python -m fslcore run {wildcards.name} --profile {PROFILE} -o {output}"
 
 
 use rule notebook as first_notebook with:

@@ -147,9 +147,9 @@ def parameter_table(name, given):
     """What a chapter can be run with, and was, as an HTML table."""
     import pandas as pd
 
-    from fslcore import chapters
+    from fslcore.tools import notebooks
 
-    table = chapters.parameter_table(name).rename_axis(None)
+    table = notebooks.parameter_table(name).rename_axis(None)
     table.insert(1, "on this page", [given.get(parameter, "") for parameter in table.index])
     with pd.option_context("display.max_colwidth", None):
         return (table if given else table.drop(columns="on this page")).to_html(border=0)

@@ -6,11 +6,11 @@ import sys
 
 
 def main() -> int:
-    """`fslcore.cli.main`; while that is imported, and while Python ends, Ctrl-C is as quiet as in between."""
+    """`fslcore.tools.cli.app.main`; while that is imported, and while Python ends, Ctrl-C is as quiet as in between."""
     # What libraries make while they are imported lasts: looking for garbage among it is a sixth of a report's time.
     gc.set_threshold(50_000)
     try:
-        from .cli import main as command
+        from .tools.cli.app import main as command
 
         return command()
     except KeyboardInterrupt:

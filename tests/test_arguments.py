@@ -18,7 +18,7 @@ from fslbook.fewstab.tables import gaps
 from fslcore import evaluation, stats
 from fslcore import tasks as samplers
 from fslcore.errors import InputError
-from fslcore.estimation import resampled
+from fslcore.tools.estimation import resampled
 
 # Of the book's code one function takes what a user brings.
 MODULES = {

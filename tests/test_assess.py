@@ -10,12 +10,13 @@ import torch
 from PIL import Image
 from torch.nn import functional as F
 
-from fslcore import cli, datasets
+from fslcore import datasets
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
-from fslcore.estimation import assess, calibration, informed
 from fslcore.models import backbones
 from fslcore.tasks import ESTIMATORS
+from fslcore.tools.cli import app
+from fslcore.tools.estimation import assess, calibration, informed
 
 METHOD = [("glyph-conv", "ncc")]
 
@@ -280,23 +281,23 @@ def test_bad_folders_are_told(tmp_path, counts, says, capsys):
     folder = folder_of(tmp_path / "mine", counts)
     with pytest.raises(InputError, match=says):
         assess.load(folder)
-    assert cli.main(["assess", str(folder), "-o", str(tmp_path / "page.html")]) == 2
+    assert app.main(["assess", str(folder), "-o", str(tmp_path / "page.html")]) == 2
     assert says in capsys.readouterr().err and not (tmp_path / "page.html").exists()
 
 
 def test_unreadable_images_and_unknown_methods_are_told(tmp_path, capsys):
     folder = folder_of(tmp_path / "mine", [2, 2])
-    assert cli.main(["assess", str(folder), "--backbone", "dino"]) == 2
+    assert app.main(["assess", str(folder), "--backbone", "dino"]) == 2
     assert "backbone = dino; there are episodes to learn from of efficientnet-lite0" in capsys.readouterr().err
     (folder / "class0" / "0.png").write_bytes(b"not an image")
-    assert cli.main(["assess", str(folder), "--backbone", "glyph-conv"]) == 2
+    assert app.main(["assess", str(folder), "--backbone", "glyph-conv"]) == 2
     assert "0.png" in capsys.readouterr().err
 
 
 def test_json_is_strict_and_whole(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = folder_of(tmp_path / "mine", [1, 4, 3])
-    assert cli.main(["assess", str(folder), "--backbone", "glyph-conv", "--json"]) == 0
+    assert app.main(["assess", str(folder), "--backbone", "glyph-conv", "--json"]) == 0
     found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert found["images"] == {"class0": 1, "class1": 4, "class2": 3} and found["report"] == "mine.html"
     assert {row["learner"] for row in found["methods"]} == {"ncc", "lr"}
@@ -317,7 +318,9 @@ def test_json_is_strict_and_whole(tmp_path, capsys, monkeypatch):
     ],
 )
 def test_options_are_checked_before_torch_is_imported(tmp_path, given, says):
-    code = "import sys; from fslcore import cli; sys.exit(cli.main(sys.argv[1:]) + 9 * ('torch' in sys.modules))"
+    code = (
+        "import sys; from fslcore.tools.cli import app; sys.exit(app.main(sys.argv[1:]) + 9 * ('torch' in sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code, "assess", "/none", *given], capture_output=True, text=True)
     assert done.returncode == 2 and says in done.stderr and len(done.stderr.splitlines()) == 1
 
@@ -325,7 +328,7 @@ def test_options_are_checked_before_torch_is_imported(tmp_path, given, says):
 def test_the_page_is_written(tmp_path, capsys):
     folder = folder_of(tmp_path / "mine", [3, 4, 3])
     page = tmp_path / "page.html"
-    assert cli.main(["assess", str(folder), "--backbone", "glyph-conv", "-o", str(page)]) == 0
+    assert app.main(["assess", str(folder), "--backbone", "glyph-conv", "-o", str(page)]) == 0
     said = capsys.readouterr().out
     assert "glyph-conv lr" in said and "recommended: glyph-conv" in said and said.endswith(f"{page}\n")
     html = page.read_text()

@@ -9,8 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from fslcore import attributes, store
-from fslcore.attributes import (
+from fslcore import store
+from fslcore.datasets import Images, load, load_coloured
+from fslcore.errors import InputError
+from fslcore.tools import attributes
+from fslcore.tools.attributes import (
     Attributes,
     agreement,
     agreement_table,
@@ -21,8 +24,6 @@ from fslcore.attributes import (
     matrix,
     pixels,
 )
-from fslcore.datasets import Images, load, load_coloured
-from fslcore.errors import InputError
 
 WORDS = st.lists(st.sets(st.sampled_from("abcdefg")), min_size=1, max_size=30)
 MATRIX = hnp.arrays(bool, st.tuples(st.integers(1, 30), st.integers(0, 20)))

@@ -9,7 +9,7 @@ import pytest
 from fslbook import published
 from fslbook.checks import VERDICTS, worded
 from fslbook.oops import audit
-from fslcore.results import released
+from fslcore.tools.report import released
 
 REAL = Path(__file__).parents[2] / "shared" / "oops-benchmark"
 

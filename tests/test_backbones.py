@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 from safetensors.torch import save_file
 
-from fslcore import datasets, known, store
+from fslcore import catalogue, datasets, store
 from fslcore.errors import InputError
 from fslcore.models import backbones, fused, networks, registry
 
@@ -120,7 +120,7 @@ def test_wrong_checkpoints_are_refused_and_not_executed(tmp_path):
         assert "\n" not in str(error.value)
     with pytest.raises(InputError, match="glyph-conv: .* is a folder"):
         backbones.load(f"glyph-conv:{tmp_path}")
-    checkpoint = known.CHECKPOINTS / "glyph-conv.safetensors"
+    checkpoint = catalogue.CHECKPOINTS / "glyph-conv.safetensors"
     (tmp_path / "named.pth").write_bytes(checkpoint.read_bytes())  # told by content, not by its ending
     assert backbones.load(f"glyph-conv:{tmp_path}/named.pth").weights == backbones.load("glyph-conv").weights
     assert not (tmp_path / "trap").exists()

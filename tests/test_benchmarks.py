@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from fslbook.beyond import speed
-from fslcore import workload
 from fslcore.learners import NearestCentroid
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
+from fslcore.tools import workload
 
 BENCH = [sys.executable, str(ROOT / "benchmarks" / "bench.py"), "--threads", "1", "--repeats", "1"]
 PIECES = ("learners", "ways", "samplers", "report", "limits", "growth", "fast", "million-10000", "quickdraw")

@@ -9,11 +9,13 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from fslcore import attributes, cli
-from fslcore.attributes import captions, pixels
 from fslcore.datasets import Images, load
+from fslcore.datasets.images import image_names
 from fslcore.errors import InputError
 from fslcore.models import networks  # noqa: F401  after it torchvision imports, which transformers does
+from fslcore.tools import attributes
+from fslcore.tools.attributes import captions, pixels
+from fslcore.tools.cli import app
 
 
 def some(n=5, side=8):
@@ -70,7 +72,7 @@ def test_faults_of_a_table_are_told_in_one_line(tmp_path, table, message):
 
 def test_a_name_that_is_no_text_is_told_before_the_work(folder, capsys):
     os.rename(folder / "cat" / "cat0.png", os.fsencode(folder / "cat") + b"/\xff.png")
-    assert cli.main(["caption", f"folder:{folder}", "-o", str(folder / "c.csv")]) == 2
+    assert app.main(["caption", f"folder:{folder}", "-o", str(folder / "c.csv")]) == 2
     assert r"cat/\udcff.png holds bytes that are no UTF-8 text" in capsys.readouterr().err
     assert not (folder / "c.csv").exists()
 
@@ -86,7 +88,7 @@ def test_other_things_than_names_and_paths(value):
 def test_two_images_of_one_name():
     same = Images("same", some(2).images, [0, 1], ["cat", "dog"], facts=pd.DataFrame({"file": ["a/x.png", "a/x.png"]}))
     with pytest.raises(InputError, match="same: two images are called a/x.png"):
-        captions.image_names(same)
+        image_names(same)
 
 
 def test_write_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
@@ -132,7 +134,7 @@ def test_the_bar_moves_between_two_writes(tmp_path, monkeypatch):
 
 def test_command(folder, capsys):
     out = folder / "c.csv"
-    assert cli.main(["caption", f"folder:{folder}", "-o", str(out)]) == 0
+    assert app.main(["caption", f"folder:{folder}", "-o", str(out)]) == 0
     table = pd.read_csv(out)
     assert table["image"].tolist() == ["cat/cat0.png", "cat/cat1.png", "dog/dog0.png", "dog/dog1.png"]
     images = load(f"folder:{folder}")
@@ -143,7 +145,7 @@ def test_command(folder, capsys):
         (["--captioner", "clip"], "captioner = clip; pixels, vit-gpt2, blip, blip-large are allowed"),
         (["-o", "captions.txt"], "captions.txt; a name that ends in .csv is allowed"),
     ]:
-        assert cli.main(["caption", "clipart", "-o", str(folder / "d.csv"), *arguments]) == 2
+        assert app.main(["caption", "clipart", "-o", str(folder / "d.csv"), *arguments]) == 2
         error = capsys.readouterr().err.strip().splitlines()[-1]
         assert error.startswith("fslcore: ") and message in error
 
@@ -265,7 +267,7 @@ def test_a_captioner_is_the_model_with_the_papers_settings(tiny, monkeypatch):
 
 def test_a_data_set_is_captioned_by_a_model(blip, folder):
     spec = f"blip:{blip[0]}"
-    assert cli.main(["caption", f"folder:{folder}", "--captioner", spec, "-o", str(folder / "c.csv")]) == 0
+    assert app.main(["caption", f"folder:{folder}", "--captioner", spec, "-o", str(folder / "c.csv")]) == 0
     table = pd.read_csv(folder / "c.csv", keep_default_na=False)
     assert len(table) == 4 and set(table["captioner"]) == {spec}
 

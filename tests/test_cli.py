@@ -24,11 +24,13 @@ import numpy as np
 import pytest
 import torch
 
-from fslcore import chapters, cli, commands, datasets, options, recorder, results, store
-from fslcore import chapters as notebooks
+from fslcore import datasets, store
 from fslcore.datasets.bank import load_features
 from fslcore.errors import InputError, note
 from fslcore.paths import _HOST, PROFILES, ROOT, check_folder, check_output, replace_file, scratch
+from fslcore.tools import notebooks, recorder, report
+from fslcore.tools import notebooks as chapters
+from fslcore.tools.cli import app, commands, options
 
 NOTEBOOK = """---
 jupytext:
@@ -80,12 +82,12 @@ def printed(notebook):
 
 
 def test_run_executes_with_the_given_parameters(small, tmp_path):
-    assert cli.main([*small, "-p", "shots", "7", "-p", "folds", "10", "-p", "fast", "true"]) == 0
+    assert app.main([*small, "-p", "shots", "7", "-p", "folds", "10", "-p", "fast", "true"]) == 0
     assert "shots 7" in printed(tmp_path / "out.ipynb")
 
 
 def test_one_value_where_a_list_is_meant_is_the_list_of_it(small, tmp_path):
-    assert cli.main([*small, "-p", "sets", "fashion"]) == 0
+    assert app.main([*small, "-p", "sets", "fashion"]) == 0
     assert "of ['fashion']" in printed(tmp_path / "out.ipynb")
 
 
@@ -93,7 +95,7 @@ def test_a_notebook_that_can_skip_small_classes_says_how(small, tmp_path, capfd)
     """Others do not advise an option that `run` has not: see above."""
     able = NOTEBOOK.replace("rate: float", "skip_small_classes: bool = False  # True|False: smaller ones\nrate: float")
     (tmp_path / "nb" / "small.md").write_text(able)
-    assert cli.main([*small, "-p", "shots", "40"]) == 2
+    assert app.main([*small, "-p", "shots", "40"]) == 2
     assert "30 images (lower them, or skip small classes: -p skip_small_classes true)" in capfd.readouterr().err
 
 
@@ -129,7 +131,7 @@ def test_a_list_may_be_empty_where_the_notebook_says_so():
     ],
 )
 def test_bad_parameters_are_told_in_one_line(small, tmp_path, capfd, given, message):
-    assert cli.main([*small, *given]) == 2
+    assert app.main([*small, *given]) == 2
     error = capfd.readouterr().err.strip()
     assert message in error and error.startswith("fslcore: ") and "\n" not in error
     assert not (tmp_path / "out.ipynb").exists()
@@ -137,7 +139,7 @@ def test_bad_parameters_are_told_in_one_line(small, tmp_path, capfd, given, mess
 
 
 def test_unknown_notebook(small, capsys):
-    assert cli.main(["run", "smal", *small[2:]]) == 2
+    assert app.main(["run", "smal", *small[2:]]) == 2
     assert "did you mean small?" in capsys.readouterr().err
 
 
@@ -168,7 +170,7 @@ def test_bad_profiles_are_told_in_one_line(small, tmp_path, capsys, text, messag
     path.unlink()
     if text is not None:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    assert cli.main(small) == 2
+    assert app.main(small) == 2
     error = capsys.readouterr().err
     assert message in error and error.startswith("fslcore: ") and error.count("\n") == 1
     assert not (tmp_path / "out.ipynb").exists()
@@ -190,7 +192,7 @@ def test_a_profile_that_ships_goes_by_its_name(tmp_path, monkeypatch, name):
 
 
 def test_a_profile_that_is_a_folder_and_one_that_is_empty(small, tmp_path, capsys):
-    assert cli.main([*small, "--profile", str(tmp_path)]) == 2
+    assert app.main([*small, "--profile", str(tmp_path)]) == 2
     assert f"profile: {tmp_path} is a folder, a file is needed" in capsys.readouterr().err
     (tmp_path / "profile.yml").write_text("# nothing\n")
     assert chapters.profile(tmp_path / "profile.yml") == {}
@@ -204,7 +206,7 @@ def test_a_notebook_whose_process_ends_or_fails_is_told_in_one_line(small, tmp_p
         ("1 / 0", "a fault of fslcore: RuntimeError: small: ZeroDivisionError: division by zero; "),
     ]:
         book.write_text(NOTEBOOK.replace("import numpy as np", code))
-        assert cli.main(small) == (1 if "1 / 0" in code else 2)
+        assert app.main(small) == (1 if "1 / 0" in code else 2)
         error = capsys.readouterr().err
         assert message in error and error.count("\n") == 1 and not (tmp_path / "out.ipynb").exists()
 
@@ -224,12 +226,12 @@ def test_evaluate(tmp_path, capsys, arguments, message):
     rng, labels = np.random.default_rng(0), np.arange(7).repeat(60)
     np.savez(tmp_path / "f.npz", features=rng.normal(size=(420, 8)), labels=labels)
     command = ["evaluate", f"features:{tmp_path}/f.npz", "none", "-o", str(tmp_path / "t.csv")]
-    assert cli.main([*command, *arguments]) == 2
+    assert app.main([*command, *arguments]) == 2
     assert message in capsys.readouterr().err and not (tmp_path / "t.csv").exists()
-    assert cli.main([*command, "--tasks", "5"]) == 0
+    assert app.main([*command, "--tasks", "5"]) == 0
     assert len((tmp_path / "t.csv").read_text().splitlines()) == 1 + 2 * (5 + 4)
     capsys.readouterr()
-    assert cli.main([*command, "--tasks", "40", "--intervals"]) == 0
+    assert app.main([*command, "--tasks", "40", "--intervals"]) == 0
     out = capsys.readouterr().out
     assert "new images" in out and "new classes" in out and "none LR" in out
 
@@ -243,11 +245,11 @@ def test_evaluate_writes_a_recording_whose_report_has_three_intervals(tmp_path, 
     table, path = tmp_path / "t.csv", tmp_path / "r.npz"
     printed = {}
     for file in (table, path):
-        assert cli.main([*command, "-o", str(file)]) == 0
+        assert app.main([*command, "-o", str(file)]) == 0
         printed[file] = json.loads(capsys.readouterr().out)
     assert printed[path]["intervals"] == printed[table]["intervals"]
     assert [row["sampling"] for row in printed[path]["means"]] == ["closed"] * 3  # without being asked
-    found, reason = results.three_intervals(path, 0.8)
+    found, reason = report.three_intervals(path, 0.8)
     for row, name in zip(printed[path]["intervals"], ("ncc", "lr", "opta")):
         for kind in ("closed", "images", "classes"):
             ours, theirs = getattr(found[f"none {name}"], kind), row["result"][kind]
@@ -257,19 +259,19 @@ def test_evaluate_writes_a_recording_whose_report_has_three_intervals(tmp_path, 
     assert recorder.load(path).transductive == {"none ncc": False, "none lr": False, "none opta": True}
     accuracies = {}
     for file in (table, path):
-        of = results.read(file)[0].query("sampling == 'closed'")
+        of = report.read(file)[0].query("sampling == 'closed'")
         accuracies[file] = of.groupby("method")["accuracy"].apply(lambda of: sorted(of.round(6)))
     assert accuracies[table].equals(accuracies[path])
-    assert set(results.read(path)[0]["dataset"]) == {f"features:{tmp_path}/f.npz"}
+    assert set(report.read(path)[0]["dataset"]) == {f"features:{tmp_path}/f.npz"}
     before = path.read_bytes()
     for more, words in (
         (["--learners", "ncc"], "it is a recording of none lr, which would be lost"),
         (["--samplings", "closed", "open"], "samplings: closed and open; .npz holds tasks of one"),
         (["--apart", "g.csv"], "--apart: none with .npz"),
     ):
-        assert cli.main([*command, *more, "-o", str(path)]) == 2
+        assert app.main([*command, *more, "-o", str(path)]) == 2
         assert words in capsys.readouterr().err and path.read_bytes() == before
-    assert cli.main([part for part in command if part != "--intervals"] + ["-o", str(table)]) == 2
+    assert app.main([part for part in command if part != "--intervals"] + ["-o", str(table)]) == 2
     assert "--level 0.8: none without --intervals" in capsys.readouterr().err
 
 
@@ -384,7 +386,7 @@ def told(tmp_path, capsys):
     before = sorted(tmp_path.rglob("*"))
 
     def of(line):
-        assert cli.main(shlex.split(line.replace("{t}", str(tmp_path)))) == 2
+        assert app.main(shlex.split(line.replace("{t}", str(tmp_path)))) == 2
         out, error = capsys.readouterr()
         assert error.startswith("fslcore: ") and error.count("\n") == 1 and not out
         assert sorted(tmp_path.rglob("*")) == before
@@ -404,8 +406,8 @@ def test_bad_command_lines_are_told_without_torch(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     code = (
         "import sys, shlex, json; sys.modules['torch'] = None\n"
-        "from fslcore import cli\n"
-        "for line in json.load(sys.stdin): assert cli.main(shlex.split(line)) == 2, line"
+        "from fslcore.tools.cli import app\n"
+        "for line in json.load(sys.stdin): assert app.main(shlex.split(line)) == 2, line"
     )
     lines = [line.replace("{t}", str(tmp_path)) for line, _ in BAD]
     command = [sys.executable, "-c", code]
@@ -417,8 +419,8 @@ def test_version_help_and_list_need_numpy_and_scipy_alone():
     code = (
         "import sys; sys.modules.update(dict.fromkeys("
         "'torch pandas yaml PIL pyarrow tqdm jupytext papermill statsmodels safetensors'.split()))\n"
-        "from fslcore import cli\n"
-        "try: cli.main(sys.argv[1:])\n"
+        "from fslcore.tools.cli import app\n"
+        "try: app.main(sys.argv[1:])\n"
         "except SystemExit as stop: sys.exit(stop.code)"
     )
     for command, text in [("--version", "0.1"), ("evaluate --help", "--samplings"), ("list", "learners:")]:
@@ -434,16 +436,16 @@ def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
 
 def test_a_missing_package_is_named_with_what_brings_it(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "yaml", None)
-    assert cli.main(["run", "planning"]) == 2
+    assert app.main(["run", "planning"]) == 2
     assert (
         capsys.readouterr().err == "fslcore: this needs the package yaml; pip install 'fslcore[evaluate]' brings it\n"
     )
 
 
 def test_a_missing_module_of_our_own_is_a_fault(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "fslcore.results", None)
-    monkeypatch.delattr("fslcore.results", raising=False)
-    assert cli.main(["report", str(ROOT / "README.md")]) == 1
+    monkeypatch.setitem(sys.modules, "fslcore.tools.report", None)
+    monkeypatch.delattr("fslcore.tools.report", raising=False)
+    assert app.main(["report", str(ROOT / "README.md")]) == 1
     assert capsys.readouterr().err.startswith("fslcore: a fault of fslcore: ModuleNotFoundError")
 
 
@@ -475,17 +477,17 @@ def test_what_goes_wrong_is_one_line_and_an_exit_code(monkeypatch, capsys, error
         raise error
 
     monkeypatch.setattr(commands, "show_names", fails)
-    assert cli.main(["list"]) == code
+    assert app.main(["list"]) == code
     said = capsys.readouterr().err
     assert said.startswith(f"fslcore: {line}") and said.count("\n") == 1
     for arguments in (["--debug", "list"], ["list", "--debug"]):
-        assert cli.main(arguments) == code
+        assert app.main(arguments) == code
         said = capsys.readouterr().err
         assert said.startswith("Traceback") and f"\nfslcore: {line}" in said
 
 
 def _commands():
-    parser = cli._parser()
+    parser = app._parser()
     (commands,) = (a.choices for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     return {"fslcore": parser, **commands}
 
@@ -502,7 +504,7 @@ def test_help_explains_every_argument_and_gives_examples_and_exit_codes(name, tm
     for example in examples:
         _, *arguments = shlex.split(example.partition(" >")[0])
         try:
-            options = cli._parser().parse_args(arguments)
+            options = app._parser().parse_args(arguments)
             kind, colon, _ = (getattr(options, "dataset", None) or "").partition(":")
             assert not colon or f"{kind}:PATH" in [*datasets.forms(), "features:PATH"]
         except InputError as error:  # the files are not here
@@ -589,7 +591,7 @@ def test_a_full_disk_is_told_with_the_file(tmp_path, library):
 def test_a_cache_that_cannot_be_is_told_before_the_work(monkeypatch, capsys):
     monkeypatch.setenv("FSLCORE_CACHE", "/proc/cache")
     monkeypatch.setattr(commands, "run", None)  # would fail if it were called
-    assert cli.main(["run", "pilot"]) == 2
+    assert app.main(["run", "pilot"]) == 2
     assert capsys.readouterr().err.startswith("fslcore: FSLCORE_CACHE: nothing can be written to /proc (")
 
 
@@ -617,7 +619,7 @@ def test_a_home_folder_of_nobody_is_bad_input_and_no_fault(line, name, monkeypat
     monkeypatch.chdir(tmp_path)
     if name == "FSLCORE_CACHE":
         monkeypatch.setenv("FSLCORE_CACHE", "~nobody-9/cache")
-    assert cli.main(line.split()) == 2
+    assert app.main(line.split()) == 2
     assert capsys.readouterr().err.startswith(f"fslcore: {name} = ")
 
 
@@ -659,7 +661,7 @@ def test_ctrl_c_and_sigterm_stop_with_one_line(number, code, tmp_path):
 
 
 def test_json_is_strict(capsys):
-    assert cli.main(["list", "--json"]) == 0
+    assert app.main(["list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     names = {"datasets", "backbones", "learners", "estimators", "captioners"}
     assert set(found) == {"notebooks", "profiles", *names}
@@ -688,7 +690,7 @@ def test_evaluate_prints_json_alone(tmp_path, capsys, environment):
     np.savez(tmp_path / "f.npz", features=rng.normal(size=(420, 8)), labels=labels)
     command = ["evaluate", f"features:{tmp_path}/f.npz", "none", "-o", str(tmp_path / "t.csv"), "--tasks", "40"]
     command.append("--json")
-    assert cli.main([*command, "--quiet", "--intervals"]) == 0
+    assert app.main([*command, "--quiet", "--intervals"]) == 0
     out, error = capsys.readouterr()
     found = json.loads(out)
     assert not error and found["output"] == str(tmp_path / "t.csv") and found["ways"] == 5
@@ -699,7 +701,7 @@ def test_evaluate_prints_json_alone(tmp_path, capsys, environment):
     assert len(found["means"]) == 4 and [row["method"] for row in found["intervals"]] == ["none NCC", "none LR"]
     closed = found["intervals"][0]["result"]["closed"]
     assert closed["mean"] == pytest.approx(found["means"][0]["accuracy"]) and closed["half_width"] > 0
-    assert cli.main(command) == 0
+    assert app.main(command) == 0
     assert json.loads(capsys.readouterr().out)["intervals"] is None
 
 
@@ -711,10 +713,10 @@ def test_the_device_reaches_notebooks_and_quiet_has_no_bars(monkeypatch, capsys,
     monkeypatch.setattr(commands, "run", run)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert cli.main(["--quiet", "run", "pilot", "--device", "cuda:1"]) == 0
+    assert app.main(["--quiet", "run", "pilot", "--device", "cuda:1"]) == 0
     told = capsys.readouterr()
     assert told.out == "cuda:1 True cuda:1 1\n" and not told.err
-    assert not any(os.environ[name] for name in cli.OPTIONS_OF_CHILDREN)  # the next command has its own
+    assert not any(os.environ[name] for name in app.OPTIONS_OF_CHILDREN)  # the next command has its own
     note("of some weight")
     assert capsys.readouterr().err == "fslcore: of some weight\n"
 
@@ -722,14 +724,14 @@ def test_the_device_reaches_notebooks_and_quiet_has_no_bars(monkeypatch, capsys,
 def test_a_device_that_is_not_there_is_told_before_anything_is_looked_up(monkeypatch, capsys, environment):
     monkeypatch.setattr(commands, "evaluate", lambda options: print("from the cache"))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert cli.main(["evaluate", "clipart", "glyph-conv", "-o", "x.csv", "--device", "cuda"]) == 2
+    assert app.main(["evaluate", "clipart", "glyph-conv", "-o", "x.csv", "--device", "cuda"]) == 2
     told = capsys.readouterr()
     assert not told.out and told.err.startswith("fslcore: device = cuda; cpu")
 
 
 def test_a_closed_output_is_no_fault(environment):
     for closed in ("1>&-", "2>&-", "1>&- 2>&-"):
-        line = f"{sys.executable} -m fslcore.cli --version {closed}"
+        line = f"{sys.executable} -m fslcore --version {closed}"
         done = subprocess.run(["bash", "-c", line], capture_output=True)
         assert done.returncode == 0 and b"fault" not in done.stderr, done.stderr
 
@@ -750,7 +752,7 @@ def test_a_name_twice_in_a_profile(small, tmp_path, text, message):
 
 
 def test_completion_of_commands_options_and_names(tmp_path, capsys):
-    assert cli.main(["completion", "bash"]) == 0
+    assert app.main(["completion", "bash"]) == 0
     (tmp_path / "c").write_text(capsys.readouterr().out)
     for words, expected in [
         ("ev", "evaluate"),
@@ -768,12 +770,12 @@ def test_completion_of_commands_options_and_names(tmp_path, capsys):
         )
         assert done.stdout.splitlines() == [expected, "complete -o default -F _fslcore fslcore"]
     for shell, line in [("zsh", "bashcompinit"), ("fish", "'__fish_seen_subcommand_from evaluate' -a '-h --help")]:
-        assert cli.main(["completion", shell]) == 0
+        assert app.main(["completion", shell]) == 0
         assert line in capsys.readouterr().out
 
 
 def test_list_names_everything(capsys):
-    assert cli.main(["list"]) == 0
+    assert app.main(["list"]) == 0
     out = capsys.readouterr().out
     for word in ("closed-vs-open", "ft_tasks = 600", "glyphs/latin", "efficientnet-lite0", "dinov2", "lr", "quick.yml"):
         assert word in out
@@ -888,27 +890,28 @@ def test_a_killed_process_leaves_its_folder_to_the_next(tmp_path, gone, monkeypa
 
 
 def test_names_known_without_torch_are_those_of_the_registries():
-    from fslcore import known, learners, training
-    from fslcore.attributes import captions
+    from fslcore import catalogue, learners
     from fslcore.models import networks
     from fslcore.models.registry import available
+    from fslcore.tools import training
+    from fslcore.tools.attributes import captions
 
     pairs = {
-        known.backbones: available(),
-        known.learners: learners.names,
-        known.networks: networks.NETWORKS,
-        known.recipes: training.RECIPES,
-        known.captioners: captions.NAMES,
+        catalogue.backbones: available(),
+        catalogue.learners: learners.names,
+        catalogue.networks: networks.NETWORKS,
+        catalogue.recipes: training.RECIPES,
+        catalogue.captioners: captions.NAMES,
     }
     for names, registry in pairs.items():
         assert sorted(names()) == sorted(registry)
 
 
 def test_names_by_kind_are_those_of_the_classes_and_of_the_registry(monkeypatch):
-    from fslcore import known, learners, tasks
+    from fslcore import catalogue, learners, tasks
     from fslcore.models.registry import REGISTRY, shipped
 
-    found = known.by_kind()
+    found = catalogue.by_kind()
     kinds = {name: kind for kind, names in found["learners"].items() for name in names}
     classes = learners.of_features | learners.of_images
     assert kinds == {n: "transductive" if getattr(c, "transductive", False) else c.reads for n, c in classes.items()}
@@ -917,8 +920,8 @@ def test_names_by_kind_are_those_of_the_classes_and_of_the_registry(monkeypatch)
         packaged = shipped(name) or isinstance(entry.local, tuple)
         assert kinds.pop(name) == ("shipped" if packaged else "fetched" if entry.hub else "brought")
     assert not kinds
-    assert found["estimators"]["paper"] == list(tasks.ESTIMATORS) and tasks.REFILLED in known.estimators()
-    assert sum(found["captioners"].values(), []) == known.captioners()
+    assert found["estimators"]["paper"] == list(tasks.ESTIMATORS) and tasks.REFILLED in catalogue.estimators()
+    assert sum(found["captioners"].values(), []) == catalogue.captioners()
 
     source = """
 class Above(Elsewhere):
@@ -931,12 +934,17 @@ class Two(One):
     name = "two"
     transductive: bool = False
 """
-    monkeypatch.setattr(known, "_modules", lambda package: ["all"])
+    monkeypatch.setattr(catalogue, "_modules", lambda package: ["all"])
     monkeypatch.setattr(
-        known, "_parsed", lambda module, of=known._parsed: ast.parse(source).body if "all" in module else of(module)
+        catalogue,
+        "_parsed",
+        lambda module, of=catalogue._parsed: ast.parse(source).body if "all" in module else of(module),
     )
-    found = known.by_kind()["learners"]
-    assert found == {"features": ["two"], "images": [], "transductive": ["one"]} and known.learners() == ["one", "two"]
+    found = catalogue.by_kind()["learners"]
+    assert found == {"features": ["two"], "images": [], "transductive": ["one"]} and catalogue.learners() == [
+        "one",
+        "two",
+    ]
 
 
 @pytest.mark.parametrize("when", ["import", "end"])
@@ -944,7 +952,7 @@ def test_ctrl_c_is_quiet_while_python_begins_and_ends(when):
     stop = "os.kill(os.getpid(), signal.SIGINT)"
     script = {
         "import": "import os, signal, sys, types; from importlib.abc import MetaPathFinder\n"
-        f"class Stop(MetaPathFinder):\n def find_spec(self, name, *_):\n  if name == 'fslcore.cli': {stop}\n"
+        f"class Stop(MetaPathFinder):\n def find_spec(self, name, *_):\n  if name == 'fslcore.tools.cli.app': {stop}\n"
         "sys.meta_path.insert(0, Stop())\n",
         "end": f"import atexit, os, signal, sys, time\natexit.register(lambda: ({stop}, time.sleep(5)))\n",
     }[when]

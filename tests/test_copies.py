@@ -14,9 +14,11 @@ from scipy import fft, ndimage
 from scipy.sparse import csgraph
 from scipy.spatial import distance
 
-from fslcore import cli, copies, datasets, errors, evaluation
+from fslcore import datasets, errors, evaluation
 from fslcore.errors import InputError
 from fslcore.paths import DATA
+from fslcore.tools import near_copies
+from fslcore.tools.cli import app
 
 SIDE = 96
 
@@ -76,7 +78,7 @@ def groups(found):
 
 @pytest.mark.parametrize("by, given", [("hash", dict(bits=6)), ("features", dict(distance=0.01)), ("either", {})])
 def test_copies_are_found_and_nothing_else(folder, by, given):
-    found = copies.find(folder, "glyph-conv", by=by, size=28, **given)
+    found = near_copies.find(folder, "glyph-conv", by=by, size=28, **given)
     assert groups(found) == {frozenset(pair) for pair in KNOWN}
     assert found.pairs.loc["the threshold"].to_dict() == {"within a class": 4, "across classes": 1}
     nearest = found.examples(5)
@@ -86,7 +88,7 @@ def test_copies_are_found_and_nothing_else(folder, by, given):
 
 def test_the_threshold_of_the_data_is_the_smaller_of_two(folder):
     """Which find enough of the own copies here."""
-    found = copies.find(folder, "glyph-conv", size=28)
+    found = near_copies.find(folder, "glyph-conv", size=28)
     own, others = found.reference["own"], found.reference["others"]
     assert found.bits == max(0, min(own[0], others[0])) and found.distance == max(1e-6, min(own[1], others[1]))
     assert 0 <= own[0] <= 6 < 64 and 0 < own[1] < 0.05
@@ -131,9 +133,9 @@ def shares(images):
 def test_copies_at_several_sizes_are_found(icons):
     """Although few bits would be too many: icons of another class are as near by these."""
     spec, twins = icons
-    found = copies.find(spec, by="hash", size=96)
+    found = near_copies.find(spec, by="hash", size=96)
     bits = min(of[0] for of in found.reference.values())
-    by_bits = copies.find(spec, by="hash", size=96, bits=bits)
+    by_bits = near_copies.find(spec, by="hash", size=96, bits=bits)
     recall, precision = shares(found.images)
     assert shares(by_bits.images)[0] < 0.85 and by_bits.missed > 0.1 and by_bits.frequencies is None
     assert f"WARNING: {by_bits.missed:.0%} of such copies are missed" in "".join(by_bits.lines())
@@ -153,7 +155,7 @@ def changed(image):
 
 def test_the_distance_of_frequencies_is_that_of_the_definition(icons):
     spec, _ = icons
-    found = copies.find(spec, by="hash", size=96)
+    found = near_copies.find(spec, by="hash", size=96)
     images = datasets.load(spec, size=96).images
 
     def waves(images):
@@ -161,13 +163,13 @@ def test_the_distance_of_frequencies_is_that_of_the_definition(icons):
         low = fft.dctn(np.stack(grey).astype(float), axes=(1, 2))[:, :8, :8].reshape(len(images), 64)[:, 1:]
         return low / np.linalg.norm(low, axis=1, keepdims=True)
 
-    hashed, seen = copies.hashes(images), waves(images)
+    hashed, seen = near_copies.hashes(images), waves(images)
     bits, far = np.bitwise_count(hashed[:, None] ^ hashed), np.maximum(1 - seen @ seen.T, 0)
     others = found.images["class"].to_numpy()[:, None] != found.images["class"].to_numpy()
     others = [np.where(others, apart, 64).min(axis=1) for apart in (bits, far)]
     others = [apart[others[0] > 0] for apart in others]
     own = [np.stack(kind) for kind in zip(*(changed(image) for image in images))]
-    own = [(np.bitwise_count(copies.hashes(c) ^ hashed), np.maximum(1 - (waves(c) * seen).sum(1), 0)) for c in own]
+    own = [(np.bitwise_count(near_copies.hashes(c) ^ hashed), np.maximum(1 - (waves(c) * seen).sum(1), 0)) for c in own]
 
     def near(apart, most):
         return (apart[1] <= most).mean()
@@ -187,31 +189,31 @@ def test_the_distance_of_frequencies_is_that_of_the_definition(icons):
 @pytest.mark.parametrize("by, distance, rule", [("either", 1e-4, np.minimum), ("both", 0.02, np.maximum)])
 def test_frequencies_take_the_place_of_the_hash(icons, by, distance, rule):
     """A distance of features that is given stays beside them; by 'either' one of the data does not."""
-    found = copies.find(icons[0], "glyph-conv", by=by, size=28, distance=distance)
+    found = near_copies.find(icons[0], "glyph-conv", by=by, size=28, distance=distance)
     near, told = found.images, " and " if by == "both" else " or "
     parts = near["frequencies"] / found.frequencies, near["distance"] / distance
     assert near["closeness"].to_numpy() == pytest.approx(rule(*parts).to_numpy(), rel=0.02, abs=0.02)
     assert f"apart (cosine){told}their features are at most {distance:.4f} apart" in found.rule and found.bits is None
     if by == "either":
-        found = copies.find(icons[0], "glyph-conv", size=28)
+        found = near_copies.find(icons[0], "glyph-conv", size=28)
         assert found.distance is None and shares(found.images)[0] > 0.99
 
 
 def test_without_another_class_only_the_hash_is_asked(icons, tmp_path, monkeypatch):
     """Then nothing says how many images would be taken for copies by mistake."""
     shutil.copytree(Path(icons[0].partition(":")[2]) / "c", tmp_path / "set" / "c")
-    monkeypatch.setattr(copies, "LEAST", 1)
-    found = copies.find(f"folder:{tmp_path}/set", by="hash", size=28)
+    monkeypatch.setattr(near_copies, "LEAST", 1)
+    found = near_copies.find(f"folder:{tmp_path}/set", by="hash", size=28)
     assert found.missed > 0 and found.frequencies is None and found.bits == found.reference["own"][0]
 
 
 def test_what_finds_enough_or_mistakes_too_many_stays(icons, monkeypatch):
-    monkeypatch.setattr(copies, "MISTAKEN", -1)
-    assert copies.find(icons[0], by="hash", size=96).frequencies is None
-    monkeypatch.setattr(copies, "MISTAKEN", 0.05)
-    assert copies.find(icons[0], by="hash", size=96).frequencies
-    monkeypatch.setattr(copies, "LEAST", 0.6)
-    found = copies.find(icons[0], by="hash", size=96)
+    monkeypatch.setattr(near_copies, "MISTAKEN", -1)
+    assert near_copies.find(icons[0], by="hash", size=96).frequencies is None
+    monkeypatch.setattr(near_copies, "MISTAKEN", 0.05)
+    assert near_copies.find(icons[0], by="hash", size=96).frequencies
+    monkeypatch.setattr(near_copies, "LEAST", 0.6)
+    found = near_copies.find(icons[0], by="hash", size=96)
     assert found.frequencies is None and 0 < found.missed <= 0.4
 
 
@@ -219,7 +221,7 @@ def test_what_finds_enough_or_mistakes_too_many_stays(icons, monkeypatch):
 def test_groups_that_miss_copies_say_so_wherever_they_are_used(icons, tmp_path, capsys):
     table = tmp_path / "g.csv"
     command = ["duplicates", icons[0], "--by", "hash", "--bits", "0", "-o", str(table), "--size", "28", "--quiet"]
-    assert cli.main([*command, "--json"]) == 0
+    assert app.main([*command, "--json"]) == 0
     missed = json.loads(capsys.readouterr().out)["missed"]
     assert missed > 0.05 and (pd.read_csv(table)["missed"] == round(missed, 4)).all()
     source = evaluation.load_source(icons[0], 28)
@@ -232,7 +234,7 @@ def test_groups_that_miss_copies_say_so_wherever_they_are_used(icons, tmp_path, 
     shape = ["--ways", "2", "--shots", "1", "--queries", "3", "--tasks", "30", "--learners", "ncc", "--size", "28"]
     given = [*shape, "-o", str(tmp_path / "t.csv"), "--apart", str(table), "--samplings", "closed"]
     errors.note.cache_clear()
-    assert cli.main(["evaluate", icons[0], "glyph-conv", *given]) == 0
+    assert app.main(["evaluate", icons[0], "glyph-conv", *given]) == 0
     assert line in capsys.readouterr().err
 
 
@@ -241,7 +243,7 @@ def test_hashes_are_those_of_the_definition():
     images = datasets.load("fashion").images[:40]
     k, x = np.arange(8)[:, None], np.arange(32)
     cosines = np.cos(np.pi * k * (2 * x + 1) / 64)
-    for image, found in zip(images, copies.hashes(images)):
+    for image, found in zip(images, near_copies.hashes(images)):
         grey = Image.fromarray(image[..., 0]).resize((32, 32), Image.Resampling.LANCZOS)
         low = cosines @ np.asarray(grey, float) @ cosines.T
         bits = "".join("01"[int(value)] for value in (low > np.median(low)).ravel())
@@ -253,36 +255,36 @@ def test_blocks_agree_with_all_pairs_at_once(monkeypatch, tmp_path):
     labels = np.arange(4).repeat(15)
     features = rng.normal(size=(20, 5))[rng.integers(0, 20, 60)] + 0.2 * rng.normal(size=(60, 5))
     np.savez(tmp_path / "f.npz", features=features.astype(np.float32), labels=labels)
-    found = copies.find(f"features:{tmp_path}/f.npz", distance=0.03)
+    found = near_copies.find(f"features:{tmp_path}/f.npz", distance=0.03)
     apart = distance.squareform(distance.pdist(features.astype(np.float32), "cosine"))
     assert (found.images["group"].to_numpy() == csgraph.connected_components(apart <= 0.03)[1]).all()
     i, j = np.triu_indices(60, 1)
-    for name, step in copies.STEPS.items():
+    for name, step in near_copies.STEPS.items():
         near = apart[i, j] <= 0.03 * step
         expected = [(near & (labels[i] == labels[j])).sum(), (near & (labels[i] != labels[j])).sum()]
         assert found.pairs.loc[name].tolist() == expected
     np.fill_diagonal(apart, 9)
     assert (found.images["nearest"] == apart.argmin(axis=1)).all()
     assert found.images["distance"].to_numpy() == pytest.approx(apart.min(axis=1), abs=1e-6)
-    monkeypatch.setattr(copies, "BLOCK", 7)
-    again = copies.find(f"features:{tmp_path}/f.npz", distance=0.03)
+    monkeypatch.setattr(near_copies, "BLOCK", 7)
+    again = near_copies.find(f"features:{tmp_path}/f.npz", distance=0.03)
     pd.testing.assert_frame_equal(again.images, found.images, rtol=1e-4)
     pd.testing.assert_frame_equal(again.pairs, found.pairs)
 
 
 def test_both_asks_for_hash_and_features(folder):
     wide = dict(bits=30, distance=2.0)
-    either = copies.find(folder, "glyph-conv", by="either", size=28, bits=0, distance=1e-6)
-    both = copies.find(folder, "glyph-conv", by="both", size=28, bits=0, distance=2.0)
-    assert groups(both) == groups(copies.find(folder, "glyph-conv", by="hash", bits=0, size=28))
+    either = near_copies.find(folder, "glyph-conv", by="either", size=28, bits=0, distance=1e-6)
+    both = near_copies.find(folder, "glyph-conv", by="both", size=28, bits=0, distance=2.0)
+    assert groups(both) == groups(near_copies.find(folder, "glyph-conv", by="hash", bits=0, size=28))
     assert groups(either) >= groups(both)
-    assert copies.find(folder, "glyph-conv", size=28, **wide).pairs.loc["the threshold"].sum() == 29 * 28 // 2
+    assert near_copies.find(folder, "glyph-conv", size=28, **wide).pairs.loc["the threshold"].sum() == 29 * 28 // 2
 
 
 def test_copies_across_splits_are_counted_apart(monkeypatch, folder):
     real = datasets.load
-    monkeypatch.setattr(copies, "load", lambda spec, split, size: real(spec, size=size))  # the same images twice
-    found = copies.find(folder, by="hash", bits=0, splits=["novel", "base"], size=28)
+    monkeypatch.setattr(near_copies, "load", lambda spec, split, size: real(spec, size=size))  # the same images twice
+    found = near_copies.find(folder, by="hash", bits=0, splits=["novel", "base"], size=28)
     assert found.pairs.loc["the threshold", "across splits"] >= 29
     assert found.images["split"].tolist() == ["novel"] * 29 + ["base"] * 29
 
@@ -290,16 +292,16 @@ def test_copies_across_splits_are_counted_apart(monkeypatch, folder):
 def test_the_command_writes_groups_that_evaluate_keeps_apart(folder, tmp_path, capsys):
     table, picture_file = tmp_path / "g.csv", tmp_path / "s.png"
     command = ["duplicates", folder, "--by", "hash", "--bits", "6", "--size", "28", "-o", str(table), "--quiet"]
-    assert cli.main([*command, "--sheet", str(picture_file)]) == 0
+    assert app.main([*command, "--sheet", str(picture_file)]) == 0
     told = capsys.readouterr().out
     assert "at most 6 of 64 bits" in told and "5 groups of two or more hold 10 images" in told
     assert Image.open(picture_file).size[0] > 500
     written = pd.read_csv(table)
     assert list(written) == ["split", "image", "class", "group", "missed"] and len(written) == 29
     before = table.read_bytes()
-    assert cli.main(command) == 0 and table.read_bytes() == before
+    assert app.main(command) == 0 and table.read_bytes() == before
     capsys.readouterr()
-    assert cli.main([*command, "--json"]) == 0
+    assert app.main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["pairs"]["the threshold"] == {"within a class": 4, "across classes": 1} and found["groups"] == [2] * 5
 
@@ -312,7 +314,7 @@ def test_the_command_writes_groups_that_evaluate_keeps_apart(folder, tmp_path, c
         assert not set(support) & set(query)
     given = ["--ways", "2", "--shots", "2", "--queries", "4", "--tasks", "30", "--learners", "ncc", "--quiet"]
     given += ["--size", "28", "-o", str(tmp_path / "t.csv"), "--apart", str(table), "--samplings", "closed"]
-    assert cli.main(["evaluate", folder, "glyph-conv", *given]) == 0
+    assert app.main(["evaluate", folder, "glyph-conv", *given]) == 0
     assert len(pd.read_csv(tmp_path / "t.csv")) == 30
 
 
@@ -367,14 +369,14 @@ def test_tables_that_do_not_fit_are_told(tmp_path, text, message):
 def test_bad_commands_are_told_in_a_line(tmp_path, capsys, line, message):
     file = tmp_path / "f.npz"
     np.savez(file, features=np.random.default_rng(0).normal(size=(60, 4)), labels=np.arange(6).repeat(10))
-    assert cli.main([word.format(f=file, t=tmp_path) for word in line.split()]) == 2
+    assert app.main([word.format(f=file, t=tmp_path) for word in line.split()]) == 2
     told = capsys.readouterr().err.strip()
     assert message.format(f=file, t=tmp_path) in told and "\n" not in told
     assert sorted(tmp_path.iterdir()) == [file]
 
 
 def test_shipped_data_have_near_copies_within_classes():
-    found = copies.find("clipart", by="hash", bits=2)
+    found = near_copies.find("clipart", by="hash", bits=2)
     assert 0 < found.pairs.loc["the threshold", "within a class"] < 60
     assert found.pairs.loc["the threshold", "across classes"] == 0
     assert (DATA / "clipart").is_dir()

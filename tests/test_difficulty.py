@@ -6,10 +6,10 @@ import statsmodels.api as sm
 from scipy import stats as scipy_stats
 from statsmodels.stats.weightstats import DescrStatsW
 
+from fslbook.oops.difficulty import _chances, sample_by_difficulty
 from fslcore import stats
 from fslcore.errors import InputError
-from fslcore.tasks import Tasks, sample_by_difficulty
-from fslcore.tasks.difficulty import _chances
+from fslcore.tasks import Tasks
 
 ROWS = np.arange(3000)[:, None]
 # Task i has an image of its own, i, from which it is known again.

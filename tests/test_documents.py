@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 import yaml
 
-from fslcore import chapters, cli, commands, training
 from fslcore.paths import ROOT
 from fslcore.stats import pilot, plan
 from fslcore.tasks import sample_closed
+from fslcore.tools import notebooks, training
+from fslcore.tools.cli import app, commands
 
 LINES = [
     line
@@ -50,10 +51,10 @@ def test_the_pages_are_read():
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_every_printed_command_is_taken(line, there):
-    options = cli._parser().parse_args(there(line))
+    options = app._parser().parse_args(there(line))
     if options.command is commands.run:
-        given = {name: chapters.value(name, text) for name, text in options.parameter}
-        assert chapters.check(options.notebook, given) == given
+        given = {name: notebooks.value(name, text) for name, text in options.parameter}
+        assert notebooks.check(options.notebook, given) == given
 
 
 def test_the_page_names_every_learner_that_can_be_trained():
@@ -70,7 +71,7 @@ def test_every_printed_papermill_line_gives_what_the_notebook_takes(line):
     values = {name: _resolve_type(text) for name, text in given["parameters"]}  # lists stay texts, and are refused
     for text in given["parameters_yaml"]:
         values |= yaml.safe_load(text)
-    assert values and chapters.check(notebook, values) == values
+    assert values and notebooks.check(notebook, values) == values
 
 
 CODE = re.compile(

@@ -13,11 +13,11 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
-from fslcore.estimation import resampled
-from fslcore.estimation.resampled import estimate
 from fslcore.evaluation import Ready, Record, evaluate
 from fslcore.learners import LogisticRegression, NearestCentroid
 from fslcore.tasks import ESTIMATORS, Tasks, bootstrap, hold_out, k_fold, leave_one_out, resplit, sample_closed
+from fslcore.tools.estimation import resampled
+from fslcore.tools.estimation.resampled import estimate
 
 
 def bank(classes=8, n=30, dim=20, seed=0):

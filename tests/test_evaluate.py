@@ -8,7 +8,7 @@ import torch
 from fslcore import datasets, evaluation, learners, store
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
-from fslcore.evaluation import kept
+from fslcore.evaluation import cache
 from fslcore.models import backbones
 from fslcore.paths import DATA
 from fslcore.tasks import sample_closed
@@ -57,7 +57,7 @@ def test_results_table(features_file, sampling):
 def test_stored_computes_nothing(features_file, monkeypatch):
     assert evaluation.run(features_file, "none", "lr", "closed", tasks=5, stored=True) is None
     evaluation.run(features_file, "none", "lr", "closed", tasks=5)
-    monkeypatch.setattr(kept, "evaluate", None)  # would fail if it were called
+    monkeypatch.setattr(cache, "evaluate", None)  # would fail if it were called
     assert len(evaluation.run(features_file, "none", "lr", "closed", tasks=5, stored=True)) == 5
 
 
@@ -100,7 +100,7 @@ def test_finetuning_goes_on_from_the_blocks_that_were_kept(monkeypatch):
     images = datasets.load("clipart")
     backbone = backbones.load("glyph-conv")
     learner = learners.FineTune(backbone, epochs=1)
-    monkeypatch.setattr(kept, "BLOCK", 2)
+    monkeypatch.setattr(cache, "BLOCK", 2)
     tasks = sample_closed(images.labels, tasks=6)
     run, done = evaluation.evaluate, []
 
@@ -110,7 +110,7 @@ def test_finetuning_goes_on_from_the_blocks_that_were_kept(monkeypatch):
         done.append(1)
         return run(*a, **k)
 
-    monkeypatch.setattr(kept, "evaluate", stops_after_two)
+    monkeypatch.setattr(cache, "evaluate", stops_after_two)
     with pytest.raises(KeyboardInterrupt):
         evaluation.record(images, backbone, learner, tasks)
     whole, key = evaluation.record(images, backbone, learner, tasks[:4], stored=True)
@@ -119,7 +119,7 @@ def test_finetuning_goes_on_from_the_blocks_that_were_kept(monkeypatch):
     # … and where the four are kept in one piece
     whole.save(store.path("records", f"{key}.npz"), {"key": key})
     with monkeypatch.context() as patch:
-        patch.setattr(kept, "_find", lambda k, find=kept._find: find(k) if k == key else None)
+        patch.setattr(cache, "_find", lambda k, find=cache._find: find(k) if k == key else None)
         assert (evaluation.record(images, backbone, learner, tasks, stored=True)[0].correct == whole.correct).all()
     done.clear()
     record, _ = evaluation.record(images, backbone, learner, tasks)
@@ -203,9 +203,9 @@ def test_results_files_are_csv_or_parquet(tmp_path):
 def test_finetuning_ships_for_every_row_of_the_default_build():
     if not SHIPPED:
         pytest.skip("no results under data/results")
-    from fslcore import chapters
     from fslcore.paths import PROFILES
+    from fslcore.tools import notebooks
 
-    rows = chapters.profile(PROFILES / "quick.yml")["closed-vs-open"]["datasets"]
+    rows = notebooks.profile(PROFILES / "quick.yml")["closed-vs-open"]["datasets"]
     made = {(m["dataset"], m["backbone"], m["sampling"]) for m in (evaluation.Record.load(p)[1] for p in SHIPPED)}
     assert made == {(d, b, s) for d in rows for b in ("efficientnet-lite0", "glyph-conv") for s in ("closed", "open")}

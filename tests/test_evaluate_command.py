@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fslcore import cli, commands, evaluation, learners
+from fslcore import evaluation, learners
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import records
 from fslcore.stats import anytime_interval
 from fslcore.tasks import sample_closed
+from fslcore.tools.cli import app, commands
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def command(tmp_path):
 
 def test_what_small_data_give_is_written_and_the_rest_named(command, tmp_path, capsys):
     """Six classes of 30 images hold one open task of 5 × 20, and any number of closed ones."""
-    assert cli.main(command(*[30] * 6)) == 0
+    assert app.main(command(*[30] * 6)) == 0
     told = capsys.readouterr().err.strip()
     assert told.startswith("fslcore: no open tasks: the data hold 1 task of 5 ways") and "\n" not in told
     assert "--samplings closed" in told
@@ -62,7 +63,7 @@ def test_what_small_data_give_is_written_and_the_rest_named(command, tmp_path, c
 def test_what_can_fail_does_so_before_the_work(command, tmp_path, capsys, monkeypatch, given, message):
     monkeypatch.setattr(evaluation, "record", None)  # would fail if it were called
     try:
-        code = cli.main([*command(*[30] * 6), *given])
+        code = app.main([*command(*[30] * 6), *given])
     except SystemExit as error:  # the parser's own
         code = error.code
     assert code == 2 and message in capsys.readouterr().err.strip().splitlines()[-1]
@@ -71,13 +72,13 @@ def test_what_can_fail_does_so_before_the_work(command, tmp_path, capsys, monkey
 
 def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):
     small = command(60, 60, 7, 60, 60, 60, 60)
-    assert cli.main(small) == 2
+    assert app.main(small) == 2
     assert "class 2 has 7 images" in capsys.readouterr().err
-    assert cli.main([*small, "--skip-small-classes", "--intervals", "--tasks", "20"]) == 0
+    assert app.main([*small, "--skip-small-classes", "--intervals", "--tasks", "20"]) == 0
     told = capsys.readouterr()
     assert told.err.strip() == "fslcore: 1 of 7 classes are left out as small: 2" and "new images" in told.out
     assert set(pd.read_csv(tmp_path / "t.csv")["sampling"]) == {"closed", "open"}
-    assert cli.main([*small, "--skip-small-classes", "--queries", "58"]) == 2  # in the words of images, none of groups
+    assert app.main([*small, "--skip-small-classes", "--queries", "58"]) == 2  # in the words of images, none of groups
     assert capsys.readouterr().err == "fslcore: ways = 5; 0 classes have shots + queries = 63 images or more\n"
     source = evaluation.load_source(small[1])
     assert evaluation.left_out(source, ways=5, shots=5, queries=58) == list("0123456")
@@ -85,10 +86,10 @@ def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):
 
 def test_fine_tuning_has_its_own_number_of_tasks(command, monkeypatch):
     given = command(*[60] * 6)
-    options = cli._parser().parse_args([*given, "--ft-tasks", "3", "--ft-open", "2"])
+    options = app._parser().parse_args([*given, "--ft-tasks", "3", "--ft-open", "2"])
     assert [commands._count(options, "ft", s) for s in ("closed", "open")] == [3, 2]
     assert [commands._count(options, "lr", s) for s in ("closed", "open")] == [6, None]
-    options = cli._parser().parse_args(given)
+    options = app._parser().parse_args(given)
     assert [commands._count(options, "ft", s) for s in ("closed", "open")] == [6, None]
 
 
@@ -113,7 +114,7 @@ def test_drawing_stops_once_the_interval_is_narrow(command, tmp_path, capsys):
     """The same first tasks, whatever the most is; both learners the same number; what is said is what is written."""
     asked, written = command(*[60] * 6)[:-2], []
     for most in ("2000", "1500"):
-        assert cli.main([*asked, "--samplings", "closed", "--until", "1.5", "--tasks", most, "--json"]) == 0
+        assert app.main([*asked, "--samplings", "closed", "--until", "1.5", "--tasks", most, "--json"]) == 0
         told = json.loads(capsys.readouterr().out)
         table = pd.read_csv(tmp_path / "t.csv")
         counts = table.groupby("learner").size()
@@ -127,16 +128,16 @@ def test_drawing_stops_once_the_interval_is_narrow(command, tmp_path, capsys):
         assert max(widths) > 1.5  # one look earlier it was not yet narrow
         written.append(table)
     pd.testing.assert_frame_equal(*written)
-    assert cli.main([*asked, "--samplings", "closed", "--tasks", str(counts.iloc[0])]) == 0
+    assert app.main([*asked, "--samplings", "closed", "--tasks", str(counts.iloc[0])]) == 0
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), table)  # those of a fixed number
     capsys.readouterr()
-    assert cli.main([*asked, "--until", "0.01", "--tasks", "150", "--learners", "ncc"]) == 0
+    assert app.main([*asked, "--until", "0.01", "--tasks", "150", "--learners", "ncc"]) == 0
     assert len(pd.read_csv(tmp_path / "t.csv").query("sampling == 'closed'")) == 150
     assert "% whenever one stops" in capsys.readouterr().out
 
 
 def test_it_is_said_whether_answers_depend_on_neighbours(command, monkeypatch, capsys):
-    assert cli.main([*command(*[30] * 6), "--samplings", "closed"]) == 0
+    assert app.main([*command(*[30] * 6), "--samplings", "closed"]) == 0
     said = capsys.readouterr().out
     assert all(f"{name}: answers do not depend on the other queries" in said for name in ("ncc", "lr"))
 
@@ -149,8 +150,8 @@ def test_it_is_said_whether_answers_depend_on_neighbours(command, monkeypatch, c
             return found - found.mean(dim=1, keepdim=True)
 
     monkeypatch.setitem(learners.of_features, "ncc", Leaning)
-    assert cli.main([*command(*[30] * 6), "--samplings", "closed", "--learners", "ncc"]) == 0
+    assert app.main([*command(*[30] * 6), "--samplings", "closed", "--learners", "ncc"]) == 0
     assert "ncc: answers DEPEND on the other queries of a task" in capsys.readouterr().out
-    assert cli.main([*command(*[30] * 6), "--samplings", "closed", "--learners", "ncc", "--json"]) == 0
+    assert app.main([*command(*[30] * 6), "--samplings", "closed", "--learners", "ncc", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["neighbours"]["ncc"]
     assert told["depends"] and told["moved"]["alone"] > 0.05

@@ -6,8 +6,9 @@ import struct
 import numpy as np
 import pytest
 
-from fslcore import cli, results
 from fslcore.errors import InputError
+from fslcore.tools import report
+from fslcore.tools.cli import app
 
 CONFIG = {
     "classifier": {"name": "ProtoNet", "kwargs": None},
@@ -73,7 +74,7 @@ def drawn():
 
 def test_a_run_is_read_with_what_its_test_was_told(tmp_path, drawn):
     path = played(tmp_path / "results" / "ProtoNet-mini", drawn, test_shot=5)  # told otherwise than the training
-    table, notes = results.read(path)
+    table, notes = report.read(path)
     assert np.allclose(table["accuracy"], drawn, atol=1e-4) and table["task"].tolist() == [*range(200)]
     facts = ["method", "dataset", "sampling", "ways", "shots", "queries", "seed"]
     assert table[facts].drop_duplicates().to_numpy().tolist() == [
@@ -84,7 +85,7 @@ def test_a_run_is_read_with_what_its_test_was_told(tmp_path, drawn):
 
 def test_logs_that_disagree_say_nothing(tmp_path, drawn):
     played(tmp_path / "run", drawn, test_shot=5, log="09-00-00")
-    table, _ = results.read(played(tmp_path / "run", drawn))
+    table, _ = report.read(played(tmp_path / "run", drawn))
     assert "shots" not in table and set(table["ways"]) == {5}
 
 
@@ -99,7 +100,7 @@ def test_a_folder_of_runs_is_one_table(tmp_path, drawn):
     trained.mkdir(parents=True)
     body = first() + event("train/loss", 1.0, 0) + event("test/acc", 50.0, 0)
     (trained / "events.out.tfevents.1714550400.host.17.0").write_bytes(body)
-    table, notes = results.read(root)
+    table, notes = report.read(root)
     means = table.groupby("method")["accuracy"].mean()
     assert dict(means.round(3)) == {
         "ProtoNet Conv64F": round(drawn.mean(), 3),
@@ -108,23 +109,23 @@ def test_a_folder_of_runs_is_one_table(tmp_path, drawn):
     assert any(note.startswith("2 event files were left out") for note in notes)
     assert any("have no names" in note for note in notes)
     for part in ("", "log_files", "log_files/tfboard_files"):
-        assert len(results.read(root / "ProtoNet" / part)[0]) == 200
+        assert len(report.read(root / "ProtoNet" / part)[0]) == 200
 
 
 def test_networks_of_one_name_are_called_by_their_folders(tmp_path, drawn):
     for seed in "ab":
         played(tmp_path / seed, drawn)
-    assert set(results.read(tmp_path)[0]["method"]) == {"a", "b"}
+    assert set(report.read(tmp_path)[0]["method"]) == {"a", "b"}
 
 
 def test_without_its_folder_a_file_is_read_all_the_same(tmp_path, drawn):
     path = played(tmp_path / "run", drawn, episode_size=2)
-    _, notes = results.read(path)
+    _, notes = report.read(path)
     assert any("the mean of 2 tasks" in note for note in notes)
     alone = tmp_path / "mine" / path.name
     alone.parent.mkdir()
     alone.write_bytes(path.read_bytes()[:-30])  # a test that was killed
-    table, notes = results.read(alone)
+    table, notes = report.read(alone)
     assert set(table["method"]) == {"mine"} and np.allclose(table["accuracy"], drawn, atol=1e-4)
     assert any("cut off" in note for note in notes)
 
@@ -141,20 +142,20 @@ def test_other_files_are_told_in_one_line(tmp_path, drawn):
     ):
         path.write_bytes(content)
         with pytest.raises(InputError, match=words):
-            results.read(path)
+            report.read(path)
     path.write_bytes(first() + event("train/acc", 1.0, 0))
     with pytest.raises(InputError, match="no test run in"):
-        results.read(tmp_path)
+        report.read(tmp_path)
     (tmp_path / "x").mkdir()
     with pytest.raises(InputError, match="no event file"):
-        results.read(tmp_path / "x")
+        report.read(tmp_path / "x")
 
 
 def test_the_report_takes_the_folder(tmp_path, drawn, capsys):
     played(tmp_path / "results" / "a", drawn)
     played(tmp_path / "results" / "b", drawn + 5, CONFIG | {"classifier": {"name": "DN4"}})
     page = tmp_path / "r.html"
-    assert cli.main(["report", str(tmp_path / "results"), "-o", str(page), "--json", "--quiet"]) == 0
+    assert app.main(["report", str(tmp_path / "results"), "-o", str(page), "--json", "--quiet"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert abs(found["pairs"][0]["difference"]) == pytest.approx(5, abs=1e-4)
     assert "DN4 Conv64F" in page.read_text("utf-8")
@@ -171,5 +172,5 @@ def test_what_tensorboard_writes_is_read(tmp_path, drawn):
         writer.add_scalar("test/data_time", 0.1, step)
         writer.add_scalar("test/acc", accuracy, step)
     writer.close()
-    table, _ = results.read(tmp_path)
+    table, _ = report.read(tmp_path)
     assert np.allclose(table["accuracy"], drawn, atol=1e-4)

@@ -15,14 +15,15 @@ import torch
 from PIL import Image
 
 import fslcore
-from fslcore import cli, recorder, results
-from fslcore.attributes import Attributes
 from fslcore.datasets.bank import load_features
 from fslcore.errors import InputError
 from fslcore.models import backbones
 from fslcore.paths import check_expanded
-from fslcore.results import released
 from fslcore.tasks import Tasks
+from fslcore.tools import recorder, report
+from fslcore.tools.attributes import Attributes
+from fslcore.tools.cli import app
+from fslcore.tools.report import released
 
 GIB = 2**30
 SIZE = 3 * 2**27
@@ -73,9 +74,9 @@ READ = {
     "features: .pt of one number": lambda folder: load_features(folder / "same.pt"),
     "record: .npz": lambda folder: recorder.load(folder / "a.npz"),
     "record: blocks": lambda folder: recorder.load(folder / "e.npz"),
-    "results: .pt": lambda folder: results.read(folder / "b.pt"),
-    "results: .pt of one number": lambda folder: results.read(folder / "one.pt"),
-    "results: .parquet": lambda folder: results.read(folder / "d.parquet"),
+    "results: .pt": lambda folder: report.read(folder / "b.pt"),
+    "results: .pt of one number": lambda folder: report.read(folder / "one.pt"),
+    "results: .parquet": lambda folder: report.read(folder / "d.parquet"),
     "backbone conv4: .pt": lambda folder: backbones.load(f"conv4-baseline:{folder / 'b.pt'}"),
     "tasks: .npz": lambda folder: Tasks.load(folder / "a.npz"),
     "attributes: .npz": lambda folder: Attributes.load(folder / "a.npz"),
@@ -133,7 +134,7 @@ def test_parquet_is_read_as_before(tmp_path):
         {"ours": [0.5, 0.6, 0.7], "base": [0.4, 0.6, 0.5]}, index=pd.Index(["x", "y", "z"], name="task")
     )
     frame.to_parquet(tmp_path / "r.parquet")
-    table, _ = results.read(tmp_path / "r.parquet")
+    table, _ = report.read(tmp_path / "r.parquet")
     assert set(table["task"]) == {"x", "y", "z"} and len(table) == 6
 
 
@@ -160,7 +161,7 @@ def test_a_cache_that_can_only_be_read_is_used(tmp_path, monkeypatch, capsys):
     cache = tmp_path / "cache"
     monkeypatch.setenv("FSLCORE_CACHE", str(cache))
     shape = f"evaluate folder:{tmp_path / 'photos'} conv4-protonet --shots 1 --queries 5 --learners ncc --quiet"
-    assert cli.main([*shape.split(), "-o", str(tmp_path / "a.csv"), "--tasks", "30"]) == 0
+    assert app.main([*shape.split(), "-o", str(tmp_path / "a.csv"), "--tasks", "30"]) == 0
     there = sorted(cache.rglob("*"))
     told = (
         f"fslcore: FSLCORE_CACHE: nothing can be written to {cache} (Read-only file system), and it does not hold all "
@@ -168,18 +169,18 @@ def test_a_cache_that_can_only_be_read_is_used(tmp_path, monkeypatch, capsys):
     told += "that is needed; set FSLCORE_CACHE to a folder that can be written to\n"
     with read_only(cache):
         capsys.readouterr()
-        assert cli.main([*shape.split(), "-o", str(tmp_path / "b.csv"), "--tasks", "30"]) == 0
+        assert app.main([*shape.split(), "-o", str(tmp_path / "b.csv"), "--tasks", "30"]) == 0
         assert not capsys.readouterr().err
         assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
         monkeypatch.setattr(backbones, "compute", lambda *_: pytest.fail("computed what cannot be kept"))
         other = shape.replace("conv4-protonet", "conv4-r2d2")
         for words, more in ((shape, ["--seed", "1"]), (other, []), (shape, ["--seed", "1", "--jobs", "2"])):
-            assert cli.main([*words.split(), "-o", str(tmp_path / "c.csv"), "--tasks", "30", *more]) == 2
+            assert app.main([*words.split(), "-o", str(tmp_path / "c.csv"), "--tasks", "30", *more]) == 2
             assert capsys.readouterr().err == told
     assert not (tmp_path / "c.csv").exists() and sorted(cache.rglob("*")) == there
     (tmp_path / "home").mkdir()
     with read_only(tmp_path / "home"):  # of an installed package the cache is there
         monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "home" / ".cache" / "fslcore"))
-        assert cli.main([*shape.split(), "-o", str(tmp_path / "c.csv"), "--tasks", "30"]) == 2
+        assert app.main([*shape.split(), "-o", str(tmp_path / "c.csv"), "--tasks", "30"]) == 2
         assert "home (Read-only file system)" in (said := capsys.readouterr().err)
         assert said.endswith("; set FSLCORE_CACHE to a folder that can be written to\n")

@@ -7,7 +7,7 @@ from fslbook import published
 from fslbook.fewstab import training
 from fslbook.fewstab.training import PRINTED, TEN, settings
 from fslcore.errors import InputError
-from fslcore.training import RECIPES
+from fslcore.tools.training import RECIPES
 
 
 @pytest.mark.parametrize("dataset", PRINTED)
@@ -41,7 +41,7 @@ def test_the_optimiser_is_what_the_table_says():
     """The names in the table are not read from the recipes: hold them against the code."""
     from inspect import getsource
 
-    from fslcore.training import run
+    from fslcore.tools.training import run
 
     source = getsource(run._Run)
     assert "optim.AdamW(" in source and "lr_scheduler.OneCycleLR(" in source

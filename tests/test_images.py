@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fslcore import cli, datasets, evaluation
+from fslcore import datasets, evaluation
 from fslcore.datasets.decode import rgb
 from fslcore.errors import InputError
-from fslcore.estimation import assess
 from fslcore.models import backbones
+from fslcore.tools.cli import app
+from fslcore.tools.estimation import assess
 
 GREY = np.random.default_rng(0).integers(0, 256, (24, 24)).astype(np.uint8)
 GREY[0, :2] = 0, 255  # the whole range, whatever is drawn
@@ -458,8 +459,8 @@ def test_evaluate_takes_a_size(tmp_path, capsys):
             Image.fromarray(np.roll(GREY, i + 3 * ord(name))).save(tmp_path / "f" / name / f"{i}.png")
     shape = "--ways 2 --shots 1 --queries 2 --tasks 20 --learners ncc --samplings closed".split()
     command = ["evaluate", spec, "efficientnet-lite0", "-o", str(tmp_path / "t.csv"), *shape]
-    assert cli.main([*command, "--size", "48", "--intervals"]) == 0
+    assert app.main([*command, "--size", "48", "--intervals"]) == 0
     said = capsys.readouterr().err
     assert "read at 48 × 48 pixels" in said and said.count("read at") == 1
-    assert cli.main([*command, "--size", "4"]) == 2
+    assert app.main([*command, "--size", "4"]) == 2
     assert "size = 4; a whole number from 8 to 2048 is allowed" in capsys.readouterr().err

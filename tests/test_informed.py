@@ -9,10 +9,10 @@ from fslbook.evaluators import validation
 from fslcore import datasets, learners, stats
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
-from fslcore.estimation import informed, resampled
 from fslcore.evaluation import Ready
 from fslcore.models import backbones
 from fslcore.tasks import ESTIMATORS, Tasks, leave_one_out, sample_closed
+from fslcore.tools.estimation import informed, resampled
 
 
 def fake_bank(noise: float) -> Bank:

@@ -10,15 +10,16 @@ from safetensors import safe_open
 from torch import nn
 from torch.nn import functional as F
 
-from fslcore import datasets, learners, training
+from fslcore import datasets, learners
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import evaluate, probe
 from fslcore.learners import MTL, SIB, FrozenMAML, MatchingNet, MatchingNetIFSL
 from fslcore.models import backbones
 from fslcore.tasks import Tasks, sample_closed
-from fslcore.training import run as loop
-from fslcore.training.run import _class_means
+from fslcore.tools import training
+from fslcore.tools.training import run as loop
+from fslcore.tools.training.run import _class_means
 
 DIM, CLASSES = 24, 7  # features, and classes that the network was trained on
 PLAIN = (MatchingNet, FrozenMAML, MTL, SIB)

@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 
 from fslbook.beyond import lab_examples
-from fslcore import results
 from fslcore.errors import told
-from fslcore.printed import print_json
-from fslcore.results.arguments import READING, SETTLES
-from fslcore.results.runs import SAYS
+from fslcore.tools import report
+from fslcore.tools.cli.output import print_json
+from fslcore.tools.report.arguments import READING, SETTLES
+from fslcore.tools.report.runs import SAYS
 
 LABS = Path(__file__).resolve().parent.parent / "book" / "_static" / "labs"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -105,15 +105,15 @@ def by_command(folder, capsys, content, name="mine.csv", level=0.95, margin=0, *
     for of, data in given.items():
         (folder / of).write_bytes(data if isinstance(data, bytes) else data.encode())
     try:
-        table, notes = results.read([folder / of for of in given], **how)
-        pairs = results.comparisons(table, level)
+        table, notes = report.read([folder / of for of in given], **how)
+        pairs = report.comparisons(table, level)
         if margin:
-            pairs = results.equivalents(table, pairs, margin, level)
+            pairs = report.equivalents(table, pairs, margin, level)
         capsys.readouterr()
-        print_json(results.record(table, pairs, notes, level))
+        print_json(report.record(table, pairs, notes, level))
         record = json.loads(capsys.readouterr().out)
         files = {}
-        for file in results.write_tables(table, pairs, folder / "tables", level):
+        for file in report.write_tables(table, pairs, folder / "tables", level):
             if file.stem != "evaluation":  # a paragraph, no table of it
                 files.setdefault(file.stem, []).append(file.read_text("utf-8"))
         return {"record": record, "files": {of: [md, tex] for of, (tex, md) in files.items()}}
@@ -518,10 +518,10 @@ def test_a_file_is_chosen_reported_and_saved_and_nothing_is_asked_for(page, tmp_
     reported(page)
     assert "of 3 pairs of methods are told apart" in says(page)
     assert evil in page.locator(".fsl-report").inner_text() and page.locator(".fsl-report img").count() == 0
-    table, notes = results.read(path)
-    pairs = results.comparisons(table)
+    table, notes = report.read(path)
+    pairs = report.comparisons(table)
     shown = page.locator(".fsl-report").inner_text()
-    for cell in results.pair_list(table, pairs)["difference (points)"]:
+    for cell in report.pair_list(table, pairs)["difference (points)"]:
         assert cell in shown
     assert all(note in shown for note in notes)
     with page.expect_download() as download:
@@ -594,8 +594,8 @@ def test_a_table_is_copied_as_the_command_writes_it(page, tmp_path):
     page.get_by_role("button", name="Two methods, open tasks").click()
     reported(page)
     (tmp_path / "fashion.csv").write_text(lab_examples.examples()["fashion.csv"]["text"])
-    table, _ = results.read(tmp_path / "fashion.csv", "open")
-    results.write_tables(table, results.comparisons(table), tmp_path)
+    table, _ = report.read(tmp_path / "fashion.csv", "open")
+    report.write_tables(table, report.comparisons(table), tmp_path)
     for kind, ending in (("Markdown", "md"), ("LaTeX", "tex")):
         page.get_by_role("button", name=f"Copy as {kind}").first.click()
         page.get_by_text(f"Copied as {kind}.").wait_for()

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from fslbook.fewstab import tables, trap
-from fslcore import attributes, evaluation
+from fslcore import evaluation
+from fslcore.tools import attributes
 
 LABS = Path(__file__).resolve().parent.parent / "book" / "_static" / "labs"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")

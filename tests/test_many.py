@@ -11,7 +11,7 @@ from statsmodels.stats.libqsturng import qsturng
 
 from fslcore import stats
 from fslcore.errors import InputError
-from fslcore.stats import many
+from fslcore.stats import across_datasets
 
 # Demšar (2006), Table 6: AUC of C4.5 and three variants. Two of voting are equal in print, and ranked 2 and 3.
 DEMSAR = [
@@ -92,7 +92,7 @@ def test_the_p_value_is_that_of_all_orders():
 
 def test_an_order_that_no_shuffle_repeats_has_the_least_p_value_that_shuffles_give():
     found = stats.across_datasets(np.arange(6.0)[:, None] + np.zeros(12))
-    assert found.p_value == 1 / (1 + many.SHUFFLES)
+    assert found.p_value == 1 / (1 + across_datasets.SHUFFLES)
 
 
 def test_two_methods_and_few_data_sets():
@@ -145,12 +145,12 @@ def test_bad_noise_is_told(noise):
 def test_as_many_shuffles_in_parts_as_at_once(monkeypatch):
     ranks = np.array(DEMSAR).T
     whole = stats.across_datasets(ranks).p_value
-    monkeypatch.setattr(many, "ROWS", 3 * ranks.size * 1000)  # seven parts, the last one shorter
+    monkeypatch.setattr(across_datasets, "ROWS", 3 * ranks.size * 1000)  # seven parts, the last one shorter
     seen = []
-    among = many._among
-    monkeypatch.setattr(many, "_among", lambda r: seen.append(np.shape(r)[:-1]) or among(r))
+    among = across_datasets._among
+    monkeypatch.setattr(across_datasets, "_among", lambda r: seen.append(np.shape(r)[:-1]) or among(r))
     assert stats.across_datasets(ranks).p_value == pytest.approx(whole, abs=0.01)
-    assert sum(shape[0] for shape in seen if shape) == many.SHUFFLES and len(seen) > 5
+    assert sum(shape[0] for shape in seen if shape) == across_datasets.SHUFFLES and len(seen) > 5
 
 
 def test_one_draw_is_won_by_one_method():

@@ -1,4 +1,4 @@
-"""Several data sets in a results table, and pairs that are the same within a margin: `fslcore.results.many`."""
+"""Several data sets in a table, pairs the same within a margin: `fslcore.tools.report.across_datasets`."""
 
 import json
 
@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fslcore import results, stats
+from fslcore import stats
 from fslcore.errors import InputError
-from fslcore.results import figures
+from fslcore.tools import report
+from fslcore.tools.report import figures
 
 RNG = np.random.default_rng(0)
 
@@ -28,42 +29,42 @@ def long(gaps, datasets, tasks=60, **more):
 
 
 def read(frame):
-    return results.normalise(frame, "t.csv")[0]
+    return report.normalise(frame, "t.csv")[0]
 
 
 def test_ranks_are_those_of_the_means():
     table = read(long({"a": 0, "b": 6, "c": 12}, "uvwxyz"))
-    (ranked,) = results.by_ranks(table).values()
+    (ranked,) = report.by_ranks(table).values()
     means = table.groupby(["method", "dataset"])["accuracy"].mean().unstack()
     assert ranked.methods == ["a", "b", "c"] and ranked.datasets == list("uvwxyz")
     assert ranked.means == pytest.approx(means.to_numpy())
     reference = stats.across_datasets(means.to_numpy())
     assert (ranked.found.ranks == reference.ranks).all() and ranked.found.p_value == reference.p_value
-    assert results.rank_list(ranked)["best on these data sets"].tolist() == ["100%", "0%", "0%"]
+    assert report.rank_list(ranked)["best on these data sets"].tolist() == ["100%", "0%", "0%"]
     assert ranked.best_new[0] < 1
 
 
 def test_the_noise_of_tasks_that_methods_share_cancels():
     table = read(long({"a": 0, "b": 0.8}, "uvw", tasks=80))
-    (ranked,) = results.by_ranks(table).values()
+    (ranked,) = report.by_ranks(table).values()
     alone = stats.probability_best(ranked.means, [np.diag([4.5**2 / 80] * 2)] * 3)  # as if tasks were not shared
     assert ranked.best_here.max() > alone.max()
 
 
 def test_other_shots_are_another_table_of_ranks():
     five, one = (long({"a": 0, "b": 1}, "uvw", shots=s) for s in (5, 1))
-    found = results.by_ranks(read(pd.concat([five, one])))
+    found = report.by_ranks(read(pd.concat([five, one])))
     assert list(found) == ["1-shot", "5-shot"] and all(r.datasets == list("uvw") for r in found.values())
-    assert results.by_ranks(read(long({"a": 0, "b": 1}, "u"))) == {}
-    assert results.by_ranks(read(long({"a": 0}, "uv"))) == {}
+    assert report.by_ranks(read(long({"a": 0, "b": 1}, "u"))) == {}
+    assert report.by_ranks(read(long({"a": 0}, "uv"))) == {}
     mixed = pd.concat([long({"a": 0, "b": 1, "c": 2}, "uv"), long({"a": 0, "b": 1}, "w")])
-    (ranked,) = results.by_ranks(read(mixed)).values()
+    (ranked,) = report.by_ranks(read(mixed)).values()
     assert ranked.methods == ["a", "b"]  # w has no c
 
 
 def test_the_caveat_says_what_cannot_be():
     said = {
-        n: results.caveat(*results.by_ranks(read(long({"a": 0, "b": 9, "c": 18}, "uvwxyzst"[:n]))).values())
+        n: report.caveat(*report.by_ranks(read(long({"a": 0, "b": 9, "c": 18}, "uvwxyzst"[:n]))).values())
         for n in (2, 5, 8)
     }
     assert "p = 0.5 at best" in said[2] and "no pair can be told apart" in said[2]
@@ -85,27 +86,27 @@ def test_the_diagram_places_ranks_and_joins_groups():
 
 def test_equivalent_pairs_against_the_statistic_and_corrected():
     table = read(long({"a": 0, "b": 0.1, "c": 0.8, "d": 9}, "u", tasks=400))
-    pairs = results.comparisons(table)
-    found = results.equivalents(table, pairs, 1.0)
+    pairs = report.comparisons(table)
+    found = report.equivalents(table, pairs, 1.0)
     grid = table.pivot(index="task", columns="method", values="accuracy")
     p = [stats.equivalence(stats.paired_interval(grid[a], grid[b]), 1.0).p_value for a, b in zip(pairs.a, pairs.b)]
     assert found["p_equivalent"].to_numpy() == pytest.approx(stats.holm(p), rel=1e-6)
     assert found["equivalent"].any() and not found["equivalent"].all()
-    verdicts = results.pair_list(table, found)["verdict"].tolist()
+    verdicts = report.pair_list(table, found)["verdict"].tolist()
     assert "equivalent" in verdicts and "higher (Holm)" in verdicts
-    assert "≈" in results.matrix(table, found).to_string() and "≈" not in results.matrix(table, pairs).to_string()
-    said = "\n".join(results.summary(table, found))
+    assert "≈" in report.matrix(table, found).to_string() and "≈" not in report.matrix(table, pairs).to_string()
+    said = "\n".join(report.summary(table, found))
     assert f"{found['equivalent'].sum()} of 6 pairs are equivalent within 1 points" in said
-    wide = results.pair_list(table, results.equivalents(table, pairs, 5.0))["verdict"]
+    wide = report.pair_list(table, report.equivalents(table, pairs, 5.0))["verdict"]
     assert "higher (Holm), by less than the margin" in wide.tolist()
     with pytest.raises(InputError, match="margin = 0"):
-        results.equivalents(table, pairs, 0)
+        report.equivalents(table, pairs, 0)
 
 
 def test_a_record_holds_ranks_and_verdicts():
     table = read(long({"a": 0, "b": 0.1}, "uvw"))
-    pairs = results.equivalents(table, results.comparisons(table), 3.0)
-    record = json.loads(json.dumps(results.record(table, pairs, []), default=str))
+    pairs = report.equivalents(table, report.comparisons(table), 3.0)
+    record = json.loads(json.dumps(report.record(table, pairs, []), default=str))
     assert record["ranks"][0]["datasets"] == ["u", "v", "w"] and len(record["ranks"][0]["p_pairs"]) == 2
     assert {"equivalent", "p_equivalent", "margin"} <= record["pairs"][0].keys()
-    assert "Mean ranks over 3 data sets:" in results.summary(table, pairs)
+    assert "Mean ranks over 3 data sets:" in report.summary(table, pairs)

@@ -13,15 +13,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fslcore
-from fslcore import cli, printed, results
-from fslcore.attributes import captions
-from fslcore.copies import Copies
 from fslcore.datasets import load
+from fslcore.datasets.images import image_names
 from fslcore.errors import InputError, visible
 from fslcore.evaluation import groups_of
 from fslcore.paths import replace_file, together
-from fslcore.results import figures
 from fslcore.tasks import sample_closed
+from fslcore.tools import report
+from fslcore.tools.attributes import captions
+from fslcore.tools.cli import app, output
+from fslcore.tools.near_copies import Copies
+from fslcore.tools.report import figures
 
 ODD = [
     "\\",
@@ -84,14 +86,14 @@ def test_names_of_any_signs_break_no_table_and_no_figure(tmp_path_factory, names
     folder = tmp_path_factory.mktemp("odd")
     shown = [visible(name.strip()) for name in names]
     try:
-        table, notes = results.normalise(table_of(names).assign(dataset=dataset), "odd.csv")
+        table, notes = report.normalise(table_of(names).assign(dataset=dataset), "odd.csv")
     except InputError:  # blanks alone, two that are shown as one, names of means
         return
     assert list(table["method"].unique()) == shown
-    pairs = results.comparisons(table)
-    lines = [*results.summary(table, pairs), *notes, *results.paragraphs(table, pairs).values()]
+    pairs = report.comparisons(table)
+    lines = [*report.summary(table, pairs), *notes, *report.paragraphs(table, pairs).values()]
     assert not controls("".join(lines)) and not any("\n" in line for line in lines)
-    for path in results.write_tables(table, pairs, folder):
+    for path in report.write_tables(table, pairs, folder):
         text = path.read_text("utf-8")
         assert not controls(text)
         if path.suffix == ".tex":
@@ -103,10 +105,10 @@ def test_names_of_any_signs_break_no_table_and_no_figure(tmp_path_factory, names
                 len(re.findall(r"(?<!\\)&" if path.suffix == ".tex" else r"(?<!\\)(?:\\\\)*\|", row)) for row in rows
             }
             assert len(rows) > 1 and len(parts) == 1, (path, rows)
-    drawn = figures.groups(results.panels(table, pairs))
+    drawn = figures.groups(report.panels(table, pairs))
     drawn.canvas.draw()
     assert [label.get_text().replace(r"\$", "$") for label in drawn.axes[0].get_yticklabels()] == [
-        *results.panels(table, pairs)[table["setting"].iloc[0]][0].index
+        *report.panels(table, pairs)[table["setting"].iloc[0]][0].index
     ]
     figures.rank_diagram(pd.Series(np.arange(len(shown)) + 1.0, shown), [], 1.0).canvas.draw()
     plt.close("all")
@@ -135,9 +137,9 @@ def test_a_report_shows_names_of_any_signs_as_they_are(tmp_path, capsys):
     rows = pd.concat([rows, few]).assign(dataset="- <script>d</script>\x1b[2J")
     rows.to_parquet(tmp_path / "r.parquet")
     told = ["-o", str(tmp_path / "r.html"), "--quiet", "--tables", str(tmp_path), "--figures", str(tmp_path)]
-    assert cli.main(["report", str(tmp_path / "r.parquet"), *told]) == 0, capsys.readouterr().err
-    printed = capsys.readouterr()
-    assert not controls(printed.out + printed.err)
+    assert app.main(["report", str(tmp_path / "r.parquet"), *told]) == 0, capsys.readouterr().err
+    output = capsys.readouterr()
+    assert not controls(output.out + output.err)
     page = Tags()
     page.feed(body(tmp_path / "r.html"))
     assert not controls(page.text) and not page.found & {"script", "math", "u"}
@@ -145,7 +147,7 @@ def test_a_report_shows_names_of_any_signs_as_they_are(tmp_path, capsys):
         assert name == "x\ny" or visible(name) in page.text
     assert re.search(r"- <script>d</script>\\x1b\[2J: so few errors .*left to \$right\$ <u>\*a\*</u> that", page.text)
     assert (tmp_path / "groups.svg").stat().st_size > 10_000
-    cli.main(["report", str(tmp_path / "r.parquet"), *told, "--json"])
+    app.main(["report", str(tmp_path / "r.parquet"), *told, "--json"])
     told = capsys.readouterr().out
     assert not controls(told) and "\\x1b" in json.loads(told)["methods"][0]["setting"]
 
@@ -157,27 +159,27 @@ def test_a_recording_of_a_method_with_any_signs_has_its_three_intervals(tmp_path
         with fslcore.record(tmp_path / "r.npz", name) as r:
             for support, query in zip(tasks.support, tasks.query):
                 r.task(support, query, labels[query], labels[(query * 7 + len(name)) % 60], labels[support])
-    table, _ = results.read(tmp_path / "r.npz")
+    table, _ = report.read(tmp_path / "r.npz")
     assert sorted(table["method"].unique()) == ["a\\x1b[2J", "b|$"]
-    found, reason = results.three_intervals(tmp_path / "r.npz", table=table)
+    found, reason = report.three_intervals(tmp_path / "r.npz", table=table)
     assert not reason, reason
     assert [*found] == ["a\\x1b[2J", "b|$", "a\\x1b[2J − b|$"] and not reason
-    assert cli.main(["report", str(tmp_path / "r.npz"), "-o", str(tmp_path / "r.html"), "--quiet"]) == 0
+    assert app.main(["report", str(tmp_path / "r.npz"), "-o", str(tmp_path / "r.html"), "--quiet"]) == 0
     assert not controls(capsys.readouterr().out) and not controls(body(tmp_path / "r.html"))
 
 
 def test_two_names_that_would_be_shown_alike_are_refused():
     with pytest.raises(InputError, match=r"two names in column method of t would both be shown as a\\tb; give one"):
-        results.normalise(table_of(["a\tb", "a\\tb"]), "t")
-    table, _ = results.normalise(table_of(["a\tb", "c"]), "t", drop=["a\tb"])
+        report.normalise(table_of(["a\tb", "a\\tb"]), "t")
+    table, _ = report.normalise(table_of(["a\tb", "c"]), "t", drop=["a\tb"])
     assert set(table["method"]) == {"c"}
 
 
 def test_errors_and_json_print_no_control_characters(tmp_path, capsys):
-    assert cli.main(["report", str(tmp_path / "\x1b[31m\u202e.csv")]) == 2
+    assert app.main(["report", str(tmp_path / "\x1b[31m\u202e.csv")]) == 2
     assert "/\\x1b[31m\\u202e.csv" in capsys.readouterr().err
     given = "\x7f\x9b\u202e\U000e0001é"
-    printed.print_json({"a": given})
+    output.print_json({"a": given})
     told = capsys.readouterr().out
     assert not controls(told) and "é" in told and json.loads(told) == {"a": given}
 
@@ -190,7 +192,7 @@ def test_tables_of_images_hold_no_control_characters_and_read_back(tmp_path):
         for i in range(2):
             Image.new("RGB", (8, 8), (9 * i, 0, 0)).save(tmp_path / "data" / name / f"=\t{i}.png")
     images = load(f"folder:{tmp_path / 'data'}", size=8)
-    names = captions.image_names(images)
+    names = image_names(images)
     assert names[0] == "a\\x1b[2J\\n/=\\t0.png" and not controls("".join(names))
     file = captions.write(images, "pixels", tmp_path / "captions.csv")
     assert not controls(file.read_text("utf-8")) and len(captions.read(file, images)) == 4
@@ -213,11 +215,11 @@ def test_of_a_report_that_fails_nothing_is_left(tmp_path, capsys, monkeypatch, b
             (tmp_path / name).write_text("as it was")
     (tmp_path / "f" / "groups.svg").mkdir(parents=True)  # where a file is to go
     there = {p: p.is_file() and p.read_bytes() for p in tmp_path.rglob("*")}
-    assert cli.main(["report", "r.csv", "-o", "r.html", "--tables", "t", "--figures", "f", "--quiet"]) == 2
+    assert app.main(["report", "r.csv", "-o", "r.html", "--tables", "t", "--figures", "f", "--quiet"]) == 2
     assert "groups.svg: Is a directory" in capsys.readouterr().err
     assert {p: p.is_file() and p.read_bytes() for p in tmp_path.rglob("*")} == there
-    monkeypatch.setattr(results, "write_figures", lambda *_: 1 / 0)
-    assert cli.main(["report", "r.csv", "-o", "r.html", "--tables", "t", "--figures", "g", "--quiet"]) == 1
+    monkeypatch.setattr(report, "write_figures", lambda *_: 1 / 0)
+    assert app.main(["report", "r.csv", "-o", "r.html", "--tables", "t", "--figures", "g", "--quiet"]) == 1
     assert {p: p.is_file() and p.read_bytes() for p in tmp_path.rglob("*")} == there
 
 

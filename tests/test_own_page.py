@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
-from fslcore import datasets, results
+from fslcore import datasets
 from fslcore.models import backbones
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
+from fslcore.tools import report
 
 PAGE = (ROOT / "book/own.md").read_text("utf-8")
 
@@ -53,7 +54,7 @@ def test_it_prints_three_intervals_of_each_learner_and_of_their_difference(done)
 
 def test_the_report_reads_its_results(done):
     folder, _ = done
-    table, _ = results.read(folder / "results.csv")
+    table, _ = report.read(folder / "results.csv")
     methods = {f"efficientnet-lite0 {learner}": 600 for learner in ("ncc", "nearest image")}
     assert table.groupby("method")["task"].nunique().to_dict() == methods
     assert "nearest image" in (folder / "report.html").read_text("utf-8")

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from fslcore import cli, datasets
+from fslcore import datasets
 from fslcore.datasets.load import READERS
 from fslcore.errors import InputError
+from fslcore.tools.cli import app
 
 SPLITS = {"base": "train", "validation": "val", "novel": "test"}
 CLASSES = {"train": ["apple", "bear"], "val": ["cup"], "test": ["dog", "elm"]}
@@ -233,7 +234,7 @@ def test_an_unreadable_image_is_named_when_it_is_read(tmp_path):
 
 def test_names_are_known_to_the_command_line_and_to_notebooks(tmp_path, capsys):
     assert [f"{name}:PATH" for name in READERS] == datasets.forms()[1:]
-    assert cli.main(["list"]) == 0
+    assert app.main(["list"]) == 0
     assert "cifar-fs:PATH, miniimagenet:PATH" in capsys.readouterr().out
     folders(tmp_path)
     datasets.check(f"tieredimagenet:{tmp_path}")  # what the notebooks' parameters go through
@@ -261,5 +262,5 @@ def test_evaluate_runs_on_them(tmp_path):
         "--samplings",
         "closed",
     ]
-    assert cli.main(["evaluate", f"tieredimagenet:{tmp_path}", "glyph-conv", "-o", str(table), *shape]) == 0
+    assert app.main(["evaluate", f"tieredimagenet:{tmp_path}", "glyph-conv", "-o", str(table), *shape]) == 0
     assert len(pd.read_csv(table)) == 3

@@ -10,11 +10,13 @@ from scipy import stats as sp
 
 from fslbook import published
 from fslbook.oops import gaussians
-from fslcore import cli, stats
+from fslcore import stats
 from fslcore.errors import InputError
 from fslcore.paths import DATA
-from fslcore.stats import from_printed, printed
+from fslcore.stats import from_printed
+from fslcore.stats import published as printed
 from fslcore.tasks import sample_closed
+from fslcore.tools.cli import app
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +202,7 @@ def test_decimals_are_numbers():
 
 
 def run(capsys, *words):
-    code = cli.main(["compare", *words])
+    code = app.main(["compare", *words])
     return code, capsys.readouterr()
 
 

@@ -485,7 +485,7 @@ def test_glued_values_resolve_on_a_page_of_one_file(tmp_path):
     """`fslcore report` and `assess` render a chapter without Sphinx."""
     import nbformat
 
-    from fslcore import chapters
+    from fslcore.tools import notebooks
 
     path, said = one_run(tmp_path, count=12345, verdict=Markdown("**far** below $-1$"))
     glue = json.loads(path.read_text("utf-8"))["cells"][0]
@@ -497,7 +497,7 @@ def test_glued_values_resolve_on_a_page_of_one_file(tmp_path):
             nbformat.v4.new_code_cell("glue()", outputs=outputs, metadata={"tags": ["remove-cell"]}),
         ]
     )
-    chapters.page(notebook, tmp_path / "page.html", "one")
+    notebooks.page(notebook, tmp_path / "page.html", "one")
     page = (tmp_path / "page.html").read_text("utf-8")
     body = re.sub(r"<[^>]*>", "", page[page.index("<body") :])
     assert "Of 12,345 tasks, far below − 1 ." in " ".join(body.split()) and "count:" not in body

@@ -14,13 +14,15 @@ import pytest
 import torch
 
 import fslcore
-from fslcore import cli, datasets, recorder, results, stats
-from fslcore.attributes.captions import image_names
+from fslcore import datasets, stats
 from fslcore.datasets.bank import Bank
+from fslcore.datasets.images import image_names
 from fslcore.errors import InputError
-from fslcore.evaluation import Record, draw, recording
+from fslcore.evaluation import Record, class_of, draw, names_of
 from fslcore.paths import locked
 from fslcore.tasks import sample_closed, sample_open
+from fslcore.tools import recorder, report
+from fslcore.tools.cli import app
 
 LABELS = np.arange(8).repeat(20)
 
@@ -45,7 +47,7 @@ def closed():
 def test_intervals_are_those_of_the_tasks(tmp_path, closed):
     path = tmp_path / "r.npz"
     a, b = played(path, closed), played(path, closed, "B", 0.8, 1, order=np.random.default_rng(2).permutation(300))
-    found, reason = results.three_intervals(path, 0.9)
+    found, reason = report.three_intervals(path, 0.9)
     assert not reason and list(found) == ["A", "B", "A − B"]
     for name, values in {"A": a, "B": b, "A − B": a * 1.0 - b}.items():
         bounds = None if "−" in name else (0, 100)
@@ -62,7 +64,7 @@ def test_the_table_is_that_of_the_tasks_in_any_order(tmp_path, closed):
     path = tmp_path / "r.npz"
     a = played(path, closed, dataset="birds")
     b = played(path, closed, "B", 0.8, 1, order=range(299, -1, -1))
-    table, notes = results.read(path)
+    table, notes = report.read(path)
     grid = table.pivot(index="task", columns="method", values="accuracy")
     assert np.allclose(grid["A"], 100 * a.mean(axis=1)) and np.allclose(grid["B"], 100 * b.mean(axis=1))
     first = table.iloc[0]
@@ -74,9 +76,9 @@ def test_the_table_is_that_of_the_tasks_in_any_order(tmp_path, closed):
 def test_tasks_that_share_no_image_are_open(tmp_path):
     tasks = sample_open(LABELS, ways=5, shots=1, queries=1)
     played(tmp_path / "r.npz", tasks)
-    table, notes = results.read(tmp_path / "r.npz")
+    table, notes = report.read(tmp_path / "r.npz")
     assert set(table["sampling"]) == {"open"} and "share no image" in notes[0]
-    found, reason = results.three_intervals(tmp_path / "r.npz")
+    found, reason = report.three_intervals(tmp_path / "r.npz")
     assert not found and reason.startswith("A: ")  # they are made for tasks that use images again
 
 
@@ -156,16 +158,16 @@ def test_of_a_loop_that_is_killed_at_most_20_tasks_are_lost(tmp_path, capsys, cl
     assert done - 20 <= held <= done + 1 and found.unfinished == {"ours": held} and held >= 40
     assert found.correct["ours"].tolist() == [[True, False]] * held and found.facts == {"dataset": "birds"}
     assert found.support["ours"].shape == (held, 2) and len(found.images) == 36
-    assert cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"]) == 0
+    assert app.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"]) == 0
     told = f"ours is not finished: {held} tasks of it were recorded."
     assert told in capsys.readouterr().out and told in (tmp_path / "r.html").read_text("utf-8")
-    cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet", "--json"])
+    app.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet", "--json"])
     assert told in json.loads(capsys.readouterr().out)["notes"]
     with fslcore.record(path, "theirs") as r:  # some of the tasks, so that the report stops: it says why that may be
         for t in range(3):
             a, b, c, d = (f"{k}{t}.jpg" for k in range(4))
             r.task([a, b], [c, d], ["cat", "dog"], ["cat", "cat"], ["cat", "dog"])
-    assert cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"]) == 2
+    assert app.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"]) == 2
     assert capsys.readouterr().err.strip().endswith(f"({told})")
 
 
@@ -431,15 +433,15 @@ def test_the_report_reads_a_recording(tmp_path, capsys, closed):
     path = tmp_path / "r.npz"
     played(path, closed)
     played(path, closed, "B", 0.8, 1)
-    assert cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--json", "--quiet"]) == 0
+    assert app.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--json", "--quiet"]) == 0
     found = json.loads(capsys.readouterr().out)
-    three, _ = results.three_intervals(path)
+    three, _ = report.three_intervals(path)
     for name, r in three.items():
         assert found["three_intervals"][name]["images"]["half_width"] == pytest.approx(r.images.half_width)
     page = (tmp_path / "r.html").read_text("utf-8")
     assert "new classes" in page and "A − B" in page
-    cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"])
-    printed, told = capsys.readouterr().out, results.legend(results.three_list(three))
+    app.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"])
+    printed, told = capsys.readouterr().out, report.legend(report.three_list(three))
     assert "More closed tasks narrow only the interval for these images" in page
     for text in (*found["reading"], printed, page):  # what it has a table of, it does not say to be unknown
         assert "on new images, and on new classes, the three intervals tell" in text
@@ -455,17 +457,17 @@ def test_a_recording_says_whether_a_method_is_transductive(tmp_path, capsys, clo
     with np.load(old) as z:  # as it was written before: nothing is said
         assert json.loads(str(z["about"])).keys() == {"format", "methods", "facts"}
     assert recorder.load(path).transductive == {"A": True, "B": False} and recorder.load(old).transductive == {}
-    found, _ = results.three_intervals([path, old])
+    found, _ = report.three_intervals([path, old])
     none = [name for name, r in found.items() if np.isinf(r.images.half_width)]
     assert none == ["A", "A − B", "A − C"]
-    assert not any("was not recorded" in note for note in results.read(path)[1])
-    (note,) = [note for note in results.read([path, old])[1] if "was not recorded" in note]
+    assert not any("was not recorded" in note for note in report.read(path)[1])
+    (note,) = [note for note in report.read([path, old])[1] if "was not recorded" in note]
     assert note.startswith("Of C it was not recorded whether")
     played(path, closed, "B", 0.8, 1)
     assert recorder.load(path).transductive == {"A": True}  # of the new tasks of B nothing was said
-    (note,) = [note for note in results.read(path)[1] if "was not recorded" in note]
+    (note,) = [note for note in report.read(path)[1] if "was not recorded" in note]
     page = tmp_path / "r.html"
-    assert cli.main(["report", str(path), "-o", str(page), "--quiet"]) == 0
+    assert app.main(["report", str(path), "-o", str(page), "--quiet"]) == 0
     printed = capsys.readouterr().out
     for text in (printed, html.unescape(page.read_text("utf-8"))):
         assert note in text and "transductive: answers depend on the task's other queries" in text
@@ -476,16 +478,16 @@ def test_a_recording_says_whether_a_method_is_transductive(tmp_path, capsys, clo
 
 def test_of_open_tasks_nothing_has_to_be_said_of_other_queries(tmp_path):
     played(tmp_path / "r.npz", sample_open(LABELS, ways=5, shots=1, queries=1))
-    assert not any("was not recorded" in note for note in results.read(tmp_path / "r.npz")[1])
+    assert not any("was not recorded" in note for note in report.read(tmp_path / "r.npz")[1])
 
 
 def test_the_paragraph_has_the_intervals_for_new_images_and_new_classes(tmp_path, closed):
     path = tmp_path / "r.npz"
     for number, share in enumerate((0.7, 0.8, 0.9)):
         played(path, closed, "ABC"[number], share, number, transductive=False)
-    table, _ = results.read(path)
-    pairs, (three, _) = results.comparisons(table), results.three_intervals(path)
-    results.write_tables(table, pairs, tmp_path / "t", three=three)
+    table, _ = report.read(path)
+    pairs, (three, _) = report.comparisons(table), report.three_intervals(path)
+    report.write_tables(table, pairs, tmp_path / "t", three=three)
     text = (tmp_path / "t" / "evaluation.md").read_text("utf-8")
     assert "intervals for new images and new classes come from a jackknife" in text
     assert "speaks of classes that were not tested" not in text and "speak of these images only;" in text
@@ -497,10 +499,10 @@ def test_the_paragraph_has_the_intervals_for_new_images_and_new_classes(tmp_path
         p = stats.holm([getattr(r, target).p_value for name, r in three.items() if "−" in name])
         assert f"For {what}, by a jackknife, {(p < 0.05).sum()} of 3 differences are significant" in text
     assert (tmp_path / "t" / "evaluation.tex").read_text("utf-8").count("on new images") == 3
-    (plain,) = results.paragraphs(table, pairs).values()  # of a file of accuracies alone
+    (plain,) = report.paragraphs(table, pairs).values()  # of a file of accuracies alone
     assert "intervals and tests speak of these images only" in plain and "jackknife" not in plain
     played(path, closed, "A", 0.7, 0, transductive=True)
-    (text,) = results.paragraphs(table, pairs, three=results.three_intervals(path)[0]).values()
+    (text,) = report.paragraphs(table, pairs, three=report.three_intervals(path)[0]).values()
     assert text.endswith("Answers of A depend on the task's other queries; no interval for new images is given.")
     assert text.count("on new images") == 2 and "For new images, by a jackknife, the difference is" in text
 
@@ -521,8 +523,10 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
     path = tmp_path / "r.npz"
     source = Bank(torch.zeros(160, 1), LABELS, "r")
     runs = {n: (t, Record(right(int(n != "A"), t), t.query_label), False) for n, t in drawn.items()}
-    recorder.save(path, recording(source, runs, {"dataset": "birds", "seed": 0}, {}))
-    found, reason = results.three_intervals(path, 0.9)
+    recorder.save(
+        path, recorder.recording(names_of(source), class_of(source), runs, {"dataset": "birds", "seed": 0}, {})
+    )
+    found, reason = report.three_intervals(path, 0.9)
     assert not reason and list(found) == ["A", "B", "C", "A − C", "A − B (unpaired)", "B − C (unpaired)"]
     paired, unpaired = found["A − C"], found["A − B (unpaired)"]
     assert unpaired.sampling_variance == pytest.approx(found["A"].sampling_variance + found["B"].sampling_variance)
@@ -530,19 +534,19 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
     for kind in ("image_variance", "class_variance"):  # far from the sum of the two, which is as if images were others
         assert getattr(unpaired, kind) == pytest.approx(getattr(paired, kind), rel=0.3)
     assert unpaired.image_variance < 0.7 * (found["A"].image_variance + found["B"].image_variance)
-    table, notes = results.read(path)
+    table, notes = report.read(path)
     assert set(table["setting"]) == {"birds, tasks of A, C", "birds, tasks of B"}
     assert any(note.startswith("No task is shared by A, C and B: these are settings of their own") for note in notes)
-    (first, _) = results.paragraphs(table, results.comparisons(table), three=found).values()
+    (first, _) = report.paragraphs(table, report.comparisons(table), three=found).values()
     assert "For new images, by a jackknife, the difference is" in first
-    recorder.save(path, recording(source, {n: runs[n] for n in "AB"}, {}, {}))
-    assert cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"]) == 0
+    recorder.save(path, recorder.recording(names_of(source), class_of(source), {n: runs[n] for n in "AB"}, {}, {}))
+    assert app.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"]) == 0
     printed, page = capsys.readouterr().out, (tmp_path / "r.html").read_text("utf-8")
     assert "A − B (unpaired)" in printed and "no comparison" not in printed
     assert "A − B (unpaired)" in page and "No two methods have a task in common" in page
     runs["B"] = *runs["B"][:2], True
-    recorder.save(path, recording(source, runs, {}, {}))
-    found, _ = results.three_intervals(path)
+    recorder.save(path, recorder.recording(names_of(source), class_of(source), runs, {}, {}))
+    found, _ = report.three_intervals(path)
     assert np.isinf(found["A − B (unpaired)"].images.half_width)
     assert np.isfinite(found["A − B (unpaired)"].classes.half_width)
 
@@ -553,8 +557,10 @@ def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
     drawn = {m: draw(source, "closed", tasks=60, ways=5, shots=2, queries=3, seed=s) for m, s in (("A", 0), ("B", 1))}
     rng = np.random.default_rng(0)
     runs = {m: (t, Record(rng.random(t.query.shape) < 0.7, t.query_label), False) for m, t in drawn.items()}
-    recorder.save(path, recording(source, {"A": runs["A"]}, {"seed": 0}, {"groups": groups}))
-    found, reason = results.three_intervals(path)
+    recorder.save(
+        path, recorder.recording(names_of(source), class_of(source), {"A": runs["A"]}, {"seed": 0}, {"groups": groups})
+    )
+    found, reason = report.three_intervals(path)
     assert not reason and recorder.load(path).groups.keys() == {"groups"}
     places = drawn["A"].support, drawn["A"].query, source.labels
     values = 100.0 * runs["A"][1].correct
@@ -563,24 +569,30 @@ def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
         assert getattr(found["A"], kind).half_width == pytest.approx(getattr(wanted, kind).half_width)
     assert wanted.classes.half_width != pytest.approx(stats.three_intervals(values, *places).classes.half_width)
     second = tmp_path / "b.npz"
-    recorder.save(second, recording(source, {"B": runs["B"]}, {"seed": 0}, {"groups": groups}))
+    recorder.save(
+        second,
+        recorder.recording(names_of(source), class_of(source), {"B": runs["B"]}, {"seed": 0}, {"groups": groups}),
+    )
     both = recorder.load([path, second])
     author = dict(zip(image_names(source), groups))
     assert both.groups["groups"].tolist() == [author[name] for name in both.images.tolist()]
-    unpaired = results.three_intervals([path, second])[0]["A − B (unpaired)"]
+    unpaired = report.three_intervals([path, second])[0]["A − B (unpaired)"]
     of = {
         m: (100.0 * r.correct.mean(axis=1), np.concatenate([t.support, t.query], axis=1), source.labels)
         for m, (t, r, _) in runs.items()
     }
     wanted = (stats.influence(*of["A"], groups=groups) - stats.influence(*of["B"], groups=groups)).intervals()
     assert unpaired.classes.half_width == pytest.approx(wanted.classes.half_width)
-    recorder.save(second, recording(source, {"B": runs["B"]}, {"seed": 0}, {}))
+    recorder.save(second, recorder.recording(names_of(source), class_of(source), {"B": runs["B"]}, {"seed": 0}, {}))
     assert (recorder.load([path, second]).groups["groups"] == both.groups["groups"]).all()  # of the same images
     with fslcore.record(tmp_path / "c.npz", "C", seed=0) as r:
         r.task(**GOOD)
     with pytest.raises(InputError, match="^record: groups of image .* is in none of the files, and of others it is"):
         recorder.load([path, tmp_path / "c.npz"])
-    recorder.save(second, recording(source, {"B": runs["B"]}, {"seed": 0}, {"groups": groups[::-1]}))
+    recorder.save(
+        second,
+        recorder.recording(names_of(source), class_of(source), {"B": runs["B"]}, {"seed": 0}, {"groups": groups[::-1]}),
+    )
     with pytest.raises(InputError, match="^record: groups of image .* is .* elsewhere"):
         recorder.load([path, second])
     with pytest.raises(InputError, match="it holds groups of images, which fslcore evaluate wrote"):
@@ -592,8 +604,8 @@ def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, caps
     right = played(path, closed)
     played(path, closed[:200], "B", 0.8, 1)
     played(path, closed, "C", 0.9, 2)
-    table, _ = results.read(path, common=True, drop=["C", "7"])
-    found, _ = results.three_intervals(path, table=table)
+    table, _ = report.read(path, common=True, drop=["C", "7"])
+    found, _ = report.three_intervals(path, table=table)
     kept = np.delete(np.arange(200), 7)
     assert list(found) == ["A", "B", "A − B"] and found["A"].closed.mean == pytest.approx(100 * right[kept].mean())
     alone = stats.three_intervals(
@@ -602,7 +614,7 @@ def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, caps
     assert found["A"].classes.half_width == pytest.approx(alone.classes.half_width)
     told = ["--common", "--drop", "C", "7", "--tables=~/t"]
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert cli.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet", *told]) == 0
+    assert app.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet", *told]) == 0
     printed, page = capsys.readouterr().out, (tmp_path / "r.html").read_text("utf-8")
     for text in (printed, page):
         assert "A − B" in text and "A − C" not in text
@@ -621,7 +633,7 @@ def test_facts_are_kept_as_the_report_reads_them(tmp_path, seed):
             r.task(**GOOD)
             r.task(**GOOD | dict(predictions=[1, 1]))
     assert recorder.load(path).facts == {"dataset": "/data/birds", "seed": 3}
-    table, _ = results.read(path)
+    table, _ = report.read(path)
     assert (table["dataset"] == "/data/birds").all() and (table["seed"] == 3).all()
 
 

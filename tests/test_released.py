@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from fslcore import cli, results
 from fslcore.errors import InputError
 from fslcore.evaluation import COLUMNS, write_table
-from fslcore.results import released
+from fslcore.tools import report
+from fslcore.tools.cli import app
+from fslcore.tools.report import released
 
 REAL = Path(__file__).parents[2] / "shared" / "oops-benchmark"
 LEARNERS = ("LR", "finetune", "matchingnet")
@@ -97,7 +98,7 @@ def test_a_list_of_files_that_is_none(tmp_path, content):
 def test_without_a_network_the_command_says_how_to_name_a_folder(tmp_path, capsys, monkeypatch):
     nowhere = {**released.fetch.__kwdefaults__, "url": "http://127.0.0.1:9/"}
     monkeypatch.setattr(released.fetch, "__kwdefaults__", nowhere)
-    assert cli.main(["fetch", "oops-benchmark", "--folder", str(tmp_path / "to")]) == 2
+    assert app.main(["fetch", "oops-benchmark", "--folder", str(tmp_path / "to")]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("fslcore: oops-benchmark: ") and "-p released FOLDER" in error
     assert files(tmp_path / "to") == []
@@ -108,7 +109,7 @@ def test_the_table_is_the_projects_own_format(copy, tmp_path):
     table = released.read(str(folder), registry=registry)
     assert list(table) == list(COLUMNS)
     write_table(table, tmp_path / "t.parquet")
-    again, _ = results.read(tmp_path / "t.parquet")
+    again, _ = report.read(tmp_path / "t.parquet")
     assert np.sort(again["accuracy"]).tolist() == np.sort(table["accuracy"]).tolist()
     assert set(again["method"]) == {f"{b} {m}" for b in ("clip", "dino") for m in ("lr", "ft", "matchingnet")}
     assert set(table["learner"]) == {"lr", "ft", "matchingnet"} and set(table["dataset"]) == {"vgg-flower"}

@@ -8,11 +8,12 @@ import pytest
 from PIL import Image
 from scipy.io import savemat
 
-from fslcore import cli, datasets
+from fslcore import datasets
 from fslcore.datasets.papers import SETS
 from fslcore.datasets.releases import RELEASES
 from fslcore.datasets.splits import listed_splits, of_split
 from fslcore.errors import InputError
+from fslcore.tools.cli import app
 
 
 def picture(path, shade, size=(24, 20)):
@@ -406,5 +407,5 @@ def test_a_command_runs_on_a_release(tmp_path):
     omniglot(tmp_path)
     table = tmp_path / "table.csv"
     shape = "--ways 2 --shots 1 --queries 1 --tasks 3 --learners ncc --samplings closed --size 28".split()
-    assert cli.main(["evaluate", f"omniglot:{tmp_path}", "glyph-conv", "-o", str(table), *shape]) == 0
+    assert app.main(["evaluate", f"omniglot:{tmp_path}", "glyph-conv", "-o", str(table), *shape]) == 0
     assert len(pd.read_csv(table)) == 3

@@ -10,14 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fslbook.fewstab import known_truth
-from fslcore import chapters, datasets, evaluation
-from fslcore.attributes import Attributes
+from fslcore import datasets, evaluation
 from fslcore.datasets.bank import Bank
 from fslcore.datasets.coloured import COLOURS
 from fslcore.errors import InputError
 from fslcore.evaluation import methods
 from fslcore.models import backbones
 from fslcore.tasks import sample_biased, sample_closed
+from fslcore.tools import notebooks
+from fslcore.tools.attributes import Attributes
 
 
 def mean(interval):
@@ -193,14 +194,14 @@ def test_unknown_networks_are_named():
     ],
 )
 def test_a_refusal_of_the_chapter_names_its_own_parameters(asked, message):
-    defaults = {p.name: p.default for p in chapters.parameters("known-truth")}
+    defaults = {p.name: p.default for p in notebooks.parameters("known-truth")}
     names = ("shots", "shown", "redrawn", "per_class", "queries")
     known_truth.check_shots(**{name: defaults[name] for name in names})
     with pytest.raises(InputError, match=message):
         known_truth.check_shots(**{name: (defaults | asked)[name] for name in names})
     assert (
         "known_truth.check_shots(shots, shown, redrawn, per_class, queries)"
-        in chapters.source("known-truth").read_text()
+        in notebooks.source("known-truth").read_text()
     )
 
 

@@ -11,8 +11,8 @@ from scipy import stats as scipy_stats
 from fslbook import published
 from fslbook.oops import benchmark, figures, gaussians
 from fslcore.errors import InputError
-from fslcore.results import released
 from fslcore.tasks import sample_closed
+from fslcore.tools.report import released
 
 REAL = Path(__file__).parents[2] / "shared" / "oops-benchmark"
 

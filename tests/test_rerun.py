@@ -9,8 +9,8 @@ sys.path.insert(0, str(Path(__file__).with_name("rerun")))
 
 import rerun as run  # noqa: E402
 
-from fslcore import chapters  # noqa: E402
 from fslcore.errors import InputError  # noqa: E402
+from fslcore.tools import notebooks  # noqa: E402
 
 VARIED = {"shots", "ways", "level", "datasets", "dataset", "seeds"}  # a chapter that has one is run with another value
 
@@ -126,7 +126,7 @@ def test_a_refusal_is_right_where_it_is_expected(tmp_path, monkeypatch, refused,
     def refuse(*_):
         raise InputError("pilot: no 9 ways here")
 
-    monkeypatch.setattr(chapters, "run", refuse)
+    monkeypatch.setattr(notebooks, "run", refuse)
     assert run.rerun("pilot", {}, refused, {}, tmp_path) == ([] if fine else ["refused: pilot: no 9 ways here"])
 
 
@@ -134,9 +134,9 @@ def test_a_crash_is_a_fault_and_so_is_a_refusal_that_does_not_come(tmp_path, mon
     def crash(*_):
         raise RuntimeError("pilot: IndexError: no row 0")
 
-    monkeypatch.setattr(chapters, "run", crash)
+    monkeypatch.setattr(notebooks, "run", crash)
     assert run.rerun("pilot", {}, "", {}, tmp_path) == ["ended: pilot: IndexError: no row 0"]
-    monkeypatch.setattr(chapters, "run", lambda *_: None)
+    monkeypatch.setattr(notebooks, "run", lambda *_: None)
     assert run.rerun("pilot", {}, "no 9 ways", {}, tmp_path)[0].startswith("not refused")
 
 
@@ -146,10 +146,10 @@ def test_every_chapter_is_run_with_other_values_of_what_it_takes(tmp_path, monke
     for place in run.FOLDERS:
         (run.HERE.relative_to(run.ROOT) / place).mkdir(parents=True)
     for name, _, of, *_ in run.runs():
-        given.setdefault(name, []).append(chapters.check(name, of, absent=True))
-    assert sorted(given) == chapters.names()
+        given.setdefault(name, []).append(notebooks.check(name, of, absent=True))
+    assert sorted(given) == notebooks.names()
     for name, of in given.items():
-        for p in chapters.parameters(name):
+        for p in notebooks.parameters(name):
             if p.name in VARIED:
                 assert any(p.name in one and one[p.name] != p.default for one in of), (
                     f"{name}: {p.name} is never another"

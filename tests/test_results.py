@@ -23,11 +23,13 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from fslcore import chapters, cli, evaluation, results, stats
+from fslcore import evaluation, stats
 from fslcore.errors import InputError, visible
-from fslcore.results import figures
-from fslcore.results.arguments import READING
-from fslcore.results.tables import KNOWN, SHARED
+from fslcore.tools import notebooks, report
+from fslcore.tools.cli import app
+from fslcore.tools.report import figures
+from fslcore.tools.report.arguments import READING
+from fslcore.tools.report.tables import KNOWN, SHARED
 
 
 def wide(seed=0, tasks=40, methods=4, spread=3.0):
@@ -48,7 +50,7 @@ def written(frame, folder, name="mine.csv"):
 
 
 def verdicts(frame, **how):
-    return results.comparisons(results.normalise(frame, "mine.csv", **how)[0])
+    return report.comparisons(report.normalise(frame, "mine.csv", **how)[0])
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -64,8 +66,8 @@ def no_collection():
 
 def other(name):
     """Bad values for every name of an argument, with what the message says."""
-    table, _ = results.normalise(wide(methods=3), "mine.csv")
-    pairs = results.comparisons(table)
+    table, _ = report.normalise(wide(methods=3), "mine.csv")
+    pairs = report.comparisons(table)
     frames = [None, "r.csv", 3, [1, 2], {"a": [0.5]}]
     return {
         "table": [
@@ -122,13 +124,13 @@ GOOD = {
     "found": {},
     "methods": ["m0", "m1"],
 }
-GOOD["table"] = results.normalise(wide(methods=3), "mine.csv")[0]
-GOOD["apart"] = GOOD["pairs"] = results.comparisons(GOOD["table"])
+GOOD["table"] = report.normalise(wide(methods=3), "mine.csv")[0]
+GOOD["apart"] = GOOD["pairs"] = report.comparisons(GOOD["table"])
 
 
-@pytest.mark.parametrize("function", [f for f in results.__all__ if callable(getattr(results, f))])
+@pytest.mark.parametrize("function", [f for f in report.__all__ if callable(getattr(report, f))])
 def test_every_function_names_what_it_cannot_take(function):
-    call = getattr(results, function)
+    call = getattr(report, function)
     for name, of in inspect.signature(call).parameters.items():
         good = {n: GOOD[n] for n, p in inspect.signature(call).parameters.items() if p.default is p.empty}
         for bad in other(name):
@@ -145,7 +147,7 @@ def test_every_function_names_what_it_cannot_take(function):
 @pytest.mark.parametrize("name", ["mine.csv", "mine.parquet"])
 def test_both_formats_and_both_kinds_of_file_give_the_same_table(tmp_path, name):
     frame = wide()
-    tables = [results.read(written(f, tmp_path, name))[0] for f in (frame, long(frame))]
+    tables = [report.read(written(f, tmp_path, name))[0] for f in (frame, long(frame))]
     pd.testing.assert_frame_equal(*[t.sort_values(["method", "task"], ignore_index=True) for t in tables])
 
 
@@ -156,7 +158,7 @@ def test_what_evaluate_writes_is_read_with_every_digit(tmp_path, ending):
     accuracy = 1 + 99 * np.random.default_rng(0).random(2000)
     table = pd.DataFrame({**columns, "sampling": "open", "accuracy": accuracy, "task": range(2000)})
     evaluation.write_table(table, tmp_path / f"t.{ending}")
-    again, notes = results.read(tmp_path / f"t.{ending}")
+    again, notes = report.read(tmp_path / f"t.{ending}")
     assert (again["accuracy"] == accuracy).all() and (again["method"] == "x x").all()
     assert again[list(SHARED)].equals(table[list(SHARED)])
     assert "t: " not in notes[0] and any("one method only" in n for n in notes)
@@ -165,43 +167,43 @@ def test_what_evaluate_writes_is_read_with_every_digit(tmp_path, ending):
 def test_arrays_that_are_no_recording_are_told_where_they_are_read_from(tmp_path):
     np.savez(tmp_path / "r.npz", ours=np.full(9, 0.5))
     with pytest.raises(InputError, match="r.npz is no recording .*; accuracies in arrays are read from .npy and .pt"):
-        results.read(tmp_path / "r.npz")
+        report.read(tmp_path / "r.npz")
 
 
 def test_a_task_column_may_be_the_index_of_a_parquet_file(tmp_path):
     wide().rename_axis("task").to_parquet(tmp_path / "t.parquet")
-    table, notes = results.read(tmp_path / "t.parquet")
+    table, notes = report.read(tmp_path / "t.parquet")
     assert table["method"].nunique() == 4 and not any("in their order" in n for n in notes)
 
 
 def test_the_choices_are_told():
     frame = wide() / 100
-    _, notes = results.normalise(frame, "mine.csv", sampling="closed")
+    _, notes = report.normalise(frame, "mine.csv", sampling="closed")
     told = " ".join(notes)
     assert "wide table" in told and "read as shares" in told and "closed, as told" in told and "in their order" in told
-    _, notes = results.normalise(long(100 * frame).assign(comment="x"), "mine.csv")
+    _, notes = report.normalise(long(100 * frame).assign(comment="x"), "mine.csv")
     told = " ".join(notes)
     assert "long table" in told and "percentages" in told and "Not read: comment" in told and "is unknown" in told
 
 
 def test_known_columns_are_known_in_any_case():
-    table, _ = results.normalise(wide().assign(Task=range(40), DATASET="d"), "mine.csv")
+    table, _ = report.normalise(wide().assign(Task=range(40), DATASET="d"), "mine.csv")
     assert set(table["method"]) == {"m0", "m1", "m2", "m3"} and set(table["dataset"]) == {"d"}
 
 
 def test_settings_are_kept_apart():
     one, other = long(wide(0)), long(wide(1, tasks=30))
     both = pd.concat([one.assign(sampling="closed"), other.assign(sampling="open")]).assign(dataset="d")
-    table, notes = results.normalise(both, "mine.csv")
-    facts = results.settings(table)
+    table, notes = report.normalise(both, "mine.csv")
+    facts = report.settings(table)
     assert facts.to_dict("index") == {
         "d, closed": {"sampling": "closed", "tasks": 40, "methods": 4},
         "d, open": {"sampling": "open", "tasks": 30, "methods": 4},
     }
-    assert len(results.comparisons(table)) == 12 and "2 settings, each on its own" in notes[-1]
-    found = results.intervals(table)
+    assert len(report.comparisons(table)) == 12 and "2 settings, each on its own" in notes[-1]
+    found = report.intervals(table)
     assert found.loc["d, closed", "new_images"].isna().all() and found.loc["d, open", "these_images"].isna().all()
-    assert [text[:30] for text in results.reading(table)] == [READING[s][:30] for s in ("open", "closed")]
+    assert [text[:30] for text in report.reading(table)] == [READING[s][:30] for s in ("open", "closed")]
 
 
 def change(row, column, value):
@@ -256,15 +258,15 @@ def test_tensors_without_torch_name_the_extra_that_brings_it(tmp_path, monkeypat
     monkeypatch.setitem(sys.modules, "torch", None)
     message = r"^results: r.pt: this needs the package torch; pip install 'fslcore\[evaluate\]' brings it$"
     with pytest.raises(InputError, match=message):
-        results.read(path)
+        report.read(path)
 
 
 @pytest.mark.parametrize("fault, message", FAULTS, ids=[m[:40] for _, m in FAULTS])
 def test_faults_name_what_is_wrong(tmp_path, capsys, fault, message):
     path = written(fault(wide()), tmp_path)
     with pytest.raises(InputError, match=message):
-        results.read(path)
-    assert cli.main(["report", str(path), "-o", str(tmp_path / "out.html")]) == 2
+        report.read(path)
+    assert app.main(["report", str(path), "-o", str(tmp_path / "out.html")]) == 2
     error = capsys.readouterr().err.strip()
     assert error.startswith("fslcore: results: ") and "\n" not in error
     assert [p.name for p in tmp_path.iterdir()] == ["mine.csv"]
@@ -286,7 +288,7 @@ def test_faults_name_what_is_wrong(tmp_path, capsys, fault, message):
 def test_files_that_are_no_tables(tmp_path, text, message):
     (tmp_path / "mine.csv").write_text(text)
     with pytest.raises(InputError, match=message):
-        results.read(tmp_path / "mine.csv")
+        report.read(tmp_path / "mine.csv")
 
 
 EASY = pd.DataFrame({"ours": [72.5, 80.0, 64.25, 71.0], "base": [70.5, 79.0, 66.0, 70.25]})
@@ -313,26 +315,26 @@ EASY = pd.DataFrame({"ours": [72.5, 80.0, 64.25, 71.0], "base": [70.5, 79.0, 66.
 def test_text_is_read_however_it_is_written(tmp_path, ending, text, encoding):
     (tmp_path / f"t.{ending}").write_bytes(text.encode(encoding))
     before = (tmp_path / f"t.{ending}").read_bytes()
-    table, notes = results.read(tmp_path / f"t.{ending}")
-    pd.testing.assert_frame_equal(table, results.normalise(EASY, f"t.{ending}")[0])
+    table, notes = report.read(tmp_path / f"t.{ending}")
+    pd.testing.assert_frame_equal(table, report.normalise(EASY, f"t.{ending}")[0])
     assert (tmp_path / f"t.{ending}").read_bytes() == before
 
 
 def test_text_without_names_or_in_another_encoding(tmp_path):
     (tmp_path / "t.csv").write_text("72.5,70.5\n80,79\n64.25,66\n71,70.25\n")
-    table, notes = results.read(tmp_path / "t.csv")
+    table, notes = report.read(tmp_path / "t.csv")
     assert len(table) == 8 and set(table["method"]) == {"method 1", "method 2"} and "no line of names" in notes[0]
     (tmp_path / "t.csv").write_bytes("Größe,1\n72.5,70.5\n80,79\n".encode("latin-1"))
-    table, notes = results.read(tmp_path / "t.csv")
+    table, notes = report.read(tmp_path / "t.csv")
     assert set(table["method"]) == {"Größe", "1"} and "Windows-1252" in notes[0]
     (tmp_path / "t.csv").write_text("0,1,2\n72.5,70.5,60\n80,79,61.5\n")  # pandas names columns so
-    assert set(results.read(tmp_path / "t.csv")[0]["method"]) == {"0", "1", "2"}
+    assert set(report.read(tmp_path / "t.csv")[0]["method"]) == {"0", "1", "2"}
 
 
 def told(tmp_path, content, name="t.csv", **how):
     """Means by method, and the notes in one text."""
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    table, notes = results.read(tmp_path / name, **how)
+    table, notes = report.read(tmp_path / name, **how)
     return table.groupby("method")["accuracy"].mean().round(6).to_dict(), " ".join(notes)
 
 
@@ -390,7 +392,7 @@ def test_blanks_around_texts_make_no_other_method_or_data_set(tmp_path):
     text = "\n".join(["dataset,method,task,accuracy", *rows, ""])
     for name, content in (("t.csv", text), ("t.tsv", text.replace(",", "\t"))):
         (tmp_path / name).write_text(content)
-        table, _ = results.read(tmp_path / name)
+        table, _ = report.read(tmp_path / name)
         assert set(table["dataset"]) == {"DTD"} and set(table["method"]) == {"ours", "base"} and len(table) == 4
         assert set(table["task"]) == {"a", "b"}
     with pytest.raises(InputError, match="column method of t.tsv is empty in row 4"):
@@ -404,11 +406,11 @@ def test_tensors_of_16_bits_are_read_and_none_is_lost_to_its_name(tmp_path):
     for kind in (torch.float16, torch.bfloat16):
         for found in ({"ours": values.to(kind)}, values.to(kind)[:, None]):
             torch.save(found, tmp_path / "t.pt")
-            table, _ = results.read(tmp_path / "t.pt")
+            table, _ = report.read(tmp_path / "t.pt")
             assert table["accuracy"].tolist() == (100 * values.to(kind).double()).tolist()
     torch.save({1: values, "1": values}, tmp_path / "t.pt")
     with pytest.raises(InputError, match="t.pt has two tensors 1; each name may stand once"):
-        results.read(tmp_path / "t.pt")
+        report.read(tmp_path / "t.pt")
 
 
 def test_what_groupby_and_pivot_leave_in_the_index_is_read():
@@ -416,18 +418,18 @@ def test_what_groupby_and_pivot_leave_in_the_index_is_read():
     values = np.random.default_rng(0).uniform(0.5, 0.9, (2, 12, 2)).round(4)
     index = pd.MultiIndex.from_product([["cub", "dtd"], range(12)], names=["dataset", "Task"])
     wide = pd.DataFrame(values.reshape(24, 2), index, ["ours", "base"]).rename_axis(columns="method")
-    table, notes = results.normalise(wide.reset_index(), "mine")
+    table, notes = report.normalise(wide.reset_index(), "mine")
     long = wide.stack().to_frame("accuracy")
     for frame in (wide, long, long.reset_index("method"), wide.set_index(index, drop=True).rename_axis(columns=None)):
-        found, _ = results.normalise(frame, "mine")
+        found, _ = report.normalise(frame, "mine")
         keys = ["setting", "method", "task"]
         found, wanted = (t.sort_values(keys, ignore_index=True) for t in (found, table))
         pd.testing.assert_frame_equal(found, wanted)
-    assert results.settings(table)["tasks"].to_dict() == {"cub": 12, "dtd": 12}
+    assert report.settings(table)["tasks"].to_dict() == {"cub": 12, "dtd": 12}
     both = wide.reset_index().set_index(["dataset", "Task"], drop=False)  # the columns count
-    assert results.normalise(both, "mine")[0].equals(table)
+    assert report.normalise(both, "mine")[0].equals(table)
     other = wide.loc["cub"].rename_axis(index="number")
-    assert results.normalise(other, "mine")[1] == results.normalise(other.reset_index(drop=True), "mine")[1]
+    assert report.normalise(other, "mine")[1] == report.normalise(other.reset_index(drop=True), "mine")[1]
 
 
 def test_a_row_without_a_value_keeps_its_place(tmp_path):
@@ -441,8 +443,8 @@ def test_a_row_without_a_value_keeps_its_place(tmp_path):
     for ending in ("csv", "tsv"):
         files = [tmp_path / f"{name}.{ending}" for name in ("ours", "theirs")]
         with pytest.raises(InputError, match=f"ours in row 3 of ours.{ending} is empty"):
-            results.read(files)
-        found = results.read(files, common=True)[0].pivot(index="task", columns="method", values="accuracy")
+            report.read(files)
+        found = report.read(files, common=True)[0].pivot(index="task", columns="method", values="accuracy")
         assert list(found.index) == [0, 1, 3, 4, 5, 7, 8]
         assert (found["ours"] == found["theirs"]).all() and [f"{v:.0f}" for v in found["ours"]] == [
             first[i] for i in found.index
@@ -481,11 +483,11 @@ def test_arrays(tmp_path):
     torch.save(torch.from_numpy(x), tmp_path / "t.pt")
     expected = EASY.set_axis(["method 1", "method 2"], axis=1)
     for name in ("t.npy", "t.pt"):
-        table, notes = results.read(tmp_path / name)
-        pd.testing.assert_frame_equal(table, results.normalise(expected / 100, name)[0])
+        table, notes = report.read(tmp_path / name)
+        pd.testing.assert_frame_equal(table, report.normalise(expected / 100, name)[0])
         assert "numbered" in notes[0]
     torch.save({m: torch.from_numpy(x[:, i]) for i, m in enumerate(EASY)}, tmp_path / "t.pt")
-    pd.testing.assert_frame_equal(results.read(tmp_path / "t.pt")[0], results.normalise(EASY / 100, "t")[0])
+    pd.testing.assert_frame_equal(report.read(tmp_path / "t.pt")[0], report.normalise(EASY / 100, "t")[0])
 
     class Evil:
         def __reduce__(self):
@@ -504,7 +506,7 @@ def test_arrays(tmp_path):
         "bad.csv": "is no text",
     }.items():
         with pytest.raises(InputError, match=message):
-            results.read(tmp_path / name)
+            report.read(tmp_path / name)
     assert not (tmp_path / "ran").exists()
 
 
@@ -545,7 +547,7 @@ def test_arrays(tmp_path):
 )
 def test_what_is_no_method_and_no_task_is_refused(fault, message):
     with pytest.raises(InputError, match=message):
-        results.normalise(fault(wide()), "mine.csv")
+        report.normalise(fault(wide()), "mine.csv")
 
 
 BESIDES = {
@@ -586,8 +588,8 @@ def test_what_runs_write_along_is_no_method(one, share):
     message = rf"^results: method {re.escape(one)} of mine.csv {looks}; .*\(--drop {re.escape(shlex.quote(one))}\)"
     for of in (frame, long(frame)):
         with pytest.raises(InputError, match=message):
-            results.normalise(of, "mine.csv")
-        table, _ = results.normalise(of, "mine.csv", drop=[one])
+            report.normalise(of, "mine.csv")
+        table, _ = report.normalise(of, "mine.csv", drop=[one])
         assert set(table["method"]) == {"m0", "m1", "m2", "m3"}
 
 
@@ -597,7 +599,7 @@ def test_no_honest_row_passes_for_a_summary(seed, methods, tasks, queries):
     assume(len(np.unique(right)) > 2)
     frame = pd.DataFrame(right, columns=[f"m{i}" for i in range(methods)])
     for one in (frame, 100 * frame):
-        table, _ = results.normalise(one, "mine.csv")
+        table, _ = report.normalise(one, "mine.csv")
         assert len(table) == tasks * methods
 
 
@@ -619,7 +621,7 @@ def test_no_ordinary_table_has_a_row_of_means_however_little_it_varies(seed, met
     last = ends[np.abs(ends - above.mean(axis=0)).max(axis=1).argmin()]
     frame = pd.DataFrame(np.vstack([above, last]), columns=[f"m{i}" for i in range(methods)])
     assume(not (frame.diff().dropna() == 1).all().any())  # counts the rows
-    assert len(results.normalise(frame, "mine.csv")[0]) == tasks * methods
+    assert len(report.normalise(frame, "mine.csv")[0]) == tasks * methods
 
 
 @pytest.mark.parametrize("decimals", [1, 2, 4, None])
@@ -631,19 +633,19 @@ def test_a_row_of_means_is_found_where_it_is_no_chance(methods, decimals):
         if decimals == 1 and methods < 8:  # of numbers of two digits, a task may well be so near
             continue
         with pytest.raises(InputError, match="row 101 of .* is the mean"):
-            results.normalise(pd.concat([frame, mean.to_frame().T]), "mine.csv")
+            report.normalise(pd.concat([frame, mean.to_frame().T]), "mine.csv")
 
 
 def test_a_task_like_all_others_is_no_mean():
     frame = pd.DataFrame({"a": [0.5] * 8, "b": [0.4, 0.6] * 4})
     frame.loc[8] = [0.5, 0.6]
-    assert len(results.normalise(frame, "mine.csv")[0]) == 18
-    assert len(results.normalise(frame.assign(b=0.6), "mine.csv")[0]) == 18
+    assert len(report.normalise(frame, "mine.csv")[0]) == 18
+    assert len(report.normalise(frame.assign(b=0.6), "mine.csv")[0]) == 18
 
 
 def test_what_is_all_right_or_all_wrong_is_no_query():
-    table, _ = results.normalise(pd.DataFrame({"a": [100.0] * 9, "b": [0.0] * 9}), "mine.csv")
-    assert results.intervals(table)["mean"].tolist() == [100, 0]
+    table, _ = report.normalise(pd.DataFrame({"a": [100.0] * 9, "b": [0.0] * 9}), "mine.csv")
+    assert report.intervals(table)["mean"].tolist() == [100, 0]
 
 
 def test_small_differences_stay_where_not_all_of_a_pair_are_rounding():
@@ -672,32 +674,32 @@ def test_methods_may_have_names_like_those_of_summaries():
         ["confidence", "margin", "entropy", "width"],
         ["ours", "ours ± mixup", "ours + time", "±1 shift"],
     ):
-        table, _ = results.normalise(frame.set_axis(names, axis=1), "mine.csv")
+        table, _ = report.normalise(frame.set_axis(names, axis=1), "mine.csv")
         assert table["method"].nunique() == 4
 
 
 def test_what_is_to_be_left_out():
     frame = wide().assign(mean=1.5, Odd=[3, 1, 2, 9] * 10)
     frame = frame.assign(task=[*map(str, range(39)), "total"])
-    expected = results.normalise(wide()[:39].assign(task=[*map(str, range(39))]), "mine.csv")[0]
+    expected = report.normalise(wide()[:39].assign(task=[*map(str, range(39))]), "mine.csv")[0]
     for one in (frame, frame.melt("task", var_name="method", value_name="accuracy")):
-        table, notes = results.normalise(one, "mine.csv", drop=["mean", "Odd", "total"])
+        table, notes = report.normalise(one, "mine.csv", drop=["mean", "Odd", "total"])
         pd.testing.assert_frame_equal(table, expected)
         assert "Left out, as told: mean, Odd, total." in notes
     with pytest.raises(InputError, match=r"drop = m01; no column, method or task of mine.csv .*did you mean m1"):
-        results.normalise(wide(), "mine.csv", drop=["m01"])
+        report.normalise(wide(), "mine.csv", drop=["m01"])
     with pytest.raises(InputError, match="nothing of mine.csv is left"):
-        results.normalise(long(wide()), "mine.csv", drop=["m0", "m1", "m2", "m3"])
+        report.normalise(long(wide()), "mine.csv", drop=["m0", "m1", "m2", "m3"])
 
 
 def test_queries_are_averaged_where_a_column_names_them():
     rng = np.random.default_rng(0)
     right = pd.DataFrame(rng.integers(0, 2, (120, 3)), columns=list("abc"))
     keys = dict(task=np.arange(120) // 15, query=np.arange(120) % 15)
-    expected = results.normalise(right.groupby(keys["task"]).mean().rename_axis("task").reset_index(), "mine.csv")[0]
+    expected = report.normalise(right.groupby(keys["task"]).mean().rename_axis("task").reset_index(), "mine.csv")[0]
     both = right.assign(**keys), right.assign(**keys).melt(["task", "query"], var_name="method", value_name="accuracy")
     for frame in both:
-        table, notes = results.normalise(frame, "mine.csv")
+        table, notes = report.normalise(frame, "mine.csv")
         pd.testing.assert_frame_equal(table, expected, check_dtype=False)
         assert "Column query: the accuracy of a task is the mean of its 15 queries." in notes
 
@@ -716,7 +718,7 @@ def test_bad_commands(tmp_path, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(tmp_path)
     written(wide(), tmp_path), (tmp_path / "mine.xlsx").write_bytes(b"")
     written(wide().assign(sampling="open"), tmp_path, "open.csv")
-    assert cli.main(["report", *arguments]) == 2
+    assert app.main(["report", *arguments]) == 2
     error = capsys.readouterr().err.strip()
     assert message in error and "\n" not in error
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.csv", "mine.xlsx", "open.csv"]
@@ -726,7 +728,7 @@ def test_bad_commands(tmp_path, monkeypatch, capsys, arguments, message):
 def test_what_goes_beyond_1_is_in_percent_and_nothing_else(most, unit):
     """Many ways and hard tasks leave accuracies of one or two percent: they are no shares."""
     x = np.linspace(0.5, 1, 30) * (most - 1) + 1 if unit == 1 else np.linspace(0.01, most, 30)
-    table, notes = results.normalise(pd.DataFrame({"a": x, "b": x[::-1]}), "mine.csv")
+    table, notes = report.normalise(pd.DataFrame({"a": x, "b": x[::-1]}), "mine.csv")
     of_a = table.loc[table["method"] == "a", "accuracy"].to_numpy()
     np.testing.assert_allclose(of_a, unit * x)
     assert ("read as shares" in " ".join(notes)) == (unit == 100)
@@ -735,8 +737,8 @@ def test_what_goes_beyond_1_is_in_percent_and_nothing_else(most, unit):
 @pytest.mark.parametrize("sampling", ["open", "closed", "unknown"])
 def test_intervals_of_a_report_are_students_for_open_tasks_and_normal_for_closed(sampling):
     """OOPS, equations 2 and 4: with nine tasks the two differ by a sixth."""
-    table, _ = results.normalise(wide(tasks=9, methods=2), "mine.csv", sampling=sampling)
-    made = results.intervals(table, level=0.9)
+    table, _ = report.normalise(wide(tasks=9, methods=2), "mine.csv", sampling=sampling)
+    made = report.intervals(table, level=0.9)
     for method, x in table.groupby("method")["accuracy"]:
         row, error = made.xs(method, level="method").iloc[0], x.std() / 3
         opened = x.mean() - scipy_stats.t.interval(0.9, 8, x.mean(), error)[0]
@@ -750,29 +752,29 @@ def test_common_uses_the_shared_tasks_and_counts_the_rest():
     frame = wide()
     holes = frame.copy()
     holes.loc[3, "m1"] = holes.loc[7, "m2"] = holes.loc[7, "m3"] = np.nan
-    table, notes = results.normalise(holes, "mine.csv", common=True)
+    table, notes = report.normalise(holes, "mine.csv", common=True)
     assert "Empty cells left out: 3." in notes and any("2 of 40 tasks are left out" in n for n in notes)
     expected = verdicts(frame.drop([3, 7]))
-    pd.testing.assert_frame_equal(results.comparisons(table), expected)
+    pd.testing.assert_frame_equal(report.comparisons(table), expected)
     ragged = long(frame)
     shorter = ragged[~((ragged["method"] == "m0") & (ragged["task"] >= 30))]
-    table, _ = results.normalise(shorter, "mine.csv", common=True)
-    pd.testing.assert_frame_equal(results.comparisons(table), verdicts(frame[:30]))
+    table, _ = report.normalise(shorter, "mine.csv", common=True)
+    pd.testing.assert_frame_equal(report.comparisons(table), verdicts(frame[:30]))
     with pytest.raises(InputError, match="mine: 1 task for every method"):
-        results.normalise(ragged[(ragged["method"] != "m0") | (ragged["task"] == 0)], "mine.csv", common=True)
+        report.normalise(ragged[(ragged["method"] != "m0") | (ragged["task"] == 0)], "mine.csv", common=True)
 
 
 def test_one_method_and_methods_absent_from_a_data_set():
     one = wide(methods=1)
-    table, notes = results.normalise(one, "mine.csv")
-    pairs = results.comparisons(table)
+    table, notes = report.normalise(one, "mine.csv")
+    pairs = report.comparisons(table)
     assert pairs.empty and notes[-1] == "mine: one method only, so no comparison is possible."
-    assert results.summary(table, pairs)[-2] == "One method a setting: no comparison is possible."
-    for made in (results.pair_list(table, pairs), results.changed(table, pairs), results.needed(table, pairs)):
+    assert report.summary(table, pairs)[-2] == "One method a setting: no comparison is possible."
+    for made in (report.pair_list(table, pairs), report.changed(table, pairs), report.needed(table, pairs)):
         assert made.empty
     both = pd.concat([long(wide()).assign(dataset="d"), long(one).assign(dataset="e")])
-    table, notes = results.normalise(both, "mine.csv")
-    assert "e: no results of m1, m2, m3." in notes and len(results.comparisons(table)) == 6
+    table, notes = report.normalise(both, "mine.csv")
+    assert "e: no results of m1, m2, m3." in notes and len(report.comparisons(table)) == 6
 
 
 # ---------------------------------------------------------------- comparing
@@ -818,21 +820,21 @@ def test_differences_without_variance():
     a = np.array([70.1, 80.3, 90.7, 60.2, 50.9, 44.4, 81.3, 77.7])
     for tasks in (3, 8):
         frame = pd.DataFrame({"a": a, "same": a + [0, 1e-14] * 4, "less": a - 1})[:tasks]
-        table, _ = results.normalise(frame, "mine.csv")
-        pairs = results.comparisons(table)
+        table, _ = report.normalise(frame, "mine.csv")
+        pairs = report.comparisons(table)
         found = pairs.set_index(["a", "b"])
         assert found.loc[("a", "same"), ["p", "p_holm", "difference", "holm"]].tolist() == [1, 1, 0, False]
         p = 2.0 ** (1 - tasks)
         assert found.loc[("a", "less"), ["p", "p_holm", "holm"]].tolist() == [p, min(3 * p, 1), 3 * p < 0.05]
         assert found.loc[("a", "less"), "difference"] == pytest.approx(1)
         assert stats.paired_interval(frame["a"], frame["less"]).p_value == p
-        needed = results.needed(table, pairs).set_index("lower mean", append=True)
+        needed = report.needed(table, pairs).set_index("lower mean", append=True)
         if tasks == 3:  # 2^-5 < 0.05 and 2^-6 < 0.05 / 3
             assert needed.loc[("a", "less")].iloc[2:].tolist() == ["6", "6", "7"]
-    table, _ = results.normalise(pd.DataFrame({"a": a / 100, "b": a / 100}), "mine.csv")
-    pairs = results.comparisons(table)
-    assert results.needed(table, pairs).iloc[0, 3:].tolist() == ["over 1,000,000"] * 3
-    assert results.group_letters(table, pairs).tolist() == ["a", "a"]
+    table, _ = report.normalise(pd.DataFrame({"a": a / 100, "b": a / 100}), "mine.csv")
+    pairs = report.comparisons(table)
+    assert report.needed(table, pairs).iloc[0, 3:].tolist() == ["over 1,000,000"] * 3
+    assert report.group_letters(table, pairs).tolist() == ["a", "a"]
 
 
 @settings(max_examples=12)
@@ -846,8 +848,8 @@ def test_methods_that_are_equal_but_for_rounding_are_never_told_apart(seed, endi
     x["added"] = sum([right / 75 * 10 * unit] * 10)
     x["less"] = x["a"].where(x.index > 2, x["a"] - 0.05 * unit)
     with tempfile.TemporaryDirectory() as folder:
-        table, _ = results.read(written(x, Path(folder), f"t.{ending}"))
-    pairs = results.comparisons(table)
+        table, _ = report.read(written(x, Path(folder), f"t.{ending}"))
+    pairs = report.comparisons(table)
     alike = ~(pairs["a"].eq("less") | pairs["b"].eq("less"))
     assert (pairs.loc[alike, ["p", "p_holm"]] == 1).all(axis=None) and (pairs.loc[alike, "difference"] == 0).all()
     assert not pairs[["holm", "bh", "paired", "unpaired"]].any(axis=None) and (pairs.loc[~alike, "sd"] > 0).all()
@@ -880,15 +882,15 @@ def test_groups_against_all_subsets(n, seed):
         if not any(pair in apart for pair in combinations(s, 2))
     ]
     largest = [s for s in alike if not any(s < other for other in alike)]
-    found = results.groups(methods, flat)
+    found = report.groups(methods, flat)
     assert sorted(map(sorted, found)) == sorted(map(sorted, largest)) and found == sorted(found)
 
 
 def test_groups_that_overlap_and_their_bars():
     """a and b alike, b and c alike, a and c apart: two bars that share b, and one that passes it by."""
     apart = pd.DataFrame({"a": ["a", "a", "b", "c"], "b": ["c", "d", "d", "d"]})
-    assert results.groups(list("abcd"), apart) == [["a", "b"], ["b", "c"], ["d"]]
-    skips = results.groups(list("abc"), pd.DataFrame({"a": ["a", "b"], "b": ["b", "c"]}))
+    assert report.groups(list("abcd"), apart) == [["a", "b"], ["b", "c"], ["d"]]
+    skips = report.groups(list("abc"), pd.DataFrame({"a": ["a", "b"], "b": ["b", "c"]}))
     assert skips == [["a", "c"], ["b"]]
     figure = figures.groups({"one": (pd.Series({"a": 80.0, "b": 79.0, "c": 78.0}), skips)})
     many = [[f"m{i}", f"m{i + 1}"] for i in range(41)]
@@ -904,18 +906,18 @@ def test_twins_make_more_groups_than_can_be_named():
     rng = np.random.default_rng(0)
     one = rng.normal(60, 10, (50, 30))
     both = np.hstack([one, one + 0.5 + rng.normal(0, 0.1, one.shape)])
-    table, notes = results.normalise(pd.DataFrame(both, columns=[f"m{i}" for i in range(60)]), "mine.csv")
-    pairs = results.comparisons(table)
+    table, notes = report.normalise(pd.DataFrame(both, columns=[f"m{i}" for i in range(60)]), "mine.csv")
+    pairs = report.comparisons(table)
     assert pairs["holm"].sum() >= 30
-    letters = results.group_letters(table, pairs)
-    assert len(letters) == 60 and set(letters) == {"—"} and len(results.interval_list(table, pairs)) == 60
-    assert any("over 200 sets of methods" in line for line in results.summary(table, pairs))
-    told = results.record(table, pairs, notes)
+    letters = report.group_letters(table, pairs)
+    assert len(letters) == 60 and set(letters) == {"—"} and len(report.interval_list(table, pairs)) == 60
+    assert any("over 200 sets of methods" in line for line in report.summary(table, pairs))
+    told = report.record(table, pairs, notes)
     assert "over 200 sets" in told["notes"][-1] and all(m["groups"] == [] for m in told["methods"])
-    assert len(figures.groups(results.panels(table, pairs)).axes[0].lines) == 1
+    assert len(figures.groups(report.panels(table, pairs)).axes[0].lines) == 1
     plt.close("all")
     few = wide(methods=3)
-    assert results.crowded(*(lambda t: (t, results.comparisons(t)))(results.normalise(few, "mine.csv")[0])) == []
+    assert report.crowded(*(lambda t: (t, report.comparisons(t)))(report.normalise(few, "mine.csv")[0])) == []
 
 
 @pytest.mark.parametrize("effect", [0.005, 0.05, 0.2, 0.5, 1.5, 8])
@@ -924,32 +926,32 @@ def test_tasks_needed(effect, level):
     def half(t):
         return scipy_stats.t.ppf((1 + level) / 2, t - 1) / np.sqrt(t)
 
-    t = results.tasks_for_width(effect, level)
+    t = report.tasks_for_width(effect, level)
     assert half(t) < effect and (t == 2 or half(t - 1) >= effect)
-    n = results.tasks_for_power(-effect, level)
+    n = report.tasks_for_power(-effect, level)
     if 0.01 < effect < 5:  # where statsmodels' solver converges without complaint
         assert n == np.ceil(TTestPower().solve_power(effect, alpha=1 - level, power=0.8))
     assert n >= t or n <= 4
-    assert results.tasks_for_width(0) is results.tasks_for_power(0) is None
+    assert report.tasks_for_width(0) is report.tasks_for_power(0) is None
 
 
 def test_tasks_needed_of_many_at_once():
     rng = np.random.default_rng(0)
     effects = rng.lognormal(-2, 1.5, 40)
-    table, _ = results.normalise(wide(methods=7, spread=0.3), "mine.csv")
-    pairs = results.comparisons(table)
-    made = results.needed(table, pairs)
+    table, _ = report.normalise(wide(methods=7, spread=0.3), "mine.csv")
+    pairs = report.comparisons(table)
+    made = report.needed(table, pairs)
     for (_, row), (_, pair) in zip(made.iterrows(), pairs[~pairs["holm"]].iterrows()):
         effect = pair["difference"] / pair["sd"]
-        alone, among = results.tasks_for_power(effect), results.tasks_for_power(effect, 1 - 0.05 / 21)
-        assert row.iloc[3:].tolist() == [f"{n:,}" for n in (results.tasks_for_width(effect), alone, among)]
+        alone, among = report.tasks_for_power(effect), report.tasks_for_power(effect, 1 - 0.05 / 21)
+        assert row.iloc[3:].tolist() == [f"{n:,}" for n in (report.tasks_for_width(effect), alone, among)]
     for effect in effects:
-        n = results.tasks_for_power(effect)
+        n = report.tasks_for_power(effect)
         assert n == stats.smallest(lambda t: stats.power(effect, 1 / np.sqrt(t), t - 1) >= 0.8, 2, 10**6)
 
 
 def test_tasks_for_power_by_simulation():
-    n = results.tasks_for_power(0.4)
+    n = report.tasks_for_power(0.4)
     d = np.random.default_rng(0).normal(0.4, 1, (4000, n))
     found = (scipy_stats.ttest_1samp(d, 0, axis=1).pvalue < 0.05).mean()
     assert found == pytest.approx(0.8, abs=0.025)  # standard error 0.006
@@ -957,9 +959,9 @@ def test_tasks_for_power_by_simulation():
 
 def test_among_many_pairs_the_power_is_that_of_a_corrected_test():
     """The smallest number of tasks with 80 % power at 5 % over the number of pairs, by statsmodels."""
-    table, _ = results.normalise(wide(tasks=12, methods=5, spread=2.0), "mine.csv")
-    pairs = results.comparisons(table)
-    made = results.needed(table, pairs).reset_index()
+    table, _ = report.normalise(wide(tasks=12, methods=5, spread=2.0), "mine.csv")
+    pairs = report.comparisons(table)
+    made = report.needed(table, pairs).reset_index()
     left = pairs[~pairs["holm"]].reset_index(drop=True)
     assert len(pairs) == 10 and len(left) > 4
     for column, tests in (("for 80 % power, alone", 1), ("for 80 % power, one of 10", 10)):
@@ -972,9 +974,9 @@ def test_among_many_pairs_the_power_is_that_of_a_corrected_test():
 def test_needed_counts_images_of_open_tasks_only():
     frame = wide(tasks=8).assign(ways=5, shots=5, queries=5)
     for sampling in ("open", "closed"):
-        table, _ = results.normalise(frame, "mine.csv", sampling=sampling)
-        pairs = results.comparisons(table)
-        made = results.needed(table, pairs)
+        table, _ = report.normalise(frame, "mine.csv", sampling=sampling)
+        pairs = report.comparisons(table)
+        made = report.needed(table, pairs)
         assert len(made) == (~pairs["holm"]).sum() > 0
         assert ("images for that" in made) == (sampling == "open")
         if sampling == "open":
@@ -986,20 +988,20 @@ def test_the_tables_for_a_reader():
     rng = np.random.default_rng(4)
     hard = rng.normal(60, 15, 60)
     frame = pd.DataFrame({"low": hard, "far": hard - 30, "top": hard + 2 + rng.normal(0, 2, 60)}).clip(2, 100)
-    table, _ = results.normalise(frame, "mine.csv")
-    pairs = results.comparisons(table)
-    cells = results.matrix(table, pairs)
+    table, _ = report.normalise(frame, "mine.csv")
+    pairs = report.comparisons(table)
+    cells = report.matrix(table, pairs)
     assert cells.loc["top", "low"].startswith("▲") and cells.loc["low", "top"].startswith("▼")
     assert (np.diag(cells) == "—").all() and list(cells) == list(cells.index) == ["top", "low", "far"]
-    other = results.changed(table, pairs)  # closed intervals of top and low meet
+    other = report.changed(table, pairs)  # closed intervals of top and low meet
     assert other.index.tolist() == ["top"] and other["lower mean"].tolist() == ["low"]
-    listed = results.interval_list(table, pairs)
+    listed = report.interval_list(table, pairs)
     assert listed["group"].tolist() == ["a", "b", "c"]
-    means = results.intervals(table)["mean"].droplevel("setting")
+    means = report.intervals(table)["mean"].droplevel("setting")
     assert [cell.split(" ± ")[0] for cell in listed.iloc[:, 0]] == [f"{means[m]:.2f}" for m in listed.index]
     two = pd.concat([frame.assign(dataset="d"), frame[["far"]].assign(dataset="e")])  # each row says its setting
-    table, _ = results.normalise(two, "mine.csv", common=True)
-    assert results.changed(table, results.comparisons(table)).index.tolist() == [("d", "top")]
+    table, _ = report.normalise(two, "mine.csv", common=True)
+    assert report.changed(table, report.comparisons(table)).index.tolist() == [("d", "top")]
 
 
 # ---------------------------------------------------------------- the whole report, over random tables
@@ -1036,10 +1038,10 @@ def files(draw):
 def test_the_report_holds_together_whatever_the_table(file):
     frame, how, level = file
     before = frame.copy()
-    table, notes = results.normalise(frame, "mine.csv", **how)
+    table, notes = report.normalise(frame, "mine.csv", **how)
     pd.testing.assert_frame_equal(frame, before)
-    pairs = results.comparisons(table, level)
-    facts, found = results.settings(table), results.intervals(table, level)
+    pairs = report.comparisons(table, level)
+    facts, found = report.settings(table), report.intervals(table, level)
     sizes = facts["methods"]
     assert len(pairs) == (sizes * (sizes - 1) // 2).sum() and len(found) == sizes.sum() and all(notes)
     assert pairs.notna().all(axis=None) and (pairs["difference"] >= 0).all()
@@ -1047,33 +1049,33 @@ def test_the_report_holds_together_whatever_the_table(file):
     assert pairs["p_holm"].between(0, 1).all() and not (pairs["holm"] & ~pairs["bh"]).any()
     assert not (pairs["holm"] & (pairs["difference"] < 1e-9)).any()  # rounding tells nobody apart
 
-    cells = results.matrix(table, pairs).to_numpy().ravel().astype(str)
+    cells = report.matrix(table, pairs).to_numpy().ravel().astype(str)
     marks = pd.Series(cells).str[0].value_counts()
     decided = pairs["holm"].sum()
     assert marks.get("▲", 0) == marks.get("▼", 0) == decided
     assert marks.get("△", 0) == marks.get("▽", 0) == (pairs["bh"] & ~pairs["holm"]).sum()
     assert marks.get("○", 0) == 2 * (~pairs["bh"]).sum() and not pd.Series(cells).str.contains("nan").any()
 
-    letters = results.group_letters(table, pairs)
+    letters = report.group_letters(table, pairs)
     for row in pairs.itertuples():
         shared = set(letters[row.setting, row.a].split()) & set(letters[row.setting, row.b].split())
         assert bool(shared) != row.holm
-    for setting, (means, sets) in results.panels(table, pairs).items():
+    for setting, (means, sets) in report.panels(table, pairs).items():
         assert means.is_monotonic_decreasing or np.ptp(means) < 1e-6
         assert {m for group in sets for m in group} == set(means.index) and len(means) == sizes[setting]
 
     listed, other, open_ones = (
-        results.pair_list(table, pairs),
-        results.changed(table, pairs),
-        results.needed(table, pairs, level),
+        report.pair_list(table, pairs),
+        report.changed(table, pairs),
+        report.needed(table, pairs, level),
     )
     assert len(listed) == len(pairs) and len(open_ones) == len(pairs) - decided
     assert len(other) == (pairs["unpaired"] != pairs["holm"]).sum()
-    for made in (listed, other, open_ones, results.interval_list(table, pairs, level)):
+    for made in (listed, other, open_ones, report.interval_list(table, pairs, level)):
         assert "nan" not in made.to_html() and made.notna().all(axis=None)
-    lines = results.summary(table, pairs, level)
+    lines = report.summary(table, pairs, level)
     assert len(lines) >= len(facts) + len(found) + 2 and not any("nan" in line for line in lines)
-    assert len(results.reading(table)) == 1
+    assert len(report.reading(table)) == 1
 
 
 @pytest.mark.parametrize("gap, noise", [(5, 0.5), (0, 0), (5, 5)], ids=["all told apart", "none", "some"])
@@ -1085,14 +1087,14 @@ def test_the_notebook_s_cells_survive_every_outcome(tmp_path, gap, noise):
         x = hard + gap * np.arange(methods) + noise * rng.normal(size=(40, methods))
         frame = pd.DataFrame(x.clip(2, 100), columns=[f"m{i}" for i in range(methods)])
         path = written(frame, tmp_path)
-        found = chapters.executed("your-results", dict(results=[str(path)], sampling="open"))
+        found = notebooks.executed("your-results", dict(results=[str(path)], sampling="open"))
         assert sum(len(cell.outputs) for cell in found.cells if cell.cell_type == "code") >= 12
 
 
 def test_a_notebook_executed_here_is_that_of_a_kernel(tmp_path):
     given = dict(results=[str(written(wide(tasks=8), tmp_path))], sampling="open", drop=["m1"])
-    here = chapters.executed("your-results", given)
-    there = nbformat.read(chapters.run("your-results", given, tmp_path / "out.ipynb"), as_version=4)
+    here = notebooks.executed("your-results", given)
+    there = nbformat.read(notebooks.run("your-results", given, tmp_path / "out.ipynb"), as_version=4)
     outputs = [
         [
             [o["data"].get("text/html", o["data"].get("text/markdown")) for o in cell.outputs if "data" in o]
@@ -1106,7 +1108,7 @@ def test_a_notebook_executed_here_is_that_of_a_kernel(tmp_path):
     assert [sum(f"image/{kind}" in data for data in drawn) for kind in ("png", "svg+xml")] == [1, 1]
     (tmp_path / "mine.csv").write_text("m0,m1\n")
     with pytest.raises(InputError, match="mine.csv has no rows"):
-        chapters.executed("your-results", given)
+        notebooks.executed("your-results", given)
 
 
 # ---------------------------------------------------------------- the command
@@ -1116,7 +1118,7 @@ def test_report_where_every_pair_is_told_apart(tmp_path, monkeypatch, capsys):
     """The two columns of the book's own example."""
     monkeypatch.chdir(tmp_path)
     written(wide(tasks=100, methods=2, spread=20), tmp_path)
-    assert cli.main(["report", "mine.csv"]) == 0
+    assert app.main(["report", "mine.csv"]) == 0
     assert "1 of 1 pairs are told apart" in capsys.readouterr().out
     assert "No pair is left open" in (tmp_path / "mine.html").read_text()
 
@@ -1124,13 +1126,13 @@ def test_report_where_every_pair_is_told_apart(tmp_path, monkeypatch, capsys):
 def test_report_is_one_whole_page(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     written(wide(tasks=30).rename(columns={"m3": "<b>&m3"}), tmp_path)
-    assert cli.main(["report", "mine.csv", "--sampling", "open"]) == 0
+    assert app.main(["report", "mine.csv", "--sampling", "open"]) == 0
     out = capsys.readouterr().out
     assert "told apart" in out and "new images" in out and out.splitlines()[-1] == "mine.html"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.csv", "mine.html"]
     html = (tmp_path / "mine.html").read_text()
-    table, notes = results.read(tmp_path / "mine.csv", "open")
-    for cell in results.pair_list(table, results.comparisons(table))["difference (points)"]:
+    table, notes = report.read(tmp_path / "mine.csv", "open")
+    for cell in report.pair_list(table, report.comparisons(table))["difference (points)"]:
         assert cell in html
     assert all(note.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") in html for note in notes)
     assert "<b>&m3" not in html and "▲" in html and "data:image/png;base64," in html
@@ -1142,13 +1144,13 @@ def test_report_is_one_whole_page(tmp_path, monkeypatch, capsys):
 def test_report_of_a_hundred_methods_leaves_out_what_nobody_reads(tmp_path, capsys):
     path = written(wide(tasks=30, methods=60, spread=0.1), tmp_path)
     before = plt.rcParams["figure.dpi"], pd.get_option("display.max_rows"), sys.modules["__main__"]
-    assert cli.main(["report", str(path), "-o", str(tmp_path / "mine.html"), "--quiet"]) == 0
+    assert app.main(["report", str(path), "-o", str(tmp_path / "mine.html"), "--quiet"]) == 0
     assert (plt.rcParams["figure.dpi"], pd.get_option("display.max_rows"), sys.modules["__main__"]) == before
     html = (tmp_path / "mine.html").read_text()
     assert html.count("Left out: nobody reads it for more than 40 methods") == 2 and "data:image/png" not in html
     assert "The first 500 of 1,770 rows" in html and "<td>...</td>" not in html
-    found = results.read(path)[0]
-    assert len(results.interval_list(found, results.comparisons(found))) == 60
+    found = report.read(path)[0]
+    assert len(report.interval_list(found, report.comparisons(found))) == 60
 
 
 def test_report_as_json_tables_and_figures(tmp_path, monkeypatch, capsys):
@@ -1156,16 +1158,16 @@ def test_report_as_json_tables_and_figures(tmp_path, monkeypatch, capsys):
     frame = wide(tasks=30).rename(columns={"m0": "a_b & 50%", "m1": "p|q"})
     written(frame.assign(dataset="one"), tmp_path)
     extra = ["--json", "--tables", "out", "--figures", "out"]
-    assert cli.main(["report", "mine.csv", "--sampling", "closed", *extra]) == 0
+    assert app.main(["report", "mine.csv", "--sampling", "closed", *extra]) == 0
     told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    table, notes = results.read("mine.csv", "closed")
-    pairs = results.comparisons(table)
+    table, notes = report.read("mine.csv", "closed")
+    pairs = report.comparisons(table)
     assert told["report"] == "mine.html" and told["notes"] == notes and told["level"] == 0.95
     assert told["settings"] == [{"setting": "one", "sampling": "closed", "tasks": 30, "methods": 4}]
-    assert [m["mean"] for m in told["methods"]] == results.intervals(table)["mean"].tolist()
+    assert [m["mean"] for m in told["methods"]] == report.intervals(table)["mean"].tolist()
     assert all(m["new_images"] is None and m["these_images"] > 0 for m in told["methods"])
     assert {(p["a"], p["b"]): p["p_holm"] for p in told["pairs"]} == dict(zip(zip(pairs.a, pairs.b), pairs.p_holm))
-    groups = results.groups([m["method"] for m in told["methods"]], pairs[pairs["holm"]])
+    groups = report.groups([m["method"] for m in told["methods"]], pairs[pairs["holm"]])
     assert [[m["method"] for m in told["methods"] if g in m["groups"]] for g in "abcd"[: len(groups)]] == groups
     names = {p.name for p in (tmp_path / "out").iterdir()}
     assert {"methods.tex", "methods.md", "matrix.tex", "pairs.md", "groups.png", "groups.pdf", "groups.svg"} <= names
@@ -1183,8 +1185,8 @@ def test_what_report_imports(tmp_path):
     path = written(wide(tasks=10), tmp_path)
     code = f"""
 import sys
-from fslcore import cli
-assert cli.main(["report", {str(path)!r}, "-o", {str(tmp_path / "mine.html")!r}]) == 0
+from fslcore.tools.cli import app
+assert app.main(["report", {str(path)!r}, "-o", {str(tmp_path / "mine.html")!r}]) == 0
 slow = {{"torch", "sklearn", "papermill", "statsmodels.stats.multitest", "ipykernel"}} & set(sys.modules)
 assert not slow, slow
 """
@@ -1193,12 +1195,12 @@ assert not slow, slow
 
 def test_report_on_one_method_and_on_several_settings(tmp_path, capsys):
     path = written(wide(methods=1), tmp_path, "one.csv")
-    assert cli.main(["report", str(path), "-o", str(tmp_path / "one.html")]) == 0
+    assert app.main(["report", str(path), "-o", str(tmp_path / "one.html")]) == 0
     assert "no comparison is possible" in capsys.readouterr().out
     assert "nothing to compare" in (tmp_path / "one.html").read_text()
     both = pd.concat([wide(s).assign(dataset=d, sampling="closed") for s, d in enumerate(("first", "second"))])
     path = written(both, tmp_path, "both.parquet")
-    assert cli.main(["report", str(path), "-o", str(tmp_path / "both.html")]) == 0
+    assert app.main(["report", str(path), "-o", str(tmp_path / "both.html")]) == 0
     out = capsys.readouterr().out
     assert "first: 4 methods, 40 tasks, sampling closed" in out and "these very images only" in out
     assert "cannot be told from this file" in (tmp_path / "both.html").read_text()
@@ -1208,16 +1210,16 @@ def test_limits_of_methods_stay_below_100_and_few_errors_are_told():
     rng = np.random.default_rng(0)
     easy = np.where(np.arange(40) == 3, 96.0, 100.0)
     wide = pd.DataFrame({"easy": easy, "sure": np.full(40, 100.0), "hard": 100 * rng.binomial(75, 0.8, 40) / 75})
-    table, notes = results.normalise(wide, "mine.csv", "open")
-    pairs, found = results.comparisons(table), results.intervals(table).droplevel("setting")
+    table, notes = report.normalise(wide, "mine.csv", "open")
+    pairs, found = report.comparisons(table), report.intervals(table).droplevel("setting")
     assert (found["new_images_high"] <= 100).all() and (found["new_images_low"] < found["mean"]).all()
     assert found["few_errors"].to_dict() == {"sure": True, "easy": True, "hard": False}
-    listed = results.interval_list(table, pairs)["on new images"]
+    listed = report.interval_list(table, pairs)["on new images"]
     low, high = found.loc["easy", ["new_images_low", "new_images_high"]]
     assert listed["easy"] == f"99.90 ({low:.2f} to {high:.2f}, few errors)" and " ± " in listed["hard"]
-    told = [line for line in results.summary(table, pairs) if "so few errors" in line]
+    told = [line for line in report.summary(table, pairs) if "so few errors" in line]
     assert len(told) == 1 and "sure, easy" in told[0] and "hard" not in told[0]
-    record = results.record(table, pairs, notes)
+    record = report.record(table, pairs, notes)
     assert told[0] in record["notes"] and record["methods"][0]["new_images_low"] < 100
 
 

@@ -17,12 +17,13 @@ from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.power import TTestIndPower
 
 from fslbook.beyond import runs as stored
-from fslcore import datasets, known, results, stats
+from fslcore import catalogue, datasets, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS
 from fslcore.paths import DATA
 from fslcore.stats import runs as runs_module
-from fslcore.training import RECIPES
+from fslcore.tools import report
+from fslcore.tools.training import RECIPES
 
 
 def crossed(rng, runs, tasks, run=1.0, task=1.0, both=1.0):
@@ -344,46 +345,46 @@ def several(tmp_path, *, sampling="closed", wide=False, change=None):
 
 def test_a_report_of_runs_gives_their_intervals_beside_the_others(tmp_path):
     path, long = several(tmp_path)
-    table, notes = results.read(path, sampling="closed")
+    table, notes = report.read(path, sampling="closed")
     assert any("one run of once, so nothing can be said of new runs" in note for note in notes)
     of = {
         m: part.pivot(index="run", columns="task", values="accuracy").to_numpy() for m, part in long.groupby("method")
     }
-    found = results.new_runs(table).loc["mine"]
+    found = report.new_runs(table).loc["mine"]
     assert found.loc["ours", "new_runs"] == pytest.approx(stats.new_runs(of["ours"]).interval.half_width)
     assert np.isnan(found.loc["once", "new_runs"]) and found.loc["once", "runs"] == 1
-    pairs = results.comparisons(table)  # on the mean over runs
+    pairs = report.comparisons(table)  # on the mean over runs
     usual = stats.paired_interval(of["ours"].mean(axis=0), of["base"].mean(axis=0))
     first = pairs.query("a == 'ours' and b == 'base'").iloc[0]
     assert (first["difference"], first["half_width"]) == pytest.approx((usual.mean, usual.half_width))
-    recipe = results.recipes(table).iloc[0]
+    recipe = report.recipes(table).iloc[0]
     against = stats.new_runs(of["ours"], of["base"])
-    assert len(results.recipes(table)) == 1 and recipe["p"] == pytest.approx(against.interval.p_value)
+    assert len(report.recipes(table)) == 1 and recipe["p"] == pytest.approx(against.interval.p_value)
     assert recipe["runs_needed"] == stats.plan_runs(against, difference=against.interval.mean).n_runs
-    said = "\n".join(results.summary(table, pairs))
+    said = "\n".join(report.summary(table, pairs))
     assert "once   " in said and "one run: nothing can be said of new runs" in said and "for new runs" in said
-    assert "for new runs" in results.interval_list(table, pairs)
-    made = json.loads(json.dumps(results.record(table, pairs, notes), default=float))
+    assert "for new runs" in report.interval_list(table, pairs)
+    made = json.loads(json.dumps(report.record(table, pairs, notes), default=float))
     assert len(made["new_runs"]) == 3 and made["new_runs"][2]["new_runs"] is None
-    assert {p.stem for p in results.write_tables(table, pairs, tmp_path)} >= {"runs", "recipes"}
+    assert {p.stem for p in report.write_tables(table, pairs, tmp_path)} >= {"runs", "recipes"}
 
 
 def test_a_wide_file_of_runs_is_the_same_as_a_long_one(tmp_path):
-    wide = results.read(several(tmp_path, wide=True)[0])[0]
-    one = results.new_runs(wide)
+    wide = report.read(several(tmp_path, wide=True)[0])[0]
+    one = report.new_runs(wide)
     long = several(tmp_path, change=lambda x: x[(x["run"] < 3) & (x["method"] != "once")])[0]
-    pd.testing.assert_frame_equal(one, results.new_runs(results.read(long)[0]))
+    pd.testing.assert_frame_equal(one, report.new_runs(report.read(long)[0]))
 
 
 def test_without_the_column_nothing_is_said_of_runs(tmp_path):
     path, _ = several(tmp_path, change=lambda x: x[x["run"] == 0].drop(columns="run"))
-    table, notes = results.read(path)
-    pairs = results.comparisons(table)
-    assert results.new_runs(table).empty and results.recipes(table).empty and results.run_reading(table) == []
-    assert "for new runs" not in results.interval_list(table, pairs) and "new_runs" not in results.record(
+    table, notes = report.read(path)
+    pairs = report.comparisons(table)
+    assert report.new_runs(table).empty and report.recipes(table).empty and report.run_reading(table) == []
+    assert "for new runs" not in report.interval_list(table, pairs) and "new_runs" not in report.record(
         table, pairs, notes
     )
-    assert not any("new runs" in line for line in results.summary(table, pairs))
+    assert not any("new runs" in line for line in report.summary(table, pairs))
 
 
 @pytest.mark.parametrize(
@@ -398,7 +399,7 @@ def test_without_the_column_nothing_is_said_of_runs(tmp_path):
 )
 def test_bad_files_of_runs_are_told_in_one_line(tmp_path, change, says):
     with pytest.raises(InputError, match=says) as error:
-        results.read(several(tmp_path, change=change)[0])
+        report.read(several(tmp_path, change=change)[0])
     assert "\n" not in str(error.value)
 
 
@@ -437,7 +438,7 @@ def test_shipped_runs_are_of_the_data_at_hand(shipped):
 
 
 def test_every_learner_with_a_checkpoint_has_runs():
-    trained = {Path(file).stem for file in known.PINNED if not file.startswith(("conv4-1shot-", "glyph-conv"))}
+    trained = {Path(file).stem for file in catalogue.PINNED if not file.startswith(("conv4-1shot-", "glyph-conv"))}
     assert {f"conv4-{name}" for name in stored.names(3)} == trained
 
 

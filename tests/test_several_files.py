@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 import fslcore
-from fslcore import cli, recorder, results
 from fslcore.errors import InputError
 from fslcore.tasks import sample_closed
+from fslcore.tools import recorder, report
+from fslcore.tools.cli import app
 
 TASKS = 30
 HARD = np.random.default_rng(0).normal(70, 8, TASKS).clip(40, 90).round(2)
@@ -33,7 +34,7 @@ def csv(name, index=False, **columns):
 
 def grid(paths, **how):
     """Accuracies by setting and method, a column each, and the notes."""
-    table, notes = results.read(paths, **how)
+    table, notes = report.read(paths, **how)
     return table.pivot(index="task", columns=["setting", "method"], values="accuracy"), notes
 
 
@@ -57,7 +58,7 @@ def test_a_file_a_method_whatever_each_calls_its_accuracies():
 
 def test_one_file_is_as_before():
     csv("a.csv", ours=column(1), base=column(2))
-    alone, listed = results.read("a.csv"), results.read(["a.csv"])
+    alone, listed = report.read("a.csv"), report.read(["a.csv"])
     assert alone[0].equals(listed[0]) and alone[1] == listed[1] and set(alone[0]["setting"]) == {"a"}
 
 
@@ -67,10 +68,10 @@ def test_one_file_may_leave_out_its_method_unless_it_holds_several():
     assert [*found] == [("mine", "mine")] and "mine.csv names no method: it is called mine." in notes
     csv("mine.csv", task=[*range(TASKS)] * 2, accuracy=np.concatenate([column(), column(1)]))
     with pytest.raises(InputError, match=r"mine.csv has a column accuracy but lacks method \(or backbone, learner\)"):
-        results.read("mine.csv")
+        report.read("mine.csv")
     csv("mine.csv", task=range(TASKS), accuracy=column(), algorithm="ncc")
     with pytest.raises(InputError, match="lacks method"):
-        results.read("mine.csv")
+        report.read("mine.csv")
 
 
 def test_files_of_one_name_are_called_by_their_folders(folder):
@@ -112,12 +113,12 @@ def test_files_are_training_runs_by_the_number_that_their_names_end_with(folder,
         csv(file, accuracy=column(s))
     csv("r2d2.csv", accuracy=column(5))
     more = [] if "acc" in called else ["r2d2.csv"]  # folders tell the runs where all files have one name
-    table, notes = results.read([*files.values(), *more], runs=True)
+    table, notes = report.read([*files.values(), *more], runs=True)
     runs = table[table["method"] == "protonet"].groupby("run", sort=False)["accuracy"]
     assert {run: of.tolist() for run, of in runs} == {str(s): column(s).tolist() for s in files}
     assert set(table["method"]) - {"protonet"} == (set() if "acc" in called else {"r2d2"})
     assert table["setting"].nunique() == 1 and any("no run of a method is in two" in note for note in notes)
-    mean, found = np.mean([column(s).mean() for s in files]), results.new_runs(table).droplevel("setting")
+    mean, found = np.mean([column(s).mean() for s in files]), report.new_runs(table).droplevel("setting")
     assert found.loc["protonet", "runs"] == 3 and np.isclose(found.loc["protonet", "mean"], mean)
 
 
@@ -125,7 +126,7 @@ def test_training_runs_of_files_with_names_inside():
     for s in range(2):
         for name in ("mini", "tiered"):
             csv(f"{name}-{s}.csv", ours=column(s), base=column(s + 2))
-    table, notes = results.read([f"{n}-{s}.csv" for n in ("mini", "tiered") for s in range(2)], runs=True)
+    table, notes = report.read([f"{n}-{s}.csv" for n in ("mini", "tiered") for s in range(2)], runs=True)
     assert set(table["setting"]) == {"mini", "tiered"} and set(table["run"]) == {"0", "1"}
     assert any("ours, run 0, is in several: their names tell the data sets" in note for note in notes)
 
@@ -139,9 +140,9 @@ def test_weights_of_a_backbone_are_the_run(folder):
             task=range(TASKS),
             accuracy=column(s),
         )
-    table, _ = results.read(["0.csv", "1.csv"], runs=True)
+    table, _ = report.read(["0.csv", "1.csv"], runs=True)
     assert set(table["method"]) == {"conv4-protonet lr"} and set(table["run"]) == {"0", "1"}
-    assert results.read(["0.csv", "1.csv"])[0]["method"].nunique() == 2
+    assert report.read(["0.csv", "1.csv"])[0]["method"].nunique() == 2
 
 
 def test_files_that_may_be_training_runs_are_told(folder, capsys):
@@ -150,20 +151,20 @@ def test_files_that_may_be_training_runs_are_told(folder, capsys):
         csv(f"both-{s}.csv", task=range(TASKS), dataset="mini", ours=column(s), base=column(s + 2))
     note = "ours-0, ours-1 are methods of their own here; if files are training runs of one method, say so (--runs)."
     assert note in grid(["ours-0.csv", "ours-1.csv"])[1]
-    assert cli.main(["report", "ours-0.csv", "ours-1.csv"]) == 0 and note in capsys.readouterr().out
-    assert cli.main(["report", "ours-0.csv", "ours-1.csv", "--runs"]) == 0
+    assert app.main(["report", "ours-0.csv", "ours-1.csv"]) == 0 and note in capsys.readouterr().out
+    assert app.main(["report", "ours-0.csv", "ours-1.csv", "--runs"]) == 0
     told = capsys.readouterr().out
     assert note not in told and "2 files: 1 method, 30 tasks" in told and "For new training runs (0.95):" in told
     assert "2 runs" in told and "2 training runs of each method" in (folder / "report.html").read_text()
     with pytest.raises(
         InputError, match=r"\(rows 1 of both-0.csv and 1 of both-1.csv\); if each file is a training run"
     ):
-        results.read(["both-0.csv", "both-1.csv"])
+        report.read(["both-0.csv", "both-1.csv"])
     with pytest.raises(InputError, match="runs = True; one file is given"):
-        results.read("ours-0.csv", runs=True)
+        report.read("ours-0.csv", runs=True)
     csv("run-0.csv", index=True, run=[0] * TASKS, ours=column())
     with pytest.raises(InputError, match="runs = True; run-0.csv has a column run"):
-        results.read(["run-0.csv", "ours-1.csv"], runs=True)
+        report.read(["run-0.csv", "ours-1.csv"], runs=True)
 
 
 def test_data_sets_that_are_named_are_kept_and_a_task_twice_names_both_files():
@@ -172,7 +173,7 @@ def test_data_sets_that_are_named_are_kept_and_a_task_twice_names_both_files():
     assert {s for s, _ in grid(["a.csv", "b.csv"])[0]} == {"cub"}
     csv("b.csv", dataset="cub", task=[f"t{t}" for t in range(TASKS)], m0=column(5))
     with pytest.raises(InputError, match=r"cub: method m0 has task t0 twice \(rows 1 of a.csv and 1 of b.csv\)"):
-        results.read(["a.csv", "b.csv"])
+        report.read(["a.csv", "b.csv"])
 
 
 def test_tasks_go_by_their_names_and_not_by_their_order():
@@ -183,7 +184,7 @@ def test_tasks_go_by_their_names_and_not_by_their_order():
     assert np.allclose(found["2 files", "b"], b)
     csv("b.csv", task=order[2:], accuracy=b[order[2:]])
     with pytest.raises(InputError, match="2 files: method b lacks 2 of 30 tasks"):
-        results.read(["a.csv", "b.csv"])
+        report.read(["a.csv", "b.csv"])
     assert len(grid(["a.csv", "b.csv"], common=True)[0]) == TASKS - 2
 
 
@@ -193,10 +194,10 @@ def test_columns_that_only_some_files_have_are_named(extra):
     csv("a.csv", task=range(TASKS), a=column(), **extra)
     csv("b.csv", task=range(TASKS), b=column(1))
     with pytest.raises(InputError, match=f"a.csv has a column {name} and b.csv has none; give it to .*--drop"):
-        results.read(["a.csv", "b.csv"])
+        report.read(["a.csv", "b.csv"])
     assert grid(["a.csv", "b.csv"], drop=[name])[0].shape == (TASKS, 2)
     if name == "sampling":
-        table, _ = results.read(["a.csv", "b.csv"], sampling=value)
+        table, _ = report.read(["a.csv", "b.csv"], sampling=value)
         assert set(table["sampling"]) == {"open"} and table["setting"].nunique() == 1
 
 
@@ -207,23 +208,23 @@ def test_what_is_left_out_may_be_in_any_file_and_must_be_in_one():
     assert sorted(m for _, m in found) == ["base", "ours"] and "Left out, as told: mean." in notes
     assert [m for _, m in grid(["a.csv", "b.csv"], drop=["base", "mean"])[0]] == ["ours"]
     with pytest.raises(InputError, match="drop = bass; no column, method or task of the 2 files .*base"):
-        results.read(["a.csv", "b.csv"], drop=["bass"])
+        report.read(["a.csv", "b.csv"], drop=["bass"])
     with pytest.raises(InputError, match="nothing of the 2 files is left"):
-        results.read(["a.csv", "b.csv"], drop=["ours", "base", "mean"])
+        report.read(["a.csv", "b.csv"], drop=["ours", "base", "mean"])
 
 
 def test_faults_name_their_file_and_row():
     csv("a.csv", ours=column(1))
     csv("b.csv", base=[*column(2)[:-1], 170])
     with pytest.raises(InputError, match="base in row 30 of b.csv is 170"):
-        results.read(["a.csv", "b.csv"])
+        report.read(["a.csv", "b.csv"])
     with pytest.raises(InputError, match="a.csv is given twice"):
-        results.read(["a.csv", "./a.csv"])
+        report.read(["a.csv", "./a.csv"])
     with pytest.raises(InputError, match="no file c.csv"):
-        results.read(["a.csv", "c.csv"])
+        report.read(["a.csv", "c.csv"])
     for wrong in ([], [3], ["a.csv", ""], 3, b"a.csv"):
         with pytest.raises(InputError, match="results: path = .*the name of a file or folder is allowed"):
-            results.read(wrong)
+            report.read(wrong)
 
 
 def recorded(path, method, tasks, share, seed, of=8, **facts):
@@ -246,8 +247,8 @@ def test_recordings_of_several_processes_are_as_one(closed):
         recorded(name, "A", closed, 0.7, 1)
     for name in ("both.npz", "b.npz"):
         recorded(name, "B", few, 0.8, 2)
-    table, notes = results.read(["b.npz", "a.npz"], common=True)
-    wanted, _ = results.read("both.npz", common=True)
+    table, notes = report.read(["b.npz", "a.npz"], common=True)
+    wanted, _ = report.read("both.npz", common=True)
     ours, theirs = (
         of.pivot(index="task", columns="method", values="accuracy").sort_values(["A", "B"]).to_numpy()
         for of in (table, wanted)
@@ -255,7 +256,7 @@ def test_recordings_of_several_processes_are_as_one(closed):
     assert len({len(recorder.load(name).images) for name in ("a.npz", "b.npz")}) == 2
     assert len(table) == 40 and np.array_equal(ours, theirs) and set(table["sampling"]) == {"closed"}
     assert "2 recordings are one table: their tasks use images again." in notes
-    found, wanted = results.three_intervals(["a.npz", "b.npz"])[0], results.three_intervals("both.npz")[0]
+    found, wanted = report.three_intervals(["a.npz", "b.npz"])[0], report.three_intervals("both.npz")[0]
     assert [*found] == [*wanted] == ["A", "B", "A − B"]
     for name, one in found.items():
         for kind in ("closed", "images", "classes"):
@@ -269,45 +270,45 @@ def test_recordings_are_known_in_any_case_of_their_ending(closed, capsys):
         for name, of, share in (("a", closed, 0.7), ("b", turned, 0.8)):
             Path(recorded(f"{name}.npz", name, of, share, 1)).rename(f"{name}.{ending}")
         files = [f"a.{ending}", f"b.{ending}"]
-        assert cli.main(["report", *files, "--json", "--quiet", "-o", "r.html"]) == 0
+        assert app.main(["report", *files, "--json", "--quiet", "-o", "r.html"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert [*found["three_intervals"]] == ["a", "b", "a − b"]
         assert found["notes"][0].startswith("2 recordings are one table")
         assert "so one run answers three questions" in Path("r.html").read_text("utf-8")
         if ending == "npz":
-            wanted = results.read(files)[0]
-        pd.testing.assert_frame_equal(results.read(files)[0], wanted)
+            wanted = report.read(files)[0]
+        pd.testing.assert_frame_equal(report.read(files)[0], wanted)
 
 
 def test_recordings_that_do_not_fit_are_named(closed):
     recorded("a.npz", "A", closed, 0.7, 1, dataset="birds")
     recorded("b.npz", "A", closed, 0.7, 1, dataset="birds")
     with pytest.raises(InputError, match="method A is in a.npz and in b.npz"):
-        results.read(["a.npz", "b.npz"])
+        report.read(["a.npz", "b.npz"])
     recorded("c.npz", "C", closed, 0.7, 1, dataset="planes")
     with pytest.raises(InputError, match="dataset is planes in c.npz, elsewhere birds"):
-        results.read(["a.npz", "c.npz"])
+        report.read(["a.npz", "c.npz"])
     recorded("d.npz", "D", closed, 0.7, 1, of=16)
     with pytest.raises(InputError, match="image i[0-9]+ is of class [0-9]+ in d.npz, elsewhere of"):
-        results.read(["a.npz", "d.npz"])
+        report.read(["a.npz", "d.npz"])
     csv("e.csv", e=column())
     with pytest.raises(InputError, match="a.npz is a recording and e.csv is not"):
-        results.read(["e.csv", "a.npz"])
+        report.read(["e.csv", "a.npz"])
 
 
 def test_the_command_reports_on_all(capsys):
     for i, name in enumerate(["protonet.csv", "maml.csv", "ours.csv"]):
         csv(name, accuracy=column(i, 3 * i))
-    assert cli.main(["report", "protonet.csv", "maml.csv", "ours.csv", "--json", "--quiet"]) == 0
+    assert app.main(["report", "protonet.csv", "maml.csv", "ours.csv", "--json", "--quiet"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["report"] == "report.html" and {m["method"] for m in found["methods"]} == {"protonet", "maml", "ours"}
     page = open("report.html", encoding="utf-8").read()
     assert "protonet.csv and 2 more: report" in page and "maml" in page
-    assert cli.main(["report", "protonet.csv", "ours.csv", "-o", "ours.csv", "--quiet"]) == 2
+    assert app.main(["report", "protonet.csv", "ours.csv", "-o", "ours.csv", "--quiet"]) == 2
 
 
 def test_the_command_reports_on_recordings(closed, capsys):
     recorded("a.npz", "A", closed, 0.7, 1)
     recorded("b.npz", "B", closed, 0.8, 2)
-    assert cli.main(["report", "a.npz", "b.npz", "--json", "--quiet"]) == 0
+    assert app.main(["report", "a.npz", "b.npz", "--json", "--quiet"]) == 0
     assert [*json.loads(capsys.readouterr().out)["three_intervals"]] == ["A", "B", "A − B"]

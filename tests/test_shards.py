@@ -20,14 +20,15 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 from test_probe import FEATURES, TASKS, UNEVEN, shipped
 
-from fslcore import cli, datasets, evaluation, learners, store
+from fslcore import datasets, evaluation, learners, store
 from fslcore.datasets.bank import Bank, load_features
 from fslcore.datasets.images import OnDemand
 from fslcore.errors import InputError, note
-from fslcore.evaluation import kept, records
+from fslcore.evaluation import cache, records
 from fslcore.models import backbones, shards
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
+from fslcore.tools.cli import app
 
 N, BATCH = 70, 8  # the last batch is not full
 
@@ -283,12 +284,12 @@ def test_of_too_many_images_those_of_a_block_are_read(monkeypatch):
     read = []
     images = pictures(lambda i: read.append(i) or drawn(i), 700)
     tasks = sample_closed(images.labels, tasks=3, shots=1, queries=2)
-    monkeypatch.setattr(kept, "BLOCK", 2)
+    monkeypatch.setattr(cache, "BLOCK", 2)
     whole, _ = evaluation.record(images, network, learner, tasks)
     assert len(set(read)) == 700
     store.path("records").rename(store.path("other"))
     monkeypatch.setattr("fslcore.datasets.images.KEPT", 0)
-    monkeypatch.setattr(kept, "KEPT", 0)
+    monkeypatch.setattr(cache, "KEPT", 0)
     read.clear()
     images = pictures(lambda i: read.append(i) or drawn(i), 700)
     found, _ = evaluation.record(images, network, learner, tasks)
@@ -380,40 +381,40 @@ def test_blocks_join_to_the_same_record_under_the_same_key(monkeypatch, learner)
     whole, key = evaluation.record(FEATURES, None, learner, tasks)
     assert list(files("records")) == [f"{key}.npz"]  # one file, as before there were blocks
     store.path("records", f"{key}.npz").unlink()
-    monkeypatch.setattr(kept, "BLOCK_OF_FEATURES", 5)
-    for block in kept.blocks(learner, tasks)[::-2]:
+    monkeypatch.setattr(cache, "BLOCK_OF_FEATURES", 5)
+    for block in cache.blocks(learner, tasks)[::-2]:
         evaluation.record(FEATURES, None, learner, block)
     assert len(files("records")) == 3
     first, _ = evaluation.record(FEATURES, None, learner, tasks, stored=True)
     assert (first.correct == whole.correct[: len(first.correct)]).all() and len(first.correct) == 5
     joined, same = evaluation.record(FEATURES, None, learner, tasks)
     assert same == key and (joined.correct == whole.correct).all() and len(files("records")) == 5
-    monkeypatch.setattr(kept, "evaluate", None)  # would fail if it were called
+    monkeypatch.setattr(cache, "evaluate", None)  # would fail if it were called
     assert (evaluation.record(FEATURES, None, learner, tasks)[0].correct == whole.correct).all()
 
 
 def test_parts_in_any_order_join_to_the_same_table(command, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(kept, "BLOCK_OF_FEATURES", 4)
-    assert cli.main([*command, "-o", f"{tmp_path}/plain.csv"]) == 0
+    monkeypatch.setattr(cache, "BLOCK_OF_FEATURES", 4)
+    assert app.main([*command, "-o", f"{tmp_path}/plain.csv"]) == 0
     whole = files("records")
     monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "other"))
-    computed, real = [], kept.evaluate
-    monkeypatch.setattr(kept, "evaluate", lambda *a, **k: computed.append(1) or real(*a, **k))
+    computed, real = [], cache.evaluate
+    monkeypatch.setattr(cache, "evaluate", lambda *a, **k: computed.append(1) or real(*a, **k))
     for part in ("3/3", "1/3", "2/3", "2/3"):
-        assert cli.main([*command, "--part", part]) == 0
+        assert app.main([*command, "--part", part]) == 0
     assert files("records") == whole and len(computed) == len(whole) and len(whole) > 12
     assert list(tmp_path.glob("*.csv")) == [tmp_path / "plain.csv"]
-    assert cli.main([*command, "-o", f"{tmp_path}/parts.csv"]) == 0
+    assert app.main([*command, "-o", f"{tmp_path}/parts.csv"]) == 0
     assert len(computed) == len(whole)
     assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "plain.csv").read_bytes()
     assert not capsys.readouterr().err
 
 
 def test_parts_of_what_is_kept_whole_compute_nothing(command, tmp_path, monkeypatch):
-    assert cli.main([*command, "-o", f"{tmp_path}/plain.csv"]) == 0
-    monkeypatch.setattr(kept, "BLOCK_OF_FEATURES", 4)
-    monkeypatch.setattr(kept, "evaluate", None)  # would fail if it were called
-    assert cli.main([*command, "--part", "1/1"]) == 0
+    assert app.main([*command, "-o", f"{tmp_path}/plain.csv"]) == 0
+    monkeypatch.setattr(cache, "BLOCK_OF_FEATURES", 4)
+    monkeypatch.setattr(cache, "evaluate", None)  # would fail if it were called
+    assert app.main([*command, "--part", "1/1"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -430,7 +431,7 @@ def test_parts_of_what_is_kept_whole_compute_nothing(command, tmp_path, monkeypa
     ],
 )
 def test_bad_parts_and_jobs_are_told(command, capsys, given, message):
-    assert cli.main([*command, *given]) == 2
+    assert app.main([*command, *given]) == 2
     told = capsys.readouterr().err.strip()
     assert told.startswith(f"fslcore: {message}") and "\n" not in told
 
@@ -442,18 +443,18 @@ def test_the_command_features(tmp_path, capsys, monkeypatch):
         (tmp_path / f"photos/{i % 3}").mkdir(parents=True, exist_ok=True)
         Image.fromarray(drawn(i)[..., 0]).save(tmp_path / f"photos/{i % 3}/{i}.png")
     given = ["features", f"folder:{tmp_path}/photos", "glyph-conv", "--quiet"]
-    assert cli.main([*given, "--part", "2/2", "--json"]) == 0  # there is one shard, of the first part
+    assert app.main([*given, "--part", "2/2", "--json"]) == 0  # there is one shard, of the first part
     told = json.loads(capsys.readouterr().out)
     assert told["computed"] == 0 and told["shards_left"] == 1 and told["features"] is None
-    assert cli.main([*given, "--part", "2/2"]) == 0
+    assert app.main([*given, "--part", "2/2"]) == 0
     assert "0 of 12 images computed; 1 of 1 shards are still to be made" in capsys.readouterr().out
-    assert cli.main([*given, "-o", f"{tmp_path}/f.npz"]) == 0
+    assert app.main([*given, "-o", f"{tmp_path}/f.npz"]) == 0
     assert "12 of 12 images computed (" in capsys.readouterr().out
     assert load_features(tmp_path / "f.npz").classes.tolist() == [str(i) for i in range(3) for _ in range(4)]
-    assert cli.main([*given, "--json"]) == 0
+    assert app.main([*given, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["computed"] == 0 and Path(told["features"]).is_file() and told["images_per_second"] is None
-    assert cli.main([*given, "--part", "1/2", "-o", f"{tmp_path}/f.npz"]) == 2
+    assert app.main([*given, "--part", "1/2", "-o", f"{tmp_path}/f.npz"]) == 2
     assert "a part of the features is not written" in capsys.readouterr().err
 
 
@@ -567,19 +568,19 @@ def photos(tmp_path):
 def test_two_processes_give_what_one_gives(photos, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(shards, "BATCHES", 1)
     given = ["evaluate", f"folder:{photos}", "glyph-conv", "--tasks", "30", "--shots", "1", "--quiet"]
-    assert cli.main([*given, "-o", f"{tmp_path}/one.csv"]) == 0
+    assert app.main([*given, "-o", f"{tmp_path}/one.csv"]) == 0
     whole = {folder: files(folder) for folder in ("features", "records")}
     monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "other"))
     monkeypatch.setattr(backbones, "compute", None)  # here nothing is computed
-    monkeypatch.setattr(kept, "evaluate", None)
-    assert cli.main([*given, "-o", f"{tmp_path}/two.csv", "--jobs", "2"]) == 0
+    monkeypatch.setattr(cache, "evaluate", None)
+    assert app.main([*given, "-o", f"{tmp_path}/two.csv", "--jobs", "2"]) == 0
     assert {folder: files(folder) for folder in ("features", "records")} == whole
     assert (tmp_path / "two.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
     assert not capsys.readouterr().err and not multiprocessing.active_children()
     # What a process meets is told as one process tells it.
     bad = photos / "5/599.png"
     bad.write_bytes(bad.read_bytes()[:70])
-    assert cli.main([*given, "-o", f"{tmp_path}/bad.csv", "--jobs", "2"]) == 2
+    assert app.main([*given, "-o", f"{tmp_path}/bad.csv", "--jobs", "2"]) == 2
     told = capsys.readouterr().err.strip()
     assert told.startswith(f"fslcore: unreadable image {bad}") and "\n" not in told
     assert not (tmp_path / "bad.csv").exists() and not multiprocessing.active_children()

@@ -13,14 +13,15 @@ import pytest
 
 from fslbook.beyond import worst_class
 from fslbook.evaluators import validation
-from fslcore import datasets, evaluation, training
-from fslcore.estimation import assess, informed, resampled
+from fslcore import datasets, evaluation
 from fslcore.evaluation import Record
 from fslcore.models import backbones
 from fslcore.models.backbones import Backbone
 from fslcore.tasks import ESTIMATORS, resplit, sample_closed
-from fslcore.training import run as loop
-from fslcore.training.run import _Run
+from fslcore.tools import training
+from fslcore.tools.estimation import assess, informed, resampled
+from fslcore.tools.training import run as loop
+from fslcore.tools.training.run import _Run
 
 SPLITS = ("base", "validation", "novel")
 PART = {"base": slice(0, 6), "validation": slice(6, 12), "novel": slice(12, 18)}

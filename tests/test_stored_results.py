@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from fslcore import evaluation
-from fslcore.evaluation import kept
+from fslcore.evaluation import cache
 from fslcore.models import backbones
 from fslcore.paths import DATA
 
@@ -77,12 +77,12 @@ def test_every_file_is_looked_at():
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_random_part_of_every_file_comes_out_again(part, script, bank_of):
-    from fslcore import chapters
     from fslcore.paths import PROFILES
+    from fslcore.tools import notebooks
 
     makes, names = PARTS[part]
     seen, wrong = [], []
-    for name, run, tasks, facts in getattr(script, makes)(chapters.profile(PROFILES / "quick.yml")):
+    for name, run, tasks, facts in getattr(script, makes)(notebooks.profile(PROFILES / "quick.yml")):
         name = name.replace("/", "-")
         if name not in names:
             assert (DATA / "results" / f"{name}.npz").is_file(), f"{name}: missing"
@@ -95,9 +95,9 @@ def test_a_random_part_of_every_file_comes_out_again(part, script, bank_of):
         assert key == made["key"] and (found.correct == shipped.correct).all()
         assert made["blocks"] == script.blocks(inputs, tasks)
         if made["blocks"]:  # whoever asks for fewer tasks, or for more, is given the first of them
-            for asked in (tasks[: kept.BLOCK], tasks[: len(tasks) - 1]):
+            for asked in (tasks[: cache.BLOCK], tasks[: len(tasks) - 1]):
                 some, _ = evaluation.record(*inputs, asked, stored=True)
-                whole = len(asked) // kept.BLOCK * kept.BLOCK
+                whole = len(asked) // cache.BLOCK * cache.BLOCK
                 assert (some.correct == shipped.correct[:whole]).all() and len(some.correct) == whole > 0
         digests = {"images": run.source.digest, "weights": run.backbone.weights, "tasks_digest": tasks.digest}
         named = {"dataset": run.source.name, "backbone": run.backbone.name, "learner": run.learner.name}

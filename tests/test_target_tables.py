@@ -9,9 +9,9 @@ from scipy.stats import norm
 
 from fslbook.beyond import planning
 from fslcore import evaluation, stats
-from fslcore.results import three
-from fslcore.results.targets import in_cells, legend
 from fslcore.stats.three_intervals import assembled
+from fslcore.tools.report import three_targets
+from fslcore.tools.report.targets import in_cells, legend
 
 SHAPE = dict(ways=5, shots=2, queries=3, seed=0)
 
@@ -26,15 +26,15 @@ def features(tmp_path, own_cache):
 
 
 def test_intervals_are_those_of_the_record(features):
-    found = three.queries([features], ["none"], ["ncc", "lr"], tasks=60, groups=["family"], **SHAPE)
+    found = three_targets.queries([features], ["none"], ["ncc", "lr"], tasks=60, groups=["family"], **SHAPE)
     tasks, record = evaluation.run_queries(features, "none", "lr", "closed", tasks=60, **SHAPE)
     right = found[features].right["none", "lr"]
     assert (right == 100 * record.correct).all()
     assert found[features].groups is None  # features know no families
     expected = stats.three_intervals(right, tasks.support, tasks.query, found[features].labels, level=0.9)
-    table = three.intervals(found, 0.9)
+    table = three_targets.intervals(found, 0.9)
     assert table["result"][1] == expected and table["n_images"][1] == 96 and table["classes"][1] == 8
-    shown = three.shown(table)
+    shown = three_targets.shown(table)
     assert shown.iloc[1]["mean"] == f"{expected.closed.mean:.2f}"
     assert table["result"][1].images.bounds == (0, 100)
     assert shown.iloc[1]["these images"] == f"± {expected.closed.half_width:.2f}"
@@ -68,30 +68,32 @@ def test_one_interval_for_two_targets_is_named_once():
 
 
 def test_no_interval_for_new_images_of_a_transductive_learner(features):
-    found = three.queries([features], ["none"], ["ncc", "lr", "opta"], tasks=400, **SHAPE)
-    table = pd.concat([three.intervals(found), three.pairs(found)], ignore_index=True)
-    shown = three.shown(table)
+    found = three_targets.queries([features], ["none"], ["ncc", "lr", "opta"], tasks=400, **SHAPE)
+    table = pd.concat([three_targets.intervals(found), three_targets.pairs(found)], ignore_index=True)
+    shown = three_targets.shown(table)
     opta = table["result"].map(lambda r: r.transductive)
     assert opta.tolist() == [False, False, True, False, True, True]  # and each difference from it
     assert ((shown["new images"] == "transductive") == opta.to_numpy()).all()
     cell = shown.iloc[2]
     assert "±" in cell["these images"] and cell["new classes"] == "—"  # it would rest on the variance from images
-    few = three.queries([features], ["none"], ["opta"], tasks=400, **SHAPE | {"shots": 4, "queries": 5, "ways": 2})
-    (result,) = three.intervals(few)["result"]
+    few = three_targets.queries(
+        [features], ["none"], ["opta"], tasks=400, **SHAPE | {"shots": 4, "queries": 5, "ways": 2}
+    )
+    (result,) = three_targets.intervals(few)["result"]
     assert in_cells(result)["new classes"] not in ("—", "transductive") and np.isinf(result.image_variance)
     (line,) = [line for line in legend(shown) if line.startswith("transductive")]
     assert "answers depend on the task's other queries" in line and "there is no interval" in line
     assert not any(line.startswith("transductive") for line in legend(shown[~opta.to_numpy()]))
-    assert three.verdicts(three.pairs(found)).loc["all", "new images"] <= 1
+    assert three_targets.verdicts(three_targets.pairs(found)).loc["all", "new images"] <= 1
 
 
 def test_pairs_verdicts_and_needs(features):
-    found = three.queries([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE)
-    pairs = three.pairs(found)
+    found = three_targets.queries([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE)
+    pairs = three_targets.pairs(found)
     of = found[features]
     a, b = of.right.values()
     assert pairs["result"][0] == stats.three_intervals(a - b, of.support, of.query, of.labels)
-    counted = three.verdicts(pairs)
+    counted = three_targets.verdicts(pairs)
     assert counted.loc["all", "pairs"] == 1
     assert counted.loc["all", "these images"] == int(pairs["result"][0].closed.conclusion != 0)
     needs = planning.needs(found, pairs, [1.0, 5.0], ways=5, shots=2, power=0.8, level=0.95)
@@ -116,17 +118,21 @@ def test_pairs_verdicts_and_needs(features):
 def test_verdicts_are_corrected_for_the_pairs_of_all_data_sets():
     """p-values 0.01, 0.02, 0.03 and 0.2: Holm keeps the first alone, Benjamini and Hochberg the first three."""
     halves = 1.96 / np.abs(norm.ppf(np.array([0.01, 0.02, 0.03, 0.2]) / 2))
-    results = [SimpleNamespace(**dict.fromkeys(three.TARGETS, stats.Interval(1.0, h, 0.95, 100, "x"))) for h in halves]
+    results = [
+        SimpleNamespace(**dict.fromkeys(three_targets.TARGETS, stats.Interval(1.0, h, 0.95, 100, "x"))) for h in halves
+    ]
     pairs = pd.DataFrame({"dataset": ["one", "one", "other", "other"], "result": results})
-    counts = {how: three.verdicts(pairs, how)["new images"] for how in (None, stats.holm, stats.benjamini_hochberg)}
+    counts = {
+        how: three_targets.verdicts(pairs, how)["new images"] for how in (None, stats.holm, stats.benjamini_hochberg)
+    }
     assert [c["all"] for c in counts.values()] == [3, 1, 3]
     assert counts[stats.holm][["one", "other"]].tolist() == [1, 0]
 
 
 def test_all_classes_in_each_task_leave_a_dash(features):
-    found = three.queries([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE | {"ways": 8})
-    table = three.pairs(found)
-    assert (three.shown(table)["new classes"] == "—").all()
+    found = three_targets.queries([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE | {"ways": 8})
+    table = three_targets.pairs(found)
+    assert (three_targets.shown(table)["new classes"] == "—").all()
     assert planning.reach(table, power=0.8, level=0.95)["new classes"].tolist() == ["—"]
     needs = planning.needs(found, table, [5.0], ways=8, shots=2, power=0.8, level=0.95)
     assert planning.plan_table(needs)["classes"].tolist() == ["—"]
@@ -145,7 +151,7 @@ def test_groups_come_from_the_facts(monkeypatch):
             return evaluation.Record(rng.random(tasks.query.shape) < 0.5, tasks.query_label)
 
     monkeypatch.setattr(evaluation, "ready", lambda *_: Made())
-    found = three.queries(["clipart"], ["x"], ["ncc"], tasks=30, groups=["family", "author"], **SHAPE)
+    found = three_targets.queries(["clipart"], ["x"], ["ncc"], tasks=30, groups=["family", "author"], **SHAPE)
     assert (found["clipart"].groups == images.facts["author"]).all()
     assert isinstance(images.facts, pd.DataFrame)
 
@@ -158,16 +164,19 @@ def test_class_groups_are_facts_that_tell_classes_apart():
         {"domain": np.array(list("aab"))[labels // 2], "family": np.tile(list("vwxy"), 6), "split": "s"}
     )
     source = SimpleNamespace(facts=facts, labels=labels)
-    assert (three.kin(source, ["genus", "domain"]) == facts["domain"]).all()
-    assert three.kin(source, ["split"]) is None  # all in one
-    assert three.kin(source, ["family"]) is None  # a class is in several
-    assert three.kin(source, ["genus"]) is None and three.kin(SimpleNamespace(facts=None, labels=labels), ["a"]) is None
+    assert (three_targets.kin(source, ["genus", "domain"]) == facts["domain"]).all()
+    assert three_targets.kin(source, ["split"]) is None  # all in one
+    assert three_targets.kin(source, ["family"]) is None  # a class is in several
+    assert (
+        three_targets.kin(source, ["genus"]) is None
+        and three_targets.kin(SimpleNamespace(facts=None, labels=labels), ["a"]) is None
+    )
 
 
 def test_answers_pass_class_groups_on(features):
-    found = three.queries([features], ["none"], ["ncc"], tasks=60, **SHAPE)[features]
+    found = three_targets.queries([features], ["none"], ["ncc"], tasks=60, **SHAPE)[features]
     kin = found.labels // 2
-    grouped = three.Answers(found.right, found.support, found.query, found.labels, class_groups=kin)
+    grouped = three_targets.Answers(found.right, found.support, found.query, found.labels, class_groups=kin)
     ((method, right),) = found.right.items()
     places = right, found.support, found.query, found.labels
     expected = stats.three_intervals(*places, class_groups=kin, bounds=(0, 100))

@@ -14,7 +14,7 @@ from scipy import stats
 from fslcore.errors import InputError
 from fslcore.stats import three_intervals
 from fslcore.tasks import Tasks, resplits, sample_all, sample_closed, sample_open
-from fslcore.tasks.apart import Cells
+from fslcore.tasks.grouped import Cells
 
 
 @st.composite

@@ -11,12 +11,13 @@ import torch
 from PIL import Image
 from safetensors import safe_open
 
-from fslcore import datasets, evaluation, learners, training
+from fslcore import datasets, evaluation, learners
 from fslcore.errors import InputError
 from fslcore.models import backbones
 from fslcore.tasks import sample_closed
-from fslcore.training import run as loop
-from fslcore.training.run import TEMPERATURE, _divergence, _logits_of_all, _Run
+from fslcore.tools import training
+from fslcore.tools.training import run as loop
+from fslcore.tools.training.run import TEMPERATURE, _divergence, _logits_of_all, _Run
 
 
 @pytest.fixture

@@ -8,12 +8,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from fslcore import datasets, learners, training
+from fslcore import datasets, learners
 from fslcore.errors import InputError
 from fslcore.models.networks import Conv4
-from fslcore.training import run as loop
-from fslcore.training.run import _Run
-from fslcore.training.unlabelled import BECLR, EPSILON, ITERATIONS, OBJECTIVES, PsCo, UniSiam, two_views
+from fslcore.tools import training
+from fslcore.tools.training import run as loop
+from fslcore.tools.training.run import _Run
+from fslcore.tools.training.unlabelled import BECLR, EPSILON, ITERATIONS, OBJECTIVES, PsCo, UniSiam, two_views
 
 RNG = np.random.default_rng(0)
 PATTERNS = RNG.integers(0, 256, (12, 8, 8, 3)).repeat(4, 1).repeat(4, 2)

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from fslcore import learners
-from fslcore.attributes import matrix, pixels
 from fslcore.datasets import Images, coloured, folder
 from fslcore.models import backbones
 from fslcore.paths import ROOT
+from fslcore.tools.attributes import matrix, pixels
 
 KEPT = Path(__file__).with_name("code_versions.json")
 
@@ -54,14 +54,14 @@ CODE = {
         ["fslcore/datasets/decode.py", "fslcore/datasets/folder.py:_Reader"],
     ),
     "pixels": (
-        "VERSION in fslcore/attributes/pixels.py",
+        "VERSION in fslcore/tools/attributes/pixels.py",
         lambda: pixels.VERSION,
-        ["fslcore/attributes/pixels.py", "fslcore/attributes/matrix.py:from_facts,from_words"],
+        ["fslcore/tools/attributes/pixels.py", "fslcore/tools/attributes/matrix.py:from_facts,from_words"],
     ),
     "captions": (
-        "EXTRACTION in fslcore/attributes/matrix.py",
+        "EXTRACTION in fslcore/tools/attributes/matrix.py",
         lambda: matrix.EXTRACTION,
-        ["fslcore/attributes/matrix.py:_parsed,_words,_parser,from_words"],
+        ["fslcore/tools/attributes/matrix.py:_parsed,_words,_parser,from_words"],
     ),
 }
 OF_LEARNERS = {

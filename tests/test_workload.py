@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from fslcore import chapters, workload
-from fslcore.cli import main
 from fslcore.errors import InputError
 from fslcore.paths import PROFILES
+from fslcore.tools import notebooks, workload
+from fslcore.tools.cli.app import main
 
 SHAPE = dict(ways=5, shots=5, queries=15)
 RATES = [
@@ -138,7 +138,7 @@ def test_a_data_set_that_is_not_here_counts_as_the_papers_print_it(tmp_path):
     )
     assert hours(found, "ncc on 17 open", "cub") and hours(found, "ncc on 77,102 open", "quickdraw")
     with pytest.raises(InputError):  # to run it, it must be there
-        chapters.profile(profile)
+        notebooks.profile(profile)
     profile.write_text(yaml.safe_dump({"closed-vs-open": SETTINGS | {"datasets": ["food101:/none"]}}))
     assert "neither here nor in the papers" in "\n".join(workload.reckon(profile).lines())
 

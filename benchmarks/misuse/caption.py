@@ -154,7 +154,7 @@ def table(name: str, content: str | bytes, file: str = "c.csv", **wanted) -> Cas
     """A table of captions, read for the images."""
 
     def call() -> list[str]:
-        from fslcore.attributes import captions
+        from fslcore.tools.attributes import captions
 
         found = images()
         fill(Path(file), content)
@@ -214,20 +214,20 @@ tables = [
     ),
     case(
         "table: no such file",
-        lambda: __import__("fslcore.attributes.captions", fromlist=["x"]).read("gone.csv", images()),
+        lambda: __import__("fslcore.tools.attributes.captions", fromlist=["x"]).read("gone.csv", images()),
         says=("gone.csv",),
     ),
     case(
         "table: a folder",
         lambda: (
             Path("c.csv").mkdir(),
-            __import__("fslcore.attributes.captions", fromlist=["x"]).read("c.csv", images()),
+            __import__("fslcore.tools.attributes.captions", fromlist=["x"]).read("c.csv", images()),
         )[1],
         says=("c.csv",),
     ),
     case(
         "table: None",
-        lambda: __import__("fslcore.attributes.captions", fromlist=["x"]).read(None, images()),
+        lambda: __import__("fslcore.tools.attributes.captions", fromlist=["x"]).read(None, images()),
         says=("captions|path|None",),
     ),
 ]
@@ -236,7 +236,7 @@ tables = [
 def made(has=None, names=("a", "b", "c")):
     import numpy as np
 
-    from fslcore.attributes import Attributes
+    from fslcore.tools.attributes import Attributes
 
     return Attributes(
         np.array([[1, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 1]], bool)
@@ -249,7 +249,7 @@ def made(has=None, names=("a", "b", "c")):
 
 
 def attributes():
-    from fslcore.attributes import matrix as module
+    from fslcore.tools.attributes import matrix as module
 
     return module
 
@@ -361,7 +361,7 @@ words = [
     ),
     case(
         "captioner: None",
-        lambda: __import__("fslcore.attributes.captions", fromlist=["x"]).captioner(None),
+        lambda: __import__("fslcore.tools.attributes.captions", fromlist=["x"]).captioner(None),
         says=("captioner",),
     ),
     case(

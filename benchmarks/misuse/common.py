@@ -91,7 +91,8 @@ def fill(path: Path, content: str | bytes | Callable[[Path], None]) -> None:
 
 def fslcore(*arguments: object) -> Ran:
     """``fslcore ARGUMENTS`` inside this process. A notebook is not executed: see `without_notebooks`."""
-    from fslcore import cli, errors
+    from fslcore import errors
+    from fslcore.tools.cli import app
 
     for name in ("FSLCORE_QUIET", "TQDM_DISABLE"):  # which --quiet sets, for a process of one command
         os.environ.pop(name, None)
@@ -99,7 +100,7 @@ def fslcore(*arguments: object) -> Ran:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), without_notebooks():
         try:
-            code = cli.main([str(a) for a in arguments])
+            code = app.main([str(a) for a in arguments])
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1 if end.code else 0
     return Ran(int(code or 0), out.getvalue(), err.getvalue())
@@ -108,8 +109,8 @@ def fslcore(*arguments: object) -> Ran:
 @contextlib.contextmanager
 def without_notebooks():
     """A notebook that is to be executed, which takes long, gives an empty one; all that is before and after is real."""
-    from fslcore import chapters
     from fslcore.paths import replace_file
+    from fslcore.tools import notebooks
 
     empty = {
         "cells": [{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "An empty page."}],
@@ -117,23 +118,23 @@ def without_notebooks():
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    kept = chapters.run
+    kept = notebooks.run
 
     def run(name, given, output, *_, **__):
-        chapters.check(name, given)
+        notebooks.check(name, given)
         replace_file(Path(output), lambda part: part.write_text(json.dumps(empty)))
         return Path(output)
 
-    chapters.run = run
+    notebooks.run = run
     try:
         yield
     finally:
-        chapters.run = kept
+        notebooks.run = kept
 
 
 def command(*arguments: object, stop_after: float | None = None, timeout: float = 60) -> Ran:
-    """``python -m fslcore.cli ARGUMENTS`` in a process of its own; Ctrl-C after so many seconds."""
-    line = [sys.executable, "-m", "fslcore.cli", *map(str, arguments)]
+    """``python -m fslcore ARGUMENTS`` in a process of its own; Ctrl-C after so many seconds."""
+    line = [sys.executable, "-m", "fslcore", *map(str, arguments)]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
     try:
         if stop_after is not None:
@@ -149,7 +150,7 @@ def command(*arguments: object, stop_after: float | None = None, timeout: float 
 
 def shell(line: str, timeout: float = 60) -> Ran:
     """A line of bash, in which $FSLCORE stands for the command."""
-    env = {**os.environ, "FSLCORE": f"{sys.executable} -m fslcore.cli"}
+    env = {**os.environ, "FSLCORE": f"{sys.executable} -m fslcore"}
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=timeout, env=env)
     return Ran(done.returncode, done.stdout, done.stderr)
 

@@ -15,7 +15,7 @@ OTHER = "5-shot/clip/NCC/aircraft.pt"
 
 
 def released():
-    from fslcore.results import released as module
+    from fslcore.tools.report import released as module
 
     return module
 

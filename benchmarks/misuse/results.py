@@ -1,4 +1,4 @@
-"""`fslcore.results`: every table of a report, over random and over hard results; and how long they take."""
+"""`fslcore.tools.report`: every table of a report, over random and over hard results; and how long they take."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def frame(
 
 def everything(wide, level: float = 0.95, **options) -> dict:
     """All that a report makes of a table."""
-    from fslcore import results
-    from fslcore.results import comparisons, intervals, normalise
+    from fslcore.tools import report
+    from fslcore.tools.report import comparisons, intervals, normalise
 
     table, notes = normalise(wide, "r.csv", **options)
     pairs = comparisons(table, level)
     made = {
-        name: getattr(results, name)(table, pairs)
+        name: getattr(report, name)(table, pairs)
         for name in ("matrix", "pair_list", "changed", "group_letters", "panels")
     }
-    made |= {name: getattr(results, name)(table, pairs, level) for name in ("interval_list", "needed", "summary")}
+    made |= {name: getattr(report, name)(table, pairs, level) for name in ("interval_list", "needed", "summary")}
     return {**made, "table": table, "pairs": pairs, "intervals": intervals(table, level), "notes": notes}
 
 
@@ -176,7 +176,7 @@ def with_arguments(name: str, call: Callable, **wanted) -> None:
 
 
 def results():
-    from fslcore import results as module
+    from fslcore.tools import report as module
 
     return module
 

@@ -14,8 +14,8 @@ case = of_area("train")
 
 def short() -> None:
     """Recipes of two steps and few validation tasks."""
-    from fslcore.training import RECIPES
-    from fslcore.training.run import VALIDATION
+    from fslcore.tools.training import RECIPES
+    from fslcore.tools.training.run import VALIDATION
 
     for name, recipe in RECIPES.items():
         RECIPES[name] = replace(recipe, steps=2, epochs=min(recipe.epochs, 1), size=min(recipe.size, 8))
@@ -223,7 +223,7 @@ def _early(make: Callable[[], str]) -> Callable[[], str]:
     """What a bar or a line says of an epoch, before the output is refused."""
 
     def call() -> str:
-        from fslcore.training.run import _Run
+        from fslcore.tools.training.run import _Run
 
         data()
         epochs = []

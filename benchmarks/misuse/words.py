@@ -15,9 +15,9 @@ COMMANDS = ("list", "run", "report", "assess", "evaluate", "fetch", "train", "ca
 
 def parsers() -> dict[str, argparse.ArgumentParser]:
     """The parser of each command."""
-    from fslcore import cli
+    from fslcore.tools.cli import app
 
-    return next(a for a in cli._parser()._actions if isinstance(a, argparse._SubParsersAction)).choices
+    return next(a for a in app._parser()._actions if isinstance(a, argparse._SubParsersAction)).choices
 
 
 def without_text(name: str) -> list[str]:
@@ -208,7 +208,7 @@ CASES = [
         case(
             f"{name}: told before torch is there",
             lambda given=given: lacking_modules(
-                f"import sys; from fslcore.cli import main; sys.exit(main({given}))", "torch", "torchvision"
+                f"import sys; from fslcore.tools.cli.app import main; sys.exit(main({given}))", "torch", "torchvision"
             ),
             says=words,
             limit=30,

@@ -10,12 +10,12 @@ import torch
 from scipy.stats import ttest_rel
 from statsmodels.stats.multitest import multipletests
 
-from fslcore import results
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import evaluate
 from fslcore.learners import LogisticRegression, NearestCentroid
 from fslcore.stats import three_intervals
 from fslcore.tasks import sample_closed
+from fslcore.tools import report as results
 
 from .common import gaussian, now, paired, ratio
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
-from fslcore.known import LEARNERS
+from fslcore.catalogue import LEARNERS
 from fslcore.stats import Interval
 
 from . import published

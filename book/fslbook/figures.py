@@ -9,8 +9,8 @@ import numpy as np
 import seaborn as sns
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from fslcore.results.figures import COLOURS
 from fslcore.stats import Interval
+from fslcore.tools.report.figures import COLOURS
 
 if TYPE_CHECKING:
     from fslcore.datasets import Images

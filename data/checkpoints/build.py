@@ -19,8 +19,9 @@ import pandas as pd
 from safetensors import safe_open
 
 from fslbook.fewstab.tables import RECENT, REMEDIED
-from fslcore import datasets, evaluation, learners, training
+from fslcore import datasets, evaluation, learners
 from fslcore.stats import closed_interval
+from fslcore.tools import training
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -129,7 +130,7 @@ def methods() -> list[tuple[str, int]]:
 
 
 def parts() -> Iterator[tuple[str, dict]]:
-    """Every network: its file, without the ending, and what `fslcore.training.train` is given."""
+    """Every network: its file, without the ending, and what `fslcore.tools.training.train` is given."""
     # Short trainings with ink tied to class by a known share: bias/LEARNER-BIAS-SEED.safetensors.
     for seed, (name, short), bias in product(SEEDS, SHORT.items(), BIASES):
         dataset = "coloured" + f"?bias={bias:g}" * (bias > 0)

@@ -18,10 +18,10 @@ import pandas as pd
 import torch
 
 from fslcore import datasets, learners, store
-from fslcore.estimation import informed
 from fslcore.models import backbones
 from fslcore.paths import replace_file
 from fslcore.tasks import sample_closed
+from fslcore.tools.estimation import informed
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))

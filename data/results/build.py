@@ -22,10 +22,11 @@ import yaml
 
 from fslbook.evaluators import estimates
 from fslbook.fewstab import tables
-from fslcore import __version__, chapters, evaluation, learners
-from fslcore.evaluation import kept
+from fslcore import __version__, evaluation, learners
+from fslcore.evaluation import cache
 from fslcore.models import backbones, registry
 from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, resplit, sample_closed, sample_open
+from fslcore.tools import notebooks
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -154,7 +155,7 @@ def machine() -> str:
 
 def parameters(chapter: str, profile: dict) -> dict:
     """What the default build gives a chapter."""
-    return {p.name: p.default for p in chapters.parameters(chapter)} | profile[chapter]
+    return {p.name: p.default for p in notebooks.parameters(chapter)} | profile[chapter]
 
 
 def keep(name: str, run: evaluation.Ready, tasks: Tasks, only_stored: bool, facts: dict) -> None:
@@ -199,15 +200,15 @@ def held(path: Path, inputs: tuple, tasks: Tasks) -> tuple[int, list[str]]:
     if not path.is_file():
         return 0, []
     record, made = evaluation.Record.load(path)
-    if kept.keys(*inputs)(tasks[: len(record.correct)]) != made["key"]:
+    if cache.keys(*inputs)(tasks[: len(record.correct)]) != made["key"]:
         return 0, []  # of other images, weights, tasks or settings
     return len(record.correct), made.get("machine", "not known").split("; ")
 
 
 def blocks(inputs: tuple, tasks: Tasks) -> list[str]:
     """Keys of the parts by which a file is found where fewer tasks are asked for, or more."""
-    key, parts = kept.keys(*inputs), kept.blocks(inputs[2], tasks)
-    return [key(part)[: kept.SHORT] for part in parts] if len(parts) > 1 else []
+    key, parts = cache.keys(*inputs), cache.blocks(inputs[2], tasks)
+    return [key(part)[: cache.SHORT] for part in parts] if len(parts) > 1 else []
 
 
 if __name__ == "__main__":

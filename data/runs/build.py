@@ -29,10 +29,11 @@ import torch
 
 from fslbook.beyond import runs
 from fslbook.fewstab.tables import RECENT, REMEDIED
-from fslcore import __version__, datasets, evaluation, learners, store, training
+from fslcore import __version__, datasets, evaluation, learners, store
 from fslcore.models import backbones, networks
 from fslcore.paths import replace_file
 from fslcore.tasks import samplers
+from fslcore.tools import training
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))

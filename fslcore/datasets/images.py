@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,9 +12,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, visible
 
-__all__ = ["Images", "OnDemand"]
+__all__ = ["Images", "OnDemand", "first_twice", "image_names"]
 
 KEPT = 2**29
 CHUNK = 2**24  # bytes of pixels that are read together
@@ -114,3 +115,34 @@ class Images:
         for at in range(0, len(self), step):
             sha.update(np.ascontiguousarray(self.images[at : at + step]).tobytes())
         return sha.hexdigest()
+
+
+def image_names(images: Images) -> list[str]:
+    """What images are called in a table, all different; control characters in their names are escaped.
+
+    The end of the path, ``CLASS/IMAGE``, for images in files, and class and row in the data set for the others.
+
+    Raises
+    ------
+    InputError
+        Two images of the same name, or a name with bytes that are no text.
+    """
+    if images.facts is not None and "file" in images.facts:
+        names = images.facts["file"].tolist()
+    else:
+        names = [f"{images.class_names[label]}/{i}" for i, label in enumerate(images.labels)]
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError:  # as the system gives names that were written in another encoding
+            told = name.encode("utf-8", "backslashreplace").decode()
+            raise InputError(f"{images.name}: {told} holds bytes that are no UTF-8 text; rename the file") from None
+    names = [*map(visible, names)]
+    if twice := first_twice(names):
+        raise InputError(f"{images.name}: two images are called {twice}; captions cannot tell them apart")
+    return names
+
+
+def first_twice(names: list[str]) -> str | None:
+    """The first name that stands in a list more than once; None where all differ."""
+    return next((name for name, n in Counter(names).items() if n > 1), None)

@@ -1,12 +1,12 @@
 """Evaluation: a learner on tasks, the record of what it got right, and the results table."""
 
+from .cache import record
 from .export import write_features
 from .jobs import Setting, make_features, make_records, processes
-from .kept import record
 from .methods import LEARNERS, Method, Ready, load_backbone, load_source, ready
 from .probe import Neighbours, probe
 from .records import Record, evaluate, scores
-from .settings import class_of, draw, groups_of, left_out, recording, run, run_queries
+from .settings import class_of, draw, groups_of, left_out, names_of, run, run_queries
 from .table import COLUMNS, results_table, write_table
 
 __all__ = [
@@ -26,11 +26,11 @@ __all__ = [
     "load_source",
     "make_features",
     "make_records",
+    "names_of",
     "probe",
     "processes",
     "ready",
     "record",
-    "recording",
     "results_table",
     "run",
     "run_queries",

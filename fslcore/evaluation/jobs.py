@@ -25,7 +25,7 @@ from .. import datasets
 from ..datasets.bank import Bank
 from ..models import backbones
 from ..tasks import Tasks
-from .kept import prepared
+from .cache import prepared
 from .methods import Ready, load_backbone, load_source, ready
 
 __all__ = ["Setting", "make_features", "make_records", "processes", "share"]

@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .. import datasets, learners
+from ..catalogue import LEARNERS
 from ..datasets.bank import Bank, load_features
 from ..errors import InputError, like
-from ..known import LEARNERS
 from ..models import backbones, registry
 from ..tasks import Tasks
-from .kept import bank, blocks, reading, record
+from .cache import bank, blocks, reading, record
 from .records import Record
 
 __all__ = ["LEARNERS", "Method", "Ready", "load_backbone", "load_source", "ready"]

@@ -9,20 +9,19 @@ import numpy as np
 import pandas as pd
 
 from .. import datasets
-from ..attributes.captions import image_names
 from ..datasets.bank import Bank
+from ..datasets.images import image_names
 from ..datasets.papers import text_table
 from ..errors import InputError, choice, like, note, shown, visible
 from ..paths import at_home
-from ..recorder import Recording
 from ..tasks import Tasks, sample_closed, sample_open
-from ..tasks.apart import Cells
+from ..tasks.grouped import Cells
 from ..tasks.samplers import per_class
 from .methods import ready
 from .records import Record
 from .table import COLUMNS, results_table
 
-__all__ = ["class_of", "draw", "groups_of", "left_out", "recording", "run", "run_queries"]
+__all__ = ["class_of", "draw", "groups_of", "left_out", "names_of", "run", "run_queries"]
 
 ABSENT = ("", "na", "n/a", "#n/a", "nan", "none", "null")  # what tables write where a value is missing
 MISSED = 0.1  # share of copies, from which a line says that groups miss them
@@ -110,43 +109,6 @@ def run_queries(
     return drawn, method.record(drawn, stored=stored, progress=progress)
 
 
-def recording(
-    source: datasets.Images | Bank,
-    runs: dict[str, tuple[Tasks, Record, bool]],
-    facts: dict,
-    groups: dict[str, np.ndarray],
-) -> Recording:
-    """What learners got right on tasks, as `fslcore.record` keeps it.
-
-    Parameters
-    ----------
-    source : Images or Bank
-        N images, whose names are those of `groups_of`.
-    runs : dict
-        By the name of a method: its tasks, their record, and whether its answers depend on each other.
-    facts, groups : dict
-        As `fslcore.recorder.Recording` has them, groups (N,) of all images.
-
-    Raises
-    ------
-    InputError
-        As for `fslcore.attributes.captions.image_names`.
-    """
-    names, classes = np.array(_names(source)), class_of(source).astype(str)
-    order = np.lexsort((names, classes))
-    place = np.append(np.argsort(order), len(order))  # the last is that of padding, which sorts to the end
-    kept: dict[str, dict[str, np.ndarray]] = {"support": {}, "query": {}, "correct": {}}
-    for name, (tasks, record, _) in runs.items():
-        by_place = place[tasks.query].argsort(axis=1)
-        kept["correct"][name] = np.take_along_axis(record.correct, by_place, axis=1)
-        for part, rows in (("support", tasks.support), ("query", tasks.query)):
-            of = np.sort(place[rows], axis=1)
-            kept[part][name] = np.where(of == len(order), -1, of).astype(np.int32)
-    transductive = {name: bool(depends) for name, (*_, depends) in runs.items()}
-    of_images = {name: of[order].astype(str) for name, of in groups.items()}
-    return Recording(names[order], classes[order], **kept, facts=facts, transductive=transductive, groups=of_images)
-
-
 def draw(
     source: datasets.Images | Bank, sampling: str, *, tasks: int | None, apart: str | None = None, **shape
 ) -> Tasks:
@@ -191,7 +153,7 @@ def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
         N images, or rows of features.
     name : str
         A column of ``source.facts``, such as family or author; or a .csv with the columns ``image`` and ``group``, as
-        ``fslcore duplicates -o`` writes it: images by the names of `fslcore.attributes.captions.image_names`, rows
+        ``fslcore duplicates -o`` writes it: images by the names of `fslcore.datasets.images.image_names`, rows
         of features by their number from 0. Rows of other images are not used. If its column ``missed`` says that the
         groups miss more than 10 % of copies, a line on stderr says so too.
 
@@ -208,7 +170,7 @@ def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
         told = f"{', '.join(known)} are known, or " if known else ""
         raise InputError(f"apart = {shown(name)}; {told}a .csv with the columns image and group{like(name, known)}")
     table = text_table(at_home(name, "apart"), ["image", "group"], what="apart")
-    wanted = _names(source)
+    wanted = names_of(source)
     table = table.assign(image=table["image"].map(visible))
     table = table[table["image"].isin(set(wanted))]
     if table["image"].duplicated().any():
@@ -230,7 +192,7 @@ def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
     return group.to_numpy(dtype=str)
 
 
-def _names(source: datasets.Images | Bank) -> list[str]:
+def names_of(source: datasets.Images | Bank) -> list[str]:
     """Of images, or of rows of features by their number."""
     return [str(i) for i in range(len(source))] if isinstance(source, Bank) else image_names(source)
 

@@ -13,7 +13,7 @@ from .records import Record
 
 __all__ = ["COLUMNS", "results_table", "write_table"]
 
-# One row a task; `fslcore.results.read` reads it back (book/running.md, "The results table").
+# One row a task; `fslcore.tools.report.read` reads it back (book/running.md, "The results table").
 COLUMNS = {
     "dataset": str,
     "backbone": str,

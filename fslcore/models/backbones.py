@@ -377,7 +377,7 @@ def _pinned(pins: Path) -> dict[str, str]:
 
 
 def _read_state(path: Path) -> tuple[dict, dict]:
-    """Named tensors, and the recipe of `fslcore.training` where the file has one."""
+    """Named tensors, and the recipe of `fslcore.tools.training` where the file has one."""
     with open(path, "rb") as file:
         head = file.read(9)
     if path.suffix == ".safetensors" or head[8:] == b"{":

@@ -108,7 +108,7 @@ def resnet18() -> nn.Module:
 
 @dataclass(frozen=True)
 class Network:
-    """A network that `fslcore.training` knows.
+    """A network that `fslcore.tools.training` knows.
 
     Attributes
     ----------

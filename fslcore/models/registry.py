@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from ..known import CHECKPOINTS, PINNED, TRAINED
+from ..catalogue import CHECKPOINTS, PINNED, TRAINED
 from .networks import NETWORKS, Network
 
 __all__ = ["available", "shipped"]

@@ -1,5 +1,6 @@
 """Statistics of few-shot accuracy: arrays in, result objects out. Needs NumPy and SciPy only."""
 
+from .across_datasets import AcrossDatasets, across_datasets, probability_best
 from .anytime import AnytimeInterval, anytime_interval
 from .bootstrap import BootstrapInterval, bootstrap_interval
 from .compare import CONCLUSION, benjamini_hochberg, compare, conclusions, holm
@@ -19,7 +20,6 @@ from .intervals import (
     regression_interval,
     weighted_interval,
 )
-from .many import AcrossDatasets, across_datasets, probability_best
 from .pilot import (
     CommonOptimum,
     Moments,
@@ -36,7 +36,7 @@ from .pilot import (
     task_count,
 )
 from .power import Plan, detectable, plan, power, smallest
-from .printed import Printed, PrintedDifference, PrintedReading, from_printed
+from .published import Printed, PrintedDifference, PrintedReading, from_printed
 from .ranks import picked, rank_correlation
 from .runs import Chance, NewRuns, RunIntervals, RunPlan, chance_better, new_runs, plan_runs, run_intervals
 from .three_intervals import ThreeIntervals, three_intervals

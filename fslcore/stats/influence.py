@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from ..errors import InputError, flag, floats, instance, number, wholes
 from ..errors import labels as checked_labels
-from .apart import cells_of
 from .dependence import checked_groups, of_parts, units_of, variances
+from .grouped import cells_of
 from .intervals import LEVEL, checked_bounds
 from .three_intervals import LEAST, PARTS, ThreeIntervals, assembled, check_reuse
 

@@ -34,7 +34,7 @@ __all__ = [
     "weighted_interval",
 ]
 
-LEVEL = 0.95  # nominal coverage where none is asked for; `fslcore.estimation` asks for its own, 0.9
+LEVEL = 0.95  # nominal coverage where none is asked for; `fslcore.tools.estimation` asks for its own, 0.9
 ULPS = 4  # an accuracy is a sum and a quotient: its last digits may be off by a few
 FEW = 1  # independent errors; with no more, limits near a bound hold, but say little
 SLACK = 1e-9  # relative: one task that errs, among any number without an error, is just that one

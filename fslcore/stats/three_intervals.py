@@ -17,8 +17,8 @@ from scipy import sparse, stats
 
 from ..errors import InputError, flag, floats, number, wholes
 from ..errors import labels as checked_labels
-from .apart import cells_of, shrunk, without_groups
 from .dependence import Units, checked_groups, of_parts, units_of, variances
+from .grouped import cells_of, shrunk, without_groups
 from .intervals import LEVEL, Interval, checked_bounds, decimals
 
 __all__ = ["three_intervals", "ThreeIntervals"]

@@ -1,7 +1,6 @@
 """Tasks: index arrays that say which images a learner learns from and which it is tested on, and how they are drawn."""
 
 from .biased import sample_biased, sample_matched
-from .difficulty import sample_by_difficulty
 from .resplits import ESTIMATORS, ORACLE, REFILLED, Resplit, bootstrap, hold_out, k_fold, leave_one_out, resplit
 from .samplers import sample_all, sample_closed, sample_open
 from .tasks import Tasks
@@ -19,7 +18,6 @@ __all__ = [
     "resplit",
     "sample_all",
     "sample_biased",
-    "sample_by_difficulty",
     "sample_closed",
     "sample_matched",
     "sample_open",

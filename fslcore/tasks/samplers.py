@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import InputError, flag, room, shown, whole, wholes
 from ..errors import labels as checked_labels
-from .apart import Cells, distinct, draw_closed, draw_open
+from .grouped import Cells, distinct, draw_closed, draw_open
 from .tasks import Tasks, describe
 
 __all__ = ["sample_all", "sample_closed", "sample_open"]

@@ -26,9 +26,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "book")]
 
 from executed import glued  # noqa: E402
 
-from fslcore import chapters  # noqa: E402
 from fslcore.datasets.embedded import embedded_table  # noqa: E402
 from fslcore.errors import InputError  # noqa: E402
+from fslcore.tools import notebooks  # noqa: E402
 
 HERE = ROOT / "_build" / "rerun"
 FOLDERS = {"folder": (12, 30), "support": (5, 5)}  # of a user: so many classes, so many images of each
@@ -128,7 +128,7 @@ def faults(lines: Iterator[str], given: dict, right: dict[str, str]) -> list[str
 def rerun(name: str, given: dict, refused: str, right: dict[str, str], output: Path) -> list[str]:
     """The faults of one run of a chapter, none where all is well."""
     try:
-        chapters.run(name, given, output)
+        notebooks.run(name, given, output)
     except InputError as error:
         line = str(error)
         return [] if refused and re.search(refused, line) and "\n" not in line else [f"refused: {line}"]
@@ -137,8 +137,8 @@ def rerun(name: str, given: dict, refused: str, right: dict[str, str], output: P
         return ["ended: " + " / ".join(re.sub(r"\x1b\[[\d;]*m", "", str(why)).strip().splitlines()[-3:])]
     if refused:
         return [f"not refused, as chapters.yml says: {refused}"]
-    defaults = {p.name: p.default for p in chapters.parameters(name)}
-    return faults(texts(output), defaults | chapters.check(name, given), right)
+    defaults = {p.name: p.default for p in notebooks.parameters(name)}
+    return faults(texts(output), defaults | notebooks.check(name, given), right)
 
 
 def runs(names: list[str] = (), part: tuple[int, int] = (1, 1)) -> list[tuple]:

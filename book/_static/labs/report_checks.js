@@ -1,5 +1,5 @@
 // What people write along in a table and is no method and no task, told by its name or its values: the checks of
-// fslcore/results/tables.py.
+// fslcore/tools/report/tables.py.
 (function () {
   "use strict";
   const report = window.fslLabs.compute.report;

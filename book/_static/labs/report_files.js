@@ -1,4 +1,4 @@
-// A results file as columns: what fslcore/results/files.py reads of a text, by the same rules and with the same errors.
+// A results file as columns: what fslcore/tools/report/files.py reads of a text, by the same rules and with the same errors.
 // Columns get the types that pandas gives them, since messages show values and names as these types print.
 (function () {
   "use strict";

@@ -1,4 +1,4 @@
-// Conclusions for reading: fslcore/results/show.py, its record as plain values, and its tables as text, Markdown, LaTeX.
+// Conclusions for reading: fslcore/tools/report/show.py, its record as plain values, and its tables as text, Markdown, LaTeX.
 (function () {
   "use strict";
   const report = window.fslLabs.compute.report;

@@ -1,4 +1,4 @@
-// What a results table lets one conclude: fslcore/results/compare.py, runs.py and what they call of fslcore.stats.
+// What a results table lets one conclude: fslcore/tools/report/compare.py, runs.py and what they call of fslcore.stats.
 //
 // The long part is a generator, so that a page with thousands of pairs still answers: `drained` runs it in one go.
 (function () {
@@ -571,7 +571,7 @@
     return out;
   }
 
-  /** Mean ranks wherever two data sets or more share two methods or more, as `fslcore.results.by_ranks` has them. */
+  /** Mean ranks wherever two data sets or more share two methods or more, as `fslcore.tools.report.by_ranks` has them. */
   function ranksOf(settings) {
     if (!settings.length) return [];
     const form = {

@@ -1,4 +1,4 @@
-// Columns of a results file laid out as the one long table: fslcore/results/tables.py by the same rules, with the same
+// Columns of a results file laid out as the one long table: fslcore/tools/report/tables.py by the same rules, with the same
 // notes and errors.
 (function () {
   "use strict";
@@ -676,7 +676,7 @@
   }
 
   /**
-   * `fslcore.results.read` of files {bytes, name}, as a generator: {settings: [{setting, dataset, sampling, …, tasks, methods: [{name,
+   * `fslcore.tools.report.read` of files {bytes, name}, as a generator: {settings: [{setting, dataset, sampling, …, tasks, methods: [{name,
    * runs: [[run, Float64Array of accuracies in percent]]}]}], notes}, methods in the order of the files; throws InputError.
    */
   function* reader(files, { sampling = "unknown", common = false, drop = [], runs = false } = {}) {

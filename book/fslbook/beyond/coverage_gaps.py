@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fslcore import stats
-from fslcore.results.three import TARGETS
+from fslcore.tools.report.three_targets import TARGETS
 
 from . import worst_class
 from .coverage import scaled_truth, share_of

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 
-from fslcore.results.figures import COLOURS, MARKERS
 from fslcore.stats import Interval, power
+from fslcore.tools.report.figures import COLOURS, MARKERS
 
 from ..figures import interval_stack
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fslcore import stats
-from fslcore.results.three import TARGETS, Answers, half, indexed
+from fslcore.tools.report.three_targets import TARGETS, Answers, half, indexed
 
 __all__ = ["coverage_table", "growth", "harder_table", "needs", "plan_table", "reach"]
 

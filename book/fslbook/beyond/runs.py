@@ -11,12 +11,13 @@ import pandas as pd
 from scipy.stats import f as fisher
 from scipy.stats import norm
 
-from fslcore import evaluation, learners, stats, training
+from fslcore import evaluation, learners, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS
 from fslcore.paths import DATA
-from fslcore.results.three import GROUPS, alike
 from fslcore.tasks import Tasks, sample_closed
+from fslcore.tools import training
+from fslcore.tools.report.three_targets import GROUPS, alike
 
 from .. import published
 

@@ -1,4 +1,4 @@
-"""Tables and figures of what `benchmarks/bench.py` measured, as `fslcore.workload.stored` reads it."""
+"""Tables and figures of what `benchmarks/bench.py` measured, as `fslcore.tools.workload.stored` reads it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter
 
-from fslcore.results.figures import COLOURS, LINES, MARKERS
+from fslcore.tools.report.figures import COLOURS, LINES, MARKERS
 
 __all__ = ["across", "exponents", "growth_curves", "limits", "million", "number", "ratio_bars", "ratios"]
 

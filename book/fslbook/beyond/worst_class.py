@@ -14,14 +14,15 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 
-from fslcore import attributes, evaluation, stats
+from fslcore import evaluation, stats
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
-from fslcore.estimation import resampled
 from fslcore.evaluation import Method, Record
-from fslcore.results.targets import TARGETS, in_cells
-from fslcore.results.three import CLASS_GROUPS, alike, kin
 from fslcore.tasks import Tasks, sample_biased, sample_closed
+from fslcore.tools import attributes
+from fslcore.tools.estimation import resampled
+from fslcore.tools.report.targets import TARGETS, in_cells
+from fslcore.tools.report.three_targets import CLASS_GROUPS, alike, kin
 
 from .. import published
 
@@ -230,7 +231,7 @@ def run(
     methods : sequence of str
         As for `fslcore.evaluation.Method.parse`.
     attribute : str
-        Where attributes come from, as for `fslcore.attributes.of`.
+        Where attributes come from, as for `fslcore.tools.attributes.of`.
     groups : sequence of str
         Facts that make images dependent; the first that the data set knows counts.
     **shape

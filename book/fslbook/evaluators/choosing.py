@@ -15,9 +15,9 @@ import statsmodels.formula.api as smf
 
 from fslcore import evaluation, stats
 from fslcore.errors import InputError
-from fslcore.estimation import resampled
 from fslcore.evaluation import Method
 from fslcore.tasks import ESTIMATORS, ORACLE, sample_all
+from fslcore.tools.estimation import resampled
 
 from .. import published
 from ..checks import DATASETS

@@ -17,9 +17,9 @@ import pandas as pd
 from fslcore import datasets, evaluation, stats
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
-from fslcore.estimation import resampled
 from fslcore.evaluation import LEARNERS, Method
 from fslcore.tasks import ESTIMATORS, ORACLE, REFILLED, Tasks, sample_closed
+from fslcore.tools.estimation import resampled
 
 from .. import published
 from ..cells import listed

@@ -11,9 +11,9 @@ from scipy.stats import binomtest
 
 from fslcore import stats, tasks
 from fslcore.errors import InputError
-from fslcore.estimation.calibration import stored
-from fslcore.estimation.informed import REGRESSORS, SIGNALS, Informed
 from fslcore.evaluation import Method
+from fslcore.tools.estimation.calibration import stored
+from fslcore.tools.estimation.informed import REGRESSORS, SIGNALS, Informed
 
 __all__ = [
     "by_method",

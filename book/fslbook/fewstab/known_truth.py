@@ -21,8 +21,7 @@ import pandas as pd
 import torch
 from scipy import stats as scipy_stats
 
-from fslcore import attributes, datasets, evaluation, learners, stats
-from fslcore.attributes import Attributes
+from fslcore import datasets, evaluation, learners, stats
 from fslcore.datasets import Images
 from fslcore.datasets.bank import Bank
 from fslcore.datasets.coloured import COLOURS
@@ -31,7 +30,9 @@ from fslcore.models import backbones
 from fslcore.paths import DATA
 from fslcore.tasks import Tasks, sample_biased, sample_closed, sample_matched
 from fslcore.tasks.samplers import streams
-from fslcore.training import RECIPES
+from fslcore.tools import attributes
+from fslcore.tools.attributes import Attributes
+from fslcore.tools.training import RECIPES
 
 __all__ = [
     "SCORES",
@@ -486,7 +487,7 @@ def error_rates(told: Attributes, true: Attributes) -> tuple[float, float]:
 
 
 def inks_seen(dataset: str) -> Attributes:
-    """The inks of coloured glyphs as `fslcore.attributes.pixels` tells them, under the names of the true ones."""
+    """The inks of coloured glyphs as `fslcore.tools.attributes.pixels` tells them, under the names of the true ones."""
     seen = attributes.of(_drawn(dataset), "pixels")
     column = {name: i for i, name in enumerate(seen.names)}
     true = attributes_of(dataset).names
@@ -519,8 +520,8 @@ def noise_curves(
     Returns
     -------
     DataFrame
-        A row a captioner, the last one `fslcore.attributes.pixels`, whose rates are measured: ``captioner`` (drop,
-        invent, both or pixels), ``drop``, ``invent``; means over learners and biases of ``gap``, ``clue`` and
+        A row a captioner, the last one `fslcore.tools.attributes.pixels`, whose rates are measured: ``captioner``
+        (drop, invent, both or pixels), ``drop``, ``invent``; means over learners and biases of ``gap``, ``clue`` and
         ``mean gap`` in points; and Spearman's rank correlation with the truth, ``by gap`` and ``by relative gap``.
     """
     true, seen = attributes_of(dataset), inks_seen(dataset)

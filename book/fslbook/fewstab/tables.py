@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fslcore import attributes, datasets, evaluation
+from fslcore import datasets, evaluation
 from fslcore.errors import InputError, flag, instance, number, shown
 from fslcore.evaluation import Method, Record
 from fslcore.models import registry
 from fslcore.stats import Interval, closed_interval, independent_interval, paired_interval, plus_minus
 from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_matched
-from fslcore.training import RECIPES, checkpoint_name
+from fslcore.tools import attributes
+from fslcore.tools.training import RECIPES, checkpoint_name
 
 from .. import published
 from ..checks import DATASETS
@@ -128,7 +129,7 @@ def _attributes(dataset: str, captioner: str) -> attributes.Attributes:
 def draw(
     dataset: str, captioner: str, *, tasks: int, shots: int, ways: int = 5, queries: int = 15, seed: int = 0, **how: str
 ) -> tuple[Tasks, np.ndarray]:
-    """Biased tasks of a data set, with the attributes that a captioner finds (`fslcore.attributes.of`).
+    """Biased tasks of a data set, with the attributes that a captioner finds (`fslcore.tools.attributes.of`).
 
     Parameters and errors: as for `fslcore.tasks.sample_biased`; ``how`` is support, query and variant.
     """
@@ -205,7 +206,7 @@ def collect(
     names, options
         As for `records`.
     captioner : str
-        As for `fslcore.attributes.of`.
+        As for `fslcore.tools.attributes.of`.
     matched : bool
         Give the random tasks the classes of the biased ones, task by task; the gap is then a paired difference.
     shots, ways, queries, tasks, seed, how

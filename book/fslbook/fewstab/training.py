@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import pandas as pd
 
 from fslcore import datasets, evaluation, learners
+from fslcore.catalogue import CHECKPOINTS
 from fslcore.errors import InputError
-from fslcore.known import CHECKPOINTS
 from fslcore.models.registry import shipped
 from fslcore.stats import closed_interval, plus_minus
-from fslcore.training import RECIPES, Recipe, checkpoint_name
+from fslcore.tools.training import RECIPES, Recipe, checkpoint_name
 
 from .. import published
 

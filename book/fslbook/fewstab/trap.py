@@ -10,9 +10,10 @@ from collections.abc import Mapping
 import numpy as np
 from PIL import Image
 
-from fslcore import attributes, evaluation
+from fslcore import evaluation
 from fslcore.evaluation import Method
 from fslcore.tasks import Tasks
+from fslcore.tools import attributes
 
 from . import known_truth, tables
 

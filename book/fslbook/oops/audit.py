@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import stats as scipy_stats
 
 from fslcore import stats
-from fslcore.results.figures import CAP
+from fslcore.tools.report.figures import CAP
 
 from .. import published
 from ..checks import Checks, count, share
@@ -30,7 +30,7 @@ def audit(released: pd.DataFrame | None = None) -> pd.DataFrame:
     Parameters
     ----------
     released : DataFrame, optional
-        The released per-task accuracies, as `fslcore.results.released.read` gives them.
+        The released per-task accuracies, as `fslcore.tools.report.released.read` gives them.
 
     Returns
     -------

@@ -6,8 +6,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from fslcore.results.figures import CAP, COLOURS, LINES, MARKERS
 from fslcore.stats import Equivalence
+from fslcore.tools.report.figures import CAP, COLOURS, LINES, MARKERS
 
 from ..figures import plain_ticks
 

@@ -12,12 +12,13 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 
+from fslbook.oops.difficulty import sample_by_difficulty
 from fslcore import evaluation, stats
 from fslcore.datasets import Images
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
-from fslcore.tasks import Tasks, sample_by_difficulty, sample_closed, sample_open
+from fslcore.tasks import Tasks, sample_closed, sample_open
 
 from . import gaussians
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fslcore import stats
-from fslcore.results.figures import COLOURS
+from fslcore.tools.report.figures import COLOURS
 
 from ..figures import plain_ticks
 

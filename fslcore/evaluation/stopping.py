@@ -1,0 +1,61 @@
+"""Draw closed tasks until the interval for these images is narrow enough."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .. import stats
+from ..errors import number
+from ..tasks import Tasks
+from . import Ready, Record
+from .cache import joined
+
+__all__ = ["until"]
+
+BLOCK = 100  # tasks between two looks; a multiple of what is kept together of fine-tuning
+
+
+def until(
+    runs: Mapping[str, Ready], tasks: Tasks, width: float, *, level: float = stats.LEVEL, progress: bool = False
+) -> tuple[dict[str, Record], dict[str, stats.AnytimeInterval]]:
+    """Run methods on the first tasks, as many as make all their intervals narrow enough.
+
+    Parameters
+    ----------
+    runs : mapping of Ready
+        Methods by any name. All are run on the same tasks.
+    tasks : Tasks
+        Closed ones, the most that may be run. `fslcore.tasks.sample_closed` draws the same first tasks whatever their
+        number is, so that another limit changes none of them.
+    width : float
+        Points: half of the interval's length (`fslcore.stats.anytime_interval`), which holds although one looks
+        after every 100 tasks and stops by what is seen.
+    level : float
+        Nominal coverage of each method's interval.
+    progress : bool
+        Show progress bars.
+
+    Returns
+    -------
+    records : dict of Record
+        By the methods' names; of the first 100, 200 … tasks, or of all if they are too few.
+    intervals : dict of AnytimeInterval
+        In percent.
+
+    Raises
+    ------
+    InputError
+        A width that is not over 0.
+    """
+    number("width", width, above=0)
+    parts = {name: [] for name in runs}
+    for at in range(0, len(tasks), BLOCK):
+        for name, run in runs.items():
+            parts[name].append(run.record(tasks[at : at + BLOCK], progress=progress))
+        so_far = {name: 100 * np.concatenate([p.accuracy() for p in own]) for name, own in parts.items()}
+        found = {name: stats.anytime_interval(x, bounds=(0, 100), level=level) for name, x in so_far.items()}
+        if all(interval.half_width <= width for interval in found.values()):
+            break
+    return {name: joined(own) for name, own in parts.items()}, found

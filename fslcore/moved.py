@@ -1,0 +1,53 @@
+"""Old import paths: for one release they lead to where a module has moved, with a `DeprecationWarning`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+__all__ = ["MOVED"]
+
+#: Old path: new path, of modules and of packages with all that is in them.
+MOVED = {
+    "fslcore.attributes": "fslcore.tools.attributes",
+    "fslcore.chapters": "fslcore.tools.notebooks",
+    "fslcore.copies": "fslcore.tools.near_copies",
+    "fslcore.estimation": "fslcore.tools.estimation",
+    "fslcore.evaluation.kept": "fslcore.evaluation.cache",
+    "fslcore.recorder": "fslcore.tools.recorder",
+    "fslcore.results": "fslcore.tools.report",
+    "fslcore.results.events": "fslcore.tools.report.libfewshot",
+    "fslcore.results.many": "fslcore.tools.report.across_datasets",
+    "fslcore.results.three": "fslcore.tools.report.three_targets",
+    "fslcore.results.until": "fslcore.evaluation.stopping",
+    "fslcore.training": "fslcore.tools.training",
+    "fslcore.workload": "fslcore.tools.workload",
+}
+
+
+class _Moved(MetaPathFinder, Loader):
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self) if _new(name) else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the module of the new path in the place of the one that was asked for."""
+        name = module.__name__
+        warnings.warn(f"{name} has moved; import {_new(name)}", DeprecationWarning, stacklevel=2)
+        sys.modules[name] = importlib.import_module(_new(name))
+
+
+def _new(name: str) -> str:
+    """The new path of a module, or an empty text where it has none."""
+    parts = name.split(".")
+    for n in range(len(parts), 1, -1):
+        if old := MOVED.get(".".join(parts[:n])):
+            return ".".join([old, *parts[n:]])
+    return ""
+
+
+sys.meta_path.append(_Moved())

@@ -1,0 +1,1 @@
+"""Tools: what is built on the core, for people."""

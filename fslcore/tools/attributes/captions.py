@@ -1,0 +1,206 @@
+"""Captions: a sentence an image, from a captioner or a table.
+
+A captioner is a function from (B, H, W, C) uint8 images to B sentences. `captioner` gives one by name,
+`write` runs it over a data set into a .csv, and `read` reads such a table, ours or another's.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from ...datasets import Images
+from ...datasets.images import first_twice, image_names
+from ...datasets.papers import text_table
+from ...errors import InputError, like, shown, visible
+from ...paths import replace_file
+from . import pixels
+
+__all__ = ["NAMES", "captioner", "read", "write", "Captioner"]
+
+Captioner = Callable[[np.ndarray], list[str]]
+#: Where a captioner's weights are on the model hub, and how it writes: the search, the longest caption in tokens, and
+#: what each caption begins with. For ViT-GPT2 and the large BLIP as in FewSTAB's released code, where BLIP has the
+#: library's own settings; so has the small BLIP here.
+HUB = {
+    "vit-gpt2": ("nlpconnect/vit-gpt2-image-captioning", dict(num_beams=4, max_length=16)),
+    "blip": ("Salesforce/blip-image-captioning-base", dict(num_beams=1, max_length=20)),
+    "blip-large": (
+        "Salesforce/blip-image-captioning-large",
+        dict(num_beams=1, max_length=20, prompt="there"),
+    ),
+}
+NAMES = ("pixels", *HUB)
+BATCH = 16
+CHUNK = 512  # images between two writes
+
+
+def captioner(name: str) -> Captioner:
+    """A captioner by name.
+
+    Parameters
+    ----------
+    name : str
+        ``pixels``, which needs no weights; ``vit-gpt2``, ``blip`` or ``blip-large``, whose weights come from the model
+        hub; ``vit-gpt2:WHERE`` and the like, with a folder that holds them or another name on the hub. FewSTAB's
+        released code has ``vit-gpt2`` and ``blip-large``.
+
+    Raises
+    ------
+    InputError
+        Unknown name; no `transformers`; no weights (says where they are to be had), or weights that are
+        not whole: there is never a silent random model. Nothing in them is executed.
+    """
+    kind, _, where = str(name).partition(":")
+    if name == "pixels":
+        return lambda images: pixels.sentences(pixels.look(images))
+    if kind not in HUB:
+        folders = ", ".join(f"{kind}:FOLDER" for kind in HUB)
+        raise InputError(f"captioner = {shown(name)}; {', '.join(NAMES)} and {folders} are allowed{like(kind, NAMES)}")
+    if not find_spec("transformers"):
+        raise InputError(
+            f"captioner {kind} needs the package transformers; make captions, in the book's repository, brings it"
+        )
+    repository, settings = HUB[kind]
+    return _transformer(kind, where or repository, settings)
+
+
+def _transformer(name: str, where: str, settings: dict) -> Captioner:
+    import torch
+
+    from ...models.backbones import device
+
+    on = device()  # after that import torchvision imports too, which transformers does
+    from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    try:
+        model, found = AutoModelForImageTextToText.from_pretrained(where, output_loading_info=True)
+        processor, tokenizer = AutoImageProcessor.from_pretrained(where), AutoTokenizer.from_pretrained(where)
+    except (OSError, ValueError, RuntimeError, KeyError, pickle.UnpicklingError) as error:
+        raise InputError(
+            f"captioner {name}: {where} gives no weights ({str(error).strip().splitlines()[0]}); "
+            f"bring {HUB[name][0]} from the model hub, and name its folder: {name}:FOLDER"
+        ) from None
+    # The pooling layer is not used for captions, and some checkpoints lack it.
+    lacking = sorted(key for key in found["missing_keys"] if ".pooler." not in key) + sorted(found["mismatched_keys"])
+    if lacking:
+        raise InputError(f"captioner {name}: the weights in {where} are not whole; {lacking[0]} is missing")
+    model = model.to(on).eval()
+
+    search = dict(settings)
+    prompt = search.pop("prompt", "")
+
+    @torch.inference_mode()
+    def caption(images: np.ndarray) -> list[str]:
+        out = []
+        for at in range(0, len(images), BATCH):
+            batch = [np.array(np.broadcast_to(image, (*image.shape[:2], 3))) for image in images[at : at + BATCH]]
+            seen = processor(images=batch, return_tensors="pt").pixel_values.to(model.device)
+            begun = tokenizer([prompt] * len(batch), return_tensors="pt", return_token_type_ids=False) if prompt else {}
+            begun = {name: ids.to(model.device) for name, ids in begun.items()}
+            written = model.generate(pixel_values=seen, **begun, **search)
+            out += tokenizer.batch_decode(written, skip_special_tokens=True)
+        return [" ".join(sentence.split()) for sentence in out]
+
+    return caption
+
+
+def read(path: str | Path, images: Images) -> list[str]:
+    """Captions of a data set's images from a .csv.
+
+    Parameters
+    ----------
+    path : path
+        Has the columns ``image`` (or ``file``) and ``caption``. Images go by the names that `image_names` gives,
+        or, if the table has other ones, by the last part of their paths. Rows of other images are not used.
+    images : Images
+        N images.
+
+    Returns
+    -------
+    list of N str
+
+    Raises
+    ------
+    InputError
+        No such file or column; an image twice, or without caption: names the first, and how many.
+    """
+    if not isinstance(path, (str, Path)):
+        raise InputError(f"captions = {shown(path)}; the path of a .csv is needed")
+    table = text_table(Path(path), ["caption"], what="captions")
+    column = next((c for c in ("image", "file") if c in table), None)
+    if column is None:
+        raise InputError(f"captions: {path} lacks the column image; it has {', '.join(table.columns)}")
+    given, wanted = [*map(visible, table[column])], image_names(images)
+    if not set(given) & set(wanted):
+        given, wanted = ([name.replace("\\", "/").rsplit("/", 1)[-1] for name in names] for names in (given, wanted))
+    if twice := first_twice(wanted) or first_twice(given):
+        raise InputError(f"captions: {path} cannot tell images apart by name; {twice} is there twice")
+    caption = dict(zip(given, table["caption"]))
+    missing = [name for name in wanted if not caption.get(name, "").strip()]
+    if missing:
+        raise InputError(f"captions: {path} has none for {missing[0]} ({len(missing)} of {len(wanted)} are missing)")
+    return [caption[name] for name in wanted]
+
+
+def write(images: Images, name: str, path: str | Path, *, progress: bool = False) -> Path:
+    """Caption a data set's images into a .csv; what an interrupted run has written is kept, and not done again.
+
+    Parameters
+    ----------
+    images : Images
+        N images.
+    name : str
+        Of a captioner (see `captioner`).
+    path : path
+        A row an image: ``image`` (see `image_names`), ``caption`` and ``captioner``. Written every `CHUNK` images,
+        whole or not at all.
+    progress : bool
+        Show a progress bar.
+
+    Raises
+    ------
+    InputError
+        Another ending; a file of other columns, of another captioner or of other images; and as for `captioner`.
+    """
+    path, names = Path(path), image_names(images)
+    if path.suffix != ".csv":
+        raise InputError(f"output = {path}; a name that ends in .csv is allowed")
+    done = _begun(path, name, names)
+    if len(done) == len(names):
+        return path
+    caption = captioner(name)
+    what = dict(desc=f"{name} on {images.name}", unit="image", disable=not progress)
+    with tqdm(total=len(names), initial=len(done), **what) as bar:
+        for at in range(len(done), len(names), CHUNK):
+            chunk = slice(at, min(at + CHUNK, len(names)))
+            said = []
+            for first in range(at, chunk.stop, BATCH):
+                said += caption(images.images[first : min(first + BATCH, chunk.stop)])
+                bar.update(at + len(said) - first)
+            rows = {"image": names[chunk], "caption": said, "captioner": name}
+            done = pd.concat([done, pd.DataFrame(rows)], ignore_index=True)
+            replace_file(path, partial(done.to_csv, index=False))
+    return path
+
+
+def _begun(path: Path, name: str, names: list[str]) -> pd.DataFrame:
+    """The rows that an earlier run wrote: they are those of the first images."""
+    if not path.exists():
+        return pd.DataFrame(columns=["image", "caption", "captioner"], dtype=str)
+    done = text_table(path, ["image", "caption", "captioner"], what="captions")
+    others = set(done["captioner"]) - {name}
+    if others:
+        raise InputError(f"captions: {path} holds captions of {others.pop()}, not of {name}; give another output")
+    if done["image"].tolist() != names[: len(done)]:
+        raise InputError(f"captions: {path} holds captions of other images; give another output")
+    return done

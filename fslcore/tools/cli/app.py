@@ -1,0 +1,523 @@
+"""The command line, ``fslcore COMMAND``: which commands there are, their arguments, and how an error is told."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from threading import current_thread, main_thread
+
+from ... import __version__, catalogue, store
+from ...errors import Terminated, told, visible
+from ...paths import PROFILES, check_shipped
+from .. import notebooks
+from . import commands
+from .options import (
+    LARGEST,
+    LEVEL,
+    Once,
+    Parser,
+    checked,
+    count_of,
+    dataset_of,
+    datasets_named,
+    device_of,
+    name_of,
+    notebook_of,
+    number_of,
+    part_of,
+    path_of,
+    printed_of,
+)
+from .output import completion
+
+EXIT_CODES = """exit codes:
+  0    done
+  1    a fault of fslcore
+  2    bad input, a file that cannot be read or written, or not enough memory
+  130  stopped with Ctrl-C (143 by another program, with SIGTERM)"""
+OPTIONS_OF_CHILDREN = ("FSLCORE_DEVICE", "FSLCORE_QUIET", "TQDM_DISABLE")  # how --device and --quiet reach notebooks
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command and return its exit code (see `EXIT_CODES`); what goes wrong is told in one line."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell
+            setattr(sys, name, open(os.devnull, "w"))
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # for consoles that lack ± or →
+    before = {name: os.environ.get(name) for name in OPTIONS_OF_CHILDREN}
+    extra = "evaluate"
+    try:
+        try:
+            _stop_on_sigterm()
+            options = _parser().parse_args(arguments, argparse.Namespace(debug=False, quiet=False, device=None))
+        except SystemExit:  # after --help or --version
+            sys.stdout.flush()
+            raise
+        extra = options.extra
+        if options.device:
+            os.environ["FSLCORE_DEVICE"] = options.device  # read by `models.backbones.device`, here and in notebooks
+        check_shipped()
+        if options.computes:
+            if not store.path().is_dir():  # one that is there may hold all that is needed
+                store.check_writable()
+            if os.environ.get("FSLCORE_DEVICE", "cpu") != "cpu":
+                from ...models import backbones
+
+                backbones.device()  # one that is not there is told also where all is found in the cache
+        if options.quiet:
+            os.environ["TQDM_DISABLE"] = os.environ["FSLCORE_QUIET"] = "1"  # no bars, no notes; in notebooks too
+            warnings.simplefilter("ignore")
+        options.command(options)
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:
+        line, code = told(error, extra)
+        if "--debug" in arguments:
+            traceback.print_exc()
+        if line:
+            print(f"fslcore: {visible(line)}", file=sys.stderr)
+        if isinstance(error, OSError):
+            _drop_output()
+        return code
+    finally:  # another command in this process has options of its own
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+    return 0
+
+
+def _stop_on_sigterm() -> None:
+    def stop(*_) -> None:
+        raise Terminated
+
+    # Not where somebody else listens to it, or within another program's thread.
+    if current_thread() is main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, stop)
+
+
+def _drop_output() -> None:
+    """Let nothing that is still to be written to a closed pipe or a full disk make noise at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _parser() -> argparse.ArgumentParser:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument(
+        "--debug", action="store_true", default=argparse.SUPPRESS, help="show where an error comes from"
+    )
+    common.add_argument(
+        "--quiet",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="no progress bars and no notes: the result and errors alone",
+    )
+    device = argparse.ArgumentParser(add_help=False)
+    device.add_argument(
+        "--device",
+        type=checked(device_of),
+        default=argparse.SUPPRESS,
+        help="cpu, cuda, cuda:NUMBER or mps (the first CUDA GPU, else the CPU)",
+    )
+    parser = Parser(
+        "fslcore",
+        description="The statistics of few-shot evaluation.",
+        parents=[common],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_epilog("list", "evaluate --help"),
+    )
+    parser.add_argument("--version", action="version", version=__version__, help="print the version and stop")
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+
+    def command(
+        name: str, run: Callable, text: str, *examples: str, computes: bool = False, extra="evaluate"
+    ) -> Parser:
+        add = subparsers.add_parser(
+            name,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.",
+            parents=[common, device][: 1 + computes],
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            epilog=_epilog(*(f"{name} {example}".strip() for example in examples)),
+        )
+        add.set_defaults(command=run, computes=computes, extra=extra)
+        return add
+
+    as_json = dict(action="store_true", help="print the result as strict JSON")
+    jobs = dict(type=count_of("jobs", 1, 1024), default=1, help="processes on this machine, which share its cores (1)")
+    learners = dict(nargs="+", type=name_of("learner", catalogue.learners), action=Once, default=["ncc", "lr"])
+
+    add = command(
+        "list", commands.show_names, "notebooks with their parameters, data sets, backbones, learners", "", "--json"
+    )
+    add.add_argument("--json", **as_json)
+
+    add = command(
+        "run",
+        commands.run,
+        "execute a notebook with other parameters",
+        'closed-vs-open -p shots 1 -p datasets "[clipart, fashion]"',
+        computes=True,
+    )
+    add.add_argument("notebook", type=checked(notebook_of, notebooks.names), help="a name that fslcore list gives")
+    add.add_argument(
+        "-p",
+        "--parameter",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        help="a parameter of the notebook and its value, in YAML; may be given again",
+    )
+    add.add_argument("--profile", type=Path, default=PROFILES / "quick.yml", help="file of parameters (quick.yml)")
+    add.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="executed notebook (NOTEBOOK.ipynb in this folder, or in _build/runs of the repository)",
+    )
+
+    add = command(
+        "plan-run", commands.plan_run, "say what a profile would take, by measured rates", "profiles/paper.yml --json"
+    )
+    add.add_argument("profile", type=checked(path_of("profile")), help="file of parameters; data may be absent yet")
+    add.add_argument("--machine", help="one of those in data/performance (the nearest to this one)")
+    add.add_argument("--json", **as_json)
+
+    add = command(
+        "report",
+        commands.report,
+        "say what per-task accuracies of your own methods show",
+        "results.csv",
+        "protonet.csv maml.csv -o report.html",
+        "protonet-0.csv protonet-1.csv maml-0.csv maml-1.csv --runs",
+        "results.csv --sampling open --common --level 0.99 -o report.html",
+        "results.csv --tables paper --figures paper --json",
+        extra="report",
+    )
+    add.add_argument(
+        "results",
+        nargs="+",
+        type=checked(path_of("results")),
+        help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a task, or .npz by fslcore.record, or what "
+        "LibFewShot's tests leave; several files are one table; see The results table in the book",
+    )
+    add.add_argument(
+        "-o",
+        "--output",
+        type=checked(path_of("output", file=True)),
+        help="the report, one HTML file (RESULTS.html in this folder; of several, report.html)",
+    )
+    add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
+    add.add_argument(
+        "--runs", action="store_true", help="each file is a training run: protonet-0.csv run 0 of protonet"
+    )
+    add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
+    add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
+    add.add_argument("--level", type=LEVEL, default=0.95, help="nominal coverage (0.95)")
+    points = number_of("margin", above=0, most=100)
+    add.add_argument("--margin", type=points, metavar="POINTS", help="the largest difference that does not matter")
+    add.add_argument("--json", action="store_true", help="print the whole report as strict JSON, not the summary")
+    for name, text in (
+        ("tables", "write the tables there too, in LaTeX and Markdown"),
+        ("figures", "write the figure there too, as PNG, PDF and SVG"),
+    ):
+        add.add_argument(f"--{name}", type=checked(path_of(name)), metavar="FOLDER", help=text)
+
+    add = command(
+        "compare",
+        commands.compare,
+        "say what two printed accuracies with their ± tell, without the results behind them",
+        "71.2±0.4 70.5±0.5 --tasks 600",
+        "61.34+-0.65 62.64+-0.61 --tasks 1000 --images 12000 --classes 20 --shots 1 --same-tasks no",
+        "79.59±0.52 76.87±0.56 --tasks 600 --images 840 --json",
+        extra="report",
+    )
+    add.add_argument("a", type=printed_of("a"), help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4")
+    add.add_argument("b", type=printed_of("b"), help="likewise")
+    count = dict(type=count_of("tasks", 2), required=True, metavar="T")
+    add.add_argument("--tasks", nargs="+", **count, help="tasks behind each mean; two numbers where they differ")
+    add.add_argument("--images", type=count_of("images", 1), help="in the test set, where it is known")
+    add.add_argument("--classes", type=count_of("classes", 1), help="in the test set, where it is known")
+    for name, least, default, text in (
+        ("ways", 2, 5, "classes a task"),
+        ("shots", 1, 5, "labelled images a class"),
+        ("queries", 1, 15, "test images a class"),
+    ):
+        add.add_argument(f"--{name}", type=count_of(name, least), default=default, help=f"{text} ({default})")
+    same = name_of("same-tasks", lambda: ["yes", "no", "unknown"])
+    add.add_argument("--same-tasks", type=same, default="unknown", help="yes, no or unknown (unknown)")
+    sampling = name_of("sampling", lambda: ["closed", "open", "unknown"])
+    add.add_argument(
+        "--sampling",
+        type=sampling,
+        default="unknown",
+        help="closed: images are used again; open: each at most once (unknown)",
+    )
+    add.add_argument("--level", type=LEVEL, default=0.95, help="nominal coverage (0.95)")
+    add.add_argument("--json", **as_json)
+
+    add = command(
+        "assess",
+        commands.assess,
+        "say what a support set of your own promises, before there is a test set",
+        "my-images",
+        "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8",
+        "my-images --json",
+        computes=True,
+    )
+    add.add_argument("folder", type=checked(path_of("folder")), help="one folder a class, 1 to 20 images in each")
+    add.add_argument(
+        "--backbone",
+        nargs="+",
+        dest="backbones",
+        type=name_of("backbone", catalogue.backbones),
+        action=Once,
+        default=["efficientnet-lite0", "glyph-conv"],
+        help="(efficientnet-lite0 glyph-conv)",
+    )
+    add.add_argument("--learner", dest="learners", **learners, help="(ncc lr)")
+    add.add_argument("--level", type=LEVEL, default=0.9, help="nominal coverage (0.9)")
+    add.add_argument("-o", "--output", type=Path, help="the page, one HTML file (FOLDER.html in this folder)")
+    add.add_argument("--json", action="store_true", help="print methods, intervals and cautions as strict JSON")
+
+    add = command(
+        "evaluate",
+        commands.evaluate,
+        "run learners on tasks and write the results table",
+        "folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv",
+        "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000",
+        computes=True,
+    )
+    add.add_argument(
+        "dataset", type=dataset_of("novel"), help="a name that fslcore list gives, folder:PATH or features:PATH"
+    )
+    add.add_argument(
+        "backbone",
+        type=checked(str, catalogue.backbones),
+        help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH",
+    )
+    add.add_argument("-o", "--output", type=Path, help=".parquet or .csv; .npz is a recording; none with --part")
+    add.add_argument("--learners", **learners, help="names that fslcore list gives (ncc lr)")
+    add.add_argument(
+        "--samplings",
+        nargs="+",
+        type=name_of("sampling", lambda: ["closed", "open"]),
+        action=Once,
+        help="closed: images are used again; open: each at most once (both; closed alone for .npz)",
+    )
+    for name, least, default, text in (
+        ("ways", 2, 5, "classes a task"),
+        ("shots", 1, 5, "labelled images a class"),
+        ("queries", 1, 15, "test images a class"),
+        ("seed", 0, 0, "of the task samplers"),
+        ("tasks", 2, 600, "closed tasks; open ones are as many as there can be"),
+    ):
+        most = LARGEST if name == "seed" else None
+        add.add_argument(f"--{name}", type=count_of(name, least, most), default=default, help=f"{text} ({default})")
+    add.add_argument(
+        "--size",
+        type=count_of("size", 8, 2048),
+        help="pixels at which your own images are read and seen (the backbone's own)",
+    )
+    add.add_argument(
+        "--ft-tasks", type=count_of("ft-tasks", 2), help="closed tasks of fine-tuning, where fewer than the others"
+    )
+    add.add_argument("--ft-open", type=count_of("ft-open", 2), help="at most so many open tasks of fine-tuning (all)")
+    add.add_argument(
+        "--skip-small-classes",
+        action="store_true",
+        help="leave out classes with fewer than shots + queries images, where they would be an error",
+    )
+    add.add_argument(
+        "--until",
+        type=number_of("until", above=0, most=50),
+        metavar="WIDTH",
+        help="stop at fewer than --tasks closed tasks, once the accuracy on these images is known to ± WIDTH points",
+    )
+    add.add_argument(
+        "--apart",
+        metavar="FACT",
+        help="keep images with the same family, author … apart, never on both sides of a task; or a .csv of duplicates",
+    )
+    intervals = "print what the closed tasks say of these images, new images and new classes"
+    add.add_argument("--intervals", action="store_true", help=intervals)
+    add.add_argument("--level", type=LEVEL, help="nominal coverage of --intervals (0.95)")
+    add.add_argument(
+        "--part",
+        type=checked(part_of),
+        metavar="K/N",
+        help="compute the K-th of N parts and write nothing; the same without --part then finds all and writes",
+    )
+    add.add_argument("--jobs", **jobs)
+    add.add_argument("--json", **as_json)
+
+    add = command(
+        "features",
+        commands.features,
+        "turn the images of a data set into features, which evaluate then finds",
+        "folder:/data/mushrooms efficientnet-lite0 --jobs 8 -o mushrooms.safetensors",
+        "tieredimagenet:/data/tiered clip --part 3/40",
+        computes=True,
+    )
+    add.add_argument(
+        "dataset", type=checked(str, datasets_named), help="a name that fslcore list gives, folder:PATH and the like"
+    )
+    add.add_argument(
+        "backbone", type=checked(str, catalogue.backbones), help="a name that fslcore list gives, or NAME:WEIGHTS_FILE"
+    )
+    add.add_argument(
+        "--split",
+        default="novel",
+        choices=["novel", "validation", "base"],
+        help="which classes of the data set (novel)",
+    )
+    add.add_argument("--size", type=count_of("size", 8, 2048), help="pixels, as for evaluate")
+    add.add_argument("--part", type=checked(part_of), metavar="K/N", help="the K-th of N parts alone, as 1/4")
+    add.add_argument("--jobs", **jobs)
+    add.add_argument(
+        "-o", "--output", type=Path, help=".safetensors or .npz: features and labels too, which features:FILE reads"
+    )
+    add.add_argument("--json", **as_json)
+
+    add = command(
+        "fetch", commands.fetch, "download results that others have released, checked by SHA-256", "oops-benchmark"
+    )
+    add.add_argument("what", choices=["oops-benchmark"], help="oops-benchmark: the released results of that paper")
+    add.add_argument("--folder", type=checked(path_of("folder")), help="where to (the cache, where chapters find them)")
+
+    add = command(
+        "train",
+        commands.train,
+        "train a learner on base classes and write its checkpoint",
+        "protonet --epochs 30 -o my-protonet.safetensors",
+        "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs",
+        "leo --dataset folder:/data/birds --frozen conv4-baseline:conv4-baseline.safetensors",
+        computes=True,
+    )
+    add.add_argument(
+        "learner", type=name_of("learner", catalogue.recipes), help=f"one of {', '.join(catalogue.recipes())}"
+    )
+    add.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="checkpoint (NETWORK-LEARNER.safetensors in this folder, or in _build of the repository)",
+    )
+    add.add_argument(
+        "--network",
+        type=name_of("network", catalogue.networks),
+        help="conv4, resnet12, resnet12-map and the like (the learner's own)",
+    )
+    add.add_argument(
+        "--dataset",
+        type=dataset_of("base"),
+        help="its base classes train, its validation classes select (the learner's own)",
+    )
+    for name, text in (
+        ("frozen", "backbone on whose features leo, matchingnet and the like learn, NAME or NAME:FILE"),
+        ("teacher", "backbone whose answers rfs learns, NAME or NAME:FILE"),
+    ):
+        text += " (conv4-baseline for the learner's own data; needed for other data)"
+        add.add_argument(f"--{name}", type=checked(str, catalogue.backbones), help=text)
+    add.add_argument("--shots", type=count_of("shots", 1), help="images a class in the training tasks (5)")
+    add.add_argument("--epochs", type=count_of("epochs", 1), help="how often all is gone through (the learner's own)")
+    add.add_argument("--seed", type=count_of("seed", 0, LARGEST), default=0, help="of weights and batches (0)")
+
+    add = command(
+        "caption",
+        commands.caption,
+        "describe every image of a data set in a sentence",
+        "folder:/data/mushrooms -o mushrooms.csv",
+        "clipart --captioner vit-gpt2 -o clipart.csv",
+        computes=True,
+    )
+    add.add_argument(
+        "dataset", type=checked(str, datasets_named), help="a name that fslcore list gives, folder:PATH and the like"
+    )
+    add.add_argument(
+        "--captioner",
+        default="pixels",
+        type=name_of("captioner", catalogue.captioners, file=True),
+        help="pixels, vit-gpt2, blip, blip-large, or KIND:FOLDER (pixels)",
+    )
+    add.add_argument(
+        "--split",
+        default="novel",
+        choices=["novel", "validation", "base"],
+        help="which classes of the data set (novel)",
+    )
+    add.add_argument("-o", "--output", type=Path, required=True, help=".csv; where one was begun, it is gone on with")
+
+    add = command(
+        "duplicates",
+        commands.duplicates,
+        "find near-copies among the images of a data set",
+        "clipart --splits novel base --sheet pairs.png",
+        "folder:/data/mushrooms --distance 0.04 -o groups.csv",
+        computes=True,
+    )
+    dataset = "a name that fslcore list gives, folder:PATH or features:PATH"
+    add.add_argument("dataset", type=checked(str, datasets_named), help=dataset)
+    add.add_argument(
+        "--backbone",
+        type=checked(str, catalogue.backbones),
+        default="efficientnet-lite0",
+        help="whose features are compared (efficientnet-lite0)",
+    )
+    splits = dict(nargs="+", type=name_of("split", lambda: ["novel", "validation", "base"]), action=Once)
+    add.add_argument("--splits", **splits, default=["novel"], help="searched together (novel)")
+    by = name_of("by", lambda: ["either", "both", "hash", "features"])
+    add.add_argument("--by", type=by, default="either", help="what must be near: hash, features, both, either (either)")
+    add.add_argument("--bits", type=count_of("bits", 0, 64), help="of 64, the most that differ (from the data)")
+    add.add_argument(
+        "--distance", type=number_of("distance", above=0, most=2), help="cosine of features, at most (from the data)"
+    )
+    add.add_argument("--size", type=count_of("size", 8, 2048), help="pixels, as for evaluate")
+    add.add_argument("-o", "--output", type=Path, help="a .csv: the group of each image, which evaluate --apart takes")
+    add.add_argument("--sheet", type=Path, help="a .png, .pdf or .svg: pairs at and around the threshold")
+    add.add_argument("--json", **as_json)
+
+    add = command(
+        "completion",
+        _completion,
+        "print a script that lets a shell complete commands, options and names",
+        "bash > ~/.local/share/bash-completion/completions/fslcore",
+        "zsh > ~/.fslcore.zsh",
+        "fish > ~/.config/fish/completions/fslcore.fish",
+    )
+    add.add_argument("shell", choices=["bash", "zsh", "fish"], help="bash, zsh or fish")
+    return parser
+
+
+def _epilog(*examples: str) -> str:
+    return "\n".join(["examples:", *(f"  fslcore {example}" for example in examples), "", EXIT_CODES])
+
+
+def _completion(options: argparse.Namespace) -> None:
+    (commands,) = (action.choices for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
+    print(completion(options.shell, {name: _words(parser) for name, parser in commands.items()}))
+
+
+def _words(parser: argparse.ArgumentParser) -> list[str]:
+    """All that can be completed after a command: its options, and the names that its arguments take."""
+    words = []
+    for action in parser._actions:
+        names = getattr(action.type, "names", list)()
+        words += [*action.option_strings, *names, *(action.choices or ())]
+    return list(dict.fromkeys(words))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,463 @@
+"""What each command does with its arguments: a function a command, which prints what came out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ... import catalogue
+from ...errors import InputError, choice, memory, missing, visible, whole
+from ...paths import PROFILES, RUNS, check_folder, check_output, together
+from .. import notebooks
+from ..recorder import ENDING
+from .output import listed, print_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "assess",
+    "caption",
+    "compare",
+    "duplicates",
+    "evaluate",
+    "features",
+    "fetch",
+    "plan_run",
+    "report",
+    "run",
+    "show_names",
+    "train",
+]
+
+
+def show_names(options: argparse.Namespace) -> None:
+    try:
+        from ... import datasets
+
+        own, *papers = datasets.forms()
+        sets = {"shipped": datasets.names(), "papers": papers, "own": [own, "features:PATH"]}
+    except ModuleNotFoundError as error:  # with NumPy and SciPy alone there is all the rest
+        sets = {}
+        print(f"fslcore: data sets: {missing(error.name)}", file=sys.stderr)
+    found = {
+        "notebooks": {
+            name: {"title": notebooks.title(name), "parameters": [vars(p) for p in notebooks.parameters(name)]}
+            for name in notebooks.names()
+        },
+        "datasets": sets,
+        **catalogue.by_kind(),
+        "profiles": sorted(path.name for path in PROFILES.glob("*.yml")),
+    }
+    print_json(found) if options.json else print(*listed(found), sep="\n")
+
+
+def run(options: argparse.Namespace) -> None:
+    output = options.output or RUNS / f"{options.notebook}.ipynb"
+    output = check_output(output, [".ipynb"])
+    given = dict(notebooks.profile(options.profile).get(options.notebook, {}))
+    given |= {name: notebooks.value(name, text) for name, text in options.parameter}
+    print(notebooks.run(options.notebook, given, output, progress=not options.quiet))
+
+
+def plan_run(options: argparse.Namespace) -> None:
+    from .. import workload
+
+    found = workload.reckon(options.profile, options.machine)
+    print_json(found.plain()) if options.json else print(*found.lines(), sep="\n")
+
+
+def report(options: argparse.Namespace) -> None:
+    several = len(options.results) > 1
+    output = options.output or Path("report.html" if several else f"{options.results[0].absolute().stem}.html")
+    output = check_output(output, [".html"], options.results)
+    for name in ("tables", "figures"):
+        if getattr(options, name):
+            setattr(options, name, check_folder(getattr(options, name), name))
+    given = dict(results=[*map(str, options.results)], common=options.common, level=options.level, drop=options.drop)
+    given |= dict(sampling=options.sampling or "unknown", margin=options.margin or 0.0, runs=options.runs)
+    notebooks.check("your-results", given)
+    from .. import report as results
+
+    # Read here too: bad input is told before anything runs.
+    table, notes = results.read(options.results, given["sampling"], options.common, options.drop, options.runs)
+    pairs = results.comparisons(table, options.level)
+    if options.margin:
+        pairs = results.equivalents(table, pairs, options.margin, options.level)
+    executed = notebooks.executed("your-results", given, progress=not options.quiet)
+    more = f" and {len(options.results) - 1} more" if several else ""
+    recorded = options.results[0].suffix.lower() == ENDING  # then all are
+    three, reason = results.three_intervals(options.results, options.level, table) if recorded else ({}, "")
+    with together():
+        notebooks.page(executed, output, f"{visible(options.results[0].name)}{more}: report")
+        if options.tables:
+            results.write_tables(table, pairs, options.tables, options.level, three)
+        if options.figures:
+            results.write_figures(table, pairs, options.figures)
+    if options.json:
+        more = {"three_intervals": three, "without": reason} if recorded else {}
+        print_json(results.record(table, pairs, notes, options.level, three) | more | {"report": output})
+        return
+    lines = results.summary(table, pairs, options.level, three)
+    # What may change the lines above.
+    lines += [note for note in notes if any(word in note for word in ("--runs", "transductive", "not finished"))]
+    if three:
+        shown = results.three_list(three)
+        lines += ["", shown.to_string(), *results.legend(shown)]
+    lines += [reason] * bool(reason)
+    _print(*lines, output)
+
+
+def _print(*lines: object) -> None:
+    """Print lines, and tables of several lines, in which names may hold control characters."""
+    print(*(visible(line) for one in lines for line in str(one).split("\n")), sep="\n")
+
+
+def compare(options: argparse.Namespace) -> None:
+    from ...stats import from_printed
+
+    if len(options.tasks) > 2:
+        raise InputError(f"tasks = {' '.join(map(str, options.tasks))}; one number is allowed, or one for each figure")
+    names = ("images", "classes", "ways", "shots", "queries", "same_tasks", "sampling", "level")
+    given = {name: getattr(options, name) for name in names}
+    found = from_printed(options.a, options.b, (options.tasks * 2)[:2], **given)
+    if options.json:
+        print_json(asdict(found) | {"sentence": found.sentence, "notes": found.notes})
+        return
+    for reading in found.readings:
+        of = reading.tasks
+        best = "" if found.same_tasks == "no" else f", {of.narrowest:+.2f} at best on the same tasks"
+        mark = "  <- likely" if reading is found.likely else ""
+        print(f"± as {reading.meaning}: difference {of.widest:+.2f}{best}: {of.verdict}{mark}")
+    print(*found.notes, found.sentence, sep="\n")
+
+
+def assess(options: argparse.Namespace) -> None:
+    output = check_output(options.output or Path(f"{options.folder.resolve().name}.html"), [".html"])
+    from ..estimation import calibration
+
+    chosen = calibration.methods(options.backbones, options.learners)
+    given = dict(folder=str(options.folder), level=options.level)
+    given |= dict(backbones=options.backbones, learners=options.learners)
+    notebooks.check("your-support-set", given)
+    from ..estimation import assess  # only now: this imports torch
+
+    # Assessed here too: bad input is told before anything runs, and the notebook finds the features in the cache.
+    images = assess.load(options.folder)
+    table = assess.assess(images, chosen, options.level, progress=not options.quiet)
+    executed = notebooks.executed("your-support-set", given, progress=not options.quiet)
+    notebooks.page(executed, output, f"{images.name}: assessment")
+    if options.json:
+        print_json(assess.as_json(images, table, options.level) | {"report": output})
+    else:
+        _print(*assess.summary(images, table, options.level), output)
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    import pandas as pd
+
+    _check_evaluation(options)  # all that can fail does so before the work, which may take hours
+    from ... import evaluation
+
+    shape = {
+        name: getattr(options, name) for name in ("ways", "shots", "queries", "seed", "skip_small_classes", "apart")
+    }
+    source = evaluation.load_source(options.dataset, options.size)
+    methods = {name: evaluation.ready(source, options.backbone, name) for name in options.learners}
+    drawn = _drawn(options, source, **shape)
+    if options.part or options.jobs > 1:
+        blocks = _pieces(options, methods, drawn)
+    if options.part:
+        k, n = options.part
+        asked = {"dataset": options.dataset, "backbone": options.backbone, "part": f"{k}/{n}"}
+        if options.json:
+            print_json({**asked, "blocks": blocks})
+        else:
+            print(*asked.values(), "of the blocks of tasks:", f"{blocks} computed or found")
+        return
+    early, ends = {}, None
+    if options.until is not None:
+        from ...evaluation.stopping import until
+
+        most = drawn[options.learners[0], "closed"]
+        early, ends = until(methods, most, options.until, progress=not options.quiet)
+        options.tasks = len(early[options.learners[0]].correct)  # of --intervals too
+    tables, neighbours, runs = [], {}, {}
+    for learner, method in methods.items():
+        for sampling in options.samplings:
+            if (learner, sampling) not in drawn:
+                continue
+            of = drawn[learner, sampling]
+            kept = early.get(learner) if sampling == "closed" else None
+            kept = kept or method.record(of, progress=not options.quiet)
+            table = evaluation.results_table(
+                kept, dataset=options.dataset, backbone=options.backbone, learner=learner, sampling=sampling, **shape
+            )
+            if not options.json:
+                print(
+                    f"{options.dataset} {options.backbone} {learner} {sampling}: {len(table)} tasks, "
+                    f"mean accuracy {table.accuracy.mean():.2f} %",
+                    flush=True,
+                )
+            tables.append(table)
+        few = of[: 1 if method.slow else 2]
+        neighbours[learner] = evaluation.probe(method.learner, *method.reading(few), queries=2 if method.slow else 5)
+        backbone = "none" if method.backbone is None else options.backbone
+        runs[f"{backbone} {learner}"] = of[: len(kept.correct)], kept, neighbours[learner].depends
+        if not options.json:
+            print(
+                neighbours[learner], *([f"{learner}: {ends[learner]} % whenever one stops"] if ends else []), sep="\n"
+            )
+    if options.output.suffix == ENDING:
+        _write_recording(options, source, runs)
+    else:
+        evaluation.write_table(pd.concat(tables), options.output)
+    found = _intervals(options, size=options.size, **shape) if options.intervals else None
+    if options.json:
+        means = pd.concat(tables).groupby(["learner", "sampling"], sort=False)["accuracy"].agg(["size", "mean"])
+        means = means.reset_index().rename(columns={"size": "tasks", "mean": "accuracy"})
+        asked = {"dataset": options.dataset, "backbone": options.backbone, "size": options.size, **shape}
+        more = {"intervals": found, "until": ends, "neighbours": neighbours, "output": options.output}
+        print_json({**asked, "means": means, **more})
+    elif found is not None:
+        from ..report import legend, three_targets
+
+        shown = three_targets.shown(found)
+        print(shown.to_string(), *legend(shown), sep="\n")
+
+
+def _write_recording(options: argparse.Namespace, source, runs: dict) -> None:
+    """Which queries were right, with what the data know of images and classes that depend on each other."""
+    from ... import evaluation
+    from .. import recorder
+    from ..report import three_targets
+
+    groups = {
+        "groups": three_targets.alike(source, three_targets.GROUPS),
+        "class_groups": three_targets.kin(source, three_targets.CLASS_GROUPS),
+    }
+    known = {name: of for name, of in groups.items() if of is not None}
+    facts = {"dataset": options.dataset, "seed": options.seed}
+    names, classes = evaluation.names_of(source), evaluation.class_of(source)
+    recorder.save(options.output, recorder.recording(names, classes, runs, facts, known))
+
+
+def _pieces(options: argparse.Namespace, methods: dict, drawn: dict) -> int:
+    """Compute what `evaluate` needs, or a part of it, by as many processes as were asked for; how many blocks."""
+    from ... import evaluation
+
+    setting = evaluation.Setting(options.dataset, options.backbone, options.size)
+    progress = not options.quiet
+    with evaluation.processes(options.jobs, setting) as pool:
+        reads = next((m for m in methods.values() if m.backbone is not None and not m.slow), None)
+        if reads is not None:
+            evaluation.make_features(reads.source, reads.backbone, options.part, pool, progress)
+        if options.until is not None:  # its tasks follow from what those before them gave
+            return 0
+        return evaluation.make_records(methods, drawn, options.part, pool, progress)
+
+
+def _count(options: argparse.Namespace, learner: str, sampling: str) -> int | None:
+    """How many tasks of a sampling a learner is to be run on; None for as many as the data hold."""
+    slow = learner == "ft"
+    if sampling == "open":
+        return options.ft_open if slow else None
+    return options.ft_tasks if slow and options.ft_tasks is not None else options.tasks
+
+
+def _drawn(options: argparse.Namespace, source, **shape) -> dict:
+    """The tasks of each learner and sampling; open ones that the data cannot give are told, and left out."""
+    from ... import evaluation
+
+    found = {}
+    for sampling in options.samplings:
+        counts = {learner: _count(options, learner, sampling) for learner in options.learners}
+        try:
+            tasks = {count: evaluation.draw(source, sampling, tasks=count, **shape) for count in set(counts.values())}
+        except InputError as error:
+            # Closed tasks ask least of the data: where they cannot be drawn, nothing can.
+            if sampling == "closed" or "closed" not in options.samplings:
+                raise
+            if not options.quiet:
+                print(f"fslcore: no open tasks: {visible(str(error))}", file=sys.stderr)
+        else:
+            found |= {(learner, sampling): tasks[count] for learner, count in counts.items()}
+    small = evaluation.left_out(source, **shape) if shape["skip_small_classes"] else []
+    if small and not options.quiet:
+        left = f"{len(small)} of {len(set(evaluation.class_of(source).tolist()))} classes are left out as small"
+        print(f"fslcore: {left}: {visible(', '.join(small))}", file=sys.stderr)
+    return found
+
+
+def _intervals(options: argparse.Namespace, **shape) -> pd.DataFrame:
+    """What the closed tasks say of these images, new images and new classes, a line a learner."""
+    import pandas as pd
+
+    from ...stats import LEVEL
+    from ..report import three_targets
+
+    counts = {learner: _count(options, learner, "closed") for learner in options.learners}
+    tables = []
+    for count in dict.fromkeys(counts.values()):
+        learners = [learner for learner in options.learners if counts[learner] == count]
+        found = three_targets.queries(
+            [options.dataset],
+            [options.backbone],
+            learners,
+            tasks=count,
+            groups=three_targets.GROUPS,
+            class_groups=three_targets.CLASS_GROUPS,
+            **shape,
+        )
+        tables.append(three_targets.intervals(found, options.level or LEVEL))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _check_recording(options: argparse.Namespace) -> None:
+    """What a recording cannot hold, and one that would be lost."""
+    if options.samplings and len(options.samplings) > 1:
+        raise InputError(
+            f"samplings: {' and '.join(options.samplings)}; {ENDING} holds tasks of one, closed by default"
+        )
+    if options.apart is not None:
+        raise InputError(f"--apart: none with {ENDING}, which does not keep it; .csv and .parquet are, and --intervals")
+    if options.output.is_file():
+        from ..recorder import load
+
+        backbone = "none" if options.dataset.startswith("features:") else options.backbone
+        other = [
+            m for m in load(options.output).methods if m not in [f"{backbone} {name}" for name in options.learners]
+        ]
+        if other:
+            raise InputError(
+                f"output = {options.output}; it is a recording of {other[0]}, which would be lost: name another file "
+                "(fslcore report takes several)"
+            )
+
+
+def _check_evaluation(options: argparse.Namespace) -> None:
+    """What can be told of the arguments together, before torch is imported or an image read."""
+    kind, _, path = options.dataset.partition(":")
+    if kind != "features":
+        choice("backbone", options.backbone.partition(":")[0], catalogue.backbones())
+    weights = options.backbone.partition(":")[2]
+    if options.part and (options.until is not None or options.intervals):
+        name = "intervals" if options.intervals else "until"
+        raise InputError(f"--{name}: none with --part, which computes blocks of tasks and writes nothing")
+    if options.output is None and not options.part:
+        raise InputError(
+            "output: none; -o FILE.csv, FILE.parquet or FILE.npz is needed (or --part K/N, which writes nothing)"
+        )
+    options.output = options.output and check_output(
+        options.output, [".parquet", ".csv", ENDING], [part for part in (path, weights) if part]
+    )
+    recorded = options.output is not None and options.output.suffix == ENDING
+    if recorded:
+        _check_recording(options)
+    options.samplings = options.samplings or (["closed"] if recorded else ["closed", "open"])
+    if options.level is not None and not options.intervals:
+        raise InputError(f"--level {options.level:g}: none without --intervals, whose level it is")
+    if options.intervals:
+        from ...stats.three_intervals import LEAST
+
+        for learner in options.learners:
+            whole(f"tasks with --intervals ({learner})", _count(options, learner, "closed"), LEAST)
+    if options.until is not None and ("closed" not in options.samplings or options.ft_tasks is not None):
+        raise InputError(f"until = {options.until:g}; closed tasks, of one number for all (no --ft-tasks), are needed")
+    images = options.ways * (options.shots + options.queries)
+    wanted, there = 24 * options.tasks * images, memory()  # bytes at the peak of drawing them, as measured
+    if wanted > there:
+        usual = dict(tasks=600, ways=5, shots=5, queries=15)
+        name = max(usual, key=lambda name: getattr(options, name) / usual[name])
+        raise InputError(
+            f"{name} = {getattr(options, name):,}; {options.tasks:,} tasks of {images:,} images each need about "
+            f"{wanted / 2**30:,.0f} GiB of memory, and this machine has {there / 2**30:,.0f} GiB"
+        )
+
+
+def features(options: argparse.Namespace) -> None:
+    inputs = [part for part in (options.dataset.partition(":")[2], options.backbone.partition(":")[2]) if part]
+    output = options.output and check_output(options.output, [".safetensors", ".npz"], inputs)
+    if output and options.part:
+        raise InputError(f"output = {output}; a part of the features is not written, all are, without --part")
+    from ... import datasets
+
+    datasets.check(options.dataset, options.split)
+    choice("backbone", options.backbone.partition(":")[0], catalogue.backbones())
+    from ... import evaluation
+    from ...models import backbones
+
+    setting = evaluation.Setting(options.dataset, options.backbone, options.size, options.split)
+    images, model = backbones.fitted(setting.source(), evaluation.load_backbone(options.backbone))
+    start = time.perf_counter()
+    with evaluation.processes(options.jobs, setting) as pool:
+        computed = evaluation.make_features(images, model, options.part, pool, not options.quiet)
+    seconds, kept = time.perf_counter() - start, backbones.shards_of(images, model)
+    if output:
+        evaluation.write_features(output, backbones.features(images, model), images)
+    found = {
+        "dataset": options.dataset,
+        "backbone": options.backbone,
+        "split": options.split,
+        "part": options.part and "{}/{}".format(*options.part),
+        "images": len(images),
+        "computed": computed,
+        "images_per_second": computed / seconds if computed else None,
+        "shards_left": len(kept.missing()),
+        "features": kept.path if kept.path.is_file() else None,
+        "output": output,
+    }
+    if options.json:
+        print_json(found)
+        return
+    speed = f" ({computed / seconds:,.0f} a second)" if computed else ""
+    left = f"; {found['shards_left']} of {len(kept.bounds)} shards are still to be made" * (not found["features"])
+    print(f"{options.dataset} {options.backbone}: {computed:,} of {len(images):,} images computed{speed}{left}")
+    print(*filter(None, (found["features"], output)), sep="\n")
+
+
+def fetch(options: argparse.Namespace) -> None:
+    folder = options.folder and check_folder(options.folder)
+    from ..report import released
+
+    print(released.fetch(folder, progress=not options.quiet))
+
+
+def train(options: argparse.Namespace) -> None:
+    output = options.output and check_output(options.output, [".safetensors"])
+    from .. import training
+
+    changes = {name: getattr(options, name) for name in ("network", "dataset", "frozen", "teacher", "shots", "epochs")}
+    print(training.train(options.learner, output, seed=options.seed, progress=not options.quiet, **changes))
+
+
+def caption(options: argparse.Namespace) -> None:
+    output = check_output(options.output, [".csv"])
+    from ... import datasets
+    from ..attributes import captions
+
+    images = datasets.load(options.dataset, options.split)
+    print(captions.write(images, options.captioner, output, progress=not options.quiet))
+
+
+def duplicates(options: argparse.Namespace) -> None:
+    inputs = [part for part in (options.dataset.partition(":")[2],) if part]
+    output = options.output and check_output(options.output, [".csv"], inputs)
+    picture = options.sheet and check_output(options.sheet, [".png", ".pdf", ".svg"], inputs, "sheet")
+    from .. import near_copies
+
+    given = {name: getattr(options, name) for name in ("splits", "by", "bits", "distance", "size")}
+    found = near_copies.find(options.dataset, options.backbone, **given, progress=not options.quiet)
+    if output:
+        found.write(output)
+    if picture:
+        near_copies.write_sheet(found, picture)
+    if options.json:
+        asked = {"dataset": options.dataset, "backbone": options.backbone, **given}
+        print_json({**asked, **found.plain(), "output": output, "sheet": picture})
+    else:
+        _print(*found.lines(), *filter(None, (output, picture)))

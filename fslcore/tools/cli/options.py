@@ -1,0 +1,177 @@
+"""How the arguments of a command are read: each check of one argument in the words of `fslcore.errors`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from ...errors import InputError, choice, like, number, shown, whole
+from ...paths import at_home
+from .. import notebooks
+
+__all__ = [
+    "LARGEST",
+    "LEVEL",
+    "Once",
+    "Parser",
+    "checked",
+    "count_of",
+    "dataset_of",
+    "datasets_named",
+    "device_of",
+    "name_of",
+    "notebook_of",
+    "number_of",
+    "part_of",
+    "path_of",
+    "printed_of",
+]
+
+LARGEST = 2**53  # of seeds: whole numbers up to here are the same in every file format
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, with the near name if there is one."""
+
+    def error(self, message: str):
+        raise InputError(f"{message}; see {self.prog} --help")
+
+    def parse_known_args(self, args=None, namespace=None):
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            options = [option for action in self._actions for option in action.option_strings]
+            raise InputError(f"{unknown[0]}: no such argument{like(unknown[0], options)}; see {self.prog} --help")
+        return found, unknown
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None:
+            choice(action.dest if action.metavar is None else action.metavar.lower(), value, action.choices)
+
+
+class Once(argparse.Action):
+    """A list of names, in which none is twice."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        twice = next((value for value in values if values.count(value) > 1), None)
+        if twice:
+            raise argparse.ArgumentError(None, f"{self.dest} = {' '.join(values)}; {twice} is allowed once")
+        setattr(namespace, self.dest, values)
+
+
+def checked(check: Callable[[str], object], names: Callable[[], list[str]] = list) -> Callable[[str], object]:
+    """A check of errors.py for ``type=``: its own words reach the user. ``names`` are what can be completed."""
+
+    def read(text: str) -> object:
+        try:
+            return check(text)
+        except InputError as error:
+            raise argparse.ArgumentError(None, str(error)) from None
+
+    read.names = names
+    return read
+
+
+def count_of(name: str, least: int, most: int | None = None) -> Callable[[str], object]:
+    """A check of a whole number."""
+
+    return checked(lambda text: whole(name, int(text) if re.fullmatch(r"[+-]?\d{1,30}", text) else text, least, most))
+
+
+def part_of(text: str) -> tuple[int, int]:
+    """K and N of K/N, the K-th of N parts."""
+    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise InputError(f"part = {text}; K/N with K from 1 to N is allowed, as 1/4")
+    return int(found[1]), int(found[2])
+
+
+def path_of(name: str, file: bool = False) -> Callable[[str], Path]:
+    """A reader of a path; with ``file``, of a file's."""
+
+    def check(text: str) -> Path:
+        if not text:  # which would stand for this folder
+            raise InputError(f"{name} = ''; a path is needed")
+        if file and text.endswith(("/", os.sep)):
+            raise InputError(f"{name} = {text}; the name of a file is allowed")
+        return Path(text)
+
+    return check
+
+
+def number_of(name: str, **bounds: float) -> Callable[[str], object]:
+    """A check of a number, within bounds as for `fslcore.errors.number`."""
+
+    def check(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = text
+        return number(name, value, **bounds)
+
+    return checked(check)
+
+
+LEVEL = number_of("level", above=0, below=1)
+
+
+def printed_of(name: str) -> Callable[[str], object]:
+    """A reader of a printed figure: its mean and what stands behind its ±."""
+
+    def check(text: str) -> tuple[float, float]:
+        found = re.fullmatch(r"\s*(\d+\.?\d*)\s*%?\s*(?:±|\+/?-|\\pm)\s*(\d*\.?\d+)\s*%?\s*", text)
+        if not found:
+            raise InputError(
+                f"{name} = {shown(text)}; mean±half, in percent, such as 71.2±0.4 or 71.2+-0.4, is allowed"
+            )
+        return float(found[1]), float(found[2])
+
+    return checked(check)
+
+
+def name_of(what: str, names: Callable[[], list[str]], file: bool = False) -> Callable[[str], object]:
+    """A check of a known name; with ``file``, also of NAME:FILE."""
+
+    def check(text: str) -> str:
+        choice(what, text.partition(":")[0] if file else text, names())
+        return text
+
+    return checked(check, names)
+
+
+def notebook_of(text: str) -> str:
+    """The notebook of this name."""
+    return notebooks.source(text).stem
+
+
+def dataset_of(split: str) -> Callable[[str], object]:
+    """A check of a data set's name, which has this split; features of the user's own stand for novel classes."""
+
+    def check(text: str) -> str:
+        from ... import datasets
+
+        if split == "novel" and text.startswith("features:"):
+            path = at_home(text.removeprefix("features:"), "features")
+            if not path.is_file():
+                raise InputError(f"features: no file {path}")
+        else:
+            datasets.check(text, split)
+        return text
+
+    return checked(check, lambda: datasets_named(split))
+
+
+def datasets_named(split: str = "novel") -> list[str]:
+    """Names that can be completed."""
+    from ... import datasets
+
+    return datasets.names(split)
+
+
+def device_of(text: str) -> str:
+    """A device's name; whether it is there, torch knows."""
+    if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", text):
+        raise InputError(f"device = {text}; cpu, cuda, cuda:NUMBER and mps are allowed")
+    return text

@@ -1,0 +1,108 @@
+"""What commands print for programs: results as strict JSON, and scripts by which a shell completes commands."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+
+from ...errors import visible
+
+__all__ = ["completion", "listed", "print_json"]
+
+EXPLAINED = {  # what a kind of names means, where its own name does not say it
+    "datasets": {
+        "shipped": "come with the package",
+        "papers": "released by others: PATH is a folder that holds the release",
+        "own": "a folder of class folders; a file of features",
+    },
+    "backbones": {
+        "shipped": "come with weights",
+        "fetched": "from the model hub, or NAME:FILE",
+        "brought": "NAME:FILE, as fslcore train writes it",
+    },
+    "learners": {
+        "features": "read features",
+        "images": "read images, and train a network on each task",
+        "transductive": "use all queries of a task together",
+    },
+    "estimators": {"paper": "of a task's own accuracy, from its support", "more": "beside the paper's; K is a number"},
+    "captioners": {"pixels": "without weights", "models": "with weights, from the model hub or NAME:FOLDER"},
+}
+
+
+def print_json(value: object) -> None:
+    """Print a value as strict JSON, which has no NaN and no infinity: they become null.
+
+    Parameters
+    ----------
+    value
+        Of dicts, dataclasses, lists, text, paths, numbers (of NumPy too), truth values and None; a data frame is the
+        list of its rows.
+    """
+    text = json.dumps(_plain(value), allow_nan=False, ensure_ascii=False, indent=1)
+    # The control characters that JSON leaves as they are; a terminal does not.
+    print(re.sub(r"[^\n -~]", lambda sign: _escaped(sign[0]), text))
+
+
+def listed(found: dict[str, object]) -> list[str]:
+    """Lines of ``fslcore list``: notebooks with their parameters, and all other names, those of a kind together."""
+    lines = []
+    for name, notebook in found["notebooks"].items():
+        lines.append(f"{name}: {notebook['title']}")
+        lines += [
+            f"  {p['name']} = {p['default']!r}  ({p['type']}; {p['allowed']})  {p['meaning']}"
+            for p in notebook["parameters"]
+        ]
+    for what, names in found.items():
+        if what in EXPLAINED:
+            lines += [f"{what}:"] if names else []
+            for kind, of in names.items():
+                shown = ", ".join(f"'{name}'" if "," in name else name for name in of)
+                lines += [f"  {kind} ({EXPLAINED[what][kind]}): {shown}"] if of else []
+        elif what != "notebooks":
+            lines.append(f"{what}: {', '.join(names)}")
+    return lines
+
+
+def _escaped(sign: str) -> str:
+    return sign if visible(sign) == sign else json.dumps(sign)[1:-1]
+
+
+def _plain(value: object) -> object:
+    if hasattr(value, "columns"):
+        value = value.to_dict("records")
+    elif is_dataclass(value):
+        value = asdict(value)
+    elif hasattr(value, "tolist"):  # arrays, and numbers of NumPy
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
+
+
+def completion(shell: str, words: dict[str, list[str]]) -> str:
+    """A script that lets bash, zsh or fish complete commands, from the words that may follow each command."""
+    if shell == "fish":
+        lines = [f"complete -c fslcore -n __fish_use_subcommand -a '{' '.join(words)}'"]
+        lines += [
+            f"complete -c fslcore -n '__fish_seen_subcommand_from {name}' -a '{' '.join(of)}'"
+            for name, of in words.items()
+        ]
+        return "\n".join(lines)
+    first = "autoload -U +X compinit bashcompinit && compinit && bashcompinit\n" if shell == "zsh" else ""
+    cases = "\n".join(f"    {name}) words='{' '.join(of)}' ;;" for name, of in words.items())
+    return f"""{first}_fslcore() {{
+  local words='{" ".join(words)}'
+  [ "$COMP_CWORD" -gt 1 ] && case "${{COMP_WORDS[1]}}" in
+{cases}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
+}}
+complete -o default -F _fslcore fslcore"""

@@ -1,0 +1,385 @@
+"""An honest word on a support set of one's own: how accurate is each method likely to be on further images?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from ... import datasets, evaluation, learners, stats
+from ...datasets import Images
+from ...datasets.bank import Bank
+from ...errors import InputError, number
+from ...models import backbones
+from ...tasks import ESTIMATORS, Tasks, sample_closed
+from . import informed
+from .calibration import METHOD, episodes
+
+__all__ = [
+    "as_json",
+    "assess",
+    "assess_bank",
+    "cautions",
+    "example",
+    "judge",
+    "load",
+    "nearest",
+    "record",
+    "summary",
+    "truth",
+]
+
+SIZE = 64  # pixels: no image of the episodes was larger when its backbone saw it
+QUERIES = 15  # a class, of the episodes
+MOST = 20  # images a class; from there on a test set of one's own is the better answer
+NEAR = 1500  # episodes of a method that an interval is calibrated on, those of the nearest shapes
+LIKE = 100  # episodes of each data set, of the nearest shapes, that tell how far the classical estimators are off
+# What an estimate rests on, and that in a line of text.
+INFORMED, SHAPE = "informed", "shape"
+BY = {INFORMED: "", "5-fold": "5-fold", "bootstrap": "the bootstrap", SHAPE: "its shape alone"}
+EDGE = 0.02  # share of those, at either end, that were farther off than is allowed
+GUESS = 1.64  # standard errors: what is no farther above chance may be a guess
+FEW = 5  # of fewer images a class not every fold of 5 has one, and the bootstrap errs less
+
+
+def load(folder: str | Path) -> Images:
+    """A support set: a folder of class folders, read at the size that the episodes had.
+
+    Raises
+    ------
+    InputError
+        As for `fslcore.datasets.load_folder`; fewer than 2 classes; more than 20 images in a class.
+    """
+    images = datasets.load_folder(folder, size=SIZE)
+    counts = images.counts
+    if len(counts) < 2:
+        raise InputError(f"{folder}: one class folder, {counts.index[0]}; at least 2 classes are needed")
+    if counts.max() > MOST:
+        raise InputError(
+            f"{folder}: class {counts.idxmax()} has {counts.max()} images; up to {MOST} are assessed here. With "
+            "more, put some aside and test on them"
+        )
+    return images
+
+
+def assess(
+    images: Images, chosen: Sequence[tuple[str, str]], level: float = 0.9, *, progress: bool = False
+) -> pd.DataFrame:
+    """Estimate and interval of every method, for its accuracy on 15 further images a class; see `judge`.
+
+    Parameters
+    ----------
+    images : Images
+        The support, from `load`.
+    chosen : sequence of (backbone, learner)
+        From `methods`.
+    level : float
+        Nominal coverage.
+    progress : bool
+        Show a progress bar if it takes longer than five seconds.
+
+    Returns
+    -------
+    DataFrame
+        A row a method, the best estimate first: backbone, learner, low, estimate, high, 5-fold (NaN where a
+        class has one image), shares, 0 to 1; basis and guess, as `judge` gives them; outside, what of the support lies
+        outside the range of the episodes, in words, else empty.
+
+    Raises
+    ------
+    InputError
+        Level outside (0, 1); an unreadable image.
+    """
+    number("level", level, above=0, below=1)
+    rows, banks = [], {}
+    for backbone, learner in tqdm(chosen, "assessed", unit="method", delay=5, disable=not progress):
+        if backbone not in banks:
+            banks[backbone] = backbones.features(images, backbones.load(backbone))
+        rows.append(assess_bank(banks[backbone], backbone, learner, level))
+    best = dict(ascending=False, kind="stable", ignore_index=True)
+    return pd.DataFrame(rows).sort_values(["estimate", "low"], **best)
+
+
+def assess_bank(bank: Bank, backbone: str, learner: str, level: float = 0.9) -> dict:
+    """The row of `assess` of one method, for a support whose features by that backbone are at hand."""
+    n, label = np.arange(len(bank))[None], bank.labels[None]
+    task = Tasks(n, label, n, label, int(label.max()) + 1, unseen=False)  # the query is never looked at
+    own = informed.signals(bank, learners.make(learner), task).assign(queries=QUERIES * task.ways)
+    # Distances between single images mislead: on a data set left out they err more than the shape alone.
+    columns = informed.SIGNALS if own[list(informed.SIGNALS)].notna().all(axis=None) else informed.SHAPE
+    model, table, scores = _calibration(backbone, learner, columns)
+    found = judge(model, table, scores, own, level).iloc[0]
+    return {
+        "backbone": backbone,
+        "learner": learner,
+        **found[["low", "estimate", "high"]].astype(float),
+        "5-fold": own["5-fold"].iloc[0],
+        "basis": found["basis"],
+        "guess": bool(found["guess"]),
+        "outside": _beyond(table, own.iloc[0], columns) if model.outside(own)[0] else "",
+    }
+
+
+def judge(
+    model: informed.Informed, table: pd.DataFrame, scores: np.ndarray, tasks: pd.DataFrame, level: float
+) -> pd.DataFrame:
+    """Estimate and interval of a method for each task, by the informed estimator as far as that reaches.
+
+    *Inside* the range of the episodes the estimate is the informed one, but no farther below the lowest or above the
+    highest of the four classical estimators than the truth was on all but `EDGE` of the `LIKE` episodes of nearest
+    shape of each data set. Where a class has one image, and none of the four can be had, it is the mean for tasks of
+    this shape, whatever their images, and within the accuracies of these episodes. Its interval is calibrated on errors
+    made with the data set left out of the fit, because a folder from elsewhere is no draw from those data sets either;
+    and on the `NEAR` episodes whose shape is nearest.
+
+    *Outside*, where `informed.Informed.outside` says that it would extrapolate, the estimate is 5-fold (the bootstrap
+    where a class has fewer than `FEW` images), moved by its median error on those `LIKE` episodes; the interval is
+    as wide as the data set with the largest errors needs, and never narrower than inside. Where a class has one
+    image it is the median accuracy of these episodes, and the interval goes from chance to 1.
+
+    No estimate is below chance, one in the number of ways: cross-validation of few images can be, since it leaves
+    out the very images that their class is known from. But where it is not `GUESS` standard errors above chance, the
+    interval begins at chance or below.
+
+    Parameters
+    ----------
+    model : Informed
+        Fitted on the episodes of the method.
+    table : DataFrame
+        These episodes, with their ``domain``.
+    scores : (T,) array
+        `informed.cross_scores` of them.
+    tasks : DataFrame
+        `informed.signals` and ``queries``, a row a task.
+    level : float
+        Nominal coverage.
+
+    Returns
+    -------
+    DataFrame
+        A row a task: low, estimate, high, shares, 0 to 1; basis: 'informed', '5-fold', 'bootstrap', or 'shape' for the
+        accuracies of tasks of that shape alone; guess: whether cross-validation leaves room for a guess.
+    """
+    shapes, at = np.unique(tasks[list(informed.SHAPE)].to_numpy(float), axis=0, return_inverse=True)
+    near = [_near(table, scores, dict(zip(informed.SHAPE, shape)), model.columns, level) for shape in shapes]
+    near = pd.DataFrame(near).iloc[at.ravel()].set_index(tasks.index)
+    first, last, fallback = _classical(tasks, near["basis"])
+    chance, outside = 1 / tasks["ways"], model.outside(tasks)
+    predicted = pd.Series(model.predict(tasks), tasks.index)
+    estimate = predicted.clip(first + near["below"], last + near["above"])
+    estimate = estimate.mask(outside, fallback + near["shift"]).clip(chance, 1)
+    half = near["factor"] * model.spread(tasks, predicted.mask(outside, estimate).to_numpy())
+    half = half.mask(outside, np.maximum(half, near["half"]))
+    low, high = (estimate - half).clip(0, 1), (estimate + half).clip(0, 1)
+    bare = near["basis"] == SHAPE
+    error = np.sqrt(chance * (1 - chance) / (tasks["ways"] * tasks["shots"]))
+    guess = (fallback + near["shift"] <= chance + GUESS * error) & ~bare
+    low = low.mask(guess, np.minimum(low, chance)).mask(outside & bare, chance)
+    found = {"low": low, "estimate": estimate, "high": high.mask(outside & bare, 1.0)}
+    return pd.DataFrame({**found, "basis": near["basis"].where(outside | bare, INFORMED), "guess": guess})
+
+
+def _near(table: pd.DataFrame, scores: np.ndarray, shape: dict, columns: Sequence[str], level: float) -> dict:
+    """What the episodes of nearest shape say: the factor of the spread, and how far off the classical estimators."""
+    order = nearest(table, shape, len(table))
+    like = table.iloc[order].groupby("domain", observed=True).head(LIKE)
+    basis = SHAPE if "5-fold" not in columns else "5-fold" if shape["fewest"] >= FEW else "bootstrap"
+    truth, (first, last, fallback) = like["accuracy"].astype(float), _classical(like, pd.Series(basis, like.index))
+    below, above = (truth - first).quantile(EDGE), (truth - last).quantile(1 - EDGE)
+    if basis != SHAPE:  # all between the lowest and the highest is allowed
+        below, above = min(below, 0), max(above, 0)
+    shift = (truth - fallback).median()
+    errors = (truth - (fallback + shift).clip(1 / like["ways"], 1)).abs()
+    half = max(stats.conformal_quantile(e, level) for _, e in errors.groupby(like["domain"]))
+    factor = stats.conformal_quantile(scores[order[:NEAR]], level)
+    return {"factor": factor, "below": below, "above": above, "basis": basis, "shift": shift, "half": half}
+
+
+def _classical(tasks: pd.DataFrame, basis: pd.Series) -> tuple[pd.Series, pd.Series, pd.Series]:
+    """Lowest and highest classical estimate of each task, and the one that ``basis`` names; 0 where there are none."""
+    names = [SHAPE] if (basis == SHAPE).all() else list(ESTIMATORS)
+    found = tasks.assign(**{SHAPE: 0.0})[names].astype(float)
+    named = found.to_numpy()[np.arange(len(tasks)), found.columns.get_indexer(basis)]
+    return found.min(axis=1), found.max(axis=1), pd.Series(named, tasks.index)
+
+
+def nearest(table: pd.DataFrame, task: pd.Series | dict, count: int = NEAR) -> np.ndarray:
+    """Positions of the episodes whose ways, shots and images of the smallest class are nearest, as ratios."""
+    gap = sum(np.abs(np.log(table[name].to_numpy(float)) - np.log(float(task[name]))) for name in informed.SHAPE)
+    return np.argsort(gap, kind="stable")[:count]
+
+
+@cache
+def _calibration(
+    backbone: str, learner: str, columns: tuple[str, ...]
+) -> tuple[informed.Informed, pd.DataFrame, np.ndarray]:
+    """Estimator of a method, its episodes, and their scores with their own data set left out of the fit."""
+    table = _of_method(backbone, learner, columns)
+    return informed.Informed(table, columns), table, informed.cross_scores(table, table["domain"], columns=columns)
+
+
+def _of_method(backbone: str, learner: str, columns: Sequence[str]) -> pd.DataFrame:
+    table = episodes()
+    mine = table[(table["backbone"] == backbone) & (table["learner"] == learner)]
+    return mine.dropna(subset=list(columns)).reset_index(drop=True)
+
+
+def _beyond(table: pd.DataFrame, task: pd.Series, columns: Sequence[str]) -> str:
+    """The signal that lies farthest outside the range of the episodes, in words."""
+    known, own = table[list(columns)].astype(float), task[list(columns)].astype(float)
+    low, high = known.min(), known.max()
+    away = np.maximum(low - own, own - high) / known.std()
+    name = away.idxmax()
+    if away[name] <= 0:
+        return "an unusual combination of signals"
+    return f"{name} {own[name]:.3g} (tasks: {low[name]:.2g} to {high[name]:.2g})"
+
+
+def record(chosen: Sequence[tuple[str, str]], level: float = 0.9) -> pd.DataFrame:
+    """What the page's promise is worth: every data set of the episodes in turn plays the unknown folder.
+
+    Parameters
+    ----------
+    chosen : sequence of (backbone, learner)
+        From `methods`.
+    level : float
+        Nominal coverage.
+
+    Returns
+    -------
+    DataFrame
+        A row a method and data set left out: backbone, learner, domain, episodes, coverage (share of
+        intervals that hold, percent), mean width, error and 5-fold (mean absolute errors; points).
+    """
+    rows = []
+    for backbone, learner in chosen:
+        table = _of_method(backbone, learner, informed.SIGNALS)
+        for domain in table["domain"].unique():
+            mine = table["domain"] == domain
+            rest, new = (table[part].reset_index(drop=True) for part in (~mine, mine))
+            model, scores = informed.Informed(rest), informed.cross_scores(rest, rest["domain"])
+            found = judge(model, rest, scores, new, level)
+            truth = new["accuracy"].to_numpy(float)
+            errors = (np.abs(e - truth).mean() for e in (found["estimate"], new["5-fold"]))
+            inside = (found["low"] <= truth) & (truth <= found["high"])
+            figures = (inside.mean(), (found["high"] - found["low"]).mean(), *errors)
+            rows.append((backbone, learner, domain, len(new), *(100 * float(f) for f in figures)))
+    return pd.DataFrame(rows, columns=[*METHOD, "domain", "episodes", "coverage", "width", "error", "5-fold"])
+
+
+def summary(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[str]:
+    """The assessment in lines of text: every method, the recommended one, and what the interval rests on."""
+    lines = [
+        f"{row.backbone} {row.learner}: {100 * row.estimate:.0f} % of further images right "
+        f"({100 * level:.6g} % interval {100 * row.low:.0f} to {100 * row.high:.0f} %"
+        + (f", from {BY[row.basis]})" if BY[row.basis] else ")")
+        for row in table.itertuples()
+    ]
+    best = table.iloc[0]
+    if len(table) > 1:
+        lines.append(f"recommended: {best['backbone']} {best['learner']}")
+    return [*lines, *cautions(images, table, level)]
+
+
+def as_json(images: Images, table: pd.DataFrame, level: float = 0.9) -> dict:
+    """The same for programs: images a class, a dict a method (shares, 0 to 1; None for no 5-fold), and cautions."""
+    rows = table.rename(columns={"5-fold": "five_fold"}).astype(object)
+    rows = rows.where(rows.notna(), None).to_dict("records")
+    counts = {name: int(count) for name, count in images.counts.items()}
+    return {
+        "name": images.name,
+        "level": level,
+        "images": counts,
+        "queries": QUERIES * len(counts),
+        "methods": rows,
+        "recommended": {name: rows[0][name] for name in METHOD},
+        "cautions": cautions(images, table, level),
+    }
+
+
+def cautions(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[str]:
+    """What to mind: what the intervals were calibrated on, and whether the support is of that kind."""
+    counts = images.counts
+    name, percent = (table["backbone"] + " " + table["learner"]).to_numpy(), f"{100 * level:.6g} %"
+    known = episodes()
+    domains = known["domain"][known["backbone"].isin(table["backbone"]) & known["learner"].isin(table["learner"])]
+    lines = [
+        f"The interval is for the accuracy on {QUERIES} further images of each class. It was calibrated on tasks of "
+        f"{', '.join(sorted(domains.unique()))}, each data set left out in turn; it holds in {percent} of cases if "
+        "your images differ from those no more than these do from each other."
+    ]
+    for (basis, beyond), rows in table[table["outside"] != ""].groupby(["basis", "outside"], sort=False):
+        names = ", ".join(rows["backbone"] + " " + rows["learner"])
+        rests = f"that of {BY[basis]}, moved by its usual error on tasks of this shape; the interval is wider"
+        if basis == SHAPE:
+            rests = "the median accuracy of tasks of this shape; the interval goes from chance to 100 %"
+        lines.append(f"Outside the calibrated range, {names}: {beyond}. The estimate is {rests}.")
+    if table["outside"].str.contains("ratio").any():
+        lines.append(
+            "The ratio is the distance between classes over that within them. Above its range, the images of a class "
+            "are more alike than in any task, as shots of one scene are: then all this is of images just as alike."
+        )
+    guess = table["guess"].to_numpy()
+    if guess.any():
+        lines.append(
+            f"Cross-validation does not rule out a guess, one in {len(counts)}: {', '.join(name[guess])}. The classes "
+            "may be mislabelled, or look the same to the backbone."
+        )
+    if (table["basis"] == SHAPE).any() and counts.min() > 1:
+        lines.append(
+            f"With {len(counts)} classes and {counts.mean():.3g} images of each, hardly a draw of the bootstrap holds "
+            "them all, so this is what tasks of this shape give, whatever their images; more images would tell more."
+        )
+    if counts.min() == 1:
+        alone = ", ".join(counts.index[counts == 1])
+        lines.append(
+            f"One image only: {alone}. Such a class cannot be held out, so this is what tasks of this shape give, "
+            "whatever their images; a second image would tell much more."
+        )
+    beyond = (table["outside"] != "").to_numpy()
+    for known, mine in ((NEAR, ~beyond), (LIKE, beyond & (table["basis"] != SHAPE).to_numpy())):
+        if mine.any() and level > known / (known + 1):
+            vouched = f"{known} tasks cannot vouch for {percent}"
+            lines.append(f"{vouched}, so the interval is 0 to 100 %: {', '.join(name[mine])}.")
+    return lines
+
+
+def example(dataset: str, ways: int = 5, shots: int = 5, seed: int = 0) -> tuple[Images, Images]:
+    """A support drawn from an embedded data set, and the other images of its classes.
+
+    Raises
+    ------
+    InputError
+        What `fslcore.datasets.load` and the sampler raise.
+    """
+    images = datasets.load(dataset)
+    task = sample_closed(images.labels, tasks=2, ways=ways, shots=shots, queries=1, seed=seed)
+    support, label = task.support[0], task.support_label[0]
+    classes = images.labels[support[np.unique(label, return_index=True)[1]]]
+    rest = np.setdiff1d(np.flatnonzero(np.isin(images.labels, classes)), support)
+    return tuple(_subset(images, rows, classes) for rows in (support, rest))
+
+
+def truth(support: Images, rest: Images, chosen: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """backbone, learner and truth: accuracy on all the other images, the mean over classes; shares, 0 to 1."""
+    pixels = np.concatenate([support.images[:], rest.images[:]])
+    both = Images("both", pixels, np.r_[support.labels, rest.labels], support.class_names)
+    n, m = len(support), len(rest)
+    task = Tasks(
+        np.arange(n)[None], support.labels[None], np.arange(n, n + m)[None], rest.labels[None], len(support.class_names)
+    )
+    rows = []
+    for backbone, learner in chosen:
+        bank = backbones.features(both, backbones.load(backbone))
+        record = evaluation.evaluate(learners.make(learner), bank, task)
+        rows.append((backbone, learner, record.class_accuracy().mean()))
+    return pd.DataFrame(rows, columns=[*METHOD, "truth"])
+
+
+def _subset(images: Images, rows: np.ndarray, classes: np.ndarray) -> Images:
+    label = (images.labels[rows][:, None] == classes).argmax(axis=1)
+    return Images(images.name, images.images[rows], label, [images.class_names[c] for c in classes])

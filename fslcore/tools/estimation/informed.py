@@ -1,0 +1,434 @@
+"""An estimator of a task's accuracy that has seen other tasks, and an interval for one task.
+
+Hold-out, cross-validation and the bootstrap know one support and nothing else. Who has many tasks of
+known outcome, *episodes*, can learn how what a support shows (its *signals*) goes with the accuracy on
+queries, and predict for a new support. The errors on episodes kept apart then give an interval:
+split conformal prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, partial
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.special import ndtr
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import LinearRegression, RidgeCV
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from ... import evaluation, stats
+from ...datasets.bank import Bank
+from ...errors import InputError, like
+from ...learners.common import fetch
+from ...tasks import Resplit, Tasks, resplit, resplits, sample_closed
+
+__all__ = [
+    "BARE",
+    "COLUMNS",
+    "REGRESSORS",
+    "SIGNALS",
+    "apart",
+    "cross_scores",
+    "episodes",
+    "mixed_shapes",
+    "signals",
+    "Informed",
+]
+
+FOLDS = 25  # leave-one-out of a larger support holds out one of so many parts instead, to bound the time
+SHOTS = (1, 2, 3, 4, 5, 7, 10, 15, 20)  # of tasks of mixed shapes
+SHAPE = ("ways", "shots", "fewest")
+SEPARATION = ("between", "nearest", "within", "ratio", "silhouette")
+RESAMPLED = tuple(
+    f"{name}{of}"
+    for name in ("5-fold", "leave-one-out", "bootstrap")
+    for of in ("", " margin", " spread", " smooth", " low", " worst")
+)
+COLUMNS = (*SHAPE, *SEPARATION, "hold-out", *RESAMPLED)
+# What the estimator reads: distances as such differ from data set to data set, their ratios less.
+SIGNALS = tuple(name for name in COLUMNS if name not in ("between", "nearest", "within"))
+BARE = (*SHAPE, "between", "nearest")  # what a class with a single image leaves
+REGRESSORS = {
+    "ridge": partial(RidgeCV, np.logspace(-1, 4, 11)),
+    "forest": partial(RandomForestRegressor, 40, min_samples_leaf=5, max_features=0.2, max_samples=0.5, random_state=0),
+    "boosting": partial(
+        GradientBoostingRegressor,
+        n_estimators=80,
+        max_depth=3,
+        learning_rate=0.08,
+        subsample=0.5,
+        max_features=0.3,
+        random_state=0,
+    ),
+}
+
+
+def signals(
+    bank: Bank, learner, tasks: Tasks, *, features: Bank | None = None, rounds: int = 20, seed: int = 0
+) -> pd.DataFrame:
+    """What the support of each task shows; its query is never looked at.
+
+    Of the held-out images of each re-split: the *margin*, score of the true class minus the best other, in units
+    of the mean standard deviation of an image's scores, so that learners with other scales compare.
+
+    Parameters
+    ----------
+    bank : Bank
+        What the learner reads.
+    learner
+        As for `fslcore.evaluation.evaluate`.
+    tasks : Tasks
+        T tasks, of about as many support images each.
+    features : Bank, optional
+        Features to take distances of, where the learner reads images.
+    rounds, seed : int
+        Of the bootstrap.
+
+    Returns
+    -------
+    DataFrame
+        A row a task, columns `COLUMNS`. ``ways``; ``shots``, mean images a class; ``fewest``, images of the smallest
+        class. Of cosine distances between support images: ``within`` (mean over pairs of one class),
+        ``between`` (mean over pairs of classes), ``nearest`` (of the closest two classes),
+        ``ratio`` (between / within) and ``silhouette`` (mean; Rousseeuw, 1987). Of the held-out images of
+        5-fold, leave-one-out (above 25 images: 25-fold) and bootstrap: the estimated accuracy, mean
+        ``margin`` and its ``spread`` (standard deviation), ``smooth`` = Φ(margin / spread), ``low``
+        (the 10 % quantile of the margins) and ``worst`` (lowest accuracy of a class). ``hold-out`` is
+        the first of the 5 folds. Where a class has a single image, no column besides those of `BARE` has a value,
+        and none of the bootstrap's where classes are so many that no draw holds all of a task.
+    """
+    out = _separation(features or bank, tasks)
+    whole = out["fewest"].to_numpy() > 1
+    table = pd.DataFrame(np.nan, index=range(len(tasks)), columns=list(COLUMNS)).rename_axis("task")
+    table.loc[:, out.columns] = out
+    if not whole.all():
+        table.loc[~whole, list(set(COLUMNS) - set(BARE))] = np.nan
+    if not whole.any():
+        return table
+    part = tasks[np.flatnonzero(whole)]
+    size = (part.support_label >= 0).sum(axis=1)
+    names = {
+        "5-fold": f"{min(5, size.min())}-fold",
+        "leave-one-out": "leave-one-out" if size.max() <= FOLDS else f"{min(FOLDS, size.min())}-fold",
+        "bootstrap": "bootstrap",
+    }
+    for name, made in names.items():
+        try:
+            split = resplit(part, made, rounds=rounds, seed=seed)
+        except resplits.Undrawn:
+            continue
+        held = _held_out(bank, learner, split)
+        found = _summary(held, name)
+        if name == "5-fold":
+            first = held[held["split"].isin(np.unique(split.owner, return_index=True)[1])]
+            found["hold-out"] = first.groupby("task")["right"].mean()
+        table.loc[whole, found.columns] = found.to_numpy()
+    return table
+
+
+def episodes(bank: Bank, learner, tasks: Tasks, **options) -> pd.DataFrame:
+    """`signals` of each task and its true outcome: ``accuracy`` on its query (0 to 1) and their number, ``queries``.
+
+    Parameters: as for `signals`.
+    """
+    record = evaluation.evaluate(learner, bank, tasks)
+    table = signals(bank, learner, tasks, **options)
+    return table.assign(queries=(tasks.query_label >= 0).sum(axis=1), accuracy=record.accuracy())
+
+
+def _held_out(bank: Bank, learner, split: Resplit) -> pd.DataFrame:
+    """A row a held-out image: task, split, label, right (was it classified so), margin, scale."""
+    label = split.tasks.query_label
+    scores = np.concatenate([s.double().cpu().numpy() for s in evaluation.scores(learner, bank, split.tasks)])
+    row, image = np.nonzero(label >= 0)
+    scores, label = scores[row, image], label[row, image]
+    at = np.arange(len(label))
+    true = scores[at, label]
+    others = scores.copy()
+    others[at, label] = -np.inf
+    margin = true - others.max(axis=1)
+    present = np.isfinite(scores)
+    mean = np.where(present, scores, 0).sum(axis=1) / present.sum(axis=1)
+    square = np.where(present, scores - mean[:, None], 0) ** 2
+    return pd.DataFrame(
+        {
+            "task": split.owner[row],
+            "split": row,
+            "label": label,
+            "right": scores.argmax(axis=1) == label,
+            # An image whose class went with it has no margin, but counts as an error.
+            "margin": np.where(np.isfinite(margin), margin, np.nan),
+            "scale": np.sqrt(square.sum(axis=1) / present.sum(axis=1)),
+        }
+    )
+
+
+def _summary(held: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Signals of the held-out images, a row a task."""
+    held = held.assign(margin=held["margin"] / held.groupby("task")["scale"].transform("mean").clip(lower=1e-12))
+    by_split = held.groupby(["task", "split"])["right"].mean()
+    margins = held.groupby("task")["margin"]
+    mean, spread = margins.mean(), margins.std(ddof=0)
+    return pd.DataFrame(
+        {
+            name: by_split.groupby("task").mean(),
+            f"{name} margin": mean,
+            f"{name} spread": spread,
+            f"{name} smooth": ndtr(mean / spread.clip(lower=1e-6)),
+            f"{name} low": margins.quantile(0.1),
+            f"{name} worst": held.groupby(["task", "label"])["right"].mean().groupby("task").min(),
+        }
+    )
+
+
+def _separation(bank: Bank, tasks: Tasks) -> pd.DataFrame:
+    """Shape of each task and distances between its support images."""
+    x, members, scale, _ = fetch(bank, tasks)
+    members = members.double()
+    distance = (1 - (x @ x.mT) * scale * scale.mT).double().clamp(min=0)
+    distance.diagonal(dim1=1, dim2=2).zero_()
+    size = members.sum(dim=1)  # (T, K)
+    to_class = distance @ members  # (T, n, K) sum of distances from an image to those of a class
+    pairs = members.mT @ to_class  # (T, K, K)
+    classes = (size > 0).double()
+    apart = classes[:, :, None] * classes[:, None] * (1 - torch.eye(tasks.ways, dtype=torch.float64, device=x.device))
+    mean = pairs / (size[:, :, None] * size[:, None]).clamp(min=1)
+    own_pairs = (size * (size - 1)).sum(dim=1)
+    within = pairs.diagonal(dim1=1, dim2=2).sum(dim=1) / own_pairs.clamp(min=1)
+    between = (mean * apart).sum((1, 2)) / apart.sum((1, 2))
+    nearest = mean.masked_fill(apart == 0, np.inf).amin((1, 2))
+    # Silhouette: an image's distance to its own class, without itself, against the nearest other class.
+    own_size = (members * size[:, None]).sum(dim=-1)
+    own = (to_class * members).sum(dim=-1) / (own_size - 1).clamp(min=1)
+    other = (to_class / size[:, None].clamp(min=1)).masked_fill((members > 0) | (size[:, None] == 0), np.inf).amin(-1)
+    real = own_size > 1
+    silhouette = ((other - own) / other.maximum(own).clamp(min=1e-12)).masked_fill(~real, 0)
+    counts = size.masked_fill(size == 0, np.inf)
+    columns = {
+        "ways": classes.sum(1),
+        "shots": size.sum(1) / classes.sum(1),
+        "fewest": counts.amin(1),
+        "between": between,
+        "nearest": nearest,
+        "within": within,
+        "ratio": between / within.clamp(min=1e-12),
+        "silhouette": silhouette.sum(1) / real.sum(1).clamp(min=1),
+    }
+    return pd.DataFrame({name: value.cpu().numpy() for name, value in columns.items()})
+
+
+def mixed_shapes(labels: np.ndarray, blocks: int, *, tasks: int = 10, queries: int = 15, seed: int = 0) -> list[Tasks]:
+    """Blocks of closed tasks, each block of a shape of its own: 2 to 10 ways and 1 to 20 shots.
+
+    In every second block the classes have numbers of support images of their own, uniform between two
+    bounds. A shape that the data have too few images for is drawn again.
+
+    Parameters
+    ----------
+    labels : (N,) integers
+        The class of each image.
+    blocks, tasks : int
+        Number of blocks and of tasks in each.
+    queries : int
+        A class.
+    seed : int
+        Same seed, same tasks.
+
+    Raises
+    ------
+    InputError
+        No class has ``queries`` + 20 images, so that shapes are not of one kind over data sets.
+    """
+    sizes = np.sort(np.bincount(labels))[::-1]
+    if (sizes >= queries + max(SHOTS)).sum() < 2:
+        raise InputError(f"queries = {queries}; two classes of {queries + max(SHOTS)} images or more are needed")
+    rng = np.random.default_rng(seed)
+    out = []
+    while len(out) < blocks:
+        ways = int(rng.integers(2, 11))
+        low, high = np.sort(rng.choice(SHOTS, 2))
+        shots = rng.integers(low, high + 1, ways) if len(out) % 2 else np.full(ways, low)
+        if (sizes >= queries + shots.max()).sum() >= ways:
+            made = dict(ways=ways, shots=shots.tolist(), queries=queries, seed=seed + len(out))
+            out.append(sample_closed(labels, tasks=tasks, skip_small_classes=True, **made))
+    return out
+
+
+class Informed:
+    """Accuracy of a task predicted from what its support shows.
+
+    Fitted at once, from the episodes given: nothing is stored but those. Episodes are weighted so that
+    every level of accuracy counts alike: what to expect of an accuracy before any image is seen changes from
+    data set to data set, and is not to be learned. The spread of its error is
+    modelled as the square root of a sum of three variances with weights of at least 0: the noise of the
+    query, p (1 - p) / queries, that of the support, p (1 - p) / images, and a constant, fitted to
+    squared errors of 5-fold cross-validation over the episodes.
+
+    Parameters
+    ----------
+    fitting : DataFrame
+        `episodes`: a row a task.
+    columns : sequence of str
+        Which columns to predict from; any that are not numbers (the method, say) become
+        indicators. Rows with missing values are left out.
+    regressor : str
+        A name of `REGRESSORS`.
+    level : float
+        How far the weights go, from 0 (as drawn) to 1 (all the way).
+
+    Raises
+    ------
+    InputError
+        Unknown regressor; level outside 0 to 1; fewer than 50 complete episodes.
+    """
+
+    def __init__(
+        self, fitting: pd.DataFrame, columns: Sequence[str] = SIGNALS, regressor: str = "ridge", level: float = 1.0
+    ):
+        if not 0 <= level <= 1:
+            raise InputError(f"level = {level}; 0 to 1 is allowed")
+        if regressor not in REGRESSORS:
+            raise InputError(
+                f"regressor = {regressor}; {', '.join(REGRESSORS)} are allowed{like(regressor, REGRESSORS)}"
+            )
+        self.columns = list(columns)
+        fitting = fitting.dropna(subset=self.columns)
+        if len(fitting) < 50:
+            raise InputError(f"{len(fitting)} complete episodes to fit on; at least 50 are needed")
+        names = fitting[self.columns].select_dtypes(exclude="number").columns
+        self._model = make_pipeline(
+            make_column_transformer((OneHotEncoder(handle_unknown="ignore"), list(names)), remainder=StandardScaler()),
+            REGRESSORS[regressor](),
+        )
+        x, y = fitting[self.columns], fitting["accuracy"].to_numpy(dtype=float)
+        weight = {f"{self._model.steps[-1][0]}__sample_weight": _level_weights(y) ** level}
+        self._model.fit(x, y, **weight)
+        self._fitting, self._weight = fitting, weight
+
+    @cached_property
+    def _geometry(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean of the standardised columns and inverse of their penalised scatter, as the ridge regressor sees them."""
+        x, (weight,) = self._model[:-1].transform(self._fitting[self.columns]), self._weight.values()
+        mean = np.average(x, axis=0, weights=weight)
+        scatter = (x - mean).T @ (weight[:, None] * (x - mean))
+        return mean, np.linalg.inv(scatter + self._model[-1].alpha_ * np.eye(len(mean)))
+
+    def leverage(self, table: pd.DataFrame) -> np.ndarray:
+        """(T,) leverage of each task, for ridge: its distance from the middle of the episodes, squared.
+
+        In units of their own spread in that direction, so that an unusual combination of usual signals counts
+        too. The variance of a linear prediction grows with it (Hoaglin and Welsch, 1978).
+        """
+        mean, inverse = self._geometry
+        away = self._model[:-1].transform(table[self.columns]) - mean
+        return np.einsum("ti,ij,tj->t", away, inverse, away)
+
+    def outside(self, table: pd.DataFrame) -> np.ndarray:
+        """(T,) whether a task lies outside the range of the episodes of the fit, so that the estimate extrapolates.
+
+        That is, its number of ways or images is beyond theirs, or its `leverage` larger than that of any of them.
+        """
+        shape = [name for name in SHAPE if name in self.columns]
+        known = self._fitting[shape].astype(float)
+        beyond = (table[shape] < known.min()) | (table[shape] > known.max())
+        return beyond.any(axis=1).to_numpy() | (self.leverage(table) > self._farthest)
+
+    @cached_property
+    def _farthest(self) -> float:
+        return self.leverage(self._fitting).max()
+
+    @cached_property
+    def _spread(self) -> LinearRegression:
+        """From the variances' parts to the variance of the error; only intervals need it."""
+        x, y = self._fitting[self.columns], self._fitting["accuracy"].to_numpy(dtype=float)
+        folds = KFold(5, shuffle=True, random_state=0)
+        found = cross_val_predict(self._model, x, y, cv=folds, params=self._weight).clip(0, 1)
+        spread = LinearRegression(positive=True, fit_intercept=False)
+        return spread.fit(_variances(found, self._fitting), (y - found) ** 2)
+
+    def predict(self, table: pd.DataFrame) -> np.ndarray:
+        """(T,) estimated accuracies, 0 to 1."""
+        return self._model.predict(table[self.columns]).clip(0, 1)
+
+    def spread(self, table: pd.DataFrame, estimate: np.ndarray | None = None) -> np.ndarray:
+        """(T,) root mean square of the error to expect, against the accuracy on ``queries`` queries.
+
+        Of `predict`, or of another ``estimate``, (T,), as if it were as good.
+        """
+        variance = self._spread.predict(_variances(self.predict(table) if estimate is None else estimate, table))
+        return np.sqrt(variance.clip(min=1e-4))  # a point at least
+
+    def scores(self, table: pd.DataFrame) -> np.ndarray:
+        """(T,) size of the error on episodes, in units of the spread: what `intervals` is calibrated with."""
+        return np.abs(table["accuracy"].to_numpy(dtype=float) - self.predict(table)) / self.spread(table)
+
+    def intervals(self, table: pd.DataFrame, scores: np.ndarray, level: float = 0.9) -> pd.DataFrame:
+        """Estimate with an interval for the accuracy on ``queries`` queries of each task.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Signals and ``queries``, a row a task.
+        scores : (n,) array
+            `scores` of episodes that the estimator was not fitted on, exchangeable with the tasks.
+        level : float
+            Nominal coverage.
+
+        Returns
+        -------
+        DataFrame
+            low, estimate, high; shares, 0 to 1, with the index of ``table``.
+        """
+        estimate = self.predict(table)
+        half = stats.conformal_quantile(scores, level) * self.spread(table)
+        columns = {"low": estimate - half, "estimate": estimate, "high": estimate + half}
+        return pd.DataFrame(columns, index=table.index).clip(0, 1)
+
+
+def cross_scores(table: pd.DataFrame, groups: np.ndarray, **options) -> np.ndarray:
+    """`Informed.scores` of every episode by an estimator fitted on the other groups only.
+
+    With data sets as groups, these are the errors to expect on a data set that no episode came from.
+
+    Parameters
+    ----------
+    table : DataFrame
+        `episodes`.
+    groups : (T,) array
+        The group of each episode, of two or more.
+    options
+        Of `Informed`.
+    """
+    groups = np.asarray(groups)
+    out = np.empty(len(table))
+    for group in np.unique(groups):
+        mine = groups == group
+        out[mine] = Informed(table[~mine], **options).scores(table[mine])
+    return out
+
+
+def apart(learning: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Episodes to fit on and to calibrate on: the last set of ``classes`` is for calibration, others for fitting."""
+    last = learning["classes"] == learning["classes"].iloc[-1]
+    return learning[~last].reset_index(drop=True), learning[last].reset_index(drop=True)
+
+
+def _level_weights(accuracy: np.ndarray) -> np.ndarray:
+    """(T,) weights, mean 1, that give each twentieth of the scale the same total, within bounds for the rare."""
+    level = np.minimum((20 * accuracy).astype(int), 19)
+    weight = 1 / np.bincount(level)[level].clip(min=0.02 * len(level))
+    return weight / weight.mean()
+
+
+def _variances(estimate: np.ndarray, table: pd.DataFrame) -> np.ndarray:
+    """(T, 3) what the variance of an error is made of."""
+    p = np.clip(estimate, 0.03, 0.97)
+    images = (table["ways"] * table["shots"]).to_numpy(dtype=float)
+    binomial = p * (1 - p)
+    return np.column_stack([binomial / table["queries"].to_numpy(dtype=float), binomial / images, np.ones_like(p)])

@@ -1,0 +1,129 @@
+"""The paragraph "Evaluation" of a paper, filled with what a results table and its comparisons hold."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+
+from ...stats import Interval, ThreeIntervals, holm
+from .arguments import checked
+from .compare import settings, single
+from .targets import TARGETS
+
+__all__ = ["paragraphs"]
+
+DRAWN = {
+    "open": "no two tasks share an image, so intervals and tests speak of new images of these classes",
+    "closed": "tasks use images again, so intervals and tests speak of these images only",
+    "unknown": "[tasks use images again, so intervals and tests speak of these images only / no two tasks share an "
+    "image, so they speak of new images of these classes]",
+}
+RECORDED = "tasks use images again, so the tests speak of these images only; intervals for {} come from a jackknife"
+NAMED = 12  # methods whose numbers a paragraph gives
+
+
+@checked
+def paragraphs(
+    table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95, three: dict[str, ThreeIntervals] | None = None
+) -> dict[str, str]:
+    """How accuracies were measured and compared, and what came out, as a paper says it: a paragraph a setting.
+
+    What the table does not say stands in square brackets, for its author to fill in. ``three`` is as for `reading`.
+    """
+    of_all, facts = single(table, level), settings(table)
+    found: dict[str, dict[str, Interval]] = {setting: {} for setting in facts.index}
+    for (setting, method), intervals in of_all.items():
+        found[setting][method] = next(iter(intervals.values()))
+    out = {}
+    for setting, of in facts.iterrows():
+        mine = pairs[pairs["setting"] == setting]
+        runs = table[table["setting"] == setting].groupby("method")["run"].nunique() if "run" in table else None
+        new = {target: _known(three or {}, target) for target in ("images", "classes")}
+        sentences = [
+            _measured(of, runs, level, [TARGETS[target] for target, intervals in new.items() if intervals]),
+            _compared(mine, len(pairs), level),
+            *(_beyond(new[target], found[setting], TARGETS[target], level) for target in new),
+            _best(found[setting], mine, new),
+            _together([m for m in found[setting] if three and m in three and three[m].transductive]),
+        ]
+        out[setting] = " ".join(filter(None, sentences))
+    return out
+
+
+def _known(three: dict[str, ThreeIntervals], target: str) -> dict[str, Interval]:
+    """Intervals for a target by method and difference, where there are any."""
+    return {n: getattr(r, target) for n, r in three.items() if np.isfinite(getattr(r, target).half_width)}
+
+
+def _measured(facts: pd.Series, runs: pd.Series | None, level: float, beyond: list[str]) -> str:
+    def known(name: str, letter: str) -> str:
+        return f"{facts[name]:.0f}" if pd.notna(facts.get(name)) else f"[{letter}]"
+
+    sampling = facts["sampling"]
+    quantile = {"closed": "of the normal distribution", "open": "of Student's t"}.get(
+        sampling, "[of Student's t / normal]"
+    )
+    drawn = RECORDED.format(" and ".join(beyond)) if beyond else DRAWN[sampling]
+    quantile += f", of Student's t for {' and '.join(beyond)}" if beyond else ""
+    over, of_runs = "", ""
+    if runs is not None and runs.max() > 1:
+        counts = f"{runs.max()}" if runs.min() == runs.max() else f"{runs.min()} to {runs.max()}"
+        over, of_runs = f" and over {counts} training runs of each method,", ", which speak of these trained networks"
+    return (
+        f"Methods were evaluated on {facts['tasks']:,} {known('ways', 'K')}-way {known('shots', 'S')}-shot tasks with "
+        f"{known('queries', 'Q')} queries a class, from [data set: C classes, N images]; {drawn}. Accuracies "
+        f"are means over tasks{over} with {100 * level:.4g} % confidence intervals (quantile {quantile}){of_runs}."
+    )
+
+
+def _compared(mine: pd.DataFrame, in_all: int, level: float) -> str:
+    if mine.empty:
+        return ""
+    several = f", with Holm's correction for all {in_all} comparisons" if in_all > 1 else ""
+    told = f"{mine['holm'].sum()} of {len(mine)} pairs are told apart" if len(mine) > 1 else ""
+    told = told or ("the two are told apart" if mine["holm"].any() else "the two are not told apart")
+    return (
+        f"Every two methods were compared on the tasks that both were run on, by paired t-tests at {1 - level:.2g}"
+        f"{several}; {told}."
+    )
+
+
+def _beyond(new: dict[str, Interval], methods: dict[str, Interval], target: str, level: float) -> str:
+    """How many differences are significant for new images or classes."""
+    p = [new[name].p_value for a, b in permutations(methods, 2) if (name := f"{a} − {b}") in new]
+    if not p:
+        return ""
+    told = f"{(holm(p) < 1 - level).sum()} of {len(p)} differences are significant after the same correction"
+    alone = f"the difference is {'' if p[0] < 1 - level else 'not '}significant"
+    return f"For {target}, by a jackknife, {told if len(p) > 1 else alone}."
+
+
+def _best(found: dict[str, Interval], mine: pd.DataFrame, new: dict[str, dict[str, Interval]]) -> str:
+    if len(found) > NAMED:
+        found = dict(list(found.items())[:1])
+    numbers = "; ".join(f"{method} {interval:.2f} %{_wider(method, new)}" for method, interval in found.items())
+    if mine.empty:
+        return f"Found were: {numbers}."
+    first = next(iter(found))
+    of_first = mine[(mine["a"] == first) | (mine["b"] == first)]
+    below = of_first["holm"].sum()
+    told = f"The highest mean, that of {first}, is told apart from {below} of {len(of_first)} others."
+    unsaid = "" if new["classes"] else ", and nothing here speaks of classes that were not tested"
+    return (
+        f"Found were: {numbers}. {told} That two methods are not told apart does not say that they are equal{unsaid}."
+    )
+
+
+def _together(methods: list[str]) -> str:
+    """That these methods are transductive."""
+    if not methods:
+        return ""
+    return f"Answers of {', '.join(methods)} depend on the task's other queries; no interval for new images is given."
+
+
+def _wider(method: str, new: dict[str, dict[str, Interval]]) -> str:
+    """' on these images, ± 1.40 on new images, …' of a method's intervals, where it has such."""
+    of = [f"{i[method].around('.2f')} on {TARGETS[target]}" for target, i in new.items() if method in i]
+    return " on " + ", ".join([TARGETS["closed"], *of]) if of else ""

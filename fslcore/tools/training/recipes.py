@@ -1,0 +1,156 @@
+"""Recipes: what a learner is trained on and how; data, and how files of it are called."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ... import datasets
+from ...errors import InputError
+
+__all__ = ["RECIPES", "checkpoint_name", "split_classes", "Recipe"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a learner is trained.
+
+    Attributes
+    ----------
+    learner : str
+        A name of `fslcore.learners.names`: tested on the validation tasks, and trained where ``batch``
+        is 'tasks'.
+    batch : str
+        'classes': batches of images, cross-entropy over all base classes, with a head that is thrown
+        away; 'tasks': few-shot tasks, cross-entropy of the learner's scores on their queries; 'views': two random views
+        of each image, without labels. Validation tasks, which select the epoch, have labels all the same.
+    network : str
+        A name of `fslcore.models.networks.NETWORKS`.
+    dataset : str
+        Its base classes are trained on, its validation classes select (as for `fslcore.datasets.load`).
+    epochs, steps : int
+        Steps of the optimiser an epoch; 0 steps: as many as the images fill.
+    size : int
+        Images a batch, or tasks a batch.
+    ways, shots, queries : int
+        Of the training tasks; the validation tasks have as many shots.
+    lr, weight_decay : float
+        AdamW with a one-cycle learning rate of at most ``lr``.
+    jitter : bool
+        Turn, scale and shift each image a little; for data that are not drawn so.
+    frozen : str
+        With tasks: a backbone (as for `fslcore.models.backbones.load`) whose network is taken and stays as it is; the
+        learner alone is trained.
+    teacher : str
+        With classes: a backbone whose answers are learned beside the labels (Tian et al., 2020). Its
+        head is fitted again on its features.
+    auxiliary : float
+        With tasks: weight of a second cross-entropy, of the queries over all base classes, with a head that is
+        thrown away. It reads the learner's descriptors of the queries (of each place, where it compares places).
+    objective : str
+        With views: what is minimised, a name of `fslcore.tools.training.unlabelled.OBJECTIVES`.
+    options : dict
+        Of the objective, with views; else of the learner.
+    """
+
+    learner: str
+    batch: str
+    network: str = "conv4"
+    dataset: str = "coloured"
+    epochs: int = 20
+    steps: int = 0
+    size: int = 128
+    ways: int = 5
+    shots: int = 5
+    queries: int = 15
+    lr: float = 0.004
+    weight_decay: float = 0.05
+    jitter: bool = False
+    frozen: str = ""
+    teacher: str = ""
+    auxiliary: float = 0.0
+    objective: str = ""
+    options: dict = field(default_factory=dict)
+
+
+# On the features of a network that stays as it is, which are computed once (FewSTAB, Table S10).
+_FROZEN = dict(batch="tasks", steps=250, size=4, lr=0.002, epochs=4, frozen="conv4-baseline")
+RECIPES = {
+    "glyph-conv": Recipe("ncc", "classes", network="glyph-conv", dataset="glyphs", size=256, jitter=True),
+    "baseline": Recipe("lr", "classes", epochs=12),
+    "baseline++": Recipe("cosine", "classes", epochs=12),
+    "protonet": Recipe("protonet", "tasks", steps=250, size=1, lr=0.002, epochs=15),
+    "r2d2": Recipe("r2d2", "tasks", steps=250, size=1, lr=0.002, epochs=15),
+    "maml": Recipe(
+        "maml", "tasks", network="conv4-32", steps=60, size=4, lr=0.002, epochs=15, options={"first_order": True}
+    ),
+    "anil": Recipe("anil", "tasks", steps=250, size=1, lr=0.002, epochs=8),
+    "boil": Recipe(
+        "boil", "tasks", network="conv4-32", steps=50, size=4, lr=0.002, epochs=8, options={"first_order": True}
+    ),
+    "leo": Recipe("leo", "tasks", steps=250, size=4, lr=0.0005, epochs=8, frozen="conv4-baseline"),
+    "rfs": Recipe("lr", "classes", epochs=8, teacher="conv4-baseline"),
+    "dn4": Recipe("dn4", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8),
+    "can": Recipe("can", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
+    "renet": Recipe("renet", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
+    "unisiam": Recipe("lr", "views", network="conv4-32", size=64, lr=0.002, epochs=9, objective="unisiam"),
+    "psco": Recipe("lr", "views", network="conv4-32", size=64, lr=0.003, epochs=13, objective="psco"),
+    "beclr": Recipe("opta", "views", network="conv4-32", size=64, lr=0.002, epochs=9, objective="beclr"),
+    "matchingnet": Recipe("matchingnet", **_FROZEN),
+    "maml-frozen": Recipe("maml-frozen", **_FROZEN),
+    "mtl": Recipe("mtl", **_FROZEN),
+    "sib": Recipe("sib", **_FROZEN),
+    "matchingnet-ifsl": Recipe("matchingnet-ifsl", **_FROZEN),
+    "maml-frozen-ifsl": Recipe("maml-frozen-ifsl", **_FROZEN),
+    "mtl-ifsl": Recipe("mtl-ifsl", **_FROZEN),
+    "sib-ifsl": Recipe("sib-ifsl", **_FROZEN),
+}
+WAYS = 5  # of validation tasks
+
+
+def checkpoint_name(name: str, shots: int) -> str:
+    """The backbone that `train` makes by a recipe of `RECIPES`: of so many shots, where it is trained on tasks."""
+    recipe = RECIPES[name]
+    return file_name(name, replace(recipe, shots=shots) if recipe.batch == "tasks" else recipe)
+
+
+def file_name(name: str, recipe: Recipe) -> str:
+    public = recipe.network.removesuffix("-32").removesuffix("-map")
+    shots = "" if recipe.shots == 5 else f"{recipe.shots}shot-"
+    return name if public == name else f"{public}-{shots}{name}"
+
+
+def split_classes(images: datasets.Images, ways: int = 5) -> tuple[datasets.Images, datasets.Images]:
+    """Classes to train on and classes to validate on, of images that come without a split.
+
+    In the order of the SHA-256 of their names, the first quarter validates, at least five classes, and the others
+    train: the split does not depend on the machine, nor on how the classes' names are sorted.
+
+    Parameters
+    ----------
+    ways : int
+        As many classes are needed to train on.
+
+    Raises
+    ------
+    InputError
+        Fewer classes than five and ``ways``.
+    """
+    names = {name: name.encode("utf-8", "surrogateescape") for name in images.class_names}
+    order = sorted(names, key=lambda name: hashlib.sha256(names[name]).digest())
+    held = max(WAYS, len(order) // 4)
+    if len(order) - held < ways:
+        raise InputError(
+            f"dataset = {images.name}; {len(order)} classes; at least {ways + WAYS} are needed, {ways} to train on and "
+            f"{WAYS} others to validate on"
+        )
+    return _of_classes(images, sorted(order[held:])), _of_classes(images, sorted(order[:held]))
+
+
+def _of_classes(images: datasets.Images, names: list[str]) -> datasets.Images:
+    place = {name: i for i, name in enumerate(names)}
+    label = np.array([place.get(name, -1) for name in images.class_names])[images.labels]
+    rows = np.flatnonzero(label >= 0)
+    return datasets.Images(images.name, images.images[rows], label[rows], names)

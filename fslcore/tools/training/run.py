@@ -1,0 +1,473 @@
+"""Train the learners of the book on base classes: one loop, a recipe a learner.
+
+A recipe says which network and which learner, and whether a batch is images of all base classes, views of
+images without labels, or few-shot tasks. After each epoch the learner is tested on tasks of validation classes;
+the weights of the best epoch are kept. A run that was stopped goes on from its last epoch, to the same weights.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from torch.nn import functional as F
+from tqdm import tqdm
+
+from ... import datasets, learners
+from ...datasets.bank import Bank
+from ...errors import InputError, choice, note, whole
+from ...evaluation import evaluate
+from ...learners.common import class_means
+from ...learners.maml import with_task_norm
+from ...models import backbones
+from ...models.backbones import Backbone
+from ...models.networks import NETWORKS
+from ...models.registry import shipped
+from ...paths import BUILD, check_output, replace_file
+from ...tasks import sample_closed
+from .recipes import RECIPES, WAYS, Recipe, file_name, split_classes
+from .unlabelled import OBJECTIVES, two_views, warped
+
+__all__ = ["train"]
+
+TEMPERATURE = 4.0  # of the teacher's answers
+EPOCHS = 10**6  # the most: beyond it, a number is a slip of the keyboard
+VALIDATION = {"features": 1000, "images": 150}  # tasks after each epoch, by what the learner reads
+
+
+def train(name: str, output: str | Path | None = None, *, seed: int = 0, progress: bool = True, **changes) -> Path:
+    """Train by a recipe and write the checkpoint, with its training curve beside it (.csv).
+
+    A folder of class folders comes without splits: some of its classes train and the others validate (see
+    `split_classes`), which is told with ``progress``.
+
+    Some recipes rest on another network: ``frozen`` or ``teacher``. The one that they name was trained on the recipe's
+    own data, so for other data it must be given among the changes.
+
+    Parameters
+    ----------
+    name : str
+        Of `RECIPES`.
+    output : path, optional
+        Ends in .safetensors. By default ``_build/NETWORK-NAME.safetensors``, or ``NETWORK-1shot-NAME`` where
+        another number of shots than 5 is trained with; use it as ``NETWORK-NAME:PATH``.
+    seed : int
+        Same seed and machine, same weights.
+    progress : bool
+        Tell what other network the recipe rests on and how each epoch went, and show a bar where one takes longer than
+        five seconds.
+    **changes
+        Fields of `Recipe` that differ, ``epochs`` say.
+
+    Returns
+    -------
+    Path
+        The checkpoint, in safetensors format: the network, the learner's own weights, and as
+        metadata the recipe, and digests of the images that it was trained on and selected with, and of a frozen
+        network or teacher that did not ship.
+
+    Raises
+    ------
+    InputError
+        Unknown name, network or data set; epochs or shots below 1, too many epochs, a seed below 0;
+        an output that ends otherwise or cannot be written to; shots of a learner that is trained on batches of
+        images; a network that is not the one of the frozen backbone; other data than the recipe's, without the frozen
+        network or teacher to rest on; one of these for a recipe that has none; an auxiliary loss for a learner that
+        reads images; classes too few or too small to train on some and to validate on others. All of it is told before
+        the work.
+    """
+    recipe = _checked(name, {k: v for k, v in changes.items() if v is not None})
+    seed = whole("seed", seed, 0, 2**53)
+    path = check_output(output or BUILD / f"{file_name(name, recipe)}.safetensors", [".safetensors"])
+    check_output(path.with_suffix(".csv"))
+    run = _Run(path.stem, recipe, seed, progress)
+    kept = path.with_name(f".{path.stem}.training")
+    run.resume(kept)
+    while run.epoch < recipe.epochs:
+        run.train_epoch(progress)
+        run.save(kept)
+    tensors, curve = run.checkpoint()
+    replace_file(path.with_suffix(".csv"), partial(curve.to_csv, index=False))
+    # One key: the format does not keep the order of several, and equal trainings give equal files.
+    made = json.dumps(json.loads(run.settings) | {"data": run.data}, sort_keys=True)
+    replace_file(path, partial(save_file, tensors, metadata={"training": made}))
+    kept.unlink(missing_ok=True)  # a second process may have trained the same, to the same weights
+    return path
+
+
+def _checked(name: str, changes: dict) -> Recipe:
+    """The recipe of this name with its changes, if it can be trained."""
+    recipe = replace(RECIPES[choice("learner", name, RECIPES)], **changes)
+    whole("epochs", recipe.epochs, 1, EPOCHS)
+    choice("network", recipe.network, NETWORKS)
+    if recipe.batch == "views":
+        choice("objective", recipe.objective, OBJECTIVES)
+    datasets.check(recipe.dataset, "base")
+    if recipe.batch != "tasks" and "shots" in changes:
+        raise InputError(f"shots = {recipe.shots}; none are allowed for {name}, which is trained on batches of images")
+    whole("shots", recipe.shots, 1)
+    if recipe.auxiliary and recipe.learner in learners.of_images:
+        raise InputError(f"auxiliary = {recipe.auxiliary}; 0 is allowed for {recipe.learner}, which reads images")
+    for field in ("frozen", "teacher"):
+        if changes.get(field) and not getattr(RECIPES[name], field):
+            raise InputError(f"{field} = {changes[field]}; none is allowed for {name}")
+    for field in ("frozen", "teacher"):
+        if field not in changes:
+            _check_usual(name, field, getattr(RECIPES[name], field), recipe.dataset)
+        elif changes[field]:
+            backbones.load(changes[field])  # before images are read
+    if _interventional(recipe) and not recipe.frozen:
+        raise InputError(f"frozen = {recipe.frozen!r}; {recipe.learner} needs a backbone whose classes it adjusts for")
+    return recipe
+
+
+def _check_usual(name: str, field: str, usual: str, dataset: str) -> None:
+    """Raise `InputError` where a recipe rests on a network that was trained on other data than these."""
+    own = RECIPES[name].dataset
+    if usual and dataset.partition("?")[0].partition("/")[0] != own:
+        raise InputError(
+            f"{field}: {name} rests on another network, and its usual one, {usual}, was trained on {own}, not on "
+            f"{dataset}; give --{field} {usual}:FILE (as fslcore train baseline --dataset {dataset} writes it), or "
+            f"--{field} {usual} for the usual one"
+        )
+
+
+class _Run:
+    """Network, learner, head and optimiser between two epochs."""
+
+    def __init__(self, name: str, recipe: Recipe, seed: int, progress: bool = False):
+        self.name, self.recipe, self.seed, self.epoch = name, recipe, seed, 0
+        self.settings = json.dumps({"recipe": asdict(recipe), "seed": seed}, sort_keys=True)
+        self.where = backbones.device()
+        self._read(recipe, progress)
+        self._check_tasks(recipe)
+        torch.manual_seed(seed)
+        self._build(recipe)
+        # Where there are fewer images than a batch holds, it holds some twice.
+        self.steps = recipe.steps or max(1, len(self.labels) // recipe.size)
+        self.optimiser = torch.optim.AdamW(self.parts.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay)
+        self.schedule = torch.optim.lr_scheduler.OneCycleLR(
+            self.optimiser, recipe.lr, total_steps=recipe.epochs * self.steps
+        )
+        self.curve: list[dict] = []
+        self.kept: dict[str, torch.Tensor] = {}
+
+    def _read(self, recipe: Recipe, progress: bool) -> None:
+        """The images to train on and to select with, and what other networks make of them."""
+        base = datasets.load(recipe.dataset, split="base")
+        if recipe.dataset.startswith("folder:"):  # it has no splits, and no size of its own
+            side = NETWORKS[recipe.network].side
+            base, validation = split_classes(base.sized(side), recipe.ways)
+            if progress:
+                told = "; ".join(
+                    f"{len(part.class_names)} classes {what} ({', '.join(part.class_names)})"
+                    for part, what in ((base, "train"), (validation, "validate"))
+                )
+                rest = "none is left to test on: evaluate on classes of another folder"
+                tqdm.write(f"{recipe.dataset}: read at {side} × {side} pixels; {told}; {rest}")
+        else:
+            validation = datasets.load(recipe.dataset, split="validation")
+        self.data = {"base": base.digest, "validation": validation.digest}
+        self.images = torch.from_numpy(np.ascontiguousarray(base.images[:])).to(self.where)
+        self.labels, self.classes = base.labels, len(base.class_names)
+        self.validation = replace(validation, images=np.ascontiguousarray(validation.images[:]))  # read once
+        self.frozen, self.answers = None, None
+        if recipe.frozen:
+            self.frozen = self._other("frozen", "its network is that of {}, and stays as it is", progress)
+            banks = (backbones.features(images, self.frozen).to(self.where) for images in (base, self.validation))
+            self.features, self.validation_bank = banks
+        if recipe.teacher:
+            teacher = self._other("teacher", "it also learns the answers of {}", progress)
+            bank = backbones.features(base, teacher).to(self.where)
+            self.answers = _logits_of_all(bank, self.classes, self.seed)
+
+    def _other(self, field: str, role: str, progress: bool) -> Backbone:
+        """Another network that the recipe rests on; the digest of one that did not ship goes into the metadata."""
+        name = getattr(self.recipe, field)
+        found = backbones.load(name)
+        if not shipped(name):
+            self.data[field] = found.weights
+        if progress:
+            of = f" (trained on {found.base})" if found.base else ""
+            tqdm.write(f"{self.name}: {role.format(name)}{of}")
+        return found
+
+    def _check_tasks(self, recipe: Recipe) -> None:
+        """Raise `InputError` where the data give no tasks to train or to validate with."""
+        parts = [("validate", self.validation.labels, dict(shots=recipe.shots, queries=15))]
+        if recipe.batch == "tasks":
+            parts.append(("train", self.labels, dict(ways=recipe.ways, shots=recipe.shots, queries=recipe.queries)))
+        for what, labels, shape in parts:
+            try:
+                sample_closed(labels, tasks=2, skip_small_classes=True, **shape)
+            except InputError as error:
+                raise InputError(f"dataset = {recipe.dataset}; its classes do not do to {what} on ({error})") from None
+
+    def _build(self, recipe: Recipe) -> None:
+        """Network, learner and head, at their start."""
+        kind = NETWORKS[recipe.network]
+        network = kind.build()
+        if self.frozen:
+            try:
+                network.load_state_dict(self.frozen.network.state_dict())
+            except RuntimeError:
+                raise InputError(
+                    f"network = {recipe.network}; that of {recipe.frozen}, which stays frozen, is needed"
+                ) from None
+        on_images = recipe.learner in learners.of_images
+        self.network = (with_task_norm(network) if on_images else network).to(
+            self.where, memory_format=torch.channels_last
+        )
+        self.backbone = Backbone(
+            self.name,
+            "",
+            "",
+            kind.dim,
+            self.network,
+            (0.5,) * 3,
+            (0.5,) * 3,
+            kind.side,
+            "bilinear",
+            "",
+            map=kind.map,
+        )
+        if on_images:
+            made = learners.of_images[recipe.learner]
+            self.learner = made(**recipe.options, **({"dim": kind.dim, "ways": recipe.ways} if made.sized else {}))
+        else:
+            options = {} if recipe.objective else recipe.options
+            self.learner = learners.make(recipe.learner, self.backbone, **options)
+        if _interventional(recipe):
+            head = _head_of_all(self.features, self.classes, self.seed)
+            self.learner.know(head, _class_means(self.features, self.classes))
+        # What the learner trains beside the network: itself, or the head it has.
+        own = self.learner if isinstance(self.learner, nn.Module) else getattr(self.learner, "head", None)
+        self.own = own.to(self.where) if own else None
+        self.head = None
+        if recipe.batch == "classes":
+            self.head = nn.Linear(self.backbone.dim, self.classes, bias=recipe.learner != "cosine").to(self.where)
+        elif recipe.auxiliary:
+            maps = isinstance(self.learner, learners.OnMaps)
+            self.head = nn.Linear(self.backbone.map[0] if maps else self.backbone.dim, self.classes).to(self.where)
+        self.objective = None
+        if recipe.batch == "views":
+            made = OBJECTIVES[recipe.objective]
+            self.objective = made(self.network, kind.dim, **recipe.options).to(self.where)
+        self.parts = nn.ModuleList([m for m in (self.network, self.head, self.own, self.objective) if m])
+
+    def train_epoch(self, progress: bool) -> None:
+        """One epoch and its test on validation tasks; all that is random depends on seed and epoch alone."""
+        torch.manual_seed(1000 * self.seed + self.epoch)
+        self.parts.train()
+        total = 0.0
+        batches = {"classes": self._class_batches, "tasks": self._task_batches, "views": self._view_batches}
+        bar = tqdm(
+            batches[self.recipe.batch](),
+            desc=f"{self.name} {self.epoch + 1}/{self.recipe.epochs}",
+            total=self.steps,
+            delay=5,
+            disable=not progress,
+        )
+        for loss in bar:
+            self.optimiser.zero_grad()
+            loss.backward()
+            self.optimiser.step()
+            self.schedule.step()
+            total += loss.item()
+        accuracy = self._validate()
+        self.epoch += 1
+        if 100 * accuracy > max((row["validation"] for row in self.curve), default=-1):
+            self.kept = {k: v.detach().cpu().clone() for k, v in self._tensors().items()}
+        self.curve.append({"epoch": self.epoch, "loss": total / self.steps, "validation": 100 * accuracy})
+        if progress:
+            tqdm.write(
+                f"{self.name} epoch {self.epoch}: loss {total / self.steps:.3f}, validation {100 * accuracy:.2f} %"
+            )
+
+    def _rows(self):
+        """Rows of images, batch after batch, each once before any is there again."""
+        order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self.images))
+        for rows in np.resize(order, (self.steps, self.recipe.size)):
+            yield torch.from_numpy(rows).to(self.where)
+
+    def _view_batches(self):
+        for rows in self._rows():
+            views = two_views(self.backbone.preprocess(self.images[rows]))
+            yield self.objective(self.network, views.contiguous(memory_format=torch.channels_last))
+            self.objective.follow(self.network)  # the optimiser has stepped
+
+    def _class_batches(self):
+        labels = torch.from_numpy(self.labels).to(self.where)
+        for rows in self._rows():
+            x = self.network(self._prepared(rows))
+            if self.recipe.learner == "cosine":
+                x, weight = (F.normalize(v, dim=1) for v in (x, self.head.weight))
+                logits = self.learner.scale * x @ weight.T
+            else:
+                logits = self.head(x)
+            loss = F.cross_entropy(logits, labels[rows])
+            yield loss if self.answers is None else (loss + _divergence(logits, self.answers[rows])) / 2
+
+    def _task_batches(self):
+        r = self.recipe
+        count = max(2, self.steps * r.size)
+        tasks = sample_closed(
+            self.labels,
+            tasks=count,
+            ways=r.ways,
+            shots=r.shots,
+            queries=r.queries,
+            seed=1 + self.seed * r.epochs + self.epoch,
+            skip_small_classes=True,
+        )
+        support, query = (torch.from_numpy(a.astype(np.int64)).to(self.where) for a in (tasks.support, tasks.query))
+        members = F.one_hot(torch.from_numpy(tasks.support_label[0].copy()), r.ways).float().to(self.where)
+        target = torch.from_numpy(tasks.query_label[0].copy()).to(self.where)
+        for at in range(0, self.steps * r.size, r.size):
+            shown, asked = (i[at : at + r.size] for i in (support, query))
+            share = members.expand(r.size, -1, -1)
+            if self.frozen:
+                x, z = self.features.data[shown], self.features.data[asked]
+                scores = self.learner(x, share, z)
+            else:
+                x, z = (self._prepared(i.flatten()).unflatten(0, (r.size, -1)) for i in (shown, asked))
+                if r.auxiliary:
+                    x, z = self.learner.embed_images(self.network, x, z)
+                    scores = self.learner(x, share, z)
+                else:
+                    scores = self.learner.on_images(self.network, x, share, z)
+            loss = self.learner.loss(scores, target.expand(r.size, -1))
+            yield loss + r.auxiliary * self._auxiliary(z, tasks.query[at : at + r.size]) if r.auxiliary else loss
+
+    def _auxiliary(self, query: torch.Tensor, rows: np.ndarray) -> torch.Tensor:
+        """Cross-entropy over all base classes of embedded queries (T, q, ...), the images ``rows`` (T, q)."""
+        logits = self.head(self.learner.descriptors(query))  # (T, q, V, classes)
+        target = torch.from_numpy(self.labels[rows]).to(self.where)[..., None].expand(logits.shape[:-1])
+        return F.cross_entropy(logits.flatten(0, -2), target.flatten())
+
+    def _prepared(self, rows: torch.Tensor) -> torch.Tensor:
+        x = self.backbone.preprocess(self.images[rows])
+        if self.recipe.jitter:
+            x = _jitter(x)
+        return x.contiguous(memory_format=torch.channels_last)
+
+    def _validate(self) -> float:
+        """Mean accuracy on 5-way tasks of validation classes, the same in every epoch, with the shots of training."""
+        self.parts.eval()
+        images = self.validation
+        tasks = sample_closed(
+            images.labels,
+            tasks=VALIDATION[self.learner.reads],
+            ways=WAYS,
+            shots=self.recipe.shots,
+            queries=15,
+            seed=0,
+            skip_small_classes=True,
+        )
+        if self.learner.reads == "images":
+            self.learner.backbone, self.learner.network = self.backbone, self.network
+            bank = Bank(torch.from_numpy(images.images).to(self.where), images.labels, "")
+        elif self.frozen:
+            bank = self.validation_bank
+        else:
+            bank = Bank(backbones.compute(images, self.backbone).float().to(self.where), images.labels, "")
+        return float(evaluate(self.learner, bank, tasks).accuracy().mean())
+
+    def _tensors(self) -> dict[str, torch.Tensor]:
+        """What the checkpoint holds."""
+        own = self.own.state_dict() if self.own else {}
+        parts = {"network": self.network.state_dict(), "head": own}
+        return {f"{part}.{name}": w.detach().cpu().contiguous() for part, of in parts.items() for name, w in of.items()}
+
+    def checkpoint(self) -> tuple[dict[str, torch.Tensor], pd.DataFrame]:
+        """The tensors of the best epoch, and the training curve: epoch, loss, validation accuracy in percent."""
+        return self.kept, pd.DataFrame(self.curve)
+
+    def save(self, path: Path) -> None:
+        """Write all that the next epoch depends on."""
+        state = {
+            "settings": self.settings,
+            "data": self.data,
+            "epoch": self.epoch,
+            "curve": self.curve,
+            "kept": self.kept,
+            "parts": self.parts.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "schedule": self.schedule.state_dict(),
+        }
+        made = io.BytesIO()  # written by Python, whose errors are the system's own
+        torch.save(state, made)
+        replace_file(path, lambda part: part.write_bytes(made.getbuffer()))
+
+    def resume(self, path: Path) -> None:
+        """Go on from what `save` wrote, if it is there, whole, and of the same settings and data."""
+        if not path.is_file():
+            return
+        try:
+            with zipfile.ZipFile(path) as file:  # torch.load reads weights whose check sum is wrong, and says nothing
+                if damaged := file.testzip():
+                    raise zipfile.BadZipFile(f"bad check sum of {damaged}")
+            state = torch.load(path, map_location=self.where, weights_only=True)
+            same = state["settings"] == self.settings and state.get("data") == self.data
+        except Exception as error:  # of any kind: a text is read as the commands of a pickle
+            note(f"{path} is damaged ({type(error).__name__}); training starts anew")
+            return
+        if not same:
+            return
+        self.epoch, self.curve, self.kept = state["epoch"], state["curve"], state["kept"]
+        for part in ("parts", "optimiser", "schedule"):
+            getattr(self, part).load_state_dict(state[part])
+
+
+def _interventional(recipe: Recipe) -> bool:
+    return issubclass(learners.of_features.get(recipe.learner, object), learners.Interventional)
+
+
+def _class_means(bank: Bank, classes: int) -> torch.Tensor:
+    """(classes, D) means of the unit features of each class."""
+    unit = F.normalize(bank.data, dim=1)
+    members = F.one_hot(torch.from_numpy(bank.labels).to(unit.device), classes).to(unit.dtype)
+    return class_means(unit[None], members[None])[0]
+
+
+def _logits_of_all(bank: Bank, classes: int, seed: int) -> torch.Tensor:
+    """(N, classes) logits of `_head_of_all` for the features it was fitted to."""
+    head = _head_of_all(bank, classes, seed)
+    with torch.no_grad():
+        return head(bank.data)
+
+
+def _head_of_all(bank: Bank, classes: int, seed: int) -> nn.Linear:
+    """A linear head that is fitted to (N, D) features of known classes, in five epochs."""
+    torch.manual_seed(seed)
+    x, y = bank.data, torch.from_numpy(bank.labels).to(bank.data.device)
+    head = nn.Linear(x.shape[1], classes).to(x.device)
+    optimiser = torch.optim.AdamW(head.parameters(), lr=0.01)
+    for _ in range(5):
+        for rows in torch.randperm(len(x)).to(x.device).split(256):
+            optimiser.zero_grad()
+            F.cross_entropy(head(x[rows]), y[rows]).backward()
+            optimiser.step()
+    return head
+
+
+def _divergence(logits: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
+    """Kullback-Leibler divergence of softened (B, classes) logits from the teacher's (Hinton et al., 2015)."""
+    ours, theirs = (F.log_softmax(v / TEMPERATURE, dim=1) for v in (logits, answers))
+    return TEMPERATURE**2 * F.kl_div(ours, theirs, reduction="batchmean", log_target=True)
+
+
+def _jitter(x: torch.Tensor) -> torch.Tensor:
+    """(B, 3, H, W) images turned by up to 10°, scaled by up to 15 % and shifted by up to 2 pixels."""
+    uniform = torch.rand(len(x), 4, device=x.device) * 2 - 1
+    angle, scale = uniform[:, 0] * torch.pi / 18, 1 + 0.15 * uniform[:, 1]
+    return warped(x, angle, scale, uniform[:, 2:] * 2 * 2 / x.shape[-1], "border")

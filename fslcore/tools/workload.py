@@ -1,0 +1,508 @@
+"""What a profile would take: its jobs, their core-hours and memory, reckoned from rates that were measured.
+
+`benchmarks/bench.py` stores the rates, a file a machine, under ``data/performance``. Nothing is run or downloaded.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from .. import catalogue
+from ..errors import InputError, choice
+from ..paths import DATA
+from . import notebooks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Job", "Workload", "machines", "reckon", "stored"]
+
+FOLDER = DATA / "performance"
+SHAPE = dict(ways=5, shots=5, queries=15)
+STEPS = 30  # of fine-tuning; one costs as much as three looks at the support
+ESTIMATES = (
+    2 + 5
+)  # trainings of a task for the oracle, hold-out and 5-fold; leave-one-out and the bootstrap come on top
+# Whole numbers that decide what is shown, or name one of many: they cost nothing. Tasks of the learners that train on
+# each are jobs of their own, or come with the book.
+NO_WORK = ("seed", "shown", "task", "upper", "lower", "ft_tasks", "ft_open", "image_tasks")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of work.
+
+    Attributes
+    ----------
+    kind : str
+        'features' of a data set by a backbone, 'evaluation' of a method on tasks, or 'chapter', all its other work.
+    name : str
+    core_hours : float or None
+        On one core of the machine that was measured; None where no rate tells.
+    memory_gib : float or None
+        Peak, where it was measured.
+    note : str
+        What the estimate rests on beside rates: 'at most', 'derived'; or why there is none.
+    """
+
+    kind: str
+    name: str
+    core_hours: float | None
+    memory_gib: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """All jobs of a profile.
+
+    Attributes
+    ----------
+    profile, machine : str
+        The profile, and the machine that the rates are of.
+    jobs : tuple of Job
+    images : dict of str to (int, str)
+        By data set: number of images, and where that is from ('data' or 'papers').
+    """
+
+    profile: str
+    machine: str
+    jobs: tuple[Job, ...]
+    images: dict[str, tuple[int, str]]
+
+    @property
+    def core_hours(self) -> float:
+        """Of all jobs that can be estimated."""
+        return math.fsum(job.core_hours for job in self.jobs if job.core_hours is not None)
+
+    def hours(self, cores: int) -> float:
+        """Wall-clock hours on so many cores, a job on each: no less than the longest job."""
+        longest = max((job.core_hours for job in self.jobs if job.core_hours is not None), default=0.0)
+        return max(self.core_hours / cores, longest)
+
+    def totals(self) -> pd.DataFrame:
+        """By kind: number of jobs, core-hours, largest memory (GiB), and jobs without an estimate."""
+        import pandas as pd
+
+        rows = []
+        for kind in dict.fromkeys(job.kind for job in self.jobs):
+            of = [job for job in self.jobs if job.kind == kind]
+            hours = [job.core_hours for job in of if job.core_hours is not None]
+            memory = [job.memory_gib for job in of if job.memory_gib is not None]
+            rows.append((kind, len(of), math.fsum(hours), max(memory, default=math.nan), len(of) - len(hours)))
+        return pd.DataFrame(rows, columns=["kind", "jobs", "core_hours", "memory_gib", "not_estimated"])
+
+    def top(self, n: int = 10) -> list[Job]:
+        """The jobs that take longest."""
+        there = [job for job in self.jobs if job.core_hours is not None]
+        return sorted(there, key=lambda job: -job.core_hours)[:n]
+
+    def plain(self) -> dict:
+        """For a program: everything, with the totals."""
+        images = {name: {"images": n, "from": source} for name, (n, source) in self.images.items()}
+        totals = {"core_hours": self.core_hours, "hours_on_2_cores": self.hours(2), "by_kind": self.totals()}
+        return {"profile": self.profile, "machine": self.machine, **totals, "images": images, "jobs": list(self.jobs)}
+
+    def lines(self, n: int = 10) -> list[str]:
+        """For a person."""
+        found = [f"{self.profile} by the rates of {self.machine}", ""]
+        found.append(f"{'':<14}{'jobs':>6}{'core-hours':>14}{'most memory':>14}{'no estimate':>14}")
+        for row in self.totals().itertuples():
+            memory = "" if math.isnan(row.memory_gib) else f"{row.memory_gib:,.1f} GiB"
+            hours = _hours(row.core_hours)
+            found.append(f"{row.kind:<14}{row.jobs:>6,}{hours:>14}{memory:>14}{row.not_estimated or '':>14}")
+        found += [f"{'in all':<14}{len(self.jobs):>6,}{_hours(self.core_hours):>14}", ""]
+        found.append(
+            f"hours on 1 core {_hours(self.hours(1))}, on 2 {_hours(self.hours(2))}; the jobs that take longest:"
+        )
+        for job in self.top(n):
+            share = job.core_hours / self.core_hours if self.core_hours else 0
+            found.append(f"  {_hours(job.core_hours):>10}  {share:>5.1%}  {job.kind}: {job.name}{_note(job)}")
+        for source, said in (("data", "counted in the data"), ("papers", "as the papers print them")):
+            there = [f"{name} {count:,}" for name, (count, of) in self.images.items() if of == source]
+            found += [f"images, {said}: {', '.join(there)}"] if there else []
+        missing = [job for job in self.jobs if job.core_hours is None]
+        for why in dict.fromkeys(job.note for job in missing):
+            names = [job.name for job in missing if job.note == why]
+            found.append(f"not estimated ({why}): {names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}")
+        notes = {job.note.partition(":")[0] for job in self.jobs if job.core_hours is not None}
+        found += [text for note, text in MEANING.items() if note in notes]
+        return found
+
+
+MEANING = {
+    "at most": "at most: a chapter's measured time, as if all of it grew with the parameter that grows most",
+    "derived": "derived: from images a second, by the ratio of the two that was measured on another network",
+}
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.0f}" if hours >= 100 else f"{hours:,.1f}" if hours >= 1 else f"{hours:.3f}"
+
+
+def _note(job: Job) -> str:
+    return f" ({job.note})" if job.note else ""
+
+
+# ---------------------------------------------------------------- rates
+
+
+def machines() -> list[str]:
+    """Names of the machines of which rates are stored."""
+    return sorted(path.stem for path in FOLDER.glob("*.json"))
+
+
+def stored(machine: str | None = None) -> dict:
+    """What was measured on a machine, with the lists ``ratios``, ``limits``, ``growth``, ``rates`` and ``scale``.
+
+    Parameters
+    ----------
+    machine : str, optional
+        A name of `machines`. By default the nearest that has rates: one with this machine's processor, else one without
+        a GPU; of several the last measured.
+
+    Raises
+    ------
+    InputError
+        An unknown machine; none at all.
+    """
+    if not machines():
+        raise InputError(f"machine: no rates are stored in {FOLDER}; benchmarks/bench.py measures them")
+    if machine is not None:
+        return _read(choice("machine", machine, machines()))
+    found = [_read(name) for name in machines()]
+    with_rates = [one for one in found if one["rates"]]
+    if not with_rates:
+        raise InputError(f"machine: none of {', '.join(machines())} has rates; benchmarks/bench.py measures them")
+    info = Path("/proc/cpuinfo")
+    here = info.read_text("utf-8").replace("(R)", "").replace("(TM)", "") if info.is_file() else ""
+    return max(
+        with_rates, key=lambda one: (one.get("cpu", " ") in here, one.get("device") == "cpu", one.get("date", ""))
+    )
+
+
+def _read(name: str) -> dict:
+    try:
+        found = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+        lists = {kind: [] for kind in ("ratios", "limits", "growth", "rates", "scale")}
+        for piece in found.pop("pieces", {}).values():
+            lists[piece["of"]] += piece["rows"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"machine: {name}.json in {FOLDER} is damaged ({error})") from None
+    return {"name": name, **found, **lists}
+
+
+class _Rates:
+    """Seconds of one core, by what is done, from the stored rows."""
+
+    def __init__(self, rows: list[dict]):
+        self._features = [row for row in rows if row["kind"] == "features"]
+        self._tasks = [row for row in rows if row["kind"] == "tasks"]
+        self.chapters = {r["name"]: r for r in rows if r["kind"] == "build" and r["job"] == "notebook"}
+
+    def image(self, backbone: str, side: int) -> dict | None:
+        """The row of a backbone at the size nearest to this one."""
+        name = backbone.partition(":")[0]
+        if name in catalogue.TRAINED and name != "glyph-conv":  # all of a network are as fast
+            name = next(
+                (row["name"] for row in self._features if row["name"].startswith(f"{name.split('-')[0]}-")), name
+            )
+        of = [row for row in self._features if row["name"] == name]
+        return min(of, key=lambda row: abs(math.log(row["side"] / side)), default=None)
+
+    def per_image(self, backbone: str, side: int) -> float | None:
+        """Seconds of an image, which grow with its pixels."""
+        row = self.image(backbone, side)
+        return None if row is None else side**2 / row["side"] ** 2 / row["per_second"]
+
+    def task(self, learner: str, backbone: str | None = None) -> dict | None:
+        of = [row for row in self._tasks if row["name"] == learner and backbone in (None, row.get("backbone"))]
+        return max(of, key=lambda row: row.get("side", 0), default=None)
+
+    def per_task(self, backbone: str, side: int, dim: int, learner: str, shape: dict) -> tuple[float | None, str]:
+        """Seconds of a task and a note. They grow with its images, of features with their length over that measured."""
+        slow = learner in SLOW
+        row = self.task(learner, backbone if slow else None)
+        if row is not None and slow:
+            size = _looks(shape) / _looks(row) if learner == "ft" else shape["ways"] * shape["shots"] / 25
+            return size * side**2 / row["side"] ** 2 / row["per_second"], ""
+        if row is not None:
+            return _images(shape) / _images(row) * max(1.0, dim / row["dim"]) / row["per_second"], ""
+        factor, image = self.of_a_look(), self.per_image(backbone, side)
+        if learner == "ft" and factor is not None and image is not None:
+            return factor * _looks(shape) * image, "derived"
+        return None, f"no rate of {learner}" + (f" on {backbone}" if slow else "")
+
+    def of_a_look(self) -> float | None:
+        """Seconds of fine-tuning over those that its looks would take for features: a median of those measured."""
+        found = []
+        for row in self._tasks:
+            image = self.per_image(row["backbone"], row["side"]) if row["name"] == "ft" else None
+            found += [1 / row["per_second"] / (_looks(row) * image)] if image else []
+        return median(found) if found else None
+
+
+SLOW = ("ft", "maml", "boil")
+
+
+def _images(shape: dict) -> int:
+    return shape["ways"] * (shape["shots"] + shape["queries"])
+
+
+def _looks(shape: dict) -> int:
+    """Looks at an image that fine-tuning on a task takes: there and back for each step, and once at each query."""
+    return shape["ways"] * (3 * STEPS * shape["shots"] + shape["queries"])
+
+
+# ---------------------------------------------------------------- what a profile asks for
+
+
+@dataclass(frozen=True)
+class _Evaluation:
+    """A learner on so many tasks of a data set; ``tasks`` None: as many as share no image."""
+
+    dataset: str
+    backbone: str
+    learner: str
+    sampling: str
+    tasks: int | None
+    ways: int = 5
+    shots: int = 5
+    queries: int = 15
+    trainings: int = 1  # of each task
+
+    @property
+    def shape(self) -> dict:
+        return dict(ways=self.ways, shots=self.shots, queries=self.queries)
+
+    @property
+    def setting(self) -> tuple:
+        """What two chapters share, but for the number of tasks."""
+        shape = tuple(self.shape.values())
+        return (self.dataset, self.backbone, self.learner, self.sampling, shape, self.trainings)
+
+
+def _shared(p: dict) -> Iterator[_Evaluation]:
+    """Of the two chapters on intervals, which the build makes first."""
+    for dataset, backbone, learner in product(p["datasets"], p["backbones"], p["learners"]):
+        slow = learner == "ft"
+        if not slow or p["fine_tuning"] == "run":
+            shape = {name: p[name] for name in SHAPE}
+            closed, open_ = (p["ft_tasks"], p["ft_open"]) if slow else (p["tasks"], None)
+            yield _Evaluation(dataset, backbone, learner, "closed", closed, **shape)
+            yield _Evaluation(dataset, backbone, learner, "open", open_, **shape)
+
+
+def _benchmark(p: dict) -> Iterator[_Evaluation]:
+    if p["fine_tuning"] == "run" and "ft" in p["learners"]:
+        for dataset, backbone in product(p["datasets"], p["backbones"]):
+            for shots, queries in zip(p["shots"], p["queries"]):
+                shape = dict(ways=p["ways"], shots=shots, queries=queries)
+                yield _Evaluation(dataset, backbone, "ft", "open", p["ft_open"], **shape)
+
+
+def _estimates(p: dict) -> Iterator[_Evaluation]:
+    """Learners that train on each task, for each estimate of its accuracy too."""
+    if p["image_learners"] != "run":
+        return
+    trainings = ESTIMATES + p["ways"] * p["shots"] + p["rounds"]
+    trainings += 5 * len(p.get("steps", ()))  # 5-fold for each number of steps to choose from
+    for dataset, method in product(p["datasets"], [*p.get("image_methods", ()), *p["methods"]]):
+        backbone, learner = method.split(" ")
+        if learner in SLOW:
+            shape = {name: p[name] for name in SHAPE}
+            yield _Evaluation(dataset, backbone, learner, "closed", p["image_tasks"], **shape, trainings=trainings)
+
+
+def _trained(p: dict) -> Iterator[_Evaluation]:
+    """Chapters on trained learners: those that read images, on so many tasks of their own."""
+    if p.get("image_learners", "run") == "run":
+        for dataset, learner in product(p["datasets"], [name for name in p["learners"] if name in SLOW]):
+            for shots in p.get("shots", [5]):
+                yield _Evaluation(dataset, f"conv4-{learner}", learner, "closed", p["image_tasks"], shots=shots)
+
+
+#: Chapters whose evaluations are jobs of their own; of others they are part of the chapter's measured time.
+EVALUATES = {
+    "closed-vs-open": _shared,
+    "comparing-methods": _shared,
+    "benchmark": _benchmark,
+    "estimators": _estimates,
+    "selection": _estimates,
+    "ten-learners": _trained,
+    "spurious-bias": _trained,
+    "captioners-and-tasks": _trained,
+}
+
+
+def reckon(profile: str | Path | dict, machine: str | None = None) -> Workload:
+    """The jobs of a profile, and what each takes on one core.
+
+    Parameters
+    ----------
+    profile : path or dict
+        A file as for `fslcore.tools.notebooks.profile`, or what that gives. A data set of one's own need not be there
+        yet if the papers print how many images it has.
+    machine : str, optional
+        As for `stored`.
+
+    Raises
+    ------
+    InputError
+        As for `fslcore.tools.notebooks.profile` and `stored`.
+    """
+    name = "the given parameters" if isinstance(profile, dict) else str(profile)
+    given = profile if isinstance(profile, dict) else notebooks.profile(profile, absent=True)
+    facts = stored(machine)
+    rates = _Rates(facts["rates"])
+    asked = {n: {p.name: p.default for p in notebooks.parameters(n)} | given.get(n, {}) for n in notebooks.names()}
+    evaluations = list(_merged(e for n, p in asked.items() if n in EVALUATES for e in EVALUATES[n](p)))
+    sets = {e.dataset: _source(e.dataset) for e in evaluations}
+    pairs = {(e.dataset, e.backbone) for e in evaluations if e.learner not in SLOW}
+    for n, p in asked.items():
+        pairs |= set(_pairs(n, p))
+    sets |= {dataset: _source(dataset) for dataset, _ in pairs}
+    jobs = [_features(d, b, sets[d], rates) for d, b in sorted(pairs)]
+    jobs += [_evaluation(e, sets[e.dataset], rates) for e in evaluations]
+    jobs += [_chapter(n, p, rates) for n, p in asked.items()]
+    where = f"{facts['cpu']}, {facts['cores']} cores, one thread a job, measured {facts['date']}"
+    images = {d: (s.count, s.known) for d, s in sorted(sets.items()) if s is not None}
+    return Workload(name, where, tuple(jobs), images)
+
+
+def _merged(found: Iterable[_Evaluation]) -> Iterator[_Evaluation]:
+    """One a setting, with the most tasks: chapters find in the cache what another one made."""
+    kept = {}
+    for one in found:
+        before = kept.get(one.setting)
+        if before is None or (before.tasks is not None and (one.tasks is None or one.tasks > before.tasks)):
+            kept[one.setting] = one
+    yield from kept.values()
+
+
+def _pairs(name: str, p: dict) -> Iterator[tuple[str, str]]:
+    """(data set, backbone) of a chapter: each of its data sets with each of its backbones, and of its methods."""
+    kinds = {of.name: of.allowed for of in notebooks.parameters(name)}
+
+    def given(*allowed: str) -> list[str]:
+        values = [p[n] for n, of in kinds.items() if of in allowed and p[n]]  # '' stands for one of a list
+        return [v for value in values for v in (value if isinstance(value, list) else [value])]
+
+    backbones = [*given("backbone"), *(method.split(" ")[0] for method in given("method") if not _slow(method))]
+    yield from product(dict.fromkeys(given("dataset")), dict.fromkeys(backbones))
+
+
+def _slow(method: str) -> bool:
+    return method.split(" ")[1] in SLOW
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Images of a data set; ``labels`` where they are at hand."""
+
+    count: int
+    shape: tuple[int, ...] | None
+    labels: object
+    known: str
+
+
+@cache
+def _source(dataset: str) -> _Source | None:
+    """What is known of a data set without decoding an image; None where nothing is."""
+    from .. import datasets
+
+    kind, colon, path = dataset.partition(":")
+    if colon and not Path(path).expanduser().exists():
+        import pandas as pd
+
+        printed = pd.read_csv(DATA / "published" / "oops_table2.csv").groupby("dataset")["n_images"].first()
+        return _Source(int(printed[kind]), None, None, "papers") if kind in printed else None
+    if kind == "features" and colon:
+        from ..datasets.bank import load_features
+
+        bank = load_features(path)
+        return _Source(len(bank), None, bank.labels, "data")
+    images = datasets.load(dataset)
+    return _Source(len(images), images.images.shape[1:], images.labels, "data")
+
+
+def _seen(backbone: str, source: _Source) -> tuple[int, int]:
+    """Side in pixels at which a backbone sees the images, and the length of its features."""
+    from ..models.registry import REGISTRY
+
+    entry = REGISTRY[backbone.partition(":")[0]]
+    side = max(source.shape[:2]) if source.shape else math.inf
+    own = min(64, 32 * math.ceil(min(side, 64) / 32))
+    large = entry.trained_at if side > 96 else None  # the user's own images are read as large as that
+    return entry.resolution or large or own, entry.dim
+
+
+# ---------------------------------------------------------------- what each job takes
+
+
+def _features(dataset: str, backbone: str, source: _Source | None, rates: _Rates) -> Job:
+    name = f"{dataset} by {backbone}"
+    if source is None:
+        return Job("features", name, None, note="a data set that is neither here nor in the papers' tables")
+    side, dim = _seen(backbone, source)
+    row, per_image = rates.image(backbone, side), rates.per_image(backbone, side)
+    if row is None:
+        return Job("features", name, None, note=f"no rate of {backbone}")
+    return Job(
+        "features", name, source.count * per_image / 3600, row["peak_mb"] / 1074 + 6 * source.count * dim / 2**30
+    )
+
+
+def _evaluation(e: _Evaluation, source: _Source | None, rates: _Rates) -> Job:
+    tasks = None if source is None else _count(e, source)
+    amount = "" if tasks is None else f" {tasks:,}"
+    name = f"{e.learner} on{amount} {e.sampling} tasks of {e.dataset}, {e.backbone}, {e.shots}-shot"
+    name += f", {e.trainings} trainings each" if e.trainings > 1 else ""
+    if source is None:
+        return Job("evaluation", name, None, note="a data set that is neither here nor in the papers' tables")
+    side, dim = _seen(e.backbone, source)
+    per_task, note = rates.per_task(e.backbone, side, dim, e.learner, e.shape)
+    if per_task is None:
+        return Job("evaluation", name, None, note=note)
+    row, slow = rates.task(e.learner), e.learner in SLOW
+    pixels = math.prod(source.shape) if slow and source.shape else 3 * side**2
+    held = source.count * (pixels if slow else 4 * dim) + 24 * tasks * _images(e.shape)
+    return Job("evaluation", name, tasks * e.trainings * per_task / 3600, row["peak_mb"] / 1074 + held / 2**30, note)
+
+
+def _count(e: _Evaluation, source: _Source) -> int:
+    """Number of tasks; of open ones as many as the data give, or at most if only their number of images is known."""
+    if e.sampling == "closed":
+        return e.tasks
+    if source.labels is None:
+        there = source.count // _images(e.shape)
+        return there if e.tasks is None else min(e.tasks, there)
+    from ..tasks import sample_open
+
+    return len(sample_open(source.labels, **e.shape, max_tasks=e.tasks, skip_small_classes=True))
+
+
+def _chapter(name: str, p: dict, rates: _Rates) -> Job:
+    """A chapter's time in the measured build, as if all of it grew with what grows most: an upper bound."""
+    row = rates.chapters.get(name)
+    if row is None:
+        return Job("chapter", name, None, note="no build of it was measured")
+    kinds = {of.name: of for of in notebooks.parameters(name)}
+    before = {n: of.default for n, of in kinds.items()} | {n: v for n, v in row["parameters"].items() if n in kinds}
+    counts, lists = [], 1.0
+    for n, of in kinds.items():
+        if isinstance(p[n], list) and before[n]:
+            lists *= len(p[n]) / len(before[n])
+        elif of.type == "int" and n not in NO_WORK and before[n] > 0:
+            counts.append(p[n] / before[n])
+    changed = [ratio for ratio in counts if ratio != 1]
+    factor = lists * (max(changed) if changed else 1.0)
+    return Job("chapter", name, row["seconds"] * factor / 3600, note="at most" if factor != 1 else "")

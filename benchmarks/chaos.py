@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -170,10 +170,8 @@ class Chaos:
         moment = (self.random.random() if share is None else share) * seconds
         start = time.monotonic()
         process = world.start()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(moment)
-        except subprocess.TimeoutExpired:
-            pass
         kernels = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
         process.send_signal(number)
         _, told = process.communicate(timeout=120)
@@ -181,7 +179,7 @@ class Chaos:
         if number != signal.SIGKILL:
             faults += [f"{p} is left over" for p in world.files() if temporary(p)]
             # Before its first line runs, nobody listens but Python itself.
-            early = process.returncode == -number or "<frozen" in told or "site-packages" in told and moment < 1
+            early = process.returncode == -number or "<frozen" in told or ("site-packages" in told and moment < 1)
             codes = {0: "", 128 + number: "fslcore: stopped\n"}
             if codes.get(process.returncode) != told and not early:
                 faults.append(f"exit code {process.returncode}: {told[-300:]}")

@@ -29,7 +29,7 @@ from pathlib import Path
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", HF_HUB_OFFLINE="1", TQDM_MININTERVAL="0")
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from misuse import common  # noqa: E402
+from misuse import common
 
 AREAS = {
     "report files": "report",

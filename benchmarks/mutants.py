@@ -70,7 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("room", choices=ROOMS)
     parser.add_argument("--files", nargs="+", help="modules of the room (all)")
-    parser.add_argument("--tests", nargs="+", help="tests/test_NAME.py that are to see them (those of the room)")
+    parser.add_argument("--tests", nargs="+", help="test_NAME.py that are to see them (those of the room)")
     parser.add_argument("--sample", type=int, help="so many faults, at random (all)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
     parser.add_argument("--faults", nargs="+", help="these alone, by name")
@@ -79,10 +79,10 @@ def main() -> None:
     given = parser.parse_args()
     shutil.rmtree(BUILD / "mutants" / given.room, ignore_errors=True)
     os.chdir(copied(given.room, 0))
-    files = sorted(map(str, Path("fslcore", given.room).glob("*.py")))
+    files = sorted(map(str, next(Path("fslcore").rglob(given.room)).glob("*.py")))
     asked = [path for path in files if not given.files or Path(path).stem in given.files]
     made = faults(asked, given.sample, given.seed, given.faults)
-    tests = [f"tests/test_{name}.py" for name in given.tests or ROOMS[given.room].split()]
+    tests = [str(next(Path("tests").rglob(f"test_{name}.py"))) for name in given.tests or ROOMS[given.room].split()]
     known, seconds = reached(given.room, tests, files, given.slow)
     work = []
     for fault in made:

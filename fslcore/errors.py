@@ -304,7 +304,7 @@ def shown(value: object) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with each control character as its escape, as \\x1b.
+    r"""The text with each control character as its escape, as \x1b.
 
     Those are ends of lines and tabs too, and signs that nobody sees or that turn the direction of what follows; not the
     two that join letters, which some scripts need.

@@ -43,7 +43,7 @@ def warn(text):
 
 
 @pytest.mark.parametrize(
-    ("call", "wanted", "outcome"),
+    "call, wanted, outcome",
     [
         (lambda: refuse("x = 3; 4 is allowed"), dict(says=("3", "4|5")), "named"),
         (lambda: refuse("something is wrong"), dict(says=("3",)), "misnamed"),

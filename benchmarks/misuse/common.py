@@ -180,7 +180,7 @@ def judge(case: Case) -> tuple[str, str]:
     except (InputError, Refused) as error:
         signal.setitimer(signal.ITIMER_REAL, 0)
         return _refused(case, str(error))
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is the outcome
+    except BaseException as error:
         signal.setitimer(signal.ITIMER_REAL, 0)
         return "traceback", _line(f"{type(error).__name__}: {error}")
     finally:

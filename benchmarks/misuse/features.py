@@ -228,7 +228,7 @@ files = [
     saved("file: no keys", lambda np, x, y: dict(arr_0=x, arr_1=y), says=("features",)),
     saved("file: no labels", lambda np, x, y: dict(features=x), says=("labels",)),
     saved("file: only labels", lambda np, x, y: dict(labels=y), says=("features",)),
-    saved("file: nothing in it", lambda np, x, y: dict(), says=("features",)),
+    saved("file: nothing in it", lambda np, x, y: {}, says=("features",)),
     saved("file: more arrays", lambda np, x, y: dict(features=x, labels=y, names=y.astype(str)), right=high),
     saved(
         "file: a pickle beside them",

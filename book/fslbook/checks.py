@@ -16,6 +16,7 @@ from . import published
 __all__ = [
     "DATASETS",
     "VERDICTS",
+    "Checks",
     "as_printed",
     "count",
     "less",
@@ -24,7 +25,6 @@ __all__ = [
     "shown",
     "tally",
     "worded",
-    "Checks",
 ]
 
 VERDICTS = {True: "holds", False: "differs", None: "cannot be checked here"}

@@ -11,6 +11,7 @@ import hashlib
 import html
 import re
 import sys
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -41,10 +42,8 @@ EMAIL = re.compile(r"\W?\S+@\S+")
 def clean(text):
     """Undo double-escaped entities and UTF-8 read as Latin-1, and squeeze white space."""
     text = html.unescape(html.unescape(text))
-    try:
+    with suppress(UnicodeError):
         text = text.encode("latin-1").decode("utf-8")
-    except UnicodeError:
-        pass
     return " ".join(text.split())
 
 

@@ -84,7 +84,7 @@ BASIC = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 LEFT_OUT = {0x0E33, *range(0x10A0, 0x10D0), *range(0x1C90, 0x1CC0), *range(0x2D00, 0x2D30)}
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def script_of(code: int) -> str | None:
     """The script a character is filed under, or None where it is not used."""
     char = chr(code)
@@ -216,7 +216,7 @@ def name_of(font: TTFont, *ids: int) -> str:
 
 def style_of(family: str, font: TTFont, os2) -> str:
     """serif, sans, mono, handwritten, display or unknown, from what the font says of itself."""
-    post = font["post"] if "post" in font else None
+    post = font.get("post", None)
     if post is not None and getattr(post, "isFixedPitch", 0):
         return "mono"
     for pattern, style in NAMED_STYLES:
@@ -280,8 +280,8 @@ def scan_face(package: str, root: str, file: str, index: int, many: bool) -> dic
             return None  # colour
         cmap = font.getBestCmap() or {}
         glyphs = {c: g for c, g in cmap.items() if g != ".notdef" and script_of(c)}
-        os2 = font["OS/2"] if "OS/2" in font else None
-        head, post = font["head"], font["post"] if "post" in font else None
+        os2 = font.get("OS/2", None)
+        head, post = font["head"], font.get("post", None)
         family = name_of(font, 16, 1, 4) or Path(file).stem
         style_name = name_of(font, 17, 2)
         full = f"{name_of(font, 4)} {style_name} {Path(file).stem}"

@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from ..errors import InputError, shown
 from ..paths import at_home, check_expanded, check_zip
 
-__all__ = ["load_features", "Bank"]
+__all__ = ["Bank", "load_features"]
 
 ARRAYS = ("features", "labels", "text", "center")  # of a file; the last two where there are any
 SHORTEST, LONGEST = 1e-10, 1e15  # of a row: the squares, and sums of them, fit into 32 bits

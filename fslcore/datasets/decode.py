@@ -214,7 +214,7 @@ def _varies(image: Image.Image) -> bool:
 
 
 def _why_lost(image: Image.Image, decoded: Image.Image, ground: str) -> str:
-    flat = "#%02x%02x%02x" % decoded.getpixel((0, 0))
+    flat = "#{:02x}{:02x}{:02x}".format(*decoded.getpixel((0, 0)))
     if image.has_transparency_data:
         other = "black" if ImageColor.getrgb(ground)[:3] == (255, 255, 255) else "white"
         return f"laid on {ground} it is all {flat}; give it another ground, as in folder:PATH?ground={other}"

@@ -112,7 +112,7 @@ def load_cifar_fs(path: str | Path, split: str = "novel", *, size: int = 32) -> 
 
 
 def load_image_net(path: str | Path, split: str = "novel", *, name: str = "miniimagenet", size: int = 84) -> Images:
-    """miniImageNet with the splits of Ravi and Larochelle (ICLR 2017), or tieredImageNet (Ren et al., ICLR 2018).
+    """MiniImageNet with the splits of Ravi and Larochelle (ICLR 2017), or tieredImageNet (Ren et al., ICLR 2018).
 
     Images of any size are read, from their middle square.
 

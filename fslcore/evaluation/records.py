@@ -19,7 +19,7 @@ from ..paths import replace_file
 from ..tasks import Tasks
 from ..tasks.tasks import PAD
 
-__all__ = ["evaluate", "scores", "Record"]
+__all__ = ["Record", "evaluate", "scores"]
 
 
 @dataclass(frozen=True)

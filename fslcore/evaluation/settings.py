@@ -45,7 +45,7 @@ def run(dataset: str, backbone: str, learner: str, sampling: str, **options) -> 
     return results_table(kept, **{name: given.arguments[name] for name in COLUMNS if name in given.arguments})
 
 
-def run_queries(
+def run_queries(  # noqa: PLR0913 (what a table is made of)
     dataset: str,
     backbone: str,
     learner: str,

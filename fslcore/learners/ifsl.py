@@ -16,7 +16,7 @@ from .matchingnet import MatchingNet
 from .mtl import MTL
 from .sib import SIB
 
-__all__ = ["FrozenMAMLIFSL", "Interventional", "MTLIFSL", "MatchingNetIFSL", "SIBIFSL"]
+__all__ = ["MTLIFSL", "SIBIFSL", "FrozenMAMLIFSL", "Interventional", "MatchingNetIFSL"]
 
 
 class Interventional(OnFeatures):

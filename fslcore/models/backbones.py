@@ -46,8 +46,8 @@ __all__ = [
     "fitted",
     "load",
     "make_shard",
-    "names_key",
     "names_embedded",
+    "names_key",
     "shards_of",
     "speed",
 ]

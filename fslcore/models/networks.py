@@ -12,7 +12,7 @@ from importlib.abc import MetaPathFinder
 import torch
 from torch import nn
 
-__all__ = ["NETWORKS", "resnet18", "Conv4", "GlyphConv", "Network", "ResNet12"]
+__all__ = ["NETWORKS", "Conv4", "GlyphConv", "Network", "ResNet12", "resnet18"]
 
 
 class Conv4(nn.Sequential):

@@ -42,16 +42,16 @@ from .runs import Chance, NewRuns, RunIntervals, RunPlan, chance_better, new_run
 from .three_intervals import ThreeIntervals, three_intervals
 
 __all__ = [
+    "CONCLUSION",
+    "LEVEL",
     "AcrossDatasets",
     "AnytimeInterval",
     "BootstrapInterval",
-    "CONCLUSION",
     "Chance",
     "CommonOptimum",
     "Equivalence",
     "Influence",
     "Interval",
-    "LEVEL",
     "Moments",
     "NewRuns",
     "OptimumRatio",

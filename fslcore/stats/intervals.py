@@ -405,7 +405,7 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interva
 
 
 def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
-    """a - b without what comes from rounding: 0.3 and 0.1 + 0.2 are equal, and so are 32-bit and 64-bit copies.
+    """A - b without what comes from rounding: 0.3 and 0.1 + 0.2 are equal, and so are 32-bit and 64-bit copies.
 
     Parameters
     ----------
@@ -442,7 +442,7 @@ def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
 
 
 def _in_order(a: ArrayLike, b: ArrayLike) -> ArrayLike:
-    """b with its rows in the order of a, where both have an index, as in pandas: never paired by position then."""
+    """B with its rows in the order of a, where both have an index, as in pandas: never paired by position then."""
     if not (hasattr(a, "reindex") and hasattr(b, "reindex")) or a.index.equals(b.index):
         return b
     if len(a) != len(b) or not (a.index.is_unique and b.index.is_unique and a.index.isin(b.index).all()):

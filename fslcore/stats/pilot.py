@@ -22,6 +22,12 @@ from .intervals import LEVEL
 from .three_intervals import of_difference
 
 __all__ = [
+    "CommonOptimum",
+    "Moments",
+    "OptimumRatio",
+    "Pilot",
+    "VarianceFit",
+    "VarianceModel",
     "best_queries",
     "common_optimum",
     "compare_optima",
@@ -29,12 +35,6 @@ __all__ = [
     "moments",
     "pilot",
     "task_count",
-    "CommonOptimum",
-    "Moments",
-    "OptimumRatio",
-    "Pilot",
-    "VarianceFit",
-    "VarianceModel",
 ]
 
 TARGETS = ("classes", "images")  # what a mean over open tasks speaks of; see `pilot`

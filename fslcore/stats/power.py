@@ -16,7 +16,7 @@ from .intervals import LEVEL, Interval
 from .pilot import Pilot
 from .three_intervals import ThreeIntervals
 
-__all__ = ["detectable", "plan", "power", "smallest", "Plan"]
+__all__ = ["Plan", "detectable", "plan", "power", "smallest"]
 
 MIDDLES = (np.arange(25) + 0.5) / 25  # of equal parts of the chances, to average over
 PEAKED = 0.4  # of an image variance's degrees of freedom: few images decide, so that it scatters more than they say

@@ -17,10 +17,10 @@ from scipy import stats
 from ..errors import InputError, choice, number, shown, whole
 from .intervals import LEVEL, Interval
 
-__all__ = ["BETWEEN", "CORRELATION", "PrintedDifference", "PrintedReading", "Printed", "from_printed"]
+__all__ = ["BETWEEN", "CORRELATION", "Printed", "PrintedDifference", "PrintedReading", "from_printed"]
 
 # From the 5-way 5-shot episodes in data/episodes, 600 tasks or fewer of four methods on each of 12 sets of classes;
-# tests/test_printed.py makes them again.
+# tests/stats/test_printed.py makes them again.
 BETWEEN = 0.0271  # of the variance of one answer, so much do two answers of a task have in common: the median
 CORRELATION = (0.28, 0.95)  # of the accuracies of two methods on the same tasks: where nine tenths lie
 READINGS = ("interval", "standard error", "standard deviation")

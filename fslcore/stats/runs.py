@@ -20,7 +20,7 @@ from .intervals import LEVEL, Interval, paired_differences
 from .power import check_power, smallest
 from .three_intervals import ThreeIntervals, three_intervals
 
-__all__ = ["chance_better", "new_runs", "plan_runs", "run_intervals", "Chance", "NewRuns", "RunIntervals", "RunPlan"]
+__all__ = ["Chance", "NewRuns", "RunIntervals", "RunPlan", "chance_better", "new_runs", "plan_runs", "run_intervals"]
 
 NODES = 50  # quantiles over which a variance is averaged
 MOST_RUNS = 10**6

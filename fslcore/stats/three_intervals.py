@@ -21,7 +21,7 @@ from .dependence import Units, checked_groups, of_parts, units_of, variances
 from .grouped import cells_of, shrunk, without_groups
 from .intervals import LEVEL, Interval, checked_bounds, decimals
 
-__all__ = ["three_intervals", "ThreeIntervals"]
+__all__ = ["ThreeIntervals", "three_intervals"]
 
 LEAST = 20  # tasks
 PARTS = 50  # of the tasks, to see how noisy a variance is

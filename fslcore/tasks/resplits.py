@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import InputError, flag, instance, like, room, shown, whole
 from .tasks import PAD, Tasks
 
-__all__ = ["ESTIMATORS", "ORACLE", "REFILLED", "bootstrap", "hold_out", "k_fold", "leave_one_out", "resplit", "Resplit"]
+__all__ = ["ESTIMATORS", "ORACLE", "REFILLED", "Resplit", "bootstrap", "hold_out", "k_fold", "leave_one_out", "resplit"]
 
 ORACLE = "oracle"
 ESTIMATORS = ("hold-out", "5-fold", "leave-one-out", "bootstrap")

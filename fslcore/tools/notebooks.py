@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 __all__ = [
+    "Parameter",
     "check",
     "executed",
     "names",
@@ -41,7 +42,6 @@ __all__ = [
     "source",
     "title",
     "value",
-    "Parameter",
 ]
 
 TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool}

@@ -247,7 +247,7 @@ def many_summary(made: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     for new, part in made.groupby("new", sort=False):
         for test in ("closed", "ours"):
             for name, adjust in adjusted.items():
-                smallest = part.groupby("study")[test].agg(lambda p: adjust(p.to_numpy()).min())
+                smallest = part.groupby("study")[test].agg(lambda p, adjust=adjust: adjust(p.to_numpy()).min())
                 rows.append((f"new {new}", test, name, *share_of(smallest < 1 - level)))
     return pd.DataFrame(rows, columns=["target", "test", "correction", "share", "n", "low", "high"])
 
@@ -348,7 +348,7 @@ def summary(replicates: pd.DataFrame) -> pd.DataFrame:
             world = world if new == "images" else world * 0
             independent = of.get((new, "one of each"), of["closed", ""])["mean"]
 
-            def truth_of(part):
+            def truth_of(part, world=world, independent=independent):
                 return scaled_truth(part["mean"], world, independent)
 
             truth = truth_of(of["closed", ""])

@@ -51,9 +51,9 @@ def both_ways(source: Images, groups: np.ndarray, backbone: str, learner: str, *
         n: sample_closed(labels, tasks=tasks, groups=g, **shape) for n, g in (("ordinary", None), ("apart", groups))
     }
     drawn["mixed"] = _mixed(drawn["apart"], labels, groups, shape["seed"])
-    for name, drawn in drawn.items():
-        there = replace(drawn, support=rows[drawn.support], query=rows[drawn.query])
-        found[name] = drawn, 100 * method.record(there).accuracy()
+    for name, of in drawn.items():
+        there = replace(of, support=rows[of.support], query=rows[of.query])
+        found[name] = of, 100 * method.record(there).accuracy()
     return found
 
 

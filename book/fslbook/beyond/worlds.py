@@ -20,14 +20,14 @@ __all__ = [
     "MANY",
     "REGIMES",
     "WORLD",
-    "answers",
-    "correct",
-    "draw",
-    "world",
     "Population",
     "Regime",
     "Sample",
     "World",
+    "answers",
+    "correct",
+    "draw",
+    "world",
 ]
 
 WAYS, DIMENSIONS, USUAL_TASKS = 5, 16, 600

@@ -29,6 +29,7 @@ from .. import published
 __all__ = [
     "KINDS",
     "MEASURES",
+    "Runs",
     "by_task",
     "draw",
     "estimates",
@@ -45,7 +46,6 @@ __all__ = [
     "table",
     "verdicts",
     "worst_class",
-    "Runs",
 ]
 
 KINDS = ("random", "biased")

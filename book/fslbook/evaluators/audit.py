@@ -20,7 +20,7 @@ from fslcore.stats import Interval, compare
 from .. import published
 from ..checks import Checks, less, share
 
-__all__ = ["ESTIMATORS", "audit", "beyond", "error_sd", "held_out", "largest", "Evidence"]
+__all__ = ["ESTIMATORS", "Evidence", "audit", "beyond", "error_sd", "held_out", "largest"]
 
 CHECKS = Checks(
     "evaluators",

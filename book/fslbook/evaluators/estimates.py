@@ -55,7 +55,7 @@ HALVES = ("even queries", "odd queries")  # of each class, so that both are bala
 KEYS = ["dataset", "method"]
 
 
-def collect(
+def collect(  # noqa: PLR0913 (what a table is made of)
     sets: Sequence[str],
     methods: Sequence[str],
     *,

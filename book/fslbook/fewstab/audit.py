@@ -22,7 +22,7 @@ from .. import published
 from ..checks import Checks, less, share
 from .tables import rank_correlations
 
-__all__ = ["audit", "even_accuracy", "least_lowest", "lowest", "redrawn", "Evidence"]
+__all__ = ["Evidence", "audit", "even_accuracy", "least_lowest", "lowest", "redrawn"]
 
 CHECKS = Checks("fewstab", {"bird-vit": "bird-blip"})
 WAYS = 5

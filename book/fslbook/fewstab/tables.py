@@ -227,10 +227,7 @@ def collect(
     tables, shape = {}, dict(ways=ways, queries=queries, seed=seed, tasks=tasks)
     for dataset, s in product(sets, shots):
         trapped, _ = draw(dataset, captioner, shots=s, **shape, **(how or {}))
-        if matched:
-            plain = draw_matched(dataset, trapped, seed=seed)
-        else:
-            plain = draw_random(dataset, shots=s, **shape)
+        plain = draw_matched(dataset, trapped, seed=seed) if matched else draw_random(dataset, shots=s, **shape)
         r, a = (records(dataset, drawn, names, **options) for drawn in (plain, trapped))
         r, a = ({name: of[name] for name in names if name in r and name in a} for of in (r, a))
         if not r:

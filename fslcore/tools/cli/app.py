@@ -49,10 +49,10 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the shell
-            setattr(sys, name, open(os.devnull, "w"))
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (open until Python ends)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # for consoles that lack ± or →
-    before = {name: os.environ.get(name) for name in OPTIONS_OF_CHILDREN}
+    before = {name: os.environ[name] for name in OPTIONS_OF_CHILDREN if name in os.environ}
     extra = "evaluate"
     try:
         try:
@@ -87,11 +87,9 @@ def main(arguments: list[str] | None = None) -> int:
             _drop_output()
         return code
     finally:  # another command in this process has options of its own
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in OPTIONS_OF_CHILDREN:
+            os.environ.pop(name, None)
+        os.environ.update(before)
     return 0
 
 

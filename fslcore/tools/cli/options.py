@@ -76,7 +76,6 @@ def checked(check: Callable[[str], object], names: Callable[[], list[str]] = lis
 
 def count_of(name: str, least: int, most: int | None = None) -> Callable[[str], object]:
     """A check of a whole number."""
-
     return checked(lambda text: whole(name, int(text) if re.fullmatch(r"[+-]?\d{1,30}", text) else text, least, most))
 
 

@@ -33,12 +33,12 @@ __all__ = [
     "COLUMNS",
     "REGRESSORS",
     "SIGNALS",
+    "Informed",
     "apart",
     "cross_scores",
     "episodes",
     "mixed_shapes",
     "signals",
-    "Informed",
 ]
 
 FOLDS = 25  # leave-one-out of a larger support holds out one of so many parts instead, to bound the time

@@ -295,7 +295,7 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
     twice = [h for i, h in enumerate(header) if h and h in header[:i]]  # pandas renames the second, and says nothing
     if twice:
         raise InputError(f"results: {name} has two columns {twice[0]}; each name may stand once")
-    names = [c for c in found if (of := str(c).strip().lower()) in NAMES or of in COUNTS and found[c].dtype == object]
+    names = [c for c in found if (of := str(c).strip().lower()) in NAMES or (of in COUNTS and found[c].dtype == object)]
     if found[names].isna().any(axis=None):
         again = pd.read_csv(io.StringIO(text), **how, keep_default_na=False, na_values=NAMELESS)
         found[names] = again.set_axis(found.columns, axis=1)[names]
@@ -324,8 +324,8 @@ def _decoded(path: Path, notes: list[str]) -> str:
     for encoding, said in (("cp1252", "Windows-1252"), ("latin-1", "Latin-1")):
         with suppress(UnicodeDecodeError):  # Windows-1252 leaves five bytes open
             text = data.decode(encoding)
+            notes.append(f"{path.name} is not UTF-8; it is read as {said}.")
             break
-    notes.append(f"{path.name} is not UTF-8; it is read as {said}.")
     return text
 
 
@@ -341,7 +341,7 @@ def _with_empty(every: list[str], header: str, sep: str | None) -> list[str]:
     for i, line in enumerate(every):
         if line.strip():
             out.append(line)
-        elif first < i < there[-1] and (alone or width > 1 and sep == "\t" and "\t" in line):
+        elif first < i < there[-1] and (alone or (width > 1 and sep == "\t" and "\t" in line)):
             out.append("nan" if alone else line)
     return out
 
@@ -361,7 +361,7 @@ def _rows(lines: list[str], plain: list[str], sep: str | None, name: str, notes:
             if len(cells) != width or width == 1:
                 continue
             begins = cells[0].lstrip("# ")
-            if not begins or counted and _number(begins, ",") is not None:
+            if not begins or (counted and _number(begins, ",") is not None):
                 out += 1
                 continue
             kept += 1
@@ -399,7 +399,7 @@ def _decimal(rows: list[list[str]], name: str) -> str:
     header = [cell.strip().lower() for cell in rows[0]]
     own = [i for i, cell in enumerate(header) if (cell == "accuracy" if "accuracy" in header else cell not in COUNTS)]
     three = any(THREE.fullmatch(row[i].strip()) for row in rows for i in own if i < len(row))
-    return "," if shown[","] or three and not shown["."] else "."
+    return "," if shown[","] or (three and not shown["."]) else "."
 
 
 def _number(cell: str, decimal: str) -> float | None:

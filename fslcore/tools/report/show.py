@@ -299,7 +299,7 @@ def write_tables(
         bare = flat.replace(r"\|", r"\\|", regex=True).rename(columns=lambda c: c.replace("|", r"\|"))
         for ending, text in (("tex", latex), ("md", bare.to_markdown(index=False, disable_numparse=True) + "\n")):
             out.append(Path(folder) / f"{name}.{ending}")
-            replace_file(out[-1], lambda part: part.write_text(text, "utf-8"))
+            replace_file(out[-1], lambda part, text=text: part.write_text(text, "utf-8"))
     found = paragraphs(table, pairs, level, three)
     plain = "\n\n".join(f"**{setting}.** {text}" if len(found) > 1 else text for setting, text in found.items())
     named = [rf"\textbf{{{setting.translate(LATEX)}.}} " * (len(found) > 1) for setting in found]
@@ -308,7 +308,7 @@ def write_tables(
     )
     for ending, text in (("tex", latex), ("md", plain)):
         out.append(Path(folder) / f"evaluation.{ending}")
-        replace_file(out[-1], lambda part: part.write_text(text + "\n", "utf-8"))
+        replace_file(out[-1], lambda part, text=text: part.write_text(text + "\n", "utf-8"))
     return out
 
 

@@ -91,7 +91,7 @@ def read(
         table, more = _together(frames, sampling, common, drop)
     except InputError as error:  # a recording that was stopped has other tasks than the rest
         raise InputError(" ".join([f"{error}", *(f"({note})" for note in notes if "not finished" in note)])) from None
-    return table, [*map(visible, notes)] + more
+    return table, [*map(visible, notes), *more]
 
 
 @checked
@@ -253,9 +253,11 @@ def _visible(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 def _nameless(frame: pd.DataFrame, several: bool) -> str | None:
     """The only column of accuracies, where nothing names its method; each of several files may call it acc, say."""
     own = [c for c in frame if c not in KNOWN - {*NAMES, "accuracy"}]
-    if len(own) > 1 or "task" in frame and frame.duplicated([c for c in frame if c not in own]).any():
+    if len(own) > 1 or ("task" in frame and frame.duplicated([c for c in frame if c not in own]).any()):
         return None  # other columns tell methods apart, or should
-    unnamed = len(own) == 1 and (own == ["accuracy"] or several and (own == ["method 1"] or _words(own[0]) <= OF_WHAT))
+    unnamed = len(own) == 1 and (
+        own == ["accuracy"] or (several and (own == ["method 1"] or _words(own[0]) <= OF_WHAT))
+    )
     return own[0] if unnamed else None
 
 
@@ -408,13 +410,15 @@ def _refuse_summaries(long: pd.DataFrame, name: str) -> None:
         names = [str(n).strip() for n in pd.unique(long[what])] if long[what].dtype == object else []
         for one in names if len(names) > 1 else []:
             words = _words(one)
-            if words & SUMMARIES and words <= SUMMARIES | OF_WHAT | LEVELS or what == "task" and words and words <= ALL:
+            if (words & SUMMARIES and words <= SUMMARIES | OF_WHAT | LEVELS) or (
+                what == "task" and words and words <= ALL
+            ):
                 refuse(what, one, "a summary of the others")
     for one in values if len(values) > 1 else []:
         words, beside = _words(one), BESIDE.fullmatch(one)
         if beside and beside[1] in values and (not one.lower().endswith("se") or small(one)):
             refuse("method", one, "something else than accuracies" if words & MEASURED else f"a summary of {beside[1]}")
-        if words <= {"se"} | OF_WHAT and "se" in words and small(one) or not words and "±" in one:
+        if (words <= {"se"} | OF_WHAT and "se" in words and small(one)) or (not words and "±" in one):
             refuse("method", one, "a summary of the others")
         if {"test", "training"} <= words:  # test-time training
             continue

@@ -17,6 +17,7 @@ from .targets import TARGETS, in_cells
 
 __all__ = [
     "TARGETS",
+    "Answers",
     "alike",
     "half",
     "indexed",
@@ -26,7 +27,6 @@ __all__ = [
     "queries",
     "shown",
     "verdicts",
-    "Answers",
 ]
 
 # Facts that make images dependent: of those that ship; then a filmed sign, a photo with several objects, who drew.

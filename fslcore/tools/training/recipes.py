@@ -10,7 +10,7 @@ import numpy as np
 from ... import datasets
 from ...errors import InputError
 
-__all__ = ["RECIPES", "checkpoint_name", "split_classes", "Recipe"]
+__all__ = ["RECIPES", "Recipe", "checkpoint_name", "split_classes"]
 
 
 @dataclass(frozen=True)

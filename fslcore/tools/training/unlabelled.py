@@ -9,6 +9,7 @@ that it remembers, so that a stopped training goes on to the same weights. After
 from __future__ import annotations
 
 import copy
+import itertools
 
 import torch
 from torch import nn
@@ -16,7 +17,7 @@ from torch.nn import functional as F
 
 from ...learners.opta import transport
 
-__all__ = ["OBJECTIVES", "two_views", "BECLR", "PsCo", "UniSiam"]
+__all__ = ["BECLR", "OBJECTIVES", "PsCo", "UniSiam", "two_views"]
 
 EPSILON, ITERATIONS = 0.05, 3  # of Sinkhorn's algorithm on cosines: ε of BECLR's released code, iterations of PsCo's
 ROUNDS = 10  # of k-means
@@ -63,7 +64,7 @@ def _recoloured(x: torch.Tensor) -> torch.Tensor:
 def _mlp(*widths: int, last_norm: bool) -> nn.Sequential:
     """Linear layers with batch normalisation and ReLU between; after the last one normalisation at most."""
     layers: list[nn.Module] = []
-    for i, (narrow, wide) in enumerate(zip(widths, widths[1:], strict=False)):
+    for i, (narrow, wide) in enumerate(itertools.pairwise(widths)):
         last = i == len(widths) - 2
         layers += [nn.Linear(narrow, wide, bias=last and not last_norm)]
         layers += [nn.BatchNorm1d(wide)] if last_norm or not last else []
@@ -72,7 +73,7 @@ def _mlp(*widths: int, last_norm: bool) -> nn.Sequential:
 
 
 def uniformity(embedded: torch.Tensor, temperature: float) -> torch.Tensor:
-    """log of the mean of exp(cosine / τ) over ordered pairs of views (2B, D) of different images.
+    """Log of the mean of exp(cosine / τ) over ordered pairs of views (2B, D) of different images.
 
     The mean stands inside the logarithm: one estimate of the whole batch, where InfoNCE takes a logarithm for each
     image (Lu et al., 2022).

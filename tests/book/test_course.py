@@ -1,0 +1,83 @@
+"""The data of the longer exercises: as their script makes them, and small."""
+
+import hashlib
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+
+from fslbook.beyond import course
+from fslcore.paths import DATA
+
+ROOT = Path(__file__).resolve().parents[2]
+HOME = DATA / "course"
+SITE = ROOT / "_build" / "html"
+
+
+@pytest.fixture
+def build(monkeypatch):
+    monkeypatch.syspath_prepend(str(HOME))
+    sys.modules.pop("build", None)
+    yield __import__("build")
+    sys.modules.pop("build", None)
+
+
+def digests():
+    return {name: digest for digest, name in map(str.split, (HOME / "SHA256SUMS").read_text("utf-8").splitlines())}
+
+
+def content(path):
+    """Bytes; of an archive those of its members, since releases of Python differ in what they write around them."""
+    if path.suffix != ".npz":
+        return path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_the_script_makes_the_files_that_ship(build, tmp_path):
+    build.build(tmp_path)
+    for name in digests():
+        if name != "timings.csv":  # measured; whoever measures again need not make it again
+            assert content(tmp_path / name) == content(HOME / name), name
+
+
+def test_files_are_those_that_were_made_and_small():
+    files = {path.name: path for path in HOME.iterdir() if path.suffix in (".csv", ".npz")}
+    assert {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()} == digests()
+    assert sum(path.stat().st_size for path in files.values()) < 200_000
+    readme = (HOME / "README.md").read_text("utf-8")
+    assert all(f"`{name}`" in readme for name in files)
+
+
+def test_rows_of_one_task_go_together():
+    """What the answers pair is measured on the same tasks."""
+    trap = course.table("trap")
+    assert trap.groupby("dataset")["task"].agg(["min", "max", "size"]).eq([0, 99, 100]).all(axis=None)
+    review = course.table("review")
+    assert (review.groupby(["dataset", "task"])["learner"].nunique() == 3).all() and len(review) == 1800
+    record = course.recording()
+    one, other = record.methods
+    assert (record.support[one] == record.support[other]).all() and (record.query[one] == record.query[other]).all()
+
+
+def test_every_part_of_the_book_has_slides_and_an_exercise():
+    page = (ROOT / "book" / "course.md").read_text("utf-8")
+    parts = [part for part in yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"] if part.get("numbered")]
+    rows = {line.split("|")[1].strip(): line for line in page.splitlines() if line.startswith("| ")}
+    for part in parts:
+        assert 'href="slides/' in rows[part["caption"]] and "<exercise-" in rows[part["caption"]], part["caption"]
+    for deck in (ROOT / "book" / "slides").glob("*.md"):
+        assert f'href="slides/{deck.stem}.html"' in page
+
+
+def test_answers_are_folded_and_whole():
+    if not (SITE / "exercises.html").is_file():
+        pytest.skip("no page of exercises in _build/html: run `make book` first")
+    page = BeautifulSoup((SITE / "exercises.html").read_text("utf-8"), "html.parser")
+    answers = page.select(".solution.dropdown")
+    assert len(answers) == len(page.select(".exercise")) == 6
+    for answer in answers:
+        assert answer.select(".cell_output") and "pasted-text" in str(answer) and "solution-" not in answer.get_text()

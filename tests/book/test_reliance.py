@@ -1,0 +1,268 @@
+"""Reliance on ink: the drawing, the tasks and the noise; learners whose reliance is known; what the chapter says."""
+
+import hashlib
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fslbook.fewstab import known_truth
+from fslcore import datasets, evaluation
+from fslcore.datasets.bank import Bank
+from fslcore.datasets.coloured import COLOURS
+from fslcore.errors import InputError
+from fslcore.evaluation import methods
+from fslcore.models import backbones
+from fslcore.tasks import sample_biased, sample_closed
+from fslcore.tools import notebooks
+from fslcore.tools.attributes import Attributes
+
+
+def mean(interval):
+    return interval.mean
+
+
+def test_an_image_in_another_ink_is_the_same_but_for_the_ink():
+    plain = datasets.load("coloured/hebrew?per_class=8")
+    red = datasets.load("coloured/hebrew?per_class=8&ink=red")
+    was_red = (plain.facts["ink"] == "red").to_numpy()
+    a, b = plain.images[:], red.images[:]
+    assert was_red.any() and (a[was_red] == b[was_red]).all()
+    assert (a[~was_red] != b[~was_red]).any(axis=(1, 2, 3)).all()
+    # The ground is the same where no ink is, but for rounding at the edges of a glyph.
+    others = [datasets.load(f"coloured/hebrew?per_class=8&ink={ink}").images[:] for ink in ("blue", "yellow", "green")]
+    ground = np.all([(other == b).all(axis=-1) for other in others], axis=0)
+    assert ground.mean() > 0.4 and np.abs(a[ground].astype(int) - b[ground]).max() <= 1
+    assert (red.facts["ink"] == "red").all() and (red.labels == plain.labels).all()
+    assert red.facts.drop(columns="ink").equals(plain.facts.drop(columns="ink"))
+    assert red.digest != plain.digest and red.name == "coloured/hebrew?per_class=8&ink=red"
+    with pytest.raises(InputError, match="ink = mauve; red, "):
+        datasets.load("coloured?ink=mauve")
+
+
+@settings(max_examples=30, deadline=None)
+@given(ways=st.integers(2, 7), shots=st.integers(1, 3), queries=st.integers(1, 4), seed=st.integers(0, 99))
+def test_conflict_tasks_differ_in_the_ink_of_the_query_only(ways, shots, queries, seed):
+    labels = np.repeat(np.arange(9), 10)
+    made = known_truth.sample_conflict(labels, 8, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
+    own = made["own"]
+    plain = sample_closed(labels, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
+    for t in range(6):
+        inks = {k: set(own.support[t][own.support_label[t] == k] // 90) for k in range(ways)}
+        assert all(len(of) == 1 for of in inks.values()) and len(set.union(*inks.values())) == ways
+        mine = np.array([min(inks[k]) for k in own.query_label[t]])
+        shown = {name: of.query[t] // 90 for name, of in made.items()}
+        assert (shown["own"] == mine).all()
+        assert not np.isin(shown["none"], mine).any()
+        assert (shown["other"] != mine).all() and set(shown["other"]) <= set.union(*inks.values())
+    for of in made.values():
+        assert (of.query % 90 == plain.query).all() and (of.support % 90 == plain.support).all()
+        assert (of.support == own.support).all()
+    again = known_truth.sample_conflict(labels, 8, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
+    assert all(made[name].digest == again[name].digest for name in made)
+
+
+def test_there_must_be_a_free_ink():
+    with pytest.raises(InputError, match="ways = 8; fewer than the 8 inks"):
+        known_truth.sample_conflict(np.repeat(np.arange(9), 10), 8, tasks=2, ways=8)
+
+
+def test_random_supports_keep_the_queries_and_never_show_them():
+    labels = np.repeat(np.arange(8), 40)
+    has = np.random.default_rng(0).random((320, 6)) < 0.3
+    biased, attribute = sample_biased(labels, has, tasks=40, shots=3, queries=8, seed=1)
+    loose = known_truth.random_supports(labels, biased, seed=2)
+    assert (loose.query == biased.query).all() and (loose.query_label == biased.query_label).all()
+    assert (labels[loose.support] == labels[biased.support]).all() and (loose.support != biased.support).any()
+    assert all(len(set(row)) == 15 and not set(row) & set(q) for row, q in zip(loose.support, loose.query))
+    # The attribute of the class is in every biased support, and in others as often as the class has it.
+    of_class = attribute[np.arange(40)[:, None], loose.support_label]
+    assert has[biased.support, of_class].all() and 0.2 < has[loose.support, of_class].mean() < 0.5
+
+
+def test_noise_has_the_rates_that_were_asked_for_and_grows():
+    true = Attributes(np.random.default_rng(0).random((5000, 8)) < 0.2, tuple("abcdefgh"))
+    assert (known_truth.noisy(true, 0, 0).has == true.has).all()
+    found = known_truth.error_rates(known_truth.noisy(true, 0.3, 0.1, seed=3), true)
+    assert found == pytest.approx((0.3, 0.1), abs=0.02)
+    less, more = (known_truth.noisy(true, rate, rate, seed=1).has != true.has for rate in (0.1, 0.2))
+    assert (less <= more).all()
+    with pytest.raises(InputError, match="invent = 1.2; 0 to 1"):
+        known_truth.noisy(true, 0, 1.2)
+    with pytest.raises(InputError, match="the same are needed"):
+        known_truth.error_rates(true[:10], true)
+
+
+# ------------------------------------------------------------ learners whose reliance is known
+
+
+@pytest.fixture
+def seen(monkeypatch, tmp_path):
+    """Networks that see ink with a weight that is known and the class with the rest; the weight is the bias."""
+    monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path))
+    for module in (evaluation, methods):
+        monkeypatch.setattr(
+            module,
+            "load_backbone",
+            lambda name: backbones.Backbone(name, "", "", 0, None, (0.5,) * 3, (0.5,) * 3, None, "bilinear", name),
+        )
+
+    def features(images, backbone, progress=False):
+        weight = float(backbone.name)
+        ink = pd.Categorical(images.facts["ink"], list(COLOURS)).codes
+        noise = torch.from_numpy(np.random.default_rng(0).normal(0, 0.05, (len(images), 8 + 30))).float()
+        shown = torch.cat([weight * torch.eye(8)[ink.astype(int)], (1 - weight) * torch.eye(30)[images.labels]], dim=1)
+        return Bank(shown + noise, images.labels, backbones.feature_key(images, backbone))
+
+    monkeypatch.setattr(backbones, "features", features)
+    return pd.DataFrame(
+        {"learner": "known", "bias": [0.0, 0.45, 1.0], "seed": 0, "name": "protonet", "backbone": ["0", "0.45", "1"]}
+    )
+
+
+def test_reliance_is_nothing_for_who_sees_the_class_and_all_for_who_sees_ink(seen):
+    truth = known_truth.counterfactual(seen, "coloured/hebrew?per_class=10", shots=[1], tasks=60)
+    blind, some, only = truth.xs(1, level="shots").itertuples()
+    assert blind.own.mean == blind.other.mean == 100 and blind.reliance.mean == 0
+    assert only.own.mean == 100 and only.other.mean == 0 and only.reliance.mean == 100
+    assert abs(only.none.mean - 20) < 5  # a free ink says nothing: chance
+    assert (truth["tasks"].map(np.mean) == truth["reliance"].map(mean)).all()
+
+
+def test_gap_of_known_learners_and_its_two_parts(seen):
+    dataset = "coloured/hebrew?per_class=60"
+    gaps = known_truth.split_gap(seen, dataset, known_truth.attributes_of(dataset).has, shots=[5], tasks=60)
+    found = gaps[["gap", "difficulty", "clue", "wAcc-A", "wAcc-R"]].map(mean)
+    assert np.allclose(found["gap"], found["difficulty"] + found["clue"])
+    assert np.allclose(found["gap"], found["wAcc-R"] - found["wAcc-A"])
+    blind, some, only = found.itertuples()
+    assert blind.gap == 0 and blind._4 == 100
+    assert only._4 == 0 and 0 < only.gap == only._5 < 60  # no more can be lost than there was
+    steps = known_truth.steps(gaps)
+    assert list(steps) == ["0 to 0.45", "0.45 to 1"]
+    assert steps.iloc[0, 1].mean == pytest.approx(only.gap - some.gap)
+
+
+def test_seeds_are_averaged_task_by_task(seen):
+    dataset = "coloured/hebrew?per_class=60"
+    both = seen[seen["bias"] > 0].assign(bias=0.5, seed=[0, 1])
+    alone = seen[seen["bias"] > 0].assign(bias=[0.5, 1.0])
+    has = known_truth.attributes_of(dataset).has
+    for measured in (
+        lambda chosen: known_truth.split_gap(chosen, dataset, has, shots=[5], tasks=40),
+        lambda chosen: known_truth.counterfactual(chosen, "coloured/hebrew?per_class=10", shots=[5], tasks=40),
+    ):
+        one, two = measured(both), measured(alone)
+        assert one.index.tolist() == [("known", 0.5, 5)]
+        assert one["seeds"].item() == pytest.approx([np.mean(tasks) for tasks in two["tasks"]])
+        assert one["tasks"].item() == pytest.approx(np.mean(two["tasks"].tolist(), axis=0))
+
+
+def test_orderings_are_the_rank_correlations_and_signs_point_the_same_way():
+    index = pd.MultiIndex.from_product([list("ab"), [0.0, 0.5, 1.0]], names=["learner", "bias"])
+    truth = pd.Series([0, 40, 80, 10, 50, 90.0], index)
+    gaps = pd.DataFrame(dict.fromkeys(known_truth.SCORES, truth), index).assign(
+        **{"wAcc-A": -truth, "gap": -(truth**2)}
+    )
+    found = known_truth.orderings(truth, gaps)
+    assert (found["rank correlation"].drop(known_truth.SCORES["gap"]) == 1).all()
+    assert found.loc[known_truth.SCORES["gap"], ["rank correlation", "within"]].tolist() == [-1, -1]
+    assert (found["p"] < 0.02).all() and found.notna().all(axis=None)
+
+
+def test_unknown_networks_are_named():
+    with pytest.raises(
+        InputError, match="no network of bias 0.3 and seed 0; biases 0, 0.5, 1 and seeds 0, 1 are allowed"
+    ):
+        known_truth.networks([0.3])
+    with pytest.raises(InputError, match="no network of bias 1 and seed 7"):
+        known_truth.networks([1], [7])
+
+
+# ------------------------------------------------------------ what the chapter says
+
+
+@pytest.mark.parametrize(
+    "asked, message",
+    [
+        (dict(shots=[1, 10]), "shown = 5; one of shots, 1, 10, is allowed"),
+        (dict(shots=[1, 10], shown=10), "redrawn = 10; 10 shots and 5 queries .*: redrawn = 15 or more is needed"),
+        (dict(per_class=19), "per_class = 19; 5 shots and 15 queries .*: per_class = 20 or more is needed"),
+    ],
+)
+def test_a_refusal_of_the_chapter_names_its_own_parameters(asked, message):
+    defaults = {p.name: p.default for p in notebooks.parameters("known-truth")}
+    names = ("shots", "shown", "redrawn", "per_class", "queries")
+    known_truth.check_shots(**{name: defaults[name] for name in names})
+    with pytest.raises(InputError, match=message):
+        known_truth.check_shots(**{name: (defaults | asked)[name] for name in names})
+    assert (
+        "known_truth.check_shots(shots, shown, redrawn, per_class, queries)"
+        in notebooks.source("known-truth").read_text()
+    )
+
+
+def test_too_few_images_of_an_ink_ask_for_more_a_class():
+    dataset = "coloured/cyrillic?per_class=20"
+    has = known_truth.attributes_of(dataset).has[:, :4]  # as if the captioner knew four inks
+    with pytest.raises(
+        InputError, match="^shots = 5, queries = 15; fewer, or a larger per_class, are needed .*: attri"
+    ):
+        known_truth.split_gap(known_truth.networks([0.0]), dataset, has, shots=[5], tasks=4)
+
+
+def test_shipped_networks_are_those_that_were_trained():
+    listed = dict(reversed(line.split()) for line in (known_truth.FOLDER / "SHA256SUMS").read_text().splitlines())
+    there = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in known_truth.FOLDER.glob("*.safetensors")
+    }
+    assert there == listed
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FSLCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        chosen, dataset = known_truth.networks([0.0, 0.5, 1.0]), "coloured/hebrew?per_class=60"
+        truth = known_truth.counterfactual(chosen, "coloured/hebrew?per_class=8", shots=[5], tasks=300, queries=3)
+        gaps = known_truth.split_gap(chosen, dataset, known_truth.attributes_of(dataset).has, shots=[5], tasks=400)
+        return truth.droplevel("shots"), gaps.droplevel("shots")
+
+
+def test_reliance_and_gap_rise_with_the_bias_of_each_learner(found):
+    for table, column in zip(found, ("reliance", "gap")):
+        low, high = (table[column].xs(bias, level="bias") for bias in (0.0, 1.0))
+        assert all(low[learner].high < high[learner].low for learner in low.index)
+    assert (found[0]["reliance"].xs(1.0, level="bias").map(mean) > 70).all()
+    assert (found[0]["reliance"].xs(0.0, level="bias").map(mean) < 25).all()
+
+
+def test_the_gap_fails_across_learners_and_the_relative_gap_does_not(found):
+    truth, gaps = (table.xs(1.0, level="bias") for table in found)
+    # These three lean on ink about alike; their gaps differ by a factor, since so does what they had to lose.
+    three = ["Baseline++", "ProtoNet", "R2D2"]
+    reliant, gap = truth["reliance"].map(mean)[three], gaps["gap"].map(mean)[three]
+    assert reliant.max() / reliant.min() < 1.2
+    assert gap.max() / gap.min() > 1.8 and gap.idxmin() == reliant.idxmax() == "ProtoNet"
+    assert gaps["relative"][three].min() > 0.9
+    # All lean on ink about alike; their gaps differ by a factor and the wrong way round, as what they had to lose does.
+    reliant, gap = truth["reliance"].map(mean), gaps["gap"].map(mean)
+    assert reliant.max() / reliant.min() < 1.35
+    assert gap.max() / gap.min() > 1.8 and gap.corr(reliant, "spearman") < -0.5
+    assert gaps["relative"].min() > 0.8 and gaps["relative"].corr(reliant, "spearman") > 0.5
+
+
+def test_the_gap_hardly_grows_while_reliance_doubles(found):
+    truth, gaps = (table.loc["ProtoNet"] for table in found)
+    assert truth["reliance"][1.0].low > 2 * truth["reliance"][0.5].high
+    assert gaps["gap"][1.0].mean < 1.4 * gaps["gap"][0.5].mean
+    assert gaps["relative"].is_monotonic_increasing
+
+
+def test_without_bias_no_query_is_harder_and_with_it_random_supports_do_not_help(found):
+    difficulty = found[1]["difficulty"]
+    assert all(abs(r.mean) < 2 * r.half_width for r in difficulty.xs(0.0, level="bias"))
+    assert all(r.conclusion == 1 for r in difficulty.xs(1.0, level="bias"))

@@ -1,0 +1,613 @@
+"""Work that is cut into pieces: features shard by shard, records block by block, by one process or by many."""
+
+import hashlib
+import json
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import load_file, save_file
+from test_probe import FEATURES, TASKS, UNEVEN, shipped
+
+from fslcore import datasets, evaluation, learners, store
+from fslcore.datasets.bank import Bank, load_features
+from fslcore.datasets.images import OnDemand
+from fslcore.errors import InputError, note
+from fslcore.evaluation import cache, records
+from fslcore.models import backbones, shards
+from fslcore.paths import ROOT
+from fslcore.tasks import sample_closed
+from fslcore.tools.cli import app
+
+N, BATCH = 70, 8  # the last batch is not full
+
+
+class Flat(torch.nn.Module):
+    """Features that are sums of pixels with fixed weights."""
+
+    def __init__(self, dim=12, side=8):
+        super().__init__()
+        torch.manual_seed(0)
+        self.weight = torch.nn.Parameter(torch.randn(dim, 3 * side * side))
+
+    def forward(self, x):
+        return x.flatten(1) @ self.weight.T
+
+
+def flat(dim=12):
+    return backbones.Backbone("flat", "", "", dim, Flat(dim).eval(), (0.5,) * 3, (0.5,) * 3, 8, "bilinear", "w")
+
+
+def drawn(i):
+    return np.random.default_rng(i).integers(0, 256, (8, 8, 1), np.uint8)
+
+
+def pictures(read=drawn, n=N):
+    labels = np.arange(n) % 7
+    return datasets.Images("pictures", OnDemand(read, n, (8, 8, 1)), labels, list("abcdefg"), content=f"drawn {n}")
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch, request):
+    if "processes" not in request.keywords:
+        monkeypatch.setattr(backbones, "BATCH", BATCH)
+        monkeypatch.setattr(shards, "BATCHES", 2)
+
+
+def files(folder="features"):
+    return {p.name: p.read_bytes() for p in store.path(folder).glob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("batches", [1, 2, 3, 64])
+def test_features_are_the_same_bytes_whatever_a_shard_holds(monkeypatch, batches, tmp_path):
+    whole = backbones.compute(pictures(), flat())
+    monkeypatch.setattr(shards, "BATCHES", batches)
+    bank = backbones.features(pictures(), flat())
+    (path,) = store.path("features").iterdir()  # no shard is left
+    assert bank.data.dtype == torch.float32 and torch.equal(bank.data, whole.float())
+    save_file({"features": whole}, tmp_path / "f", metadata={"sha256": shards.digest([whole])})
+    assert path.read_bytes() == (tmp_path / "f").read_bytes()
+
+
+def test_the_first_images_say_which_form_of_the_network_is_taken(monkeypatch):
+    """A shard in the middle is computed as all are, also where the faster form fits its own images and not those."""
+    seen = []
+    monkeypatch.setattr(backbones, "folded", lambda network, x: seen.append(x.clone()) or network)
+    backbones.compute(pictures(), flat())
+    backbones.compute(pictures(), flat(), False, range(32, 48))
+    assert len(seen) == 2 and torch.equal(*seen) and len(seen[0]) == backbones.TRIED
+
+
+def test_processes_share_the_shards_in_parts(monkeypatch):
+    images, computed = pictures(), []
+    compute = backbones.compute
+    monkeypatch.setattr(backbones, "compute", lambda *a: computed.append(a[3]) or compute(*a))
+    for k in (3, 1, 2):
+        done = evaluation.make_features(images, flat(), (k, 3))
+        assert done == sum(map(len, backbones.shards_of(images, flat()).bounds[k - 1 :: 3]))
+    assert evaluation.make_features(images, flat(), (2, 3)) == 0
+    assert evaluation.make_features(images, flat()) == 0  # gathers
+    assert sorted(map(len, computed)) == [6, 16, 16, 16, 16] and len(files()) == 1
+    monkeypatch.setattr(backbones, "compute", None)  # would fail if it were called
+    assert torch.equal(backbones.features(images, flat()).data, compute(images, flat()).float())
+    assert evaluation.make_features(images, flat(), (1, 1)) == 0
+
+
+@pytest.mark.parametrize("gathered", [False, True], ids=["shards", "gathered"])
+@pytest.mark.parametrize("mapped", [False, True], ids=["small", "mapped"])
+def test_another_process_may_have_been_faster(monkeypatch, gathered, mapped):
+    """It gathers, and removes the shards, while this one computes one of them or is about to read it."""
+    if mapped:
+        monkeypatch.setattr(shards, "MAPPED", 0)
+    images, compute, calls = pictures(), backbones.compute, []
+
+    def slow(*a):
+        calls.append(a)
+        if len(calls) == 3:
+            monkeypatch.setattr(backbones, "compute", compute)
+            backbones.features(pictures(), flat())
+        return compute(*a)
+
+    if gathered:
+        for rows in backbones.shards_of(images, flat()).bounds:
+            backbones.make_shard(images, flat(), rows)
+        real = shards.kept
+
+        def late(path, rows):
+            calls.append(path)
+            if len(calls) == 3:
+                monkeypatch.setattr(shards, "kept", real)
+                backbones.features(pictures(), flat())
+            return real(path, rows)
+
+        monkeypatch.setattr(shards, "kept", late)
+    else:
+        monkeypatch.setattr(backbones, "compute", slow)
+    assert torch.equal(backbones.features(images, flat()).data.float(), compute(images, flat()).float())
+    assert len(calls) == 3 and [p.suffix for p in sorted(store.path("features").iterdir())] == (
+        [".checked", ".safetensors"] if mapped else [".safetensors"]
+    )
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage" * 9, None])
+def test_a_damaged_shard_is_told_and_made_again(monkeypatch, capsys, damage):
+    images, of = pictures(), backbones.shards_of(pictures(), flat())
+    whole = backbones.compute(images, flat())
+    for rows in of.bounds:
+        backbones.make_shard(images, flat(), rows)
+    file = of.file(of.bounds[1])
+    bytes_ = file.read_bytes()
+    file.write_bytes(bytes_[:-5] + b"x" + bytes_[-4:] if damage is None else damage)
+    computed, compute = [], backbones.compute
+    monkeypatch.setattr(backbones, "compute", lambda *a: computed.append(a[3]) or compute(*a))
+    assert torch.equal(backbones.features(images, flat()).data, whole.float())
+    assert computed == [of.bounds[1]]
+    said = capsys.readouterr().err
+    assert f"fslcore: {file} is damaged and made again" in said and said.count("\n") == 1
+
+
+def test_an_image_that_cannot_be_read_is_named_and_finished_shards_stay(tmp_path):
+    (tmp_path / "a").mkdir(), (tmp_path / "b").mkdir()
+    for i in range(40):
+        Image.fromarray(drawn(i)[..., 0]).save(tmp_path / f"{'ab'[i // 20]}/{i:02}.png")
+    bad = tmp_path / "b/35.png"
+    whole = bad.read_bytes()
+    bad.write_bytes(whole[:60])
+    images = datasets.load(f"folder:{tmp_path}", size=8)
+    with pytest.raises(InputError, match=f"unreadable image {bad}"):
+        backbones.features(images, flat())
+    of = backbones.shards_of(images, flat())
+    assert of.missing() == of.bounds[2:] and len(of.bounds) == 3
+    assert not of.path.exists()
+
+
+# ---- many features, which are mapped
+
+
+def test_many_features_are_mapped_and_looked_at_once(monkeypatch, capsys):
+    monkeypatch.setattr(shards, "MAPPED", 0)
+    whole = backbones.compute(pictures(), flat())
+    bank = backbones.features(pictures(), flat())
+    assert bank.large and bank.data.dtype == torch.float16 and torch.equal(bank.data, whole)
+    assert bank.to("cpu", wide=False).data is bank.data and bank.to("cpu").data.dtype == torch.float32
+    assert replace(bank, text=torch.ones(7, 12)).finite is bank.data
+    path = next(store.path("features").glob("*.safetensors"))
+    with monkeypatch.context() as patch:
+        patch.setattr(shards, "_check", None)  # would fail if it were called
+        patch.setattr("fslcore.datasets.bank.check_finite", None)
+        assert torch.equal(backbones.features(pictures(), flat()).data, whole)
+    bytes_ = path.read_bytes()
+    for damage in (bytes_[:-5] + b"x" + bytes_[-4:], bytes_[:100], b""):
+        os.utime(path)
+        path.write_bytes(damage)
+        os.utime(path, (1, 1))
+        assert torch.equal(backbones.features(pictures(), flat()).data, whole)
+        assert f"{path} is damaged and made again" in capsys.readouterr().err and path.read_bytes() == bytes_
+        note.cache_clear()
+    path.with_suffix(".checked").write_bytes(b"\xff")
+    assert torch.equal(backbones.features(pictures(), flat()).data, whole) and not capsys.readouterr().err
+
+
+def test_few_features_are_looked_at_once_a_process_and_again_when_the_file_is_another(monkeypatch, capsys):
+    whole = backbones.features(pictures(), flat()).data
+    looked, digest = [], shards.digest
+    monkeypatch.setattr(shards, "digest", lambda parts: looked.append("sha") or digest(parts))
+    monkeypatch.setattr("fslcore.datasets.bank.check_finite", lambda data: looked.append("finite"))
+    path = next(store.path("features").glob("*.safetensors"))
+    for _ in range(3):
+        assert torch.equal(backbones.features(pictures(), flat()).data, whole)
+    assert looked == ["sha"] * looked.count("sha") and len(looked) <= 1  # at most the first reading, none after it
+    bytes_ = path.read_bytes()
+    path.write_bytes(bytes_[:-5] + b"x" + bytes_[-4:])
+    os.utime(path, (1, 1))
+    assert torch.equal(backbones.features(pictures(), flat()).data, whole)
+    assert f"{path} is damaged and made again" in capsys.readouterr().err and path.read_bytes() == bytes_
+
+
+@pytest.mark.parametrize("most", [0, 2**28], ids=["mapped", "small"])
+def test_features_that_are_not_finite_stop_whatever_their_number(monkeypatch, most):
+    monkeypatch.setattr(shards, "MAPPED", most)
+    compute = backbones.compute
+
+    def broken(*a):
+        found = compute(*a).clone()
+        if a[3].start == 32:
+            found[5, 3] = torch.inf
+        return found
+
+    monkeypatch.setattr(backbones, "compute", broken)
+    for _ in range(2):  # found in the cache, too
+        with pytest.raises(InputError, match="features: 1 rows hold NaN or infinity, the first is row 37"):
+            backbones.features(pictures(), flat())
+
+
+def test_rows_are_looked_at_in_chunks(monkeypatch):
+    monkeypatch.setattr("fslcore.datasets.bank.CHUNK", 8)
+    data = torch.zeros(9, 4)
+    data[7, 1] = torch.nan
+    with pytest.raises(InputError, match="1 rows hold NaN or infinity, the first is row 7"):
+        Bank(data, np.zeros(9, int), "")
+    with pytest.raises(InputError, match="row 7"):  # what was looked at is another tensor
+        Bank(data, np.zeros(9, int), "", finite=torch.zeros(9, 4))
+
+
+@pytest.mark.parametrize("name", learners.names)
+@pytest.mark.parametrize("tasks", [TASKS, UNEVEN], ids=["even", "uneven"])
+def test_a_bank_of_16_bits_gives_what_its_numbers_in_32_bits_give(name, tasks):
+    """To the last bit, for every learner; those that read images take no notice."""
+    learner, bank = shipped(name, **({"epochs": 1} if name == "ft" else {}))
+    if name in learners.of_images:
+        assert not bank.large and bank.dtype == torch.uint8
+        return
+    wide = replace(bank, data=bank.data.half().float())
+    narrow = replace(bank, data=bank.data.half())
+    assert narrow.large and not wide.large
+    found, same = (torch.cat(list(evaluation.scores(learner, of, tasks))) for of in (narrow, wide))
+    assert found.dtype == same.dtype == torch.float32 and torch.equal(found, same)
+    assert torch.equal(learner.scores(narrow, tasks), learner.scores(wide, tasks))
+
+
+def test_only_the_rows_of_the_tasks_are_prepared_of_many_maps(monkeypatch):
+    learner, bank = shipped("renet")
+    rows, placed = records.used(UNEVEN)
+    assert (np.unique(rows) == rows).all() and ((placed.support < 0) == (UNEVEN.support < 0)).all()
+    assert (rows[placed.query[placed.query >= 0]] == UNEVEN.query[UNEVEN.query >= 0]).all()
+    seen, embed = [], type(learner).embed
+    monkeypatch.setattr(type(learner), "embed", lambda self, x: seen.append(len(x)) or embed(self, x))
+    list(evaluation.scores(learner, replace(bank, data=bank.data.half()), UNEVEN))
+    assert sum(seen) == len(rows) < len(bank)
+
+
+def test_the_mean_over_many_features_is_that_over_few(monkeypatch):
+    monkeypatch.setattr(datasets, "load", lambda *a, **k: pictures())
+    monkeypatch.setattr(datasets, "names", lambda split: ["pictures"])
+    few = backbones.base_mean(pictures(), flat())
+    monkeypatch.setattr(shards, "MAPPED", 0)
+    monkeypatch.setattr("fslcore.datasets.bank.CHUNK", 50)
+    assert torch.equal(backbones.base_mean(pictures(), flat()), few)
+
+
+def test_of_too_many_images_those_of_a_block_are_read(monkeypatch):
+    network = backbones.load("glyph-conv")
+    learner = learners.FineTune(network, epochs=1)
+    read = []
+    images = pictures(lambda i: read.append(i) or drawn(i), 700)
+    tasks = sample_closed(images.labels, tasks=3, shots=1, queries=2)
+    monkeypatch.setattr(cache, "BLOCK", 2)
+    whole, _ = evaluation.record(images, network, learner, tasks)
+    assert len(set(read)) == 700
+    store.path("records").rename(store.path("other"))
+    monkeypatch.setattr("fslcore.datasets.images.KEPT", 0)
+    monkeypatch.setattr(cache, "KEPT", 0)
+    read.clear()
+    images = pictures(lambda i: read.append(i) or drawn(i), 700)
+    found, _ = evaluation.record(images, network, learner, tasks)
+    assert (found.correct == whole.correct).all() and files("records") == files("other")
+    assert sorted(read) == sorted(i for b in (tasks[:2], tasks[2:]) for i in records.used(b)[0])
+    bank, few = evaluation.Ready(images, network, learner).reading(tasks[:1])
+    assert len(bank) == 15 == len(np.unique(few.query)) + len(np.unique(few.support))
+
+
+def test_the_digest_of_images_reads_them_a_few_at_a_time(monkeypatch):
+    most = []
+    monkeypatch.setattr("fslcore.datasets.images.CHUNK", 6400)
+    images = replace(pictures(n=300), content=None)
+    bytes_ = images.images[:].tobytes()
+
+    class Counting(OnDemand):
+        def __getitem__(self, rows):
+            found = super().__getitem__(rows)
+            most.append(len(found))
+            return found
+
+    again = replace(images, images=Counting(drawn, 300, (8, 8, 1)))
+    content = hashlib.sha256(bytes_).hexdigest()
+    assert again.digest == replace(images, content=content).digest and max(most) == 100 and sum(most) == 300
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_many_features_of_the_users_own_are_mapped_too(tmp_path, monkeypatch, kind):
+    x = (FEATURES.data.half().numpy() + 1).astype(kind)
+    save_file(
+        {"features": torch.from_numpy(x), "labels": torch.from_numpy(FEATURES.labels)}, tmp_path / "f.safetensors"
+    )
+    np.save(tmp_path / "f.npy", x), np.save(tmp_path / "labels.npy", FEATURES.labels)
+    for name in ("f.safetensors", "f.npy"):
+        few = load_features(tmp_path / name)
+        with monkeypatch.context() as patch:
+            patch.setattr("fslcore.datasets.bank.MAPPED", 0)
+            patch.setattr("fslcore.datasets.bank.CHUNK", 1000)
+            many = load_features(tmp_path / name)
+        assert few.data.dtype == torch.float32 and many.data.numpy().dtype == kind and few.digest == many.digest
+        found, same = (evaluation.evaluate(learners.LogisticRegression(), bank, TASKS) for bank in (few, many))
+        assert (found.correct == same.correct).all()
+        broken = x.copy()
+        broken[150] = 0
+        np.save(tmp_path / "f.npy", broken)
+        with monkeypatch.context() as patch:
+            patch.setattr("fslcore.datasets.bank.MAPPED", 0)
+            patch.setattr("fslcore.datasets.bank.CHUNK", 1000)
+            with pytest.raises(InputError, match=r"1 rows of f.npy have length 0 \(150\)"):
+                load_features(tmp_path / "f.npy")
+        np.save(tmp_path / "f.npy", x)
+
+
+# ---- what is exported
+
+
+@pytest.mark.parametrize("ending", [".npz", ".safetensors"])
+def test_exported_features_are_read_again(tmp_path, ending):
+    images = replace(pictures(), class_names=["ζ", "b c", "a", "d", "e", "f", "g"])
+    bank = backbones.features(images, flat())
+    evaluation.write_features(tmp_path / f"f{ending}", bank, images)
+    found = load_features(tmp_path / f"f{ending}")
+    assert torch.equal(found.data, bank.data)
+    assert (found.classes == np.array(images.class_names)[images.labels]).all()
+    if ending == ".safetensors":
+        assert load_file(tmp_path / "f.safetensors")["labels"].tolist() == images.labels.tolist()
+        for names in (["a"], "abcdefg", {"a": 1}):
+            tensors = load_file(tmp_path / "f.safetensors")
+            save_file(tensors, tmp_path / "g.safetensors", metadata={"class_names": json.dumps(names)})
+            with pytest.raises(InputError, match="the names of classes in its metadata do not fit"):
+                load_features(tmp_path / "g.safetensors")
+
+
+# ---- blocks of tasks
+
+
+@pytest.fixture
+def command(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.repeat(np.arange(6), 60))
+    np.savez(tmp_path / "f.npz", features=rng.normal(size=(360, 8)) + 2 * np.eye(8)[labels], labels=labels)
+    return ["evaluate", f"features:{tmp_path}/f.npz", "none", "--tasks", "30", "--quiet"]
+
+
+@pytest.mark.parametrize("learner", ["ncc", "lr"])
+def test_blocks_join_to_the_same_record_under_the_same_key(monkeypatch, learner):
+    tasks = sample_closed(FEATURES.labels, tasks=23)
+    learner = learners.make(learner)
+    whole, key = evaluation.record(FEATURES, None, learner, tasks)
+    assert list(files("records")) == [f"{key}.npz"]  # one file, as before there were blocks
+    store.path("records", f"{key}.npz").unlink()
+    monkeypatch.setattr(cache, "BLOCK_OF_FEATURES", 5)
+    for block in cache.blocks(learner, tasks)[::-2]:
+        evaluation.record(FEATURES, None, learner, block)
+    assert len(files("records")) == 3
+    first, _ = evaluation.record(FEATURES, None, learner, tasks, stored=True)
+    assert (first.correct == whole.correct[: len(first.correct)]).all() and len(first.correct) == 5
+    joined, same = evaluation.record(FEATURES, None, learner, tasks)
+    assert same == key and (joined.correct == whole.correct).all() and len(files("records")) == 5
+    monkeypatch.setattr(cache, "evaluate", None)  # would fail if it were called
+    assert (evaluation.record(FEATURES, None, learner, tasks)[0].correct == whole.correct).all()
+
+
+def test_parts_in_any_order_join_to_the_same_table(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(cache, "BLOCK_OF_FEATURES", 4)
+    assert app.main([*command, "-o", f"{tmp_path}/plain.csv"]) == 0
+    whole = files("records")
+    monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "other"))
+    computed, real = [], cache.evaluate
+    monkeypatch.setattr(cache, "evaluate", lambda *a, **k: computed.append(1) or real(*a, **k))
+    for part in ("3/3", "1/3", "2/3", "2/3"):
+        assert app.main([*command, "--part", part]) == 0
+    assert files("records") == whole and len(computed) == len(whole) and len(whole) > 12
+    assert list(tmp_path.glob("*.csv")) == [tmp_path / "plain.csv"]
+    assert app.main([*command, "-o", f"{tmp_path}/parts.csv"]) == 0
+    assert len(computed) == len(whole)
+    assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "plain.csv").read_bytes()
+    assert not capsys.readouterr().err
+
+
+def test_parts_of_what_is_kept_whole_compute_nothing(command, tmp_path, monkeypatch):
+    assert app.main([*command, "-o", f"{tmp_path}/plain.csv"]) == 0
+    monkeypatch.setattr(cache, "BLOCK_OF_FEATURES", 4)
+    monkeypatch.setattr(cache, "evaluate", None)  # would fail if it were called
+    assert app.main([*command, "--part", "1/1"]) == 0
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        (["--part", "0/2"], "part = 0/2; K/N with K from 1 to N is allowed"),
+        (["--part", "3/2"], "part = 3/2; K/N"),
+        (["--part", "1"], "part = 1; K/N"),
+        (["--part", "1/2/3"], "part = 1/2/3; K/N"),
+        (["--part", "1/2", "--until", "1"], "--until: none with --part"),
+        (["--part", "1/2", "--intervals"], "--intervals: none with --part"),
+        (["--jobs", "0"], "jobs = 0; a whole number from 1 to 1024"),
+        ([], "output: none; -o FILE.csv, FILE.parquet or FILE.npz is needed"),
+    ],
+)
+def test_bad_parts_and_jobs_are_told(command, capsys, given, message):
+    assert app.main([*command, *given]) == 2
+    told = capsys.readouterr().err.strip()
+    assert told.startswith(f"fslcore: {message}") and "\n" not in told
+
+
+def test_the_command_features(tmp_path, capsys, monkeypatch):
+    monkeypatch.undo()  # shards and batches of the usual size
+    monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "cache"))
+    for i in range(12):
+        (tmp_path / f"photos/{i % 3}").mkdir(parents=True, exist_ok=True)
+        Image.fromarray(drawn(i)[..., 0]).save(tmp_path / f"photos/{i % 3}/{i}.png")
+    given = ["features", f"folder:{tmp_path}/photos", "glyph-conv", "--quiet"]
+    assert app.main([*given, "--part", "2/2", "--json"]) == 0  # there is one shard, of the first part
+    told = json.loads(capsys.readouterr().out)
+    assert told["computed"] == 0 and told["shards_left"] == 1 and told["features"] is None
+    assert app.main([*given, "--part", "2/2"]) == 0
+    assert "0 of 12 images computed; 1 of 1 shards are still to be made" in capsys.readouterr().out
+    assert app.main([*given, "-o", f"{tmp_path}/f.npz"]) == 0
+    assert "12 of 12 images computed (" in capsys.readouterr().out
+    assert load_features(tmp_path / "f.npz").classes.tolist() == [str(i) for i in range(3) for _ in range(4)]
+    assert app.main([*given, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["computed"] == 0 and Path(told["features"]).is_file() and told["images_per_second"] is None
+    assert app.main([*given, "--part", "1/2", "-o", f"{tmp_path}/f.npz"]) == 2
+    assert "a part of the features is not written" in capsys.readouterr().err
+
+
+# ---- processes
+
+SCRIPT = """
+import os, sys, time
+sys.path[:0] = [{tests!r}]
+import test_shards as t
+t.backbones.BATCH, t.shards.BATCHES = t.BATCH, 2
+def read(i):
+    if i % t.BATCH == 0:
+        with open({log!r}, "a") as file:
+            file.write("x")
+        while os.path.getsize({log!r}) >= int(os.environ["KILLED_AT"]):
+            time.sleep(1)
+    return t.drawn(i)
+images = t.pictures(read, 240)
+t.backbones.features(images, t.flat())
+"""
+
+
+@pytest.mark.processes
+def test_a_kill_loses_one_shard_at_most(tmp_path, monkeypatch):
+    """Shards of 2 batches of 30: killed at random, and begun again until it ends by itself."""
+    log, cache = tmp_path / "log", tmp_path / "cache"
+    log.touch()
+    code = SCRIPT.format(tests=str(ROOT / "tests" / "evaluation"), log=str(log))
+    env = {**os.environ, "FSLCORE_CACHE": str(cache), "PYTHONPATH": f"{ROOT}:{ROOT}/book", "OMP_NUM_THREADS": "1"}
+    rng, kills = random.Random(0), 4
+    for _ in range(kills):  # at most 7 of the 30 batches each, so that none ends by itself; each waits for its end
+        wanted = len(log.read_text()) + rng.randint(2, 7)
+        process = subprocess.Popen([sys.executable, "-c", code], env={**env, "KILLED_AT": str(wanted)})
+        while process.poll() is None and len(log.read_text()) < wanted:
+            time.sleep(0.002)
+        assert process.poll() is None
+        process.kill()
+        process.wait()
+    assert subprocess.run([sys.executable, "-c", code], env={**env, "KILLED_AT": "1000000"}).returncode == 0
+    # A kill costs the batches of one shard, and the first image, which is read at each start to choose the network.
+    assert 30 < len(log.read_text()) <= 30 + kills * (2 + 1)
+    (path,) = (cache / "features").iterdir()
+    monkeypatch.setattr(backbones, "BATCH", BATCH)
+    assert torch.equal(load_file(path)["features"], backbones.compute(pictures(n=240), flat()))
+
+
+BOUNDED = """
+import sys
+sys.path[:0] = [{tests!r}]
+import numpy as np, torch
+import test_shards as t
+from fslcore.learners import NearestCentroid, LogisticRegression
+def peak():
+    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM"))
+def anonymous():
+    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("RssAnon"))
+class Drawn:
+    def __init__(self, n):
+        self.shape = (n, 32, 32, 3)
+    def __len__(self):
+        return self.shape[0]
+    def __getitem__(self, rows):
+        rows = np.arange(len(self))[rows]
+        return np.broadcast_to((rows * 7919 % 251).astype(np.uint8)[:, None, None, None], (len(rows), 32, 32, 3))
+def images(n):
+    labels = np.arange(n) % 7
+    return t.datasets.Images(f"drawn {{n}}", Drawn(n), labels, list("abcdefg"), content=f"drawn {{n}}")
+t.shards.MAPPED = 2**20
+t.shards.BATCHES = 8
+backbone = t.flat(512)
+def learn(found, bank):
+    tasks = t.sample_closed(found.labels, tasks=20)
+    for learner in (NearestCentroid(), LogisticRegression()):
+        t.evaluation.evaluate(learner, bank, tasks)
+learn(images(3000), t.backbones.features(images(3000), backbone))  # what is imported and kept by then is no part of it
+before, resting = peak(), anonymous()
+found = images(120_000)
+bank = t.backbones.features(found, backbone)
+assert bank.large and bank.data.numel() * 2 > 100e6
+made = peak() - before
+learn(found, bank)
+print(made, anonymous() - resting)
+"""
+
+
+@pytest.mark.processes
+def test_memory_is_bounded_by_a_shard(tmp_path):
+    """Pixels of 370 MB and features of 120 MB: made, checked and read with less, as much as a shard and tasks take.
+
+    Of what is read, pages of the mapped file do not count, which the system takes back when it needs them.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}  # freed memory, too
+    env = {**kept, "PYTHONPATH": f"{ROOT}:{ROOT}/book", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+    code = BOUNDED.format(tests=str(ROOT / "tests" / "evaluation"))
+    told = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    made, read = map(int, told.stdout.split())
+    assert made < 120e6 and read < 80e6, told.stdout
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """A folder of 6 classes of 100 images, three batches of them."""
+    for i in range(600):
+        (tmp_path / f"photos/{i % 6}").mkdir(parents=True, exist_ok=True)
+        Image.fromarray(drawn(i)[..., 0]).save(tmp_path / f"photos/{i % 6}/{i:03}.png")
+    return tmp_path / "photos"
+
+
+@pytest.mark.processes
+def test_two_processes_give_what_one_gives(photos, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(shards, "BATCHES", 1)
+    given = ["evaluate", f"folder:{photos}", "glyph-conv", "--tasks", "30", "--shots", "1", "--quiet"]
+    assert app.main([*given, "-o", f"{tmp_path}/one.csv"]) == 0
+    whole = {folder: files(folder) for folder in ("features", "records")}
+    monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "other"))
+    monkeypatch.setattr(backbones, "compute", None)  # here nothing is computed
+    monkeypatch.setattr(cache, "evaluate", None)
+    assert app.main([*given, "-o", f"{tmp_path}/two.csv", "--jobs", "2"]) == 0
+    assert {folder: files(folder) for folder in ("features", "records")} == whole
+    assert (tmp_path / "two.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
+    assert not capsys.readouterr().err and not multiprocessing.active_children()
+    # What a process meets is told as one process tells it.
+    bad = photos / "5/599.png"
+    bad.write_bytes(bad.read_bytes()[:70])
+    assert app.main([*given, "-o", f"{tmp_path}/bad.csv", "--jobs", "2"]) == 2
+    told = capsys.readouterr().err.strip()
+    assert told.startswith(f"fslcore: unreadable image {bad}") and "\n" not in told
+    assert not (tmp_path / "bad.csv").exists() and not multiprocessing.active_children()
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("how, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_processes_end_with_the_one_that_began_them(photos, tmp_path, request, how, code):
+    """Two that fine-tune: told to stop, nothing temporary is left; killed, they are not left behind."""
+    cache = tmp_path / "cache"
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "FSLCORE_CACHE": str(cache)}
+    given = ["evaluate", f"folder:{photos}", "glyph-conv", "--learners", "ft", "--samplings", "closed"]
+    given += ["--shots", "1", "--queries", "1", "--jobs", "2", "--tasks", "4000", "-o", str(tmp_path / "t.csv")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fslcore", *given, "--quiet"], env=env, cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+    request.addfinalizer(process.kill)
+    while len(children := psutil.Process(process.pid).children(recursive=True)) < 3:  # two, and who counts semaphores
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.05)
+    while sum(child.cpu_times().user for child in children) < 8:  # they have started, and are at work
+        time.sleep(0.05)
+    process.send_signal(how)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == code
+    gone, alive = psutil.wait_procs(children, timeout=30)
+    assert not alive
+    if code > 0:
+        assert told.strip() == "fslcore: stopped"
+        assert not [p for p in cache.rglob(".*") if p.is_file()] and not (tmp_path / "t.csv").exists()

@@ -1,0 +1,61 @@
+"""What the package asks for, what the two commands install and what conda users get say the same."""
+
+import re
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def direct():
+    """Bounds by package, of the package itself and all its extras but the one that no command installs."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    lists = [project["dependencies"], *(extras[name] for name in extras if name != "captions")]
+    wanted = [Requirement(line) for lines in lists for line in lines]
+    return {canonicalize_name(r.name): r.specifier for r in wanted if r.name != "fslcore"}
+
+
+def pinned(lines):
+    pins = (line.split("==") for line in lines)
+    return {canonicalize_name(name): version for name, version in pins}
+
+
+def requirements():
+    return pinned(re.findall(r"^[^#\s]+", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
+
+
+def test_conda_users_get_the_direct_dependencies_at_the_versions_of_requirements():
+    dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    found = pinned(next(d["pip"] for d in dependencies if isinstance(d, dict)))
+    assert set(found) == set(direct())
+    assert found == {name: version for name, version in requirements().items() if name in found}
+
+
+def test_requirements_pin_every_direct_dependency_within_its_bounds():
+    pins = requirements()
+    for name, bounds in direct().items():
+        assert bounds.contains(pins[name]), f"{name}{bounds}: {pins.get(name)}"
+
+
+@pytest.mark.parametrize("python", ["3.11.0", "3.12.0", "3.13.0"])
+def test_pins_install_on_the_first_release_of_every_promised_python(python):
+    """The distributions of long-lived systems stay at an early release: Debian 12 at 3.11.2."""
+    refused = {
+        name: bounds
+        for name in requirements()
+        if (bounds := metadata.metadata(name).get("Requires-Python")) and python not in SpecifierSet(bounds)
+    }
+    assert not refused
+
+
+def test_statistics_ask_for_numpy_and_scipy_alone():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert sorted(Requirement(line).name for line in project["dependencies"]) == ["numpy", "scipy"]

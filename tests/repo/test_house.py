@@ -1,0 +1,175 @@
+"""The rules of the house: which room may import which, what a module shows of itself, and how lines are laid out."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import jupytext
+import pytest
+import yaml
+
+from fslcore.paths import NOTEBOOKS, ROOT
+
+BIN = Path(sys.executable).parent
+PACKAGES = {"fslcore": ROOT / "fslcore", "fslbook": ROOT / "book" / "fslbook"}
+MODULES = [path for folder in PACKAGES.values() for path in sorted(folder.rglob("*.py"))]
+NAMES = [
+    ".".join([package, *path.relative_to(folder).with_suffix("").parts])
+    for package, folder in PACKAGES.items()
+    for path in sorted(folder.rglob("*.py"))
+]
+CONTRACTS = [
+    c["name"] for c in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+]
+ONE_WAY, CORE, LAYERS, TOOLS, PAPERS, SHARED = CONTRACTS
+STATES = ("KEPT", "BROKEN")
+UNDOCUMENTED = {"__main__", "moved", "app", "catalogue", "commands", "errors", "figures", "options", "output", "paths"}
+LONGEST = 800  # lines of a module: more is two rooms
+
+
+def tool(name, *arguments, folder=ROOT):
+    command = BIN / name
+    assert command.exists(), f"{name} is not installed; requirements.txt has it"
+    # The copies in the folder, whichever packages the environment knows.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(folder / "book")])}
+    return subprocess.run([command, *arguments], cwd=folder, env=environment, text=True, capture_output=True)
+
+
+def contracts(folder):
+    """Names of the contracts that a tree breaks, and what the tool printed."""
+    done = tool("lint-imports", "--no-cache", "--no-logo", folder=folder)
+    lines = done.stdout.splitlines()
+    kept, broken = ([n for n in CONTRACTS if any(line.startswith(f"{n} {how}") for line in lines)] for how in STATES)
+    assert sorted(kept + broken) == sorted(CONTRACTS), done.stdout + done.stderr
+    assert bool(broken) == bool(done.returncode)
+    return broken, done.stdout
+
+
+def test_imports_keep_the_contracts():
+    broken, told = contracts(ROOT)
+    assert not broken, told
+
+
+@pytest.mark.parametrize(
+    "module, line, contract",
+    [
+        ("fslcore/tools/report/three_targets.py", "from fslbook import published", ONE_WAY),
+        ("fslcore/store.py", "def late():\n    from fslbook.oops import audit", ONE_WAY),
+        ("fslcore/stats/ranks.py", "from ..evaluation import table", LAYERS),
+        ("fslcore/stats/ranks.py", "def late():\n    import fslcore.tools.report.compare", LAYERS),
+        ("fslcore/tasks/samplers.py", "from .. import datasets", LAYERS),  # neighbours in one layer
+        ("fslcore/evaluation/records.py", "def late():\n    from ..tools import recorder", CORE),
+        ("fslcore/tools/recorder.py", "from .report import read", TOOLS),
+        ("fslcore/attic.py", "", LAYERS),  # a module that has no layer
+        ("book/fslbook/oops/gaussians.py", "from fslbook.fewstab import tables", PAPERS),
+        ("book/fslbook/beyond/worlds.py", "def late():\n    from ..oops.sizing import trace", PAPERS),
+        ("book/fslbook/checks.py", "from .evaluators import audit", SHARED),
+        ("book/fslbook/shared.py", "", SHARED),
+    ],
+)
+def test_a_breach_of_a_contract_is_seen(tmp_path, module, line, contract):
+    for folder in PACKAGES.values():
+        shutil.copytree(
+            folder,
+            tmp_path / folder.relative_to(ROOT),
+            ignore=lambda where, names: [n for n in names if not n.endswith(".py") and not Path(where, n).is_dir()],
+        )
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    with open(tmp_path / module, "a") as file:
+        file.write(f"\n\n{line}\n")
+    broken, told = contracts(tmp_path)
+    assert contract in broken, told  # and maybe those that forbid what follows from it
+
+
+def test_ruff_has_nothing_to_say():
+    done = tool("ruff", "check", "--no-cache", ".")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ruff_would_lay_out_no_file_otherwise():
+    done = tool("ruff", "format", "--no-cache", "--check", ".")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_cells_use_no_name_that_is_not_there(tmp_path):
+    """In branches too that the default parameters do not take."""
+    for path in sorted(NOTEBOOKS.glob("*.md")):
+        cells = [cell.source for cell in jupytext.read(path).cells if cell.cell_type == "code"]
+        (tmp_path / f"{path.stem}.py").write_text("\n\n".join(cells))
+    assert len(list(tmp_path.iterdir())) > 20
+    rules = ["--isolated", "--select", "F401,F811,F821", "--config", "builtins=['display']"]
+    done = tool("ruff", "check", "--no-cache", *rules, str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def private(name):
+    return name.startswith("_") and not name.startswith("__")
+
+
+def borrowed(tree):
+    """Private names of other modules of the house that a module imports or reaches through a module it imports."""
+    ours, found = set(), []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.level or node.module.split(".")[0] in PACKAGES):
+            found += [a.name for a in node.names if private(a.name)]
+            found += [part for part in (node.module or "").split(".") if private(part)]
+            ours |= {a.asname or a.name for a in node.names if a.name.islower()}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and private(node.attr) and getattr(node.value, "id", None) in ours:
+            found.append(f"{node.value.id}.{node.attr}")
+    return found
+
+
+def test_no_module_uses_a_private_name_of_another():
+    assert not [(str(p.relative_to(ROOT)), found) for p in MODULES if (found := borrowed(ast.parse(p.read_text())))]
+
+
+@pytest.mark.parametrize(
+    "code", ["from .three import _half", "from ..stats import pilot\npilot._fit(1)", "from fslcore.store import _key"]
+)
+def test_a_private_name_is_found(code):
+    assert borrowed(ast.parse(code))
+
+
+def test_every_module_says_what_it_is():
+    assert not [str(p.relative_to(ROOT)) for p in MODULES if not ast.get_docstring(ast.parse(p.read_text()))]
+
+
+def test_a_package_lists_what_it_gives():
+    for path in (p for p in MODULES if p.name == "__init__.py"):
+        body = ast.parse(path.read_text()).body
+        given = {a.asname or a.name for n in body if isinstance(n, ast.ImportFrom) and n.level == 1 for a in n.names}
+        listed = [n.value for n in body if isinstance(n, ast.Assign) and n.targets[0].id == "__all__"]
+        names = {name for value in listed for name in ast.literal_eval(value)}
+        assert given <= names, f"{path.relative_to(ROOT)}: __all__ lacks {sorted(given - names)}"
+
+
+def test_the_api_reference_has_every_module():
+    pages = "".join(page.read_text() for page in sorted((ROOT / "book").glob("api-*.md")))
+    shown = set(re.findall(r"automodule:: (\S+)", pages))
+    there = [
+        (package, path.relative_to(folder)) for package, folder in PACKAGES.items() for path in folder.rglob("*.py")
+    ]
+    names = [".".join([package, *path.with_suffix("").parts]) for package, path in there]
+    modules = {name for name in names if name.split(".")[-1] not in UNDOCUMENTED | {"__init__"}}
+    assert {name for name in modules if name not in shown and name.rpartition(".")[0] not in shown} == set()
+
+
+def test_no_module_is_too_long_to_read():
+    lengths = {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in MODULES}
+    assert not {name: n for name, n in lengths.items() if n > LONGEST}
+
+
+def test_hooks_need_no_network_and_name_files_that_are_there():
+    repositories = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    hooks = [hook for repository in repositories for hook in repository["hooks"]]
+    assert {repository["repo"] for repository in repositories} == {"local"}
+    assert {hook["language"] for hook in hooks} == {"system"}
+    words = [word for hook in hooks for word in hook["entry"].split()]
+    assert {"ruff", "lint-imports", "python"} == {Path(w).name for w in words if w.startswith(".venv/bin/")}
+    assert all((ROOT / word).exists() for word in words if word.startswith(("tests/", "fslcore/")))

@@ -1,0 +1,223 @@
+"""Versions in cache keys: code that decides what is kept cannot change without its version, or a word that it may.
+
+Content decides a key: images, weights, tasks, settings. Code does not, except by a version that stands in the key, and
+that a person raises. `VERSIONS` (``code_versions.json``) holds each with a digest of the code it stands for, as
+Python parses it: comments, docstrings, annotations and the words of errors do not count.
+
+    python tests/repo/test_versions.py    # writes the digests: a version was raised, or a change gives the same results
+"""
+
+import ast
+import hashlib
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from fslcore import learners
+from fslcore.datasets import Images, coloured, folder
+from fslcore.models import backbones
+from fslcore.paths import ROOT
+from fslcore.tools.attributes import matrix, pixels
+
+KEPT = Path(__file__).with_name("code_versions.json")
+
+MODELS, IN = "fslcore/models", "fslcore/learners"
+ADAPTED = [f"{IN}/maml.py", f"{IN}/common.py", f"{MODELS}/backbones.py:Backbone.preprocess"]
+# Key: what is raised, and where; the code that it stands for, whole files or names in them.
+CODE = {
+    "features": (
+        f"COMPUTED in {MODELS}/backbones.py",
+        lambda: backbones.COMPUTED,
+        [f"{MODELS}/networks.py", f"{MODELS}/fused.py", f"{MODELS}/backbones.py:BATCH,LARGE,compute,_for_features"],
+    ),
+    "preprocessing": (
+        f"PREPARED in {MODELS}/backbones.py",
+        lambda: backbones.PREPARED,
+        [f"{MODELS}/backbones.py:Backbone.preprocess,Backbone.side"],
+    ),
+    "names": (
+        f"EMBEDDED in {MODELS}/backbones.py",
+        lambda: backbones.EMBEDDED,
+        [f"{MODELS}/backbones.py:names_embedded", f"{MODELS}/registry.py:_clip_text"],
+    ),
+    "coloured": (
+        "DRAWING in fslcore/datasets/coloured.py",
+        lambda: coloured.DRAWING,
+        ["fslcore/datasets/coloured.py:SIDE,COLOURS,TEXTURES,PLACES,load_coloured,_placed,_pattern"],
+    ),
+    "folder": (
+        "DECODING in fslcore/datasets/folder.py",
+        lambda: folder.DECODING,
+        ["fslcore/datasets/decode.py", "fslcore/datasets/folder.py:_Reader"],
+    ),
+    "pixels": (
+        "VERSION in fslcore/tools/attributes/pixels.py",
+        lambda: pixels.VERSION,
+        ["fslcore/tools/attributes/pixels.py", "fslcore/tools/attributes/matrix.py:from_facts,from_words"],
+    ),
+    "captions": (
+        "EXTRACTION in fslcore/tools/attributes/matrix.py",
+        lambda: matrix.EXTRACTION,
+        ["fslcore/tools/attributes/matrix.py:_parsed,_words,_parser,from_words"],
+    ),
+}
+OF_LEARNERS = {
+    "ncc": [f"{IN}/centroid.py", f"{IN}/common.py"],
+    "lr": [f"{IN}/logistic.py", f"{IN}/common.py"],
+    "ft": [f"{IN}/finetune.py", f"{IN}/common.py", f"{MODELS}/fused.py", ADAPTED[-1]],
+    "maml": ADAPTED,
+    "boil": [f"{IN}/boil.py", *ADAPTED],
+    **{
+        name: [f"{IN}/{name}.py", f"{IN}/common.py"]
+        for name in ("protonet", "r2d2", "anil", "leo", "dn4", "can", "renet", "opta")
+    },
+    "cosine": [f"{IN}/cosine.py", f"{IN}/common.py"],
+    **{
+        f"{name}{how}": [*([f"{IN}/ifsl.py"] if how else []), f"{IN}/{name.replace('-', '_')}.py", f"{IN}/common.py"]
+        for name in ("matchingnet", "maml-frozen", "mtl", "sib")
+        for how in ("", "-ifsl")
+    },
+    "simpleshot": [f"{IN}/simpleshot.py", f"{IN}/common.py", f"{MODELS}/backbones.py:base_mean"],
+    "tip-adapter": [f"{IN}/text.py:TipAdapter,names_of", f"{IN}/common.py"],
+    "text-probe": [f"{IN}/text.py:TextProbe,names_of", f"{IN}/logistic.py", f"{IN}/common.py"],
+}
+
+
+def version_of(learner: str) -> int:
+    """The version in a learner's key, which needs no weights to be read."""
+    if learner in learners.of_features:
+        return learners.of_features[learner]().config()["version"]
+    made = learners.of_images[learner].__new__(learners.of_images[learner])
+    vars(made).update(epochs=1, steps=1, lr=1, head_lr=1, transductive=False)
+    made.backbone = SimpleNamespace(digest="")
+    return made.config()["version"]
+
+
+for _name, _code in OF_LEARNERS.items():
+    CODE[f"learner {_name}"] = f'"version" in config() of {_code[0]}', lambda name=_name: version_of(name), _code
+
+
+def plain(node) -> object:
+    """A syntax tree as nested lists that are the same in every Python: without what does not decide a result."""
+    if isinstance(node, list):
+        return [plain(v) for v in node if not _silent(v)]
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    if isinstance(node, ast.Raise):
+        return ["Raise"]
+    skipped = ("annotation", "returns", "type_comment", "type_params", "kind")
+    fields = {name: v for name, v in ast.iter_fields(node) if name not in skipped and v not in (None, [])}
+    return [type(node).__name__, *([name, plain(v)] for name, v in fields.items())]
+
+
+def _silent(node) -> bool:
+    doc = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return doc or isinstance(node, (ast.Import, ast.ImportFrom)) or "__all__" in names_of(node)
+
+
+def names_of(node) -> list[str]:
+    if isinstance(node, ast.Assign):
+        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+    if isinstance(node, ast.AnnAssign):
+        return [getattr(node.target, "id", "")]
+    return [getattr(node, "name", "")]
+
+
+def named(body: list, name: str) -> ast.AST:
+    first, _, rest = name.partition(".")
+    (found,) = (node for node in body if first in names_of(node))
+    return named(found.body, rest) if rest else found
+
+
+def digest(where: list[str], read=lambda path: (ROOT / path).read_text("utf-8")) -> str:
+    parts = []
+    for one in where:
+        path, _, names = one.partition(":")
+        body = ast.parse(read(path)).body
+        # The version itself is no code that it stands for.
+        whole = [node for node in body if not {"VERSION", "DRAWING"} & set(names_of(node))]
+        parts.append(plain([named(body, name) for name in names.split(",")] if names else whole))
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def found() -> dict:
+    return {key: {"version": version(), "code": digest(code)} for key, (_, version, code) in CODE.items()}
+
+
+@pytest.mark.parametrize("key", CODE)
+def test_code_of_what_is_kept_changes_with_its_version(key):
+    raised, version, code = CODE[key]
+    kept, now = json.loads(KEPT.read_text())[key], {"version": version(), "code": digest(code)}
+    if now == kept:
+        return
+    files = ", ".join(code)
+    if now["version"] == kept["version"]:
+        pytest.fail(
+            f"{key}: code in {files} changed. If it gives other results, raise {raised}, or what was kept is served "
+            "stale. Then, or if all results stay the same to the last bit, run: python tests/repo/test_versions.py"
+        )
+    pytest.fail(
+        f"{key}: its version is {now['version']}, no longer {kept['version']}; run: python tests/repo/test_versions.py"
+    )
+
+
+def test_every_learner_has_a_version_that_is_looked_at():
+    assert set(OF_LEARNERS) == set(learners.names)
+    assert set(json.loads(KEPT.read_text())) == set(CODE)
+
+
+def test_a_version_decides_its_key(monkeypatch, tmp_path):
+    """Raised, it gives another key: what was kept is not found."""
+    images = np.zeros((2, 4, 4, 3), np.uint8)
+    made = Images("x", images, np.array([0, 1]), ["a", "b"])
+    backbone = backbones.Backbone("x", "", "", 4, None, (0.5,) * 3, (0.5,) * 3, 32, "bilinear", "w")
+    before = backbones.feature_key(made, backbone)
+    for name in ("COMPUTED", "PREPARED"):
+        with monkeypatch.context() as patch:
+            patch.setattr(backbones, name, "other")
+            assert backbones.feature_key(made, backbone) != before
+    drawn = coloured.load_coloured("hebrew", per_class=2).digest
+    monkeypatch.setattr(coloured, "DRAWING", "coloured 0")
+    assert coloured.load_coloured("hebrew", per_class=2).digest != drawn
+
+
+SOURCE = '''
+"""Words."""
+import math
+VERSION = 1
+def f(x: int = 2) -> int:
+    """More words."""
+    if x < 0:
+        raise ValueError("no")
+    return x + 1  # and a remark
+'''
+
+
+@pytest.mark.parametrize(
+    "old, new, same",
+    [
+        ('"""More words."""', '"""Other words."""', True),
+        ("# and a remark", "", True),
+        ('ValueError("no")', 'ValueError("negative")', True),
+        (" -> int", "", True),
+        ("import math", "import math, os", True),
+        ("x + 1", "(x + 1)", True),
+        ("x + 1", "x + 2", False),
+        ("x < 0", "x <= 0", False),
+        ("int = 2", "int = 3", False),
+        ("VERSION = 1", "VERSION = 2", True),
+        ("return x", "pass\n    return x", False),
+    ],
+)
+def test_what_counts_as_code(old, new, same):
+    assert old in SOURCE
+    before, after = (digest(["f.py"], lambda _: text) for text in (SOURCE, SOURCE.replace(old, new)))
+    assert (before == after) == same
+
+
+if __name__ == "__main__":
+    KEPT.write_text(json.dumps(found(), indent=1) + "\n")
+    print(f"{KEPT}: {len(CODE)} versions")

@@ -1,0 +1,588 @@
+"""The labs in the pages: what they compute, beside the library, in a headless browser; and how they answer a reader.
+
+``python tests/site/test_labs.py`` draws the still picture of the first lab again, for pages without scripts.
+"""
+
+import http.server
+import json
+import os
+import re
+import shutil
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from scipy import stats as sp
+
+from fslbook.oops import gaussians
+from fslcore import stats
+from fslcore.errors import InputError
+from fslcore.tasks import sample_closed
+
+ROOT = Path(__file__).resolve().parents[2]
+LABS = ROOT / "book" / "_static" / "labs"
+SITE = ROOT / "_build" / "html"
+MINE = ("anew", "printed", "sizing")
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+STILL = LABS / "anew.svg"
+INSIDE = re.compile(
+    r"(https?:)?//[\w.-]+\.\w|\b(fetch|importScripts|Worker|XMLHttpRequest)\b|\beval\s*\(|innerHTML|import[ (]"
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not BROWSER:
+        pytest.skip("no Chromium on PATH nor in $CHROMIUM")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=BROWSER)
+        yield found
+        found.close()
+
+
+def page_of(folder, names=MINE, head=""):
+    """A page with labs, as a chapter has them."""
+    shutil.copytree(LABS, folder / "_static" / "labs", dirs_exist_ok=True)
+    places = "".join(f'<div class="fsl-lab" data-lab="{name}"><p>words</p></div>' for name in names)
+    scripts = "".join(f'<script src="_static/labs/{name}.js" defer></script>' for name in ("labs", *names))
+    text = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f'{head}<link rel="stylesheet" href="_static/labs/labs.css"><body>{places}{scripts}</body></html>'
+    )
+    (folder / "index.html").write_text(text, "utf-8")
+    return folder / "index.html"
+
+
+@pytest.fixture(scope="module")
+def labs(browser, tmp_path_factory):
+    """Calls a function of the labs: ``labs('dist => …', argument)``; NaN and infinity survive."""
+    page = browser.new_context(offline=True).new_page()
+    page.goto(page_of(tmp_path_factory.mktemp("labs")).as_uri())
+    page.wait_for_function("() => window.fslLabs && fslLabs.compute.anew && fslLabs.compute.sizing")
+    yield lambda code, *given: page.evaluate(f"given => ({code})(...given)", list(given))
+    page.close()
+
+
+def close(found, wanted, relative=1e-6, absolute=1e-9):
+    np.testing.assert_allclose(np.array(found, float), np.array(wanted, float), rtol=relative, atol=absolute)
+
+
+# ---------------------------------------------------------------- distributions and intervals
+
+
+def test_distributions_are_those_of_scipy(labs):
+    rng = np.random.default_rng(0)
+    df = [*np.exp(rng.uniform(0, np.log(1e5), 40)), 1.0, 2.0, 599.0]
+    p = rng.uniform(0.0001, 0.9999, len(df))
+    x = rng.normal(0, 4, len(df))
+    found = labs("(p, df) => p.map((p, i) => fslLabs.quantile(p, df[i]))", p.tolist(), df)
+    close(found, sp.t.ppf(p, df), 1e-8)
+    close(labs("(x, df) => x.map((x, i) => fslLabs.survival(x, df[i]))", x.tolist(), df), sp.t.sf(x, df), 1e-8, 0)
+    close(labs("p => p.map(p => fslLabs.quantile(p))", p.tolist()), sp.norm.ppf(p), 1e-10)
+    close(labs("x => x.map(x => fslLabs.survival(x))", x.tolist()), sp.norm.sf(x), 1e-10, 0)
+    found = labs("(p, df) => p.map((p, i) => fslLabs.chi2Quantile(p, df[i]))", p.tolist(), df)
+    close(found, sp.chi2.ppf(p, df), 1e-8)
+    found = labs("(x, df) => x.map((x, i) => fslLabs.chi2Survival(x * x, df[i] / 40))", x.tolist(), df)
+    close(found, sp.chi2.sf(x**2, np.array(df) / 40), 1e-7, 0)
+    a, b, u = rng.uniform(0.3, 60, 40), rng.uniform(0.3, 60, 40), rng.uniform(0, 1, 40)
+    found = labs("(u, a, b) => u.map((u, i) => fslLabs.betas(u, a[i], b[i])[0])", u.tolist(), a.tolist(), b.tolist())
+    close(found, sp.beta.cdf(u, a, b), 1e-9, 1e-290)
+
+
+def test_power_and_limits_are_those_of_the_library(labs):
+    rng = np.random.default_rng(1)
+    cases = [(*rng.uniform([0, 0.1], [5, 3]), rng.choice([1, 2, 4.5, 30, 599, 5e4, np.inf])) for _ in range(120)]
+    found = labs("c => c.map(([d, s, df]) => fslLabs.power(d, s, df, 0.9))", cases)
+    close(found, [stats.power(d, s, df, 0.9) for d, s, df in cases], 1e-7)
+    cases = [(rng.uniform(0, 100), rng.exponential(5), rng.choice([1.3, 4, 40, np.inf])) for _ in range(200)]
+    cases += [(0.0, 0.0, np.inf), (100.0, 3.0, 9), (100.0, 0.0, 9), (50.0, 1e-9, 9), (99.99, 1.0, np.inf)]
+    found = labs("c => c.map(([m, h, df]) => fslLabs.limits(m, h, [0, 100], df, 0.95))", cases)
+    close(found, [np.array(stats.limits(m, h, (0, 100), df)) for m, h, df in cases], 1e-7)
+
+
+def test_intervals_of_accuracies_are_those_of_the_library(labs):
+    rng = np.random.default_rng(2)
+    for kind, of in (("closed", stats.closed_interval), ("open", stats.open_interval)):
+        for n in (2, 3, 17, 600):
+            values = rng.uniform(30, 90, n)
+            found = labs("(x, k) => fslLabs.intervalOf(x, k, 0.9, [0, 100])", values.tolist(), kind)
+            wanted = of(values, 0.9, (0, 100))
+            close([found[k] for k in ("mean", "half", "low", "high")], _numbers(wanted))
+
+
+def _numbers(interval):
+    return [interval.mean, interval.half_width, interval.low, interval.high]
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2])
+def test_numbers_are_written_as_python_writes_them(labs, decimals):
+    rng = np.random.default_rng(3)
+    values = [*rng.normal(0, 30, 300), *(np.arange(-40, 40) / 16), 0.145, 2.675, 1.005, 0.285, -0.04, 8.25]
+    found = labs("(x, d) => x.map(x => fslLabs.fixed(x, d))", [float(v) for v in values], decimals)
+    assert found == [f"{v:.{decimals}f}" for v in values]
+
+
+# ---------------------------------------------------------------- what is drawn anew?
+
+
+def tasks_of(rng, classes, n, ways, shots, queries, tasks, ease):
+    labels = np.arange(classes).repeat(n)
+    drawn = sample_closed(labels, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=int(rng.integers(2**31)))
+    support = np.sort(drawn.support.reshape(tasks, ways, shots), axis=2)
+    order = np.argsort(labels[support[..., 0]], axis=1)  # the lab's tasks list their classes in order
+    support = np.take_along_axis(support, order[..., None], axis=1)
+    query = np.take_along_axis(drawn.query.reshape(tasks, ways, queries), order[..., None], axis=1)
+    right = 100.0 * (rng.random(query.shape) < ease + 0.3 * rng.normal(size=classes)[labels[query]])
+    return labels, support, query, right
+
+
+CASES = [
+    (20, 60, 5, 5, 15, 600, 0.7),
+    (5, 12, 5, 1, 4, 90, 0.6),  # each task holds every class
+    (8, 30, 3, 2, 3, 61, 0.5),
+    (12, 9, 5, 5, 2, 400, 0.9),
+    (6, 40, 5, 1, 1, 50, 0.5),
+    (10, 40, 5, 5, 15, 2000, 0.8),
+    (10, 30, 5, 5, 5, 100, 9.0),  # all are right
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_three_intervals_are_those_of_the_library(labs, case):
+    rng = np.random.default_rng(CASES.index(case))
+    labels, support, query, right = tasks_of(rng, *case)
+    run = dict(
+        tasks=len(right), ways=case[2], shots=case[3], queries=case[4], support=support.ravel().tolist(),
+        query=query.ravel().tolist(), right=right.ravel().tolist(), held=labels[support[..., 0]].ravel().tolist(),
+    )  # fmt: skip
+    found = labs("(run, label) => fslLabs.compute.anew.threeIntervals(run, label)", run, labels.tolist())
+    t = len(right)
+    wanted = stats.three_intervals(right.reshape(t, -1), support.reshape(t, -1), query.reshape(t, -1), labels)
+    for kind in ("closed", "images", "classes"):
+        close([found[kind][k] for k in ("mean", "half", "low", "high")], _numbers(getattr(wanted, kind)))
+
+
+def test_the_nearest_mean_is_that_of_the_book(labs):
+    """On tasks that the lab draws: closed and open ones, of images of the right classes, none twice in a task."""
+    settings = dict(classes=12, n=30, shots=3, queries=4, tasks=150)
+    code = """(settings, kind) => {
+      const { drawn, tested } = fslLabs.compute.anew, random = fslLabs.random(5), run = drawn(kind, settings, random);
+      const x = Float64Array.from({ length: 2 * settings.classes * settings.n }, () => random.normal());
+      const accuracy = tested(run, x), plain = {};
+      for (const k of ["held", "support", "query", "right"]) plain[k] = [...run[k]];
+      return { x: [...x], accuracy: [...accuracy], tasks: run.tasks, ...plain };
+    }"""
+    for kind in ("closed", "open"):
+        found = labs(code, settings, kind)
+        t = found["tasks"]
+        shape = {"support": (t, 15), "query": (t, 20), "right": (t, 5, 4), "held": (t, 5)}
+        a = {k: np.array(found[k])[: np.prod(s)].reshape(s) for k, s in shape.items()}
+        drawn = np.concatenate([a["support"].reshape(t, 5, 3), a["query"].reshape(t, 5, 4)], axis=2)
+        assert (drawn // 30 == a["held"][..., None]).all() and (np.diff(a["held"], axis=1) > 0).all()
+        assert all(len(np.unique(task)) == 35 for task in drawn)
+        if kind == "open":
+            assert len(np.unique(drawn)) == drawn.size and 9 <= t <= 12 * (30 // 7) // 5
+        else:
+            assert t == 150
+        x = np.array(found["x"]).reshape(-1, 2)
+        means = x[a["support"].reshape(t, 5, 3)].mean(axis=2)
+        points = x[a["query"].reshape(t, 5, 4)]
+        nearest = ((points[:, :, :, None] - means[:, None, None]) ** 2).sum(axis=-1).argmin(axis=-1)
+        np.testing.assert_array_equal(a["right"] == 100, nearest == np.arange(5)[:, None])
+        np.testing.assert_array_equal(
+            gaussians._nearest(x[a["support"].reshape(t, 5, 3)], points), nearest == np.arange(5)[:, None]
+        )
+        close(found["accuracy"], 100 * (nearest == np.arange(5)[:, None]).mean(axis=(1, 2)))
+
+
+STUDY = """(settings, seeds) => seeds.map(seed => {
+  const { study, covers } = fslLabs.compute.anew, of = study(settings, seed);
+  const misses = { closed: 0, open: 0, images: 0, classes: 0 };
+  let found, first = null;
+  while ((found = of.next())) {
+    first = first || found;
+    for (const kind in misses) if (found[kind] && !covers(found[kind], of.truth)) misses[kind]++;
+  }
+  return { misses, truth: of.truth, first: first.closed.mean };
+})"""
+USUAL = dict(n=40, classes=10, shots=5, queries=10, tasks=600)
+
+
+@pytest.mark.parametrize("anew", ["tasks", "images", "classes"])
+def test_each_interval_misses_rarely_what_it_speaks_of(labs, anew):
+    """Of 8 times 40 test sets; bounds of a binomial number at 5 %, with room for the noise of the truth."""
+    made = labs(STUDY, USUAL | {"anew": anew}, list(range(8)))
+    missed = {kind: sum(m["misses"][kind] for m in made) for kind in made[0]["misses"]}
+    rare = int(sp.binom.ppf(0.9999, 320, 0.05)) + 4
+    if anew == "tasks":
+        assert missed["closed"] <= rare and missed["closed"] >= 3
+    if anew == "images":
+        assert missed["images"] <= rare and missed["open"] <= rare
+        assert missed["closed"] > 2 * rare  # what the lab is there to show
+    if anew == "classes":
+        assert missed["classes"] <= rare
+        assert min(missed["closed"], missed["images"]) > 2 * rare
+
+
+def test_tasks_alone_are_never_called_something_else(labs):
+    """Luck lets a fair interval miss more than four of forty, and then nothing else is new all the same."""
+    says = "(anew, missed) => fslLabs.compute.anew.remark(anew, missed)"
+    assert "all that is new" in labs(says, "tasks", 2) and labs(says, "tasks", 2) == labs(says, "tasks", 5)
+    assert "something else is new" in labs(says, "images", 5) and "something else is new" in labs(says, "classes", 40)
+    assert "tasks are few" in labs(says, "images", 4)
+
+
+def test_a_seed_gives_the_same_test_sets(labs):
+    settings = dict(n=30, classes=6, shots=1, queries=2, tasks=100, anew="images")
+    one, again, other = labs(STUDY, settings, [3, 3, 4])
+    assert one == again and one["truth"] != other["truth"]
+
+
+# ---------------------------------------------------------------- what may be said of two printed figures?
+
+
+def printed_cases(count=150):
+    rng = np.random.default_rng(11)
+    for _ in range(count):
+        means = rng.uniform(25, 97, 2).round(rng.integers(1, 3))
+        if rng.random() < 0.6:
+            means[1] = (means[0] + rng.normal(0, 1)).round(2).clip(2, 99)
+        tasks = [int(rng.choice([100, 600, 1000, 2000, 10000]))] * 2
+        if rng.random() < 0.2:
+            tasks[1] = 600
+        usual = 16 / (np.sqrt(tasks) if rng.random() < 0.8 else 1) * rng.choice([1, 1.96])
+        wide = (usual * np.exp(rng.normal(0, 0.3, 2))).clip(0.05, 40).round(2)
+        given = dict(ways=int(rng.choice([2, 5, 10])), shots=int(rng.choice([1, 5])), queries=int(rng.choice([5, 15])))
+        given |= dict(sampling=str(rng.choice(["closed", "unknown"])), level=float(rng.choice([0.95, 0.95, 0.99, 0.9])))
+        given["same_tasks"] = str(rng.choice(["no", "unknown"] + ["yes"] * (tasks[0] == tasks[1])))
+        if rng.random() < 0.6:
+            given["images"] = int(rng.choice([400, 840, 3000, 12000]))
+        if rng.random() < 0.5:
+            given["classes"] = int(rng.choice([10, 20, 60]))
+        if rng.random() < 0.2:
+            given |= dict(sampling="open", images=None)
+        yield [float(means[0]), float(wide[0])], [float(means[1]), float(wide[1])], tasks, given
+
+
+def test_printed_figures_say_the_same_as_the_library(labs):
+    verdicts = set()
+    for a, b, tasks, given in printed_cases():
+        found = labs("(a, b, t, given) => fslLabs.compute.printed.fromPrinted(a, b, t, given)", a, b, tasks, given)
+        wanted = stats.from_printed(a, b, tasks, **given)
+        assert found["sentence"] == wanted.sentence
+        assert found["notes"] == wanted.notes
+        assert found["sampling"] == wanted.sampling and found["likely"]["meaning"] == wanted.likely.meaning
+        verdicts.add((wanted.likely.tasks.verdict, wanted.likely.images and wanted.likely.images.verdict))
+        for mine, of in zip(found["readings"], wanted.readings):
+            assert mine["usual"] == of.usual
+            close(mine["deviations"], of.deviations)
+            for target in ("tasks", "images", "classes"):
+                one, other = mine[target], getattr(of, target)
+                assert (one is None) == (other is None)
+                if one:
+                    assert one["verdict"] == other.verdict
+                    close(one["correlation"], other.correlation, 1e-5)
+                    for end in ("widest", "narrowest"):
+                        interval = getattr(other, end)
+                        assert one[end]["tasks"] == interval.n_tasks
+                        close([one[end][k] for k in ("mean", "half", "low", "high")], _numbers(interval))
+    assert {v for v, _ in verdicts} == {"apart", "depends", "not apart"} and len(verdicts) > 6
+
+
+def test_what_printed_figures_rest_on_is_that_of_the_library(labs):
+    found = labs(
+        "() => { const { BETWEEN, CORRELATION } = fslLabs.compute.printed; return [BETWEEN, ...CORRELATION]; }"
+    )
+    assert found == [stats.printed.BETWEEN, *stats.printed.CORRELATION]
+
+
+@pytest.mark.parametrize(
+    "a, given",
+    [
+        ([0.712, 0.004], {}),
+        ([100.0, 0.4], {}),
+        ([71.2, 0.0], {}),
+        ([71.2, 0.4], dict(tasks=[1, 1])),
+        ([71.2, 0.4], dict(tasks=[600, 100], same_tasks="yes")),
+        ([71.2, 0.4], dict(images=99)),
+        ([71.2, 0.4], dict(images=1000, sampling="open")),
+        ([71.2, 0.4], dict(classes=4)),
+        ([71.2, 0.4], dict(ways=1)),
+        ([71.2, 0.4], dict(queries=0)),
+    ],
+)
+def test_bad_figures_are_refused_as_the_library_refuses_them(labs, a, given):
+    given = dict(given)
+    tasks = given.pop("tasks", [600, 600])
+    code = """(a, t, given) => {
+      try { fslLabs.compute.printed.fromPrinted(a, [70.5, 0.5], t, given); return ""; } catch (e) { return e.message; }
+    }"""
+    said = labs(code, a, tasks, given)
+    assert said and "\n" not in said
+    with pytest.raises(InputError):
+        stats.from_printed(a, [70.5, 0.5], tasks, **given)
+
+
+# ---------------------------------------------------------------- how many queries, tasks, images, classes?
+
+
+def test_the_sizing_curve_and_the_plan_are_those_of_the_library(labs):
+    rng = np.random.default_rng(12)
+    for _ in range(25):
+        alpha, beta = float(np.exp(rng.uniform(-10, -5))), float(np.exp(rng.uniform(-6, -1)))
+        shots, ways = int(rng.choice([1, 5, 10])), int(rng.choice([2, 5, 10]))
+        classes, difference = ways * int(rng.integers(1, 6)), float(rng.choice([0.01, 0.03, 0.08]))
+        level, wanted = float(rng.choice([0.95, 0.9])), float(rng.choice([0.5, 0.8, 0.9]))
+        model = stats.VarianceModel(alpha, beta, beta / shots + shots * alpha, shots)
+        moments = stats.Moments(0.0, 0.1, 0.01, 0.0, 0.0, ways)
+        known = stats.Pilot(moments, model, 0.0, np.inf, level, 600, np.zeros((2, 2)), True)
+        code = """(a, b, s, k, c, d, p, level) => {
+          const of = fslLabs.compute.sizing, m = of.model(a, b, s);
+          return [of.optimum(m), of.bestQueries(m), of.variance(m, 7, 33), of.taskCount(1200, k, s, 15),
+            of.planOpen(a, b, s, k, c, d, p, level)];
+        }"""
+        found = labs(code, alpha, beta, shots, ways, classes, difference, wanted, level)
+        close(
+            found[:4],
+            [model.optimum, stats.best_queries(model), model.variance(7, 33), stats.task_count(1200, ways, shots, 15)],
+        )
+        with np.errstate(divide="ignore"):  # of a covariance of 0
+            plan = stats.plan(known, difference=difference, n_classes=classes, power=wanted, level=level)
+        assert found[4] == dict(tasks=plan.n_tasks, queries=plan.queries, imagesPerClass=plan.images_per_class)
+
+
+def test_the_plan_of_three_intervals_is_that_of_the_library(labs):
+    rng, warned = np.random.default_rng(13), set()
+    for _ in range(10):
+        ways, shots, tasks = 5, int(rng.choice([1, 5])), int(rng.choice([600, 2000]))
+        count, per_class = int(rng.choice([5, 12, 40])), int(rng.choice([30, 200]))
+        halves = np.cumsum(rng.uniform(0.2, 1.5, 3))
+        df = [np.inf, count * per_class - 1, count - 1]
+        kinds = ("closed", "images", "classes")
+        made = [stats.Interval(0.5, h, 0.95, tasks, kind, d) for h, kind, d in zip(halves, kinds, df)]
+        known = count > ways
+        if not known:
+            made[2] = stats.Interval(0.5, np.inf, 0.95, tasks, "classes", np.nan)
+        errors = [i.standard_error**2 if np.isfinite(i.half_width) else np.inf for i in made]
+        pilot = stats.ThreeIntervals(*made, errors[0], errors[1] - errors[0], errors[2] - errors[0], True)
+        difference, wanted = float(rng.choice([1.0, 3.0, 30.0])), float(rng.choice([0.6, 0.8]))
+        plan = stats.plan(
+            pilot,
+            difference=difference,
+            n_classes=count,
+            images_per_class=per_class,
+            ways=ways,
+            shots=shots,
+            power=wanted,
+        )
+        given = dict(
+            closed=halves[0], images=halves[1], classes=halves[2] if known else float("inf"), tasks=tasks,
+            perClass=per_class, count=count, ways=ways, shots=shots, imagesDf=df[1], classesDf=df[2],
+        )  # fmt: skip
+        found = labs("(g, d, p) => fslLabs.compute.sizing.planClosed(g, d, p)", given, difference, wanted)
+        assert found["notes"] == [*plan.notes]
+        warned.update(note.partition(" classes" if "classes" in note else " images")[1] for note in plan.notes)
+        for name, size, between in (
+            ("tasks", plan.n_tasks, plan.tasks_range),
+            ("images", plan.images_per_class, plan.images_range),
+            ("classes", plan.n_classes, plan.classes_range),
+        ):
+            assert (found[name] is None) == (size is None)
+            if size is not None:
+                assert [found[name][k] for k in ("size", "low", "high")] == [size, *between]
+    assert warned == {" images", " classes"}  # both warnings came up
+
+
+def test_a_size_that_is_not_known_still_makes_a_sentence(labs):
+    told = "(of, what) => fslLabs.compute.sizing.told(of, what)"
+    assert labs(told, None, "classes") == "an unknown number of classes"
+    assert labs(told, {"size": None}, "closed tasks") == "more closed tasks than can be counted"
+    assert labs(told, {"size": 1200}, "images a class") == "1,200 images a class"
+
+
+# ---------------------------------------------------------------- in a page
+
+SENTENCES = "() => [...document.querySelectorAll('.fsl-says')].map(e => e.textContent)"
+TOLD = "() => [...document.querySelectorAll('.fsl-says')].every(e => e.textContent.trim())"
+
+
+def opened(browser, address, faults, size=DESK, **options):
+    page = browser.new_context(viewport=size, reduced_motion="reduce", **options).new_page()
+    page.on("console", lambda m: m.type == "error" and faults.append(f"console: {m.text}"))
+    page.on("pageerror", lambda e: faults.append(f"script: {e}"))
+    page.on("requestfailed", lambda r: faults.append(f"not loaded: {r.url}"))
+    page.goto(address, wait_until="load")
+    page.wait_for_function(TOLD, timeout=60_000)
+    return page
+
+
+def walk(page):
+    """Move each slider by a key."""
+    lazy, sliders = [], page.locator(".fsl-lab input[type=range]").count()
+    for lab in page.locator(".fsl-lab").all():
+        for control in lab.locator("input[type=range]:visible").all():
+            before = lab.locator("input[type=range]").evaluate_all("e => e.map(x => x.value)")
+            control.focus()
+            page.keyboard.press("ArrowRight" if control.evaluate("e => e.value === e.min") else "ArrowLeft")
+            if before == lab.locator("input[type=range]").evaluate_all("e => e.map(x => x.value)"):
+                lazy.append(control.get_attribute("id"))
+    assert sliders and not lazy, lazy
+
+
+def test_a_reader_with_a_keyboard_gets_an_answer(browser, tmp_path):
+    """Over file://, without a network, on a phone: labels, the sentence that changes, nothing wider than the screen."""
+    faults = []
+    page = opened(browser, page_of(tmp_path).as_uri(), faults, PHONE, offline=True)
+    before = page.evaluate(SENTENCES)
+    unlabelled = page.evaluate(
+        "() => [...document.querySelectorAll('.fsl-lab :is(input, select)')].filter(e => !e.labels.length).length"
+    )
+    assert unlabelled == 0
+    assert page.evaluate("() => document.querySelectorAll('.fsl-says[aria-live=polite]').length") == len(MINE)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
+    assert page.evaluate("() => [...document.querySelectorAll('.fsl-lab button')].every(b => b.clientHeight >= 36)")
+    walk(page)
+    field = page.get_by_label("Second method")
+    field.focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("60.5+-0.5")
+    wanted = stats.from_printed((71.2, 0.4), (60.5, 0.5), 600).sentence
+    page.wait_for_function(
+        "text => [...document.querySelectorAll('.fsl-says')].some(e => e.textContent === text)", arg=wanted
+    )
+    page.wait_for_function(
+        "old => [...document.querySelectorAll('.fsl-says')].every((e, i) => e.textContent !== old[i])", arg=before
+    )
+    page.keyboard.press("Control+A")
+    page.keyboard.type("0.605+-0.005")
+    page.wait_for_selector(".fsl-wrong")
+    assert "not a share" in page.locator(".fsl-wrong").inner_text()
+    assert faults == []
+    page.context.close()
+
+
+def test_the_sentence_counts_what_the_picture_shows(browser, tmp_path):
+    page = opened(browser, page_of(tmp_path, ["anew"]).as_uri(), [])
+    words = ["none", *"one two three four five six seven eight nine ten eleven twelve".split()]
+    heads = page.locator(".fsl-picture text").all_text_contents()
+    counts = [int(found[1]) for text in heads if (found := re.fullmatch(r"(\d+) of 40 miss", text))]
+    crosses = page.locator(".fsl-picture path.fsl-b").count()
+    assert len(counts) == 4 and crosses == sum(counts)
+    ends = page.evaluate("""() => [...document.querySelectorAll("line.fsl-a, line.fsl-b")].map(line => {
+      const axis = line.parentNode.querySelector(".fsl-axis");
+      return ["x1", "x2"].filter(end => line.getAttribute(end) === axis.getAttribute(end)).length;
+    })""")
+    arrows = page.locator(".fsl-picture path.fsl-on").count()
+    assert arrows == sum(ends) and 40 < arrows < 160  # intervals of two of the four kinds are longer than the axis
+    said = page.evaluate(SENTENCES)[0]
+    spoken = re.search(
+        r"in (\w+), the open one in (\w+), that for new images in (\w+), that for new classes in (\w+);", said
+    )
+    assert [words.index(w) if w in words else int(w) for w in spoken.groups()] == counts
+    settings = dict(n=30, classes=20, shots=5, queries=5, tasks=600, anew="images")
+    made = page.evaluate(f"given => ({STUDY})(...given)", [settings, [1]])[0]
+    assert [made["misses"][k] for k in ("closed", "open", "images", "classes")] == counts
+    page.get_by_role("button", name="Draw again").press("Enter")
+    page.wait_for_function("old => document.querySelector('.fsl-says').textContent !== old", arg=said)
+    page.context.close()
+
+
+def test_labs_work_from_a_server_too(browser, tmp_path):
+    page_of(tmp_path)
+    handler = partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
+    handler.log_message = lambda *_: None
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        faults = []
+        page = opened(browser, f"http://127.0.0.1:{server.server_port}/index.html", faults)
+        assert all(page.evaluate(SENTENCES)) and [f for f in faults if "favicon" not in f and "404" not in f] == []
+        page.context.close()
+        server.shutdown()
+
+
+def test_without_scripts_there_are_words_and_a_picture(browser):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    for source, name in ((ROOT / "book" / "index.md", "anew"), (ROOT / "notebooks" / "closed-vs-open.md", "anew")):
+        block = re.search(rf'<div class="fsl-lab" data-lab="{name}">.*?</div>', source.read_text("utf-8"), re.S)[0]
+        page.set_content(block.replace("_static", (ROOT / "book" / "_static").as_uri()))
+        assert page.locator(".fsl-lab p").inner_text().strip() and page.locator(".fsl-lab img").get_attribute("alt")
+        assert (ROOT / "book" / page.locator(".fsl-lab img").get_attribute("src").split("/book/")[1]).is_file()
+    context.close()
+
+
+def still(browser, folder):
+    """The picture of the first lab at its start, with the colours that it has in a light page."""
+    page = opened(browser, page_of(folder, ["anew"]).as_uri(), [], {"width": 760, "height": 900})
+    text = page.evaluate("() => document.querySelector('.fsl-picture').outerHTML")
+    page.context.close()
+    style = (
+        "<style>text{font:13px sans-serif;fill:#222}.fsl-a{stroke:#00629b}.fsl-b{stroke:#b34700}"
+        ".fsl-a-fill{fill:#00629b}.fsl-b-fill{fill:#b34700}.fsl-base{stroke:#222}.fsl-axis{stroke:#555}</style>"
+    )
+    start, end = text.split(">", 1)
+    return f'{start} xmlns="http://www.w3.org/2000/svg">{style}{end}\n'
+
+
+def test_the_still_picture_is_the_lab_as_it_starts(browser, tmp_path):
+    numbers = re.compile(r"-?\d+\.?\d*")
+    found, kept = still(browser, tmp_path), STILL.read_text("utf-8")
+    assert numbers.sub("#", found) == numbers.sub("#", kept)
+    close([float(x) for x in numbers.findall(found)], [float(x) for x in numbers.findall(kept)], 0, 0.02)
+
+
+def test_labs_are_small_and_ask_for_nothing():
+    files = [p for p in LABS.rglob("*") if p.is_file()]
+    assert sum(p.stat().st_size for p in files) <= 2**20
+    for path in files:
+        if path.suffix == ".js":
+            lines = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "").splitlines()
+            found = [line for line in lines if INSIDE.search(line.partition("// ")[0])]
+            assert found == [], path.name
+
+
+# ---------------------------------------------------------------- in the site
+
+
+@pytest.mark.skipif(not (SITE / "index.html").is_file(), reason="no site in _build/html: run `make book` first")
+class TestSite:
+    PLACES: ClassVar = {"index": "anew", "closed-vs-open": "anew", "comparing-methods": "printed", "pilot": "sizing"}
+
+    def test_labs_load_on_their_pages_alone(self):
+        for path in SITE.glob("*.html"):
+            text = path.read_text("utf-8")
+            assert ("labs/labs.js" in text) == ('class="fsl-lab"' in text), path.name
+            for name in MINE:
+                assert (f"labs/{name}.js" in text) == (f'data-lab="{name}"' in text), path.name
+
+    @pytest.mark.parametrize("name", PLACES)
+    def test_a_lab_answers_on_its_page(self, browser, name):
+        faults = []
+        page = opened(browser, (SITE / f"{name}.html").resolve().as_uri(), faults, PHONE, offline=True)
+        before = page.evaluate(SENTENCES)
+        if self.PLACES[name] == "printed":
+            page.get_by_label("Second method").press("Control+A")
+            page.keyboard.type("60.5 ± 0.5")
+        else:
+            walk(page)
+        page.wait_for_function("old => document.querySelector('.fsl-says').textContent !== old", arg=before[0])
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"] + 1
+        assert faults == []
+        page.context.close()
+
+
+if __name__ == "__main__":
+    from tempfile import TemporaryDirectory
+
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver, TemporaryDirectory() as folder:
+        STILL.write_text(still(driver.chromium.launch(executable_path=BROWSER), Path(folder)), "utf-8")
+    print(STILL, json.dumps(STILL.stat().st_size), file=sys.stderr)

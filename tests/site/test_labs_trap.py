@@ -1,0 +1,159 @@
+"""The lab with a trap: its tasks are the chapter's biased ones, and what the page says of them is what NumPy counts."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fslbook.fewstab import tables, trap
+from fslcore import evaluation
+from fslcore.tools import attributes
+
+LABS = Path(__file__).resolve().parents[2] / "book" / "_static" / "labs"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+SET, SHOTS, QUERIES, WAYS = "clipart", 5, 15, 5
+KINDS = ("random", "biased")
+
+
+@pytest.fixture(scope="module")
+def methods():
+    return {name: method for name, method in trap.learners().items() if name.startswith("ProtoNet")}
+
+
+@pytest.fixture(scope="module")
+def made(methods):
+    return trap.traps(SET, methods, tasks=60)
+
+
+def digits(text):
+    return np.array([int(c, 32) for c in text])
+
+
+def test_tasks_are_the_chapter_s_and_each_attribute_is_the_clue_of_one_class(made):
+    drawn, attribute = tables.draw(SET, "pixels", tasks=60, shots=SHOTS, queries=QUERIES, seed=0)
+    known = attributes.of(tables.images_of(SET), "pixels")
+    assert len(made["tasks"]) == len({t["attribute"] for t in made["tasks"]}) == 6
+    used = np.bincount(attribute.ravel())
+    assert known.names[used.argmax()] == made["tasks"][0]["attribute"]
+    for task in made["tasks"]:
+        assert task["clues"][task["at"]] == task["attribute"] and len(set(task["clues"])) == WAYS
+        assert any([known.names[a] for a in row] == task["clues"] for row in attribute)
+
+
+def test_random_queries_are_other_images_of_the_class_and_biased_ones_lack_the_clue(made):
+    shares = []
+    for task in made["tasks"]:
+        for k in range(WAYS):
+            support, random = set(task["support"][k]), set(task["query"]["random"][k])
+            assert len(support) == SHOTS and len(random) == 3 and not support & random
+            own = digits(task["shows"]["biased"])[k * QUERIES : (k + 1) * QUERIES] >> k & 1
+            assert not own.any()
+        others = [(digits(task["shows"][kind]) & ~(1 << np.arange(WAYS).repeat(QUERIES)) > 0) for kind in KINDS]
+        shares.append([of.mean() for of in others])
+    random, biased = np.mean(shares, axis=0)
+    assert biased > random + 0.05
+
+
+def test_answers_are_those_of_the_learners_on_these_tasks(made, methods):
+    drawn, _ = tables.draw(SET, "pixels", tasks=60, shots=SHOTS, queries=QUERIES, seed=0)
+    images = tables.images_of(SET)
+    for at, method in enumerate(methods.values()):
+        run = evaluation.ready(images, *method)
+        right = run.record(drawn).correct
+        for task in made["tasks"]:
+            ours = digits(task["answers"]["biased"][at]) == np.repeat(np.arange(WAYS), QUERIES)
+            assert any((ours == row).all() for row in right)
+
+
+def test_the_place_in_a_page_holds_the_data_whole_and_no_markup_of_theirs(made):
+    evil = {**made, "learners": ["</script><img src=x>", *made["learners"][1:]]}
+    html = trap.html({SET: evil})
+    data = re.search(r'<script type="application/json" id="fsl-trap-data">(.*?)</script>', html, re.DOTALL)[1]
+    assert json.loads(data) == {SET: evil} and "<img" not in html
+    assert all((LABS / name).is_file() for name in (*trap.SCRIPTS, *trap.STYLES))
+
+
+def test_the_shipped_page_s_data_would_stay_small(made):
+    answers = len(json.dumps([task["answers"] for task in made["tasks"]]))
+    whole = len(json.dumps(made, ensure_ascii=False)) + 3 * answers  # eight learners, of which two are here
+    assert 2 * whole < 400_000  # two data sets
+
+
+# ---------------------------------------------------------------- the page
+
+
+@pytest.fixture(scope="module")
+def page(made, tmp_path_factory):
+    if not BROWSER:
+        pytest.skip("no Chromium on PATH nor in $CHROMIUM")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = tmp_path_factory.mktemp("lab") / "page.html"
+    html = trap.html({SET: made}).replace("_static/labs", LABS.as_uri())
+    path.write_text(f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><article>{html}</article></html>', "utf-8")
+    with sync_api.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER)
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        page.faults = []
+        page.on("pageerror", lambda error: page.faults.append(str(error)))
+        page.goto(path.as_uri())
+        yield page
+        assert page.faults == []
+        browser.close()
+
+
+def counted(task, kind, learner):
+    said, shows = digits(task["answers"][kind][learner]), digits(task["shows"][kind])
+    truth = np.repeat(np.arange(WAYS), QUERIES)
+    right = said == truth
+    return {
+        "of": len(said),
+        "right": int(right.sum()),
+        "share": 100 * right.mean(),
+        "worst": 100 * right.reshape(WAYS, -1).mean(axis=1).min(),
+        "wrong": int((~right).sum()),
+        "lured": int(((shows >> said & 1) & ~right).sum()),
+    }
+
+
+def test_every_number_is_that_of_numpy(page, made):
+    call = "([task, kind, learner]) => fslLabs.compute.trap.summary(task, kind, learner)"
+    for task in made["tasks"]:
+        for kind in KINDS:
+            for learner in range(len(made["learners"])):
+                assert page.evaluate(call, [task, kind, learner]) == pytest.approx(counted(task, kind, learner), 1e-9)
+
+
+def test_the_reader_chooses_by_keyboard_and_reads_the_result(page, made):
+    page.get_by_label("Clue of one class").focus()
+    page.keyboard.press("ArrowDown")
+    page.get_by_label("Learner that answers").select_option("0")
+    task = made["tasks"][1]
+    r, a = (counted(task, kind, 0) for kind in KINDS)
+    says = page.locator(".fsl-says").text_content()
+    assert says.startswith(f"{made['learners'][0]}: {r['share']:.0f} % of the random queries right, {a['share']:.0f} %")
+    assert f"{a['lured']} of {a['wrong']} wrong answers name a class" in page.locator(".fsl-lab").inner_text()
+    assert page.locator(".fsl-row").count() == WAYS and page.locator(".fsl-name", has_text="(yours)").count() == 1
+    pictures = page.locator(".fsl-row img")
+    assert pictures.count() == WAYS * (SHOTS + 2 * 3)
+    assert page.evaluate("[...document.images].every(i => i.complete && i.naturalWidth === 48 && i.alt)")
+    hits = page.locator(".fsl-hit").count()
+    shown = [digits(task["answers"][kind][0]).reshape(WAYS, -1)[:, :3] for kind in KINDS]
+    assert hits == sum(int((of == np.arange(WAYS)[:, None]).sum()) for of in shown)
+    assert page.locator(".fsl-hit", has_text="✓").count() == hits
+    assert page.locator(".fsl-miss", has_text="✗").count() == 30 - hits
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_table_that_goes_on_says_so(page):
+    faded = "() => getComputedStyle(document.querySelector('.fsl-table')).maskImage !== 'none'"
+    page.set_viewport_size({"width": 320, "height": 844})
+    page.wait_for_function(faded)
+    page.evaluate("() => { const box = document.querySelector('.fsl-table'); box.scrollLeft = box.scrollWidth; }")
+    page.wait_for_function(f"() => !({faded})()")
+    page.set_viewport_size({"width": 1280, "height": 844})
+    page.wait_for_function(f"() => !({faded})()")

@@ -1,0 +1,522 @@
+"""What prose says of a run comes from the run: through ``glue`` in chapters, through templates in the ledger.
+
+Read from the sources, and, where the book is built, from its executed notebooks.
+"""
+
+import ast
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import assemble
+import executed
+import numpy as np
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+from IPython.display import Markdown
+
+from fslbook import cells
+from fslcore.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[2]
+EXECUTED = ROOT / "_build" / "notebooks"
+CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.md"))
+SLIDES = sorted((ROOT / "book" / "slides").glob("*.md"))
+VISIBLE_LINES = 10
+
+# Numerals that no run gives and no other rule allows: (page or ledger item, words around it) and why they may stand.
+OF_RELEASED = "of the authors' released tasks, which a build has only once they are fetched; test_report.py counts them"
+ALLOWED = {
+    ("benchmark", "they are close to 100 %"): "the most there can be",
+    ("closed-vs-open", "Is it 3.8 times?"): "a heading; the sentence below it has the paper's figure from its claims",
+    ("oops-audit", "the 600 tasks of a closed run"): "the paper's number of closed tasks, as in the front page's",
+    ("index", "with 600 tasks"): "the paper's number of closed tasks, of which no table of it has a column",
+    ("oops-figure-6", "give 96, and 76 after Holm, 91 after Benjamini–Hochberg"): OF_RELEASED,
+    ("estimators", "MAML's leave-one-out lies below 20 %"): "the paper's tasks have five classes",
+    ("fewstab-figure-6", "trained with 5 shots less with 1"): "the two trainings that the figure compares",
+    ("evaluators-audit", "of 5 folds of 25 images. Three is the first of 10 folds."): "supports are 5-way 5-shot",
+    ("evaluators-audit", "`k_fold` is 10 for Baseline on CIFAR-FS and 5 for R2D2"): "settings of the released code",
+    ("evaluators-audit", "No estimate from 5 or 25 images"): "what hold-out and cross-validation test on, 5-way 5-shot",
+    ("informed", "the margins' 10 % quantile"): "how the signal is defined",
+    ("your-support-set", "with 25 of them it moves in steps of four points"): "an example, whatever the folder holds",
+    ("data-and-backbones", "native 224 and more"): "the side that these networks are known for",
+    ("ten-learners", "on 84×84 pixels, ours a Conv4 on 32×32"): "networks, with the images that they take",
+    ("your-results", "finds it in 80 % of repetitions"): "what `results.needed` plans for; its columns say it too",
+}
+
+ROLE = re.compile(
+    r"\{glue:?\w*\}`(?:([\w-]+)::)?([^`:]+)(?::[^`]*)?`|^```\{glue:?\w*\} +(?:([\w-]+)::)?(\S+)", re.MULTILINE
+)
+
+
+# ---------------------------------------------------------------- reading the sources
+
+
+@dataclass
+class Cell:
+    """A code cell: its tags, its code, its line in the file, and (key or pattern, value) of what it glues."""
+
+    tags: list
+    code: str
+    line: int
+    glued: list = field(default_factory=list)
+
+    def __post_init__(self):
+        for call in ast.walk(ast.parse(self.code)):
+            if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == "glue":
+                self.glued += [pair for of in call.keywords for pair in _keys(of)]
+
+
+def _keys(keyword):
+    """(pattern, value) of one argument of ``glue``: a key, or a dict whose keys are texts or f-strings."""
+    if keyword.arg:
+        return [(keyword.arg, keyword.value)]
+    if isinstance(keyword.value, ast.DictComp):
+        pairs = [(keyword.value.key, keyword.value.value)]
+    else:
+        pairs = list(zip(keyword.value.keys, keyword.value.values))
+    return [(_pattern(key), value) for key, value in pairs]
+
+
+def _pattern(key):
+    if isinstance(key, ast.Constant):
+        return key.value
+    return "".join(part.value if isinstance(part, ast.Constant) else r"\w+" for part in key.values)
+
+
+FENCE = re.compile(r"^(`{3,})(\{[\w:-]+\})?([^\n]*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
+
+
+def code_cells(text):
+    found = []
+    for block in FENCE.finditer(text):
+        if block[2] == "{code-cell}":
+            head = re.match(r"---\n.*?^---\n|(?::[^\n]*\n)*", block[4], re.MULTILINE | re.DOTALL)[0]
+            tags = re.search(r"tags: \[(.*)\]", head)
+            line = text.count("\n", 0, block.start()) + 1
+            found.append(Cell(re.findall(r"[\w-]+", tags[1]) if tags else [], block[4][len(head) :], line))
+    return found
+
+
+def source(name):
+    return (ROOT / "notebooks" / f"{name}.md").read_text("utf-8")
+
+
+def blank(text, pattern, flags=re.MULTILINE):
+    """The text with spaces over what the pattern finds; lines stay lines."""
+    return re.sub(pattern, lambda m: re.sub(r"\S", " ", m[0]), text, flags=flags)
+
+
+def markdown(text):
+    """A chapter's text without its code cells and its front matter."""
+    text = re.sub(FENCE, lambda m: re.sub(r"\S", " ", m[0]) if m[2] == "{code-cell}" else m[0], text)
+    return blank(text, r"\A---\n.*?^---$", re.MULTILINE | re.DOTALL)
+
+
+def used(text):
+    """(chapter or '', key) of every glue role and directive."""
+    return {(m[1] or m[3] or "", m[2] or m[4]) for m in ROLE.finditer(text)}
+
+
+def ledger():
+    return assemble.read_ledger(ROOT / "book" / "ledger.yml")
+
+
+GLUED = {name: [pair for cell in code_cells(source(name)) for pair in cell.glued] for name in CHAPTERS}
+# Where a page names a key: (place, chapter, key).
+USES = [(f"notebooks/{name}.md", of or name, key) for name in CHAPTERS for of, key in used(markdown(source(name)))]
+USES += [(f"book/{p.name}", of, key) for p in sorted((ROOT / "book").glob("*.md")) for of, key in used(p.read_text())]
+USES += [(f"book/slides/{p.name}", of, key) for p in SLIDES for of, key in used(p.read_text("utf-8"))]
+USES += [
+    (f"book/ledger.yml, {item['id']}", of or item["chapter"], key)
+    for item in ledger()
+    for of, key in re.findall(executed.KEY, item["verdict"])
+]
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_box_before_the_first_section_sums_a_chapter_up(name):
+    """The question, what the papers say, what came out here and why, in few words."""
+    text = source(name)
+    start = text.index("```{admonition} In four lines")
+    assert start < text.index("\n## ")
+    box = text[start : text.index("\n```\n", start)]
+    heads = re.findall(r"^(\S.*)\n: \S", box, re.MULTILINE)
+    assert heads[0] == "Question" and heads[1] in ("The paper", "The papers") and heads[2] == "Here", heads
+    assert heads[3:] in ([], ["Why"], ["Why they differ"])
+    assert len(re.sub(ROLE, "0", box).split()) < 120
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_every_solution_answers_in_words(name):
+    """Code alone tells nothing to who cannot run it."""
+    mute = []
+    for block in re.finditer(r"^(`{3,})\{solution\} ([\w-]+)\n(.*?)^\1$", source(name), re.MULTILINE | re.DOTALL):
+        words = re.sub(r"^```.*?^```$|^:\w+:[^\n]*$", "", block[3], flags=re.MULTILINE | re.DOTALL).split()
+        mute += [block[2]] if len(words) < 6 else []
+    assert not mute, f"notebooks/{name}.md: code without an answer: {', '.join(mute)}"
+
+
+# ---------------------------------------------------------------- keys
+
+
+def test_every_key_that_prose_names_is_glued():
+    """A chapter reads its own keys, so that it can be read alone; the ledger and prose pages say of which chapter."""
+    unknown = [
+        f"notebooks/{name}.md: reads {of}::{key}; glue it there"
+        for name in CHAPTERS
+        for of, key in used(markdown(source(name)))
+        if of
+    ]
+    unknown += [
+        f"notebooks/{name}.md: {role} is read as CommonMark, without formulas: write {role[:-1]}:myst`"
+        for name in CHAPTERS
+        for role in re.findall(r"\{glue:md\}`\w+`", source(name))
+    ]
+    unknown += [
+        f"{place}: {chapter} glues no {key}"
+        for place, chapter, key in USES
+        if not any(re.fullmatch(pattern, key) for pattern, _ in GLUED.get(chapter, ()))
+    ]
+    assert not unknown, "\n".join(unknown)
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_every_glued_key_is_used(name):
+    keys = {key for _, chapter, key in USES if chapter == name}
+    idle = {pattern for pattern, _ in GLUED[name] if not any(re.fullmatch(pattern, key) for key in keys)}
+    assert not idle, f"notebooks/{name}.md glues what no page, nor the ledger, reads: {', '.join(sorted(idle))}"
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_printed_figures_come_from_data_published(name):
+    """A key ``printed_…`` holds what a paper prints: its value names ``claims`` or a table ``printed``."""
+    by_hand = [
+        f"{key}={ast.unparse(value)}"
+        for key, value in GLUED[name]
+        if key.startswith("printed") and not re.search(r"claims|printed", ast.unparse(value))
+    ]
+    assert not by_hand, f"notebooks/{name}.md: from no file of data/published: {'; '.join(by_hand)}"
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_executed_chapter_glues_what_prose_names(name):
+    path = EXECUTED / f"{name}.ipynb"
+    if not path.is_file():
+        pytest.skip("not executed: run `make book` first")
+    keys = {key for _, chapter, key in USES if chapter == name}
+    glued = set(executed.glued(path))
+    assert glued == keys, f"{name}: named and not glued {sorted(keys - glued)}; not read {sorted(glued - keys)}"
+
+
+# ---------------------------------------------------------------- cells
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_cells_that_glue_leave_no_trace(name):
+    faults = []
+    for cell in code_cells(source(name)):
+        if cell.glued and "remove-cell" not in cell.tags:
+            faults.append(f"{name}.md:{cell.line}: glues, and is not tagged remove-cell")
+        if "remove-cell" in cell.tags and not cell.glued:
+            faults.append(f"{name}.md:{cell.line}: is removed, though it glues nothing")
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_visible_cells_are_short_and_there(name):
+    hidden = {"hide-input", "hide-cell", "remove-cell", "remove-input", "parameters"}
+    visible = [cell for cell in code_cells(source(name)) if not hidden & set(cell.tags)]
+    long = [f"{name}.md:{c.line}: {n} lines" for c in visible if (n := len(c.code.splitlines())) > VISIBLE_LINES]
+    assert visible and not long, f"at most {VISIBLE_LINES} lines can be read at once: {', '.join(long)}"
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_no_cell_writes_sentences(name):
+    """A heading over a table may be written by its cell; sentences stand in Markdown."""
+    faults = []
+    for cell in code_cells(source(name)):
+        for call in ast.walk(ast.parse(cell.code)):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "Markdown" and not cell.glued:
+                words = [part.value for part in ast.walk(call) if isinstance(part, ast.Constant)]
+                if any(re.search(r"\.(\s|$)", word) for word in words if isinstance(word, str)):
+                    faults.append(f"{name}.md:{cell.line}: {ast.unparse(call)}")
+    assert not faults, "prose built by code; glue what varies in it:\n" + "\n".join(faults)
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_parameters_follow_the_first_idea(name):
+    text = source(name)
+    first = code_cells(text)[0]
+    assert first.tags == ["parameters"], f"{name}: a cell before the parameters would not know them"
+    headings = re.findall(r"^## (.*)$", "\n".join(text.splitlines()[: first.line]), re.MULTILINE)
+    assert len(headings) == 1 and headings[0] != "Parameters", f"{name}: parameters stand in the first section"
+    assert "parameter_table" not in text, f"{name}: assembling the site puts the table below the parameters"
+
+
+# ---------------------------------------------------------------- numerals
+
+NUMBERED = r"(?:Tables?|Figures?|[Ss]ections?|[Cc]hapters?|[Ee]quations?|Appendix|[Aa]ppendices)"
+NO_PROSE = [
+    r"\{[\w:-]+\}`[^`]*`",  # roles: references, citations, what is glued
+    r"(`+)(?!`).*?(?<!`)\1(?!`)",  # code
+    r"\$\$.*?\$\$|(?<!\\)\$[^$]*?(?<!\\)\$",
+    r"^\([\w-]+\)=$|^ *:[\w-]+:.*$|^:{3,}.*$|^%.*$",  # anchors, options, fences, comments
+    r"\]\([^)]*\)|<[^>\n]*>|https?://\S+",
+    rf"\b{NUMBERED}\s+S?\d[\d.]*\d?(?:(?:,|,?\s+and|,?\s+or|\s+to|–)\s*S?\d[\d.]*\d?)*",
+    r"^ *\d+\. ",  # numbers of a list
+    r"\b\d+-(?:way|shot|fold)\b",  # names of settings and of estimators
+    r"\b(?:19[5-9]\d|20[0-3]\d)\b(?! (?:images|tasks|runs|queries))",  # years
+    r"\b95 %",  # the usual level
+    r"(?<![\w.,−-])[−-]?[01]\b(?![.,]\d)(?! (?:of|out|to|and|shots?|points?|tasks?|pairs?|cells?|images?)\b)(?! %)",
+]
+NUMERAL = re.compile(r"(?<![\w.−-])[−-]?\d+(?:[.,]\d+)*(?: ?%)?")
+
+
+def prose(text):
+    """The text with spaces over all that is no prose, or is a number which no run gives."""
+    at = 0
+    while block := FENCE.search(text, at):
+        at = block.start()
+        gone = not block[2] or block[2] in ("{exercise}", "{solution}", "{math}", "{code-cell}")
+        shown = blank(block[0], r".*" if gone else r"^`{3,}(\{[\w:-]+\})?")  # what other directives hold is prose
+        text = text[:at] + shown + text[block.end() :]
+    for pattern in NO_PROSE:
+        text = blank(text, pattern, re.MULTILINE | re.DOTALL)
+    return text
+
+
+def numerals(text, page=""):
+    """(offset, numeral) of those that come from no run and that ``ALLOWED`` has not."""
+    spans = [
+        m.span()
+        for (of, words) in ALLOWED
+        if of == page
+        for m in re.finditer(r"\s+".join(map(re.escape, words.split())), text)
+    ]
+    found = [(m.start(), m[0]) for m in NUMERAL.finditer(prose(text))]
+    return [(at, number) for at, number in found if not any(a <= at < b for a, b in spans)]
+
+
+def complaint(place, line, text, at, number):
+    around = re.sub(r"\s+", " ", text[max(0, at - 60) : at + 60]).strip()
+    return f"{place}:{line}: {number} — … {around} …"
+
+
+HELP = "\nGlue it (CONTRIBUTING.md, 'A chapter'), or say in ALLOWED why it may stand there:\n"
+PAGES = {name: ROOT / "notebooks" / f"{name}.md" for name in CHAPTERS} | {
+    "index": ROOT / "book" / "index.md",
+    **{f"slides/{path.stem}": path for path in SLIDES},
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_numerals_come_from_a_run(name):
+    path = PAGES[name]
+    whole = path.read_text("utf-8")
+    text = markdown(whole)
+    faults = [
+        complaint(path.relative_to(ROOT), text.count("\n", 0, at) + 1, whole, at, number)
+        for at, number in numerals(text, name)
+    ]
+    assert not faults, HELP + "\n".join(faults)
+
+
+def texts(value):
+    """What an expression says word by word: its texts, but for keys in brackets and for formats."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield value.value
+    if not isinstance(value, ast.Subscript):
+        for name, part in ast.iter_fields(value):
+            for node in part if isinstance(part, list) else [part]:
+                if isinstance(node, ast.AST) and name != "format_spec":
+                    yield from texts(node)
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_numerals_in_what_is_glued_come_from_a_run(name):
+    faults = [
+        f"notebooks/{name}.md, {key}: {number} — {text}"
+        for key, value in GLUED[name]
+        for text in texts(value)
+        for _, number in numerals(text, name)
+    ]
+    assert not faults, HELP + "\n".join(faults)
+
+
+def test_texts_of_an_expression():
+    value = ast.parse("""Markdown(f"{x:.2f} of 20 in {t['5 a']}" if x > 3 else "7 more")""", mode="eval").body
+    assert "".join(texts(value)) == " of 20 in 7 more"
+
+
+def test_numerals_of_the_ledger_come_from_a_run():
+    lines = (ROOT / "book" / "ledger.yml").read_text("utf-8").splitlines()
+    faults = []
+    for item in ledger():
+        line = lines.index(f"- id: {item['id']}") + 1
+        verdict = blank(item["verdict"], executed.KEY)
+        faults += [
+            complaint(f"book/ledger.yml, {item['id']}", line, item["verdict"], at, number)
+            for at, number in numerals(verdict, item["id"])
+        ]
+    assert not faults, HELP + "\n".join(faults)
+
+
+def test_what_is_allowed_stands_there_and_says_why():
+    for (name, words), reason in ALLOWED.items():
+        of = {item["id"]: item["verdict"] for item in ledger()}
+        text = of.get(name) or PAGES[name].read_text("utf-8")
+        assert len(reason) > 10 and " ".join(words.split()) in " ".join(text.split()), (name, words)
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("below the diagonal in 12 of 15 settings", ["12", "15"]),
+        ("by −0.5 to 1.2 points, 30 % more, of 50,000 queries", ["−0.5", "1.2", "30 %", "50,000"]),
+        ("better in 0 of 20 pairs", ["0", "20"]),
+        ("reads 79.6 ± 0.5 %.", ["79.6", "0.5 %"]),
+        ("with 2000 images, from 1 to 3", ["2000", "1", "3"]),
+        ("Table 3 of 36 cells", ["36"]),
+        ("Tables 1, 2 and S7, section 4.2, Figures 2 to 5", []),
+        ("as {cite:t}`of2024` says, `x = 3`, $x = 3$ and\n$$y = 4,$$ 95 % of {glue:text}`n` in 2024", []),
+        ("5-way 1-shot tasks by 5-fold; efficientnet-lite0, conv4; 0 lies outside", []),
+        ("```{exercise}\n:label: a\n\nTake 7.\n```\nso", []),
+        ("```{note}\nTake 7.\n```\n", ["7"]),
+        ("```python\nx = 7\n```\n", []),
+        ("two dozen tasks; ratios above 1, and 1 where it was right; −1, 0 or 1", []),
+        ("[the page](https://example.org/12)", []),
+    ],
+)
+def test_finds_numerals(text, found):
+    assert [number for _, number in numerals(text)] == found
+
+
+# ---------------------------------------------------------------- the tools
+
+
+def one_run(tmp_path, **values):
+    """A notebook that has glued these values, as a kernel writes it."""
+    from IPython.utils.capture import capture_output
+
+    with capture_output() as said:
+        cells.glue(**values)
+    outputs = [{"output_type": "display_data", "data": o.data, "metadata": o.metadata} for o in said.outputs]
+    path = tmp_path / "one.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": "code", "metadata": {}, "outputs": outputs}]}), "utf-8")
+    return path, said.stdout
+
+
+@pytest.fixture(autouse=True)
+def shell():
+    """Glue shows through IPython's display."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    yield InteractiveShell.instance()
+    InteractiveShell.clear_instance()
+
+
+def test_what_is_glued_reads_as_on_the_page(tmp_path):
+    path, said = one_run(
+        tmp_path,
+        count=12345,
+        gain="-0.5 to 10%",
+        high=f"{np.inf:.1f}",
+        name="conv4-r2d2",
+        odd="it's *Q* 1_000",
+        said=Markdown("**no** $-1$"),
+    )
+    assert executed.glued(path) == {
+        "count": "12,345",
+        "gain": "−0.5 to 10 %",
+        "high": "∞",
+        "name": "conv4-r2d2",
+        "odd": r"it's \*Q\* 1\_000",
+        "said": "**no** $−1$",
+    }
+    assert "gain: −0.5 to 10 %\n" in said  # for those who run the notebook
+
+
+@pytest.mark.parametrize("value", [0.5, None, True, [1]])
+def test_only_what_is_formatted_is_glued(value):
+    with pytest.raises(TypeError, match="share is a .*; format it"):
+        cells.glue(share=value)
+
+
+@pytest.mark.parametrize("items, text", [([1], "1"), ([1, 5], "1 and 5"), (["a", "b", "c"], "a, b and c")])
+def test_listed(items, text):
+    assert cells.listed(items) == text
+
+
+def test_a_chapter_that_compares_says_what_it_needs_two_of():
+    cells.two_or_more("methods", backbones=["glyph-conv"], learners=["ncc", "lr"])
+    with pytest.raises(
+        InputError, match=r"backbones = \[glyph-conv\], learners = \[lr\]; two methods or more are needed"
+    ):
+        cells.two_or_more("methods", backbones=["glyph-conv"], learners=["lr"])
+
+
+VALUES = {"one": {"best": "2"}, "two": {"worst": "9"}}
+
+
+def test_verdicts_and_pages_are_filled():
+    assert executed.fill("best Q {best}, {two:worst} elsewhere", VALUES, "t", "one") == "best Q 2, 9 elsewhere"
+    page = "Q {glue:text}`one::best`, {doc}`one`, ```{note}\n"
+    assert executed.fill(page, VALUES, "index.md") == "Q 2, {doc}`one`, ```{note}\n"
+
+
+@pytest.mark.parametrize(
+    "text, chapter, message",
+    [
+        ("{bets}", "one", r"t: \{bets\}: one glues no such key; it glues best"),
+        ("{three:best}", "one", r"t: \{three:best\}: there is no executed chapter three"),
+        ("{Best}", "one", "t: braces hold a key, or chapter:key"),
+        ("{glue:text}`one::bets`", "", r"t: .*one::bets`: one glues no such key; it glues best"),
+    ],
+)
+def test_a_key_that_cannot_be_filled_is_named(text, chapter, message):
+    with pytest.raises(executed.SiteError, match=message):
+        executed.fill(text, VALUES, "t", chapter)
+
+
+def test_glued_values_resolve_on_a_page_of_one_file(tmp_path):
+    """`fslcore report` and `assess` render a chapter without Sphinx."""
+    import nbformat
+
+    from fslcore.tools import notebooks
+
+    path, said = one_run(tmp_path, count=12345, verdict=Markdown("**far** below $-1$"))
+    glue = json.loads(path.read_text("utf-8"))["cells"][0]
+    outputs = [*map(nbformat.from_dict, glue["outputs"]), nbformat.v4.new_output("stream", text=said)]
+    text = "# One\n\nOf {glue:text}`count` tasks, {glue:md}`verdict:myst`."
+    notebook = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_markdown_cell(text),
+            nbformat.v4.new_code_cell("glue()", outputs=outputs, metadata={"tags": ["remove-cell"]}),
+        ]
+    )
+    notebooks.page(notebook, tmp_path / "page.html", "one")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    body = re.sub(r"<[^>]*>", "", page[page.index("<body") :])
+    assert "Of 12,345 tasks, far below − 1 ." in " ".join(body.split()) and "count:" not in body
+
+
+def rows_of(html):
+    """The rows of a table in HTML, each the list of its cells' texts."""
+    return [[c.get_text() for c in row.select("th, td")] for row in BeautifulSoup(html, "html.parser").select("tr")]
+
+
+def test_tables_are_tidied_and_nothing_is_lost():
+    frame = pd.DataFrame({"n_tasks": [-1.5, -0.0], "half_width": ["-0.00 ± 0.3", "[-1, 2-3]"]}, index=["a-1", "b_c"])
+    body = [["a-1", "−1.5", "0.00 ± 0.3"], ["b_c", "0.0", "[−1, 2-3]"]]
+    plain = assemble.tidy_tables(frame.rename_axis("what").to_html())
+    assert rows_of(plain) == [["what", "tasks", "half width"], *body] and 'border="1"' not in plain
+    both = frame.rename_axis(index="what", columns="which").to_html()  # each name needs a row of its own
+    assert rows_of(assemble.tidy_tables(both)) == [["which", "tasks", "half width"], ["what", "", ""], *body]
+    two = frame.set_index(pd.MultiIndex.from_tuples([("a", "x"), ("b", "y")], names=["one", "two"])).to_html()
+    assert rows_of(assemble.tidy_tables(two))[0] == ["one", "two", "tasks", "half width"]
+    above = pd.concat({"all": frame.rename_axis("what")}, axis=1).to_html()
+    assert rows_of(assemble.tidy_tables(above)) == [["", "all"], ["what", "tasks", "half width"], *body]
+    assert assemble.tidy_tables("<table><td>-1</td></table>") == "<table><td>-1</td></table>"

@@ -1,0 +1,386 @@
+"""The built site, page by page, in a headless browser without a network.
+
+Skipped where there is no site in ``_build/html`` (``make book`` builds it) or no Chromium.
+"""
+
+import json
+import os
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "_build" / "html"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts)
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+
+if not (SITE / "index.html").is_file():
+    pytest.skip("no site in _build/html: run `make book` first", allow_module_level=True)
+
+
+# ---------------------------------------------------------------- the HTML files themselves
+
+
+class Page(HTMLParser):
+    """What the link checks need of a page: its anchors and what it points at."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.ids, self.links, self.rows = [], [], {}
+        self._row = None
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if tag == "tr":
+            self._row = []
+        for key in ("id", "name") if tag == "a" else ("id",):
+            if attrs.get(key):
+                self.ids.append(attrs[key])
+                if self._row is not None:
+                    self.rows[attrs[key]] = self._row
+        for key in ("href", "src"):
+            if attrs.get(key) and tag in ("a", "link", "img", "script", "iframe", "source"):
+                self.links.append((tag, attrs[key]))
+                if tag == "a" and self._row is not None:
+                    self._row.append(attrs[key])
+
+    def handle_endtag(self, tag):
+        if tag == "tr":
+            self._row = None
+
+
+@pytest.fixture(scope="module")
+def parsed():
+    return {name: Page(SITE / name) for name in PAGES}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_and_anchors_resolve(name, parsed):
+    broken = []
+    for tag, link in parsed[name].links:
+        parts = urlsplit(link)
+        if parts.scheme or parts.netloc:
+            if tag != "a" and parts.scheme != "data":  # a reader may follow a link; a page fetches nothing
+                broken.append(f"<{tag}> asks for {link}")
+            continue
+        path = (SITE / name).parent / unquote(parts.path) if parts.path else SITE / name
+        if not path.is_file():
+            broken.append(f"{link}: no such file")
+            continue
+        target = path.resolve().relative_to(SITE.resolve()).as_posix()
+        anchor = unquote(parts.fragment)
+        if anchor and anchor not in ("top",) and target in parsed and anchor not in parsed[target].ids:
+            broken.append(f"{link}: no such anchor")
+    assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_ids_are_unique(name, parsed):
+    # sphinx-exercise and sphinx-proof name the body of each of their boxes alike
+    ids = [i for i in parsed[name].ids if i not in ("exercise-content", "solution-content", "proof-content")]
+    assert {i for i in ids if ids.count(i) > 1} == set()
+
+
+def ledger():
+    path = ROOT / "book" / "ledger.yml"
+    return yaml.safe_load(path.read_text("utf-8"))["items"] if path.is_file() else []
+
+
+@pytest.mark.skipif(not ledger(), reason="no ledger")
+class TestLedger:
+    def test_every_item_stands_once_with_its_anchor(self, parsed):
+        ids = parsed["ledger.html"].ids
+        assert {i["id"]: ids.count(i["id"]) for i in ledger() if ids.count(i["id"]) != 1} == {}
+
+    def test_chapters_are_built_and_linked_from_the_row(self, parsed):
+        wrong = {}
+        for item in ledger():
+            page = f"{item['chapter']}.html"
+            if page not in parsed:
+                wrong[item["id"]] = f"{page} is not built"
+            elif page not in {urlsplit(link).path for link in parsed["ledger.html"].rows[item["id"]]}:
+                wrong[item["id"]] = f"no link to {page} in its row"
+        assert wrong == {}
+
+    def test_every_item_stands_in_its_chapter(self, parsed):
+        """A chapter marks an item with ``(its-id)=`` before the heading or the cell."""
+        wrong = {}
+        for item in ledger():
+            if item["id"] not in getattr(parsed.get(f"{item['chapter']}.html"), "ids", ()):
+                wrong[item["id"]] = f"no element with this id in {item['chapter']}.html"
+        assert wrong == {}
+
+
+# ---------------------------------------------------------------- the pages as a browser shows them
+
+
+@pytest.fixture(scope="module")
+def context():
+    """A browser without a network; ``context.outside`` lists what it was asked for elsewhere."""
+    if not BROWSER:
+        pytest.skip("no Chromium on PATH nor in $CHROMIUM")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER)
+        context = browser.new_context(viewport=DESK, color_scheme="light", reduced_motion="reduce")
+        context.set_offline(True)
+        context.outside = []
+        inside = SITE.resolve().as_uri() + "/"
+
+        def guard(route):
+            address = route.request.url
+            if address.startswith((inside, "data:", "blob:")):
+                return route.continue_()
+            context.outside.append(address)
+            return route.abort()
+
+        context.route("**/*", guard)
+        yield context
+        browser.close()
+
+
+def settle(page):
+    """Wait until MathJax, where the page has it, has typeset everything."""
+    page.evaluate("() => window.MathJax && MathJax.startup && MathJax.startup.promise")
+
+
+def visit(context, name, faults):
+    page = context.new_page()
+    page.on("console", lambda m: m.type == "error" and faults.append(f"console: {m.text}"))
+    page.on("pageerror", lambda e: faults.append(f"script: {e}"))
+    page.on("requestfailed", lambda r: faults.append(f"not loaded: {r.url}"))
+    page.goto((SITE.resolve() / name).as_uri(), wait_until="load")
+    settle(page)
+    return page
+
+
+# The theme keeps one more, never shown, for the printer.
+TITLES = "() => [...document.querySelectorAll('h1')].filter(h => h.checkVisibility()).map(h => h.textContent)"
+
+# Hidden solutions, folded code: everything a reader may open is open.
+UNFOLD = """() => {
+  document.querySelectorAll('details').forEach(d => { d.open = true; });
+  document.querySelectorAll('.toggle-hidden').forEach(d => d.classList.remove('toggle-hidden'));
+}"""
+
+# How wide the page is, and what sticks out of it, but for what lies in a box that scrolls or clips.
+WIDTH = """() => {
+  const root = document.documentElement, wide = [];
+  if (root.scrollWidth > window.innerWidth + 1)
+    for (const e of document.body.querySelectorAll('*')) {
+      let box = e.parentElement;
+      while (box && getComputedStyle(box).overflowX === 'visible') box = box.parentElement;
+      if (!box && e.getBoundingClientRect().right > window.innerWidth + 1)
+        wide.push(e.tagName.toLowerCase() + '.' + e.className);
+    }
+  return [root.scrollWidth, wide.slice(0, 5).join(' | ')];
+}"""
+
+# Tables and figures wider than their box that do not show that they go on.
+CUT = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
+  const kinds = '.text_html, .table-box, .pst-scrollable-table-container, figure, .fsl-table';
+  const boxes = document.querySelectorAll('article :is(' + kinds + ')');
+  const wide = [...boxes].filter(b => b.scrollWidth > b.clientWidth + 1 && b.checkVisibility());
+  const cut = wide.filter(b => getComputedStyle(b).maskImage === 'none');
+  done(cut.map(b => b.className + ': ' + b.textContent.trim().slice(0, 40)));
+})))"""
+
+# Cells of tables as pandas or Python writes them and print does not, and header rows that hold but the names of rows.
+UNTIDY = r"""() => [...document.querySelectorAll('article .cell_output table')].flatMap(table => {
+  const cells = [...table.querySelectorAll('td, th')].map(c => c.textContent.trim());
+  const head = [...table.querySelectorAll('thead tr')], last = head[head.length - 1];
+  const said = row => [...row.cells].map(c => c.textContent.trim());
+  const names = said(last).filter(Boolean).length, above = head.length > 1 ? said(head[head.length - 2]) : [];
+  const blank = above.length > names && above.slice(0, names).every(text => !text);
+  return cells.filter(c => /(^|[\s(\[])-\d|−0\.0+(?!\d)|^\w+_\w+$/.test(c) && !table.closest('.tag_parameters'))
+    .concat(blank ? ['a blank row under ' + head[0].textContent.trim()] : []);
+})"""
+
+# Names of columns that stand at another side than the cells below them.
+ASKEW = r"""() => [...document.querySelectorAll('article .cell_output table')].flatMap(table => {
+  const head = table.tHead && [...table.tHead.rows].pop(), row = table.tBodies[0] && table.tBodies[0].rows[0];
+  if (!head || !row || [...head.cells].some(c => c.colSpan > 1)) return [];
+  const cells = [...row.cells].reverse(), side = c => getComputedStyle(c).textAlign.replace('start', 'left');
+  return [...head.cells].reverse()
+    .filter((c, i) => c.textContent.trim() && cells[i] && side(c) !== side(cells[i])).map(c => c.textContent.trim());
+})"""
+
+IMAGES = """() => [...document.querySelectorAll('article img')].map(i =>
+  [i.getAttribute('src') || '', i.getAttribute('alt'), i.complete && i.naturalWidth > 0])"""
+
+# Text of the article without code and without what MathJax has set.
+PROSE = """() => {
+  const copy = (document.querySelector('article') || document.body).cloneNode(true);
+  copy.querySelectorAll('mjx-container, pre, code, script, style').forEach(e => e.remove());
+  return copy.textContent;
+}"""
+
+# Texts whose contrast with what lies behind them is below 4.5.
+CONTRAST = r"""() => {
+  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const cache = new Map();
+  const rgba = text => {
+    if (!cache.has(text)) {
+      canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = text; canvas.fillRect(0, 0, 1, 1);
+      const d = canvas.getImageData(0, 0, 1, 1).data;
+      cache.set(text, [d[0], d[1], d[2], d[3] / 255]);
+    }
+    return cache.get(text);
+  };
+  const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3]));
+  const ground = e => {
+    const layers = [];
+    for (; e; e = e.parentElement) {
+      const c = rgba(getComputedStyle(e).backgroundColor);
+      if (c[3] > 0) layers.push(c);
+      if (c[3] > 0.999) break;
+    }
+    return layers.reverse().reduce((below, c) => over(c, below), [255, 255, 255]);
+  };
+  const luminance = c => c.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const low = [];
+  const holders = 'p, li, td, th, dt, dd, figcaption, caption, h1, h2, h3, h4, a, span, code, strong, em';
+  for (const e of document.querySelectorAll('article :is(' + holders + ')')) {
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())) continue;
+    if (!e.checkVisibility() || e.closest('mjx-container, .headerlink')) continue;
+    const behind = ground(e);
+    const [a, b] = [luminance(over(rgba(getComputedStyle(e).color), behind)), luminance(behind)];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) low.push(ratio.toFixed(2) + ' ' + e.tagName.toLowerCase() + '.' + e.className + ': '
+      + e.textContent.trim().slice(0, 40));
+  }
+  return low.slice(0, 8);
+}"""
+
+
+def is_file_name(alt):
+    return bool(re.fullmatch(r"\S*\.(png|svg|jpe?g|gif|webp)|[0-9a-f]{16,}|\S*/\S*", alt.strip(), re.I))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page(name, context):
+    faults = []
+    context.outside.clear()
+    page = visit(context, name, faults)
+    try:
+        titles = page.evaluate(TITLES)
+        if len(titles) != 1:
+            faults.append(f"{len(titles)} first-level headings: {titles}")
+        for source, alt, whole in page.evaluate(IMAGES):
+            if not alt or is_file_name(alt):
+                faults.append(f"image without words for who cannot see it: {source} (alt {alt!r})")
+            if not whole:
+                faults.append(f"broken image: {source}")
+
+        prose = page.evaluate(PROSE)
+        faults += [f"raw formula: {m.group()}" for m in re.finditer(r"\$\$.{0,40}|\\[(\[].{0,40}", prose)]
+        if page.locator("article .math").count():
+            assert page.locator("article mjx-container").count(), "formulas, and none typeset"
+            if page.locator("article mjx-merror").count():
+                faults.append("MathJax could not read a formula")
+        output = "\n".join(page.locator("article .cell_output").all_text_contents())
+        faults += [
+            f"a cell failed: {m.group()}" for m in re.finditer(r"Traceback.{0,40}|^\w*Error:.{0,60}", output, re.M)
+        ]
+
+        faults += [f"in a table: {text}" for text in page.evaluate(UNTIDY)]
+        faults += [f"not above its column: {text}" for text in page.evaluate(ASKEW)]
+
+        page.evaluate(UNFOLD)
+        for size in (DESK, PHONE):
+            page.set_viewport_size(size)
+            width, culprits = page.evaluate(WIDTH)
+            if width > size["width"] + 1:
+                faults.append(f"{width} px wide on a screen of {size['width']}: {culprits}")
+            faults += [f"cut off at {size['width']}: {text}" for text in page.evaluate(CUT)]
+
+        page.add_style_tag(content="* { transition: none !important; animation: none !important; }")
+        for theme in ("light", "dark"):
+            # what the theme's own switch does
+            page.evaluate(
+                "t => { document.documentElement.dataset.mode = document.documentElement.dataset.theme = t }", theme
+            )
+            faults += [f"contrast, {theme}: {text}" for text in page.evaluate(CONTRAST)]
+        faults += [f"asked for {address}" for address in context.outside]
+    finally:
+        page.close()
+    assert not faults, "\n".join(faults)
+
+
+def test_a_wide_table_of_sentences_is_cards_on_a_phone(context):
+    page = visit(context, "guide.html", [])
+    try:
+        table = page.locator("article table").first
+        said = table.inner_text().split()
+        assert table.locator("td").first.evaluate("e => getComputedStyle(e).display") == "table-cell"
+        page.set_viewport_size(PHONE)
+        settle(page)
+        first = table.locator("tbody tr").first.locator("td")
+        assert [first.nth(i).evaluate("e => e.offsetWidth") > 300 for i in range(4)] == [True] * 4
+        names = first.evaluate_all("all => all.map(e => getComputedStyle(e, '::before').content)")
+        assert names == ["none", '"What would be drawn anew"', '"Draw tasks"', '"Report"']
+        assert table.evaluate("e => e.parentElement.scrollWidth <= e.parentElement.clientWidth")
+        assert table.get_by_role("cell").count() == table.locator("td").count() and table.inner_text().split() == said
+        page.set_viewport_size(DESK)
+        assert table.locator("td").first.evaluate("e => getComputedStyle(e).display") == "table-cell"
+    finally:
+        page.close()
+
+
+def test_the_theme_remembers_dark(context):
+    # A profile of its own. What one page stores may reach the next one late, so the second is told before its scripts.
+    profile = context.browser.new_context(viewport=DESK, color_scheme="light", offline=True)
+    try:
+        page = profile.new_page()
+        page.goto((SITE.resolve() / "index.html").as_uri(), wait_until="load")
+        switch = page.locator("button.theme-switch-button").locator("visible=true").first
+        for _ in range(3):  # automatic, light, dark
+            switch.click()
+            if page.evaluate("document.documentElement.dataset.mode") == "dark":
+                break
+        kept = page.evaluate("({...localStorage})")
+        assert (kept["mode"], kept["theme"]) == ("dark", "dark")
+
+        again = profile.new_page()
+        again.add_init_script(f"Object.assign(localStorage, {json.dumps(kept)})")
+        again.goto((SITE.resolve() / "index.html").as_uri(), wait_until="load")
+        assert again.evaluate("document.documentElement.dataset.theme") == "dark"
+        assert again.evaluate(CONTRAST) == []
+    finally:
+        profile.close()
+
+
+def test_a_hidden_solution_opens_on_a_tap(context):
+    """On a phone, by its own button, and the page stays as wide as the screen."""
+    with_solution = [n for n in PAGES if "solution dropdown" in (SITE / n).read_text("utf-8")]
+    if not with_solution:
+        pytest.skip("no hidden solution in the book")
+    page = visit(context, with_solution[0], [])
+    try:
+        page.set_viewport_size(PHONE)
+        box = page.locator("article .solution.dropdown").first
+        content = box.locator(".section, section").first
+        assert not content.is_visible()
+        box.locator("button").first.click()
+        content.wait_for(state="visible")
+        assert page.evaluate(WIDTH)[0] <= PHONE["width"] + 1
+    finally:
+        page.close()
+
+
+def test_search_finds_a_page_without_a_server(context):
+    page = visit(context, "search.html", [])
+    try:
+        page.goto((SITE.resolve() / "search.html").as_uri() + "?q=method")
+        page.locator("#search-results li a").first.wait_for()
+    finally:
+        page.close()

@@ -1,0 +1,267 @@
+"""What two printed figures tell: the arithmetic against SciPy, bounds by simulation, the rest against data at hand."""
+
+import json
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats as sp
+
+from fslbook import published
+from fslbook.oops import gaussians
+from fslcore import stats
+from fslcore.errors import InputError
+from fslcore.paths import DATA
+from fslcore.stats import from_printed
+from fslcore.stats import published as printed
+from fslcore.tasks import sample_closed
+from fslcore.tools.cli import app
+
+
+@pytest.fixture(scope="module")
+def episodes():
+    """Accuracies (T, methods) of the stored 5-way 5-shot episodes, by set of classes."""
+    kept = pd.read_parquet(DATA / "episodes" / "episodes.parquet")
+    kept = kept[kept.block == -1]
+    found = []
+    for _, rows in kept.groupby(["dataset", "split"], observed=True):
+        columns = ["backbone", "learner"]
+        wide = rows.pivot_table(index="task", columns=columns, values="accuracy", observed=True).dropna(axis=1)
+        if len(wide):
+            found.append(100 * wide.to_numpy())
+    assert len(found) == 12 and kept.queries.unique() == [75]
+    return found
+
+
+def test_what_it_takes_for_usual_comes_from_the_stored_episodes(episodes):
+    shared, correlations = [], []
+    for a in episodes:
+        mean, n = a.mean(axis=0), 75
+        ratio = a.var(axis=0, ddof=1) / (mean * (100 - mean))
+        shared += list((ratio - 1 / n) / (1 - 1 / n))
+        correlations += list(np.corrcoef(a.T)[np.triu_indices(a.shape[1], 1)])
+    assert round(np.median(shared), 4) == printed.BETWEEN
+    assert tuple(np.quantile(correlations, [0.05, 0.95]).round(2)) == printed.CORRELATION
+
+
+def test_it_knows_what_the_figures_of_the_episodes_mean(episodes):
+    """Each pair of methods printed with each of the three, to one decimal or two, of as many tasks as there are."""
+    right, asked = 0, 0
+    for a in episodes:
+        mean, deviation, t = a.mean(axis=0), a.std(axis=0, ddof=1), len(a)
+        factors = {"interval": 1.96 / np.sqrt(t), "standard error": 1 / np.sqrt(t), "standard deviation": 1}
+        for i in range(a.shape[1] - 1):
+            for meaning, factor in factors.items():
+                figures = [(m.round(2), (factor * s).round(2)) for m, s in zip(mean[i : i + 2], deviation[i : i + 2])]
+                right += from_printed(*figures, t).likely.meaning == meaning
+                asked += 1
+    assert asked == 108 and right == asked
+
+
+def test_it_knows_what_a_published_table_means():
+    """OOPS Table 2 prints 95 % intervals of 600 closed tasks, 5-way 5-shot."""
+    rows = published.table(2)
+    rows = rows[(rows.sampling == "closed") & (rows.half_width > 0)]
+    found = [
+        from_printed((m, h), (m, h), 600).likely.meaning == "interval"
+        for m, h in rows[["mean", "half_width"]].to_numpy()
+    ]
+    assert len(found) > 20 and np.mean(found) > 0.9, np.mean(found)
+
+
+def test_unrelated_tasks_have_welch_s_interval():
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        a, b = rng.uniform([60, 0.2], [80, 2]), rng.uniform([60, 0.2], [80, 2])
+        tasks, level = rng.integers(5, 900, 2).tolist(), float(rng.uniform(0.8, 0.99))
+        for meaning, r in enumerate(from_printed(a, b, tasks, same_tasks="no", level=level).readings):
+            z = sp.norm.ppf((1 + level) / 2)
+            factor = [np.sqrt(tasks) / z, np.sqrt(tasks), np.ones(2)][meaning]
+            s = np.array([a[1], b[1]]) * factor
+            np.testing.assert_allclose(r.deviations, s)
+            test = sp.ttest_ind_from_stats(a[0], s[0], tasks[0], b[0], s[1], tasks[1], equal_var=False)
+            assert r.tasks.widest.p_value == pytest.approx(test.pvalue, rel=1e-9)
+            assert r.tasks.narrowest == r.tasks.widest and np.isnan(r.tasks.correlation)
+            assert r.tasks.verdict == ("apart" if test.pvalue < 1 - level else "not apart")
+
+
+@pytest.mark.parametrize("rho", [-0.2, 0.0, 0.6, 0.95, 0.99])
+def test_the_paired_interval_lies_between_the_two(rho):
+    """Of accuracies whose correlation is exactly this one, the interval is the paired one of the library."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(400, 2))
+    x -= x.mean(axis=0)
+    first = x[:, 0] / x[:, 0].std(ddof=1)
+    rest = x[:, 1] - (x[:, 1] @ first) / (first @ first) * first
+    rest /= rest.std(ddof=1)
+    a, b = 70 + 9 * first, 69.6 + 8 * (rho * first + np.sqrt(1 - rho**2) * rest)
+    figures = [(v.mean(), 1.959963984540054 * v.std(ddof=1) / 20) for v in (a, b)]
+    found = from_printed(*figures, 400, same_tasks="yes").readings[0].tasks
+    paired = stats.paired_interval(a, b)
+    if rho == 0.95:
+        assert found.narrowest.half_width == pytest.approx(paired.half_width, rel=1e-9)
+    assert found.widest.kind == stats.independent_interval(a, b).kind
+    assert (found.narrowest.n_tasks, found.narrowest.kind) == (paired.n_tasks, "paired")
+    between = found.narrowest.half_width * (1 - 1e-9) <= paired.half_width <= found.widest.half_width * 1.003
+    assert between == (0 <= rho <= 0.95)
+    assert (rho > found.correlation) == (paired.conclusion != 0)
+
+
+def test_images_that_a_closed_interval_leaves_out_are_bounded():
+    """Test sets of two Gaussian classes: the bound holds the truth at its level, the closed interval does not."""
+    tasks, n, means = 400, 60, gaussians.PAPER
+    truth, held, closed = None, 0, 0
+    rng = np.random.default_rng(2)
+    values = gaussians.gaussian_tasks(means, 200_000, 2, 4, rng)
+    truth = 100 * values.mean()
+    repetitions = 150
+    for seed in range(repetitions):
+        x, labels = gaussians.gaussian_classes(n, rng)
+        drawn = sample_closed(labels, tasks=tasks, ways=2, shots=2, queries=4, seed=seed)
+        accuracy = 100 * gaussians.nearest_mean_accuracy(x, drawn)
+        figure = (accuracy.mean(), stats.closed_interval(accuracy).half_width)
+        # beside a figure that is known: the difference then varies as the accuracy does
+        r = from_printed(figure, (truth, 1e-6), tasks, images=2 * n, ways=2, shots=2, queries=4).readings[0]
+        held += r.images.widest.low <= 0 <= r.images.widest.high
+        closed += r.tasks.widest.low <= 0 <= r.tasks.widest.high
+    assert held >= sp.binom.ppf(0.001, repetitions, 0.95) and closed < 0.8 * repetitions
+
+
+def test_the_bound_of_new_images_against_the_open_intervals_of_a_published_table():
+    """OOPS Table 2 prints both: from the closed ± follows what the open one is at most, about."""
+    table = published.table(2)
+    keys = ["dataset", "n_images", "backbone", "learner"]
+    both = table.pivot_table(index=keys, columns="sampling", values="half_width").dropna().reset_index()
+    mean = table[table.sampling == "closed"].set_index(keys)["mean"]
+    ratio = []
+    for row in both.itertuples():
+        m = mean[row.dataset, row.n_images, row.backbone, row.learner]
+        r = from_printed((m, row.closed), (m, 1e-9), 600, images=int(row.n_images)).readings[0]
+        if r.images:
+            ratio.append(r.images.widest.half_width / row.open)
+    assert len(ratio) > 10 and 0.6 < np.median(ratio) < 1.6, np.quantile(ratio, [0, 0.25, 0.5, 0.75, 1])
+
+
+def test_sampling_is_inferred_from_the_number_of_images():
+    figures = (71.2, 0.4), (70.5, 0.5)
+    assert from_printed(*figures, 600).sampling == "unknown"
+    assert from_printed(*figures, 600, images=59_999).sampling == "closed"
+    assert from_printed(*figures, 600, images=60_000).sampling == "unknown"
+    assert from_printed(*figures, 600, images=60_000, sampling="open").likely.images is None
+    with pytest.raises(InputError, match="599 open tasks"):
+        from_printed(*figures, 600, images=59_999, sampling="open")
+    assert from_printed(*figures, 600, images=199).likely.images is None
+    assert from_printed(*figures, 600, classes=9).likely.classes is None
+    assert from_printed(*figures, 600, classes=10).likely.classes.widest.n_tasks == 2
+
+
+@pytest.mark.parametrize("lead, says", [(30, "That holds for new images too"), (2, "For new images it cannot be said")])
+def test_the_sentence_says_whether_it_holds_for_new_images(lead, says):
+    found = from_printed((50 + lead, 0.5), (50, 0.5), 600, images=2000)
+    assert (found.likely.images.verdict == "apart") == (lead == 30) and found.likely.tasks.verdict == "apart"
+    assert says in found.sentence
+
+
+def test_the_sentence_says_what_is_not_known_of_new_images():
+    closed, unknown = (from_printed((80, 0.5), (70, 0.5), 600, sampling=s) for s in ("closed", "unknown"))
+    assert closed.sentence.endswith("). Of new images the ± says nothing.")
+    of_open = from_printed((80, 0.5), (70, 0.5), 600, images=90_000, sampling="open")
+    assert of_open.sentence.endswith("). Nothing is said of new classes.")
+    assert unknown.sentence.endswith("). If images are used again in other tasks, the ± says nothing of new images.")
+
+
+def test_the_sentence_speaks_of_the_better_one_whichever_stands_first():
+    one, other = (from_printed(*f, 600) for f in (((80, 0.5), (70, 0.5)), ((70, 0.5), (80, 0.5))))
+    assert (
+        one.sentence
+        == str(one)
+        == other.sentence.replace("second", "*").replace("first", "second").replace("*", "first")
+    )
+    assert "first method is 10.00 points better" in one.sentence and "−" not in one.sentence
+
+
+@pytest.mark.parametrize(
+    "figure", [(71.2,), 71.2, "71.2±0.4", (0.7, 0.1), (71.2, -1), (71.2, np.nan), (101, 1), (True, 1)]
+)
+def test_bad_figures(figure):
+    with pytest.raises(InputError):
+        from_printed(figure, (70, 1), 600)
+
+
+def test_a_mean_that_could_not_be_a_share_is_taken_for_percent():
+    assert from_printed((1.5, 0.2), (70, 1), 600).difference == pytest.approx(-68.5)
+
+
+def test_decimals_are_numbers():
+    exact = [(Decimal(mean), Decimal("0.4")) for mean in ("71.2", "70.1")]
+    assert from_printed(*exact, 600) == from_printed((71.2, 0.4), (70.1, 0.4), 600)
+
+
+# ---------------------------------------------------------------- the command
+
+
+def run(capsys, *words):
+    code = app.main(["compare", *words])
+    return code, capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    "half, level, words",
+    [
+        (0.6, 0.95, "If ± is the half-width of a 95 % interval, the "),
+        (0.6, 0.9, "If ± is the half-width of a 90 % interval, the "),
+        (0.35, 0.95, "If ± is a standard error, the "),
+        (8.0, 0.95, "If ± is a standard deviation, "),
+    ],
+)
+def test_the_sentence_says_what_it_takes_the_half_for(half, level, words):
+    """Accuracies that vary by about 7.5 points, over 600 tasks."""
+    found = from_printed((61.2, half), (53.5, half), 600, level=level)
+    assert found.sentence.startswith(words) and found.likely.meaning in words.replace("the half-width of a", "")
+
+
+@pytest.mark.parametrize("text", ["71.2±0.4", "71.2 ± 0.4", "71.2+-0.4", "71.2+/-.4", r"71.2\pm0.4", "71.2%±0.4%"])
+def test_a_figure_is_read_as_it_is_written(capsys, text):
+    code, said = run(capsys, text, "70.5±0.5", "--tasks", "600")
+    wanted = from_printed((71.2, 0.4), (70.5, 0.5), 600)
+    assert code == 0 and said.out.splitlines()[-1] == wanted.sentence
+    assert said.out.splitlines()[3:-1] == wanted.notes and said.out.count("<- likely") == 1
+
+
+def test_the_command_gives_json(capsys):
+    words = "79.59±0.52 76.87±0.56 --tasks 600 --images 840 --classes 12 --same-tasks yes --sampling closed --json"
+    code, said = run(capsys, *words.split())
+    wanted = from_printed(
+        (79.59, 0.52), (76.87, 0.56), 600, images=840, classes=12, same_tasks="yes", sampling="closed"
+    )
+    found = json.loads(said.out)
+    assert code == 0 and found["sentence"] == wanted.sentence and found["notes"] == wanted.notes
+    assert found["likely"]["images"]["widest"]["half_width"] == wanted.likely.images.widest.half_width
+    assert len(found["readings"]) == 3 and found["n_tasks"] == [600, 600]
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("71.2 70±1 --tasks 600", "a = 71.2; mean±half, in percent, such as 71.2±0.4 or 71.2+-0.4, is allowed"),
+        ("71,2±0,4 70±1 --tasks 600", "a = 71,2±0,4; mean±half, in percent"),
+        ("0.712±0.004 0.7±0.1 --tasks 600", "mean of a = 0.712; percent is allowed, not a share: 71.2"),
+        ("71.2±0.4 70±1", "--tasks"),
+        ("71.2±0.4 70±1 --tasks 1", "tasks = 1"),
+        ("71.2±0.4 70±1 --tasks 1 2 3", "tasks = 1"),
+        ("71.2±0.4 70±1 --tasks 5 6 7", "one number is allowed, or one for each figure"),
+        ("71.2±0.4 70±1 --tasks 5 6 --same-tasks yes", "the same tasks are equally many"),
+        ("71.2±0.4 70±1 --tasks 6 --sampling opn", "did you mean open?"),
+        ("71.2±0.4 70±1 --tasks 6 --images 40", "images = 40"),
+    ],
+)
+def test_bad_lines_are_told_in_one_line(capsys, line, message):
+    code, said = run(capsys, *line.split())
+    assert code == 2 and said.out == "" and message in said.err and said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("sampling", ["closed", "open", "unknown"])
+def test_a_condition_is_said_where_the_sampling_is_not_known(sampling):
+    said = str(from_printed((71.2, 0.4), (70.1, 0.5), 600, sampling=sampling))
+    assert ("If images are used again in other tasks, " in said) == (sampling == "unknown")

@@ -112,7 +112,7 @@ def test_lines_on_statistics_run_on_whether_queries_were_right():
     known = {"right": right, "right_a": right_a, "right_b": right_b, "labels": labels}
     known |= {"support": tasks.support, "query": tasks.query}
     known |= {"accuracies_a": right_a.mean(axis=1), "accuracies_b": right_b.mean(axis=1)}
-    (lines,) = [code for _, code in CODE.findall((ROOT / "README.md").read_text("utf-8")) if "accuracies_a" in code]
+    (lines,) = [code for _, code in CODE.findall(PAGE) if "accuracies_a" in code]
     exec(lines, known)
     in_text = re.findall(r"`((?:pilot|plan)\([^`…]*right[^`…]*\))`", PAGE)
     assert len(in_text) == 2

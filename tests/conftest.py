@@ -7,9 +7,7 @@ import signal
 import hypothesis
 import numpy as np
 import pytest
-import torch
 
-from fslcore.datasets.bank import Bank
 from fslcore.errors import note
 
 CACHES = itertools.count()
@@ -46,6 +44,9 @@ def fresh_notes():
 @pytest.fixture
 def bank_of():
     """A bank of a data set that holds the images of some tasks, and black ones for others: to read all takes long."""
+    import torch  # tests of the statistics run without it
+
+    from fslcore.datasets.bank import Bank
 
     def make(images, tasks):
         used = np.unique(np.concatenate([tasks.support, tasks.query], axis=1))

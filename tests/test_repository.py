@@ -1,9 +1,15 @@
 """What visitors and services read of the repository: README, citation files, workflows, lock, buttons of the site."""
 
 import re
+import shlex
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import picture
+import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -45,3 +51,121 @@ def test_intervals_of_the_picture_are_as_long_as_printed():
     lengths = [(float(end) - float(start)) / 2 for start, end in ends]
     units = [380 / 16] * 4 + [280 / 12] * 3  # pixels a point: the axes run from 74 to 90 and from -9 to 3
     assert all(abs(length - half * unit) < 0.06 for length, half, unit in zip(lengths, halves, units, strict=True))
+
+
+# ---------------------------------------------------------------- what the repository's host runs and shows
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+SCHEMAS = {path: "vendor.github-workflows" for path in WORKFLOWS}
+SCHEMAS |= {path: "vendor.github-issue-forms" for path in sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))}
+SCHEMAS |= {ROOT / ".github" / "dependabot.yml": "vendor.dependabot"}
+
+
+def faults(path, schema):
+    """What the schema finds wrong with a file; nothing is fetched."""
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, path]
+    done = subprocess.run(command, text=True, capture_output=True)
+    return done.stdout + done.stderr if done.returncode else ""
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.name)
+def test_files_for_the_host_keep_their_schema(path):
+    assert faults(path, SCHEMAS[path]) == ""
+
+
+def test_a_fault_in_a_workflow_is_seen(tmp_path):
+    path = tmp_path / "tests.yml"
+    path.write_text(WORKFLOWS[-1].read_text("utf-8").replace("runs-on:", "runs:"))
+    assert "runs-on" in faults(path, "vendor.github-workflows")
+
+
+def jobs():
+    """(file, job, its steps) of every workflow."""
+    for path in WORKFLOWS:
+        for name, job in yaml.safe_load(path.read_text("utf-8"))["jobs"].items():
+            yield path.name, name, job
+
+
+def missing(steps):
+    """What commands of a job name and the repository, the environment or the job's own installations lack."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    targets = set(re.findall(r"^([\w./-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    lacking, brought = [], {"pip"}
+    for words in (shlex.split(step["run"]) for step in steps if "run" in step):
+        if words[:1] == ["make"]:
+            lacking += [word for word in words[1:] if "=" not in word and word not in targets]
+        elif words[0].startswith(".venv/bin/"):
+            lacking += [words[0]] if not (Path(sys.executable).parent / Path(words[0]).name).exists() else []
+        elif words[0] not in ("python", "test"):
+            lacking.append(words[0])
+        if words[1:4] == ["-m", "pip", "install"]:
+            brought |= {word for word in words[4:] if re.fullmatch(r"[\w-]+", word)}
+            given = [extra for word in words for extra in re.findall(r"^\.\[(.*)\]$", word)]
+            extras = {extra for names in given for extra in names.split(",")}
+            lacking += extras - set(project["optional-dependencies"])
+            brought |= {"pytest"} if "test" in extras else set()
+        elif words[1:2] == ["-m"]:
+            lacking += [words[2]] if words[2] not in brought else []
+        written = ("_build/", "dist/", ".venv/")  # by the steps before
+        lacking += [
+            word
+            for word in words
+            if re.fullmatch(r"[\w.-]+(/[\w.-]+)+|[\w-]+\.(txt|lock|py)", word)
+            and not word.startswith(written)
+            and not (ROOT / word).exists()
+        ]
+    return lacking
+
+
+@pytest.mark.parametrize("file, name, job", list(jobs()), ids=lambda value: value if isinstance(value, str) else "")
+def test_what_a_workflow_calls_is_there(file, name, job):
+    assert missing(job["steps"]) == []
+
+
+@pytest.mark.parametrize(
+    "line, lacking",
+    [
+        ("make books", "books"),
+        ("python -m pytest tests/test_attic.py", "tests/test_attic.py"),
+        ("python -m pip install '.[evaluation]'", "evaluation"),
+        ("python -m twine check", "twine"),
+        (".venv/bin/attic build", ".venv/bin/attic"),
+        ("tox", "tox"),
+        ("python -m pip install -c constraints.txt pytest", "constraints.txt"),
+    ],
+)
+def test_a_workflow_that_calls_what_is_not_there_is_found(line, lacking):
+    assert lacking in missing([{"run": line}])
+
+
+def test_workflows_may_read_and_no_more_but_for_the_jobs_that_publish():
+    for path in WORKFLOWS:
+        assert yaml.safe_load(path.read_text("utf-8"))["permissions"] == {"contents": "read"}, path.name
+    more = {(file, name): job["permissions"] for file, name, job in jobs() if "permissions" in job}
+    pages = {"pages": "write", "id-token": "write"}
+    assert more == {("book.yml", "publish"): pages, ("release.yml", "publish"): {"id-token": "write"}}
+    assert not [path.name for path in WORKFLOWS if "secrets." in path.read_text("utf-8")]
+
+
+def test_actions_are_of_their_makers_at_a_major_version():
+    used = {step["uses"] for _, _, job in jobs() for step in job["steps"] if "uses" in step}
+    others = {name for name in used if not re.fullmatch(r"actions/[\w-]+@v\d+", name)}
+    assert others == {"pypa/gh-action-pypi-publish@release/v1"}
+
+
+def test_every_python_that_the_makefile_takes_is_tested_on_linux():
+    ends = re.search(r"\(3, (\d+)\) <= v <= \(3, (\d+)\)", (ROOT / "Makefile").read_text())
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text("utf-8"))
+    tested = workflow["jobs"]["linux"]["strategy"]["matrix"]["python"]
+    assert tested == [f"3.{minor}" for minor in range(int(ends[1]), int(ends[2]) + 1)]
+
+
+def test_the_minimal_environment_holds_what_the_package_asks_for_and_no_more():
+    """At the oldest versions that it takes."""
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text("utf-8"))
+    installed = [step["run"] for step in workflow["jobs"]["minimal"]["steps"] if "pip install" in step.get("run", "")]
+    bounds = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    oldest = [re.sub(r">=([\d.]+)$", r"==\1.*", bound) for bound in bounds]
+    assert shlex.split(installed[0])[4:] == [".", *oldest]
+    assert {word for line in installed[1:] for word in shlex.split(line)[4:]} <= {"pytest", "hypothesis"}

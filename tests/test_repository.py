@@ -1,5 +1,6 @@
 """What visitors and services read of the repository: README, citation files, workflows, lock, buttons of the site."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -7,9 +8,14 @@ import sys
 import tomllib
 from pathlib import Path
 
+import assemble
 import picture
+import pybtex.database
 import pytest
 import yaml
+from pybtex.richtext import Text
+
+import fslcore
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -60,6 +66,7 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 SCHEMAS = {path: "vendor.github-workflows" for path in WORKFLOWS}
 SCHEMAS |= {path: "vendor.github-issue-forms" for path in sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))}
 SCHEMAS |= {ROOT / ".github" / "dependabot.yml": "vendor.dependabot"}
+SCHEMAS |= {ROOT / "CITATION.cff": "vendor.citation-file-format"}
 
 
 def faults(path, schema):
@@ -70,7 +77,7 @@ def faults(path, schema):
 
 
 @pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.name)
-def test_files_for_the_host_keep_their_schema(path):
+def test_files_keep_their_schema(path):
     assert faults(path, SCHEMAS[path]) == ""
 
 
@@ -169,3 +176,54 @@ def test_the_minimal_environment_holds_what_the_package_asks_for_and_no_more():
     oldest = [re.sub(r">=([\d.]+)$", r"==\1.*", bound) for bound in bounds]
     assert shlex.split(installed[0])[4:] == [".", *oldest]
     assert {word for line in installed[1:] for word in shlex.split(line)[4:]} <= {"pytest", "hypothesis"}
+
+
+# ---------------------------------------------------------------- how to cite it
+
+
+def cited():
+    """Title, version, licence, authors, keywords and papers of each file that archives and catalogues read."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    codemeta, zenodo = (json.loads((ROOT / name).read_text("utf-8")) for name in ("codemeta.json", ".zenodo.json"))
+    people = [person["name"] for person in citation["authors"]]
+    papers = [(paper["title"], paper["url"]) for paper in citation["references"]]
+    yield citation["title"], citation["version"], citation["license"], people, citation["keywords"], papers
+    people = [person["name"] for person in codemeta["author"]]
+    licence = codemeta["license"].removeprefix("https://spdx.org/licenses/")
+    papers = [(paper["name"], paper["url"]) for paper in codemeta["referencePublication"]]
+    yield codemeta["name"], codemeta["version"], licence, people, codemeta["keywords"], papers
+    people = [person["name"] for person in zenodo["creators"]]
+    linked = [paper["identifier"] for paper in zenodo["related_identifiers"]]
+    papers = [(title, url) for (title, _), url in zip(papers, linked, strict=True)]  # it has addresses alone
+    yield zenodo["title"], zenodo["version"], zenodo["license"], people, zenodo["keywords"], papers
+
+
+def test_files_that_say_how_to_cite_agree_with_the_package_and_the_book():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    title = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["title"]
+    assert README.startswith(f"# {title}\n")
+    entries = pybtex.database.parse_file(str(ROOT / "book" / "references.bib")).entries
+    papers = [
+        (Text.from_latex(entries[key].fields["title"]).render_as("text"), entries[key].fields["url"])
+        for _, key in assemble.PAPERS.values()
+    ]
+    people = [person["name"] for person in project["authors"]]
+    expected = (title, fslcore.__version__, project["license"], people, project["keywords"], papers)
+    assert list(cited()) == [expected] * 3
+
+
+def test_the_papers_have_the_authors_of_the_bibliography():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    entries = pybtex.database.parse_file(str(ROOT / "book" / "references.bib")).entries
+    for paper, (_, key) in zip(citation["references"], assemble.PAPERS.values(), strict=True):
+        people = entries[key].persons["author"]
+        of_entry = [" ".join(n.render_as("text") for n in p.rich_first_names + p.rich_last_names) for p in people]
+        assert [f"{p['given-names']} {p['family-names']}" for p in paper["authors"]] == of_entry
+        assert str(paper["year"]) == entries[key].fields["year"]
+
+
+def test_the_catalogue_names_what_the_package_needs():
+    codemeta = json.loads((ROOT / "codemeta.json").read_text("utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert codemeta["softwareRequirements"] == project["dependencies"]
+    assert codemeta["runtimePlatform"] == f"Python {project['requires-python']}"

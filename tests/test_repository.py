@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import assemble
+import codecheck
 import picture
 import pybtex.database
 import pytest
@@ -227,3 +228,37 @@ def test_the_catalogue_names_what_the_package_needs():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert codemeta["softwareRequirements"] == project["dependencies"]
     assert codemeta["runtimePlatform"] == f"Python {project['requires-python']}"
+
+
+# ---------------------------------------------------------------- how to check it
+
+
+def test_the_manifest_of_a_codecheck_is_that_of_the_ledger():
+    assert codecheck.TARGET.read_text("utf-8") == codecheck.configuration(), "run python book/codecheck.py"
+
+
+def test_the_build_makes_every_file_of_the_manifest_from_a_chapter():
+    written = yaml.safe_load(codecheck.TARGET.read_text("utf-8"))
+    names = [file["file"] for file in written["manifest"]]
+    assert len(set(names)) == len(names) > 5
+    assert '"_build/notebooks/{name}.ipynb"' in (ROOT / "Snakefile").read_text("utf-8")
+    assert {Path(name).parent.as_posix() for name in names} == {"_build/notebooks"}
+    assert {Path(name).stem for name in names} <= {path.stem for path in (ROOT / "notebooks").glob("*.md")}
+
+
+def test_the_manifest_has_every_table_and_figure_with_a_result_once():
+    items = assemble.read_ledger(ROOT / "book" / "ledger.yml")
+    wanted = sorted((assemble.PAPERS[i["paper"]][0], i["item"]) for i in items if i["how"] != ["settings"])
+    comments = [file["comment"] for file in yaml.safe_load(codecheck.TARGET.read_text("utf-8"))["manifest"]]
+    parts = [part.rpartition(": ") for comment in comments for part in comment.split("; ")]
+    assert sorted((paper, item) for paper, _, found in parts for item in found.split(", ")) == wanted
+    assert len(items) > len(wanted) > 40
+
+
+def test_the_codecheck_has_what_its_specification_wants_of_authors_and_invents_no_one():
+    """Version 2.0: the document's start, manifest, title, authors, reference. It wants ORCIDs too: there are none."""
+    text = codecheck.TARGET.read_text("utf-8")
+    written = yaml.safe_load(text)
+    assert text.startswith("%YAML 1.1\n---\n") and written["version"] == "https://codecheck.org.uk/spec/config/2.0/"
+    assert written["paper"]["authors"] == [{"name": "The fslcore authors"}] and written["paper"]["reference"]
+    assert not {"codechecker", "certificate", "report"} & set(written)

@@ -1,7 +1,7 @@
 """Assemble the site's sources and build the site.
 
-``python book/assemble.py`` gathers, from scratch, into ``_build/site``: ``_config.yml``,
-``_toc.yml``, the prose pages, the bibliography and the static files of ``book/``, the page
+``python book/assemble.py`` gathers, from scratch, into ``_build/site``: ``_config.yml`` (with buttons, if it
+names the repository), ``_toc.yml``, the prose pages, the bibliography and the static files of ``book/``, the page
 rendered from ``book/ledger.yml``, the slides and the executed notebooks of ``_build/notebooks``. It builds
 that folder with Jupyter Book, any warning being an error, and puts the result at
 ``_build/html`` in one step, so that what stands there is always a whole site. The last line
@@ -232,10 +232,25 @@ def first_heading(path):
     return found.group(1) if found else path.stem
 
 
+def with_buttons(config):
+    """The settings of Jupyter Book, with buttons to the repository, its issues and Binder if they name its address."""
+    if config["repository"]["url"]:
+        config["sphinx"]["config"]["html_theme_options"] |= {
+            "repository_url": config["repository"]["url"],
+            "repository_branch": "main",
+            "path_to_docs": "notebooks",  # where Binder finds a chapter: see binder/postBuild
+            "use_repository_button": True,
+            "use_issues_button": True,
+            "launch_buttons": {"binderhub_url": "https://mybinder.org", "notebook_interface": "jupyterlab"},
+        }
+    return config
+
+
 def gather(root, build, site):
     """Fill the empty folder ``site`` with everything Jupyter Book needs."""
-    for name in ("_config.yml", "_toc.yml"):
-        shutil.copy(root / name, site / name)
+    config = with_buttons(yaml.safe_load((root / "_config.yml").read_text("utf-8")))
+    (site / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), "utf-8")
+    shutil.copy(root / "_toc.yml", site)
     shutil.copy(root / "book" / "references.bib", site)
     static = root / "book" / "_static"
     shutil.copytree(static, site / "_static", ignore=lambda folder, _: ["labs"] if Path(folder) == static else [])

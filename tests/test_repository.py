@@ -10,6 +10,7 @@ from pathlib import Path
 
 import assemble
 import codecheck
+import nbformat
 import picture
 import pybtex.database
 import pytest
@@ -262,3 +263,64 @@ def test_the_codecheck_has_what_its_specification_wants_of_authors_and_invents_n
     assert text.startswith("%YAML 1.1\n---\n") and written["version"] == "https://codecheck.org.uk/spec/config/2.0/"
     assert written["paper"]["authors"] == [{"name": "The fslcore authors"}] and written["paper"]["reference"]
     assert not {"codechecker", "certificate", "report"} & set(written)
+
+
+# ---------------------------------------------------------------- where it lies
+
+ADDRESS = "https://github.com/owner/name"
+
+
+def links_of_site(folder, address):
+    """Links out of a chapter, in a site of two pages with the book's settings and this address of the repository."""
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    config["repository"]["url"] = address
+    (folder / "_config.yml").write_text(yaml.safe_dump(assemble.with_buttons(config)), "utf-8")
+    (folder / "_toc.yml").write_text("format: jb-book\nroot: index\nchapters:\n- file: pilot\n", "utf-8")
+    (folder / "index.md").write_text("# First\n", "utf-8")
+    (folder / "references.bib").touch()
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A chapter")])
+    book["metadata"]["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    nbformat.write(book, folder / "pilot.ipynb")
+    for name in ("_extra", "_static"):
+        (folder / name).mkdir()
+    (folder / "_static" / "favicon.svg").touch()
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(folder), "--quiet"]
+    done = subprocess.run(command, cwd=folder, text=True, capture_output=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = (folder / "_build" / "html" / "pilot.html").read_text("utf-8")
+    return re.findall(r'href="(https?://[^"]+)"', page)
+
+
+def test_pages_of_a_site_without_an_address_have_no_buttons(tmp_path):
+    assert not [link for link in links_of_site(tmp_path, "") if "binder" in link or "github.com" in link]
+
+
+def test_with_an_address_pages_lead_to_the_repository_its_issues_and_binder(tmp_path):
+    links = links_of_site(tmp_path, ADDRESS)
+    assert ADDRESS in links and any(link.startswith(f"{ADDRESS}/issues/new") for link in links)
+    assert "https://mybinder.org/v2/gh/owner/name/main?urlpath=lab/tree/notebooks/pilot.ipynb" in links
+    assert "jupytext --to ipynb notebooks/*.md" in (ROOT / "binder" / "postBuild").read_text()
+
+
+def without(address):
+    """Files that should name this address of the repository (or the site that its Pages make), and do not."""
+    of_pages = re.sub(r"https://github\.com/([^/]+)/(.+)", r"https://\1.github.io/\2/", address)
+    wanted = {"CITATION.cff": address, "codemeta.json": address, "pyproject.toml": address, "README.md": of_pages}
+    return [name for name, text in wanted.items() if text not in (ROOT / name).read_text("utf-8")]
+
+
+def test_the_address_is_set_in_one_place_and_named_wherever_readers_look_for_it():
+    address = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]["url"]
+    if address:
+        assert without(address) == []
+    else:
+        assert len(without(ADDRESS)) == 4
+        codemeta = json.loads((ROOT / "codemeta.json").read_text("utf-8"))
+        citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        assert (
+            not {"codeRepository"} & set(codemeta)
+            | {"repository-code", "url"} & set(citation)
+            | {"urls"} & set(project)
+        )
+        assert not re.search(r"https?://", README)

@@ -56,6 +56,24 @@ def test_pins_install_on_the_first_release_of_every_promised_python(python):
     assert not refused
 
 
+def locked():
+    """(name, version, marker, hashes) of every entry of the lock file."""
+    text = re.sub(r"^#.*\n", "", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE)
+    entry = r"(\S+)==([^\s;]+)(?: ; (.*?))? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)"
+    found = re.findall(entry, text)
+    assert not re.sub(entry, "", text).strip(), "lines that are no entry: an address of an index, say"
+    return [(canonicalize_name(name), version, marker, hashes.split()) for name, version, marker, hashes in found]
+
+
+def test_the_lock_has_the_pins_of_requirements_and_hashes_of_every_file_of_the_index():
+    """What has a marker is for another system or Python than the one that the pins come from, or is PyTorch's CUDA."""
+    entries = locked()
+    assert {name: version for name, version, marker, _ in entries if not marker} == requirements()
+    assert {name for name, _, marker, _ in entries if marker and "linux" in marker} >= {"nvidia-cublas", "triton"}
+    files = {name: len([word for word in hashes if word.startswith("--hash")]) for name, _, _, hashes in entries}
+    assert files["numpy"] > 20 and files["torch"] > 10  # of every system and Python, not of the file of one machine
+
+
 def test_statistics_ask_for_numpy_and_scipy_alone():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert sorted(Requirement(line).name for line in project["dependencies"]) == ["numpy", "scipy"]

@@ -18,8 +18,8 @@ import yaml
 from pybtex.richtext import Text
 
 import fslcore
+from fslcore.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 
 
@@ -45,7 +45,7 @@ def test_the_picture_is_the_one_that_the_printed_tables_give():
 
 
 def test_the_picture_shows_the_figures_of_the_readme():
-    """Both take them from the same rows of the papers' tables: see tests/test_published.py."""
+    """Both take them from the same rows of the papers' tables: see test_published.py."""
     figure = r"−?\d+\.\d+ ± \d+\.\d+"
     drawn = re.findall(figure, picture.picture())
     assert len(drawn) == 7 and sorted(drawn) == sorted(re.findall(figure, README))
@@ -65,8 +65,8 @@ def test_intervals_of_the_picture_are_as_long_as_printed():
 
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-SCHEMAS = {path: "vendor.github-workflows" for path in WORKFLOWS}
-SCHEMAS |= {path: "vendor.github-issue-forms" for path in sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))}
+SCHEMAS = dict.fromkeys(WORKFLOWS, "vendor.github-workflows")
+SCHEMAS |= dict.fromkeys(sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")), "vendor.github-issue-forms")
 SCHEMAS |= {ROOT / ".github" / "dependabot.yml": "vendor.dependabot"}
 SCHEMAS |= {ROOT / "CITATION.cff": "vendor.citation-file-format"}
 

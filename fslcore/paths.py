@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,9 +27,10 @@ from .errors import InputError, memory, number, shown
 _PACKAGE = Path(__file__).resolve().parent
 ROOT = _PACKAGE.parent
 IN_CHECKOUT = (ROOT / "pyproject.toml").is_file()
-# The wheel holds inside the package what a checkout has beside it.
+# The wheel holds inside the package what a checkout has beside it; the data are a distribution of their own.
 _SHIPPED = ROOT if IN_CHECKOUT else _PACKAGE / "_shipped"
-DATA = _SHIPPED / "data"
+_SPEC = None if IN_CHECKOUT else find_spec("fslcore_data")
+DATA = Path(_SPEC.submodule_search_locations[0]) if _SPEC else _SHIPPED / "data"
 NOTEBOOKS = _SHIPPED / "notebooks"
 PROFILES = _SHIPPED / "profiles"
 # Where outputs go that nobody has named: of an installed package, to the present folder.
@@ -36,11 +38,13 @@ BUILD = ROOT / "_build" if IN_CHECKOUT else Path()
 RUNS = BUILD / "runs" if IN_CHECKOUT else Path()
 
 
-def check_shipped() -> None:
-    """Raise `InputError` where data, notebooks or profiles are missing, which come with the package."""
-    for folder in (DATA, NOTEBOOKS, PROFILES):
+def check_shipped(data: bool = False) -> None:
+    """Raise `InputError` where notebooks or profiles are missing, or the data where they are needed."""
+    for folder in (NOTEBOOKS, PROFILES):
         if not folder.is_dir():
             raise InputError(f"no folder {folder}: this installation of fslcore is incomplete; install its wheel again")
+    if data and not DATA.is_dir():
+        raise InputError("fslcore-data is not installed; pip install 'fslcore[evaluate]' brings it")
 
 
 def check_output(

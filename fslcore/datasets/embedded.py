@@ -13,7 +13,7 @@ import yaml
 from PIL import Image
 
 from ..errors import InputError, like
-from ..paths import DATA
+from ..paths import DATA, check_shipped
 from .images import Images, OnDemand
 
 __all__ = ["cards", "load_embedded"]
@@ -21,7 +21,14 @@ __all__ = ["cards", "load_embedded"]
 
 @cache
 def cards() -> dict[str, dict]:
-    """The card of each embedded data set, by name: title, licence, source, counts, digest."""
+    """The card of each embedded data set, by name: title, licence, source, counts, digest.
+
+    Raises
+    ------
+    InputError
+        The distribution of the data is not installed.
+    """
+    check_shipped(data=True)
     found = {}
     for path in sorted(DATA.glob("*/card.yml")):
         card = yaml.safe_load(path.read_text("utf-8"))

@@ -20,7 +20,7 @@ def direct():
     extras = project["optional-dependencies"]
     lists = [project["dependencies"], *(extras[name] for name in extras if name != "captions")]
     wanted = [Requirement(line) for lines in lists for line in lines]
-    return {canonicalize_name(r.name): r.specifier for r in wanted if r.name != "fslcore"}
+    return {canonicalize_name(r.name): r.specifier for r in wanted if not r.name.startswith("fslcore")}
 
 
 def pinned(lines):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -25,22 +26,30 @@ print(sum(f.attempted for f in found) > 20, sum(f.failed for f in found), "torch
 """
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wheel")
+def built(folder, source):
     build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-index", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*build, "-w", folder, ROOT], check=True, capture_output=True)
+    subprocess.run([*build, "-w", folder, source], check=True, capture_output=True)
     return next(folder.glob("*.whl"))
 
 
-class Environment:
-    """A virtual environment with the wheel, and a folder beside it in which its commands are run."""
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    return built(tmp_path_factory.mktemp("wheel"), ROOT)
 
-    def __init__(self, folder, wheel):
+
+@pytest.fixture(scope="module")
+def data_wheel(tmp_path_factory):
+    return built(tmp_path_factory.mktemp("data"), ROOT / "data")
+
+
+class Environment:
+    """A virtual environment with wheels, and a folder beside it in which its commands are run."""
+
+    def __init__(self, folder, *wheels):
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
         self.bin = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
         install = [sys.executable, "-m", "pip", "--python", self.bin / "python", "install", "-q", "--no-index"]
-        subprocess.run([*install, "--no-deps", wheel], check=True, capture_output=True)
+        subprocess.run([*install, "--no-deps", *wheels], check=True, capture_output=True)
         self.libraries = next((folder / "venv").rglob("site-packages"))
         self.here = folder / "here"
         self.here.mkdir()
@@ -74,9 +83,17 @@ def alone(wheel, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory):
+def reporting(wheel, tmp_path_factory):
     """With all libraries of the running interpreter, but its fslcore: a .pth file in a folder so added is not read."""
-    made = Environment(tmp_path_factory.mktemp("installed"), wheel)
+    made = Environment(tmp_path_factory.mktemp("reporting"), wheel)
+    (made.libraries / "libraries.pth").write_text(str(Path(np.__file__).parents[1]))
+    return made
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, data_wheel, tmp_path_factory):
+    """With the data, too."""
+    made = Environment(tmp_path_factory.mktemp("installed"), wheel, data_wheel)
     (made.libraries / "libraries.pth").write_text(str(Path(np.__file__).parents[1]))
     before = listing(made.libraries)
     yield made
@@ -84,24 +101,40 @@ def installed(wheel, tmp_path_factory):
 
 
 def listing(folder):
-    return {p: p.stat().st_mtime_ns for p in (folder / "fslcore").rglob("*") if p.is_file() and p.suffix != ".pyc"}
+    own = [p for p in folder.glob("fslcore*/**/*") if p.is_file() and p.suffix != ".pyc"]
+    return {p: p.stat().st_mtime_ns for p in own}
 
 
 def test_the_wheel_holds_every_module_and_what_comes_with_them_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as file:
         names = {name for name in file.namelist() if ".dist-info/" not in name}
         entries = file.read(f"fslcore-{__version__}.dist-info/entry_points.txt").decode()
-    built = [
-        p for p in (ROOT / "data").rglob("*") if p.suffix in {".py", ".tmpl"} or p.name in ("Snakefile", "parts.yml")
-    ]
-    built += files(ROOT / "profiles" / "slurm")
-    shipped = [p for name in ("data", "notebooks", "profiles") for p in files(ROOT / name) if p not in built]
+    shipped = [*files(ROOT / "notebooks"), *(ROOT / "profiles").glob("*.*")]
     expected = {p.relative_to(ROOT).as_posix() for p in files(ROOT / "fslcore")}
     expected |= {p.relative_to(ROOT / "book").as_posix() for p in files(ROOT / "book" / "fslbook")}
-    expected |= {f"fslcore/_shipped/{p.relative_to(ROOT).as_posix()}" for p in shipped if p.name != "packages.txt"}
+    expected |= {f"fslcore/_shipped/{p.relative_to(ROOT).as_posix()}" for p in shipped}
     assert names == expected and "fslcore/py.typed" in names
     assert entries.split() == ["[console_scripts]", "fslcore", "=", "fslcore.__main__:main"]
-    assert wheel.stat().st_size < 100e6  # what the Python package index takes
+    assert wheel.stat().st_size < 1.5e6
+
+
+def test_the_wheel_of_the_data_holds_all_of_them_and_not_what_builds_them(data_wheel):
+    with zipfile.ZipFile(data_wheel) as file:
+        names = {name for name in file.namelist() if ".dist-info/" not in name}
+        facts = file.read(f"fslcore_data-{__version__}.dist-info/METADATA").decode()
+        licences = {name.partition("/licenses/")[2] for name in file.namelist() if "/licenses/" in name}
+    building = {"Snakefile", "parts.yml", "pyproject.toml", "packages.txt"}
+    there = [p for p in files(ROOT / "data") if p.suffix not in {".py", ".tmpl"} and p.name not in building]
+    assert names == {f"fslcore_data/{p.relative_to(ROOT / 'data').as_posix()}" for p in there}
+    assert "License-Expression: MIT AND LicenseRef-Public-Domain AND LicenseRef-Fonts-of-glyphs" in facts
+    assert {p.relative_to(ROOT / "data").as_posix() for p in (ROOT / "data").glob("*/README.md")} < licences
+    assert data_wheel.stat().st_size < 100e6  # what the Python package index takes
+
+
+def test_both_distributions_are_of_one_release():
+    code, data = (tomllib.loads((ROOT / part / "pyproject.toml").read_text()) for part in ("", "data"))
+    assert data["project"]["version"] == __version__
+    assert f"fslcore-data=={__version__}" in code["project"]["optional-dependencies"]["evaluate"]
 
 
 def files(folder):
@@ -141,7 +174,17 @@ def test_what_is_not_installed_is_told_in_one_line_with_what_brings_it(alone, co
     assert (code, out) == (2, "") and len(told.splitlines()) == 1 and f"pip install 'fslcore[{extra}]'" in told
 
 
-def test_a_package_without_its_data_says_so(wheel, tmp_path):
+def test_a_report_needs_no_data_and_what_needs_them_says_so(reporting):
+    (reporting.here / "two.csv").write_text("task,ours,baseline\n0,0.7,0.6\n1,0.5,0.6\n2,0.6,0.5\n")
+    assert "ours" in reporting.fslcore("report two.csv") and (reporting.here / "two.html").is_file()
+    assert reporting.fslcore("compare 79.6±0.5 76.9±0.6 --tasks 600") and "protonet" in reporting.fslcore("list")
+    for command in ("evaluate clipart conv4-protonet -o x.csv", "run estimators", "plan-run quick.yml"):
+        code, out, told = reporting.run("fslcore", *command.split())
+        assert (code, out) == (2, "")
+        assert told.startswith("fslcore: fslcore-data is not installed; pip install 'fslcore[evaluate]' brings it")
+
+
+def test_a_package_without_its_notebooks_says_so(wheel, tmp_path):
     with zipfile.ZipFile(wheel) as file:
         file.extractall(tmp_path, [name for name in file.namelist() if name.endswith(".py")])
     call = dict(cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)}, text=True, capture_output=True)

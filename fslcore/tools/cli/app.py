@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
         extra = options.extra
         if options.device:
             os.environ["FSLCORE_DEVICE"] = options.device  # read by `models.backbones.device`, here and in notebooks
-        check_shipped()
+        check_shipped(data=extra == "evaluate" and options.command is not commands.show_names)
         if options.computes:
             if not store.path().is_dir():  # one that is there may hold all that is needed
                 store.check_writable()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ... import catalogue
 from ...errors import InputError, choice, memory, missing, visible, whole
-from ...paths import PROFILES, RUNS, check_folder, check_output, together
+from ...paths import DATA, PROFILES, RUNS, check_folder, check_output, together
 from .. import notebooks
 from ..recorder import ENDING
 from .output import listed, print_json
@@ -40,7 +40,7 @@ def show_names(options: argparse.Namespace) -> None:
         from ... import datasets
 
         own, *papers = datasets.forms()
-        sets = {"shipped": datasets.names(), "papers": papers, "own": [own, "features:PATH"]}
+        sets = {"shipped": datasets.names() if DATA.is_dir() else [], "papers": papers, "own": [own, "features:PATH"]}
     except ModuleNotFoundError as error:  # with NumPy and SciPy alone there is all the rest
         sets = {}
         print(f"fslcore: data sets: {missing(error.name)}", file=sys.stderr)

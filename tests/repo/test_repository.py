@@ -116,7 +116,7 @@ def missing(steps):
             brought |= {"pytest"} if "test" in extras else set()
         elif words[1:2] == ["-m"]:
             lacking += [words[2]] if words[2] not in brought else []
-        written = ("_build/", "dist/", ".venv/")  # by the steps before
+        written = ("_build/", "dist/", "../dist", ".venv/")  # by the steps before
         lacking += [
             word
             for word in words

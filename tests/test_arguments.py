@@ -15,14 +15,26 @@ import pytest
 import torch
 
 from fslbook.fewstab.tables import gaps
+from fslbook.oops import optima
 from fslcore import evaluation, stats
 from fslcore import tasks as samplers
 from fslcore.errors import InputError
+from fslcore.stats.intervals import limits, plus_minus
+from fslcore.stats.pilot import moments
+from fslcore.stats.power import smallest
 from fslcore.tools.estimation import resampled
 
-# Of the book's code one function takes what a user brings.
+# Of the book's code some functions take what a user brings; some of the statistics are used inside the library only.
 MODULES = {
     "stats": stats,
+    "inside stats": SimpleNamespace(
+        limits=limits,
+        moments=moments,
+        plus_minus=plus_minus,
+        smallest=smallest,
+        __all__=["limits", "moments", "plus_minus", "smallest"],
+    ),
+    "optima": optima,
     "tasks": samplers,
     "resampled": resampled,
     "fewstab": SimpleNamespace(gaps=gaps, __all__=["gaps"]),
@@ -112,42 +124,15 @@ INTERVAL = stats.open_interval(A)
 OWN = {"tasks": ("object", TASKS)}
 FUNCTIONS = {
     "stats": {
-        "AcrossDatasets": None,
-        "AnytimeInterval": None,
-        "BootstrapInterval": None,
-        "CONCLUSION": None,
         "LEVEL": None,
         "Interval": None,
-        "Equivalence": None,
-        "Influence": None,
-        "Moments": None,
-        "OptimumRatio": None,
-        "Pilot": None,
-        "Plan": None,
-        "Chance": None,
-        "Printed": None,
-        "PrintedDifference": None,
-        "PrintedReading": None,
-        "NewRuns": None,
-        "RunIntervals": None,
-        "RunPlan": None,
         "ThreeIntervals": None,
-        "VarianceFit": None,
-        "CommonOptimum": None,
         "VarianceModel": {
             "alpha": ("real", 0.01),
             "beta": ("real", 0.2),
             "gamma": ("real", 0.1),
             "shots": ("count", 5),
         },
-        "limits": {
-            "mean": ("array", A),
-            "half_width": ("array", B),
-            "bounds": ("bounds", (0, 1)),
-            "df": ("positives", 9.0),
-            "level": ("level", 0.95),
-        },
-        "plus_minus": {"mean": ("array", A), "half_width": ("array", B), "spec": ("choice", ".1f")},
         "closed_interval": ONE,
         "open_interval": ONE,
         "paired_interval": PAIR,
@@ -197,31 +182,12 @@ FUNCTIONS = {
             "level": ("level", 0.95),
             "bounds": ("bounds", (-1, 1)),
         },
-        "moments": {
-            "values": ("array", RIGHT.reshape(30, 24)),
-            "labels": ("labels", QUERIES),
-            "target": ("choice", "images"),
-        },
         "pilot": {
             "values": ("array", RIGHT.reshape(30, 24)),
             "shots": ("count", 5),
             "level": ("level", 0.95),
             "labels": ("labels", QUERIES),
             "target": ("choice", "images"),
-        },
-        "compare_optima": {
-            "a": ("array", RIGHT),
-            "b": ("array", RIGHT[::-1]),
-            "labels": ("labels", QUERIES[:, ::6]),
-            "target": ("choice", "images"),
-        },
-        "common_optimum": {"pilots": ("object", [stats.pilot(RIGHT, 5), stats.pilot(RIGHT[:, ::-1], 5)])},
-        "fit_variance": {
-            "queries": ("positives", Q),
-            "tasks": ("positives", 600 / (5 + Q)),
-            "variance": ("array", (0.01 * Q + 0.2 / Q + 0.1) / 600),
-            "error": ("positives", np.full(5, 1e-5)),
-            "shots": ("count", 5),
         },
         "best_queries": {
             "model": ("object", stats.VarianceModel(0.01, 0.2, 0.1, 5)),
@@ -259,7 +225,6 @@ FUNCTIONS = {
             "sampling": ("choice", "closed"),
             "level": ("level", 0.95),
         },
-        "smallest": {"enough": ("function", lambda n: n >= 40), "least": ("count", 2), "most": ("count", 50)},
         "plan": {
             "pilot": ("object", stats.three_intervals(**PLACES)),
             "images_per_class": ("positive", 12),
@@ -313,6 +278,41 @@ FUNCTIONS = {
             "seed": ("seed", 0),
         },
         "picked": {"estimate": ("array", RIGHT[:, :, 0]), "value": ("array", RIGHT[:, :, 1]), "default": ("seed", 0)},
+    },
+    "inside stats": {
+        "limits": {
+            "mean": ("array", A),
+            "half_width": ("array", B),
+            "bounds": ("bounds", (0, 1)),
+            "df": ("positives", 9.0),
+            "level": ("level", 0.95),
+        },
+        "plus_minus": {"mean": ("array", A), "half_width": ("array", B), "spec": ("choice", ".1f")},
+        "moments": {
+            "values": ("array", RIGHT.reshape(30, 24)),
+            "labels": ("labels", QUERIES),
+            "target": ("choice", "images"),
+        },
+        "smallest": {"enough": ("function", lambda n: n >= 40), "least": ("count", 2), "most": ("count", 50)},
+    },
+    "optima": {
+        "OptimumRatio": None,
+        "VarianceFit": None,
+        "CommonOptimum": None,
+        "compare_optima": {
+            "a": ("array", RIGHT),
+            "b": ("array", RIGHT[::-1]),
+            "labels": ("labels", QUERIES[:, ::6]),
+            "target": ("choice", "images"),
+        },
+        "common_optimum": {"pilots": ("object", [stats.pilot(RIGHT, 5), stats.pilot(RIGHT[:, ::-1], 5)])},
+        "fit_variance": {
+            "queries": ("positives", Q),
+            "tasks": ("positives", 600 / (5 + Q)),
+            "variance": ("array", (0.01 * Q + 0.2 / Q + 0.1) / 600),
+            "error": ("positives", np.full(5, 1e-5)),
+            "shots": ("count", 5),
+        },
     },
     "tasks": {
         "Tasks": {

@@ -110,10 +110,11 @@ def pilot_of_a_difference() -> object:
 
 def call(function: str, **changed: object) -> object:
     """The function with its good arguments, but for these; a callable is asked for the value."""
+    from fslbook.oops import optima
     from fslcore import stats
 
     given = {**good()[function], **{k: v() if callable(v) else v for k, v in changed.items()}}
-    return getattr(stats, function)(**given)
+    return getattr(optima if function in optima.__all__ else stats, function)(**given)
 
 
 def arr(*values) -> Callable:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import stats
 from ..errors import number
+from ..stats.anytime import AnytimeInterval
 from ..tasks import Tasks
 from . import Ready, Record
 from .cache import joined
@@ -19,7 +20,7 @@ BLOCK = 100  # tasks between two looks; a multiple of what is kept together of f
 
 def until(
     runs: Mapping[str, Ready], tasks: Tasks, width: float, *, level: float = stats.LEVEL, progress: bool = False
-) -> tuple[dict[str, Record], dict[str, stats.AnytimeInterval]]:
+) -> tuple[dict[str, Record], dict[str, AnytimeInterval]]:
     """Run methods on the first tasks, as many as make all their intervals narrow enough.
 
     Parameters

@@ -9,12 +9,11 @@ difference of two methods on it, which is -1, 0 or 1. All functions treat both a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, stats
+from scipy import stats
 
 from ..errors import InputError, choice, floats, instance, number, shown, whole
 from ..errors import labels as checked_labels
@@ -22,16 +21,10 @@ from .intervals import LEVEL
 from .three_intervals import of_difference
 
 __all__ = [
-    "CommonOptimum",
     "Moments",
-    "OptimumRatio",
     "Pilot",
-    "VarianceFit",
     "VarianceModel",
     "best_queries",
-    "common_optimum",
-    "compare_optima",
-    "fit_variance",
     "moments",
     "pilot",
     "task_count",
@@ -91,8 +84,8 @@ class VarianceModel:
         InputError
             Numbers that are not over 0, or are NaN or infinite.
         """
-        q = _positive("queries", queries)
-        return (self.alpha * q + self.beta / q + self.gamma) / ((self.shots + q) * _positive("tasks", tasks))
+        q = positive("queries", queries)
+        return (self.alpha * q + self.beta / q + self.gamma) / ((self.shots + q) * positive("tasks", tasks))
 
 
 @dataclass(frozen=True)
@@ -192,71 +185,6 @@ class Pilot:
         return f"{q} ({low} to {high})"
 
 
-@dataclass(frozen=True)
-class OptimumRatio:
-    """Q* of one set of values over Q* of another, on the same tasks.
-
-    Attributes
-    ----------
-    ratio : float
-        First over second; NaN where an estimate of α is not positive.
-    z : float
-        Test statistic, standard normal where the two Q* are equal; positive where the first is larger.
-    p_value : float
-        Two-sided.
-    """
-
-    ratio: float
-    z: float
-    p_value: float
-
-
-@dataclass(frozen=True)
-class CommonOptimum:
-    """One Q* for several independent runs, and a test of whether they share it.
-
-    Attributes
-    ----------
-    optimum : float
-        The Q* that fits all runs best, in queries a class.
-    chi_square : float
-        How far the runs are from it together; chi-square with ``df`` degrees of freedom where they share a Q*.
-    df : int
-        Number of runs less one.
-    p_value : float
-    """
-
-    optimum: float
-    chi_square: float
-    df: int
-    p_value: float
-
-
-@dataclass(frozen=True)
-class VarianceFit:
-    """The model fitted to measured variances.
-
-    Attributes
-    ----------
-    model : VarianceModel
-        Fitted α, β and γ.
-    errors : (3,) tuple of float
-        Standard errors of α, β and γ.
-    r_squared : float
-        Share of the (weighted) variation of the measured variances that the model explains.
-    chi_square : float
-        Sum of squared residuals, each in units of its error.
-    p_value : float
-        Probability of a chi-square as large, were the model true and the errors normal.
-    """
-
-    model: VarianceModel
-    errors: tuple[float, float, float]
-    r_squared: float
-    chi_square: float
-    p_value: float
-
-
 def task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike) -> np.ndarray | float:
     """T, the number of open tasks that balanced data hold (OOPS, equation 6, not rounded).
 
@@ -274,7 +202,7 @@ def task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike) -> 
     InputError
         Numbers that are not over 0, or are NaN or infinite; shapes that do not broadcast.
     """
-    n, q = _positive("images", images), _positive("queries", queries)
+    n, q = positive("images", images), positive("queries", queries)
     ways, shots = whole("ways", ways, least=1), whole("shots", shots, least=1)
     try:
         return n / (ways * (shots + q))
@@ -316,9 +244,9 @@ def moments(values: ArrayLike, *, labels: ArrayLike | None = None, target: str =
     >>> round(m.mean, 4), round(m.m2, 4), round(m.model(1).alpha, 4)
     (0.5833, 0.3333, 0.0208)
     """
-    x, classes = _values(values, 2, labels=labels), None
+    x, classes = checked_values(values, 2, labels=labels), None
     if choice("target", target, TARGETS) == "images":
-        classes = _classes(x, labels)
+        classes = classes_held(x, labels)
     return _moments(x, classes)
 
 
@@ -384,132 +312,17 @@ def pilot(
         As for `moments`; a level outside (0, 1); fewer than 1 shot; values that do not vary within any
         class and task, which leave nothing to size.
     """
-    x, classes = _values(values, 3, labels=labels), None
+    x, classes = checked_values(values, 3, labels=labels), None
     if choice("target", target, TARGETS) == "images":
-        classes = _classes(x, labels)
+        classes = classes_held(x, labels)
     shots, level = whole("shots", shots, least=1), number("level", level, above=0, below=1)
     found = _moments(x, classes)
     model = found.model(shots)
     if not x.var(axis=2).any():
         raise InputError("values: they do not vary within any class of a task; there is no Q to choose")
-    covariance = _jackknife(_left_out(x, shots, classes))
+    covariance = jackknife(left_out(x, shots, classes))
     low, high = _fieller(model.alpha, model.beta, covariance, stats.norm.ppf((1 + level) / 2))
     return Pilot(found, model, low, high, level, len(x), covariance, of_difference(x), target)
-
-
-def compare_optima(
-    a: ArrayLike, b: ArrayLike, *, labels: ArrayLike | None = None, target: str = "classes"
-) -> OptimumRatio:
-    """Test whether two sets of values on the same tasks have the same Q*.
-
-    Q* is the same where α_b β_a - α_a β_b = 0. The test divides the estimate of that by its standard
-    error, from leaving out one task at a time for both. It pairs tasks, so that their common
-    difficulty cancels, and needs no positive estimate of α.
-
-    Parameters
-    ----------
-    a, b : (T, K, Q) array_like
-        Values of two methods on the same queries; or of a difference and of one of its methods. T ≥ 3.
-    labels : (T, K) array_like, optional
-        Class of each group of queries, for the target 'images'.
-    target : str
-        'classes' or 'images'; see `pilot`.
-
-    Raises
-    ------
-    InputError
-        As for `moments`; different shapes.
-    """
-    a, b = _values(a, 3, "a"), _values(b, 3, "b")
-    if a.shape != b.shape:
-        raise InputError(f"a has shape {a.shape}, b has {b.shape}; both are of the same tasks")
-    if labels is not None:
-        _labels(a, labels, a.shape[:2])
-    classes = _classes(a, labels) if choice("target", target, TARGETS) == "images" else None
-    (alpha_a, beta_a), (alpha_b, beta_b) = ((m.alpha, m.beta) for m in (_moments(x, classes).model(1) for x in (a, b)))
-    left_a, left_b = _left_out(a, 1, classes), _left_out(b, 1, classes)
-    spread = _jackknife((left_b[:, 0] * left_a[:, 1] - left_a[:, 0] * left_b[:, 1])[:, None])[0, 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = float((alpha_b * beta_a - alpha_a * beta_b) / np.sqrt(spread))
-        squared = np.divide(alpha_b * beta_a, alpha_a * beta_b) if alpha_a > 0 < alpha_b else np.nan
-    return OptimumRatio(float(np.sqrt(squared)), z, float(2 * stats.norm.sf(abs(z))))
-
-
-def common_optimum(pilots: Sequence[Pilot]) -> CommonOptimum:
-    """Fit one Q* to independent runs with equal shots, and test whether they share it.
-
-    The optimum is the q with the least sum of (β̂ - α̂q²)² / Var(β̂ - α̂q²) over the runs. As in `pilot`,
-    no estimate of α needs to be positive. Runs on the same tasks are not independent: see `compare_optima`.
-
-    Raises
-    ------
-    InputError
-        Fewer than 2 runs; runs with different shots.
-    """
-    pilots = [instance("pilots", p, Pilot) for p in instance("pilots", pilots, Sequence)]
-    if len(pilots) < 2 or len({p.model.shots for p in pilots}) > 1:
-        raise InputError(f"pilots: {len(pilots)} runs; at least 2 with equal shots are needed")
-    alpha, beta = (np.array([getattr(p.model, name) for p in pilots]) for name in ("alpha", "beta"))
-    covariance = np.array([p.covariance for p in pilots])
-
-    def distance(log_q: np.ndarray) -> np.ndarray:
-        square = np.exp(2 * np.atleast_1d(log_q))[:, None]
-        spread = covariance[:, 1, 1] - 2 * square * covariance[:, 0, 1] + square**2 * covariance[:, 0, 0]
-        return ((beta - alpha * square) ** 2 / spread).sum(axis=1)
-
-    grid = np.linspace(np.log(0.01), np.log(1e4), 500)  # there may be more than one local minimum
-    near = int(distance(grid).argmin())
-    ends = grid[max(near - 1, 0)], grid[min(near + 1, len(grid) - 1)]
-    found = optimize.minimize_scalar(lambda v: distance(v)[0], bounds=ends, method="bounded")
-    df = len(pilots) - 1
-    p_value = float(stats.chi2.sf(found.fun, df))
-    return CommonOptimum(float(np.exp(found.x)), float(found.fun), df, p_value)
-
-
-def fit_variance(
-    queries: ArrayLike, tasks: ArrayLike, variance: ArrayLike, error: ArrayLike, shots: int
-) -> VarianceFit:
-    """Fit α, β and γ to measured variances of Ā by weighted least squares.
-
-    Parameters
-    ----------
-    queries : (n,) array_like
-        Q of each measurement, at least 4 different ones.
-    tasks : (n,) array_like
-        T behind each: from `task_count` for the paper's smooth model, or the whole numbers of tasks.
-    variance, error : (n,) array_like
-        Measured Var(Ā) and its standard error.
-    shots : int
-        S.
-
-    Raises
-    ------
-    InputError
-        Different lengths, fewer than 4 values of Q, numbers that are not over 0 (of ``variance``: below 0), NaN or
-        infinity, fewer than 1 shot.
-    """
-    whole("shots", shots, least=1)
-    q, t, e = _positive("queries", queries), _positive("tasks", tasks), _positive("error", error)
-    v = floats("variance", variance, None)
-    if (v < 0).any():
-        raise InputError(f"variance: the least is {v.min():g}; numbers of at least 0 are allowed")
-    if not (q.shape == t.shape == v.shape == e.shape and q.ndim == 1) or len(np.unique(q)) < 4:
-        raise InputError(
-            f"queries, tasks, variance and error have shapes {q.shape}, {t.shape}, {v.shape}, {e.shape}; "
-            "four arrays of one length, with at least 4 values of Q, are needed"
-        )
-    design = np.stack([q, 1 / q, np.ones_like(q)], axis=1) / ((shots + q) * t * e)[:, None]
-    target = v / e
-    solution = np.linalg.lstsq(design, target, rcond=None)[0]
-    chi_square = float(((target - design @ solution) ** 2).sum())
-    centred = target - (v / e**2).sum() / (1 / e**2).sum() / e
-    return VarianceFit(
-        VarianceModel(*map(float, solution), shots),
-        tuple(np.sqrt(np.diag(np.linalg.inv(design.T @ design))).tolist()),
-        1 - chi_square / float((centred**2).sum()),
-        chi_square,
-        float(stats.chi2.sf(chi_square, len(q) - 3)),
-    )
 
 
 def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: ArrayLike | None = None) -> int:
@@ -539,7 +352,7 @@ def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: 
     else:
         if queries is None or tasks is None:
             raise InputError("queries and tasks: one is given without the other; both or none are needed")
-        queries, tasks = np.atleast_1d(_positive("queries", queries)), np.atleast_1d(floats("tasks", tasks, None))
+        queries, tasks = np.atleast_1d(positive("queries", queries)), np.atleast_1d(floats("tasks", tasks, None))
         if (queries % 1).any():
             raise InputError(f"queries = {shown(queries)}; whole numbers are allowed")
         if queries.shape != tasks.shape or queries.ndim != 1 or not queries.size:
@@ -578,14 +391,16 @@ def _by_class(x: np.ndarray, labels: ArrayLike) -> np.ndarray:
     raise InputError(f"labels: {ways} classes with equal numbers of queries in each task are needed")
 
 
-def _positive(name: str, values: ArrayLike) -> np.ndarray:
+def positive(name: str, values: ArrayLike) -> np.ndarray:
     x = floats(name, values, None)
     if (x <= 0).any():
         raise InputError(f"{name}: the least is {x.min():g}; numbers over 0 are allowed")
     return x
 
 
-def _values(values: ArrayLike, least_tasks: int, name: str = "values", labels: ArrayLike | None = None) -> np.ndarray:
+def checked_values(
+    values: ArrayLike, least_tasks: int, name: str = "values", labels: ArrayLike | None = None
+) -> np.ndarray:
     x = floats(name, values, None)
     if x.ndim == 2 and labels is not None:
         x = _by_class(x, labels)
@@ -600,7 +415,7 @@ def _values(values: ArrayLike, least_tasks: int, name: str = "values", labels: A
     return x
 
 
-def _classes(x: np.ndarray, labels: ArrayLike | None) -> np.ndarray:
+def classes_held(x: np.ndarray, labels: ArrayLike | None) -> np.ndarray:
     """(T, C) which classes each task holds, of checked values and labels as `moments` takes them."""
     if labels is None:
         raise InputError("labels = None; the classes of the queries are needed for the target 'images'")
@@ -634,7 +449,7 @@ def _rest(x: np.ndarray, classes: np.ndarray) -> tuple[float, np.ndarray]:
     return float(rest @ rest / free), without / rank
 
 
-def _left_out(x: np.ndarray, shots: int, classes: np.ndarray | None = None) -> np.ndarray:
+def left_out(x: np.ndarray, shots: int, classes: np.ndarray | None = None) -> np.ndarray:
     """(T, 2) estimates of α and β, each without one task."""
     t, k, q = x.shape
     mean = x.mean(axis=(1, 2))
@@ -648,7 +463,7 @@ def _left_out(x: np.ndarray, shots: int, classes: np.ndarray | None = None) -> n
     return np.stack([between - within / q, shots * within], axis=1)
 
 
-def _jackknife(left_out: np.ndarray) -> np.ndarray:
+def jackknife(left_out: np.ndarray) -> np.ndarray:
     """Covariance of estimates from their (T, p) values without one task each."""
     deviation = left_out - left_out.mean(axis=0)
     return (len(left_out) - 1) / len(left_out) * deviation.T @ deviation

@@ -278,7 +278,7 @@ def test_a_plan_has_the_power_that_it_promises():
     assert stats.power(1, math.sqrt(2 / 17), 32) == pytest.approx(
         0.8, abs=0.02
     )  # 17 runs of each, as any textbook says
-    alone = stats.NewRuns(many.interval, many.fixed, (3000, 3000), 2.0, 0.0, 0.0, (1.0, 1.0))
+    alone = runs_module.NewRuns(many.interval, many.fixed, (3000, 3000), 2.0, 0.0, 0.0, (1.0, 1.0))
     assert stats.plan_runs(alone, difference=1).n_runs == 17
 
 
@@ -302,7 +302,7 @@ def test_where_all_runs_are_equal_their_number_is_the_evidence():
 def test_a_plan_that_no_runs_fulfil_says_so():
     rng = np.random.default_rng(0)
     unknown = replace(stats.new_runs(crossed(rng, 5, 20), crossed(rng, 5, 20)), rest_variance=math.inf)
-    assert stats.plan_runs(unknown, difference=20) == stats.RunPlan(None, None, None)
+    assert stats.plan_runs(unknown, difference=20) == runs_module.RunPlan(None, None, None)
     pilot = stats.new_runs(crossed(rng, 5, 20, run=0.1, task=9), crossed(rng, 5, 20, run=0.1, task=9))
     assert stats.plan_runs(pilot, difference=0.5).n_runs is None
     found = stats.plan_runs(pilot, difference=20)

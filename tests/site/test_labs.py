@@ -21,6 +21,8 @@ from scipy import stats as sp
 from fslbook.oops import gaussians
 from fslcore import stats
 from fslcore.errors import InputError
+from fslcore.stats.intervals import limits
+from fslcore.stats.pilot import Moments, Pilot
 from fslcore.tasks import sample_closed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,7 +106,7 @@ def test_power_and_limits_are_those_of_the_library(labs):
     cases = [(rng.uniform(0, 100), rng.exponential(5), rng.choice([1.3, 4, 40, np.inf])) for _ in range(200)]
     cases += [(0.0, 0.0, np.inf), (100.0, 3.0, 9), (100.0, 0.0, 9), (50.0, 1e-9, 9), (99.99, 1.0, np.inf)]
     found = labs("c => c.map(([m, h, df]) => fslLabs.limits(m, h, [0, 100], df, 0.95))", cases)
-    close(found, [np.array(stats.limits(m, h, (0, 100), df)) for m, h, df in cases], 1e-7)
+    close(found, [np.array(limits(m, h, (0, 100), df)) for m, h, df in cases], 1e-7)
 
 
 def test_intervals_of_accuracies_are_those_of_the_library(labs):
@@ -341,8 +343,8 @@ def test_the_sizing_curve_and_the_plan_are_those_of_the_library(labs):
         classes, difference = ways * int(rng.integers(1, 6)), float(rng.choice([0.01, 0.03, 0.08]))
         level, wanted = float(rng.choice([0.95, 0.9])), float(rng.choice([0.5, 0.8, 0.9]))
         model = stats.VarianceModel(alpha, beta, beta / shots + shots * alpha, shots)
-        moments = stats.Moments(0.0, 0.1, 0.01, 0.0, 0.0, ways)
-        known = stats.Pilot(moments, model, 0.0, np.inf, level, 600, np.zeros((2, 2)), True)
+        moments = Moments(0.0, 0.1, 0.01, 0.0, 0.0, ways)
+        known = Pilot(moments, model, 0.0, np.inf, level, 600, np.zeros((2, 2)), True)
         code = """(a, b, s, k, c, d, p, level) => {
           const of = fslLabs.compute.sizing, m = of.model(a, b, s);
           return [of.optimum(m), of.bestQueries(m), of.variance(m, 7, 33), of.taskCount(1200, k, s, 15),

@@ -12,7 +12,8 @@ from statsmodels.stats.power import NormalIndPower, TTestPower
 from fslbook.beyond import coverage
 from fslcore import stats
 from fslcore.errors import InputError
-from fslcore.stats import Interval, Plan, ThreeIntervals, closed_interval, detectable, plan, power, smallest
+from fslcore.stats import Interval, ThreeIntervals, closed_interval, detectable, plan, power
+from fslcore.stats.power import Plan, smallest
 from fslcore.tasks import sample_closed
 
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats as scipy_stats
 
-from fslbook.oops import gaussians, sizing
+from fslbook.oops import gaussians, optima, sizing
 from fslcore import evaluation, learners, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import Method, Record
+from fslcore.stats.pilot import moments
 from fslcore.tasks import sample_closed
 
 shapes = st.tuples(st.integers(3, 6), st.integers(1, 4), st.integers(2, 5))
@@ -33,7 +34,7 @@ def enumerated(x):
 
 @given(values)
 def test_moments_by_enumeration(x):
-    m = stats.moments(x)
+    m = moments(x)
     assert (m.mean, m.square, m.m2, m.m3, m.squared_mean) == pytest.approx(enumerated(x), abs=1e-12)
     assert m.ways == x.shape[1]
 
@@ -42,7 +43,7 @@ def test_moments_by_enumeration(x):
 def test_alpha_and_beta_are_an_analysis_of_variance(x, shots):
     t, k, q = x.shape
     within = x.var(axis=2, ddof=1).mean() / k
-    model = stats.moments(x).model(shots)
+    model = moments(x).model(shots)
     assert model.beta == pytest.approx(shots * within, abs=1e-12)
     assert model.alpha == pytest.approx(x.mean(axis=(1, 2)).var(ddof=1) - within / q, abs=1e-12)
     assert model.gamma == pytest.approx(model.beta / shots + shots * model.alpha, abs=1e-12)
@@ -52,11 +53,11 @@ def test_alpha_and_beta_are_an_analysis_of_variance(x, shots):
 
 @given(values, st.randoms())
 def test_order_sign_and_scale_do_not_matter(x, random):
-    m = stats.moments(x)
+    m = moments(x)
     order = random.sample(range(len(x)), len(x))
-    moved = stats.moments(-x[order][:, ::-1, ::-1])
+    moved = moments(-x[order][:, ::-1, ::-1])
     assert (moved.mean, moved.m2, moved.m3) == pytest.approx((-m.mean, m.m2, m.m3), abs=1e-12)
-    assert stats.moments(3 * x).model(2).alpha == pytest.approx(9 * m.model(2).alpha, abs=1e-12)
+    assert moments(3 * x).model(2).alpha == pytest.approx(9 * m.model(2).alpha, abs=1e-12)
 
 
 @given(values)
@@ -65,9 +66,7 @@ def test_jackknife_leaves_out_each_task_once(x):
         with pytest.raises(InputError, match="do not vary"):
             stats.pilot(x, 5)
         return
-    by_hand = np.array(
-        [(m.alpha, m.beta) for m in (stats.moments(np.delete(x, i, axis=0)).model(5) for i in range(len(x)))]
-    )
+    by_hand = np.array([(m.alpha, m.beta) for m in (moments(np.delete(x, i, axis=0)).model(5) for i in range(len(x)))])
     spread = (len(x) - 1) * np.cov(by_hand.T, ddof=0)
     p = stats.pilot(x, 5)
     assert p.covariance == pytest.approx(spread, abs=1e-12)
@@ -96,7 +95,7 @@ def test_moments_are_unbiased_for_accuracies_and_for_differences():
     ):
         m2, m3 = mean**2 + wide + own, (k - 1) / k * (mean**2 + wide)
         truth = {"mean": mean, "m2": m2, "m3": m3, "squared_mean": mean**2}
-        found = [stats.moments(v) for v in x]
+        found = [moments(v) for v in x]
         for name, expected in truth.items():
             estimates = np.array([getattr(m, name) for m in found])
             assert estimates.mean() == pytest.approx(expected, abs=4 * estimates.std() / np.sqrt(runs)), name
@@ -119,7 +118,7 @@ def test_the_model_predicts_the_variance_over_data_sets():
     table = sizing.gaussian_curve(400, 2, 60, 2000)
     z = (table["variance"] - table["predicted"]) / table["error"]
     assert (z**2).sum() < 2 * len(z)
-    fit = stats.fit_variance(table["queries"], table["tasks"], table["variance"], table["error"], 2)
+    fit = optima.fit_variance(table["queries"], table["tasks"], table["variance"], table["error"], 2)
     assert fit.p_value > 0.001 and fit.r_squared > 0.95
     truth = gaussians.gaussian_moments(2).model(2)
     for name, error in zip(("alpha", "beta", "gamma"), fit.errors):
@@ -135,7 +134,7 @@ def test_equation_10():
     assert stats.best_queries(model) == 5
     assert stats.best_queries(model, q, tasks) == 5
     assert stats.task_count(1000, 2, 5, 20) == 20
-    exact = stats.fit_variance(q, tasks, model.variance(q, tasks), np.full(29, 1e-6), 5)
+    exact = optima.fit_variance(q, tasks, model.variance(q, tasks), np.full(29, 1e-6), 5)
     assert (exact.model.alpha, exact.model.beta, exact.model.gamma) == pytest.approx((0.02, 0.5, 0.2))
     assert exact.r_squared == pytest.approx(1) and exact.p_value == pytest.approx(1)
 
@@ -165,13 +164,13 @@ def test_equal_optima_are_rarely_rejected_and_different_ones_found():
     z, apart = [], []
     for _ in range(150):
         a, b = (gaussians.gaussian_tasks(means, 300, 5, 6, rng) for _ in range(2))
-        z.append(stats.compare_optima(a, b).z)
-        apart.append(stats.compare_optima(gaussians.gaussian_tasks(means, 300, 1, 6, rng), b).z)
+        z.append(optima.compare_optima(a, b).z)
+        apart.append(optima.compare_optima(gaussians.gaussian_tasks(means, 300, 1, 6, rng), b).z)
     assert np.std(z) == pytest.approx(1, abs=0.25) and abs(np.mean(z)) < 0.35
     assert np.mean(np.array(apart) < -1.96) > 0.9  # one shot has the smaller Q* per shot
-    back, there = stats.compare_optima(b, a), stats.compare_optima(a, b)
+    back, there = optima.compare_optima(b, a), optima.compare_optima(a, b)
     assert back.z == pytest.approx(-there.z) and back.ratio == pytest.approx(1 / there.ratio)
-    assert stats.compare_optima(a, 2 * a).ratio == pytest.approx(1)
+    assert optima.compare_optima(a, 2 * a).ratio == pytest.approx(1)
 
 
 def test_common_optimum_of_independent_runs():
@@ -179,12 +178,12 @@ def test_common_optimum_of_independent_runs():
     draw = lambda separation, t: stats.pilot(  # noqa: E731
         gaussians.gaussian_tasks(gaussians.centres(2, separation), t, 5, 8, rng), 5
     )
-    same = [stats.common_optimum([draw(1.0, 200) for _ in range(4)]) for _ in range(100)]
+    same = [optima.common_optimum([draw(1.0, 200) for _ in range(4)]) for _ in range(100)]
     assert np.mean([r.p_value < 0.05 for r in same]) < 0.15
     assert np.mean([r.chi_square for r in same]) == pytest.approx(3, abs=1)
     truth = gaussians.gaussian_moments(5, 1.0).model(5).optimum
     assert np.median([r.optimum for r in same]) == pytest.approx(truth, rel=0.1)
-    assert stats.common_optimum([draw(1.0, 5000), draw(0.5, 5000)]).p_value < 0.01
+    assert optima.common_optimum([draw(1.0, 5000), draw(0.5, 5000)]).p_value < 0.01
 
 
 def test_common_optimum_against_generalised_least_squares():
@@ -194,7 +193,7 @@ def test_common_optimum_against_generalised_least_squares():
         stats.pilot(gaussians.gaussian_tasks(gaussians.centres(2, distance), 300, 5, 6, rng), 5)
         for distance in (0.9, 1.0, 1.1)
     ]
-    found = stats.common_optimum(pilots)
+    found = optima.common_optimum(pilots)
 
     def distance(q):
         total, line = 0.0, np.array([1.0, q**2])
@@ -215,19 +214,19 @@ def test_common_optimum_against_generalised_least_squares():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: stats.moments(np.ones((3, 2))), r"shape \(3, 2\)"),
-        (lambda: stats.moments(np.ones((1, 2, 3))), "at least 2 tasks"),
-        (lambda: stats.moments(np.ones((4, 2, 1))), "2 queries"),
+        (lambda: moments(np.ones((3, 2))), r"shape \(3, 2\)"),
+        (lambda: moments(np.ones((1, 2, 3))), "at least 2 tasks"),
+        (lambda: moments(np.ones((4, 2, 1))), "2 queries"),
         (lambda: stats.pilot(np.full((4, 2, 3), np.nan), 5), "24 values are NaN"),
         (lambda: stats.pilot(np.eye(4)[:, :, None].repeat(2, 2), 5), "do not vary"),
         (lambda: stats.pilot(np.arange(16).reshape(4, 2, 2), 0), "shots = 0"),
         (lambda: stats.pilot(np.arange(16).reshape(4, 2, 2), 5, 95), "level = 95"),
         (lambda: stats.pilot(np.arange(8).reshape(2, 2, 2), 5), "at least 3 tasks"),
-        (lambda: stats.compare_optima(np.ones((3, 2, 2)), np.ones((4, 2, 2))), "same tasks"),
-        (lambda: stats.common_optimum([]), "0 runs"),
-        (lambda: stats.fit_variance([1, 2, 3], [1, 1, 1], [1, 1, 1], [1, 1, 1], 5), "at least 4 values"),
+        (lambda: optima.compare_optima(np.ones((3, 2, 2)), np.ones((4, 2, 2))), "same tasks"),
+        (lambda: optima.common_optimum([]), "0 runs"),
+        (lambda: optima.fit_variance([1, 2, 3], [1, 1, 1], [1, 1, 1], [1, 1, 1], 5), "at least 4 values"),
         (
-            lambda: stats.fit_variance([1, 2, 3, 4], [1] * 4, [1] * 4, [1, 1, 0, 1], 5),
+            lambda: optima.fit_variance([1, 2, 3, 4], [1] * 4, [1] * 4, [1, 1, 0, 1], 5),
             "error: the least is 0; numbers over 0",
         ),
         (lambda: stats.best_queries(stats.VarianceModel(1, 1, 1, 1), [1, 2], [9, 1]), "the least is 1"),
@@ -253,7 +252,7 @@ def test_closed_pilots_share_their_images():
     means = gaussians.centres(2, 1.0)
     truth = gaussians.gaussian_moments(2, 1.0).model(2).alpha
     pilots = [gaussians.gaussian_pilot(means, n, 200, 2, 5, int(rng.integers(2**31))) for _ in range(runs)]
-    alpha = np.array([stats.moments(v).model(2).alpha for v in pilots])
+    alpha = np.array([moments(v).model(2).alpha for v in pilots])
     mean = np.array([v.mean() for v in pilots])
     lost = truth - alpha.mean()
     assert lost > 4 * alpha.std() / np.sqrt(runs)
@@ -371,7 +370,7 @@ def test_alpha_for_new_images_leaves_out_what_classes_do_by_themselves():
     for _ in range(300):
         x, of_task = fixed_classes(rng, 60)
         for target, alphas in found.items():
-            alphas.append(stats.moments(x, labels=of_task, target=target).model(5).alpha)
+            alphas.append(moments(x, labels=of_task, target=target).model(5).alpha)
     error = np.std(found["images"]) / np.sqrt(300)
     assert np.mean(found["images"]) == pytest.approx(0.01, abs=4 * error) and error < 0.0005
     by_classes = np.linspace(0.3, 0.7, 12).var() / 3 * 9 / 11  # of the mean of 3 classes out of 12
@@ -397,7 +396,7 @@ def test_the_target_images_by_leaving_out_each_task():
     p = stats.pilot(x, 5, labels=of_task, target="images")
     by_hand = []
     for i in range(len(x)):
-        m = stats.moments(np.delete(x, i, 0), labels=np.delete(of_task, i, 0), target="images").model(5)
+        m = moments(np.delete(x, i, 0), labels=np.delete(of_task, i, 0), target="images").model(5)
         by_hand.append((m.alpha, m.beta))
     assert p.covariance == pytest.approx(39 * np.cov(np.array(by_hand).T, ddof=0), rel=1e-6)
     design = np.eye(12)[of_task].sum(axis=1)
@@ -414,7 +413,7 @@ def test_targets_are_one_where_each_task_holds_every_class():
     one, other = (stats.pilot(x, 5, labels=label, target=t) for t in ("classes", "images"))
     assert (other.low, other.optimum, other.high) == pytest.approx((one.low, one.optimum, one.high), rel=1e-9)
     y = np.random.default_rng(12).integers(0, 2, (50, 4, 6))
-    ratios = [stats.compare_optima(x, y, labels=label, target=t) for t in ("classes", "images")]
+    ratios = [optima.compare_optima(x, y, labels=label, target=t) for t in ("classes", "images")]
     assert ratios[0].z == pytest.approx(ratios[1].z, rel=1e-9)
 
 
@@ -436,7 +435,7 @@ def test_optima_for_new_images_are_compared_by_leaving_each_task_out():
     every = np.arange(30)
     without = np.array([crossed(np.delete(every, t)) for t in every])
     z = crossed(every) / np.sqrt(29 * without.var())
-    assert stats.compare_optima(a, b, labels=label, target="images").z == pytest.approx(z, rel=1e-6)
+    assert optima.compare_optima(a, b, labels=label, target="images").z == pytest.approx(z, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -457,7 +456,7 @@ def test_labels_that_do_not_fit_the_target_are_told(label, message):
 
 def test_the_least_numbers_are_taken():
     assert stats.task_count(12, 1, 1, [1, 2]).tolist() == [6, 4]  # of one class and one shot
-    assert np.isfinite(stats.fit_variance([1, 2, 4, 8], [9] * 4, [0, 1.0, 0.5, 0.4], [0.1] * 4, 5).p_value)
+    assert np.isfinite(optima.fit_variance([1, 2, 4, 8], [9] * 4, [0, 1.0, 0.5, 0.4], [0.1] * 4, 5).p_value)
 
 
 def test_fits_that_are_right_have_every_p_value_equally_often():
@@ -466,7 +465,7 @@ def test_fits_that_are_right_have_every_p_value_equally_often():
     tasks = stats.task_count(2000, 5, 5, q)
     truth = stats.VarianceModel(0.02, 0.5, 0.2, 5).variance(q, tasks)
     error = 0.02 * truth
-    p = [stats.fit_variance(q, tasks, rng.normal(truth, error), error, 5).p_value for _ in range(500)]
+    p = [optima.fit_variance(q, tasks, rng.normal(truth, error), error, 5).p_value for _ in range(500)]
     assert scipy_stats.kstest(p, "uniform").pvalue > 0.001
 
 
@@ -476,7 +475,7 @@ def test_equal_optima_have_every_p_value_equally_often():
     p = []
     for _ in range(200):
         a, b = (rng.random((200, 3, 6)) < rng.uniform(0.3, 0.9, (200, 1, 1)) for _ in range(2))
-        p.append(stats.compare_optima(a.astype(int), b.astype(int)).p_value)
+        p.append(optima.compare_optima(a.astype(int), b.astype(int)).p_value)
     assert scipy_stats.kstest(p, "uniform").pvalue > 0.001
 
 
@@ -516,7 +515,7 @@ def test_labels_group_queries_that_come_in_any_order(kind):
     flat = np.take_along_axis(x.reshape(40, 24), order, axis=1)
     found, grouped = stats.pilot(flat, 5, labels=label), stats.pilot(x, 5)
     assert (found.low, found.optimum, found.high) == pytest.approx((grouped.low, grouped.optimum, grouped.high))
-    assert stats.moments(flat, labels=label).m2 == pytest.approx(stats.moments(x).m2)
+    assert moments(flat, labels=label).m2 == pytest.approx(moments(x).m2)
 
 
 @pytest.mark.parametrize(

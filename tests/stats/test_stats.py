@@ -22,6 +22,8 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from fslcore import stats
 from fslcore.errors import InputError
+from fslcore.stats import intervals
+from fslcore.stats.pilot import moments
 
 accuracies = arrays(float, st.integers(2, 30), elements=st.floats(0, 100).map(lambda v: round(v, 3)))
 levels = st.floats(0.5, 0.999)
@@ -183,31 +185,31 @@ BOUNDS = (0, 1)
 
 @given(shares, st.floats(0, 2), st.sampled_from([1.0, 3.0, 20.0, np.inf]), levels, st.floats(-50, 50))
 def test_limits_lie_inside_hold_the_mean_and_mirror(mean, half, df, level, shift):
-    low, high = stats.limits(mean, half, BOUNDS, df, level)
+    low, high = intervals.limits(mean, half, BOUNDS, df, level)
     assert 0 <= low <= mean <= high <= 1
-    mirrored = stats.limits(1 - mean, half, BOUNDS, df, level)  # of errors
+    mirrored = intervals.limits(1 - mean, half, BOUNDS, df, level)  # of errors
     assert (1 - mirrored[1], 1 - mirrored[0]) == pytest.approx((low, high), abs=1e-9)
-    moved = stats.limits(100 * mean + shift, 100 * half, (shift, 100 + shift), df, level)
+    moved = intervals.limits(100 * mean + shift, 100 * half, (shift, 100 + shift), df, level)
     assert moved == pytest.approx((100 * low + shift, 100 * high + shift), abs=1e-6)
-    wider = stats.limits(mean, 1.1 * half, BOUNDS, df, level)
+    wider = intervals.limits(mean, 1.1 * half, BOUNDS, df, level)
     assert wider[0] <= low and wider[1] >= high
-    above = stats.limits(min(1.001 * mean, 1), 0.1 * half * min(mean, 1 - mean), BOUNDS, df, level)
-    below = stats.limits(mean, 0.1 * half * min(mean, 1 - mean), BOUNDS, df, level)
+    above = intervals.limits(min(1.001 * mean, 1), 0.1 * half * min(mean, 1 - mean), BOUNDS, df, level)
+    below = intervals.limits(mean, 0.1 * half * min(mean, 1 - mean), BOUNDS, df, level)
     assert above[0] >= below[0] - 1e-3 and above[1] >= below[1] - 1e-3
 
 
 @given(st.floats(0.05, 0.95), st.floats(1e-6, 1e-3))
 def test_far_from_the_bounds_limits_are_mean_and_half_width(mean, half):
-    low, high = stats.limits(mean, half, BOUNDS)
+    low, high = intervals.limits(mean, half, BOUNDS)
     assert (mean - low, high - mean) == pytest.approx((half, half), rel=0.05)
-    assert stats.limits(mean, half) == (mean - half, mean + half)
+    assert intervals.limits(mean, half) == (mean - half, mean + half)
 
 
 def test_what_limits_refuse_is_named_with_what_is_allowed():
     with pytest.raises(InputError, match="df goes down to 0; more than 0 is allowed"):
-        stats.limits(0.5, 0.1, BOUNDS, 0)
+        intervals.limits(0.5, 0.1, BOUNDS, 0)
     with pytest.raises(InputError, match="half_width goes down to -1; 0 or more is allowed"):
-        stats.limits(0.5, -1.0, BOUNDS)
+        intervals.limits(0.5, -1.0, BOUNDS)
 
 
 def test_percent_and_shares_are_told_apart_from_just_over_one():
@@ -223,7 +225,7 @@ def test_limits_against_a_logistic_regression():
     z = scipy_stats.norm.ppf(0.975)
     fit = Logit(np.arange(n) >= k, np.ones(n)).fit(disp=0)
     expected = scipy_special.expit(fit.conf_int()[0])
-    assert stats.limits(p, z * np.sqrt(p * (1 - p) / n), BOUNDS) == pytest.approx(tuple(expected), rel=1e-5)
+    assert intervals.limits(p, z * np.sqrt(p * (1 - p) / n), BOUNDS) == pytest.approx(tuple(expected), rel=1e-5)
     r = stats.Interval(p, z * np.sqrt(p * (1 - p) / n), 0.95, n, "closed", bounds=BOUNDS)
     assert (r.low, r.high) == pytest.approx(tuple(expected), rel=1e-5) and not r.few_errors
 
@@ -447,7 +449,7 @@ def test_other_small_numbers_are_taken_as_they_come(a, b):
         stats.conformal_quantile,
         lambda x: stats.paired_interval(x, x),
         lambda x: stats.independent_interval(x, [0.5, 0.6]),
-        lambda x: stats.moments(x.reshape(3, 1, 2)),
+        lambda x: moments(x.reshape(3, 1, 2)),
         lambda x: stats.pilot(x.reshape(3, 1, 2), 1),
         lambda x: stats.pilot(x.data.reshape(3, 2), 1, labels=np.ma.masked_array([[0, 1]] * 3, x.mask.reshape(3, 2))),
         lambda x: stats.rank_correlation(x.reshape(3, 2), x.data.reshape(3, 2)),
@@ -501,9 +503,9 @@ def test_one_default_level():
     ],
 )
 def test_a_cell_of_mean_and_half_width(mean, half_width, spec, cell):
-    assert stats.plus_minus(mean, half_width, spec) == cell
+    assert intervals.plus_minus(mean, half_width, spec) == cell
     assert format(stats.Interval(mean, half_width, 0.95, 9, "open"), spec) == cell
-    several = stats.plus_minus([[mean], [mean]], half_width, spec)
+    several = intervals.plus_minus([[mean], [mean]], half_width, spec)
     assert several.tolist() == [[cell], [cell]] and several.dtype == object
 
 
@@ -535,7 +537,7 @@ def test_intervals_are_written_in_the_decimals_that_are_asked_for():
 def test_kinds_and_bounds_are_named_as_promised():
     assert stats.open_interval([0.4, 0.6, 0.7]).kind == "open" and stats.closed_interval([0.4, 0.6]).kind == "closed"
     with pytest.raises(InputError, match="bounds = 5; None or two numbers"):
-        stats.limits(0.5, 0.1, 5)
+        intervals.limits(0.5, 0.1, 5)
 
 
 def test_ranks_of_one_row_go_with_those_of_many_whichever_comes_first():
@@ -551,3 +553,17 @@ def test_bounds_allow_for_rounding():
         assert np.isfinite([found.low, found.high]).all() and -1e-9 < found.low <= found.high < 100 + 1e-9
     with pytest.raises(InputError, match="bounds = "):
         stats.closed_interval([100.1, 60.0], bounds=(0, 100))
+
+
+def test_names_that_were_public_are_given_with_a_warning_or_say_where_they_are():
+    with pytest.warns(DeprecationWarning, match=r"fslcore\.stats\.limits is now fslcore\.stats\.intervals\.limits"):
+        assert stats.limits is intervals.limits
+    former = [name for names in vars(stats)["_FORMER"].values() for name in names.split()]
+    assert len(former) == 20 and not set(former) & set(stats.__all__)
+    for name in former:
+        with pytest.warns(DeprecationWarning, match=name):
+            assert getattr(stats, name) is not None
+    with pytest.raises(AttributeError, match=r"fit_variance.*; it is now fslbook\.oops\.optima\.fit_variance"):
+        stats.fit_variance  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'attic'$"):
+        stats.attic  # noqa: B018

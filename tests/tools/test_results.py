@@ -25,6 +25,7 @@ from statsmodels.stats.power import TTestPower
 
 from fslcore import evaluation, stats
 from fslcore.errors import InputError, visible
+from fslcore.stats.power import smallest
 from fslcore.tools import notebooks, report
 from fslcore.tools.cli import app
 from fslcore.tools.report import figures
@@ -947,7 +948,7 @@ def test_tasks_needed_of_many_at_once():
         assert row.iloc[3:].tolist() == [f"{n:,}" for n in (report.tasks_for_width(effect), alone, among)]
     for effect in effects:
         n = report.tasks_for_power(effect)
-        assert n == stats.smallest(lambda t: stats.power(effect, 1 / np.sqrt(t), t - 1) >= 0.8, 2, 10**6)
+        assert n == smallest(lambda t: stats.power(effect, 1 / np.sqrt(t), t - 1) >= 0.8, 2, 10**6)
 
 
 def test_tasks_for_power_by_simulation():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fslcore import stats
+from fslcore.stats.influence import Influence
 from fslcore.tools.report.three_targets import TARGETS
 
 from . import worst_class
@@ -58,7 +58,7 @@ def replicates(world: World, new: str, worlds: int, sets: int, *, seed: int = 0,
     return pd.DataFrame(rows, columns=columns)
 
 
-def _statements(runs: worst_class.Runs) -> dict[str, stats.Influence]:
+def _statements(runs: worst_class.Runs) -> dict[str, Influence]:
     return runs.measures("a") | {"difference of gaps": runs.measures(*NAMES)["gap"]}
 
 

@@ -15,6 +15,7 @@ from fslcore import evaluation, learners, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS
 from fslcore.paths import DATA
+from fslcore.stats.runs import RunIntervals, RunPlan
 from fslcore.tasks import Tasks, sample_closed
 from fslcore.tools import training
 from fslcore.tools.report.three_targets import GROUPS, alike
@@ -117,7 +118,7 @@ def places(dataset: str, tasks: int) -> dict[str, np.ndarray]:
     return known | {"groups": alike(source, GROUPS)}
 
 
-def intervals(dataset: str, level: float = stats.LEVEL) -> dict[str, stats.RunIntervals]:
+def intervals(dataset: str, level: float = stats.LEVEL) -> dict[str, RunIntervals]:
     """Of each learner, by its name for readers."""
     out = {}
     for name in names():
@@ -126,7 +127,7 @@ def intervals(dataset: str, level: float = stats.LEVEL) -> dict[str, stats.RunIn
     return out
 
 
-def shown(found: dict[str, stats.RunIntervals]) -> pd.DataFrame:
+def shown(found: dict[str, RunIntervals]) -> pd.DataFrame:
     """`intervals` for reading: the mean, half-widths for these runs and for new ones, and the spread of runs."""
     rows = {}
     for name, of in found.items():
@@ -147,7 +148,7 @@ def shown(found: dict[str, stats.RunIntervals]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
 
 
-def components(found: dict[str, stats.RunIntervals]) -> pd.DataFrame:
+def components(found: dict[str, RunIntervals]) -> pd.DataFrame:
     """Variance of one run's mean by where it comes from: training again, images and classes, and what they share."""
     rows = {}
     for name, of in found.items():
@@ -272,7 +273,7 @@ def verdicts(found: pd.DataFrame) -> pd.DataFrame:
 def needed(found: pd.DataFrame, differences: list[float], power: float, level: float = stats.LEVEL) -> pd.DataFrame:
     """Runs of each of two learners that tell a true difference, by pair: with the pilot's range for each difference."""
 
-    def text(plan: stats.RunPlan) -> str:
+    def text(plan: RunPlan) -> str:
         n, low, high = ("∞" if n is None else f"{n:,}" for n in (plan.n_runs, plan.low, plan.high))
         return f"{n} ({low} to {high})"
 

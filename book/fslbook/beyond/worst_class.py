@@ -18,6 +18,7 @@ from fslcore import evaluation, stats
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import Method, Record
+from fslcore.stats.influence import Influence
 from fslcore.tasks import Tasks, sample_biased, sample_closed
 from fslcore.tools import attributes
 from fslcore.tools.estimation import resampled
@@ -165,7 +166,7 @@ class Runs:
         """Learners."""
         return list(self.records[KINDS[0]])
 
-    def influence(self, kind: str, learner: str, other: str | None = None, value=worst_class) -> stats.Influence:
+    def influence(self, kind: str, learner: str, other: str | None = None, value=worst_class) -> Influence:
         """On the mean of a value on this kind of tasks; with ``other``, of the difference, learner - other."""
         drawn = self.tasks[kind]
         values, replaced = value(self.records[kind][learner])
@@ -184,7 +185,7 @@ class Runs:
             class_groups=self.class_groups,
         )
 
-    def measures(self, learner: str, other: str | None = None, value=worst_class) -> dict[str, stats.Influence]:
+    def measures(self, learner: str, other: str | None = None, value=worst_class) -> dict[str, Influence]:
         """Influences on the value on random and on biased tasks and on their gap, by `MEASURES`."""
         r, a = (self.influence(kind, learner, other, value) for kind in KINDS)
         return dict(zip(MEASURES, (r, a, r - a)))

@@ -18,6 +18,7 @@ from fslcore import datasets, evaluation, stats
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS, Method
+from fslcore.stats.intervals import plus_minus
 from fslcore.tasks import ESTIMATORS, ORACLE, REFILLED, Tasks, sample_closed
 from fslcore.tools.estimation import resampled
 
@@ -308,7 +309,7 @@ def paired(table: pd.DataFrame, names: Sequence[str], pair, level: float = 0.95)
 def differences(table: pd.DataFrame) -> pd.DataFrame:
     """`biases` or `against` as a page shows them: 'mean ± half-width', a column an estimator; * by verdict."""
     mark = np.where(table["verdict"] != 0, "\u00a0*", "\u00a0\u2007")  # of equal width
-    cell = pd.Series(stats.plus_minus(table["mean"], table["half_width"], "+.1f"), table.index)
+    cell = pd.Series(plus_minus(table["mean"], table["half_width"], "+.1f"), table.index)
     return _laid_out(table, cell.str.replace("-", "−") + mark)
 
 
@@ -423,7 +424,7 @@ def wide(*tables: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
     """Tables of `means` or `maes` below each other, a column an estimator; a dash where there is none."""
     table = pd.concat(tables, ignore_index=True)
     value = table["mean"] if "mean" in table else table["mae"]
-    return _laid_out(table, stats.plus_minus(value, table["half_width"], f".{digits}f"))
+    return _laid_out(table, plus_minus(value, table["half_width"], f".{digits}f"))
 
 
 def as_printed(table: pd.DataFrame) -> pd.DataFrame:

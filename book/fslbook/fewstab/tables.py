@@ -20,7 +20,8 @@ from fslcore import datasets, evaluation
 from fslcore.errors import InputError, flag, instance, number, shown
 from fslcore.evaluation import Method, Record
 from fslcore.models import registry
-from fslcore.stats import Interval, closed_interval, independent_interval, paired_interval, plus_minus
+from fslcore.stats import Interval, closed_interval, independent_interval, paired_interval
+from fslcore.stats.intervals import plus_minus
 from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_matched
 from fslcore.tools import attributes
 from fslcore.tools.training import RECIPES, checkpoint_name

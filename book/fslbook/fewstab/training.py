@@ -10,7 +10,8 @@ from fslcore import datasets, evaluation, learners
 from fslcore.catalogue import CHECKPOINTS
 from fslcore.errors import InputError
 from fslcore.models.registry import shipped
-from fslcore.stats import closed_interval, plus_minus
+from fslcore.stats import closed_interval
+from fslcore.stats.intervals import plus_minus
 from fslcore.tools.training import RECIPES, Recipe, checkpoint_name
 
 from .. import published

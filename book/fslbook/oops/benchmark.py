@@ -11,6 +11,8 @@ import pandas as pd
 from fslcore import evaluation, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS, Method
+from fslcore.stats.compare import CONCLUSION
+from fslcore.stats.intervals import plus_minus
 
 from .. import published
 from ..published import claims
@@ -127,7 +129,7 @@ def intervals(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
     """Table 2's layout: a row a data set and learner, a column a backbone and sampling, cells 'mean ± half-width'."""
-    cell = stats.plus_minus(table["mean"], table["half_width"], ".2f")
+    cell = plus_minus(table["mean"], table["half_width"], ".2f")
     return _laid_out(table.assign(cell=cell), ["backbone", "sampling"])
 
 
@@ -406,7 +408,7 @@ def difference_table(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
     mark = (table["mean"].abs() > table["half_width"]).map({True: "\u00a0*", False: "\u00a0\u2007"})  # of equal width
     if "reading" in table:
         mark += (table["reading"] == "recomputed").map({True: "†", False: ""})
-    cell = pd.Series(stats.plus_minus(table["mean"], table["half_width"], f".{digits}f"), table.index)
+    cell = pd.Series(plus_minus(table["mean"], table["half_width"], f".{digits}f"), table.index)
     cell = (cell.str.replace("-", "−") + mark).where(table["mean"].notna(), "—")
     column = [Method(*b).label for b in zip(table["b_backbone"], table["b_learner"])]
     out = table.assign(cell=cell, column=column).pivot(index=["dataset", "shots"], columns="column", values="cell")
@@ -443,7 +445,7 @@ def symbols(pairs: pd.DataFrame, kinds: tuple[str, ...]) -> pd.Series:
     """The pairs' symbols, such as '+ 0 +', by dataset, a and b, in both directions."""
     back = pairs.rename(columns={"a": "b", "b": "a"}).assign(**{k: -pairs[k] for k in kinds})
     both = pd.concat([pairs, back]).drop_duplicates(["dataset", "a", "b"])
-    text = both[list(kinds)].map(lambda v: stats.CONCLUSION.get(v, "?")).agg(" ".join, axis=1)
+    text = both[list(kinds)].map(lambda v: CONCLUSION.get(v, "?")).agg(" ".join, axis=1)
     return pd.Series(text.to_numpy(), pd.MultiIndex.from_frame(both[["dataset", "a", "b"]]))
 
 

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from fslcore.stats import Equivalence
+from fslcore.stats.equivalence import Equivalence
 from fslcore.tools.report.figures import CAP, COLOURS, LINES, MARKERS
 
 from ..figures import plain_ticks

@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.stats import norm as normal
 
 from fslcore import stats
+from fslcore.stats.pilot import Moments
 from fslcore.tasks import Tasks, sample_closed, sample_open
 
 __all__ = [
@@ -153,7 +154,7 @@ def gaussian_pilot(
     return values - nearest_mean(x + rng.normal(0, noise, x.shape), drawn) if noise else values
 
 
-def gaussian_moments(shots: int, separation: float = 2.0) -> stats.Moments:
+def gaussian_moments(shots: int, separation: float = 2.0) -> Moments:
     """Moments of the two Gaussian classes in one dimension, without sampling.
 
     The midpoint of the two support means is N(0, 1/2S) and their difference N(separation, 2/S),
@@ -172,7 +173,7 @@ def gaussian_moments(shots: int, separation: float = 2.0) -> stats.Moments:
 
     m1 = mean(lambda a, b: (a + b) / 2)
     m2, m3 = mean(lambda a, b: (a**2 + b**2) / 2), mean(lambda a, b: a * b / 2)
-    return stats.Moments(m1, m1, m2, m3, m1**2, 2)
+    return Moments(m1, m1, m2, m3, m1**2, 2)
 
 
 def open_variances(

@@ -18,9 +18,10 @@ from fslcore.datasets import Images
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
+from fslcore.stats.pilot import Pilot, moments
 from fslcore.tasks import Tasks, sample_closed, sample_open
 
-from . import gaussians
+from . import gaussians, optima
 
 __all__ = [
     "QUERIES",
@@ -120,7 +121,7 @@ def curve(trials: pd.DataFrame) -> pd.DataFrame:
                 "needs 4: lower ways or shots, or leave this data set out"
             )
         q, t = part["queries"], part["n_tasks"]
-        fit = stats.fit_variance(q, t, part["variance"], part["error"], shots)
+        fit = optima.fit_variance(q, t, part["variance"], part["error"], shots)
         parts.append(part.assign(fitted=fit.model.variance(q, t), p_value=fit.p_value))
     return pd.concat(parts, ignore_index=True).drop(columns="fourth")
 
@@ -190,7 +191,7 @@ def pilot_values(
     return out
 
 
-def by_method(values: dict[str, np.ndarray], shots: int) -> dict[str, stats.Pilot]:
+def by_method(values: dict[str, np.ndarray], shots: int) -> dict[str, Pilot]:
     """A pilot of each method and pair of methods."""
     return {method: stats.pilot(v, shots) for method, v in values.items()}
 
@@ -211,7 +212,7 @@ def by_target(
     Returns
     -------
     DataFrame
-        dataset, method; ``classes`` and ``images``, a `stats.Pilot` each.
+        dataset, method; ``classes`` and ``images``, a `Pilot` each.
     """
     rows = []
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=skip_small_classes)
@@ -303,7 +304,7 @@ def equal_optima(runs: dict, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
     rows = []
     for (dataset, shots, _), values in runs.items():
         for first, second in pairs:
-            r = stats.compare_optima(values[first], values[second])
+            r = optima.compare_optima(values[first], values[second])
             model, other = (stats.pilot(values[name], shots).expected for name in (first, second))
             at = np.array([other.optimum, model.optimum])
             there, least = model.variance(at, 1 / (shots + at))
@@ -327,13 +328,13 @@ def common_optima(runs: dict) -> pd.DataFrame:
     DataFrame
         method, shots, number of data sets, the common Q*, chi_square and p.
     """
-    pilots: dict[tuple[str, int], list[stats.Pilot]] = {}
+    pilots: dict[tuple[str, int], list[Pilot]] = {}
     for (_, shots, _), values in runs.items():
         for method, p in by_method(values, shots).items():
             pilots.setdefault((method, shots), []).append(p)
     rows = []
     for (method, shots), group in pilots.items():
-        r = stats.common_optimum(group)
+        r = optima.common_optimum(group)
         rows.append((method, shots, len(group), r.optimum, r.chi_square, r.p_value))
     return pd.DataFrame(rows, columns=["method", "shots", "data sets", "Q*", "chi_square", "p"])
 
@@ -348,7 +349,7 @@ def by_size(
     queries: int = 5,
     seed: int = 0,
     skip_small_classes: bool = False,
-) -> tuple[pd.DataFrame, stats.CommonOptimum]:
+) -> tuple[pd.DataFrame, optima.CommonOptimum]:
     """Q* from disjoint parts of one data set, each half as large as the one before, and a test of equality.
 
     Each part takes the same share of every class and gives one open run.
@@ -379,7 +380,7 @@ def by_size(
         pilots.append(p)
         rows.append((len(of_part), len(there), p.optimum, p.low, p.high))
     table = pd.DataFrame(rows, columns=["images", "tasks", "optimum", "low", "high"])
-    return table, stats.common_optimum(pilots)
+    return table, optima.common_optimum(pilots)
 
 
 def gaussian_regrets(
@@ -423,7 +424,7 @@ def gaussian_regrets(
             truth = gaussians.gaussian_moments(shots, separation).model(shots)
         else:
             long = truth_numbers // (means.size * (shots + 50))
-            truth = stats.moments(gaussians.gaussian_tasks(means, long, shots, 50, rng, noise)).model(shots)
+            truth = moments(gaussians.gaussian_tasks(means, long, shots, 50, rng, noise)).model(shots)
         grid = np.arange(1, n // 2 - shots + 1)
         count = n // (shots + grid)
         variance = truth.variance(grid, count)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ... import stats
 from ...errors import instance
-from ...stats.across_datasets import mean_ranks
+from ...stats.across_datasets import AcrossDatasets, mean_ranks
 from .arguments import MANY, checked
 from .compare import grids
 from .tables import SHARED
@@ -29,7 +29,7 @@ class DatasetRanks:
         Each with tasks of all these methods.
     means : (M, D) floats
         Mean accuracies in percent.
-    found : fslcore.stats.AcrossDatasets
+    found : fslcore.stats.across_datasets.AcrossDatasets
         In the order of ``methods``.
     best_here, best_new : (M,) floats
         Probability of the best mean rank on these data sets, as the tasks leave it open, and on such data sets.
@@ -38,7 +38,7 @@ class DatasetRanks:
     methods: list[str]
     datasets: list[str]
     means: np.ndarray
-    found: stats.AcrossDatasets
+    found: AcrossDatasets
     best_here: np.ndarray
     best_new: np.ndarray
 

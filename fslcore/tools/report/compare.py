@@ -267,8 +267,8 @@ def in_words(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 def plus_minus(pairs: pd.DataFrame) -> pd.Series:
     """Text also without rows, where pandas would keep the type of the numbers."""
-    text = pd.Series(stats.plus_minus(pairs["difference"], pairs["half_width"], ".2f"), pairs.index, dtype=object)
-    return text.map(lambda cell: cell.replace(" ", "\N{NO-BREAK SPACE}"))
+    cells = stats.intervals.plus_minus(pairs["difference"], pairs["half_width"], ".2f")
+    return pd.Series(cells, pairs.index, dtype=object).map(lambda cell: cell.replace(" ", "\N{NO-BREAK SPACE}"))
 
 
 def p_value_text(value: float) -> str:

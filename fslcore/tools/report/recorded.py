@@ -12,6 +12,7 @@ import pandas as pd
 
 from ... import stats
 from ...errors import InputError, visible
+from ...stats.influence import Influence
 from ...stats.three_intervals import of_neighbours
 from .. import recorder
 from ..recorder import Recording
@@ -68,7 +69,7 @@ def three_intervals(
 
     Differences are paired on the tasks that two methods share. Where they share none, tasks are independent given the
     images, which both have in common: the variances from the tasks add up, and what an image or a class changes is
-    subtracted before it is squared (`fslcore.stats.Influence`).
+    subtracted before it is squared (`fslcore.stats.influence.Influence`).
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ def three_intervals(
         except InputError as error:
             reason = reason or f"{name}: {error}"
 
-    def influence(m: str) -> stats.Influence:
+    def influence(m: str) -> Influence:
         drawn = np.concatenate([recording.support[m][rows[m]], recording.query[m][rows[m]]], axis=1)
         return stats.influence(values[m][rows[m]].mean(axis=1), drawn, labels, **groups)
 

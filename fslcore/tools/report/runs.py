@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ... import stats
+from ...stats.intervals import plus_minus
 from .arguments import checked
 from .compare import grids, p_value_text, unnested
 from .tables import DIGITS
@@ -111,7 +112,7 @@ def _of_runs(table: pd.DataFrame) -> dict[str, dict[str, np.ndarray]]:
 
 def run_cells(found: pd.DataFrame) -> pd.Series:
     """'mean ± half-width' of each row of `new_runs`; a dash for one run."""
-    cells = stats.plus_minus(found["mean"], found["new_runs"], ".2f")
+    cells = plus_minus(found["mean"], found["new_runs"], ".2f")
     return pd.Series(cells, found.index).where(found["runs"] > 1, "—")
 
 
@@ -141,7 +142,7 @@ def recipe_list(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
             "setting": found["setting"],
             "higher mean": found["a"],
             "lower mean": found["b"],
-            "difference (points)": stats.plus_minus(found["difference"], found["half_width"], ".2f"),
+            "difference (points)": plus_minus(found["difference"], found["half_width"], ".2f"),
             "for new runs": np.where(found["holm"], "higher (Holm)", "not told apart"),
             "p, Holm": found["p_holm"].map(p_value_text),
             "one run beats one": percent["chance"]

@@ -16,9 +16,10 @@ import unicodedata
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import cache
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "InputError",
@@ -41,6 +42,9 @@ __all__ = [
     "whole",
     "wholes",
 ]
+
+
+T = TypeVar("T")
 
 
 class InputError(ValueError):
@@ -155,7 +159,7 @@ def like(name: object, known: Iterable[str]) -> str:
     return f" (did you mean {close[0]}?)" if close else ""
 
 
-def floats(name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool = True) -> np.ndarray:
+def floats(name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool = True) -> NDArray[np.float64]:
     """An array of real numbers, as 64-bit floats.
 
     Parameters
@@ -254,7 +258,7 @@ def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray
     return found
 
 
-def instance(name: str, value: object, kind: type | tuple[type, ...]) -> object:
+def instance(name: str, value: object, kind: type[T] | tuple[type[T], ...]) -> T:
     """A value of this class, or of one of these.
 
     Raises

@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from ..errors import InputError, flag, floats, number, whole
-from .intervals import LEVEL
+from .intervals import LEVEL, Floats
 
 __all__ = ["AcrossDatasets", "across_datasets", "probability_best"]
 
@@ -50,18 +50,18 @@ class AcrossDatasets:
         The same for two methods alone: 2^(1 - D), of the sign test.
     """
 
-    ranks: np.ndarray
+    ranks: Floats
     n_datasets: int
     level: float
     statistic: float
     p_value: float
     critical_difference: float
-    p_values: np.ndarray
+    p_values: Floats
     smallest_p: float
     smallest_pair: float
 
     @property
-    def apart(self) -> np.ndarray:
+    def apart(self) -> NDArray[np.bool_]:
         """(M, M) truth values: whether two methods are told apart."""
         gap = np.abs(self.ranks[:, None] - self.ranks)
         return (gap > self.critical_difference) & (self.p_value < 1 - self.level)
@@ -127,7 +127,7 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
         datasets,
         level,
         statistic,
-        _shuffled(each, _among(ranks)),
+        _shuffled(each, float(_among(ranks))),
         float(stats.studentized_range.ppf(level, methods, np.inf) * error),
         p_values,
         math.exp((1 - datasets) * math.lgamma(methods + 1)),
@@ -142,7 +142,7 @@ def probability_best(
     new_datasets: bool = False,
     draws: int = 10_000,
     seed: int = 0,
-) -> np.ndarray:
+) -> Floats:
     """How probable it is, for each of M methods, that its mean rank over data sets is the best.
 
     Parameters
@@ -210,22 +210,22 @@ def probability_best(
     return wins / draws
 
 
-def mean_ranks(values: np.ndarray) -> np.ndarray:
+def mean_ranks(values: Floats) -> Floats:
     """(M,) mean rank of each method over the data sets, from accuracies (M, D)."""
-    return _ranks(values).mean(axis=1)
+    return np.asarray(_ranks(values).mean(axis=1))
 
 
-def _ranks(values: np.ndarray) -> np.ndarray:
+def _ranks(values: Floats) -> Floats:
     """Ranks of the methods (axis -2) on each data set, 1 for the highest."""
-    return stats.rankdata(-np.round(values, DIGITS), axis=-2)
+    return np.asarray(stats.rankdata(-np.round(values, DIGITS), axis=-2))
 
 
-def _among(ranks: np.ndarray) -> np.ndarray | float:
+def _among(ranks: Floats) -> Floats:
     """Sum of squares of mean ranks (..., M) around their own mean."""
-    return ((ranks - (ranks.shape[-1] + 1) / 2) ** 2).sum(axis=-1)
+    return np.asarray(((ranks - (ranks.shape[-1] + 1) / 2) ** 2).sum(axis=-1))
 
 
-def _shuffled(ranks: np.ndarray, observed: float) -> float:
+def _shuffled(ranks: Floats, observed: float) -> float:
     """p-value of the sum of squares among ranks (M, D), where methods change places on each data set."""
     rng = np.random.default_rng(0)
     step, larger = max(1, ROWS // ranks.size), 0
@@ -235,14 +235,14 @@ def _shuffled(ranks: np.ndarray, observed: float) -> float:
     return (1 + larger) / (1 + SHUFFLES)
 
 
-def _methods(name: str, values: ArrayLike) -> np.ndarray:
+def _methods(name: str, values: ArrayLike) -> Floats:
     x = floats(name, values, 2)
     if min(x.shape) < 2:
         raise InputError(f"{name} has shape {x.shape}; (methods, data sets), at least 2 of each, are needed")
     return x
 
 
-def _roots(noise: ArrayLike, methods: int, datasets: int) -> np.ndarray:
+def _roots(noise: ArrayLike, methods: int, datasets: int) -> Floats:
     """(D, M, M) matrices whose products with their transposes are the covariances."""
     noise = floats("noise", noise, None)
     if noise.shape != (datasets, methods, methods):
@@ -251,4 +251,4 @@ def _roots(noise: ArrayLike, methods: int, datasets: int) -> np.ndarray:
     rounded = 1e-9 * max(np.abs(values).max(initial=0), np.finfo(float).tiny)
     if not np.allclose(noise, noise.mT, rtol=1e-6, atol=rounded) or values.min() < -rounded:
         raise InputError("noise: not all matrices are covariances, symmetric and without a negative eigenvalue")
-    return vectors * np.sqrt(values.clip(min=0))[:, None]
+    return np.asarray(vectors * np.sqrt(values.clip(min=0))[:, None])

@@ -124,7 +124,8 @@ def anytime_interval(
     share, count = np.unique((x - low) / (high - low), return_counts=True)
     won = np.log(2 / (1 - level))
     ends = _lower(share, count, won), 1 - _lower(1 - share, count, won)
-    return AnytimeInterval(float(x.mean()), *(low + (high - low) * end for end in ends), level, x.size)
+    first, last = (low + (high - low) * end for end in ends)
+    return AnytimeInterval(float(x.mean()), first, last, level, x.size)
 
 
 def _wealth(share: np.ndarray, count: np.ndarray, mean: float) -> float:

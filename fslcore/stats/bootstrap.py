@@ -6,6 +6,7 @@ They make no assumption on how accuracies of tasks are distributed, and change n
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 
@@ -134,8 +135,7 @@ def bootstrap_interval(
             method=method,
             random_state=np.random.default_rng(seed),
         )
-    ends = tuple(map(float, found.confidence_interval))
-    if np.isnan(ends).any():
+    low, high = map(float, found.confidence_interval)
+    if math.isnan(low + high):
         raise InputError(f"resamples = {resamples}; the means of so few lie all on one side, which BCa cannot correct")
-    error = found.bootstrap_distribution.std()
-    return BootstrapInterval(mean, *ends, level, x.size, method, float(error))
+    return BootstrapInterval(mean, low, high, level, x.size, method, float(found.bootstrap_distribution.std()))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 
 from ..errors import InputError, choice, floats, instance, number
-from .intervals import LEVEL, Interval, check_units, closed_interval, open_interval, paired_interval
+from .intervals import LEVEL, Floats, Interval, check_units, closed_interval, open_interval, paired_interval
 
 __all__ = ["CONCLUSION", "benjamini_hochberg", "compare", "conclusions", "holm"]
 
@@ -70,19 +71,17 @@ def conclusions(accuracies: Mapping[str, ArrayLike], kind: str, level: float = L
     interval = open_interval if choice("kind", kind, ("closed", "open", "paired")) == "open" else closed_interval
     single = [interval(m, level) for m in methods]
     check_units(accuracies)
-    if kind == "paired":
-        verdict = lambda i, j: paired_interval(methods[i], methods[j], level).conclusion  # noqa: E731
-    else:
-        verdict = lambda i, j: compare(single[i], single[j])  # noqa: E731
     out = np.zeros((len(methods), len(methods)), dtype=int)
-    for i in range(len(methods)):
-        for j in range(i):
-            out[i, j] = verdict(i, j)
-            out[j, i] = -out[i, j]
+    for j, i in combinations(range(len(methods)), 2):
+        paired = kind == "paired"
+        out[i, j] = (
+            paired_interval(methods[i], methods[j], level).conclusion if paired else compare(single[i], single[j])
+        )
+        out[j, i] = -out[i, j]
     return out
 
 
-def holm(p: ArrayLike) -> np.ndarray:
+def holm(p: ArrayLike) -> Floats:
     """p-values of many tests, adjusted so that one below 1 - level is no false conclusion at that level (Holm, 1979).
 
     Rejecting where the adjusted value is below 0.05 bounds the chance of even one false conclusion among all tests by
@@ -114,7 +113,7 @@ def holm(p: ArrayLike) -> np.ndarray:
     return adjusted[np.argsort(order)]
 
 
-def benjamini_hochberg(p: ArrayLike) -> np.ndarray:
+def benjamini_hochberg(p: ArrayLike) -> Floats:
     """p-values of many tests, adjusted to bound the share of false conclusions (Benjamini and Hochberg, 1995).
 
     Rejecting where the adjusted value is below 0.05 bounds the expected share of false ones among the conclusions by
@@ -129,7 +128,7 @@ def benjamini_hochberg(p: ArrayLike) -> np.ndarray:
     return false_discovery_control(p) if p.size else p
 
 
-def _p_values(p: ArrayLike) -> np.ndarray:
+def _p_values(p: ArrayLike) -> Floats:
     p = floats("p", p)
     if ((p < 0) | (p > 1)).any():
         raise InputError(f"p goes from {p.min():g} to {p.max():g}; p-values are from 0 to 1")

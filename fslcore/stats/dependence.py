@@ -12,13 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..errors import InputError
 from ..errors import labels as checked_labels
+from .intervals import Floats
 
 __all__ = ["Units", "checked_groups", "of_parts", "square", "units_of", "variances"]
 
+Squared = Callable[[sparse.csr_array], tuple[float, Floats]]
 NEARLY = 0.9  # a class of which one group holds a larger share is one group, as far as its variance goes
 
 
@@ -48,7 +51,9 @@ class Units:
     counts: tuple[int, int]
 
 
-def checked_groups(label, names, groups, class_groups):
+def checked_groups(
+    label: np.ndarray, names: np.ndarray, groups: ArrayLike | None, class_groups: ArrayLike | None
+) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Groups (N,) and groups of classes (C,) as whole numbers, from what a user gives for images: (N,) each, or None.
 
     Images have these classes (N,), -1 for those left out, with names (C,).
@@ -87,7 +92,7 @@ def units_of(label: np.ndarray, groups: np.ndarray | None, class_groups: np.ndar
     size = np.bincount(label[there])
     count = len(size)
     if class_groups is None:
-        classes, of_classes, several = _alone(np.zeros(count, int)), count - 1, np.arange(count)
+        classes, of_classes, several = _alone(np.zeros(count, int)), count - 1.0, np.arange(count)
     else:
         several = np.unique(class_groups, return_inverse=True)[1]
         classes, of_classes = _together(np.zeros(count, int), several)
@@ -139,7 +144,7 @@ def _together(label: np.ndarray, groups: np.ndarray) -> tuple[sparse.csr_array, 
     return matrix, trace.sum() ** 2 / doubled.sum()
 
 
-def variances(units: Units, of_images: Callable, of_classes: Callable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def variances(units: Units, of_images: Squared, of_classes: Squared) -> tuple[Floats, Floats, Floats]:
     """Variances of images and of classes, their degrees of freedom and the noise of the tasks in them.
 
     From functions of a matrix of `Units` that give a squared length without bias, and its products between parts
@@ -160,13 +165,13 @@ def variances(units: Units, of_images: Callable, of_classes: Callable) -> tuple[
     return np.array([image, of_class]), np.array([of_groups, freedom]), np.array(noise)
 
 
-def of_parts(parts: np.ndarray) -> tuple[float, np.ndarray]:
+def of_parts(parts: Floats) -> tuple[float, Floats]:
     """Squared length of the mean of parts (P, U), without bias, and their products (P, P)."""
     products = parts @ parts.T
     return square(products)[0], products
 
 
-def square(products: np.ndarray) -> tuple[float, float]:
+def square(products: Floats) -> tuple[float, float]:
     """Squared length of the mean of parts with these products (P, P), without bias, and its standard error.
 
     The mean product of two different parts is a U-statistic; its variance over parts is estimated without bias by

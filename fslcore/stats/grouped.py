@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError
+from .intervals import Floats
 
 __all__ = ["Cells", "cells_of", "shrunk", "without_groups"]
 
@@ -64,8 +65,8 @@ def cells_of(labels: np.ndarray, groups: np.ndarray | None, support: np.ndarray,
 
 
 def without_groups(
-    values: np.ndarray, support: np.ndarray, query: np.ndarray, of_task: np.ndarray, members: np.ndarray, parts: int
-) -> np.ndarray:
+    values: Floats, support: np.ndarray, query: np.ndarray, of_task: np.ndarray, members: np.ndarray, *, parts: int
+) -> Floats:
     """(P, G) the mean less that without each group, as each of P parts of the tasks tells it.
 
     Parameters
@@ -104,19 +105,21 @@ def without_groups(
         of_part = np.flatnonzero(part == p)
         for at in range(0, len(of_part), rows):
             of = of_part[at : at + rows]
-            out[p] += _changes(values[of], support[of], query[of], of_task[of], members, size).sum(axis=0)
+            out[p] += _changes(values[of], support[of], query[of], of_task[of], members).sum(axis=0)
         out[p] /= len(of_part)
     return out
 
 
-def _changes(values, support, query, of_task, members, size) -> np.ndarray:
+def _changes(
+    values: Floats, support: np.ndarray, query: np.ndarray, of_task: np.ndarray, members: np.ndarray
+) -> Floats:
     """(T, G) what each task tells of each group; arguments as for `without_groups`."""
     (tasks, ways, shots), queries = support.shape, query.shape[2]
     row = np.arange(tasks)[:, None]
     held = np.zeros((tasks, len(members)), bool)
     held[row, support.reshape(tasks, -1)] = True
     member = members[:, of_task].transpose(1, 2, 0)  # (T, K, G)
-    n = size[of_task].astype(float)
+    n = members.sum(axis=0)[of_task].astype(float)
     left = n - (member & held[:, None]).sum(axis=2)
     if left.min() <= 1:
         raise InputError("groups: a class has too few to leave one out; fewer shots or queries, or more groups")
@@ -132,10 +135,10 @@ def _changes(values, support, query, of_task, members, size) -> np.ndarray:
     # A group may be asked in several classes, so that sums are needed.
     flat = (row * len(members) + asked).ravel()
     lost = np.bincount(flat, (lost.reshape(tasks, -1) * weight[row, asked]).ravel(), without.size)
-    return own.sum(axis=1)[:, None] - (without - lost.reshape(without.shape))
+    return np.asarray(own.sum(axis=1)[:, None] - (without - lost.reshape(without.shape)))
 
 
-def shrunk(changes: np.ndarray, members: np.ndarray) -> np.ndarray:
+def shrunk(changes: Floats, members: np.ndarray) -> Floats:
     """Changes (P, G) by group, whose squares add up to a variance: times √(1 - 1/n), n of a class on average."""
     share = (members / members.sum(axis=0)).sum(axis=1) / members.sum(axis=1)
-    return changes * np.sqrt(1 - share)
+    return np.asarray(changes * np.sqrt(1 - share))

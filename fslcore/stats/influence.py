@@ -17,7 +17,7 @@ from ..errors import InputError, flag, floats, instance, number, wholes
 from ..errors import labels as checked_labels
 from .dependence import checked_groups, of_parts, units_of, variances
 from .grouped import cells_of
-from .intervals import LEVEL, checked_bounds
+from .intervals import LEVEL, Floats, checked_bounds
 from .three_intervals import LEAST, PARTS, ThreeIntervals, assembled, check_reuse
 
 __all__ = ["Influence", "influence"]
@@ -58,8 +58,8 @@ class Influence:
     mean: float
     sampling_variance: float
     n_tasks: int
-    images: np.ndarray
-    classes: np.ndarray
+    images: Floats
+    classes: Floats
     labels: np.ndarray
     held: np.ndarray
     groups: np.ndarray | None = None
@@ -115,9 +115,8 @@ class Influence:
         )
         if not known:
             freedom[1] = 0
-        return assembled(
-            self.mean, self.n_tasks, self.sampling_variance, found, freedom, noise, units.counts, level, bounds
-        )
+        told = self.mean, self.n_tasks, self.sampling_variance, found, freedom
+        return assembled(*told, noise=noise, counts=units.counts, level=level, bounds=bounds)
 
 
 def influence(
@@ -218,7 +217,8 @@ def influence(
     def of_class(images: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """The number (T, K) of its class for each image (T, M); 0 for padding."""
         own = np.where(images >= 0, label[images], -1)
-        return sum(np.where(own == of_task[:, [k]], numbers[:, [k]], 0) for k in range(of_task.shape[1]))
+        found = [np.where(own == of_task[:, [k]], numbers[:, [k]], 0) for k in range(of_task.shape[1])]
+        return np.asarray(sum(found))
 
     count_of_parts = min(PARTS, tasks)
     part = np.arange(tasks) * count_of_parts // tasks
@@ -231,17 +231,8 @@ def influence(
         return scale * np.bincount(at.ravel(), numbers.ravel(), count_of_parts * count).reshape(-1, count)
 
     centred = (values - values.mean())[:, None]
-    if pool is None:
-        available = size[of_task]
-        if (available <= m).any():
-            c = of_task[available <= m][0]
-            raise InputError(f"class {names[c]} has {size[c]} images; {m + 1} are needed, to leave one out")
-    else:
-        pool = np.asarray(pool)
-        own = np.where(pool >= 0, label[pool], -1)
-        available = np.stack([(own == of_task[:, [k]]).sum(axis=1) for k in range(of_task.shape[1])], axis=1)
-        if (available < m).any():
-            raise InputError(f"pool: fewer images of a class than the {m} that were drawn from it")
+    pool = None if pool is None else np.asarray(pool)
+    available = _available(pool, of_task, label, names, m)
     # Where the pool is used up, there is no such task without the image: it just does not count.
     more = np.divide(m, available - m, out=np.zeros(available.shape), where=available > m)
     change = summed(drawn, centred * (1 + of_class(drawn, more)), len(labels))
@@ -250,7 +241,7 @@ def influence(
     else:
         inside = pool >= 0
         change -= summed(np.where(inside, pool, 0), np.where(inside, centred * of_class(pool, more), 0), len(labels))
-    if query is not None:
+    if query is not None and replaced is not None:
         query, replaced = np.asarray(query), floats("replaced", replaced, None)
         if replaced.shape != query.shape:
             raise InputError(
@@ -280,7 +271,27 @@ def influence(
     )
 
 
-def _apart(values, drawn, labels, groups, class_groups) -> Influence:
+def _available(
+    pool: np.ndarray | None, of_task: np.ndarray, label: np.ndarray, names: np.ndarray, m: int
+) -> np.ndarray:
+    """(T, K) images that the m of a task's class were drawn from."""
+    if pool is None:
+        available: np.ndarray = np.bincount(label)[of_task]
+        if (available <= m).any():
+            at = (available <= m).nonzero()
+            c, size = of_task[at][0], available[at][0]
+            raise InputError(f"class {names[c]} has {size} images; {m + 1} are needed, to leave one out")
+        return available
+    own = np.where(pool >= 0, label[pool], -1)
+    available = np.stack([(own == classes[:, None]).sum(axis=1) for classes in of_task.T], axis=1)
+    if (available < m).any():
+        raise InputError(f"pool: fewer images of a class than the {m} that were drawn from it")
+    return available
+
+
+def _apart(
+    values: Floats, drawn: np.ndarray, labels: np.ndarray, groups: ArrayLike | None, class_groups: ArrayLike | None
+) -> Influence:
     """`influence` of tasks that keep groups apart: that of cells, laid on their images: a group adds up to it."""
     groups = None if groups is None else checked_labels("groups", groups, len(labels))
     cells = cells_of(labels, groups, drawn, np.zeros((len(drawn), 0), int))
@@ -293,11 +304,11 @@ def _apart(values, drawn, labels, groups, class_groups) -> Influence:
     held = found.held[label]
     place = np.where(held, (np.cumsum(found.held) - 1)[label], -1)
     names = np.unique(labels)[found.held]
-    groups, class_groups = checked_groups(place, names, groups, class_groups)
-    if class_groups is not None:
-        class_groups = class_groups[np.where(found.held, np.cumsum(found.held) - 1, -1)]
+    kept, kin = checked_groups(place, names, groups, class_groups)
+    if kin is not None:
+        kin = kin[np.where(found.held, np.cumsum(found.held) - 1, -1)]
     changes = found.images[:, cells.of] * np.where(held, scale, 0)
-    return replace(found, images=changes, labels=label, groups=groups, class_groups=class_groups)
+    return replace(found, images=changes, labels=label, groups=kept, class_groups=kin)
 
 
 def _check(what: str, images: np.ndarray, tasks: int, n: int, lowest: int) -> None:

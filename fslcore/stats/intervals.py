@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from ..errors import InputError, detached, floats, number, shown
@@ -34,6 +35,7 @@ __all__ = [
     "weighted_interval",
 ]
 
+Floats = NDArray[np.float64]
 LEVEL = 0.95  # nominal coverage where none is asked for; `fslcore.tools.estimation` asks for its own, 0.9
 ULPS = 4  # an accuracy is a sum and a quotient: its last digits may be off by a few
 FEW = 1  # independent errors; with no more, limits near a bound hold, but say little
@@ -153,12 +155,12 @@ class Interval:
         spec = spec or f".{decimals(self.half_width)}f"
         off = max(abs(self.mean - self.half_width - self.low), abs(self.mean + self.half_width - self.high))
         if math.isinf(self.half_width) or not off > self.half_width / 10:
-            return plus_minus(0.0, self.half_width, spec).partition(" ")[2]
+            return str(plus_minus(0.0, self.half_width, spec)).partition(" ")[2]
         low, high = (format(end, spec.lstrip("+ ")) for end in (self.low, self.high))
         return f"{low} to {high}"
 
     def __format__(self, spec: str) -> str:
-        text, around = plus_minus(self.mean, self.half_width, spec), self.around(spec)
+        text, around = str(plus_minus(self.mean, self.half_width, spec)), self.around(spec)
         if around.startswith("±") or not around:
             return text + " (few errors)" * self.few_errors
         return f"{text.partition(' ±')[0]} ({around}{', few errors' * self.few_errors})"
@@ -173,7 +175,7 @@ def limits(
     bounds: tuple[float, float] | None = None,
     df: ArrayLike = np.inf,
     level: float = LEVEL,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[Floats, Floats]:
     """Ends of intervals of means that lie between two bounds, as an accuracy between 0 and 100 %.
 
     Student's interval of the logit of the mean, its standard error by the delta method, transformed back, as is done
@@ -223,15 +225,18 @@ def limits(
     if (half < 0).any() or (df <= 0).any():
         what, least = ("half_width", half.min()) if (half < 0).any() else ("df", df.min())
         raise InputError(f"{what} goes down to {least:g}; {'0 or more' if what != 'df' else 'more than 0'} is allowed")
-    if bounds is None:
+    if (pair := checked_bounds(bounds)) is None:
         return mean - half, mean + half
-    lower, upper = checked_bounds(bounds)
+    lower, upper = pair
     span = upper - lower
     share, half_share = (mean - lower) / span, half / span
     if (far := np.maximum(-share, share - 1) > ROUNDED).any():
         raise InputError(f"mean = {mean[far].flat[0]:g}; {lower:g} to {upper:g} is allowed")
     share = share.clip(0, 1)
-    quantile = lambda df: stats.t.ppf((1 + level) / 2, df)  # noqa: E731
+
+    def quantile(df: Floats) -> Floats:
+        return np.asarray(stats.t.ppf((1 + level) / 2, df))
+
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         errors = (np.minimum(share, 1 - share) / half_share * quantile(df)) ** 2
         more = quantile(np.fmax(1 / (1 / df + 1 / (2 * errors + 2)), 1)) / quantile(df)
@@ -253,7 +258,7 @@ def checked_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | 
     return float(pair[0]), float(pair[1])
 
 
-def _together(**values: ArrayLike) -> list[np.ndarray]:
+def _together(**values: ArrayLike) -> list[Floats]:
     """Arrays of numbers, broadcast against each other."""
     found = {name: floats(name, value, None, finite=False) for name, value in values.items()}
     try:
@@ -294,7 +299,8 @@ def plus_minus(mean: ArrayLike, half_width: ArrayLike, spec: str = "") -> str | 
     except (TypeError, ValueError) as e:
         raise InputError(f"spec = {shown(spec)}: {e}; a format of numbers is needed") from None
     mean, half = _together(mean=mean, half_width=half_width)
-    return np.vectorize(lambda m, h: _cell(m, h, spec or f".{decimals(h)}f"), otypes=[object])(mean, half)[()]
+    cells = np.vectorize(lambda m, h: _cell(m, h, spec or f".{decimals(h)}f"), otypes=[object])(mean, half)
+    return cells if cells.ndim else str(cells[()])
 
 
 def _cell(mean: float, half: float, spec: str) -> str:
@@ -404,8 +410,8 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interva
     return _interval(d, 0.0, level, "paired", lambda t: t - 1)
 
 
-def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
-    """A - b without what comes from rounding: 0.3 and 0.1 + 0.2 are equal, and so are 32-bit and 64-bit copies.
+def paired_differences(a: ArrayLike, b: ArrayLike) -> Floats:
+    """Differences a - b without what comes from rounding: 0.3 and 0.1 + 0.2 are equal, as are 32- and 64-bit copies.
 
     Parameters
     ----------
@@ -441,8 +447,11 @@ def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     return np.where(same, np.where((low <= 0) & (high >= 0), 0.0, low), d)
 
 
-def _in_order(a: ArrayLike, b: ArrayLike) -> ArrayLike:
-    """B with its rows in the order of a, where both have an index, as in pandas: never paired by position then."""
+def _in_order(a: Any, b: Any) -> Any:
+    """Put the rows of b in the order of a, where both have an index, as in pandas: never paired by position then.
+
+    Any, as pandas is not imported here.
+    """
     if not (hasattr(a, "reindex") and hasattr(b, "reindex")) or a.index.equals(b.index):
         return b
     if len(a) != len(b) or not (a.index.is_unique and b.index.is_unique and a.index.isin(b.index).all()):
@@ -460,20 +469,19 @@ def check_units(methods: Mapping[str, ArrayLike]) -> None:
     mean that is less than a fifth. All other numbers, constants, differences and sizes too, are taken as they come.
     """
     of = {name: np.asarray(detached(values), dtype=float) for name, values in methods.items()}
-    of = {name: (x.min(), x.max(), x.mean(), x) for name, x in of.items()}
-    percent = {name: mean for name, (low, high, mean, _) in of.items() if low >= 0 and 1 < high <= 100}
+    percent = {name: float(x.mean()) for name, x in of.items() if x.min() >= 0 and 1 < x.max() <= 100}
     if not percent:
         return
-    large = max(percent, key=percent.get)
-    for name, (low, high, mean, x) in of.items():
-        if 0 <= low < high <= 1 and 5 * mean < percent[large] and ((x > 0) & (x < 1)).any():
+    large = max(percent, key=lambda name: percent[name])
+    for name, x in of.items():
+        if 0 <= x.min() < x.max() <= 1 and 5 * x.mean() < percent[large] and ((x > 0) & (x < 1)).any():
             raise InputError(
-                f"{large} goes up to {of[large][1]:g} and {name} to {high:g}: percent and shares? one unit is needed "
-                "(divide both by 100 if it is)"
+                f"{large} goes up to {of[large].max():g} and {name} to {x.max():g}: percent and shares? one unit is "
+                "needed (divide both by 100 if it is)"
             )
 
 
-def _read(name: str, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def _read(name: str, values: ArrayLike) -> tuple[Floats, Floats]:
     """Checked values, as 64-bit floats, and by how much those of each column may be off from having been rounded.
 
     The last place is that of their type. 64-bit numbers that need no more bits than 32-bit ones have, once multiplied
@@ -484,18 +492,20 @@ def _read(name: str, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         return x, np.zeros(x.shape[1:])
     given = np.asarray(detached(values)).dtype
     if given.kind == "f" and given.itemsize < 8:
-        eps = 2.0**-7 if str(getattr(values, "dtype", "")) == "torch.bfloat16" else np.finfo(given).eps
+        eps: Floats | float = (
+            2.0**-7 if str(getattr(values, "dtype", "")) == "torch.bfloat16" else float(np.finfo(given).eps)
+        )
     else:
-        eps = np.finfo(float).eps
+        eps = float(np.finfo(float).eps)
         if _fits(x[:9], LONG).any() and (single := _fits(x, LONG)).any():  # most are ruled out by their first values
             eps = np.where(single & ~_fits(x, SHORT), np.finfo(np.float32).eps, eps)
     return x, ULPS * eps * np.abs(x).max(axis=0)
 
 
-def _fits(x: np.ndarray, steps: float) -> np.ndarray:
+def _fits(x: Floats, steps: float) -> NDArray[np.bool_]:
     """Whether the numbers of each column are whole or have mantissas of so many steps."""
     part = np.frexp(x)[0] * steps
-    return ((part == np.rint(part)) | (x == np.rint(x))).all(axis=0)
+    return np.asarray(((part == np.rint(part)) | (x == np.rint(x))).all(axis=0))
 
 
 def independent_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval:
@@ -638,7 +648,7 @@ def regression_interval(accuracies: ArrayLike, cheap: ArrayLike, more: ArrayLike
     return Interval(float(x.mean() + slope * moved), half, level, x.size, "regression", df)
 
 
-def _values(name: str, values: ArrayLike) -> tuple[np.ndarray, float]:
+def _values(name: str, values: ArrayLike) -> tuple[Floats, float]:
     """`_read` for one number a task, of at least 2 tasks."""
     x, fine = _read(name, values)
     if x.ndim != 1 or x.size < 2:
@@ -647,7 +657,7 @@ def _values(name: str, values: ArrayLike) -> tuple[np.ndarray, float]:
 
 
 def _interval(
-    x: np.ndarray,
+    x: Floats,
     fine: float,
     level: float,
     kind: str,

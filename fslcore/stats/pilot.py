@@ -17,7 +17,7 @@ from scipy import stats
 
 from ..errors import InputError, choice, floats, instance, number, shown, whole
 from ..errors import labels as checked_labels
-from .intervals import LEVEL
+from .intervals import LEVEL, Floats
 from .three_intervals import of_difference
 
 __all__ = [
@@ -58,7 +58,7 @@ class VarianceModel:
     gamma: float
     shots: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("alpha", "beta", "gamma"):
             number(name, getattr(self, name))
         whole("shots", self.shots, least=1)
@@ -74,7 +74,7 @@ class VarianceModel:
             return float(np.sqrt(max(self.beta, 0) / self.alpha))
         return np.inf if self.beta > 0 else np.nan
 
-    def variance(self, queries: ArrayLike, tasks: ArrayLike) -> np.ndarray | float:
+    def variance(self, queries: ArrayLike, tasks: ArrayLike) -> Floats | float:
         """Var(Ā), in the squared unit of a value, of ``tasks`` tasks with ``queries`` queries a class.
 
         ``tasks`` may be a whole number of tasks, or equation 6 without its rounding (`task_count`).
@@ -156,7 +156,7 @@ class Pilot:
     high: float
     level: float
     n_tasks: int
-    covariance: np.ndarray
+    covariance: Floats
     difference: bool | None = None
     target: str = "classes"
 
@@ -185,7 +185,7 @@ class Pilot:
         return f"{q} ({low} to {high})"
 
 
-def task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike) -> np.ndarray | float:
+def task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike) -> Floats | float:
     """T, the number of open tasks that balanced data hold (OOPS, equation 6, not rounded).
 
     Parameters
@@ -250,7 +250,7 @@ def moments(values: ArrayLike, *, labels: ArrayLike | None = None, target: str =
     return _moments(x, classes)
 
 
-def _moments(x: np.ndarray, classes: np.ndarray | None) -> Moments:
+def _moments(x: Floats, classes: np.ndarray | None) -> Moments:
     """Of checked values; ``classes`` (T, C) says which each task holds, where what they make of α is taken out."""
     t, k, q = x.shape
     total, of_class = x.sum(axis=(1, 2)), x.sum(axis=2)
@@ -365,7 +365,7 @@ def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: 
 def _labels(x: np.ndarray, labels: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     """Checked labels of this shape."""
     try:
-        found = labels if np.ma.isMA(labels) else np.asarray(labels)
+        found = np.asanyarray(labels)  # with its mask
     except ValueError:
         raise InputError(f"labels = {shown(labels)}; an array of shape {shape} is needed") from None
     if found.shape != shape:
@@ -376,7 +376,7 @@ def _labels(x: np.ndarray, labels: ArrayLike, shape: tuple[int, ...]) -> np.ndar
     return found
 
 
-def _by_class(x: np.ndarray, labels: ArrayLike) -> np.ndarray:
+def _by_class(x: Floats, labels: ArrayLike) -> Floats:
     """Values (T, K·Q) of queries in any order as (T, K, Q), by the class of each query."""
     if not x.size:
         raise InputError(f"values have shape {x.shape}; at least one query a task is needed")
@@ -391,7 +391,7 @@ def _by_class(x: np.ndarray, labels: ArrayLike) -> np.ndarray:
     raise InputError(f"labels: {ways} classes with equal numbers of queries in each task are needed")
 
 
-def positive(name: str, values: ArrayLike) -> np.ndarray:
+def positive(name: str, values: ArrayLike) -> Floats:
     x = floats(name, values, None)
     if (x <= 0).any():
         raise InputError(f"{name}: the least is {x.min():g}; numbers over 0 are allowed")
@@ -400,7 +400,7 @@ def positive(name: str, values: ArrayLike) -> np.ndarray:
 
 def checked_values(
     values: ArrayLike, least_tasks: int, name: str = "values", labels: ArrayLike | None = None
-) -> np.ndarray:
+) -> Floats:
     x = floats(name, values, None)
     if x.ndim == 2 and labels is not None:
         x = _by_class(x, labels)
@@ -415,7 +415,7 @@ def checked_values(
     return x
 
 
-def classes_held(x: np.ndarray, labels: ArrayLike | None) -> np.ndarray:
+def classes_held(x: Floats, labels: ArrayLike | None) -> Floats:
     """(T, C) which classes each task holds, of checked values and labels as `moments` takes them."""
     if labels is None:
         raise InputError("labels = None; the classes of the queries are needed for the target 'images'")
@@ -435,7 +435,7 @@ def classes_held(x: np.ndarray, labels: ArrayLike | None) -> np.ndarray:
     return held
 
 
-def _rest(x: np.ndarray, classes: np.ndarray) -> tuple[float, np.ndarray]:
+def _rest(x: Floats, classes: Floats) -> tuple[float, Floats]:
     """Variance of what its classes leave of a task's mean, and (T,) the same without one task each."""
     mean = x.mean(axis=(1, 2))
     # Columns of one length sum to K in each row, so that the mean is among what they span.
@@ -449,7 +449,7 @@ def _rest(x: np.ndarray, classes: np.ndarray) -> tuple[float, np.ndarray]:
     return float(rest @ rest / free), without / rank
 
 
-def left_out(x: np.ndarray, shots: int, classes: np.ndarray | None = None) -> np.ndarray:
+def left_out(x: Floats, shots: int, classes: Floats | None = None) -> Floats:
     """(T, 2) estimates of α and β, each without one task."""
     t, k, q = x.shape
     mean = x.mean(axis=(1, 2))
@@ -463,13 +463,13 @@ def left_out(x: np.ndarray, shots: int, classes: np.ndarray | None = None) -> np
     return np.stack([between - within / q, shots * within], axis=1)
 
 
-def jackknife(left_out: np.ndarray) -> np.ndarray:
+def jackknife(left_out: Floats) -> Floats:
     """Covariance of estimates from their (T, p) values without one task each."""
     deviation = left_out - left_out.mean(axis=0)
-    return (len(left_out) - 1) / len(left_out) * deviation.T @ deviation
+    return np.asarray((len(left_out) - 1) / len(left_out) * deviation.T @ deviation)
 
 
-def _fieller(alpha: float, beta: float, covariance: np.ndarray, z: float) -> tuple[float, float]:
+def _fieller(alpha: float, beta: float, covariance: Floats, z: float) -> tuple[float, float]:
     """The q with (β - αq²)² ≤ z² Var(β - αq²)."""
     (aa, ab), (_, bb) = covariance * z**2
     # In r = 1/q²: (α - rβ)² ≤ aa - 2r ab + r² bb, between two roots while β is clearly above 0.
@@ -478,5 +478,5 @@ def _fieller(alpha: float, beta: float, covariance: np.ndarray, z: float) -> tup
     if square <= 0 or root < 0:
         return 0.0, np.inf
     low, high = ((linear + sign * np.sqrt(root)) / square for sign in (-1, 1))
-    to_queries = lambda r: float(1 / np.sqrt(r)) if r > 0 else np.inf  # noqa: E731
-    return to_queries(high), to_queries(low)
+    first, last = (float(1 / np.sqrt(r)) if r > 0 else np.inf for r in (high, low))
+    return first, last

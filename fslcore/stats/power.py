@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from ..errors import InputError, instance, number, shown, whole
-from .intervals import LEVEL, Interval
+from .intervals import LEVEL, Floats
 from .pilot import Pilot
 from .three_intervals import ThreeIntervals
 
@@ -90,7 +90,7 @@ def detectable(standard_error: float, df: float = np.inf, *, power: float = 0.8,
     # Every shift beyond both quantiles has the power.
     limit = stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(power, df)
     root = optimize.brentq(lambda x: _power(x, 1.0, df, level) - power, 1e-6, 2 * limit + 10)
-    return root * standard_error
+    return float(root * standard_error)
 
 
 def smallest(enough: Callable[[int], bool], least: int, most: int | None = None) -> int | None:
@@ -113,7 +113,8 @@ def smallest(enough: Callable[[int], bool], least: int, most: int | None = None)
     InputError
         ``enough`` cannot be called, a range that is empty or goes beyond these bounds.
     """
-    instance("enough", enough, Callable)
+    if not callable(enough):
+        raise InputError(f"enough = {shown(enough)}; a function of a whole number is allowed")
     least = whole("least", least, 1, MOST)
     most = MOST if most is None else whole("most", most, least, MOST)
     low, high = least, least
@@ -177,6 +178,47 @@ class Plan:
         if self.queries is not None:
             parts[0] += f" of {self.queries:,} queries a class"
         return "\n".join([", ".join(parts), *self.notes])
+
+
+@dataclass(frozen=True)
+class _Goal:
+    """A difference that is to be told with this power, by intervals of this level."""
+
+    difference: float
+    power: float
+    level: float
+
+    def size(
+        self,
+        total: float,
+        df: float,
+        least: int,
+        of_study: Callable[[int], float],
+        *,
+        less: float = 0.0,
+        scatter: float = 1.0,
+    ) -> tuple[int, tuple[float, float]]:
+        """Where a variance of (total - less)/size lets the difference be told, and the range of that size."""
+
+        def needed(ratio: Floats | float) -> int | None:
+            variance = np.maximum(total / ratio - less, 0.0)
+
+            def enough(n: int) -> bool:
+                return _power(self.difference, np.sqrt(variance / n), of_study(n), self.level) >= self.power
+
+            return smallest(enough, least)
+
+        sure, counted = math.isinf(df), scatter * df
+        found = needed(1.0 if sure else stats.chi2.ppf(MIDDLES, df) / df)
+        if found is None:
+            raise InputError(
+                f"difference = {self.difference}; more than {MOST:.2g} tasks, images or classes would be needed"
+            )
+        if sure:
+            return found, (found, found)
+        ends = stats.chi2.ppf([(1 + self.level) / 2, (1 - self.level) / 2], counted) / counted
+        low, high = (needed(max(end, np.finfo(float).tiny)) or math.inf for end in ends)
+        return found, (min(low, found), max(high, found))
 
 
 def _between(between: tuple[float, float] | None) -> str:
@@ -252,79 +294,73 @@ def plan(
     >>> print(stats.plan(stats.pilot(a.astype(int) - b, shots=5), difference=0.05, n_classes=20))
     23 (20 to 26) tasks of 13 queries a class, 108 (90 to 126) images a class
     """
-    if instance("pilot", pilot, (ThreeIntervals, Pilot)).difference is False:
+    instance("pilot", pilot, (ThreeIntervals, Pilot))
+    if pilot.difference is False:
         made = "pilot" if isinstance(pilot, Pilot) else "three_intervals"
         raise InputError(
             "pilot: its values are those of one method; a pilot of a difference is needed, "
             f"{made}(1.0 * right_a - right_b, …)"
         )
+    if not abs(number("difference", difference)) > 0:
+        raise InputError(f"difference = {difference}; a number other than 0 is allowed")
+    check_power(power, level)
+    goal = _Goal(difference, power, level)
     if isinstance(pilot, Pilot):
         for name, value in {"images_per_class": images_per_class, "ways": ways, "shots": shots}.items():
             if value is not None:
                 raise InputError(f"{name} = {shown(value)}; with a Pilot, which needs none but its own, it is left out")
-        ways, shots = pilot.moments.ways, pilot.model.shots
-        n_classes = ways if n_classes is None else n_classes
-    else:
-        number("images_per_class", images_per_class, above=0)
-        whole("ways", ways, least=2), whole("shots", shots, 1, MOST - 2)
-    if whole("n_classes", n_classes, 1, MOST) < ways:
+        ways = pilot.moments.ways
+        return _of_open(pilot, goal, _classes(ways if n_classes is None else n_classes, ways))
+    images = number("images_per_class", images_per_class, above=0)
+    ways, shots = whole("ways", ways, least=2), whole("shots", shots, 1, MOST - 2)
+    return _of_closed(pilot, goal, images, _classes(n_classes, ways), ways=ways, shots=shots)
+
+
+def _classes(n_classes: int | None, ways: int) -> int:
+    classes = whole("n_classes", n_classes, 1, MOST)
+    if classes < ways:
         raise InputError(f"n_classes = {n_classes}; at least as many as ways = {ways} are needed")
-    if not abs(number("difference", difference)) > 0:
-        raise InputError(f"difference = {difference}; a number other than 0 is allowed")
-    check_power(power, level)
+    return classes
 
-    def size(
-        total: float, df: float, least: int, of_study: Callable[[int], float], less: float = 0.0, scatter: float = 1.0
-    ) -> tuple[int, tuple[float, float]]:
-        """The size at which a variance of (total - less)/size lets the difference be told, and its range."""
 
-        def needed(ratio: ArrayLike) -> int | None:
-            variance = np.maximum(total / ratio - less, 0.0)
-            return smallest(lambda n: _power(difference, np.sqrt(variance / n), of_study(n), level) >= power, least)
+def _of_open(pilot: Pilot, goal: _Goal, n_classes: int) -> Plan:
+    """`plan` of open tasks, from checked arguments."""
+    model, ways, shots = pilot.expected, pilot.moments.ways, pilot.model.shots
+    best = int(min(max(model.optimum, 1), MANY_QUERIES)) + 1
+    sizes = {
+        q: goal.size(float(model.variance(q, 1)), math.inf, 2, lambda t: t - 1)[0]
+        for q in sorted({*np.geomspace(1, best, 24).astype(int).tolist(), best - 1})
+    }
+    queries = min(sizes, key=lambda q: sizes[q] * (shots + q))
+    weights = np.array([1, 1 / (shots * queries)])
+    # The margin of the expected α is for choosing Q; here the degrees of freedom make one.
+    total = float(weights @ [max(pilot.model.alpha, 0.0), model.beta])
+    df = 2 * total**2 / (weights @ pilot.covariance @ weights)
+    tasks, between = goal.size(total, max(df, 1.0), 2, lambda t: t - 1)
 
-        if math.isinf(df):
-            found = low = high = needed(1.0)
-        else:
-            found = needed(stats.chi2.ppf(MIDDLES, df) / df)
-            ends = stats.chi2.ppf([(1 + level) / 2, (1 - level) / 2], scatter * df) / (scatter * df)
-            low, high = (needed(max(end, np.finfo(float).tiny)) for end in ends)
-        if found is None:
-            raise InputError(
-                f"difference = {difference}; more than {MOST:.2g} tasks, images or classes would be needed"
-            )
-        return found, (min(low, found), math.inf if high is None else max(high, found))
+    def images(tasks: float) -> float:
+        return tasks if math.isinf(tasks) else math.ceil(tasks * ways / n_classes) * (shots + queries)
 
-    if isinstance(pilot, Pilot):
-        model = pilot.expected
-        best = int(min(max(model.optimum, 1), MANY_QUERIES)) + 1
-        sizes = {
-            q: size(model.variance(q, 1), math.inf, 2, lambda t: t - 1)[0]
-            for q in sorted({*np.geomspace(1, best, 24).astype(int).tolist(), best - 1})
-        }
-        queries = min(sizes, key=lambda q: sizes[q] * (shots + q))
-        weights = np.array([1, 1 / (shots * queries)])
-        # The margin of the expected α is for choosing Q; here the degrees of freedom make one.
-        total = float(weights @ [max(pilot.model.alpha, 0.0), model.beta])
-        df = 2 * total**2 / (weights @ pilot.covariance @ weights)
-        tasks, between = size(total, max(df, 1.0), 2, lambda t: t - 1)
-        images = [
-            t if math.isinf(t) else math.ceil(t * ways / n_classes) * (shots + queries) for t in (tasks, *between)
-        ]
-        return Plan(tasks, images[0], None, queries, between, tuple(images[1:]))
+    low, high = map(images, between)
+    return Plan(tasks, int(images(tasks)), None, queries, between, (low, high))
+
+
+def _of_closed(
+    pilot: ThreeIntervals, goal: _Goal, images_per_class: float, n_classes: int, *, ways: int, shots: int
+) -> Plan:
+    """`plan` of closed tasks, from checked arguments."""
     sampling = pilot.sampling_variance
-    tasks, of_tasks = size(sampling * pilot.closed.n_tasks, pilot.closed.n_tasks - 1, 2, lambda t: t - 1)
-
-    def of_units(
-        interval: Interval, variance: float, now: float, *rest, **options
-    ) -> tuple[int | None, tuple[float, float] | None]:
-        if math.isinf(variance) or math.isinf(interval.half_width):  # for new images the classes' interval may stand in
-            return None, None
-        return size(interval.standard_error**2 * now, interval.df, *rest, less=sampling * now, **options)
-
-    images, of_images = of_units(
-        pilot.images, pilot.image_variance, images_per_class, shots + 2, lambda n: n * n_classes - 1, scatter=PEAKED
-    )
-    classes, of_classes = of_units(pilot.classes, pilot.class_variance, n_classes, ways + 1, lambda c: c - 1)
+    tasks, of_tasks = goal.size(sampling * pilot.closed.n_tasks, pilot.closed.n_tasks - 1, 2, lambda t: t - 1)
+    images = of_images = classes = of_classes = None
+    # Where it is not known what new images change, the classes' interval may stand in for that of the images.
+    if math.isfinite(pilot.image_variance + pilot.images.half_width):
+        total, least = pilot.images.standard_error**2 * images_per_class, shots + 2
+        images, of_images = goal.size(
+            total, pilot.images.df, least, lambda n: n * n_classes - 1, less=sampling * images_per_class, scatter=PEAKED
+        )
+    if math.isfinite(pilot.class_variance + pilot.classes.half_width):
+        total, least = pilot.classes.standard_error**2 * n_classes, ways + 1
+        classes, of_classes = goal.size(total, pilot.classes.df, least, lambda c: c - 1, less=sampling * n_classes)
     notes = []
     if images is not None and images < FEW_IMAGES:
         notes.append(f"Warning: {images} images a class may be too few: {SHORT}; take at least {FEW_IMAGES}.")

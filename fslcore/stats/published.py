@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import stats
@@ -255,7 +256,7 @@ def from_printed(
     2.72 ± 0.76, 2.72 ± 0.18, 2.72 ± 7.29
     """
     level = number("level", level, above=0, below=1)
-    means, wide = zip(_figure("a", a), _figure("b", b))
+    means, wide = zip(_figure("a", a), _figure("b", b), strict=True)
     pair = tuple(tasks) if isinstance(tasks, (tuple, list)) and len(tasks) == 2 else (tasks, tasks)
     pair = tuple(whole("tasks", t, 2, MOST) for t in pair)
     choice("same_tasks", same_tasks, ANSWERS), choice("sampling", sampling, SAMPLINGS)
@@ -278,22 +279,15 @@ def from_printed(
     same = same_tasks != "no" and pair[0] == pair[1]
     for meaning in READINGS:
         factor = {"interval": 1 / z, "standard error": 1.0}.get(meaning)
-        spread = [h * (1 if factor is None else factor * math.sqrt(t)) for h, t in zip(wide, pair)]
-        off.append([abs(math.log(s / u)) for s, u in zip(spread, usual)])
-
-        def difference(more: int | None) -> PrintedDifference | None:
-            return None if more is not None and more < 2 else _difference(gap, spread, pair, more, same, level)
-
-        readings.append(
-            PrintedReading(
-                meaning,
-                tuple(spread),
-                max(off[-1]) <= math.log(max(z, 1)) / 2,
-                difference(None),
-                None if apart is None or sampling == "open" else difference(apart),
-                None if groups is None else difference(groups),
-            )
-        )
+        first, second = (h * (1 if factor is None else factor * math.sqrt(t)) for h, t in zip(wide, pair, strict=True))
+        spread = first, second
+        off.append([abs(math.log(s / u)) for s, u in zip(spread, usual, strict=True)])
+        difference = partial(_difference, gap, spread, pair, same=same, level=level)
+        # Of open tasks' images the tasks speak already; less than two that share none say nothing.
+        beyond = (apart if sampling != "open" else None, groups)
+        of_new = [None if more is None or more < 2 else difference(more=more) for more in beyond]
+        near = max(off[-1]) <= math.log(max(z, 1)) / 2
+        readings.append(PrintedReading(meaning, spread, near, difference(), *of_new))
     likely = readings[int(np.argmin([np.square(both).sum() for both in off]))]
     return Printed(gap, tuple(readings), likely, sampling, same_tasks, pair, level)
 
@@ -310,10 +304,10 @@ def _figure(name: str, figure: Sequence[float]) -> tuple[float, float]:
 
 
 def _difference(
-    gap: float, spread: Sequence[float], tasks: Sequence[int], more: int | None, same: bool, level: float
+    gap: float, spread: Sequence[float], tasks: Sequence[int], *, same: bool, level: float, more: int | None = None
 ) -> PrintedDifference:
     """Of means over so many tasks; with ``more``, of what as many tasks that share nothing vary by on top."""
-    first, second = (s * s * (1 / t + (1 / more if more else 0)) for s, t in zip(spread, tasks))
+    first, second = (s * s * (1 / t + (1 / more if more else 0)) for s, t in zip(spread, tasks, strict=True))
     of = [more or t for t in tasks]
     total = first + second
     df = total**2 / (first**2 / (of[0] - 1) + second**2 / (of[1] - 1))

@@ -7,13 +7,14 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from ..errors import InputError, floats, whole
+from .intervals import Floats
 
 __all__ = ["picked", "rank_correlation"]
 
 DIGITS = 9  # values that differ by less are equal: sums of shares are rounded
 
 
-def rank_correlation(a: ArrayLike, b: ArrayLike) -> np.ndarray | float:
+def rank_correlation(a: ArrayLike, b: ArrayLike) -> Floats | float:
     """Spearman's rank correlation of every row of a with that row of b; ties share their mean rank.
 
     Parameters
@@ -32,13 +33,14 @@ def rank_correlation(a: ArrayLike, b: ArrayLike) -> np.ndarray | float:
     InputError
         Other or different shapes, NaN or infinity.
     """
-    ranks = [rankdata(np.round(x, DIGITS), axis=-1) for x in _grids(rows=(1, 2), a=a, b=b)]
+    ranks: list[Floats] = [rankdata(np.round(x, DIGITS), axis=-1) for x in _grids(rows=(1, 2), a=a, b=b)]
     x, y = (r - r.mean(axis=-1, keepdims=True) for r in ranks)
     with np.errstate(invalid="ignore"):
-        return (x * y).sum(axis=-1) / np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
+        found: Floats | float = (x * y).sum(axis=-1) / np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
+    return found
 
 
-def picked(estimate: ArrayLike, value: ArrayLike, default: int | None = None) -> np.ndarray:
+def picked(estimate: ArrayLike, value: ArrayLike, default: int | None = None) -> Floats:
     """The value of the candidate with the largest estimate, row by row.
 
     Candidates that tie for the first place are taken in equal shares, which is the expectation of a
@@ -69,10 +71,10 @@ def picked(estimate: ArrayLike, value: ArrayLike, default: int | None = None) ->
         default = whole("default", default, 0, first.shape[1] - 1)
         stays = first[:, default]
         first[stays] = np.arange(first.shape[1]) == default
-    return (first * value).sum(axis=1) / first.sum(axis=1)
+    return np.asarray((first * value).sum(axis=1) / first.sum(axis=1))
 
 
-def _grids(rows: tuple[int, ...] = (2,), **given: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def _grids(rows: tuple[int, ...] = (2,), **given: ArrayLike) -> tuple[Floats, Floats]:
     """Checked arrays of one of these numbers of dimensions, which differ in nothing else."""
     a, b = (floats(name, x, None) for name, x in given.items())
     alike = a.shape == b.shape or (a.ndim != b.ndim and a.shape[-1:] == b.shape[-1:])

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from ..errors import InputError, flag, floats, instance, number
-from .intervals import LEVEL, Interval, paired_differences
+from .intervals import LEVEL, Floats, Interval, paired_differences
 from .power import check_power, smallest
 from .three_intervals import ThreeIntervals, three_intervals
 
@@ -67,7 +67,7 @@ class NewRuns:
 
         More runs or tasks narrow it little: it is the spread of the runs.
         """
-        one_more = sum(s**2 * (1 + 1 / n) for s, n in zip(self.spreads, self.n_runs))
+        one_more = sum(s**2 * (1 + 1 / n) for s, n in zip(self.spreads, self.n_runs, strict=True))
         return float(stats.t.ppf((1 + self.interval.level) / 2, _df_of_spreads(self)) * math.sqrt(one_more))
 
     def __str__(self) -> str:
@@ -141,14 +141,14 @@ def new_runs(
     70.75 ± 0.94 (these runs), ± 2.50 (new runs)
     """
     level, paired = number("level", level, above=0, below=1), flag("paired", paired)
-    methods = _methods(2, accuracies=accuracies, other=other, paired=paired)
+    methods = _methods(2, "accuracies", accuracies, other, paired=paired)
     means = [x.mean(axis=0) for x in methods]
     of_tasks = paired_differences(*means) if len(means) > 1 else means[0]
     tasks = len(of_tasks)
     shared = of_tasks.var(ddof=1) / tasks
     half = stats.t.ppf((1 + level) / 2, tasks - 1) * math.sqrt(shared)
     fixed = Interval(float(of_tasks.mean()), float(half), level, tasks, "runs", tasks - 1)
-    own = [((x - m).var(axis=1, ddof=1) / tasks).sum() / (len(x) - 1) for x, m in zip(methods, means)]
+    own = [((x - m).var(axis=1, ddof=1) / tasks).sum() / (len(x) - 1) for x, m in zip(methods, means, strict=True)]
     return _assembled(fixed, shared, tasks - 1, [x.mean(axis=1) for x in methods], own)
 
 
@@ -209,14 +209,14 @@ def run_intervals(
     70.39 with new runs ± 2.16 (these images), ± 2.20 (new images), ± 20.09 (new classes)
     """
     level, paired = number("level", level, above=0, below=1), flag("paired", paired)
-    methods = _methods(3, values=values, other=other, paired=paired)
+    methods = _methods(3, "values", values, other, paired=paired)
     means = [x.mean(axis=0) for x in methods]
 
-    def three(of: np.ndarray) -> ThreeIntervals:
+    def three(of: Floats) -> ThreeIntervals:
         return three_intervals(of, support, query, labels, groups=groups, class_groups=class_groups, level=level)
 
     fixed = three(means[0] - means[1] if len(means) > 1 else means[0])
-    each = [(three(m), [three(run) for run in x]) for x, m in zip(methods, means)]
+    each = [(three(m), [three(run) for run in x]) for x, m in zip(methods, means, strict=True)]
     over_runs = [x.mean(axis=(1, 2)) for x in methods]
 
     def target(kind: str) -> NewRuns:
@@ -244,14 +244,12 @@ def _variance(found: ThreeIntervals, kind: str) -> float:
     return found.sampling_variance + (beyond if math.isfinite(beyond) else 0.0)
 
 
-def _methods(ndim: int, **given) -> list[np.ndarray]:
+def _methods(ndim: int, name: str, values: ArrayLike, other: ArrayLike | None, *, paired: bool) -> list[Floats]:
     """One or two checked arrays of runs; of paired runs their differences."""
-    paired = given.pop("paired")
-    (name, values), (_, other) = given.items()
     if other is None and paired:
         raise InputError("paired = True; a second method (other) is needed, whose runs go with those of the first")
     found = [floats(name, values, ndim)] + ([] if other is None else [floats("other", other, ndim)])
-    for what, x in zip((name, "other"), found):
+    for what, x in zip((name, "other"), found, strict=False):
         if len(x) < 2:
             raise InputError(f"{what} has {len(x)} run; at least 2 are needed, and nothing can be said of new runs")
         if 0 in x.shape or x.shape[1] < 2:
@@ -267,30 +265,30 @@ def _methods(ndim: int, **given) -> list[np.ndarray]:
     return [paired_differences(*(x.ravel() for x in found)).reshape(found[0].shape)]
 
 
-def _assembled(fixed: Interval, shared: float, df: float, means: list[np.ndarray], own: list[float]) -> NewRuns:
+def _assembled(fixed: Interval, shared: float, df: float, means: list[Floats], own: list[float]) -> NewRuns:
     """From the interval for these runs with its variance, the means of the runs, and the variances in single runs."""
     n_runs = tuple(map(len, means))
     spreads = [_spread(m) for m in means]
-    own = [min(max(j, 0.0), s) for j, s in zip(own, spreads)]
-    added = [s / n for s, n in zip(spreads, n_runs)]
-    twice = sum(j / n for j, n in zip(own, n_runs))
+    own = [min(max(j, 0.0), s) for j, s in zip(own, spreads, strict=True)]
+    added = [s / n for s, n in zip(spreads, n_runs, strict=True)]
+    twice = sum(j / n for j, n in zip(own, n_runs, strict=True))
     run_variance = sum(spreads) - sum(own)
     rest = max(shared - twice, 0.0)
     total = max(sum(added) + rest, shared)
     if math.isinf(total):
         interval = replace(fixed, kind="runs")
     else:
-        parts = [(v, n - 1) for v, n in zip(added, n_runs)] + [(shared, df)]
+        parts = [(v, n - 1) for v, n in zip(added, n_runs, strict=True)] + [(shared, df)]
         spread = sum(v**2 / d for v, d in parts)
         df_total = max(total**2 / spread, 1.0) if spread > 0 else np.inf
         half = float(stats.t.ppf((1 + fixed.level) / 2, df_total) * math.sqrt(total))
         exact = 2.0 ** (1 - min(n_runs))  # where nothing varies: all runs lie on one side of 0
         interval = Interval(fixed.mean, half, fixed.level, fixed.n_tasks, "runs", float(df_total), exact)
-    spreads = tuple(math.sqrt(s) for s in spreads)
-    return NewRuns(interval, fixed, n_runs, float(run_variance), float(rest), float(sum(own)), spreads, float(df))
+    roots = tuple(math.sqrt(s) for s in spreads)
+    return NewRuns(interval, fixed, n_runs, float(run_variance), float(rest), float(sum(own)), roots, float(df))
 
 
-def _spread(means: np.ndarray) -> float:
+def _spread(means: Floats) -> float:
     """Variance of the means of runs; 0 where they differ by rounding alone."""
     return 0.0 if np.ptp(means) <= 1e-12 * np.abs(means).max() else float(means.var(ddof=1))
 
@@ -298,7 +296,7 @@ def _spread(means: np.ndarray) -> float:
 def _df_of_spreads(found: NewRuns) -> float:
     """Satterthwaite's degrees of freedom of the sum of squared spreads."""
     squares = [s**2 for s in found.spreads]
-    below = sum(s**2 / (n - 1) for s, n in zip(squares, found.n_runs))
+    below = sum(s**2 / (n - 1) for s, n in zip(squares, found.n_runs, strict=True))
     return sum(squares) ** 2 / below if below > 0 else float(min(found.n_runs) - 1)
 
 
@@ -360,24 +358,25 @@ def chance_better(a: ArrayLike, b: ArrayLike, *, paired: bool = False, level: fl
     """
     level, paired = number("level", level, above=0, below=1), flag("paired", paired)
     found = [floats("a", a), floats("b", b)]
-    for name, x in zip("ab", found):
+    for name, x in zip("ab", found, strict=True):
         if x.size < 2:
             raise InputError(f"{name} has {x.size} runs; at least 2 are needed, and nothing can be said of new runs")
     if paired and len(found[0]) != len(found[1]):
         raise InputError(f"a has {len(found[0])} runs, b {len(found[1])}; paired runs are as many")
     of = [paired_differences(*found)] if paired else found
-    ends = np.array([of[0].mean(), 0.0 if paired else of[1].mean()])
-    difference = float(ends[0] - ends[1]) if _spread(ends) else 0.0
+    both = np.array([of[0].mean(), 0.0 if paired else of[1].mean()])
+    difference = float(both[0] - both[1]) if _spread(both) else 0.0
     variances = [_spread(x) for x in of]
     counts, total = [len(x) for x in of], sum(variances)
     if total == 0:  # all pairs come out alike: the bound of as many draws as there are independent pairs
         value, bound = (1 + np.sign(difference)) / 2, ((1 - level) / 2) ** (1 / min(counts))
         return Chance(value, bound if value == 1 else 0.0, 1 - bound if value == 0 else 1.0, level)
-    df = total**2 / sum(v**2 / (n - 1) for v, n in zip(variances, counts))
-    scale = math.sqrt(total / sum(v / n for v, n in zip(variances, counts)))
+    df = total**2 / sum(v**2 / (n - 1) for v, n in zip(variances, counts, strict=True))
+    scale = math.sqrt(total / sum(v / n for v, n in zip(variances, counts, strict=True)))
     delta = difference / math.sqrt(total)
-    low, high = (_noncentrality(delta * scale, df, q) / scale for q in ((1 + level) / 2, (1 - level) / 2))
-    return Chance(*(float(stats.norm.cdf(x)) for x in (delta, low, high)), level)
+    ends = [_noncentrality(delta * scale, df, q) / scale for q in ((1 + level) / 2, (1 - level) / 2)]
+    value, low, high = (float(stats.norm.cdf(x)) for x in (delta, *ends))
+    return Chance(value, low, high, level)
 
 
 def _noncentrality(t: float, df: float, q: float) -> float:
@@ -388,7 +387,7 @@ def _noncentrality(t: float, df: float, q: float) -> float:
     def off(shift: float) -> float:
         return float(stats.norm.cdf(t * errors - shift).mean() - q)
 
-    return optimize.brentq(off, -wide, wide)
+    return float(optimize.brentq(off, -wide, wide))
 
 
 @dataclass(frozen=True)
@@ -454,7 +453,7 @@ def plan_runs(pilot: NewRuns, *, difference: float, power: float = 0.8, level: f
     if math.isinf(pilot.rest_variance):
         return RunPlan(None, None, None)
 
-    def at(variances: np.ndarray) -> int | None:
+    def at(variances: Floats) -> int | None:
         return smallest(lambda n: _power_of_runs(variances, n, pilot, difference, level).mean() >= power, 2, MOST_RUNS)
 
     nodes = df * variance / _chi2_nodes(df)
@@ -462,7 +461,7 @@ def plan_runs(pilot: NewRuns, *, difference: float, power: float = 0.8, level: f
     return RunPlan(at(nodes), *(at(np.array([end])) for end in ends))
 
 
-def _power_of_runs(variances: np.ndarray, n: int, pilot: NewRuns, difference: float, level: float) -> np.ndarray:
+def _power_of_runs(variances: Floats, n: int, pilot: NewRuns, difference: float, level: float) -> Floats:
     """`fslcore.stats.power` of n runs for each of many variances of one run: an integral over the estimated error."""
     added = variances / n
     total = added + pilot.rest_variance
@@ -472,10 +471,10 @@ def _power_of_runs(variances: np.ndarray, n: int, pilot: NewRuns, difference: fl
     df = np.maximum(total**2 / (added**2 / (len(pilot.spreads) * (n - 1)) + rest), 1.0)[:, None]
     limit = stats.t.ppf((1 + level) / 2, df) * np.sqrt(_chi2_nodes(df) / df)
     shift = abs(difference) / np.sqrt(total)[:, None]
-    return (stats.norm.sf(limit - shift) + stats.norm.cdf(-limit - shift)).mean(axis=1)
+    return np.asarray((stats.norm.sf(limit - shift) + stats.norm.cdf(-limit - shift)).mean(axis=1))
 
 
-def _chi2_nodes(df: float | np.ndarray, count: int = NODES) -> np.ndarray:
+def _chi2_nodes(df: float | Floats, count: int = NODES) -> Floats:
     """Quantiles of the χ² distribution in the middle of equal parts."""
     at = (np.arange(count) + 0.5) / count
-    return stats.chi2.ppf(at, np.minimum(df, 1e9))
+    return np.asarray(stats.chi2.ppf(at, np.minimum(df, 1e9)))

@@ -10,6 +10,7 @@ counting products of *different* tasks only.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,13 +20,23 @@ from ..errors import InputError, flag, floats, number, wholes
 from ..errors import labels as checked_labels
 from .dependence import Units, checked_groups, of_parts, units_of, variances
 from .grouped import cells_of, shrunk, without_groups
-from .intervals import LEVEL, Interval, checked_bounds, decimals
+from .intervals import LEVEL, Floats, Interval, checked_bounds, decimals
 
 __all__ = ["ThreeIntervals", "three_intervals"]
 
 LEAST = 20  # tasks
 PARTS = 50  # of the tasks, to see how noisy a variance is
 AT_ONCE = 2**16  # units whose changes are held as a table of parts, so that memory does not grow with it
+
+
+class _Run(NamedTuple):
+    """What tasks gave, by class: values (T, K, Q), support (T, K, S), query (T, K, Q), classes (T, K); labels (N,)."""
+
+    values: Floats
+    support: np.ndarray
+    query: np.ndarray
+    of_task: np.ndarray
+    label: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -158,26 +169,28 @@ def three_intervals(
     69.97 ± 1.19 (these images), ± 1.40 (new images), 48.40 to 85.26 (new classes)
     """
     level, bounds = number("level", level, above=0, below=1), checked_bounds(bounds)
-    run, label, units = _checked(values, support, query, labels, groups, class_groups)
+    run, units = _checked(values, support, query, labels, groups=groups, class_groups=class_groups)
     without = None
     if flag("apart", apart):  # the images of a group in a class are one: a task has at most one of them
         support, query, labels = np.asarray(support), np.asarray(query), np.asarray(labels)
         cells = cells_of(labels, None if groups is None else np.asarray(groups), support, query)
-        given = [
-            None if a is None else np.asarray(a)[cells.first] for a in (groups if cells.span else None, class_groups)
-        ]
-        run, label, units = _checked(values, cells.of[support], cells.of[query], labels[cells.first], *given)
-        if cells.span:
-            without = _without(*run, label, given[0])
-    accuracy = run[0].mean(axis=(1, 2))
-    tasks, ways = run[3].shape
-    found, freedom, noise = _variances(*run, label, units, without)
-    if ways == label.max() + 1:
+        of, kin = (None if a is None else np.asarray(a)[cells.first] for a in (groups, class_groups))
+        of = of if cells.span else None
+        places = cells.of[support], cells.of[query], labels[cells.first]
+        run, units = _checked(values, *places, groups=of, class_groups=kin)
+        if of is not None:
+            without = _without(run, of)
+    accuracy = run.values.mean(axis=(1, 2))
+    tasks, ways = run.of_task.shape
+    found, freedom, noise = _variances(run, units, without)
+    if ways == run.label.max() + 1:
         freedom[1] = 0
     sampling = accuracy.var(ddof=1) / tasks
-    bounds = bounds or _bounds(run[0])
-    made = assembled(accuracy.mean(), tasks, sampling, found, freedom, noise, units.counts, level, bounds)
-    made = replace(made, difference=of_difference(run[0]))
+    bounds = bounds or _bounds(run.values)
+    made = assembled(
+        accuracy.mean(), tasks, sampling, found, freedom, noise=noise, counts=units.counts, level=level, bounds=bounds
+    )
+    made = replace(made, difference=of_difference(run.values))
     rests = units.cells is not None or made.class_variance == made.image_variance
     return of_neighbours(made, rests) if flag("transductive", transductive) else made
 
@@ -212,9 +225,10 @@ def assembled(
     mean: float,
     tasks: int,
     sampling: float,
-    found: np.ndarray,
-    freedom: np.ndarray,
-    noise: np.ndarray,
+    found: Floats,
+    freedom: Floats,
+    *,
+    noise: Floats,
     counts: tuple[int, int],
     level: float,
     bounds: tuple[float, float] | None = None,
@@ -226,7 +240,8 @@ def assembled(
     found = np.where(freedom > 0, found, np.inf)
     z = stats.norm.ppf((1 + level) / 2)
     rounded = (1e-12 * mean) ** 2  # what varies by less does not vary
-    sampling, found, noise = (np.where(np.abs(x) > rounded, x, 0.0) for x in (sampling, found, noise))
+    found, noise = (np.where(np.abs(x) > rounded, x, 0.0) for x in (found, noise))
+    sampling = sampling if sampling > rounded else 0.0
     closed = Interval(float(mean), float(z * np.sqrt(sampling)), level, tasks, "closed", bounds=bounds)
     image_variance, class_variance = np.maximum(found, [0, max(found[0], 0) if freedom[0] > 0 else 0])
 
@@ -251,22 +266,24 @@ def assembled(
     return ThreeIntervals(closed, images, of_classes, float(sampling), float(image_variance), float(class_variance))
 
 
-def _without(v, support, query, of_task, label, groups) -> np.ndarray:
+def _without(run: _Run, groups: np.ndarray) -> Floats:
     """Changes (P, G) of a mean accuracy without each group, of tasks that keep groups apart; places are cells."""
+    v, support, query, of_task, label = run
     there = label >= 0
     place = np.full(len(label), -1)
     place[there] = np.unique(groups[there], return_inverse=True)[1]
     members = np.zeros((place.max() + 1, label.max() + 1), bool)
     members[place[there], label[there]] = True
     parts = min(PARTS, len(v))
-    return shrunk(without_groups(v, place[support], place[query], of_task, members, parts), members)
+    return shrunk(without_groups(v, place[support], place[query], of_task, members, parts=parts), members)
 
 
-def _variances(v, support, query, of_task, label, units: Units, without: np.ndarray | None = None):
+def _variances(run: _Run, units: Units, without: Floats | None = None) -> tuple[Floats, Floats, Floats]:
     """`variances` of a mean accuracy, without bias: noise may make them negative.
 
     ``without`` are the changes (P, G) without each group, where they are known otherwise.
     """
+    v, support, query, of_task, label = run
     (tasks, ways, shots), size = support.shape, np.bincount(label[label >= 0])
     classes = len(size)
     accuracy = v.mean(axis=(1, 2))
@@ -277,18 +294,18 @@ def _variances(v, support, query, of_task, label, units: Units, without: np.ndar
     as_support = np.repeat(as_support[..., None], shots, axis=2)
     as_query = v / (n - shots - 1)[..., None]
     holding = np.bincount(of_task.ravel())  # tasks that hold each class
-    changes = []
+    parts = []
     for change in (as_support, as_query):
         mean = np.bincount(of_task.ravel(), change.mean(axis=2).ravel()) / holding
         uses = holding * change.shape[2] / size  # of an image, on average
-        changes.append((change - mean[of_task][..., None]) / (classes * uses)[of_task][..., None])
-    changes, used = np.concatenate(changes, axis=2), np.concatenate([support, query], axis=2)
+        parts.append((change - mean[of_task][..., None]) / (classes * uses)[of_task][..., None])
+    changes, used = np.concatenate(parts, axis=2), np.concatenate([support, query], axis=2)
     images = _table(changes, used, len(label))
     members = _table(np.ones((len(label), 1)), label[:, None].clip(0), classes)
     # Counted from the average image of a class, those that a task leaves out change too: by minus this.
     average = _table(changes.sum(axis=2) / n, of_task, classes)
 
-    def of_images(matrix):
+    def of_images(matrix: sparse.csr_array) -> tuple[float, Floats]:
         if without is not None and matrix is units.images:
             return of_parts(without)
         return _products(images @ matrix, average, members.T @ matrix)
@@ -298,7 +315,7 @@ def _variances(v, support, query, of_task, label, units: Units, without: np.ndar
     usual = _table(gap[:, None] * ways / classes, np.zeros((tasks, 1), int), 1)
     all_classes = sparse.csr_array(np.ones((1, classes)))
 
-    def of_classes(matrix):
+    def of_classes(matrix: sparse.csr_array) -> tuple[float, Floats]:
         return _products(held @ matrix, usual, all_classes @ matrix)
 
     return variances(units, of_images, of_classes)
@@ -310,7 +327,7 @@ def _table(numbers: np.ndarray, places: np.ndarray, count: int) -> sparse.csr_ar
     return sparse.coo_array((numbers.ravel(), (tasks, places.ravel())), (len(places), count)).tocsr()
 
 
-def _products(change, average, weight) -> tuple[float, np.ndarray]:
+def _products(change: sparse.csr_array, average: sparse.csr_array, weight: sparse.csr_array) -> tuple[float, Floats]:
     """Squared length of what all tasks change in each unit, without a task's product with itself; products of parts.
 
     A task changes units by a row of ``change`` (T, U), less ``average`` (T, C) times ``weight`` (C, U).
@@ -319,7 +336,7 @@ def _products(change, average, weight) -> tuple[float, np.ndarray]:
     part = np.arange(tasks) * min(PARTS, tasks) // tasks
     sums = sparse.coo_array((np.ones(tasks), (part, np.arange(tasks)))).tocsr()
     changes, averages, weight = (sums @ change).tocsc(), (sums @ average).toarray(), weight.tocsc()
-    square, products = 0.0, 0.0
+    square, products = 0.0, np.zeros((len(averages),) * 2)
     for at in range(0, change.shape[1], AT_ONCE):
         units = slice(at, at + AT_ONCE)
         parts = changes[:, units].toarray() - (weight[:, units].T @ averages.T).T
@@ -329,8 +346,16 @@ def _products(change, average, weight) -> tuple[float, np.ndarray]:
     return square - with_itself, len(products) ** 2 * products
 
 
-def _checked(values, support, query, labels, groups, class_groups):
-    """(values (T, K, Q), support (T, K, S), query (T, K, Q), classes (T, K)) by class; class of each image; units."""
+def _checked(
+    values: ArrayLike,
+    support: ArrayLike,
+    query: ArrayLike,
+    labels: ArrayLike,
+    *,
+    groups: ArrayLike | None,
+    class_groups: ArrayLike | None,
+) -> tuple[_Run, Units]:
+    """What the tasks gave, by class, and the units of the data."""
     values, labels = floats("values", values, None), checked_labels("labels", labels)
     support, query = wholes("support", support), wholes("query", query)
     if values.shape != query.shape or query.ndim != 2 or support.ndim != 2 or len(support) != len(query):
@@ -364,7 +389,7 @@ def _checked(values, support, query, labels, groups, class_groups):
         raise InputError(f"class {names[size.argmin()]} has {size.min()} images; {needed} are needed, to leave one out")
     units = units_of(label, *checked_groups(label, names, groups, class_groups))
     values = np.take_along_axis(values, order, axis=1).reshape(query.shape)
-    return (values, support, query, of_task), label, units
+    return _Run(values, support, query, of_task, label), units
 
 
 def check_reuse(what: str, images: np.ndarray) -> None:

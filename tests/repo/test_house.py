@@ -96,6 +96,11 @@ def test_ruff_would_lay_out_no_file_otherwise():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_statistics_are_typed():
+    done = tool("mypy")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_cells_use_no_name_that_is_not_there(tmp_path):
     """In branches too that the default parameters do not take."""
     for path in sorted(NOTEBOOKS.glob("*.md")):

@@ -133,9 +133,9 @@ def test_intervals_hold_where_the_variance_is_noisy(noise, units):
             estimated,
             np.full(2, found),
             freedom,
-            noises,
-            (units, units),
-            0.95,
+            noise=noises,
+            counts=(units, units),
+            level=0.95,
         )
         held.append(abs(made.images.mean) <= made.images.half_width)
         halves.append(made.images.half_width)

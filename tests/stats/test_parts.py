@@ -14,9 +14,8 @@ from fslcore.stats.three_intervals import assembled
 
 def put(found, noise=(0.0, 0.0), freedom=(np.inf, np.inf), sampling=0.0, tasks=10**9):
     """Three intervals of a mean of 70, from variances of images and of classes."""
-    return assembled(
-        70.0, tasks, sampling, np.array(found, float), np.array(freedom), np.array(noise), (10**6, 10**6), 0.95
-    )
+    given = np.array(found, float), np.array(freedom)
+    return assembled(70.0, tasks, sampling, *given, noise=np.array(noise), counts=(10**6, 10**6), level=0.95)
 
 
 @pytest.mark.parametrize("parts", [20, 50])

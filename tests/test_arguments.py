@@ -78,6 +78,8 @@ BAD = {
     "level": [*ODD, *NOT_FINITE, 0, 1, -0.5, 95, True],
     "bounds": [*ODD, (1, 0), (0, 0), (0, np.inf), (0, 1, 2), 1.0, np.nan],
     "positive": [*ODD, *NOT_FINITE, 0, -1.0, True],
+    "at least 0": [*ODD[1:], *NOT_FINITE, -1e-9, True],
+    "axis": [*ODD, 1, -2, 0.5, True],
     "real": [*ODD, *NOT_FINITE, True],
     "df": [*ODD, np.nan, -np.inf, 0, -3, 0.5],
     "array": ARRAYS,
@@ -92,7 +94,21 @@ BAD = {
     "any": [],
 }
 # Of these kinds no bad value has a result: one that is let pass would be taken for another.
-REFUSED = {"count", "seed", "counts", "level", "positive", "real", "df", "flag", "function", "mapping", "labels"}
+REFUSED = {
+    "at least 0",
+    "axis",
+    "count",
+    "seed",
+    "counts",
+    "level",
+    "positive",
+    "real",
+    "df",
+    "flag",
+    "function",
+    "mapping",
+    "labels",
+}
 LABELS = np.arange(8).repeat(12)
 TASKS = samplers.sample_closed(LABELS, tasks=40, ways=5, shots=3, queries=2)
 RIGHT = (RNG.random((30, 4, 6)) < RNG.uniform(0.3, 0.9, (30, 4, 1))).astype(float)
@@ -111,6 +127,7 @@ RECORD = evaluation.Record(RNG.random(TASKS.query.shape) < 0.5, TASKS.query_labe
 # Of each name: its arguments as (kind, a good value); nothing for what is not called, and for results, which are
 # made by the functions alone.
 PAIR = {"a": ("array", A), "b": ("array", B), "level": ("level", 0.95)}
+ATOL = {"atol": ("at least 0", 1e-9)}
 ONE = {"accuracies": ("array", A), "level": ("level", 0.95), "bounds": ("bounds", (0, 1))}
 SHAPE = {
     "labels": ("labels", LABELS),
@@ -135,7 +152,7 @@ FUNCTIONS = {
         },
         "closed_interval": ONE,
         "open_interval": ONE,
-        "paired_interval": PAIR,
+        "paired_interval": PAIR | ATOL,
         "independent_interval": PAIR,
         "bootstrap_interval": {
             "accuracies": ("array", A),
@@ -151,7 +168,7 @@ FUNCTIONS = {
             "more": ("array", np.r_[B, B]),
             "level": ("level", 0.95),
         },
-        "paired_differences": {"a": ("array", A), "b": ("array", B)},
+        "paired_differences": {"a": ("array", A), "b": ("array", B), **ATOL, "axis": ("axis", 0)},
         "compare": {"a": ("object", INTERVAL), "b": ("object", INTERVAL)},
         "conclusions": {
             "accuracies": ("mapping", {"x": A, "y": B}),

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from ..errors import InputError, detached, floats, number, shown
+from ..errors import InputError, detached, floats, number, shown, whole
 
 __all__ = [
     "LEVEL",
@@ -42,7 +42,6 @@ FEW = 1  # independent errors; with no more, limits near a bound hold, but say l
 SLACK = 1e-9  # relative: one task that errs, among any number without an error, is just that one
 TINY = 2.0**-1074  # the smallest number
 ROUNDED = 1e-9  # share of the bounds' span that a mean may lie outside by having been rounded
-SHORT, LONG = 2.0**16, 2.0**32  # numbers of up to 16 bits are exact; of more, and up to 32, they were 32-bit floats
 
 
 @dataclass(frozen=True)
@@ -372,7 +371,7 @@ def open_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[flo
     return _interval(*_values("accuracies", accuracies), level, "open", lambda t: t - 1, bounds)
 
 
-def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval:
+def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL, *, atol: float | None = None) -> Interval:
     """Interval for the mean difference of two methods on the same tasks (OOPS, equation 5).
 
     Tasks are hard or easy for both methods alike, so the difference varies less than either
@@ -386,6 +385,8 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interva
         by their index.
     level : float
         Nominal coverage, between 0 and 1.
+    atol : float, optional
+        As for `paired_differences`.
 
     Returns
     -------
@@ -403,46 +404,53 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interva
     >>> round(r.mean, 4), round(r.half_width, 4), r.conclusion
     (0.0275, 0.0272, 1)
     """
-    d = paired_differences(a, b)
+    d = paired_differences(a, b, atol=atol)
     if d.ndim != 1 or d.size < 2:
         raise InputError(f"a and b have shape {d.shape}; one number a task for at least 2 tasks is needed")
     check_units({"a": a, "b": b})
     return _interval(d, 0.0, level, "paired", lambda t: t - 1)
 
 
-def paired_differences(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Differences a - b without what comes from rounding: 0.3 and 0.1 + 0.2 are equal, as are 32- and 64-bit copies.
+def paired_differences(a: ArrayLike, b: ArrayLike, *, atol: float | None = None, axis: int = 0) -> Floats:
+    """Differences a - b without what comes from rounding: 0.3 and 0.1 + 0.2 are equal.
 
     Parameters
     ----------
     a, b : (T,) or (T, n) array_like
         Accuracies of two methods (or of n methods each) on the same T tasks, in one unit. Where both have an index,
         as in pandas, it says which tasks are the same.
+    atol : float, optional
+        Numbers that differ by no more are equal. By default 4 units in the last place of the largest number of a
+        column, of the coarser type of the two: with accuracies up to 100, 9e-14 for 64-bit floats and 5e-5 for 32-bit
+        floats. Numbers that were 32-bit floats before they were converted need ``atol=5e-7 * largest``.
+    axis : int
+        That of the tasks.
 
     Returns
     -------
     array of that shape
-        0 where a and b differ by less than they were rounded by: by some units in the last place of the largest, of
-        the coarser type of the two. Where the differences of a column are all equal but for that, they are made
-        equal: then nothing varies, and only an exact test is left (`Interval.p_value`).
+        0 where a and b differ by no more than ``atol``. Where the differences of a column are all equal but for twice
+        that, they are made equal: then nothing varies, and only an exact test is left (`Interval.p_value`).
 
     Raises
     ------
     InputError
-        Different shapes or index labels, NaN or infinity, values that are masked out, no tasks.
+        Different shapes or index labels, NaN or infinity, values that are masked out, no tasks, an ``atol`` below 0.
 
     Examples
     --------
     >>> paired_differences([0.3, 0.7], [0.1 + 0.2, 0.5])
     array([0. , 0.2])
     """
-    (a, fine_a), (b, fine_b) = _read("a", a), _read("b", _in_order(a, b))
-    if a.shape != b.shape or a.ndim not in (1, 2) or not a.size:
-        raise InputError(f"a has shape {a.shape}, b has {b.shape}; paired methods share their tasks")
-    fine = np.maximum(fine_a, fine_b)
-    d = a - b
+    b = _in_order(a, b)
+    x, y = floats("a", a, None), floats("b", b, None)
+    if x.shape != y.shape or x.ndim not in (1, 2) or not x.size:
+        raise InputError(f"a has shape {x.shape}, b has {y.shape}; paired methods share their tasks")
+    axis = whole("axis", axis, -x.ndim, x.ndim - 1)
+    fine = np.maximum(_fine(a, x, atol, axis), _fine(b, y, atol, axis))
+    d = x - y
     d[np.abs(d) <= fine] = 0.0
-    low, high = d.min(axis=0), d.max(axis=0)
+    low, high = d.min(axis=axis, keepdims=True), d.max(axis=axis, keepdims=True)
     same = high - low <= 2 * fine
     return np.where(same, np.where((low <= 0) & (high >= 0), 0.0, low), d)
 
@@ -481,31 +489,16 @@ def check_units(methods: Mapping[str, ArrayLike]) -> None:
             )
 
 
-def _read(name: str, values: ArrayLike) -> tuple[Floats, Floats]:
-    """Checked values, as 64-bit floats, and by how much those of each column may be off from having been rounded.
-
-    The last place is that of their type. 64-bit numbers that need no more bits than 32-bit ones have, once multiplied
-    by 100 perhaps, were 32-bit numbers before, unless they are short, as whole numbers and quarters are.
-    """
-    x = floats(name, values, None)
-    if not x.size or not x.ndim:
-        return x, np.zeros(x.shape[1:])
-    given = np.asarray(detached(values)).dtype
-    if given.kind == "f" and given.itemsize < 8:
-        eps: Floats | float = (
-            2.0**-7 if str(getattr(values, "dtype", "")) == "torch.bfloat16" else float(np.finfo(given).eps)
-        )
-    else:
-        eps = float(np.finfo(float).eps)
-        if _fits(x[:9], LONG).any() and (single := _fits(x, LONG)).any():  # most are ruled out by their first values
-            eps = np.where(single & ~_fits(x, SHORT), np.finfo(np.float32).eps, eps)
-    return x, ULPS * eps * np.abs(x).max(axis=0)
-
-
-def _fits(x: Floats, steps: float) -> NDArray[np.bool_]:
-    """Whether the numbers of each column are whole or have mantissas of so many steps."""
-    part = np.frexp(x)[0] * steps
-    return np.asarray(((part == np.rint(part)) | (x == np.rint(x))).all(axis=0))
+def _fine(given: ArrayLike, x: Floats, atol: float | None = None, axis: int = 0) -> Floats:
+    """By how much numbers along an axis may be off from having been rounded; x are those given, checked."""
+    largest = np.abs(x).max(axis=axis, keepdims=True)
+    if atol is not None:
+        return np.full_like(largest, number("atol", atol, least=0))
+    dtype = np.asarray(detached(given)).dtype
+    eps = float(np.finfo(dtype if dtype.kind == "f" and dtype.itemsize < 8 else float).eps)
+    if str(getattr(given, "dtype", "")) == "torch.bfloat16":
+        eps = 2.0**-7
+    return np.asarray(ULPS * eps * largest)
 
 
 def independent_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval:
@@ -649,11 +642,11 @@ def regression_interval(accuracies: ArrayLike, cheap: ArrayLike, more: ArrayLike
 
 
 def _values(name: str, values: ArrayLike) -> tuple[Floats, float]:
-    """`_read` for one number a task, of at least 2 tasks."""
-    x, fine = _read(name, values)
+    """One number a task, of at least 2 tasks, and by how much they may be off from having been rounded."""
+    x = floats(name, values, None)
     if x.ndim != 1 or x.size < 2:
         raise InputError(f"{name} has shape {x.shape}; one number a task for at least 2 tasks is needed")
-    return x, float(fine)
+    return x, float(_fine(values, x).item())
 
 
 def _interval(

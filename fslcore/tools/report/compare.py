@@ -147,7 +147,7 @@ def _compared(grid: pd.DataFrame, level: float) -> pd.DataFrame:
         d = (x[i] - x[i + 1 :]).round(DIGITS)
         # A file may hold one method in 32 bits and another in 64, and text does not say so: what 32 bits cannot tell
         # apart is equal. No task has the millions of queries that it would take to differ by so little.
-        equal = stats.paired_differences(*np.broadcast_arrays(coarse[i][:, None], coarse[i + 1 :].T)).T
+        equal = stats.paired_differences(*np.broadcast_arrays(coarse[i], coarse[i + 1 :]), axis=1)
         d[(equal == 0).all(axis=1)] = 0
         mean[i, i + 1 :] = d.mean(axis=1)
         sd[i, i + 1 :] = np.where(np.ptp(equal, axis=1) > 0, d.std(ddof=1, axis=1), 0)

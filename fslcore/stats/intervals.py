@@ -347,7 +347,7 @@ def closed_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[f
     >>> round(r.mean, 3), round(r.half_width, 4)
     (0.775, 0.0633)
     """
-    return _interval(*_values("accuracies", accuracies), level, "closed", lambda t: np.inf, bounds)
+    return _interval(*_values("accuracies", accuracies), level, "closed", lambda t: np.inf, bounds=bounds)
 
 
 def open_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[float, float] | None = None) -> Interval:
@@ -368,7 +368,7 @@ def open_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[flo
     >>> round(open_interval([0.7, 0.8, 0.75, 0.85]).half_width, 4)
     0.1027
     """
-    return _interval(*_values("accuracies", accuracies), level, "open", lambda t: t - 1, bounds)
+    return _interval(*_values("accuracies", accuracies), level, "open", lambda t: t - 1, bounds=bounds)
 
 
 def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL, *, atol: float | None = None) -> Interval:
@@ -655,6 +655,7 @@ def _interval(
     level: float,
     kind: str,
     degrees: Callable[[int], float],
+    *,
     bounds: tuple[float, float] | None = None,
 ) -> Interval:
     """Of checked values, which are equal where they spread by no more than rounding puts them off."""

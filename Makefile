@@ -3,7 +3,7 @@ PYTHON ?= python3
 PROFILE ?= profiles/quick.yml
 BIN := .venv/bin
 
-.PHONY: book pdf test cluster-test rerun bench mutants captions clean
+.PHONY: book check pdf test cluster-test rerun bench mutants captions clean
 
 book: .venv/ready
 	@test -f _build/html/index.html || rm -f _build/site.done
@@ -16,6 +16,10 @@ pdf: .venv/ready
 
 test: .venv/ready
 	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296 $(BIN)/python -m pytest -n 2
+
+# For everyday work, in less than a minute: layout, likely bugs, contracts, types, spelling, budgets and the quickest tests.
+check: .venv/ready
+	$(BIN)/pre-commit run --all-files
 
 # A small Slurm on this machine, a part of the book on it, and the same results; skipped where Slurm cannot be installed.
 cluster-test: .venv/ready

@@ -101,6 +101,16 @@ def test_the_statistics_are_typed():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_types_of_the_statistics_hold():
+    done = tool("mypy", "--no-incremental")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_word_is_misspelt():
+    done = tool("codespell")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_cells_use_no_name_that_is_not_there(tmp_path):
     """In branches too that the default parameters do not take."""
     for path in sorted(NOTEBOOKS.glob("*.md")):
@@ -176,5 +186,7 @@ def test_hooks_need_no_network_and_name_files_that_are_there():
     assert {repository["repo"] for repository in repositories} == {"local"}
     assert {hook["language"] for hook in hooks} == {"system"}
     words = [word for hook in hooks for word in hook["entry"].split()]
-    assert {"ruff", "lint-imports", "python"} == {Path(w).name for w in words if w.startswith(".venv/bin/")}
+    assert {"ruff", "lint-imports", "mypy", "codespell", "python"} == {
+        Path(w).name for w in words if w.startswith(".venv/bin/")
+    }
     assert all((ROOT / word).exists() for word in words if word.startswith(("tests/", "fslcore/")))

@@ -5,5 +5,17 @@ from .embedded import cards, load_embedded
 from .folder import load_folder
 from .images import Images
 from .load import check, forms, load, names
+from .source import Source
 
-__all__ = ["Images", "cards", "check", "forms", "load", "load_coloured", "load_embedded", "load_folder", "names"]
+__all__ = [
+    "Images",
+    "Source",
+    "cards",
+    "check",
+    "forms",
+    "load",
+    "load_coloured",
+    "load_embedded",
+    "load_folder",
+    "names",
+]

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,9 @@ class Bank:
     text: torch.Tensor | None = None
     center: torch.Tensor | None = None
     finite: torch.Tensor | None = field(default=None, repr=False, compare=False)
+
+    needs_backbone: ClassVar[bool] = False
+    facts: ClassVar[None] = None
 
     def __post_init__(self):
         if len(self.data) != len(self.labels):
@@ -110,6 +114,11 @@ class Bank:
     def classes(self) -> np.ndarray:
         """(N,) class of each row, as the user calls it."""
         return self.labels if self.class_names is None else self.class_names[self.labels]
+
+    @property
+    def names(self) -> list[str]:
+        """The number of each row."""
+        return [str(i) for i in range(len(self))]
 
 
 def check_finite(data: torch.Tensor) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -87,6 +88,8 @@ class Images:
     side: int | None = None
     sized: Callable[[int], Images] | None = field(default=None, repr=False, compare=False)
 
+    needs_backbone: ClassVar[bool] = True
+
     def __post_init__(self):
         n = len(self.images)
         for what in ("labels", "captions", "facts"):
@@ -96,6 +99,16 @@ class Images:
 
     def __len__(self) -> int:
         return len(self.images)
+
+    @property
+    def classes(self) -> np.ndarray:
+        """(N,) class of each image, by name."""
+        return np.array(self.class_names)[self.labels]
+
+    @property
+    def names(self) -> list[str]:
+        """What each image is called, by `image_names`."""
+        return image_names(self)
 
     @property
     def counts(self) -> pd.Series:

@@ -12,10 +12,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from .. import datasets, learners, store
+from .. import store
+from ..datasets import Images, Source
 from ..datasets.bank import Bank
 from ..datasets.images import KEPT
 from ..errors import note
+from ..learners import Learner
 from ..models import backbones
 from ..paths import DATA
 from ..tasks import Tasks
@@ -31,9 +33,9 @@ SHORT = 16  # hexadecimal digits by which a file names its blocks
 
 
 def record(
-    source: datasets.Images | Bank,
+    source: Source,
     backbone: backbones.Backbone | None,
-    learner,
+    learner: Learner,
     tasks: Tasks,
     *,
     stored: bool = False,
@@ -90,11 +92,11 @@ def record(
     return joined(parts), key(tasks)
 
 
-def keys(source: datasets.Images | Bank, backbone: backbones.Backbone | None, learner) -> Callable[[Tasks], str]:
+def keys(source: Source, backbone: backbones.Backbone | None, learner: Learner) -> Callable[[Tasks], str]:
     """What gives the key of `record` for any tasks."""
     trains = learner.reads == "images"
-    digest = source.digest if trains or isinstance(source, Bank) else backbones.feature_key(source, backbone)
-    if getattr(learner, "reads_text", False) and not isinstance(source, Bank):
+    digest = source.digest if trains or not source.needs_backbone else backbones.feature_key(source, backbone)
+    if learner.reads_text and source.needs_backbone:
         digest += f" {backbones.names_key(source.class_names, backbone)}"
     config = learner.config()  # of some it holds all weights
 
@@ -104,10 +106,9 @@ def keys(source: datasets.Images | Bank, backbone: backbones.Backbone | None, le
     return key
 
 
-def blocks(learner, tasks: Tasks) -> list[Tasks]:
+def blocks(learner: Learner, tasks: Tasks) -> list[Tasks]:
     """The tasks, cut into those that are kept together; one process may do some of them and another the others."""
-    maps = isinstance(learner, learners.OnMaps)
-    size = BLOCK if learner.reads == "images" else BLOCK_OF_MAPS if maps else BLOCK_OF_FEATURES
+    size = BLOCK if learner.reads == "images" else BLOCK_OF_MAPS if learner.places else BLOCK_OF_FEATURES
     return [tasks[at : at + size] for at in range(0, len(tasks), size)]
 
 
@@ -115,44 +116,40 @@ def joined(parts: list[Record]) -> Record:
     return Record(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("correct", "query_label")))
 
 
-def bank(
-    source: datasets.Images | Bank, backbone: backbones.Backbone | None, learner, *, progress: bool = False
-) -> Bank:
+def bank(source: Source, backbone: backbones.Backbone | None, learner: Learner, *, progress: bool = False) -> Bank:
     """What a learner reads, where it computes: the bank itself, the images, or their features by the backbone."""
-    if isinstance(source, Bank):
+    if not source.needs_backbone:
         found = source
     elif learner.reads == "images":
         found = Bank(torch.from_numpy(np.ascontiguousarray(source.images[:])), source.labels, source.digest)
     else:
         found = backbones.features(source, backbone, progress=progress)
-        if getattr(learner, "reads_text", False):
+        if learner.reads_text:
             found = replace(found, text=backbones.names_embedded(source.class_names, backbone))
     return narrow(found, learner).to(backbones.device(), wide=False)
 
 
-def reading(
-    source: datasets.Images | Bank, backbone: backbones.Backbone | None, learner, tasks: Tasks
-) -> tuple[Bank, Tasks]:
+def reading(source: Source, backbone: backbones.Backbone | None, learner: Learner, tasks: Tasks) -> tuple[Bank, Tasks]:
     """What a learner reads for some tasks, and the tasks by its rows: `bank`, or, of too many images, theirs alone."""
     return _of_tasks(source, tasks) if _by_tasks(source, learner) else (bank(source, backbone, learner), tasks)
 
 
 def prepared(
-    source: datasets.Images | Bank, backbone: backbones.Backbone | None, learner, *, progress: bool = False
+    source: Source, backbone: backbones.Backbone | None, learner: Learner, *, progress: bool = False
 ) -> Bank | None:
     """`bank`, as many blocks of tasks share it; None where each of them reads images of its own."""
     if _by_tasks(source, learner):
         return None
     found = bank(source, backbone, learner, progress=progress)
-    return learner.prepare(found) if isinstance(learner, learners.OnMaps) and not found.large else found
+    return learner.prepare(found) if learner.places and not found.large else found
 
 
-def _by_tasks(source: datasets.Images | Bank, learner) -> bool:
+def _by_tasks(source: Source, learner: Learner) -> bool:
     """Whether the images that a learner reads are too many to be held in memory."""
-    return learner.reads == "images" and not isinstance(source, Bank) and math.prod(source.images.shape) > KEPT
+    return learner.reads == "images" and source.needs_backbone and math.prod(source.images.shape) > KEPT
 
 
-def _of_tasks(source: datasets.Images, tasks: Tasks) -> tuple[Bank, Tasks]:
+def _of_tasks(source: Images, tasks: Tasks) -> tuple[Bank, Tasks]:
     """The images that some tasks name, and the tasks by their places among these."""
     rows, placed = used(tasks)
     pixels = torch.from_numpy(np.ascontiguousarray(source.images[rows]))

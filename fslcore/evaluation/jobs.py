@@ -51,7 +51,7 @@ class Setting:
     size: int | None = None
     split: str = "novel"
 
-    def source(self) -> datasets.Images | Bank:
+    def source(self) -> datasets.Source:
         """The images, or a bank of features."""
         if self.split == "novel":
             return load_source(self.dataset, self.size)
@@ -267,7 +267,7 @@ def _done(piece: Callable[[], None]) -> None:
 
 
 @cache
-def _source() -> datasets.Images | Bank:
+def _source() -> datasets.Source:
     return _setting.source()
 
 

@@ -66,7 +66,7 @@ class Method(NamedTuple):
         return LEARNERS[trained] if trained in PAPER and self.learner == DECIDES.get(trained, trained) else self.label
 
 
-def load_source(dataset: str, size: int | None = None) -> datasets.Images | Bank:
+def load_source(dataset: str, size: int | None = None) -> datasets.Source:
     """The images of a data set (see `fslcore.datasets.load`), or the bank that ``features:PATH`` names."""
     if dataset.startswith("features:"):
         if size is not None:
@@ -99,9 +99,9 @@ class Ready:
         See `fslcore.learners`.
     """
 
-    source: datasets.Images | Bank
+    source: datasets.Source
     backbone: backbones.Backbone | None
-    learner: object
+    learner: learners.Learner
 
     @property
     def slow(self) -> bool:
@@ -128,9 +128,7 @@ class Ready:
         return record(self.source, self.backbone, self.learner, tasks, **given)[0]
 
 
-def ready(
-    source: str | datasets.Images | Bank, backbone: str, learner: str, *, size: int | None = None, **settings
-) -> Ready:
+def ready(source: str | datasets.Source, backbone: str, learner: str, *, size: int | None = None, **settings) -> Ready:
     """A method on a data set, with the learner's weights where it was trained beside the backbone.
 
     Parameters
@@ -154,29 +152,17 @@ def ready(
     """
     if isinstance(source, str):
         source = load_source(source, size)
-    if isinstance(source, Bank):
+    if not source.needs_backbone:
         made = learners.make(learner, None, **settings)
-        if getattr(made, "sized", False):
-            raise InputError(
-                f"learner = {made.name}; it needs weights that were trained beside a network, not features"
-            )
-        if isinstance(made, learners.OnMaps):
-            made.embed(source.data[:1])  # raises where the features are no such map
-        if getattr(made, "reads_text", False) and source.text is None:
-            raise InputError(
-                f"learner = {made.name}; it reads an embedding of each class's name, (K, D), which features:FILE.npz "
-                "brings as an array 'text'"
-            )
-        if isinstance(made, learners.SimpleShot):
-            made.shift(source)  # raises where there is no mean of base features
+        made.check(source)
         return Ready(source, None, made)
     images, model = backbones.fitted(source, load_backbone(backbone))
     made = learners.make(learner, model, **settings)
-    if getattr(made, "reads_text", False) and model.text is None:
+    if made.reads_text and model.text is None:
         raise InputError(
             f"learner = {made.name}; it reads embeddings of the names of classes, and {model.name} has no text tower: "
             "clip has one, and features:FILE.npz may bring them as an array 'text'"
         )
-    if isinstance(made, learners.SimpleShot) and made.centred and made.center is None:
+    if made.reads_center:
         made = learners.make(learner, model, **settings, center=backbones.base_mean(images, model))
     return Ready(images, model, made)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..datasets.bank import Bank
 from ..errors import InputError, instance, whole
+from ..learners.protocol import Learner, complete
 from ..tasks import Tasks
 from ..tasks.tasks import PAD
 from .records import scores
@@ -57,7 +58,7 @@ class Neighbours:
         )
 
 
-def probe(learner, bank: Bank, tasks: Tasks, *, queries: int = 5, seed: int = 0) -> Neighbours:
+def probe(learner: Learner, bank: Bank, tasks: Tasks, *, queries: int = 5, seed: int = 0) -> Neighbours:
     """Ask a learner the same queries together and one by one, in another order and beside others, and compare.
 
     A learner that looks at all queries of a task at once, as batch normalisation in training mode does, is given
@@ -123,7 +124,7 @@ def probe(learner, bank: Bank, tasks: Tasks, *, queries: int = 5, seed: int = 0)
     gaps = {name: moved(other) for name, other in found.items()}
     answers = {name: other.argmax(axis=1) for name, other in found.items()}
     return Neighbours(
-        getattr(learner, "name", type(learner).__name__),
+        complete(learner).name,
         len(task),
         gaps,
         {name: float((answer != usual.argmax(axis=1)).mean()) for name, answer in answers.items()},

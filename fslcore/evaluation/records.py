@@ -11,10 +11,9 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from .. import learners
 from ..datasets.bank import Bank
 from ..errors import InputError, whole
-from ..learners.common import OnFeatures
+from ..learners.protocol import Learner, complete
 from ..paths import replace_file
 from ..tasks import Tasks
 from ..tasks.tasks import PAD
@@ -89,7 +88,7 @@ class Record:
             return cls(z["correct"], z["query_label"].astype(np.int64)), json.loads(str(z["provenance"]))
 
 
-def evaluate(learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False) -> Record:
+def evaluate(learner: Learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False) -> Record:
     """Run ``learner`` on every task and record which queries it got right.
 
     Parameters
@@ -119,25 +118,17 @@ def evaluate(learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, pro
 
 
 def scores(
-    learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False
+    learner: Learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False
 ) -> Iterator[torch.Tensor]:
     """The learner's scores for every query, (t, n_query, K) for a chunk of t tasks after another.
 
     Parameters and errors: as for `evaluate`.
     """
+    learner = complete(learner)
     tasks.check_bank(len(bank))
     bank = narrow(bank, learner)
-    chunk = None if chunk is None else whole("chunk", chunk, least=1)
-    maps = isinstance(learner, learners.OnMaps)
-    if chunk is None:
-        n, q = tasks.support.shape[1], tasks.query.shape[1]
-        if getattr(learner, "reads", "features") == "images":
-            chunk = 1 if bank.data.device.type == "cpu" else 16
-        elif maps:
-            chunk = max(1, min(256, learner.pairs // (n * q)))
-        else:
-            chunk = max(1, min(256, 2**23 // n**2))  # Gram matrices of n × n
-    if maps:
+    chunk = learner.at_once(tasks, bank.data.device) if chunk is None else whole("chunk", chunk, least=1)
+    if learner.places:
         if bank.large:  # all of it, prepared, would not fit into memory
             rows, tasks = used(tasks)
             index = torch.from_numpy(rows).to(bank.data.device)
@@ -150,31 +141,27 @@ def scores(
             bar.update(len(part))
 
 
-def narrow(bank: Bank, learner) -> Bank:
+def narrow(bank: Bank, learner: Learner) -> Bank:
     """The bank; features of 64 bits as 32-bit floats, for a learner of ours whose weights are such."""
-    if bank.data.dtype != torch.float64 or not isinstance(learner, OnFeatures) or not learner.state_dict():
+    if bank.data.dtype != torch.float64 or learner.trained is None or not learner.trained.state_dict():
         return bank
     return replace(bank, data=bank.data.float(), finite=None)
 
 
-def _checked(learner, found, tasks: Tasks) -> torch.Tensor:
+def _checked(learner: Learner, found, tasks: Tasks) -> torch.Tensor:
     """What a learner, perhaps the user's own, gives for tasks, if it is a score for each query and class."""
     wanted = (*tasks.query.shape, tasks.ways)
     if not isinstance(found, torch.Tensor | np.ndarray) or tuple(found.shape) != wanted:
         what = f"of shape {tuple(found.shape)}" if hasattr(found, "shape") else f"a {type(found).__name__}"
         raise InputError(
-            f"learner = {_name(learner)}; its scores are {what}; a tensor or array of shape {wanted} is needed: a "
+            f"learner = {learner.name}; its scores are {what}; a tensor or array of shape {wanted} is needed: a "
             "score for each task, query and class"
         )
     found = torch.as_tensor(found).detach()
     nan = found.isnan().any(dim=-1).cpu().numpy() & (tasks.query >= 0)
     if nan.any():
-        raise InputError(f"learner = {_name(learner)}; its scores are NaN for {nan.sum()} of {nan.size} queries")
+        raise InputError(f"learner = {learner.name}; its scores are NaN for {nan.sum()} of {nan.size} queries")
     return found
-
-
-def _name(learner) -> str:
-    return getattr(learner, "name", type(learner).__name__)
 
 
 def used(tasks: Tasks) -> tuple[np.ndarray, Tasks]:
@@ -185,6 +172,6 @@ def used(tasks: Tasks) -> tuple[np.ndarray, Tasks]:
     return rows, replace(tasks, support=support, query=query)
 
 
-def progress_bar(learner, tasks: int, progress: bool) -> tqdm:
+def progress_bar(learner: Learner, tasks: int, progress: bool) -> tqdm:
     """Counts tasks, where they take longer than five seconds."""
-    return tqdm(total=tasks, desc=_name(learner), unit="task", delay=5, disable=not progress)
+    return tqdm(total=tasks, desc=learner.name, unit="task", delay=5, disable=not progress)

@@ -8,9 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from .. import datasets
-from ..datasets.bank import Bank
-from ..datasets.images import image_names
+from ..datasets import Source
 from ..datasets.papers import text_table
 from ..errors import InputError, choice, like, note, shown, visible
 from ..paths import at_home
@@ -109,9 +107,7 @@ def run_queries(  # noqa: PLR0913 (what a table is made of)
     return drawn, method.record(drawn, stored=stored, progress=progress)
 
 
-def draw(
-    source: datasets.Images | Bank, sampling: str, *, tasks: int | None, apart: str | None = None, **shape
-) -> Tasks:
+def draw(source: Source, sampling: str, *, tasks: int | None, apart: str | None = None, **shape) -> Tasks:
     """Tasks of a sampling by its name; ``shape`` and errors as for `fslcore.tasks.sample_closed`.
 
     With ``apart`` they keep groups of images apart, which `groups_of` finds by that name; the tasks' ``sampler`` says
@@ -127,9 +123,7 @@ def draw(
     return drawn if apart is None else replace(drawn, sampler={**drawn.sampler, "apart": apart})
 
 
-def left_out(
-    source: datasets.Images | Bank, *, apart: str | None = None, groups: np.ndarray | None = None, **shape
-) -> list[str]:
+def left_out(source: Source, *, apart: str | None = None, groups: np.ndarray | None = None, **shape) -> list[str]:
     """Classes too small for tasks of a shape (``ways``, ``shots``, ``queries``), or with too few groups.
 
     Groups (N,) are given, or found by `groups_of`.
@@ -144,7 +138,7 @@ def left_out(
     return Cells.of(labels, groups, ways, shots, queries, True).left_out
 
 
-def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
+def groups_of(source: Source, name: str) -> np.ndarray:
     """(N,) group of each image, by a fact of the images or from a table.
 
     Parameters
@@ -162,7 +156,7 @@ def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
     InputError
         No such fact, file or column; an image twice, or without a group (also where it is written as NA or the like).
     """
-    facts = None if isinstance(source, Bank) else source.facts
+    facts = source.facts
     if facts is not None and name in facts:
         return facts[name].to_numpy()
     if not str(name).endswith(".csv"):
@@ -192,14 +186,14 @@ def groups_of(source: datasets.Images | Bank, name: str) -> np.ndarray:
     return group.to_numpy(dtype=str)
 
 
-def names_of(source: datasets.Images | Bank) -> list[str]:
+def names_of(source: Source) -> list[str]:
     """Of images, or of rows of features by their number."""
-    return [str(i) for i in range(len(source))] if isinstance(source, Bank) else image_names(source)
+    return source.names
 
 
-def class_of(source: datasets.Images | Bank) -> np.ndarray:
+def class_of(source: Source) -> np.ndarray:
     """(N,) class of each image: its name, or what a bank calls it."""
-    return source.classes if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
+    return source.classes
 
 
 def _known(sampling: str) -> str:

@@ -1,10 +1,6 @@
 """Learners: from a task's support to scores for its queries.
 
-A learner has a ``name``, ``config()`` (all that decides its scores, as JSON values), ``reads``
-('features' or 'images') and ``scores(bank, tasks) -> (T, n_query, K)``, batched over tasks on the
-bank's device. The class with the largest score is the prediction. One whose answer to a query depends on the other
-queries of its task has ``transductive`` = True; one with ``reads_text`` also reads ``bank.text``, embeddings of the
-names of classes.
+What a learner has is the protocol `Learner`.
 """
 
 from ..errors import InputError, like
@@ -25,6 +21,7 @@ from .maml_frozen import FrozenMAML
 from .matchingnet import MatchingNet
 from .mtl import MTL
 from .opta import OpTA
+from .protocol import Learner
 from .protonet import ProtoNet
 from .r2d2 import R2D2
 from .renet import RENet
@@ -49,6 +46,7 @@ __all__ = [
     "FrozenMAML",
     "FrozenMAMLIFSL",
     "Interventional",
+    "Learner",
     "LogisticRegression",
     "MatchingNet",
     "MatchingNetIFSL",
@@ -97,7 +95,7 @@ of_images = {learner.name: learner for learner in (FineTune, MAML, BOIL)}  # the
 names = (*of_features, *of_images)
 
 
-def make(name: str, backbone: Backbone | None = None, **settings):
+def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
     """A learner by name, with what was trained with the backbone beside its network (the λ of R2D2, say).
 
     ``settings`` are arguments of its class, such as ``C`` of `LogisticRegression`; by default those that a learner of
@@ -118,9 +116,9 @@ def make(name: str, backbone: Backbone | None = None, **settings):
     trained = backbone is not None and backbone.name.endswith(f"-{name}")
     if trained:
         settings = backbone.options | settings
-    if backbone is not None and getattr(of_features[name], "sized", False):
+    if backbone is not None and of_features[name].sized:
         settings.setdefault("dim", backbone.dim)
-    if backbone is not None and issubclass(of_features[name], OnMaps):
+    if backbone is not None and of_features[name].places:
         if backbone.map is None:
             raise InputError(f"learner = {name}; the features of {backbone.name} are no map, those of conv4-{name} are")
         settings.setdefault("map", backbone.map)

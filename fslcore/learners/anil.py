@@ -31,15 +31,13 @@ class ANIL(OnFeatures):
     """
 
     name = "anil"
+    settings = ("steps", "lr")
 
     def __init__(self, steps: int = 5, lr: float = 0.02):
         super().__init__()
         if steps < 1:
             raise InputError(f"steps = {steps}; at least 1 is needed")
         self.steps, self.lr = steps, lr
-
-    def config(self) -> dict:
-        return {**super().config(), "steps": self.steps, "lr": self.lr}
 
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         head, bias = descended_head(support, members, self.steps, self.lr, create_graph=self.training)

@@ -33,6 +33,7 @@ class CAN(OnMaps):
     """
 
     name = "can"
+    settings = ("temperature", "scale")
 
     def __init__(self, map: tuple[int, int, int] = (64, 4, 4), temperature: float = 0.025, scale: float = 7.0):
         super().__init__(map)
@@ -40,9 +41,6 @@ class CAN(OnMaps):
         places = map[1] * map[2]
         hidden = max(4, places // 6)  # the paper's ratio, for maps of 36 places
         self.fusion = nn.Sequential(nn.Linear(places, hidden), nn.ReLU(), nn.Linear(hidden, places))
-
-    def config(self) -> dict:
-        return {**super().config(), "temperature": self.temperature, "scale": self.scale}
 
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         classes = class_means(support, members)  # (T, K, P, C)

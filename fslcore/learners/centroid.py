@@ -8,19 +8,15 @@ from torch.nn import functional as F
 from ..datasets.bank import Bank
 from ..tasks import Tasks
 from .common import fetch, query_scores, without_empty
+from .protocol import Learner
 
 __all__ = ["NearestCentroid"]
 
 
-class NearestCentroid:
+class NearestCentroid(Learner):
     """Cosine to the mean of each class's L2-normalised support features (NCC in OOPS, section 2.2)."""
 
     name = "ncc"
-    reads = "features"
-
-    def config(self) -> dict:
-        """What decides the scores, for cache keys."""
-        return {"learner": self.name, "version": 1}
 
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
@@ -11,9 +12,10 @@ from torch.nn import functional as F
 from ..datasets.bank import Bank
 from ..errors import InputError
 from ..tasks import Tasks
+from .protocol import Learner
 
 
-class OnFeatures(nn.Module):
+class OnFeatures(nn.Module, Learner):
     """A learner that reads features and is written once, for a batch of tasks, to train and to evaluate.
 
     A subclass has a ``name`` and a differentiable ``forward(support, members, query)``: support
@@ -23,14 +25,16 @@ class OnFeatures(nn.Module):
     (T, q) are no padding.
     """
 
-    name: str
-    reads = "features"
-    sized = False  # whether its own weights fit one length of features, an argument ``dim``
-    transductive = False  # whether a score depends on the other queries
+    digested = False  # whether its weights, which are many, stand in a key by their digest
 
     def config(self) -> dict:
-        """What decides the scores, for cache keys."""
-        return {"learner": self.name, "version": 1, **{k: v.tolist() for k, v in self.state_dict().items()}}
+        state = self.state_dict()
+        weights = {"weights": weights_digest(self)} if self.digested else {k: v.tolist() for k, v in state.items()}
+        return {**super().config(), **weights}
+
+    @property
+    def trained(self) -> nn.Module:
+        return self
 
     @torch.no_grad()
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
@@ -83,6 +87,7 @@ class OnMaps(OnFeatures):
         Channels, height and width of the map: `fslcore.models.backbones.Backbone.map`.
     """
 
+    places = True
     pairs = 2**14  # of a support and a query image, in as many tasks as are taken at once
 
     def __init__(self, map: tuple[int, int, int] = (64, 4, 4)):
@@ -91,6 +96,13 @@ class OnMaps(OnFeatures):
 
     def config(self) -> dict:
         return {**super().config(), "map": list(self.map)}
+
+    def check(self, bank: Bank) -> None:
+        super().check(bank)
+        self.embed(bank.data[:1])
+
+    def at_once(self, tasks: Tasks, device: torch.device) -> int:
+        return max(1, min(256, self.pairs // (tasks.support.shape[1] * tasks.query.shape[1])))
 
     def prepare(self, bank: Bank) -> Bank:
         if bank.data.ndim == 3:  # prepared already
@@ -189,12 +201,23 @@ def descended_head(
     tasks, ways = len(support), members.shape[-1]
     head = support.new_zeros(tasks, ways, support.shape[-1], requires_grad=True)
     bias = support.new_zeros(tasks, 1, ways, requires_grad=True)
+    loss = lambda head, bias: support_loss(support @ head.mT + bias, members)  # noqa: E731
+    return descended(loss, (head, bias), steps, lr, create_graph)
+
+
+def descended(
+    loss: Callable[..., torch.Tensor],
+    weights: Sequence[torch.Tensor],
+    steps: int,
+    lr: float | torch.Tensor,
+    create_graph: bool,
+) -> Sequence[torch.Tensor]:
+    """Each task's weights after gradient descent on its ``loss(*weights)`` (T,)."""
     with torch.enable_grad():
         for _ in range(steps):
-            loss = support_loss(support @ head.mT + bias, members)
-            slopes = torch.autograd.grad(loss.sum(), (head, bias), create_graph=create_graph)
-            head, bias = (w - lr * g for w, g in zip((head, bias), slopes))
-    return head, bias
+            slopes = torch.autograd.grad(loss(*weights).sum(), weights, create_graph=create_graph)
+            weights = [w - lr * g for w, g in zip(weights, slopes)]
+    return weights
 
 
 def weights_digest(learner: nn.Module) -> str:

@@ -28,13 +28,11 @@ class CosineClassifier(OnFeatures):
     """
 
     name = "cosine"
+    settings = ("scale", "steps", "lr")
 
     def __init__(self, scale: float = 10.0, steps: int = 100, lr: float = 0.1):
         super().__init__()
         self.scale, self.steps, self.lr = scale, steps, lr
-
-    def config(self) -> dict:
-        return {**super().config(), "scale": self.scale, "steps": self.steps, "lr": self.lr}
 
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         mask = members.sum(dim=-1, keepdim=True)

@@ -31,6 +31,7 @@ class DN4(OnMaps):
     """
 
     name = "dn4"
+    settings = ("neighbours",)
 
     def __init__(self, map: tuple[int, int, int] = (64, 4, 4), neighbours: int = 3):
         super().__init__(map)
@@ -38,9 +39,6 @@ class DN4(OnMaps):
         if not 1 <= neighbours <= places:
             raise InputError(f"neighbours = {neighbours}; 1 to {places} are allowed, the places of a map")
         self.neighbours = neighbours
-
-    def config(self) -> dict:
-        return {**super().config(), "neighbours": self.neighbours}
 
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         index, filled = by_class(members)  # (T, K, s)

@@ -15,11 +15,12 @@ from ..models.backbones import Backbone
 from ..models.fused import with_fast_convolutions
 from ..tasks import Tasks
 from .common import indices, one_hot, without_empty
+from .protocol import Learner
 
 __all__ = ["FineTune"]
 
 
-class FineTune:
+class FineTune(Learner):
     """Train all of the backbone and a linear head on the support, for each task anew (FT in OOPS).
 
     The head reads L2-normalised features and starts at all ones with zero bias, as in the released
@@ -39,6 +40,7 @@ class FineTune:
 
     name = "ft"
     reads = "images"
+    settings = ("epochs", "lr", "head_lr")
 
     def __init__(self, backbone: Backbone, epochs: int = 30, lr: float = 1e-4, head_lr: float = 0.1):
         if epochs < 1:
@@ -47,15 +49,7 @@ class FineTune:
         self.network = with_fast_convolutions(copy.deepcopy(backbone.network)).eval()
 
     def config(self) -> dict:
-        """What decides the scores, for cache keys."""
-        return {
-            "learner": self.name,
-            "version": 1,
-            "backbone": self.backbone.digest,
-            "epochs": self.epochs,
-            "lr": self.lr,
-            "head_lr": self.head_lr,
-        }
+        return {**super().config(), "backbone": self.backbone.digest}
 
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
         """Logits (T, n_query, K) from a bank of (N, H, W, C) uint8 images; -inf for a class without support.

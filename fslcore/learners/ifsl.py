@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from ..datasets.bank import Bank
 from ..errors import InputError, whole
-from .common import OnFeatures, weights_digest, without_empty
+from .common import OnFeatures, without_empty
 from .maml_frozen import FrozenMAML
 from .matchingnet import MatchingNet
 from .mtl import MTL
@@ -55,6 +55,9 @@ class Interventional(OnFeatures):
 
     of: type[OnFeatures]  # the learner that is adjusted
     sized = True
+    digested = True
+    knows_classes = True
+    settings = ("classes", "threshold")
 
     def __init__(self, dim: int = 256, *, parts: int = 4, classes: bool = True, threshold: float = 1e-3, **options):
         super().__init__()
@@ -81,17 +84,8 @@ class Interventional(OnFeatures):
             self.weight, self.bias, self.means = head.weight.detach(), head.bias.detach(), means
 
     def config(self) -> dict:
-        """What decides the scores, for cache keys."""
         of = {k: v for k, v in self.parts[0].config().items() if k in ("version", "steps", "lr")}
-        return {
-            "learner": self.name,
-            "version": 1,
-            "weights": weights_digest(self),
-            "parts": len(self.parts),
-            "classes": self.classes,
-            "threshold": self.threshold,
-            "of": of,
-        }
+        return {**super().config(), "parts": len(self.parts), "of": of}
 
     def prepare(self, bank: Bank) -> Bank:
         if self.classes and not len(self.means):

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .common import OnFeatures, support_loss, weights_digest
+from .common import OnFeatures, descended, support_loss
 
 __all__ = ["LEO"]
 
@@ -42,6 +42,8 @@ class LEO(OnFeatures):
 
     name = "leo"
     sized = True
+    digested = True
+    settings = ("steps", "fine_steps")
 
     def __init__(
         self,
@@ -71,28 +73,17 @@ class LEO(OnFeatures):
         self.rate, self.fine_rate = nn.Parameter(torch.tensor(1.0)), nn.Parameter(torch.tensor(1.0))
         self.penalties: dict[str, torch.Tensor] = {}
 
-    def config(self) -> dict:
-        """What decides the scores, for cache keys."""
-        return {
-            "learner": self.name,
-            "version": 1,
-            "weights": weights_digest(self),
-            "steps": self.steps,
-            "fine_steps": self.fine_steps,
-        }
-
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         """As all learners'; in training the ``penalties`` of these tasks are kept for `loss`."""
         x = F.normalize(support, dim=-1)
         mean, log_sd = self._encode(x, members)
         start = mean + torch.randn_like(mean) * log_sd.exp() if self.training else mean
-        code = start.requires_grad_()
+        loss = lambda weights: support_loss(x @ weights.mT, members)  # noqa: E731
+        of_code = lambda code: loss(self._decode(code))  # noqa: E731
+        (code,) = descended(of_code, [start.requires_grad_()], self.steps, self.rate, self.training)
         with torch.enable_grad():
-            for _ in range(self.steps):
-                code = code - self.rate * self._slope(self._decode(code), x, members, code)
             weights = self._decode(code)
-            for _ in range(self.fine_steps):
-                weights = weights - self.fine_rate * self._slope(weights, x, members, weights)
+        (weights,) = descended(loss, [weights], self.fine_steps, self.fine_rate, self.training)
         if self.training:
             self.penalties = {
                 "kl": (mean.square() + (2 * log_sd).exp() - 1 - 2 * log_sd).sum(dim=-1).mean() / 2,
@@ -124,11 +115,6 @@ class LEO(OnFeatures):
         if not self.training:
             return mean
         return mean + torch.randn_like(mean) * log_sd.exp() * (2 / (mean.shape[-1] + 1)) ** 0.5
-
-    def _slope(self, weights, x, members, at) -> torch.Tensor:
-        """Gradient of the support's cross-entropy by ``at``, a step's codes or weights."""
-        loss = support_loss(x @ weights.mT, members).sum()
-        return torch.autograd.grad(loss, at, create_graph=self.training)[0]
 
     def _correlation(self) -> torch.Tensor:
         """Mean squared departure from orthogonality of what the decoder makes of each number of a code."""

@@ -8,6 +8,7 @@ from ..datasets.bank import Bank
 from ..errors import number
 from ..tasks import Tasks
 from .common import fetch, query_scores, without_empty
+from .protocol import Learner
 
 __all__ = ["LogisticRegression"]
 
@@ -17,7 +18,7 @@ IN_CACHE = 2**19  # entries of a few tasks' Gram matrices
 LARGE = 1000.0  # C above which the penalty is so small that rounding in 32 bits is not small beside it
 
 
-class LogisticRegression:
+class LogisticRegression(Learner):
     """L2-regularised multinomial logistic regression on L2-normalised features (LR in OOPS).
 
     Minimises, for each task, C · Σ cross-entropy + ½‖W‖² over weights W and a free intercept b,
@@ -41,16 +42,15 @@ class LogisticRegression:
     """
 
     name = "lr"
-    reads = "features"
+    settings = ("C", "tol", "max_iter")
 
     def __init__(self, C: float = 1.0, tol: float = 1e-6, max_iter: int = 1000):
         number("C", C, above=0)
         self.C, self.tol, self.max_iter = C, tol, max_iter
 
-    def config(self) -> dict:
-        """What decides the scores, for cache keys."""
-        version = 4 if self.C > LARGE else 3
-        return {"learner": self.name, "version": version, "C": self.C, "tol": self.tol, "max_iter": self.max_iter}
+    @property
+    def version(self) -> int:
+        return 4 if self.C > LARGE else 3
 
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:

@@ -14,11 +14,12 @@ from ..errors import InputError
 from ..models.backbones import Backbone
 from ..tasks import Tasks
 from .common import indices, one_hot, query_loss, without_empty
+from .protocol import Learner
 
 __all__ = ["MAML"]
 
 
-class MAML:
+class MAML(Learner):
     """A few steps of gradient descent on the support, from weights that were trained to start there.
 
     The linear head starts at zero, so a task may have any number of classes and their order does not
@@ -47,7 +48,7 @@ class MAML:
 
     name = "maml"
     reads = "images"
-    sized = False  # whether its head fits one length of features, an argument ``dim``
+    settings = ("steps", "lr", "transductive")
     head: nn.Linear | None = None  # a head that is trained with the network and that no step moves
 
     def __init__(
@@ -69,15 +70,11 @@ class MAML:
             self.network = with_task_norm(copy.deepcopy(backbone.network)).eval().to(memory_format=torch.channels_last)
 
     def config(self) -> dict:
-        """What decides the scores, for cache keys."""
-        return {
-            "learner": self.name,
-            "version": 1,
-            "backbone": self.backbone.digest,
-            "steps": self.steps,
-            "lr": self.lr,
-            "transductive": self.transductive,
-        }
+        return {**super().config(), "backbone": self.backbone.digest}
+
+    @property
+    def trained(self) -> nn.Module | None:
+        return self.head
 
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
         """Logits (T, n_query, K) from a bank of (N, H, W, C) uint8 images; -inf for a class without support."""

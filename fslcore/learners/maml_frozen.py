@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .common import OnFeatures, support_loss, weights_digest
+from .common import OnFeatures, descended, support_loss
 
 __all__ = ["FrozenMAML"]
 
@@ -33,21 +33,13 @@ class FrozenMAML(OnFeatures):
 
     name = "maml-frozen"
     sized = True
+    digested = True
+    settings = ("steps", "lr")
 
     def __init__(self, dim: int = 256, *, hidden: int = 64, steps: int = 5, lr: float = 0.3):
         super().__init__()
         self.steps, self.lr = steps, lr
         self.layer = nn.Linear(dim, hidden)
-
-    def config(self) -> dict:
-        """What decides the scores, for cache keys."""
-        return {
-            "learner": self.name,
-            "version": 1,
-            "weights": weights_digest(self),
-            "steps": self.steps,
-            "lr": self.lr,
-        }
 
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         (tasks, _, dim), ways = support.shape, members.shape[-1]
@@ -59,11 +51,8 @@ class FrozenMAML(OnFeatures):
                 support.new_zeros(tasks, ways, len(self.layer.bias), requires_grad=True),
                 support.new_zeros(tasks, 1, ways, requires_grad=True),
             ]
-            for _ in range(self.steps):
-                loss = support_loss(_scores(support, *weights), members).sum()
-                slopes = torch.autograd.grad(loss, weights, create_graph=self.training)
-                weights = [w - self.lr * g for w, g in zip(weights, slopes)]
-        return _scores(query, *weights)
+        loss = lambda *weights: support_loss(_scores(support, *weights), members)  # noqa: E731
+        return _scores(query, *descended(loss, weights, self.steps, self.lr, self.training))
 
 
 def _scores(x: torch.Tensor, weight, bias, head, head_bias) -> torch.Tensor:

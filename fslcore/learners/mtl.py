@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .common import OnFeatures, descended_head, weights_digest
+from .common import OnFeatures, descended_head
 
 __all__ = ["MTL"]
 
@@ -34,16 +34,14 @@ class MTL(OnFeatures):
 
     name = "mtl"
     sized = True
+    digested = True
+    settings = ("steps",)
 
     def __init__(self, dim: int = 256, *, steps: int = 20, lr: float = 2.0):
         super().__init__()
         self.steps = steps
         self.scale, self.shift = nn.Parameter(torch.ones(dim)), nn.Parameter(torch.zeros(dim))
         self.log_rate = nn.Parameter(torch.tensor(math.log(lr)))
-
-    def config(self) -> dict:
-        """What decides the scores, for cache keys."""
-        return {"learner": self.name, "version": 1, "weights": weights_digest(self), "steps": self.steps}
 
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         support, query = (F.normalize(x, dim=-1) * self.scale + self.shift for x in (support, query))

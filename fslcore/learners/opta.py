@@ -9,6 +9,7 @@ from ..datasets.bank import Bank
 from ..errors import InputError, whole
 from ..tasks import Tasks
 from .common import check_features, class_means, indices, one_hot, without_empty
+from .protocol import Learner
 
 __all__ = ["OpTA", "transport"]
 
@@ -63,7 +64,7 @@ def transport(
     return (scaled + f[..., None] + g[..., None, :]).exp()
 
 
-class OpTA:
+class OpTA(Learner):
     """Nearest prototype, after prototypes were moved into the midst of the queries by optimal transport.
 
     Prototypes are the means of each class's support. A plan between them and all queries of the task gives every
@@ -85,17 +86,13 @@ class OpTA:
     """
 
     name = "opta"
-    reads = "features"
+    settings = ("epsilon", "passes")
     transductive = True
 
     def __init__(self, epsilon: float = 0.05, passes: int = 1):
         if not epsilon > 0:
             raise InputError(f"epsilon = {epsilon}; a number over 0 is allowed")
         self.epsilon, self.passes = epsilon, whole("passes", passes, 1)
-
-    def config(self) -> dict:
-        """What decides the scores, for cache keys."""
-        return {"learner": self.name, "version": 1, "epsilon": self.epsilon, "passes": self.passes}
 
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:

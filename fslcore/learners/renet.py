@@ -35,6 +35,7 @@ class RENet(OnMaps):
     """
 
     name = "renet"
+    settings = ("temperature", "attention_temperature")
 
     def __init__(
         self, map: tuple[int, int, int] = (64, 4, 4), temperature: float = 0.2, attention_temperature: float = 5.0
@@ -60,13 +61,6 @@ class RENet(OnMaps):
         kernels[..., 1, 1] = 1  # at first the correlations themselves
         self.kernels = nn.Parameter(kernels)
         self.threshold = nn.Parameter(torch.zeros(()))
-
-    def config(self) -> dict:
-        return {
-            **super().config(),
-            "temperature": self.temperature,
-            "attention_temperature": self.attention_temperature,
-        }
 
     def embed(self, features: torch.Tensor) -> torch.Tensor:
         """The map with its self-correlational representation added, shifted by each place's mean over channels."""

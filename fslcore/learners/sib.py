@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .common import OnFeatures, class_means, weights_digest
+from .common import OnFeatures, class_means
 
 __all__ = ["SIB"]
 
@@ -43,6 +43,8 @@ class SIB(OnFeatures):
 
     name = "sib"
     sized = True
+    digested = True
+    settings = ("steps", "lr")
     transductive = True
 
     def __init__(self, dim: int = 256, *, steps: int = 3, lr: float = 1.0, hidden: int = 32, scale: float = 10.0):
@@ -53,16 +55,6 @@ class SIB(OnFeatures):
         self.gradient = nn.Sequential(nn.Linear(3, hidden), nn.ReLU(), nn.Linear(hidden, 1))
         for w in self.gradient[-1].parameters():
             nn.init.zeros_(w)
-
-    def config(self) -> dict:
-        """What decides the scores, for cache keys."""
-        return {
-            "learner": self.name,
-            "version": 1,
-            "weights": weights_digest(self),
-            "steps": self.steps,
-            "lr": self.lr,
-        }
 
     def forward(
         self,

@@ -14,13 +14,14 @@ from ..datasets.bank import Bank
 from ..errors import InputError, choice, floats
 from ..tasks import Tasks
 from .common import check_features, class_means, indices, one_hot, without_empty
+from .protocol import Learner
 
 __all__ = ["SimpleShot"]
 
 TRANSFORMS = ("CL2N", "L2N", "UN")
 
 
-class SimpleShot:
+class SimpleShot(Learner):
     """Negative squared Euclidean distance to each class's mean of transformed support features.
 
     Parameters
@@ -39,16 +40,18 @@ class SimpleShot:
     """
 
     name = "simpleshot"
-    reads = "features"
 
     def __init__(self, transform: str = "CL2N", center: ArrayLike | str | Path | None = None):
         self.transform = choice("transform", transform, TRANSFORMS)
         self.center = None if center is None else torch.from_numpy(_vector(center)).float()
 
     @property
-    def centred(self) -> bool:
-        """Whether the mean of base features is subtracted."""
-        return self.transform == "CL2N"
+    def reads_center(self) -> bool:
+        """Whether a mean of base features is subtracted, and the bank has to bring it."""
+        return self.transform == "CL2N" and self.center is None
+
+    def check(self, bank: Bank) -> None:
+        self.shift(bank)
 
     def config(self) -> dict:
         """What decides the scores, for cache keys."""
@@ -77,7 +80,7 @@ class SimpleShot:
         InputError
             No mean of base features for 'CL2N', or one of another length.
         """
-        if not self.centred:
+        if self.transform != "CL2N":
             return 0.0
         center = bank.center if self.center is None else self.center
         if center is None:

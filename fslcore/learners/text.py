@@ -10,11 +10,12 @@ from ..errors import InputError, number
 from ..tasks import Tasks
 from .common import fetch, indices, query_scores, without_empty
 from .logistic import LARGE, products, solve
+from .protocol import Learner
 
 __all__ = ["TextProbe", "TipAdapter"]
 
 
-class TipAdapter:
+class TipAdapter(Learner):
     """CLIP's text classifier with a cache of the support beside it, not trained (Zhang et al., 2022).
 
     A query with unit features z scores s·z·t for a class whose name has the unit embedding t, and α·exp(-β(1 - z·x))
@@ -32,16 +33,12 @@ class TipAdapter:
     """
 
     name = "tip-adapter"
-    reads = "features"
     reads_text = True
+    settings = ("alpha", "beta", "scale")
 
     def __init__(self, alpha: float = 1.0, beta: float = 5.5, scale: float = 100.0):
         self.alpha, self.beta = number("alpha", alpha, least=0), number("beta", beta, least=0)
         self.scale = number("scale", scale, least=0)
-
-    def config(self) -> dict:
-        """What decides the scores, for cache keys."""
-        return {"learner": self.name, "version": 1, "alpha": self.alpha, "beta": self.beta, "scale": self.scale}
 
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
@@ -52,7 +49,7 @@ class TipAdapter:
         return without_empty(self.scale * named + self.alpha * (near @ members), members)
 
 
-class TextProbe:
+class TextProbe(Learner):
     """Logistic regression on L2-normalised features that begins at, and is held to, the embeddings of the names.
 
     Minimises, for each task, C · Σ cross-entropy + ½‖W - sT‖² over weights W without intercept; T are the unit
@@ -72,17 +69,16 @@ class TextProbe:
     """
 
     name = "text-probe"
-    reads = "features"
     reads_text = True
+    settings = ("C", "scale", "tol", "max_iter")
 
     def __init__(self, C: float = 1000.0, scale: float = 100.0, tol: float = 1e-6, max_iter: int = 1000):
         self.C, self.scale = number("C", C, above=0), number("scale", scale, least=0)
         self.tol, self.max_iter = tol, max_iter
 
-    def config(self) -> dict:
-        """What decides the scores, for cache keys."""
-        settings = {"C": self.C, "scale": self.scale, "tol": self.tol, "max_iter": self.max_iter}
-        return {"learner": self.name, "version": 2 if self.C > LARGE else 1, **settings}
+    @property
+    def version(self) -> int:
+        return 2 if self.C > LARGE else 1
 
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:

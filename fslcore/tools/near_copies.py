@@ -16,8 +16,7 @@ from scipy import fft, sparse
 from tqdm import tqdm
 
 from .. import evaluation
-from ..datasets import Images, load
-from ..datasets.bank import Bank
+from ..datasets import Images, Source, load
 from ..errors import InputError, choice, number, visible, whole
 from ..models import backbones
 from ..paths import replace_file
@@ -254,7 +253,7 @@ def find(
     if len(table) < 2:
         raise InputError(f"dataset = {dataset}; it holds {len(table)} image; at least 2 are needed")
     model = None
-    if by != "hash" and not isinstance(sources[0], Bank):
+    if by != "hash" and sources[0].needs_backbone:
         model = evaluation.load_backbone(backbone)
         sources, models = zip(*(backbones.fitted(source, model) for source in sources))
         model = models[0]
@@ -263,12 +262,12 @@ def find(
         seen = [_hashed(source.images, progress=progress) for source in sources]
         hashed, waves = np.concatenate([of[0] for of in seen]), torch.cat([of[1] for of in seen])
     if by != "hash":
-        found = [s if isinstance(s, Bank) else backbones.features(s, model, progress=progress) for s in sources]
+        found = [backbones.features(s, model, progress=progress) if s.needs_backbone else s for s in sources]
         features = torch.nn.functional.normalize(torch.cat([f.data for f in found]).float(), dim=1)
     classes = pd.factorize(table["split"] + " " + table["class"])[0]
 
     known = hashed, waves, features
-    own = {} if isinstance(sources[0], Bank) else _own(sources, model, known)
+    own = _own(sources, model, known) if sources[0].needs_backbone else {}
     others = _others(known, classes)
     reference = {"others": _few(others)} | ({"own": _most([own[change] for change in SLIGHT])} if own else {})
     alone = by == "hash" or (by == "either" and distance is None)
@@ -285,7 +284,7 @@ def find(
     shares = {name: float((_closeness(of, by, most) <= 1).mean()) for name, of in apart.items()}
     split_of = pd.factorize(table["split"])[0]
     compared = _compare(known, classes, split_of, by, most, progress)
-    pictures = () if isinstance(sources[0], Bank) else tuple(sources)
+    pictures = tuple(sources) if sources[0].needs_backbone else ()
     return Copies(dataset, table.assign(**compared[0]), compared[1], by, *most, reference, shares, pictures)
 
 
@@ -328,7 +327,7 @@ def _picture(image: np.ndarray) -> Image.Image:
     return Image.fromarray(np.ascontiguousarray(image[..., 0] if image.shape[-1] == 1 else image))
 
 
-def _rows(source: Images | Bank, split: str) -> pd.DataFrame:
+def _rows(source: Source, split: str) -> pd.DataFrame:
     classes = evaluation.class_of(source)
     names = evaluation.names_of(source)
     return pd.DataFrame({"split": split, "image": names, "class": classes.astype(str)})

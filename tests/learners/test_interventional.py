@@ -308,7 +308,7 @@ def test_what_the_network_knows_is_of_base_and_comes_back_with_the_settings(smal
     assert (len(learner.parts), learner.threshold, learner.parts[0].steps) == (2, 0.01, 2)
     assert learners.make("sib-ifsl", backbone, threshold=0.2).threshold == 0.2
     with safe_open(path, "pt") as file:
-        kept = {name: file.get_tensor(name) for name in file if name.startswith("head.")}
+        kept = {name: file.get_tensor(name) for name in file.keys() if name.startswith("head.")}  # noqa: SIM118
     assert {f"head.{name}" for name in learner.state_dict()} == kept.keys()
     assert all((learner.state_dict()[name.removeprefix("head.")] == w).all() for name, w in kept.items())
     base = load("", "base")

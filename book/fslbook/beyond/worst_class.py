@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from fslcore import evaluation, stats
-from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import Method, Record
 from fslcore.stats.influence import Influence
@@ -245,12 +244,12 @@ def run(
         transductive.
     """
     source = evaluation.load_source(dataset)
-    if isinstance(source, Bank):
+    if not source.needs_backbone:
         raise InputError(f"dataset = {dataset}; images are needed, to have attributes")
     names = evaluation.class_of(source)
     tasks, pools = draw(names, attributes.of(source, attribute).has, **shape)
     runs = {m.title: evaluation.ready(source, *m) for m in map(Method.parse, methods)}
-    shared = [title for title, run in runs.items() if getattr(run.learner, "transductive", False)]
+    shared = [title for title, run in runs.items() if run.learner.transductive]
     if shared:  # what the spare changes would be wrong for the other queries
         raise InputError(
             f"methods: {shared[0]} is transductive: an answer depends on the task's other queries; learners that take "

@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from fslcore import datasets, evaluation, stats
-from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS, Method
 from fslcore.stats.intervals import plus_minus
@@ -132,7 +131,7 @@ def collect(  # noqa: PLR0913 (what a table is made of)
 
 
 def draw(
-    source: datasets.Images | Bank,
+    source: datasets.Source,
     *,
     ways: int,
     shots: int | Sequence[int],
@@ -142,7 +141,7 @@ def draw(
 ) -> tuple[Tasks, Tasks]:
     """The tasks of `collect`: with the queries of the oracle, and the same with the fresh test set."""
     shots, queries = (np.broadcast_to(n, ways) for n in (shots, queries))
-    labels = source.labels if isinstance(source, Bank) else np.array(source.class_names)[source.labels]
+    labels = source.classes if source.needs_backbone else source.labels
     drawn = sample_closed(
         labels, tasks=tasks, ways=ways, shots=shots, queries=queries + shots, seed=seed, skip_small_classes=True
     )

@@ -14,8 +14,7 @@ import pandas as pd
 
 from fslbook.oops.difficulty import sample_by_difficulty
 from fslcore import evaluation, stats
-from fslcore.datasets import Images
-from fslcore.datasets.bank import Bank
+from fslcore.datasets import Source
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
 from fslcore.stats.pilot import Pilot, moments
@@ -502,7 +501,7 @@ def gaussian_optima(settings: Iterable[tuple[int, int]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _runs(source: Images | Bank, methods: list[Method]) -> dict[str, evaluation.Ready]:
+def _runs(source: Source, methods: list[Method]) -> dict[str, evaluation.Ready]:
     """The methods by their labels, ready to run; those of one backbone read one bank, which is computed once."""
     out, banks = {}, {}
     for method in (Method(*m) for m in methods):

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ... import evaluation, stats
-from ...datasets import Images
-from ...datasets.bank import Bank
+from ...datasets import Source
 from ...evaluation import Method
 from .targets import TARGETS, in_cells
 
@@ -118,19 +117,19 @@ def queries(
         right = {method: 100.0 * run.record(drawn).correct for method, run in runs.items()}
         known = alike(source, groups) if apart is None else evaluation.groups_of(source, apart)
         places = drawn.support, drawn.query, source.labels
-        shared = frozenset(m for m, run in runs.items() if getattr(run.learner, "transductive", False))
+        shared = frozenset(m for m, run in runs.items() if run.learner.transductive)
         out[dataset] = Answers(right, *places, known, kin(source, class_groups), apart is not None, shared)
     return out
 
 
-def alike(source: Images | Bank, groups: Sequence[str]) -> np.ndarray | None:
+def alike(source: Source, groups: Sequence[str]) -> np.ndarray | None:
     """(N,) the first of these facts that the images have, where those equal in it depend on each other; else None."""
-    facts = None if isinstance(source, Bank) else source.facts
+    facts = source.facts
     known = [g for g in groups if facts is not None and g in facts]
     return facts[known[0]].to_numpy() if known else None
 
 
-def kin(source: Images | Bank, groups: Sequence[str]) -> np.ndarray | None:
+def kin(source: Source, groups: Sequence[str]) -> np.ndarray | None:
     """(N,) the first of these facts that the images have and that tells groups of classes apart; else None."""
     found = alike(source, groups)
     if found is None or len(np.unique(found)) < 2:

@@ -250,14 +250,13 @@ class _Run:
             head = _head_of_all(self.features, self.classes, self.seed)
             self.learner.know(head, _class_means(self.features, self.classes))
         # What the learner trains beside the network: itself, or the head it has.
-        own = self.learner if isinstance(self.learner, nn.Module) else getattr(self.learner, "head", None)
-        self.own = own.to(self.where) if own else None
+        self.own = self.learner.trained and self.learner.trained.to(self.where)
         self.head = None
         if recipe.batch == "classes":
             self.head = nn.Linear(self.backbone.dim, self.classes, bias=recipe.learner != "cosine").to(self.where)
         elif recipe.auxiliary:
-            maps = isinstance(self.learner, learners.OnMaps)
-            self.head = nn.Linear(self.backbone.map[0] if maps else self.backbone.dim, self.classes).to(self.where)
+            width = self.backbone.map[0] if self.learner.places else self.backbone.dim
+            self.head = nn.Linear(width, self.classes).to(self.where)
         self.objective = None
         if recipe.batch == "views":
             made = OBJECTIVES[recipe.objective]
@@ -429,7 +428,7 @@ class _Run:
 
 
 def _interventional(recipe: Recipe) -> bool:
-    return issubclass(learners.of_features.get(recipe.learner, object), learners.Interventional)
+    return recipe.learner in learners.of_features and learners.of_features[recipe.learner].knows_classes
 
 
 def _class_means(bank: Bank, classes: int) -> torch.Tensor:

@@ -1,0 +1,113 @@
+"""What a learner is, and what holds for one that does not say otherwise."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import nn
+
+from ..datasets.bank import Bank
+from ..errors import InputError
+from ..tasks import Tasks
+
+__all__ = ["Learner", "complete"]
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """From the support of tasks to scores for their queries; a class below this one has its defaults.
+
+    A learner of your own needs no base class: a ``name`` and ``scores`` are enough for `fslcore.evaluation.evaluate`,
+    and `complete` adds the defaults. To be kept in the cache, one with settings needs ``config()``, too.
+
+    Attributes
+    ----------
+    name : str
+    reads : str
+        'features', or 'images' for one that trains a network on each task.
+    transductive : bool
+        Whether a score may depend on the other queries of its task.
+    reads_text, reads_center : bool
+        Whether it reads ``bank.text``, embeddings of the names of classes, or ``bank.center``, the mean feature of base
+        classes; the latter is then an argument ``center`` of its class, too.
+    sized, places : bool
+        Whether its class has an argument ``dim``, the length of features that its trained weights fit, or ``map``, the
+        shape of the map whose places it compares.
+    knows_classes : bool
+        Whether `fslcore.tools.training` tells it the classes that its network was trained on, by a method ``know``.
+    version : int
+        Part of ``config()``: it changes when the scores do.
+    settings : tuple of str
+        Names of the attributes that decide the scores.
+    """
+
+    name: str
+    reads: str = "features"
+    transductive: bool = False
+    reads_text: bool = False
+    reads_center: bool = False
+    sized: bool = False
+    places: bool = False
+    knows_classes: bool = False
+    version: int = 1
+    settings: tuple[str, ...] = ()
+
+    def config(self) -> dict:
+        """What decides the scores, for cache keys: JSON values."""
+        own = {name: getattr(self, name) for name in self.settings}
+        return {"learner": self.name, "version": self.version, **own}
+
+    def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
+        """Scores (T, n_query, K) on the bank's device; the class with the largest is the prediction."""
+        ...
+
+    @property
+    def trained(self) -> nn.Module | None:
+        """The weights it has beside those of the network, where it has any."""
+        return None
+
+    def check(self, bank: Bank) -> None:
+        """Raise `InputError` unless it can read these features, which come without a network."""
+        if self.sized:
+            raise InputError(
+                f"learner = {self.name}; it needs weights that were trained beside a network, not features"
+            )
+        if self.reads_text and bank.text is None:
+            raise InputError(
+                f"learner = {self.name}; it reads an embedding of each class's name, (K, D), which features:FILE.npz "
+                "brings as an array 'text'"
+            )
+
+    def prepare(self, bank: Bank) -> Bank:
+        """What ``scores`` reads, made of the bank once for many tasks."""
+        return bank
+
+    def at_once(self, tasks: Tasks, device: torch.device) -> int:
+        """Tasks that fit into memory together, at the most."""
+        if self.reads == "images":
+            return 1 if device.type == "cpu" else 16
+        return max(1, min(256, 2**23 // tasks.support.shape[1] ** 2))  # Gram matrices of n × n
+
+
+class _Completed(Learner):
+    def __init__(self, given: object):
+        members = [*Learner.__annotations__, "config", "scores", "prepare", "at_once"]
+        vars(self).update({name: getattr(given, name) for name in members if hasattr(given, name)})
+        self.name, self.given = getattr(given, "name", type(given).__name__), given
+
+
+def complete(learner: object) -> Learner:
+    """The learner; one that lacks some of what a `Learner` has, with the defaults for it.
+
+    Raises
+    ------
+    InputError
+        It has no method ``scores``.
+    """
+    if isinstance(learner, Learner):
+        return learner
+    if not callable(getattr(learner, "scores", None)):
+        name = learner.__name__ if isinstance(learner, type) else type(learner).__name__
+        raise InputError(f"learner = {name}; it has no method scores(bank, tasks), so it is no learner")
+    return _Completed(learner)

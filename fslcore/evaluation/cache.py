@@ -18,6 +18,8 @@ from ..datasets.bank import Bank
 from ..datasets.images import KEPT
 from ..errors import note
 from ..learners import Learner
+from ..learners.own import identity
+from ..learners.protocol import complete
 from ..models import backbones
 from ..paths import DATA
 from ..tasks import Tasks
@@ -65,6 +67,7 @@ def record(
         SHA-256 of the content of images or features, weights, the tasks of the record and the
         learner's settings.
     """
+    learner = complete(learner)
     key = keys(source, backbone, learner)
     own = blocks(learner, tasks)
     found = _find(key(tasks))
@@ -98,7 +101,7 @@ def keys(source: Source, backbone: backbones.Backbone | None, learner: Learner) 
     digest = source.digest if trains or not source.needs_backbone else backbones.feature_key(source, backbone)
     if learner.reads_text and source.needs_backbone:
         digest += f" {backbones.names_key(source.class_names, backbone)}"
-    config = learner.config()  # of some it holds all weights
+    config = identity(learner)  # of some it holds all weights
 
     def key(part: Tasks) -> str:
         return store.digest(json.dumps({"bank": digest, "tasks": part.digest, **config}, sort_keys=True))

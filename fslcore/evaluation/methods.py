@@ -10,6 +10,7 @@ from .. import datasets, learners
 from ..catalogue import LEARNERS
 from ..datasets.bank import Bank, load_features
 from ..errors import InputError, like
+from ..learners.protocol import complete
 from ..models import backbones, registry
 from ..tasks import Tasks
 from .cache import bank, blocks, reading, record
@@ -29,7 +30,7 @@ class Method(NamedTuple):
     backbone : str
         As for `fslcore.models.backbones.load`.
     learner : str
-        A name of `fslcore.learners.names`.
+        A name of `fslcore.learners.names`, or ``module:Class``.
     """
 
     backbone: str
@@ -46,7 +47,7 @@ class Method(NamedTuple):
         """
         backbone, _, learner = text.rpartition(" ")
         network = backbone.partition(":")[0]
-        if network not in registry.available() or learner not in learners.names:
+        if network not in registry.available() or (learner not in learners.names and ":" not in learner):
             near = like(network, registry.available()) if network not in registry.available() else ""
             raise InputError(
                 f"method = {text}; a backbone ({', '.join(registry.available())}), a space and a learner "
@@ -57,7 +58,7 @@ class Method(NamedTuple):
     @property
     def label(self) -> str:
         """'efficientnet-lite0 NCC' for ('efficientnet-lite0', 'ncc')."""
-        return f"{self.backbone} {LEARNERS[self.learner]}"
+        return f"{self.backbone} {LEARNERS.get(self.learner, self.learner)}"
 
     @property
     def title(self) -> str:
@@ -128,7 +129,14 @@ class Ready:
         return record(self.source, self.backbone, self.learner, tasks, **given)[0]
 
 
-def ready(source: str | datasets.Source, backbone: str, learner: str, *, size: int | None = None, **settings) -> Ready:
+def ready(
+    source: str | datasets.Source,
+    backbone: str,
+    learner: str | learners.Learner,
+    *,
+    size: int | None = None,
+    **settings,
+) -> Ready:
     """A method on a data set, with the learner's weights where it was trained beside the backbone.
 
     Parameters
@@ -137,12 +145,12 @@ def ready(source: str | datasets.Source, backbone: str, learner: str, *, size: i
         A name as for `load_source`, or what it gives.
     backbone : str
         As for `fslcore.models.backbones.load`; ignored for a bank.
-    learner : str
-        A name of `fslcore.learners.names`.
+    learner : str or Learner
+        A name of `fslcore.learners.names`, ``module:Class`` for a class of your own, or an object.
     size : int, optional
         As for `load_source`.
     **settings
-        Arguments of the learner, ``C=10`` say.
+        Arguments of the learner, ``C=10`` say, where it is a name.
 
     Raises
     ------
@@ -152,17 +160,25 @@ def ready(source: str | datasets.Source, backbone: str, learner: str, *, size: i
     """
     if isinstance(source, str):
         source = load_source(source, size)
+    make = learners.make if isinstance(learner, str) else _given
     if not source.needs_backbone:
-        made = learners.make(learner, None, **settings)
+        made = make(learner, None, **settings)
         made.check(source)
         return Ready(source, None, made)
     images, model = backbones.fitted(source, load_backbone(backbone))
-    made = learners.make(learner, model, **settings)
+    made = make(learner, model, **settings)
     if made.reads_text and model.text is None:
         raise InputError(
             f"learner = {made.name}; it reads embeddings of the names of classes, and {model.name} has no text tower: "
             "clip has one, and features:FILE.npz may bring them as an array 'text'"
         )
     if made.reads_center:
-        made = learners.make(learner, model, **settings, center=backbones.base_mean(images, model))
+        made = make(learner, model, **settings, center=backbones.base_mean(images, model))
     return Ready(images, model, made)
+
+
+def _given(learner: object, _: object, **settings) -> learners.Learner:
+    """A learner that was made already, which takes no settings."""
+    if settings:
+        raise InputError(f"{', '.join(settings)}: none is taken with a learner that is made; give them to its class")
+    return complete(learner)

@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from ..datasets.bank import Bank
 from ..errors import InputError, whole
+from ..learners.own import is_own
 from ..learners.protocol import Learner, complete
 from ..paths import replace_file
 from ..tasks import Tasks
@@ -137,7 +138,7 @@ def scores(
     with progress_bar(learner, len(tasks), progress) as bar:
         for at in range(0, len(tasks), chunk):
             part = tasks[at : at + chunk]
-            yield _checked(learner, learner.scores(bank, part), part)
+            yield _checked(learner, _scored(learner, bank, part), part)
             bar.update(len(part))
 
 
@@ -146,6 +147,19 @@ def narrow(bank: Bank, learner: Learner) -> Bank:
     if bank.data.dtype != torch.float64 or learner.trained is None or not learner.trained.state_dict():
         return bank
     return replace(bank, data=bank.data.float(), finite=None)
+
+
+def _scored(learner: Learner, bank: Bank, tasks: Tasks) -> object:
+    """What a learner gives for tasks; an error in the user's own is told as such."""
+    try:
+        return learner.scores(bank, tasks)
+    except (InputError, MemoryError, OSError):
+        raise
+    except Exception as error:
+        if not is_own(learner) or "allocate" in str(error):  # as `errors.told` knows too little memory
+            raise
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise InputError(f"learner = {learner.name}; its method scores fails ({reason})") from error
 
 
 def _checked(learner: Learner, found, tasks: Tasks) -> torch.Tensor:

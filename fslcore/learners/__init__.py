@@ -9,6 +9,7 @@ from .anil import ANIL
 from .boil import BOIL
 from .can import CAN
 from .centroid import NearestCentroid
+from .check import check_learner
 from .common import OnMaps
 from .cosine import CosineClassifier
 from .dn4 import DN4
@@ -21,6 +22,7 @@ from .maml_frozen import FrozenMAML
 from .matchingnet import MatchingNet
 from .mtl import MTL
 from .opta import OpTA
+from .own import made as _made
 from .protocol import Learner
 from .protonet import ProtoNet
 from .r2d2 import R2D2
@@ -58,6 +60,7 @@ __all__ = [
     "SimpleShot",
     "TextProbe",
     "TipAdapter",
+    "check_learner",
     "make",
     "names",
     "of_features",
@@ -96,7 +99,7 @@ names = (*of_features, *of_images)
 
 
 def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
-    """A learner by name, with what was trained with the backbone beside its network (the λ of R2D2, say).
+    """A learner by name, or by ``module:Class``, with what was trained with the backbone beside its network (R2D2: λ).
 
     ``settings`` are arguments of its class, such as ``C`` of `LogisticRegression`; by default those that a learner of
     features was trained with beside the backbone.
@@ -105,8 +108,11 @@ def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
     ------
     InputError
         Unknown name; a learner that reads images without a backbone, or with one it cannot use; a learner that
-        compares places with a backbone whose features are no map.
+        compares places with a backbone whose features are no map; a module or a class of your own that is not there, or
+        is no learner.
     """
+    if ":" in name:
+        return _made(name, backbone, settings)
     if name in of_images:
         if backbone is None:
             raise InputError(f"learner = {name}; precomputed features allow {', '.join(of_features)}")

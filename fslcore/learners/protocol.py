@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import torch
 from torch import nn
 
 from ..datasets.bank import Bank
-from ..errors import InputError
+from ..errors import InputError, choice, shown
 from ..tasks import Tasks
 
-__all__ = ["Learner", "complete"]
+__all__ = ["Completed", "Learner", "complete"]
 
 
-@runtime_checkable
 class Learner(Protocol):
     """From the support of tasks to scores for their queries; a class below this one has its defaults.
 
@@ -90,11 +89,18 @@ class Learner(Protocol):
         return max(1, min(256, 2**23 // tasks.support.shape[1] ** 2))  # Gram matrices of n × n
 
 
-class _Completed(Learner):
+class Completed(Learner):
+    """What is given, and the defaults for what it lacks."""
+
     def __init__(self, given: object):
         members = [*Learner.__annotations__, "config", "scores", "prepare", "at_once"]
         vars(self).update({name: getattr(given, name) for name in members if hasattr(given, name)})
         self.name, self.given = getattr(given, "name", type(given).__name__), given
+
+    def __getattr__(self, name: str) -> object:
+        if name == "given":  # while it is not there yet
+            raise AttributeError(name)
+        return getattr(self.given, name)
 
 
 def complete(learner: object) -> Learner:
@@ -103,11 +109,17 @@ def complete(learner: object) -> Learner:
     Raises
     ------
     InputError
-        It has no method ``scores``.
+        It has no method ``scores``, ``config`` is no method, or ``reads`` is neither 'features' nor 'images'.
     """
-    if isinstance(learner, Learner):
+    if Learner in type(learner).__mro__:
         return learner
     if not callable(getattr(learner, "scores", None)):
         name = learner.__name__ if isinstance(learner, type) else type(learner).__name__
         raise InputError(f"learner = {name}; it has no method scores(bank, tasks), so it is no learner")
-    return _Completed(learner)
+    found = Completed(learner)
+    if not callable(found.config):
+        raise InputError(
+            f"learner = {found.name}; config = {shown(found.config)}; a method that returns a dict is needed"
+        )
+    choice(f"reads of learner {found.name}", found.reads, ("features", "images"))
+    return found

@@ -31,9 +31,10 @@ def done(tmp_path_factory):
         patch.setenv("FSLCORE_CACHE", str(cache))
         ran = subprocess.run([sys.executable, "page.py"], cwd=folder, text=True, capture_output=True)
         assert ran.returncode == 0, ran.stderr
-        (command,) = "".join(blocks("bash")).splitlines()
-        command = command.replace("fslcore", f"{sys.executable} -m fslcore")
-        subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
+        (folder / "mylearner.py").write_text(blocks("python")[0], "utf-8")  # as the page says
+        for command in "".join(blocks("bash")).splitlines():
+            command = command.replace("fslcore", f"{sys.executable} -m fslcore")
+            subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
     return folder, ran.stdout.splitlines()
 
 
@@ -58,6 +59,13 @@ def test_the_report_reads_its_results(done):
     methods = {f"efficientnet-lite0 {learner}": 600 for learner in ("ncc", "nearest image")}
     assert table.groupby("method")["task"].nunique().to_dict() == methods
     assert "nearest image" in (folder / "report.html").read_text("utf-8")
+
+
+def test_the_command_finds_the_module_in_the_folder(done):
+    table = pd.read_csv(done[0] / "mine.csv").groupby("learner")["accuracy"].agg(["size", "mean"])
+    first = pd.read_csv(done[0] / "results.csv").groupby("learner")["accuracy"].apply(lambda of: of.head(100).mean())
+    assert table["size"].to_dict() == {"mylearner:NearestImage": 100, "ncc": 100}
+    assert table["mean"].tolist() == pytest.approx([first["nearest image"], first["ncc"]])
 
 
 def test_its_learner_is_the_nearest_neighbour_of_another_library(done):

@@ -307,7 +307,8 @@ def _parser() -> argparse.ArgumentParser:
         help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH",
     )
     add.add_argument("-o", "--output", type=Path, help=".parquet or .csv; .npz is a recording; none with --part")
-    add.add_argument("--learners", **learners, help="names that fslcore list gives (ncc lr)")
+    own = learners | {"type": name_of("learner", catalogue.learners, own=True)}
+    add.add_argument("--learners", **own, help="names that fslcore list gives, or your own as module:Class (ncc lr)")
     add.add_argument(
         "--samplings",
         nargs="+",

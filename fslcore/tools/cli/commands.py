@@ -358,6 +358,10 @@ def _check_evaluation(options: argparse.Namespace) -> None:
     recorded = options.output is not None and options.output.suffix == ENDING
     if recorded:
         _check_recording(options)
+    for name in filter(lambda name: ":" in name, options.learners):
+        from ...learners.own import load
+
+        load(name)
     options.samplings = options.samplings or (["closed"] if recorded else ["closed", "open"])
     if options.level is not None and not options.intervals:
         raise InputError(f"--level {options.level:g}: none without --intervals, whose level it is")

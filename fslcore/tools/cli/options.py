@@ -130,11 +130,14 @@ def printed_of(name: str) -> Callable[[str], object]:
     return checked(check)
 
 
-def name_of(what: str, names: Callable[[], list[str]], file: bool = False) -> Callable[[str], object]:
-    """A check of a known name; with ``file``, also of NAME:FILE."""
+def name_of(
+    what: str, names: Callable[[], list[str]], file: bool = False, own: bool = False
+) -> Callable[[str], object]:
+    """A check of a known name; with ``file``, also of NAME:FILE, and with ``own`` of a module:Class, read later."""
 
     def check(text: str) -> str:
-        choice(what, text.partition(":")[0] if file else text, names())
+        if not own or ":" not in text:
+            choice(what, text.partition(":")[0] if file else text, names())
         return text
 
     return checked(check, names)

@@ -1,0 +1,151 @@
+"""A learner of the user's own: found by ``module:Class``, and known again by its source."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import json
+import os
+import sys
+from modulefinder import ModuleFinder
+from pathlib import Path
+
+from ..errors import InputError, like
+from ..models.backbones import Backbone
+from .protocol import Completed, Learner, complete
+
+__all__ = ["identity", "is_own", "load", "made"]
+
+
+def load(name: str) -> object:
+    """The class (or the object) that ``module:Class`` names; the current folder is looked in first.
+
+    Raises
+    ------
+    InputError
+        Another form, a module that is not there or cannot be imported, no such class in it.
+    """
+    module, _, path = name.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
+        raise InputError(f"learner = {name}; module:Class is allowed, as mylearner:MyLearner")
+    folder = os.getcwd()
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # as Python does for a script that lies there
+    try:
+        found = importlib.import_module(module)
+    except Exception as error:  # of any kind: it is the user's code
+        absent = isinstance(error, ModuleNotFoundError) and error.name
+        if absent and f"{module}.".startswith(f"{absent}."):
+            near = f" (did you mean {name.replace('.py:', ':')}?)" if module.endswith(".py") else ""
+            raise InputError(f"learner = {name}; no module {absent}, in {folder} or installed{near}") from None
+        reason = f"it imports {absent}, which is not installed" if absent else _told(error)
+        raise InputError(f"learner = {name}; the module {module} cannot be imported ({reason})") from error
+    where = getattr(found, "__file__", None) or module
+    for part in path.split("."):
+        if not hasattr(found, part):
+            known = [key for key, value in vars(found).items() if hasattr(value, "scores")]
+            raise InputError(f"learner = {name}; {where} has no {part}{like(part, known)}")
+        found = getattr(found, part)
+    return found
+
+
+def made(name: str, backbone: Backbone | None, settings: dict) -> Learner:
+    """The learner that ``module:Class`` names, made with what its class asks for of ``backbone``, ``dim`` and ``map``.
+
+    Errors: as for `load`; a class that cannot be made so, or whose objects are no learners.
+    """
+    found = load(name)
+    if isinstance(found, type):
+        offered = {} if backbone is None else dict(backbone=backbone, dim=backbone.dim, map=backbone.map)
+        try:
+            asked = inspect.signature(found).parameters
+            found = found(
+                **{key: value for key, value in offered.items() if key in asked and value is not None}, **settings
+            )
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"learner = {name}; it cannot be made ({_told(error)})") from error
+    elif settings:
+        raise InputError(
+            f"learner = {name}; {', '.join(settings)}: an object has its settings already, a class takes them"
+        )
+    return complete(found)
+
+
+def is_own(learner: Learner) -> bool:
+    """Whether its class is the user's."""
+    return not type(_given(learner)).__module__.startswith("fslcore.")
+
+
+def _given(learner: Learner) -> object:
+    return learner.given if isinstance(learner, Completed) else learner
+
+
+def identity(learner: Learner) -> dict:
+    """What decides a learner's scores, for cache keys: its configuration, and of the user's own its class and source.
+
+    The source is that of its module and of the modules in the same folder or package that this imports.
+
+    Raises
+    ------
+    InputError
+        Settings that its configuration does not hold, a configuration that is no JSON, or a class that no file holds.
+    """
+    config = learner.config()
+    if not is_own(learner):
+        return config
+    given = _given(learner)
+    kind = type(given)
+    told = getattr(kind, "config", Learner.config).__module__.startswith("fslcore.")
+    loose = [
+        key for key in vars(given) if told and not key.startswith("_") and key not in {*config, "name", "training"}
+    ]
+    if loose:
+        raise InputError(
+            f"learner = {learner.name}; {', '.join(loose)}: to be kept, its records need a method config() that "
+            "returns all settings as JSON values, or the names of these attributes in settings"
+        )
+    try:
+        json.dumps(config, sort_keys=True)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"learner = {learner.name}; its config() is no JSON ({_told(error)})") from None
+    own = {"class": f"{kind.__module__}:{kind.__qualname__}", "source": _source(kind), "config": config}
+    return {"learner": learner.name, "own": own}
+
+
+def _source(kind: type) -> str:
+    """SHA-256 of the module of a class, and of those beside it that it imports."""
+    module = sys.modules[kind.__module__]
+    file = getattr(module, "__file__", None)
+    if file is None:
+        raise InputError(
+            f"learner = {kind.__qualname__}; no file holds its class, by which its records could be known again: write "
+            "it into a module, or use fslcore.evaluation.evaluate, which keeps nothing"
+        )
+    names = [] if module.__name__ == "__main__" else module.__name__.split(".")
+    package = hasattr(module, "__path__")
+    root = Path(file).resolve().parents[max(0, len(names) - 1 + package)]
+    finder = _Beside(root, names[0] if names else "")
+    finder.import_hook(module.__name__) if names else finder.run_script(file)
+    files = {name: found.__file__ for name, found in finder.modules.items() if found.__file__}
+    parts = [f"{name} {hashlib.sha256(Path(path).read_bytes()).hexdigest()}" for name, path in sorted(files.items())]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+class _Beside(ModuleFinder):
+    """Reads which modules of a folder import which; among installed packages, of the learner's alone."""
+
+    def __init__(self, root: Path, own: str):
+        super().__init__([str(root)], excludes=["fslcore"])
+        self.own = own if "site-packages" in root.parts or "dist-packages" in root.parts else None
+
+    def find_module(self, name: str, path: object, parent: object = None):
+        if path is None and parent is None and self.own is not None and name != self.own:
+            raise ImportError(name)
+        return super().find_module(name, path, parent)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")

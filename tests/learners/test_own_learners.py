@@ -1,0 +1,229 @@
+"""A learner of the user's own, by ``module:Class`` and as an object: found, told apart in the cache, and refused."""
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fslcore import evaluation, learners
+from fslcore.datasets import Images
+from fslcore.errors import InputError
+from fslcore.learners.own import identity, made
+from fslcore.learners.protocol import Learner, complete
+from fslcore.tasks import sample_closed
+from fslcore.tools.cli.app import main
+
+MINE = """
+import torch
+from torch.nn import functional as F
+from {helper} import sharpness
+
+class Nearest:
+    name = "nearest image"
+
+    def scores(self, bank, tasks):
+        unit = F.normalize(bank.data, dim=1)
+        similarity = sharpness * (unit[tasks.query] @ unit[tasks.support].mT)
+        members = torch.tensor(tasks.support_label)[..., None] == torch.arange(tasks.ways)
+        return similarity[..., None].where(members[:, None], -torch.inf).amax(dim=2)
+
+class Sized(Nearest):
+    settings = ("dim", "k")
+    def __init__(self, dim, k=1):
+        self.dim, self.k = dim, k
+
+class Loose(Nearest):
+    def __init__(self):
+        self.k = 3
+
+class NoScores:
+    pass
+
+class NoConfig(Nearest):
+    config = {{"k": 3}}
+
+class Reads(Nearest):
+    reads = "pixels"
+
+class Breaks:
+    def scores(self, bank, tasks):
+        return {{}}["x"]
+
+class Asks(Nearest):
+    def __init__(self, k):
+        pass
+
+made = Nearest()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, request):
+    """The current folder, with a module of this test's own; its name."""
+    name = f"mine_{abs(hash(request.node.name))}"
+    (tmp_path / f"{name}.py").write_text(MINE.format(helper=f"{name}_helper"))
+    (tmp_path / f"{name}_helper.py").write_text("sharpness = 1.0\n")
+    (tmp_path / "bad.py").write_text("def x(:")
+    (tmp_path / "lacks.py").write_text("import nothing_of_the_kind")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "cache"))
+    return name
+
+
+@pytest.fixture
+def images():
+    pixels = np.random.default_rng(0).integers(0, 256, (60, 8, 8, 1), dtype=np.uint8)
+    return Images("noise", pixels, np.repeat(np.arange(6), 10), list("abcdef"))
+
+
+def test_a_stranger_evaluates_a_module_of_the_current_folder(folder, tmp_path):
+    command = [sys.executable, "-c", "import sys; sys.path.pop(0); from fslcore.__main__ import main; sys.exit(main())"]
+    mine = f"{folder}:Nearest"
+    asked = ["evaluate", "glyphs/hebrew", "glyph-conv", "--tasks", "30", "--samplings", "closed"]
+    done = subprocess.run(
+        [*command, *asked, "--learners", mine, "ncc", "--jobs", "2", "-o", "r.csv"],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr
+    table = pd.read_csv(tmp_path / "r.csv")
+    assert table.groupby("learner").size().to_dict() == {mine: 30, "ncc": 30}
+    assert f"{mine} closed: 30 tasks" in done.stdout and "nearest image: answers do not depend" in done.stdout
+    assert table[table["learner"] == mine]["accuracy"].mean() > 40  # chance is 20
+
+
+@pytest.mark.parametrize(
+    "named, message",
+    [
+        ("absent:Nearest", "no module absent, in .* or installed$"),
+        ("mine:Neerest", "mine.*py has no Neerest \\(did you mean Nearest\\?\\)$"),
+        ("mine.py:Nearest", "did you mean mine.*:Nearest\\?\\)$"),
+        ("mine:NoScores", "learner = NoScores; it has no method scores\\(bank, tasks\\), so it is no learner$"),
+        ("mine:NoConfig", "config = {'k': 3}; a method that returns a dict is needed$"),
+        ("mine:Reads", "reads of learner nearest image = pixels; features, images are allowed$"),
+        ("mine:Asks", "it cannot be made \\(TypeError: .*missing 1 required positional argument: 'k'\\)$"),
+        ("mine:Breaks", "learner = Breaks; its method scores fails \\(KeyError: 'x'\\)$"),
+        ("mine:Loose", "k: to be kept, its records need a method config\\(\\) that returns all settings"),
+        ("bad:X", "the module bad cannot be imported \\(SyntaxError: invalid syntax"),
+        ("lacks:X", "cannot be imported \\(it imports nothing_of_the_kind, which is not installed\\)$"),
+        (":", "module:Class is allowed, as mylearner:MyLearner$"),
+    ],
+)
+def test_a_learner_that_is_none_is_told_in_one_line(folder, capsys, named, message):
+    named = named.replace("mine", folder)
+    code = main(["evaluate", "glyphs/hebrew", "glyph-conv", "--tasks", "2", "--learners", named, "-o", "r.csv"])
+    told = capsys.readouterr().err.strip().splitlines()
+    assert code == 2 and told[-1].startswith("fslcore: ")
+    with pytest.raises(InputError, match=message):
+        raise InputError(told[-1])
+
+
+def test_a_class_gets_what_it_asks_for_of_the_backbone_and_settings(folder):
+    backbone = evaluation.load_backbone("glyph-conv")
+    learner = made(f"{folder}:Sized", backbone, {"k": 4})
+    assert learner.config() == {"learner": "nearest image", "version": 1, "dim": 512, "k": 4}
+    assert learners.make(f"{folder}:Sized", backbone).given.k == 1
+    with pytest.raises(InputError, match="k: an object has its settings already"):
+        made(f"{folder}:made", backbone, {"k": 4})
+
+
+def test_a_record_is_found_again_until_the_source_or_a_setting_changes(folder, images, tmp_path, monkeypatch):
+    tasks = sample_closed(images.labels, tasks=4, ways=3, shots=2, queries=3)
+    backbone = evaluation.load_backbone("glyph-conv")
+
+    def known(**settings):
+        learner = made(f"{folder}:Sized", backbone, settings)
+        return evaluation.record(images, backbone, learner, tasks, stored=True)[0]
+
+    def compute(**settings):
+        return evaluation.record(images, backbone, made(f"{folder}:Sized", backbone, settings), tasks)[0]
+
+    assert known() is None
+    first = compute()
+    assert (known().correct == first.correct).all() and known(k=2) is None
+    for name in (f"{folder}_helper.py", f"{folder}.py"):
+        before = (tmp_path / name).read_text()
+        (tmp_path / name).write_text(before + "\n# another\n")
+        assert known() is None
+        (tmp_path / name).write_text(before)
+        assert known() is not None
+    (tmp_path / "beside.py").write_text("x = 1\n")  # not imported
+    assert known() is not None
+
+
+def test_an_object_is_as_good_as_a_name(folder, images):
+    tasks = sample_closed(images.labels, tasks=4, ways=3, shots=2, queries=3)
+    by_name = evaluation.ready(images, "glyph-conv", f"{folder}:Nearest")
+    given = sys.modules[folder].Nearest()
+    run = evaluation.ready(images, "glyph-conv", given)
+    found = run.record(tasks)
+    assert by_name.record(tasks, stored=True) is not None and run.learner.name == "nearest image"
+    expected = evaluation.evaluate(given, run.bank(), tasks)
+    assert (found.correct == expected.correct).all()
+    direct, _ = evaluation.record(images, evaluation.load_backbone("glyph-conv"), given, tasks, stored=True)
+    assert (direct.correct == expected.correct).all()
+    with pytest.raises(InputError, match="C: none is taken with a learner that is made"):
+        evaluation.ready(images, "glyph-conv", given, C=1)
+
+
+def test_what_cannot_be_known_again_is_not_kept(folder):
+    scope = {"__name__": "__main__"}
+    exec("class Typed:\n    def scores(self, bank, tasks): pass", scope)
+    typed = complete(scope["Typed"]())
+    main_module = type(sys)("typed_in")  # as a notebook's, which no file holds
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "typed_in", main_module)
+        scope["Typed"].__module__ = "typed_in"
+        with pytest.raises(InputError, match="learner = Typed; no file holds its class"):
+            identity(typed)
+
+
+class Mine(Learner):
+    name, settings = "mine", ("k",)
+
+    def __init__(self, k):
+        self.k = k
+
+    def scores(self, bank, tasks):
+        raise RuntimeError("no")
+
+
+def test_the_identity_of_an_own_learner_cannot_stand_for_another():
+    found = identity(Mine(3))
+    assert found["own"]["class"].endswith("test_own_learners:Mine") and len(found["own"]["source"]) == 64
+    assert found["own"]["config"] == {"learner": "mine", "version": 1, "k": 3}
+    assert json.dumps(identity(Mine(4))) != json.dumps(found)
+    with pytest.raises(InputError, match="its config\\(\\) is no JSON \\(TypeError"):
+        identity(Mine(object()))
+    assert identity(learners.make("ncc")) == {"learner": "ncc", "version": 1}
+
+
+def test_an_installed_package_is_known_by_its_own_modules(tmp_path, monkeypatch):
+    root = tmp_path / "site-packages"
+    for name, text in {
+        "whole/__init__.py": "",
+        "whole/learner.py": textwrap.dedent(
+            """
+            import other
+            from .part import value
+            class One:
+                def scores(self, bank, tasks): pass
+            """
+        ),
+        "whole/part.py": "value = 1\n",
+        "other.py": "",
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    monkeypatch.syspath_prepend(str(root))
+    found = [identity(made("whole.learner:One", None, {}))["own"]["source"]]
+    for name in ("other.py", "whole/part.py"):
+        (root / name).write_text("# more\nvalue = 1\n")
+        found.append(identity(made("whole.learner:One", None, {}))["own"]["source"])
+    assert found[0] == found[1] != found[2]

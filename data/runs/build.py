@@ -18,7 +18,7 @@ import platform
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice, product
 from pathlib import Path
@@ -116,7 +116,7 @@ def rests_on(name: str) -> list[str]:
 def checkpoint(name: str, seed: int) -> Path:
     """Where the cache keeps a run: by the content of all that makes it."""
     facts = {
-        "recipe": asdict(replace(training.RECIPES[name], **changes(name))),
+        "recipe": replace(training.RECIPES[name], **changes(name)).plain(),
         "seed": seed,
         "data": data_digests(),
         "code": code_digest(name),
@@ -137,7 +137,15 @@ def code_digest(name: str) -> str:
     learner = {**learners.of_features, **learners.of_images}[recipe.learner]
     own = dict.fromkeys(c.__module__ for c in learner.__mro__ if c.__module__.startswith(learners.__name__))
     views = [training.unlabelled] if recipe.batch == "views" else []
-    modules = (training.run, networks, samplers, *views, *(sys.modules[module] for module in own))
+    modules = (
+        training.run,
+        training.augment,
+        training.schedule,
+        networks,
+        samplers,
+        *views,
+        *(sys.modules[module] for module in own),
+    )
     return hashlib.sha256("\n".join(syntax(Path(module.__file__)) for module in modules).encode()).hexdigest()
 
 

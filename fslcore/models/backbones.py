@@ -241,7 +241,7 @@ def load(name: str) -> Backbone:
     try:
         state, recipe = _read_state(path)
         if isinstance(entry.build, str):
-            trained = NETWORKS[recipe.get("network", entry.build)]
+            trained = replace(NETWORKS[recipe.get("network", entry.build)], **recipe.get("architecture", {}))
             entry = replace(
                 entry,
                 build=partial(of_this_library, trained),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from importlib.abc import MetaPathFinder
 
 import torch
 from torch import nn
+
+from ..errors import InputError, choice, whole
 
 __all__ = ["NETWORKS", "Conv4", "GlyphConv", "Network", "ResNet12", "resnet18"]
 
@@ -20,20 +21,24 @@ class Conv4(nn.Sequential):
 
     Parameters
     ----------
-    width : int
-        Channels of every block: 64, or 32 as MAML has it (Finn et al., 2017).
+    width : int, or tuple of them
+        Channels of each of four blocks: 64, or 32 as MAML has it (Finn et al., 2017); or of as many blocks as there are
+        numbers.
     pooled : int
         Blocks that pool. With 3 of them a 32×32 image ends as a 4×4 map, for learners that compare places.
     """
 
-    def __init__(self, width: int = 64, pooled: int = 4):
-        def block(channels: int, pool: bool) -> nn.Sequential:
+    def __init__(self, width: int | tuple[int, ...] = 64, pooled: int = 4):
+        widths = (width,) * 4 if isinstance(width, int) else width
+
+        def block(channels: int, width: int, pool: bool) -> nn.Sequential:
             convolution = nn.Conv2d(channels, width, 3, padding=1, bias=False)
             return nn.Sequential(
                 convolution, nn.BatchNorm2d(width), nn.ReLU(), nn.MaxPool2d(2) if pool else nn.Identity()
             )
 
-        super().__init__(*(block(width if i else 3, i < pooled) for i in range(4)), nn.Flatten())
+        pairs = enumerate(zip((3, *widths), widths))
+        super().__init__(*(block(*pair, i < pooled) for i, pair in pairs), nn.Flatten())
 
 
 class GlyphConv(nn.Module):
@@ -42,13 +47,12 @@ class GlyphConv(nn.Module):
     Small enough to be trained and fine-tuned on a CPU. It reads the mean over colour channels.
     """
 
-    widths = (64, 64, 128, 128)
     dim = 512
 
-    def __init__(self):
+    def __init__(self, widths: tuple[int, ...] = (64, 64, 128, 128)):
         super().__init__()
         layers, last = [], 1
-        for width in self.widths:
+        for width in widths:
             layers += [nn.Conv2d(last, width, 3, 2, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
             last = width
         self.layers = nn.Sequential(*layers)
@@ -67,12 +71,12 @@ class ResNet12(nn.Sequential):
     ----------
     pooled : bool
         Average the last map over its places, to 640 features; else flatten it, for learners that compare places.
+    widths : tuple of int
+        Channels of each block.
     """
 
-    widths = (64, 160, 320, 640)
-
-    def __init__(self, pooled: bool = True):
-        blocks = map(_ResidualBlock, (3, *self.widths), self.widths)
+    def __init__(self, pooled: bool = True, widths: tuple[int, ...] = (64, 160, 320, 640)):
+        blocks = map(_ResidualBlock, (3, *widths), widths)
         super().__init__(*blocks, *((nn.AdaptiveAvgPool2d(1),) if pooled else ()), nn.Flatten())
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
@@ -108,34 +112,74 @@ def resnet18() -> nn.Module:
 
 @dataclass(frozen=True)
 class Network:
-    """A network that `fslcore.tools.training` knows.
+    """A network that `fslcore.tools.training` knows, as data.
 
     Attributes
     ----------
-    build : callable
-        Makes it, with random weights.
-    dim : int
-        Its number of features.
+    kind : str
+        'conv' (`Conv4`), 'strided' (`GlyphConv`), 'residual' (`ResNet12`) or 'resnet18'.
+    widths : tuple of int
+        Channels of each block, which are as many as there are numbers; not for 'resnet18'.
     side : int
         Of the square images it reads, in pixels.
-    map : (C, H, W) or None
-        Channels, height and width of the map whose flattening the features are.
+    pooled : int
+        Blocks of 'conv' that halve the map.
+    averaged : bool
+        Whether 'residual' averages the last map over its places; else it is flattened.
+
+    Raises
+    ------
+    InputError
+        Another kind; widths or a side below 1; an image of which no place is left.
     """
 
-    build: Callable[[], nn.Module]
-    dim: int
+    kind: str
+    widths: tuple[int, ...] = ()
     side: int = 32
-    map: tuple[int, int, int] | None = None
+    pooled: int = 4
+    averaged: bool = True
+
+    def __post_init__(self):
+        choice("kind of network", self.kind, ("conv", "strided", "residual", "resnet18"))
+        whole("side", self.side, 1), whole("pooled", self.pooled, 0)
+        widths = tuple(whole("widths", width, 1) for width in self.widths)
+        if bool(widths) == (self.kind == "resnet18"):
+            raise InputError(f"widths = {list(widths)}; {self.kind} has {'its own' if widths else 'at least one'}")
+        object.__setattr__(self, "widths", widths)
+        if 0 in (self.map or ()):
+            raise InputError(f"side = {self.side}; {len(widths)} blocks of {self.kind} leave no place of such an image")
+
+    def build(self) -> nn.Module:
+        """It, with random weights."""
+        if self.kind == "conv":
+            return Conv4(self.widths, self.pooled)
+        if self.kind == "residual":
+            return ResNet12(self.averaged, self.widths)
+        return GlyphConv(self.widths) if self.kind == "strided" else resnet18()
+
+    @property
+    def map(self) -> tuple[int, int, int] | None:
+        """Channels, height and width of the map whose flattening the features are, where they are one."""
+        if self.kind == "resnet18" or (self.kind == "residual" and self.averaged):
+            return None
+        halved = min(self.pooled, len(self.widths)) if self.kind == "conv" else len(self.widths)
+        place = -(-self.side // 2**halved) if self.kind == "strided" else self.side // 2**halved
+        return (self.widths[-1], place, place)
+
+    @property
+    def dim(self) -> int:
+        """Its number of features."""
+        return math.prod(self.map) if self.map else self.widths[-1] if self.widths else 512
 
 
 NETWORKS = {
-    "conv4": Network(Conv4, 256, map=(64, 2, 2)),
-    "conv4-32": Network(partial(Conv4, 32), 128, map=(32, 2, 2)),
-    "conv4-map": Network(partial(Conv4, pooled=3), 1024, map=(64, 4, 4)),
-    "glyph-conv": Network(GlyphConv, GlyphConv.dim, side=28, map=(128, 2, 2)),
-    "resnet12": Network(ResNet12, 640, side=84),
-    "resnet12-map": Network(partial(ResNet12, pooled=False), 16000, side=84, map=(640, 5, 5)),
-    "resnet18": Network(resnet18, 512),
+    "conv4": Network("conv", (64,) * 4),
+    "conv4-32": Network("conv", (32,) * 4),
+    "conv4-map": Network("conv", (64,) * 4, pooled=3),
+    "glyph-conv": Network("strided", (64, 64, 128, 128), side=28),
+    "resnet12": Network("residual", (64, 160, 320, 640), side=84),
+    "resnet12-map": Network("residual", (64, 160, 320, 640), side=84, averaged=False),
+    "resnet18": Network("resnet18"),
 }
 
 

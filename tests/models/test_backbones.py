@@ -427,6 +427,20 @@ def test_networks_are_what_the_registry_says(name):
     assert known.map is None or np.prod(known.map) == known.dim
 
 
+@pytest.mark.parametrize(
+    "kind, widths, more",
+    [("conv", (4, 6, 8), {"pooled": 2}), ("conv", (4,) * 6, {"pooled": 3}), ("strided", (4, 8), {})]
+    + [("residual", (4, 8, 8), {"averaged": averaged}) for averaged in (True, False)],
+)
+def test_a_network_of_another_depth_width_and_side_has_the_features_it_says(kind, widths, more):
+    known = networks.Network(kind, widths, side=21, **more)
+    with torch.inference_mode():
+        out = known.build().eval()(torch.rand(2, 3, 21, 21))
+    assert out.shape == (2, known.dim) and (known.map is None or np.prod(known.map) == known.dim)
+    with pytest.raises(InputError, match="resnet18 has its own"):
+        networks.Network("resnet18", widths)
+
+
 def test_a_map_is_known_from_the_checkpoint(tmp_path):
     tensors = {f"network.{k}": w for k, w in networks.NETWORKS["conv4-map"].build().state_dict().items()}
     save_file(tensors, tmp_path / "d.safetensors", metadata={"training": '{"recipe": {"network": "conv4-map"}}'})

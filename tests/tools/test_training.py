@@ -16,8 +16,10 @@ from fslcore.errors import InputError
 from fslcore.models import backbones
 from fslcore.tasks import sample_closed
 from fslcore.tools import training
+from fslcore.tools.training import augment
 from fslcore.tools.training import run as loop
-from fslcore.tools.training.run import TEMPERATURE, _divergence, _logits_of_all, _Run
+from fslcore.tools.training.recipes import Recipe
+from fslcore.tools.training.run import _divergence, _logits_of_all, _Run
 
 
 @pytest.fixture
@@ -150,7 +152,7 @@ def test_a_frozen_network_stays_and_a_stopped_run_goes_on(small, tmp_path):
     cut = training.train("leo", tmp_path / "cut.safetensors", progress=False, **settings)
     assert cut.read_bytes() == whole.read_bytes()
     with safe_open(whole, "pt") as file, safe_open(tmp_path / "other.safetensors", "pt") as start:
-        kept = [name for name in file if name.startswith("network.")]
+        kept = [name for name in file.keys() if name.startswith("network.")]  # noqa: SIM118
         assert kept and all((file.get_tensor(name) == start.get_tensor(name)).all() for name in kept)
         assert file.get_tensor("head.encoder.weight").shape == (8, 256)
     with pytest.raises(InputError, match="network = resnet18; that of conv4-baseline:.* is needed"):
@@ -204,10 +206,10 @@ def test_another_teacher_in_the_same_file_does_not_go_on_with_a_stopped_run(smal
 def test_a_teachers_answers_are_learned(small, tmp_path):
     """The divergence vanishes where student and teacher agree, and its head knows the base classes."""
     logits = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
-    assert float(_divergence(logits + 1, logits)) == pytest.approx(0, abs=1e-5)  # a softmax ignores a shift
-    p, q = (torch.softmax(v / TEMPERATURE, 1) for v in (logits.roll(1, 0), logits))
-    by_hand = TEMPERATURE**2 * (p * (p / q).log()).sum(1).mean()
-    assert float(_divergence(logits, logits.roll(1, 0))) == pytest.approx(float(by_hand), rel=1e-4)
+    assert float(_divergence(logits + 1, logits, 4.0)) == pytest.approx(0, abs=1e-5)  # a softmax ignores a shift
+    p, q = (torch.softmax(v / 4, 1) for v in (logits.roll(1, 0), logits))
+    by_hand = 4**2 * (p * (p / q).log()).sum(1).mean()
+    assert float(_divergence(logits, logits.roll(1, 0), 4.0)) == pytest.approx(float(by_hand), rel=1e-4)
     base = small("", "base")
     bank = backbones.features(base, backbones.load(other(tmp_path)))
     answers = _logits_of_all(bank, 6, 0)
@@ -352,3 +354,94 @@ def test_a_damaged_or_foreign_state_is_not_gone_on_from(small, tmp_path, capsys)
     run.epoch, run.data = 0, {"base": "other", "validation": "images"}
     run.resume(tmp_path / "state")
     assert run.epoch == 0
+
+
+def test_a_recipe_says_which_network_images_optimiser_and_schedule(small, tmp_path):
+    """Another depth, width and side; the checkpoint brings them back."""
+    asked = dict(
+        architecture={"widths": [8, 8, 16], "side": 40},
+        augmentation=("crop", "flip", "colour"),
+        optimiser="sgd",
+        schedule="steps",
+        epochs=2,
+        steps=8,
+        lr=0.05,
+    )
+    path = training.train("protonet", tmp_path / "p.safetensors", progress=False, **asked)
+    backbone = backbones.load(f"conv4-protonet:{path}")
+    assert (backbone.dim, backbone.map, backbone.resolution) == (16 * 5 * 5, (16, 5, 5), 40)
+    assert len([m for m in backbone.network.modules() if isinstance(m, torch.nn.Conv2d)]) == 3
+    images = small("", "validation")
+    tasks = sample_closed(images.labels, tasks=20, queries=5)
+    found, _ = evaluation.record(images, backbone, learners.make("protonet", backbone), tasks)
+    assert found.accuracy().mean() > 0.5  # chance is 0.2
+    run = _Run("x", replace(training.RECIPES["protonet"], **asked), 0)
+    assert type(run.optimiser) is torch.optim.SGD and run.optimiser.param_groups[0]["momentum"] == 0.9
+    rates = []
+    for _ in range(16):
+        rates.append(run.optimiser.param_groups[0]["lr"])
+        run.optimiser.step(), run.schedule.step()
+    assert rates == pytest.approx([0.05] * 9 + [0.005] * 3 + [0.0005] * 4)
+    with safe_open(path, "pt") as file:
+        kept = json.loads(file.metadata()["training"])["recipe"]
+    assert kept["architecture"] == asked["architecture"] and kept["augmentation"] == ["crop", "flip", "colour"]
+    assert "temperature" not in kept  # as it always was
+
+
+@pytest.mark.parametrize("name", training.RECIPES)
+def test_what_a_recipe_always_had_is_what_a_checkpoint_says(name):
+    """No key is new where no field differs: metadata of checkpoints stay as they are."""
+    found = training.RECIPES[name].plain()
+    assert list(found)[-1] == "options" and len(found) == 18
+    assert Recipe(**found) == training.RECIPES[name]
+
+
+def test_the_teachers_weight_and_temperature_are_those_of_the_recipe(small, tmp_path):
+    settings = dict(teacher=other(tmp_path), size=32, epochs=1, steps=4)
+
+    def loss(**changes):
+        run = _Run("x", replace(training.RECIPES["rfs"], **settings | changes), 0)
+        torch.manual_seed(0)
+        return next(run._class_batches()).item()
+
+    alone, mixed, taught = (loss(taught=w) for w in (0.0, 0.5, 1.0))
+    assert mixed == pytest.approx((alone + taught) / 2, rel=1e-5) and alone != pytest.approx(taught, rel=1e-3)
+    assert loss() == mixed and loss(taught=1.0, temperature=2.0) != pytest.approx(taught, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"architecture": {"depth": 6}}, "architecture = depth; kind, widths, side"),
+        ({"architecture": {"side": 15}}, "side = 15; 4 blocks of conv leave no place of such an image"),
+        ({"architecture": {"widths": []}}, "widths = \\[\\]; conv has at least one"),
+        ({"architecture": {"widths": [0]}}, "widths = 0; a whole number"),
+        ({"optimiser": "lion"}, "optimiser = lion; adamw, adam, sgd are allowed"),
+        ({"schedule": "wave"}, "schedule = wave; one-cycle, cosine, steps, constant are allowed"),
+        ({"augmentation": ("blur",)}, "augmentation = blur; jitter, crop, flip, colour are allowed"),
+        ({"temperature": 0}, "temperature = 0; a number over 0"),
+        ({"taught": 2}, "taught = 2; a number"),
+    ],
+)
+def test_what_a_recipe_cannot_say(tmp_path, given, message):
+    with pytest.raises(InputError, match=message):
+        training.train("protonet", tmp_path / "x.safetensors", progress=False, **given)
+
+
+@pytest.mark.parametrize("name", augment.AUGMENTATIONS)
+def test_an_augmentation_keeps_the_form_and_the_range_of_images(name):
+    torch.manual_seed(0)
+    x = torch.rand(64, 3, 16, 16) * 2 - 1
+    before, found = x.clone(), augment.AUGMENTATIONS[name](x)
+    assert found.shape == x.shape and found.abs().max() <= 1 and (x == before).all()
+    assert (found != x).flatten(1).any(1).float().mean() > 0.2 and (found.std((1, 2, 3)) > 0).all()
+
+
+def test_a_crop_is_a_part_of_the_image_and_flips_are_half_of_them():
+    torch.manual_seed(0)
+    ramp = torch.linspace(-1, 1, 32).expand(400, 3, 32, 32)
+    found = augment.crop(ramp)[:, 0, 0]
+    width = (found[:, -1] - found[:, 0]) / (ramp[0, 0, 0, -1] - ramp[0, 0, 0, 0])
+    assert 0.55 < width.min() < 0.65 and 0.95 < width.max() <= 1 and found.min() >= -1 and found.max() <= 1
+    turned = (augment.flip(ramp)[:, 0, 0, 0] > 0).float().mean()
+    assert 0.4 < turned < 0.6

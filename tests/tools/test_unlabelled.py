@@ -12,6 +12,7 @@ from fslcore import datasets, learners
 from fslcore.errors import InputError
 from fslcore.models.networks import Conv4
 from fslcore.tools import training
+from fslcore.tools.training import augment
 from fslcore.tools.training import run as loop
 from fslcore.tools.training.run import _Run
 from fslcore.tools.training.unlabelled import BECLR, EPSILON, ITERATIONS, OBJECTIVES, PsCo, UniSiam, two_views
@@ -312,9 +313,9 @@ def test_the_options_of_a_recipe_reach_its_objective(name, small):
 def test_images_are_turned_scaled_and_shifted_either_way(monkeypatch):
     """By up to 10 degrees, 15 % and 2 of 32 pixels, which are 4 / 32 of half an image."""
     seen = []
-    monkeypatch.setattr(loop, "warped", lambda x, *of: seen.append(of) or x)
+    monkeypatch.setattr(augment, "warped", lambda x, *of: seen.append(of) or x)
     torch.manual_seed(0)
-    loop._jitter(torch.zeros(2000, 3, 32, 32))
+    augment.jitter(torch.zeros(2000, 3, 32, 32))
     ((angle, scale, shift, beyond),) = seen
     for of, most in ((angle, np.pi / 18), (scale - 1, 0.15), (shift[:, 0], 4 / 32), (shift[:, 1], 4 / 32)):
         assert abs(of.mean()) < 0.05 * most and 0.99 * most < of.max() <= most and -most <= of.min() < -0.99 * most

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 
 import numpy as np
 
 from ... import datasets
-from ...errors import InputError
+from ...errors import InputError, choice
+from ...models.networks import NETWORKS, Network
 
 __all__ = ["RECIPES", "Recipe", "checkpoint_name", "split_classes"]
 
@@ -37,7 +38,7 @@ class Recipe:
     ways, shots, queries : int
         Of the training tasks; the validation tasks have as many shots.
     lr, weight_decay : float
-        AdamW with a one-cycle learning rate of at most ``lr``.
+        The largest learning rate of the schedule, and the optimiser's decay.
     jitter : bool
         Turn, scale and shift each image a little; for data that are not drawn so.
     frozen : str
@@ -53,6 +54,16 @@ class Recipe:
         With views: what is minimised, a name of `fslcore.tools.training.unlabelled.OBJECTIVES`.
     options : dict
         Of the objective, with views; else of the learner.
+    architecture : dict
+        Fields of `fslcore.models.networks.Network` that differ from those of ``network``: ``widths`` (a number a
+        block, so depth too), ``side`` (pixels of the images) and the like.
+    augmentation : tuple of str
+        Names of `fslcore.tools.training.augment.AUGMENTATIONS`, after ``jitter``.
+    optimiser, schedule : str
+        Names of `fslcore.tools.training.schedule.OPTIMISERS` and ``SCHEDULES``.
+    temperature, taught : float
+        With a teacher: what both answers are divided by before the softmax, and the weight of the divergence from the
+        teacher's beside 1 - ``taught`` of the cross-entropy.
     """
 
     learner: str
@@ -73,6 +84,32 @@ class Recipe:
     auxiliary: float = 0.0
     objective: str = ""
     options: dict = field(default_factory=dict)
+    architecture: dict = field(default_factory=dict)
+    augmentation: tuple[str, ...] = ()
+    optimiser: str = "adamw"
+    schedule: str = "one-cycle"
+    temperature: float = 4.0
+    taught: float = 0.5
+
+    @property
+    def built(self) -> Network:
+        """The network, with what differs.
+
+        Raises
+        ------
+        InputError
+            No such network or field, or as for `fslcore.models.networks.Network`.
+        """
+        for name in self.architecture:
+            choice("architecture", name, [field.name for field in fields(Network)])
+        return replace(NETWORKS[choice("network", self.network, NETWORKS)], **self.architecture)
+
+    def plain(self) -> dict:
+        """As JSON values, for the metadata of a checkpoint; fields after ``options`` where they are not the default."""
+        found, default = asdict(self), asdict(Recipe(self.learner, self.batch))
+        names = [field.name for field in fields(self)]
+        late = names[names.index("options") + 1 :]
+        return {name: value for name, value in found.items() if name not in late or value != default[name]}
 
 
 # On the features of a network that stays as it is, which are computed once (FewSTAB, Table S10).

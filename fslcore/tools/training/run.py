@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -24,22 +24,22 @@ from tqdm import tqdm
 
 from ... import datasets, learners
 from ...datasets.bank import Bank
-from ...errors import InputError, choice, note, whole
+from ...errors import InputError, choice, note, number, whole
 from ...evaluation import evaluate
 from ...learners.common import class_means
 from ...learners.maml import with_task_norm
 from ...models import backbones
 from ...models.backbones import Backbone
-from ...models.networks import NETWORKS
 from ...models.registry import shipped
 from ...paths import BUILD, check_output, replace_file
 from ...tasks import sample_closed
+from .augment import AUGMENTATIONS
 from .recipes import RECIPES, WAYS, Recipe, file_name, split_classes
-from .unlabelled import OBJECTIVES, two_views, warped
+from .schedule import OPTIMISERS, SCHEDULES
+from .unlabelled import OBJECTIVES, two_views
 
 __all__ = ["train"]
 
-TEMPERATURE = 4.0  # of the teacher's answers
 EPOCHS = 10**6  # the most: beyond it, a number is a slip of the keyboard
 VALIDATION = {"features": 1000, "images": 150}  # tasks after each epoch, by what the learner reads
 
@@ -108,7 +108,11 @@ def _checked(name: str, changes: dict) -> Recipe:
     """The recipe of this name with its changes, if it can be trained."""
     recipe = replace(RECIPES[choice("learner", name, RECIPES)], **changes)
     whole("epochs", recipe.epochs, 1, EPOCHS)
-    choice("network", recipe.network, NETWORKS)
+    recipe.built  # noqa: B018 (raises)
+    choice("optimiser", recipe.optimiser, OPTIMISERS), choice("schedule", recipe.schedule, SCHEDULES)
+    for one in recipe.augmentation:
+        choice("augmentation", one, AUGMENTATIONS)
+    number("temperature", recipe.temperature, above=0), number("taught", recipe.taught, least=0, most=1)
     if recipe.batch == "views":
         choice("objective", recipe.objective, OBJECTIVES)
     datasets.check(recipe.dataset, "base")
@@ -146,7 +150,7 @@ class _Run:
 
     def __init__(self, name: str, recipe: Recipe, seed: int, progress: bool = False):
         self.name, self.recipe, self.seed, self.epoch = name, recipe, seed, 0
-        self.settings = json.dumps({"recipe": asdict(recipe), "seed": seed}, sort_keys=True)
+        self.settings = json.dumps({"recipe": recipe.plain(), "seed": seed}, sort_keys=True)
         self.where = backbones.device()
         self._read(recipe, progress)
         self._check_tasks(recipe)
@@ -154,10 +158,9 @@ class _Run:
         self._build(recipe)
         # Where there are fewer images than a batch holds, it holds some twice.
         self.steps = recipe.steps or max(1, len(self.labels) // recipe.size)
-        self.optimiser = torch.optim.AdamW(self.parts.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay)
-        self.schedule = torch.optim.lr_scheduler.OneCycleLR(
-            self.optimiser, recipe.lr, total_steps=recipe.epochs * self.steps
-        )
+        rates = dict(lr=recipe.lr, weight_decay=recipe.weight_decay)
+        self.optimiser = OPTIMISERS[recipe.optimiser](self.parts.parameters(), **rates)
+        self.schedule = SCHEDULES[recipe.schedule](self.optimiser, recipe.lr, recipe.epochs * self.steps)
         self.curve: list[dict] = []
         self.kept: dict[str, torch.Tensor] = {}
 
@@ -165,7 +168,7 @@ class _Run:
         """The images to train on and to select with, and what other networks make of them."""
         base = datasets.load(recipe.dataset, split="base")
         if recipe.dataset.startswith("folder:"):  # it has no splits, and no size of its own
-            side = NETWORKS[recipe.network].side
+            side = recipe.built.side
             base, validation = split_classes(base.sized(side), recipe.ways)
             if progress:
                 told = "; ".join(
@@ -214,7 +217,7 @@ class _Run:
 
     def _build(self, recipe: Recipe) -> None:
         """Network, learner and head, at their start."""
-        kind = NETWORKS[recipe.network]
+        kind = recipe.built
         network = kind.build()
         if self.frozen:
             try:
@@ -314,7 +317,10 @@ class _Run:
             else:
                 logits = self.head(x)
             loss = F.cross_entropy(logits, labels[rows])
-            yield loss if self.answers is None else (loss + _divergence(logits, self.answers[rows])) / 2
+            if self.answers is not None:
+                far = _divergence(logits, self.answers[rows], self.recipe.temperature)
+                loss = (1 - self.recipe.taught) * loss + self.recipe.taught * far
+            yield loss
 
     def _task_batches(self):
         r = self.recipe
@@ -355,8 +361,8 @@ class _Run:
 
     def _prepared(self, rows: torch.Tensor) -> torch.Tensor:
         x = self.backbone.preprocess(self.images[rows])
-        if self.recipe.jitter:
-            x = _jitter(x)
+        for name in [*(["jitter"] if self.recipe.jitter else []), *self.recipe.augmentation]:
+            x = AUGMENTATIONS[name](x)
         return x.contiguous(memory_format=torch.channels_last)
 
     def _validate(self) -> float:
@@ -459,14 +465,7 @@ def _head_of_all(bank: Bank, classes: int, seed: int) -> nn.Linear:
     return head
 
 
-def _divergence(logits: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
+def _divergence(logits: torch.Tensor, answers: torch.Tensor, temperature: float) -> torch.Tensor:
     """Kullback-Leibler divergence of softened (B, classes) logits from the teacher's (Hinton et al., 2015)."""
-    ours, theirs = (F.log_softmax(v / TEMPERATURE, dim=1) for v in (logits, answers))
-    return TEMPERATURE**2 * F.kl_div(ours, theirs, reduction="batchmean", log_target=True)
-
-
-def _jitter(x: torch.Tensor) -> torch.Tensor:
-    """(B, 3, H, W) images turned by up to 10°, scaled by up to 15 % and shifted by up to 2 pixels."""
-    uniform = torch.rand(len(x), 4, device=x.device) * 2 - 1
-    angle, scale = uniform[:, 0] * torch.pi / 18, 1 + 0.15 * uniform[:, 1]
-    return warped(x, angle, scale, uniform[:, 2:] * 2 * 2 / x.shape[-1], "border")
+    ours, theirs = (F.log_softmax(v / temperature, dim=1) for v in (logits, answers))
+    return temperature**2 * F.kl_div(ours, theirs, reduction="batchmean", log_target=True)

@@ -3,6 +3,7 @@
 What a learner has is the protocol `Learner`.
 """
 
+from ..catalogue import known
 from ..errors import InputError, like
 from ..models.backbones import Backbone
 from .anil import ANIL
@@ -22,7 +23,6 @@ from .maml_frozen import FrozenMAML
 from .matchingnet import MatchingNet
 from .mtl import MTL
 from .opta import OpTA
-from .own import made as _made
 from .protocol import Learner
 from .protonet import ProtoNet
 from .r2d2 import R2D2
@@ -67,34 +67,11 @@ __all__ = [
     "of_images",
 ]
 
-of_features = {
-    learner.name: learner
-    for learner in (
-        NearestCentroid,
-        LogisticRegression,
-        CosineClassifier,
-        MatchingNet,
-        ProtoNet,
-        R2D2,
-        ANIL,
-        LEO,
-        DN4,
-        CAN,
-        RENet,
-        OpTA,
-        FrozenMAML,
-        MTL,
-        SIB,
-        MatchingNetIFSL,
-        FrozenMAMLIFSL,
-        MTLIFSL,
-        SIBIFSL,
-        SimpleShot,
-        TipAdapter,
-        TextProbe,
-    )
-}
-of_images = {learner.name: learner for learner in (FineTune, MAML, BOIL)}  # they train the backbone on each task
+_classes = {name: globals()[of.place.partition(":")[2]] for name, of in known.items()}
+of_features = {name: kind for name, kind in _classes.items() if kind.reads == "features"}
+of_images = {
+    name: kind for name, kind in _classes.items() if kind.reads == "images"
+}  # they train a network on each task
 names = (*of_features, *of_images)
 
 
@@ -112,7 +89,9 @@ def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
         is no learner.
     """
     if ":" in name:
-        return _made(name, backbone, settings)
+        from .own import made
+
+        return made(name, backbone, settings)
     if name in of_images:
         if backbone is None:
             raise InputError(f"learner = {name}; precomputed features allow {', '.join(of_features)}")

@@ -168,7 +168,7 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
             what = f"this is {there}, a {kind} is needed" if path.exists() else f"there is no such {kind}"
             raise InputError(f"parameter {p.name} = {item}; {what}")
     else:
-        choices = catalogue.learners() if p.allowed == "learner" else p.allowed.split("|")
+        choices = [*catalogue.known] if p.allowed == "learner" else p.allowed.split("|")
         choice(f"parameter {p.name}", str(item), choices)  # of numbers and truth values (True|False) too
 
 

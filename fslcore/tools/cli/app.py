@@ -154,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
 
     as_json = dict(action="store_true", help="print the result as strict JSON")
     jobs = dict(type=count_of("jobs", 1, 1024), default=1, help="processes on this machine, which share its cores (1)")
-    learners = dict(nargs="+", type=name_of("learner", catalogue.learners), action=Once, default=["ncc", "lr"])
+    learners = dict(nargs="+", type=name_of("learner", lambda: [*catalogue.known]), action=Once, default=["ncc", "lr"])
 
     add = command(
         "list", commands.show_names, "notebooks with their parameters, data sets, backbones, learners", "", "--json"
@@ -307,7 +307,7 @@ def _parser() -> argparse.ArgumentParser:
         help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH",
     )
     add.add_argument("-o", "--output", type=Path, help=".parquet or .csv; .npz is a recording; none with --part")
-    own = learners | {"type": name_of("learner", catalogue.learners, own=True)}
+    own = learners | {"type": name_of("learner", lambda: [*catalogue.known], own=True)}
     add.add_argument("--learners", **own, help="names that fslcore list gives, or your own as module:Class (ncc lr)")
     add.add_argument(
         "--samplings",
@@ -406,7 +406,7 @@ def _parser() -> argparse.ArgumentParser:
         computes=True,
     )
     add.add_argument(
-        "learner", type=name_of("learner", catalogue.recipes), help=f"one of {', '.join(catalogue.recipes())}"
+        "learner", type=name_of("learner", lambda: [*catalogue.RECIPES]), help=f"one of {', '.join(catalogue.RECIPES)}"
     )
     add.add_argument(
         "-o",
@@ -416,7 +416,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add.add_argument(
         "--network",
-        type=name_of("network", catalogue.networks),
+        type=name_of("network", lambda: [*catalogue.NETWORKS]),
         help="conv4, resnet12, resnet12-map and the like (the learner's own)",
     )
     add.add_argument(
@@ -448,7 +448,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument(
         "--captioner",
         default="pixels",
-        type=name_of("captioner", catalogue.captioners, file=True),
+        type=name_of("captioner", lambda: [*catalogue.CAPTIONERS], file=True),
         help="pixels, vit-gpt2, blip, blip-large, or KIND:FOLDER (pixels)",
     )
     add.add_argument(

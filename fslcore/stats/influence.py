@@ -217,8 +217,7 @@ def influence(
     def of_class(images: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """The number (T, K) of its class for each image (T, M); 0 for padding."""
         own = np.where(images >= 0, label[images], -1)
-        found = [np.where(own == of_task[:, [k]], numbers[:, [k]], 0) for k in range(of_task.shape[1])]
-        return np.asarray(sum(found))
+        return np.asarray(sum(np.where(own == c[:, None], n[:, None], 0) for c, n in zip(of_task.T, numbers.T)))
 
     count_of_parts = min(PARTS, tasks)
     part = np.arange(tasks) * count_of_parts // tasks
@@ -278,8 +277,7 @@ def _available(
     if pool is None:
         available: np.ndarray = np.bincount(label)[of_task]
         if (available <= m).any():
-            at = (available <= m).nonzero()
-            c, size = of_task[at][0], available[at][0]
+            c, size = of_task[available <= m][0], available[available <= m][0]
             raise InputError(f"class {names[c]} has {size} images; {m + 1} are needed, to leave one out")
         return available
     own = np.where(pool >= 0, label[pool], -1)

@@ -447,7 +447,7 @@ def paired_differences(a: ArrayLike, b: ArrayLike, *, atol: float | None = None,
     if x.shape != y.shape or x.ndim not in (1, 2) or not x.size:
         raise InputError(f"a has shape {x.shape}, b has {y.shape}; paired methods share their tasks")
     axis = whole("axis", axis, -x.ndim, x.ndim - 1)
-    fine = np.maximum(_fine(a, x, atol, axis), _fine(b, y, atol, axis))
+    fine = np.maximum(rounding(a, x, atol, axis), rounding(b, y, atol, axis))
     d = x - y
     d[np.abs(d) <= fine] = 0.0
     low, high = d.min(axis=axis, keepdims=True), d.max(axis=axis, keepdims=True)
@@ -489,15 +489,14 @@ def check_units(methods: Mapping[str, ArrayLike]) -> None:
             )
 
 
-def _fine(given: ArrayLike, x: Floats, atol: float | None = None, axis: int = 0) -> Floats:
+def rounding(given: ArrayLike, x: Floats, atol: float | None = None, axis: int | None = 0) -> Floats:
     """By how much numbers along an axis may be off from having been rounded; x are those given, checked."""
     largest = np.abs(x).max(axis=axis, keepdims=True)
     if atol is not None:
         return np.full_like(largest, number("atol", atol, least=0))
     dtype = np.asarray(detached(given)).dtype
-    eps = float(np.finfo(dtype if dtype.kind == "f" and dtype.itemsize < 8 else float).eps)
-    if str(getattr(given, "dtype", "")) == "torch.bfloat16":
-        eps = 2.0**-7
+    coarse = np.finfo(dtype if dtype.kind == "f" and dtype.itemsize < 8 else float)
+    eps = 2.0**-7 if str(getattr(given, "dtype", "")) == "torch.bfloat16" else float(coarse.eps)
     return np.asarray(ULPS * eps * largest)
 
 
@@ -646,7 +645,7 @@ def _values(name: str, values: ArrayLike) -> tuple[Floats, float]:
     x = floats(name, values, None)
     if x.ndim != 1 or x.size < 2:
         raise InputError(f"{name} has shape {x.shape}; one number a task for at least 2 tasks is needed")
-    return x, float(_fine(values, x).item())
+    return x, float(rounding(values, x).item())
 
 
 def _interval(

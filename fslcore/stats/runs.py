@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from ..errors import InputError, flag, floats, instance, number
-from .intervals import LEVEL, Floats, Interval, paired_differences
+from .intervals import LEVEL, Floats, Interval, paired_differences, rounding
 from .power import check_power, smallest
 from .three_intervals import ThreeIntervals, three_intervals
 
@@ -262,7 +262,13 @@ def _methods(ndim: int, name: str, values: ArrayLike, other: ArrayLike | None, *
         return found
     if len(found[0]) != len(found[1]):
         raise InputError(f"{name} has {len(found[0])} runs, other {len(found[1])}; paired runs are as many")
-    return [paired_differences(*(x.ravel() for x in found)).reshape(found[0].shape)]
+    return [_paired(values, other, *found)]
+
+
+def _paired(a: ArrayLike, b: ArrayLike | None, x: Floats, y: Floats) -> Floats:
+    """Differences of the checked numbers x and y, up to the rounding of the types they were given in, as a and b."""
+    atol = max(float(rounding(given, of, axis=None).item()) for given, of in ((a, x), (b, y)) if given is not None)
+    return paired_differences(x.ravel(), y.ravel(), atol=atol).reshape(x.shape)
 
 
 def _assembled(fixed: Interval, shared: float, df: float, means: list[Floats], own: list[float]) -> NewRuns:
@@ -363,7 +369,7 @@ def chance_better(a: ArrayLike, b: ArrayLike, *, paired: bool = False, level: fl
             raise InputError(f"{name} has {x.size} runs; at least 2 are needed, and nothing can be said of new runs")
     if paired and len(found[0]) != len(found[1]):
         raise InputError(f"a has {len(found[0])} runs, b {len(found[1])}; paired runs are as many")
-    of = [paired_differences(*found)] if paired else found
+    of = [_paired(a, b, *found)] if paired else found
     both = np.array([of[0].mean(), 0.0 if paired else of[1].mean()])
     difference = float(both[0] - both[1]) if _spread(both) else 0.0
     variances = [_spread(x) for x in of]

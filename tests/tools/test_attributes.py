@@ -147,8 +147,18 @@ def test_attributes_that_do_not_fit(tmp_path):
     "call, says",
     [
         *(
-            (lambda labels=labels: named(np.ones((2, 2), bool)).spurious(labels), r"labels( =|:)")
-            for labels in ([0, -1], [0, 10**12], [0.0, 1.0], [[0, 1]], ["a", "b"], None, [0, np.nan])
+            (lambda labels=labels: named(np.ones((2, 2), bool)).spurious(labels), r"labels( =|:| holds| has)")
+            for labels in (
+                [0, -1],
+                [0, 10**12],
+                [0.0, 1.0],
+                [[0, 1]],
+                ["a", "b"],
+                None,
+                [0, np.nan],
+                [[0], [0, 1]],
+                np.ma.masked_equal([0, 1], 1),
+            )
         ),
         (lambda: named(np.ones((0, 2), bool)).counts(np.zeros(0, int)), "0 labels for 0 images"),
         *((lambda n=n: named(np.ones((2, 2), bool)).spurious([0, 1], present=n), "present = ") for n in (0, 1.5, None)),

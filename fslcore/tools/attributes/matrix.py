@@ -19,7 +19,7 @@ import pandas as pd
 
 from ... import store
 from ...datasets import Images
-from ...errors import InputError, like, note, shown, whole
+from ...errors import InputError, like, note, shown, whole, wholes
 from ...paths import check_zip, replace_file
 from . import captions as sources
 from . import pixels
@@ -118,9 +118,7 @@ class Attributes:
 
     def _labels(self, labels: np.ndarray) -> np.ndarray:
         """The labels, if they are integers from 0, one an image."""
-        found = np.asarray(labels)
-        if found.ndim != 1 or found.dtype.kind not in "iu":
-            raise InputError(f"labels: {found.dtype} of shape {found.shape}; one integer an image is needed")
+        found = wholes("labels", labels, 1)
         if len(found) != len(self) or not len(found):
             raise InputError(f"{len(found)} labels for {len(self)} images; one an image is needed")
         for value in (found.min(), found.max()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import pickle
 import platform
 import re
 import shutil
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -167,6 +169,24 @@ def check_zip(name: str, path: Path, inside: Iterable[str] | None = None, file: 
         with zipfile.ZipFile(file or path) as archive:
             parts = [i for i in archive.infolist() if inside is None or i.filename.removesuffix(".npy") in inside]
         check_expanded(name, path, sum(part.file_size for part in parts))
+
+
+def load_tensors(path: Path) -> object:
+    """What ``torch.save`` wrote, in the memory of the CPU: tensors, numbers and texts; nothing in the file is run.
+
+    Raises
+    ------
+    ValueError
+        The file holds other objects. PyTorch's own message says how to run them.
+    """
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on the protocol of a pickle that is refused in the next line
+        try:
+            return torch.load(path, map_location="cpu", weights_only=True)
+        except pickle.UnpicklingError:
+            raise ValueError("it holds objects other than tensors, which are not read") from None
 
 
 # Whose a temporary name is: the process and the machine, since a folder can be shared between machines; and the thread.

@@ -18,7 +18,7 @@ from safetensors.torch import load_file as safetensors_file
 from torch.nn import functional as F
 
 from ..errors import InputError, shown
-from ..paths import at_home, check_expanded, check_zip
+from ..paths import at_home, check_expanded, check_zip, load_tensors
 
 __all__ = ["Bank", "load_features"]
 
@@ -233,7 +233,7 @@ def _npy(path: Path) -> dict[str, np.ndarray]:
 def _tensors(path: Path) -> dict[str, np.ndarray]:
     safe = path.suffix == ".safetensors"
     check_zip("features", path)
-    found = safetensors_file(path) if safe else torch.load(path, map_location="cpu", weights_only=True)
+    found = safetensors_file(path) if safe else load_tensors(path)
     if not isinstance(found, dict):
         raise ValueError(f"it holds a {type(found).__name__}, not named tensors")
     texts = found.get("labels")

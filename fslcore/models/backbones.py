@@ -31,7 +31,7 @@ from .. import datasets, store
 from ..datasets import Images
 from ..datasets.bank import Bank, chunks
 from ..errors import InputError, choice, instance, like, note
-from ..paths import check_zip, locked, replace_file
+from ..paths import check_zip, load_tensors, locked, replace_file
 from .fused import folded, with_fast_convolutions
 from .networks import NETWORKS
 from .registry import REGISTRY, Entry, of_this_library
@@ -388,7 +388,7 @@ def _read_state(path: Path) -> tuple[dict, dict]:
         raise ValueError("the file is empty")
     if not head.startswith((b"PK", b"\x80")):  # a zip, or a pickle of before
         raise ValueError("it is neither a PyTorch nor a safetensors file")
-    state = torch.load(path, map_location="cpu", weights_only=True)
+    state = load_tensors(path)
     if not isinstance(state, dict):
         raise ValueError(f"it holds a {type(state).__name__}, not named tensors")
     return state.get("state_dict", state), {}

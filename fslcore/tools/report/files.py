@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InputError, detached, missing, shown
-from ...paths import check_expanded, check_zip
+from ...paths import check_expanded, check_zip, load_tensors
 from .. import recorder
 from . import libfewshot
 from .recorded import accuracies, apart, unfinished, unsaid
@@ -193,7 +193,7 @@ def _torch(path: Path) -> tuple[pd.DataFrame, list[str]]:
 
     check_zip("results", path)
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        found = load_tensors(path)
     except Exception:  # its own message tells how to run what is in the file
         raise InputError(f"results: {path.name} is no file of tensors alone, and nothing else is read") from None
     tensors = [t for t in (found.values() if isinstance(found, dict) else [found]) if isinstance(t, torch.Tensor)]

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from ... import store
 from ...errors import InputError
 from ...evaluation import COLUMNS
-from ...paths import DATA, check_zip
+from ...paths import DATA, check_zip, load_tensors
 
 __all__ = ["fetch", "read"]
 
@@ -135,7 +135,7 @@ def _cached() -> Path:
 def _accuracies(path: Path) -> np.ndarray:
     check_zip("released", path)
     try:
-        x = torch.load(path, map_location="cpu", weights_only=True)
+        x = load_tensors(path)
     except Exception as error:  # of any kind: a text is read as the commands of a pickle
         raise InputError(f"released: {path} cannot be read as a tensor ({type(error).__name__})") from None
     if not isinstance(x, torch.Tensor) or not x.is_floating_point() or x.ndim != 1 or len(x) < 2:

@@ -82,7 +82,8 @@ def main() -> None:
     files = sorted(map(str, next(Path("fslcore").rglob(given.room)).glob("*.py")))
     asked = [path for path in files if not given.files or Path(path).stem in given.files]
     made = faults(asked, given.sample, given.seed, given.faults)
-    tests = [str(next(Path("tests").rglob(f"test_{name}.py"))) for name in given.tests or ROOMS[given.room].split()]
+    names = given.tests or ROOMS[given.room].split()
+    tests = [str(path) for name in names for path in Path("tests").rglob(f"test_{name}.py")]
     known, seconds = reached(given.room, tests, files, given.slow)
     work = []
     for fault in made:

@@ -206,7 +206,7 @@ def groups(methods: list[str], apart: pd.DataFrame, most: int | None = None) -> 
     graph = networkx.Graph([pair for pair in combinations(methods, 2) if frozenset(pair) not in told])
     graph.add_nodes_from(methods)
     at = {m: i for i, m in enumerate(methods)}.get
-    found = list(islice(networkx.find_cliques(graph), None if most is None else most + 1))
+    found = list(islice(networkx.find_cliques(graph), None if most is None else min(most, 10**9) + 1))
     if most is not None and len(found) > most:
         return []
     return sorted((sorted(c, key=at) for c in found), key=lambda c: [at(m) for m in c])

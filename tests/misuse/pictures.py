@@ -1,0 +1,148 @@
+"""Folders of small images of three classes, in every form in which users have them."""
+
+import os
+import struct
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from .judging import fill
+
+CLASSES, PER, SIDE = ("lying", "standing", "disk"), 6, 24
+HEIC = struct.pack(">I", 24) + b"ftypheic\0\0\0\0mif1heic" + bytes(64)
+
+
+def shape(c, i, side=SIDE):
+    """(H, W) floats, 0 for paper and 1 for ink: bars that lie, bars that stand, a disk; moved a little."""
+    y, x = np.mgrid[:side, :side] / side
+    dx, dy = 0.06 * (i % 3 - 1), 0.06 * (i // 3 - 0.5)
+    lying = (np.abs((y - dy) % 0.34 - 0.17) < 0.06) & (np.abs(x - 0.5) < 0.42)
+    standing = (np.abs((x - dx) % 0.34 - 0.17) < 0.06) & (np.abs(y - 0.5) < 0.42)
+    disk = (x - 0.5 - dx) ** 2 + (y - 0.5 - dy) ** 2 < 0.08
+    return [lying, standing, disk][c].astype(float)
+
+
+def tree(write=None, root="data", ending=".png"):
+    """Class folders with images, each by ``write(c, i, path)``."""
+    for c, name in enumerate(CLASSES):
+        of = Path(root, name)
+        of.mkdir(parents=True)
+        for i in range(PER):
+            (write or save())(c, i, of / f"{i}{ending}")
+
+
+def save(change=lambda image: image, **options) -> Callable:
+    """Writes with Pillow what ``change`` makes of the grey image, of dark ink on light paper."""
+    return lambda c, i, path: change(Image.fromarray((230 - 200 * shape(c, i)).astype("u1"))).save(path, **options)
+
+
+def array(make, **options) -> Callable:
+    """Writes with Pillow what ``make(shape)`` gives, (H, W) or (H, W, C)."""
+    return lambda c, i, path: Image.fromarray(make(shape(c, i))).save(path, **options)
+
+
+def one(path="data/lying/0.png", c=0, i=0):
+    """One image, plain, at a path."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    save(format="PNG")(c, i, Path(path))
+
+
+def put(name, content=b"") -> Callable:
+    """One more file, by its path in the data."""
+    return lambda: fill(Path("data", name), content)
+
+
+def cut(path="data/lying/0.png", share=0.6) -> Callable:
+    return lambda: Path(path).write_bytes(Path(path).read_bytes()[: int(share * os.path.getsize(path))])
+
+
+def tiff(make) -> Callable:
+    """Writes a plain TIFF by hand: any type of number, one sample or three, as cameras and microscopes do."""
+
+    def write(c, i, path):
+        a = np.ascontiguousarray(make(shape(c, i)))
+        samples = a.shape[2] if a.ndim == 3 else 1
+        bits, form = 8 * a.itemsize, {"u": 1, "i": 2, "f": 3}[a.dtype.kind]
+        data = a.astype(a.dtype.newbyteorder("<")).tobytes()
+        tags = {256: a.shape[1], 257: a.shape[0], 273: 8, 278: a.shape[0], 279: len(data)}
+        short = {258: bits, 259: 1, 262: 2 if samples == 3 else 1, 277: samples, 339: form}
+        tags = [(k, 4, 1, v) for k, v in tags.items()] + [(k, 3, 1, v) for k, v in short.items()]
+        extra = b""
+        if samples == 3:  # three numbers do not fit into a tag
+            at = 8 + len(data) + 2 + 12 * len(tags) + 4
+            tags = [t for t in tags if t[0] not in (258, 339)] + [(258, 3, 3, at), (339, 3, 3, at + 6)]
+            extra = struct.pack("<6H", *[bits] * 3, *[form] * 3)
+        entries = b"".join(struct.pack("<HHII", *tag) for tag in sorted(tags))
+        head = b"II*\0" + struct.pack("<I", 8 + len(data)) + data + struct.pack("<H", len(tags))
+        path.write_bytes(head + entries + b"\0\0\0\0" + extra)
+
+    return write
+
+
+def png(kind=2, top=1.0) -> Callable:
+    """Writes a PNG by hand: 16 bits a channel in colour or grey, which Pillow does not write."""
+
+    def write(c, i, path):
+        value = ((0.9 - 0.8 * shape(c, i)) * top * 65535).astype(">u2")
+        pixels = np.repeat(value[..., None], {2: 3, 4: 2, 6: 4}[kind], axis=2)
+        if kind in (4, 6):
+            pixels[..., -1] = 65535
+        raw = b"".join(b"\0" + row.tobytes() for row in pixels)
+        head = struct.pack(">IIBBBBB", SIDE, SIDE, 16, kind, 0, 0, 0)
+        parts = ((b"IHDR", head), (b"IDAT", zlib.compress(raw)), (b"IEND", b""))
+        path.write_bytes(
+            b"\x89PNG\r\n\x1a\n"
+            + b"".join(struct.pack(">I", len(d)) + n + d + struct.pack(">I", zlib.crc32(n + d)) for n, d in parts)
+        )
+
+    return write
+
+
+def pgm(top=65535) -> Callable:
+    """Writes a grey map of 16 bits, by hand."""
+    return lambda c, i, path: path.write_bytes(
+        f"P5 {SIDE} {SIDE} {top}\n".encode() + ((0.9 - 0.8 * shape(c, i)) * top).astype(">u2").tobytes()
+    )
+
+
+def icon(ink=0, under=0) -> Callable:
+    """A drawing whose form is in its alpha, and in its colours only where ink and ground differ."""
+    return lambda s: np.dstack([np.where(s > 0, ink, under).astype("u1")] * 3 + [(255 * s).astype("u1")])
+
+
+def turned(c, i, path):
+    """A photo that lies on its side, and says so, for every second image."""
+    exif = Image.Exif()
+    exif[274] = 6  # turn by 90° to see it
+    on_its_side = lambda image: image.transpose(Image.Transpose.ROTATE_90)  # noqa: E731
+    (save(on_its_side, exif=exif, quality=95) if i % 2 else save(quality=95))(c, i, path)
+
+
+def moving(c, i, path):
+    """Three frames; the first is the image."""
+    frame = Image.fromarray((230 - 200 * shape(c, i)).astype("u1")).convert("RGB")
+    frame.save(path, save_all=True, append_images=[frame.copy(), frame.copy()])
+
+
+def nested(c, i, path):
+    """CLASS/PART/IMAGE."""
+    inner = path.parent / "ab"[i % 2]
+    inner.mkdir(exist_ok=True)
+    save()(c, i, inner / path.name)
+
+
+def deep(c, i, path):
+    """Some images in the class folder, some below."""
+    (nested if i % 2 else save())(c, i, path)
+
+
+def bomb():
+    """A PNG that says it is 60,000 pixels wide and high."""
+    path = Path("data/lying/0.png")
+    raw = bytearray(path.read_bytes())
+    raw[16:24] = struct.pack(">II", 60000, 60000)
+    raw[29:33] = struct.pack(">I", zlib.crc32(bytes(raw[12:29])))
+    path.write_bytes(raw)

@@ -1,0 +1,119 @@
+"""``fslcore assess``: folders, options and pages. For images in odd forms see `test_images`: one reader reads both."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from .judging import Warned, asked, fill, fslcore, judge, nowhere, refused, row, small_disk, split
+from .pictures import array, cut, one, put, save, tree
+
+
+def assess(*more, data="data", output="out.html"):
+    return fslcore("assess", data, "-o", output, "--backbone", "glyph-conv", "--learner", "ncc", *more)
+
+
+def photos(c, i, path):
+    """Photos of one scene a class, all but alike: noise over a pattern of the class."""
+    scene = np.random.default_rng(c).integers(40, 216, (6, 6, 3)).repeat(8, axis=0).repeat(8, axis=1)
+    noise = np.random.default_rng(100 + 10 * c + i).integers(-3, 4, scene.shape)
+    Image.fromarray((scene + noise).astype("u1")).save(path)
+
+
+def only(pattern):
+    """All other images are removed."""
+    return lambda: [path.unlink() for path in Path("data").glob(pattern)]
+
+
+def classes(*names):
+    return lambda: [shutil.rmtree(f"data/{name}") for name in names]
+
+
+def too_many():
+    for i in range(15):
+        one(f"data/disk/x{i}.png", 2, i % 6)
+
+
+@pytest.mark.parametrize(
+    "write, change, expected",  # list: no change
+    [
+        row("near-identical photos", photos, list, Warned("outside & 5-fold|range")),
+        row("one class", save(), classes("disk", "standing"), "class & 2"),
+        row("21 images in a class", save(), too_many, "disk & 21 & 20"),
+        row("no images", save(), only("*/*"), "disk & image"),
+        row("an empty class", save(), lambda: Path("data/none").mkdir(), "none"),
+        row("corrupt", save(), cut(), "0.png"),
+        row("empty image", save(), put("lying/0.png"), "0.png"),
+        row("12 of 16 bits", array(lambda s: ((0.9 - 0.8 * s) * 4095).astype("u2")), list, "0.png & white"),
+    ],
+)
+def test_supports(write, change, expected):
+    tree(write)
+    change()
+    judge(assess, expected)
+
+
+@pytest.mark.parametrize(
+    "name, make, words",
+    [
+        row("an empty folder", "data", Path.mkdir, "data & class"),
+        row("no such folder", "gone", lambda path: None, "gone"),
+        row("a file", "data", "x", "data"),
+        row("an empty name", "", None, "folder"),
+        row("a name too long", "x" * 300, lambda path: None, "xxx"),
+        row("folder: before the name", "folder:data", None, "folder:data"),
+    ],
+)
+def test_names_of_the_folder(name, make, words):
+    if make:
+        fill(name, make)
+    judge(lambda: assess(data=name), words)
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        *(
+            row(f"level {v}", f"--level '{v}'", f"level & {v}")
+            for v in ("0", "1", "-0.5", "90", "nan", "inf", "high", "", "0,9")
+        ),
+        row("backbone efficientnet-lite1", "--backbone efficientnet-lite1", "efficientnet-lite1"),
+        row("backbone clip", "--backbone clip", "clip & efficientnet-lite0"),
+        row("backbone glyphconv", "--backbone glyphconv", "glyphconv & glyph-conv"),
+        row("backbone without a name", "--backbone ''", "backbone"),
+        row("a backbone twice", "--backbone glyph-conv glyph-conv", "glyph-conv & twice|once|double"),
+        row("a learner twice", "--learner ncc ncc", "ncc & twice|once|double"),
+        row("learner ft", "--learner ft", "ft & ncc"),
+        row("learner NCC", "--learner NCC", "NCC & ncc"),
+        row("learner lrr", "--learner lrr", "lrr & lr"),
+        row("learner without a name", "--learner ''", "learner"),
+        row("no learner", "--learner", "learner"),
+        row("learner protonet", "--learner protonet", "protonet & ncc"),
+        row("size", "--size 0", "size"),
+        row("one argument too many", "extra", "extra"),
+        *(row(f"page {v}", f"-o {v}", f"{v} & .html") for v in ("out.pdf", "out", "-", "out.csv")),
+        row("page without a name", "-o ''", "output|-o"),
+    ],
+)
+def test_options(options, expected):
+    tree()
+    if isinstance(expected, str):
+        cut()()  # what is wrong with the options is said before an image is read
+    judge(lambda: assess(*split(options)), expected)
+
+
+@pytest.mark.parametrize("make, path, words", nowhere(".html"))
+def test_where_no_page_can_be_written(make, path, words):
+    tree()
+    make()
+    judge(lambda: assess(output=path), words)
+
+
+def test_a_page_inside_the_support_and_a_disk_without_room():
+    tree(root=".")
+    with small_disk(2000):
+        done = asked(lambda: assess(data="."))
+    refused(done, "out.html|room|space|large|cache")
+    judge(lambda: assess(data=".", output="disk/out.html"), lambda _: Path("disk/out.html").is_file())

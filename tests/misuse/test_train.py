@@ -1,0 +1,180 @@
+"""``fslcore train``: names, numbers, data and outputs. Recipes are cut to two steps, or a case would take minutes."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.numpy import load_file
+
+from fslcore.models import backbones
+from fslcore.tools.training import RECIPES
+from fslcore.tools.training.run import VALIDATION
+
+from .judging import Warned, asked, fill, fslcore, holds, judge, nowhere, refused, row, small_disk, split
+from .pictures import one
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    """Recipes of two steps and few validation tasks."""
+    for name, recipe in RECIPES.items():
+        monkeypatch.setitem(RECIPES, name, replace(recipe, steps=2, epochs=1, size=min(recipe.size, 8)))
+    monkeypatch.setattr("fslcore.tools.training.run.VALIDATION", {**VALIDATION, "features": 5, "images": 3})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Classes enough to be split into those to train on and those to select with."""
+    folder = tmp_path_factory.mktemp("train")
+    images(folder, 12, 24)
+    return folder
+
+
+def images(folder, classes, per):
+    for c in range(classes):
+        for i in range(per):
+            one(folder / f"class {c:02d}/{i}.png", c % 3, (c + i) % 6)
+
+
+def train(*more, learner="protonet", data="data"):
+    return fslcore("train", learner, *([] if "-o" in more else ["-o", "out.safetensors"]), "--dataset", data, *more)
+
+
+def whole(done):
+    """A checkpoint that can be read, its curve beside it, nothing else, and a word on which classes select."""
+    load_file("out.safetensors")
+    left = {name for name in os.listdir() if name.startswith((".", "out"))}
+    curve = Path("out.csv").read_text().startswith("epoch")
+    return curve and left == {"out.safetensors", "out.csv"} and holds(done.text, "validation & class")
+
+
+BAD = {
+    "epochs": ("0", "-1", "nan", "x", "2.5"),
+    "shots": ("0", "-1", "nan", "x", "2.5"),
+    "seed": ("-1", "nan", "x", "2.5"),
+}
+
+
+@pytest.mark.parametrize(
+    "learner, options, expected",
+    [
+        *(
+            row(f"{name} {v}", "protonet", f"--{name} {v}", f"{name} & {v}")
+            for name, values in BAD.items()
+            for v in values
+        ),
+        row("30 shots", "protonet", "--shots 30", "shots"),
+        row("10^9 shots", "protonet", "--shots 1000000000", "shots"),
+        row("good", "protonet", "--epochs 1 --seed 1000000000000", whole),
+        row("seed of 10^26", "protonet", "--seed 99999999999999999999999999", "seed"),
+        row("10^26 epochs", "protonet", "--epochs 99999999999999999999999999", "epochs"),
+        row("network resnet50", "protonet", "--network resnet50", "resnet50 & conv4"),
+        row("network conv5", "protonet", "--network conv5", "conv5 & mean conv4|conv4"),
+        row("network Conv4", "protonet", "--network Conv4", "Conv4 & conv4"),
+        row("network without a name", "protonet", "--network ''", "network"),
+        row("network clip", "protonet", "--network clip", "clip"),
+        row("DN4 on a network without a map", "dn4", "--network conv4", whole),
+        row("LEO on another network", "leo", "--frozen conv4-baseline --network resnet12", "resnet12 & conv4-baseline"),
+        row("a teacher of LEO", "leo", "--teacher conv4-baseline", "teacher & leo"),
+        row("a frozen network of DN4", "dn4", "--frozen conv4-baseline", "frozen & dn4"),
+        row("frozen conv5", "leo", "--frozen conv5", "conv5 & conv4-baseline"),
+        row("a teacher that is not there", "rfs", "--teacher conv4-baseline:gone", "gone"),
+        row("shots of a learner on batches", "baseline", "--shots 1", "shots & baseline"),
+        row("learner protonett", "protonett", "", "protonett & mean protonet"),
+        row("learner ncc", "ncc", "", "ncc & protonet"),
+        row("learner ProtoNet", "ProtoNet", "", "ProtoNet & protonet"),
+        row("learner without a name", "", "", "learner"),
+        row("learner clip", "clip", "", "clip & protonet"),
+        row("size", "protonet", "--size 0", "size"),
+        row("lr", "protonet", "--lr 0.1", "lr"),
+        row("one argument too many", "protonet", "extra", "extra"),
+        *(
+            row(f"output {v}", "protonet", f"-o {v}", f"{v} & .safetensors")
+            for v in ("out.csv", "out.pt", "out", "out.pth")
+        ),
+        row("output without a name", "protonet", "-o ''", "output|-o"),
+        row("output .safetensors", "protonet", "-o .safetensors", ".safetensors"),
+        row("output is a folder", "protonet", "-o .", "."),
+    ],
+)
+def test_options(made, learner, options, expected):
+    judge(lambda: train(*split(options), learner=learner, data=f"folder:{made}"), expected)
+
+
+def test_no_learner():
+    judge(lambda: fslcore("train"), "learner")
+
+
+@pytest.mark.parametrize(
+    "classes, per, change, words",
+    [
+        row("1 class", 1, 30, None, "class"),
+        row("2 classes", 2, 30, None, "class|ways"),
+        row("4 classes", 4, 30, None, "class|ways"),
+        row("6 classes", 6, 30, None, "class|ways|split"),
+        row("5 images", 12, 5, None, "images|shots"),
+        row("1 image", 12, 1, None, "images|shots"),
+        row("a corrupt image", 12, 2, lambda: fill("data/class 00/0.png", "x"), "0.png"),
+        row("an empty class", 12, 2, lambda: Path("data/none").mkdir(), "none"),
+    ],
+)
+def test_data_that_do_not_suffice(classes, per, change, words):
+    images(Path("data"), classes, per)
+    if change:
+        change()
+    judge(lambda: train("--epochs", "1", data="folder:data"), words)
+
+
+@pytest.mark.parametrize(
+    "data, words",
+    [
+        row(data or "empty", data, words)
+        for data, words in {
+            "clipard": "clipard & mean clipart",
+            "folder:gone": "gone",
+            "": "dataset",
+            "folder:": "dataset|folder",
+            "features:f.npz": "features:f.npz",
+            "data": "data & folder:",
+            "coloured?bias=7": "bias & 7",
+            "glyphs/hebrew": "glyphs/hebrew",
+            "fashion": "fashion",
+            "cub:.": ".",
+        }.items()
+    ],
+)
+def test_names_of_data_sets(data, words):
+    judge(lambda: train(data=data), words)
+
+
+@pytest.mark.parametrize(
+    "stopped",
+    [
+        row("text", "x"),
+        row("nothing", ""),
+        row("another thing", lambda path: torch.save([1, 2, 3], path)),
+    ],
+)
+def test_something_else_in_place_of_a_stopped_run(made, stopped):
+    fill(".out.training", stopped)
+    judge(lambda: train("--epochs", "1", data=f"folder:{made}"), whole)
+
+
+def test_an_output_in_a_new_folder_is_read_as_weights(made):
+    judge(lambda: train("--epochs", "1", "-o", "new/out.safetensors", data=f"folder:{made}"), Warned("validation"))
+    backbones.load("conv4-protonet:new/out.safetensors")
+
+
+@pytest.mark.parametrize("make, path, words", nowhere(".safetensors"))
+def test_where_no_weights_can_be_written(made, make, path, words):
+    make()
+    judge(lambda: train("--epochs", "1", "-o", path, data=f"folder:{made}"), words)
+
+
+def test_a_disk_without_room(made):
+    with small_disk():
+        done = asked(lambda: train("--epochs", "1", data=f"folder:{made}"))
+    refused(done, "out|room|space|large", late=True)
+    assert not os.listdir()

@@ -57,6 +57,10 @@ def text_table(path: Path, columns: list[str] | None = None, *, what: str = "dat
         table = pd.read_csv(path, dtype=str, keep_default_na=False, **options)
     except (ValueError, OSError) as error:  # pandas' own parser errors are ValueErrors
         raise InputError(f"{what}: {path} is not a readable table ({str(error).splitlines()[0]})") from None
+    if columns:  # pandas renames the second of two columns of one name
+        head = pd.read_csv(path, dtype=str, keep_default_na=False, nrows=1, header=None).iloc[0].tolist()
+        if twice := next((c for c in columns if head.count(c) > 1), None):
+            raise InputError(f"{what}: {path} has the column {twice} twice")
     lacking = [c for c in columns or [] if c not in table]
     if lacking:
         raise InputError(f"{what}: {path} lacks the column {lacking[0]}; it has {', '.join(map(str, table.columns))}")

@@ -128,6 +128,8 @@ def _check_value(p: Parameter, value: object, absent: bool) -> None:
     if inner and (not isinstance(value, list) or (not value and p.default and not p.allowed.endswith(" or none"))):
         full = ", not an empty one," if value == [] else ""
         raise InputError(f"parameter {p.name} = {value!r}; a list of {inner[1]}{full} is allowed, such as {p.default}")
+    if inner and (twice := next((v for i, v in enumerate(value) if v in value[:i]), None)) is not None:
+        raise InputError(f"parameter {p.name} = {value!r}; {twice!r} is allowed once")
     kind = inner[1] if inner else p.type
     for item in value if inner else [value]:
         if not isinstance(item, TYPES[kind]) or (isinstance(item, bool) and kind != "bool"):
@@ -198,6 +200,14 @@ def _yaml(text: str, what: str) -> object:
                     )
             return super().construct_mapping(node, deep)
 
+        def construct_yaml_int(self, node):
+            if not re.fullmatch(r"[-+]?(0|[1-9]\d*)", node.value):  # to YAML 1.1 010 is 8, and 1:30 is 90
+                raise yaml.constructor.ConstructorError(
+                    problem=f"{node.value} is no whole number in decimal digits", problem_mark=node.start_mark
+                )
+            return int(node.value)
+
+    Once.add_constructor("tag:yaml.org,2002:int", Once.construct_yaml_int)
     try:
         return yaml.load(text, Once)
     except yaml.YAMLError as error:

@@ -167,6 +167,9 @@ def without(caption):
     return TABLE.replace("a dark form number 3\n", f"{caption}\n", 1)
 
 
+TWICE = TABLE.replace("caption\n", "caption,caption\n", 1).replace("form number", "form,number")
+
+
 @pytest.mark.parametrize(
     "content, expected",
     [
@@ -194,6 +197,7 @@ def without(caption):
         row("noise", bytes(range(256)) * 3, "c.csv"),
         row("UTF-16", TABLE.encode("utf-16"), "c.csv"),
         row("Latin 1", TABLE.replace("dark", "düster").encode("latin-1"), "c.csv"),
+        row("a column caption twice", TWICE, "c.csv & column caption twice"),
         row("no such file", lambda path: None, "c.csv"),
         row("a folder", Path.mkdir, "c.csv"),
     ],

@@ -36,7 +36,7 @@ def run(*more, notebook=HERE):
 
 BAD = {
     "ways": (
-        "0 1 -1 51 1e9 nan .nan .inf five 2.5 true [5] null '' '5' 5.0 2024-01-01 0x5g @5".split(),
+        "0 1 -1 51 1e9 nan .nan .inf five 2.5 true [5] null '' '5' 5.0 2024-01-01 0x5g @5 1_0 010 0x5 1:30".split(),
         "way",
     ),
     "shots": (["0", "101", "one", "1.5"], "shot"),
@@ -79,6 +79,7 @@ BAD = {
         row("ways with a comment", HERE, "ways", "5 # classes", wrote),
         row("ways after a tab", HERE, "ways", "\t5", "way"),
         row("two data sets", HERE, "datasets", "[clipart, fashion]", wrote),
+        row("a data set twice", HERE, "datasets", "[clipart, clipart]", "clipart & once"),
         row("way", HERE, "way", "5", "way & ways"),
         row("Ways", HERE, "Ways", "5", "Ways & ways"),
         row("shot", HERE, "shot", "1", "shot & shots"),
@@ -98,6 +99,7 @@ BAD = {
         row("two learners", "estimators", "methods", "[efficientnet-lite0 lr ncc]", "efficientnet-lite0 lr ncc"),
         row("one number of shots", "pilot", "shots", "5", wrote),
         row("shots of 0", "pilot", "shots", "[0]", "shots"),
+        row("shots twice", "pilot", "shots", "[5, 5]", "shots & once"),
         row("two tasks", "pilot", "tasks", "2", "tasks"),
         row("differences of 0", "planning", "differences", "[0]", "differences"),
         row("differences NaN", "planning", "differences", "[.nan]", "differences"),
@@ -116,6 +118,7 @@ def test_parameters(not_executed, notebook, name, value, expected):
     [
         row("a parameter without value", f"{HERE} -p ways", "-p"),
         row("a parameter with an equals sign", f"{HERE} -p ways=5", "-p"),
+        row("a parameter twice", f"{HERE} -p ways 5 -p ways 10 -o out.ipynb", "ways & twice|once"),
         row("no notebook", "", "notebook"),
         row("two notebooks", f"{HERE} benchmark", "benchmark"),
         row("profile quick", f"{HERE} --profile quick -o out.ipynb", "quick"),
@@ -185,6 +188,7 @@ LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         row("two documents", f"{HERE}:\n  ways: 5\n---\npilot: {{}}\n", "p.yml"),
         row("a tag that runs a command", f"{HERE}: !!python/object/apply:os.system ['touch SPRUNG']\n", "p.yml"),
         row("an anchor in itself", "&a\nx: *a\n", "p.yml|x"),
+        row("zeros in front of a number", f"{HERE}:\n  ways: 007\n", "p.yml & 007"),
         row("a number as key", "5:\n  ways: 5\n", "5"),
         row("null as key", "null:\n  ways: 5\n", "p.yml|None|null"),
         row("a list as key", "? [a, b]\n: {ways: 5}\n", "p.yml|a"),

@@ -60,6 +60,9 @@ def run(options: argparse.Namespace) -> None:
     output = options.output or RUNS / f"{options.notebook}.ipynb"
     output = check_output(output, [".ipynb"])
     given = dict(notebooks.profile(options.profile).get(options.notebook, {}))
+    names = [name for name, _ in options.parameter]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"parameter {twice} is given {names.count(twice)} times; once is allowed")
     given |= {name: notebooks.value(name, text) for name, text in options.parameter}
     print(notebooks.run(options.notebook, given, output, progress=not options.quiet))
 

@@ -194,8 +194,8 @@ def test_a_package_without_its_notebooks_says_so(wheel, tmp_path):
 
 
 def test_names_are_those_of_the_checkout(installed):
-    here = subprocess.run([sys.executable, "-m", "fslcore", "list"], cwd=ROOT, text=True, capture_output=True)
-    assert installed.fslcore("list") == here.stdout != ""
+    here = subprocess.run([sys.executable, "-m", "fslcore", "list", "--json"], cwd=ROOT, text=True, capture_output=True)
+    assert installed.fslcore("list --json") == here.stdout != ""
 
 
 def test_the_embedded_data_are_evaluated(installed):

@@ -281,7 +281,10 @@ BAD = [
     ("evalute", "command = evalute; list, run, plan-run, report"),
     ("evalute", "(did you mean evaluate?)"),
     ("lst", "(did you mean list?)"),
-    ("list extra", "extra: no such argument"),
+    ("list extra", "name = extra; notebooks, datasets, backbones"),
+    ("list closed-v-open", "(did you mean closed-vs-open?)"),
+    ("list ncc extra", "name = ncc; notebooks, datasets"),
+    ("list learners extra", "extra: no such argument"),
     ("list --jsn", "--jsn: no such argument (did you mean --json?)"),
     ("evaluate", "required: dataset, backbone; see fslcore evaluate --help"),
     ("evaluate features:{t}/f.npz none", "output: none; -o FILE.csv, FILE.parquet or FILE.npz is needed (or --"),
@@ -773,14 +776,35 @@ def test_completion_of_commands_options_and_names(tmp_path, capsys):
         assert line in capsys.readouterr().out
 
 
-def test_list_names_everything(capsys):
+def test_list_fits_one_screen(capsys):
     assert app.main(["list"]) == 0
-    out = capsys.readouterr().out
-    for word in ("closed-vs-open", "ft_tasks = 600", "glyphs/latin", "efficientnet-lite0", "dinov2", "lr", "quick.yml"):
-        assert word in out
-    lines = {line.split(" (")[0].strip(): line for line in out.splitlines() if line.startswith("  ")}
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 100
+    for word in ("closed-vs-open", "your-support-set", "clipart", "glyph-conv", "dinov2", "tip-adapter", "quick.yml"):
+        assert word in "\n".join(lines)
+    for kind in commands.KINDS:
+        assert any(line.startswith(f"{kind}: ") for line in lines)
+
+
+def test_list_shows_all_of_a_kind_or_the_parameters_of_a_notebook(capsys):
+    def out(*arguments):
+        assert app.main(["list", *arguments]) == 0
+        return capsys.readouterr().out
+
+    whole = json.loads(out("--json"))
+    for kind in commands.KINDS:
+        assert (found := json.loads(out(kind, "--json")))[kind] == whole[kind] and set(found) <= {kind, "notebooks"}
+        names = whole[kind] if kind in ("notebooks", "profiles") else sum(whole[kind].values(), [])
+        assert all(name in out(kind) for name in names)
+    one = out("closed-vs-open").splitlines()
+    assert one[0] == "closed-vs-open: Closed and open intervals" and any("ft_tasks = 600" in line for line in one)
+    assert json.loads(out("pilot", "--json")) == {"notebooks": {"pilot": whole["notebooks"]["pilot"]}}
+    assert len(out("notebooks").splitlines()) == len(chapters.names())
+    both = json.loads(out("estimators", "--json"))  # a notebook and a kind
+    assert list(both) == ["notebooks", "estimators"] and list(both["notebooks"]) == ["estimators"]
+    lines = {line.split(" (")[0].strip(): line for line in out("backbones").splitlines()[1:]}
     assert lines["fetched"] == "  fetched (from the model hub, or NAME:FILE): clip, clip-b32, dino, dinov2, dinov2-reg"
-    assert lines["more"].endswith(": 'leave-one-out, refilled', K-fold") and "pixels" in lines["pixels"]
+    assert "  more (beside the paper's; K is a number): 'leave-one-out, refilled', K-fold" in out("estimators")
 
 
 def test_the_plain_way_jupytext_and_papermill(tmp_path):

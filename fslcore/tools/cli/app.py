@@ -157,8 +157,16 @@ def _parser() -> argparse.ArgumentParser:
     learners = dict(nargs="+", type=name_of("learner", lambda: [*catalogue.known]), action=Once, default=["ncc", "lr"])
 
     add = command(
-        "list", commands.show_names, "notebooks with their parameters, data sets, backbones, learners", "", "--json"
+        "list",
+        commands.show_names,
+        "show the names of notebooks, data sets, backbones, learners, and a notebook's parameters",
+        "",
+        "closed-vs-open",
+        "backbones",
+        "learners --json",
     )
+    listable = name_of("name", lambda: [*commands.KINDS, *notebooks.names()])
+    add.add_argument("what", nargs="?", type=listable, help="a kind of names, or a notebook (all in short)")
     add.add_argument("--json", **as_json)
 
     add = command(

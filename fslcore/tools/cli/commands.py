@@ -14,12 +14,13 @@ from ...errors import InputError, choice, memory, missing, visible, whole
 from ...paths import DATA, PROFILES, RUNS, check_folder, check_output, together
 from .. import notebooks
 from ..recorder import ENDING
-from .output import listed, print_json
+from .output import listed, overview, print_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "KINDS",
     "assess",
     "caption",
     "compare",
@@ -36,24 +37,39 @@ __all__ = [
 
 
 def show_names(options: argparse.Namespace) -> None:
+    what = options.what
+    found = {kind: names() for kind, names in KINDS.items() if what in (None, kind)}
+    if what in notebooks.names():  # one of them has the name of a kind
+        found = {"notebooks": {what: _notebook(what)}} | found
+    if options.json:
+        print_json(found)
+    else:
+        print(*(overview(found) if what is None else listed(found, what != "notebooks")), sep="\n")
+
+
+def _notebook(name: str) -> dict:
+    return {"title": notebooks.title(name), "parameters": [vars(p) for p in notebooks.parameters(name)]}
+
+
+def _data_sets() -> dict[str, list[str]]:
     try:
         from ... import datasets
-
-        own, *papers = datasets.forms()
-        sets = {"shipped": datasets.names() if DATA.is_dir() else [], "papers": papers, "own": [own, "features:PATH"]}
     except ModuleNotFoundError as error:  # with NumPy and SciPy alone there is all the rest
-        sets = {}
         print(f"fslcore: data sets: {missing(error.name)}", file=sys.stderr)
-    found = {
-        "notebooks": {
-            name: {"title": notebooks.title(name), "parameters": [vars(p) for p in notebooks.parameters(name)]}
-            for name in notebooks.names()
-        },
-        "datasets": sets,
-        **catalogue.by_kind(),
-        "profiles": sorted(path.name for path in PROFILES.glob("*.yml")),
-    }
-    print_json(found) if options.json else print(*listed(found), sep="\n")
+        return {}
+    own, *papers = datasets.forms()
+    return {"shipped": datasets.names() if DATA.is_dir() else [], "own": [own, "features:PATH"], "papers": papers}
+
+
+KINDS = {  # what `fslcore list` shows
+    "notebooks": lambda: {name: _notebook(name) for name in notebooks.names()},
+    "datasets": _data_sets,
+    "backbones": lambda: catalogue.by_kind()["backbones"],
+    "learners": lambda: catalogue.by_kind()["learners"],
+    "estimators": lambda: catalogue.by_kind()["estimators"],
+    "captioners": lambda: catalogue.by_kind()["captioners"],
+    "profiles": lambda: sorted(path.name for path in PROFILES.glob("*.yml")),
+}
 
 
 def run(options: argparse.Namespace) -> None:

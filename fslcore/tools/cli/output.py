@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
+import textwrap
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 
 from ...errors import visible
 
-__all__ = ["completion", "listed", "print_json"]
+__all__ = ["completion", "listed", "overview", "print_json"]
+
+SCREEN = 100  # columns of a terminal, whose lines are 24
+TRAINED = ("conv4-", "resnet")  # backbones that `fslcore train` names
 
 EXPLAINED = {  # what a kind of names means, where its own name does not say it
     "datasets": {
@@ -47,24 +51,41 @@ def print_json(value: object) -> None:
     print(re.sub(r"[^\n -~]", lambda sign: _escaped(sign[0]), text))
 
 
-def listed(found: dict[str, object]) -> list[str]:
-    """Lines of ``fslcore list``: notebooks with their parameters, and all other names, those of a kind together."""
+def overview(found: dict[str, object]) -> list[str]:
+    """Lines of ``fslcore list``, one screen: the names of each kind, as many as there is room for."""
     lines = []
-    for name, notebook in found["notebooks"].items():
+    for what, names in found.items():
+        kinds = [one for of in names.values() for one in of] if what in EXPLAINED else [*names]
+        # Whose own names say most come first; the domains of a data set, and what is named by a training, last.
+        kinds.sort(key=lambda name: "/" in name or name.startswith(TRAINED))
+        room = {"width": SCREEN, "subsequent_indent": "  ", "max_lines": 6 if what == "notebooks" else 4}
+        lines += textwrap.wrap(f"{what}: {_joined(kinds)}", **room, placeholder=" …", break_on_hyphens=False)
+    lines.append("fslcore list KIND: all of a kind and what they are; fslcore list NOTEBOOK: its parameters")
+    return lines
+
+
+def listed(found: dict[str, object], parameters: bool) -> list[str]:
+    """Lines of ``fslcore list WHAT``: notebooks, with their ``parameters``, and names, those of a kind together."""
+    lines = []
+    for name, notebook in found.get("notebooks", {}).items():
         lines.append(f"{name}: {notebook['title']}")
         lines += [
             f"  {p['name']} = {p['default']!r}  ({p['type']}; {p['allowed']})  {p['meaning']}"
             for p in notebook["parameters"]
+            if parameters
         ]
     for what, names in found.items():
         if what in EXPLAINED:
             lines += [f"{what}:"] if names else []
             for kind, of in names.items():
-                shown = ", ".join(f"'{name}'" if "," in name else name for name in of)
-                lines += [f"  {kind} ({EXPLAINED[what][kind]}): {shown}"] if of else []
+                lines += [f"  {kind} ({EXPLAINED[what][kind]}): {_joined(of)}"] if of else []
         elif what != "notebooks":
             lines.append(f"{what}: {', '.join(names)}")
     return lines
+
+
+def _joined(names: list[str]) -> str:
+    return ", ".join(f"'{name}'" if "," in name else name for name in names)
 
 
 def _escaped(sign: str) -> str:

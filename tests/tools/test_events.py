@@ -35,15 +35,31 @@ def field(number, content):
 
 
 def event(tag, value, step):
-    """An event of one scalar, framed as in a file; the checksums are not read."""
+    """An event of one scalar, framed as in a file."""
     summary = field(1, field(1, tag.encode()) + varint(2 << 3 | 5) + struct.pack("<f", value))
     body = struct.pack("<Bd", 1 << 3 | 1, 1.7e9) + varint(2 << 3) + varint(step) + field(5, summary)
-    return struct.pack("<QI", len(body), 0) + body + bytes(4)
+    return framed(body)
+
+
+def crc(data):
+    """The masked CRC-32C of TFRecord, bit by bit."""
+    found = 0xFFFFFFFF
+    for byte in data:
+        found ^= byte
+        for _ in range(8):
+            found = found >> 1 ^ 0x82F63B78 * (found & 1)
+    found ^= 0xFFFFFFFF
+    return struct.pack("<I", ((found >> 15 | found << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def framed(body):
+    size = struct.pack("<Q", len(body))
+    return size + crc(size) + body + crc(body)
 
 
 def first():
     body = struct.pack("<Bd", 1 << 3 | 1, 1.7e9) + field(3, b"brain.Event:2")
-    return struct.pack("<QI", len(body), 0) + body + bytes(4)
+    return framed(body)
 
 
 def played(folder, accuracies, config=CONFIG, at=1714550400, log="10-00-00", **told):
@@ -139,6 +155,7 @@ def test_other_files_are_told_in_one_line(tmp_path, drawn):
         (b"", "has no test/acc"),
         (b"task,ours,theirs\n1,0.5,0.4\n", "is no event file"),
         (struct.pack("<QI", 9, 0) + bytes(range(250, 255)) * 4, "is no event file"),
+        (framed(bytes(range(250, 255)) * 4), "is no event file"),
     ):
         path.write_bytes(content)
         with pytest.raises(InputError, match=words):
@@ -149,6 +166,47 @@ def test_other_files_are_told_in_one_line(tmp_path, drawn):
     (tmp_path / "x").mkdir()
     with pytest.raises(InputError, match="no event file"):
         report.read(tmp_path / "x")
+
+
+def events(**tags):
+    """Events of scalars by tag, a step after another."""
+    steps = max(map(len, tags.values()))
+    return first() + b"".join(
+        event(f"test/{tag}", values[s], s) for s in range(steps) for tag, values in tags.items() if s < len(values)
+    )
+
+
+def test_events_of_another_tool_are_refused(tmp_path, drawn):
+    """There `test/acc` is one number per epoch: taken for tasks, epochs would get a ± of their own."""
+    path = played(tmp_path / "run", drawn)
+    for content, words in (
+        (events(acc=[50.0, 60.0, 65.0], loss=[1.0, 0.9, 0.8]), "has the tag test/loss, so it is not of LibFewShot"),
+        (events(acc=[50.0, 60.0, 65.0]), "lacks test/data_time or test/batch_time"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=words):
+            report.read(path)
+
+
+def test_damage_that_loses_tasks_is_refused(tmp_path, drawn):
+    path = played(tmp_path / "run", drawn)
+    whole = path.read_bytes()
+    size = len(event("test/acc", 50.0, 100))
+    for at in (len(whole) // 2, len(whole) - 10, len(whole) - size + 3):  # content, and the length of a record
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(InputError, match=r"is damaged: the checksum at byte [0-9,]+ is wrong; copy it again"):
+            report.read(path)
+    batches = [b"".join(event(f"test/{key}", 50.0, s) for key in ("data_time", "acc", "batch_time")) for s in range(9)]
+    for kept, words in (([0, 1, 2, 5, 6], "5 after 2"), ([3, 4, 5], "has steps 3, 4 and so on")):
+        path.write_bytes(first() + b"".join(batches[s] for s in kept))
+        with pytest.raises(InputError, match=f"lacks tasks: .*{words}"):
+            report.read(path)
+    path.write_bytes(first() + b"".join(batches) + event("test/data_time", 0.1, 9) + event("test/data_time", 0.1, 10))
+    assert len(report.read(path)[0]) == 9
+    alone = first() + b"".join(batches[:4]) + event("test/data_time", 0.1, 4) + b"".join(batches[5:])
+    path.write_bytes(alone)
+    with pytest.raises(InputError, match="lacks tasks: .*5 after 3"):
+        report.read(path)
 
 
 def test_the_report_takes_the_folder(tmp_path, drawn, capsys):
@@ -171,6 +229,7 @@ def test_what_tensorboard_writes_is_read(tmp_path, drawn):
     for step, accuracy in enumerate(drawn):
         writer.add_scalar("test/data_time", 0.1, step)
         writer.add_scalar("test/acc", accuracy, step)
+        writer.add_scalar("test/batch_time", 0.1, step)
     writer.close()
     table, _ = report.read(tmp_path)
     assert np.allclose(table["accuracy"], drawn, atol=1e-4)

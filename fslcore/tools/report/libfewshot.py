@@ -11,6 +11,8 @@ from __future__ import annotations
 import ast
 import struct
 from collections.abc import Iterator
+from functools import reduce
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,8 @@ __all__ = ["MARK", "run", "runs"]
 
 MARK = ".tfevents."  # in the name of every event file
 ACCURACY = ("test/acc", "test/acc1")  # now, and in some releases
+TIMES = ("test/data_time", "test/batch_time", "test/calc_time")  # what the test loop writes beside; the last at times
+CRC = [reduce(lambda crc, _: crc >> 1 ^ (0x82F63B78 if crc & 1 else 0), range(8), byte) for byte in range(256)]
 FACTS = {"test_way": "ways", "test_shot": "shots", "test_query": "queries", "seed": "seed"}
 INSIDE = ("tfboard_files", "log_files")  # folders between a run's own and its events
 PLACES = ("", "tfboard_files/", "log_files/tfboard_files/", "*/log_files/tfboard_files/")
@@ -34,7 +38,8 @@ def run(path: Path) -> tuple[pd.DataFrame, list[str]]:
     Raises
     ------
     InputError
-        No event file, none of a test run, or a training run, whose test accuracies are of a new network each epoch.
+        No event file, one that is damaged or lacks tasks, another tool's, or of a training run, whose test accuracies
+        are of a new network each epoch.
     """
     values, whole = _accuracies(path)
     if values is None:
@@ -72,8 +77,8 @@ def runs(folder: Path) -> tuple[pd.DataFrame, list[str]]:
     found = sorted({path.resolve() for below in PLACES for path in folder.glob(f"{below}*{MARK}*")})  # links too
     if not found:
         raise InputError(f"results: no event file (*{MARK}*) in {folder}; of a folder, LibFewShot's results are read")
-    newest = {_home(path): path for path in found if _accuracies(path, 1)[0] is not None}  # their names hold the time
-    newest = {home: path for home, path in newest.items() if len(_accuracies(path, 1)[0])}
+    tests = [path for path in found if _is_test(path)]
+    newest = {_home(path): path for path in tests}  # their names hold the time
     if not newest:
         raise InputError(f"results: no test run in {folder}; LibFewShot's run_test.py makes them")
     parts, notes = {}, []
@@ -89,6 +94,12 @@ def runs(folder: Path) -> tuple[pd.DataFrame, list[str]]:
     older = len(found) - len(newest)
     left = f"{older} event files were left out: of training, or older than another of the same network."
     return pd.concat(parts.values(), ignore_index=True), notes + [told] * (len(parts) > 1) + [left] * (older > 0)
+
+
+def _is_test(path: Path) -> bool:
+    """Whether there are accuracies of tests."""
+    values, _ = _accuracies(path)
+    return values is not None and len(values) > 0
 
 
 def _home(path: Path) -> Path:
@@ -120,51 +131,95 @@ def _tested(home: Path) -> dict:
     return {key: value for key, value in logs[0].items() if all(o.get(key) == value for o in logs)} if logs else {}
 
 
-def _accuracies(path: Path, most: int | None = None) -> tuple[np.ndarray | None, bool]:
-    """Accuracies in percent, the first ``most`` of them; None of a training run. And whether the file is whole."""
-    values: list[float] = []
+def _accuracies(path: Path) -> tuple[np.ndarray | None, bool]:
+    """Accuracies in percent; None of a training run. And whether the last event is whole.
+
+    The test loop writes every tag of `TIMES` and one of `ACCURACY` per batch of tasks, with a step that grows by the
+    batch's number of tasks and begins again at most once per epoch of tests: other tags or steps are of another tool,
+    or of a file that lost some.
+    """
+    found: dict[str, list[tuple[int, float]]] = {}
+    whole = True
     try:
-        for tag, value in _scalars(path):
+        for tag, step, value in _scalars(path):
             if tag.startswith("train/"):
                 return None, True
-            if tag in ACCURACY:
-                values.append(value)
-                if len(values) == most:
-                    break
+            found.setdefault(tag, []).append((step, value))
     except EOFError:
-        return np.array(values), False
+        whole = False
     except (IndexError, KeyError, struct.error, UnicodeDecodeError):
         raise InputError(f"results: {path.name} is no event file") from None
-    return np.array(values), True
+    names = [tag for tag in ACCURACY if tag in found]
+    if not names:
+        return np.array([]), whole
+    other = [tag for tag in found if tag not in (*ACCURACY, *TIMES)]
+    if other or len(names) > 1 or any(tag not in found for tag in TIMES[:2]):
+        what = f"has the tag {other[0]}" if other else f"lacks {' or '.join(TIMES[:2])}"
+        raise InputError(
+            f"results: {path.name} {what}, so it is not of LibFewShot's test loop, and its {names[0]} may be one per "
+            "epoch; write the accuracy of each task to a .csv"
+        )
+    steps = [step for step, _ in found[names[0]]]
+    by = steps[1] - steps[0] if len(steps) > 1 else 1
+    gap = next((i for i, (a, b) in enumerate(pairwise(steps), 1) if b - a > by), None)
+    lost = any([step for step, _ in found[tag]][: len(steps)] != steps for tag in TIMES[:1])
+    if steps[0] or by < 1 or gap or lost:
+        raise InputError(
+            f"results: {path.name} lacks tasks: its {names[0]} has steps {steps[0]}, {steps[0] + by} and so on, but "
+            f"{f'{steps[gap]} after {steps[gap - 1]}' if gap else 'not at every step of the test loop'}; copy the "
+            "file again, or run the test again"
+        )
+    return np.array([value for _, value in found[names[0]]]), whole
 
 
-def _scalars(path: Path) -> Iterator[tuple[str, float]]:
-    """Tag and value of every scalar, in the order in which they were written."""
+def _scalars(path: Path) -> Iterator[tuple[str, int, float]]:
+    """Tag, step and value of every scalar, in the order in which they were written."""
     whole = path.stat().st_size
     with open(path, "rb") as file:
         while head := file.read(12):  # the length of a record, and its checksum
-            size = struct.unpack("<Q", head[:8])[0] if len(head) == 12 else 1 << 40
-            if size > whole - file.tell():
-                if file.tell() <= 12:
+            at = file.tell() - len(head)
+            if len(head) < 12:
+                raise EOFError if at else IndexError
+            size, check = struct.unpack("<QI", head)
+            if _checksum(head[:8]) != check:
+                if not at:
                     raise IndexError  # the first record: of another format
+                raise InputError(_damaged(path, at))
+            if size + 4 > whole - file.tell():
                 raise EOFError
-            event = file.read(size)
-            file.read(4)
+            event, (check,) = file.read(size), struct.unpack("<I", file.read(4))
+            if _checksum(event) != check:
+                raise InputError(_damaged(path, at))
+            step = next(iter(_fields(event, 2)), 0)
             for summary in _fields(event, 5):
                 for value in _fields(summary, 1):
                     tag, number = _fields(value, 1), _fields(value, 2)
                     if tag and number:
-                        yield tag[0].decode(), struct.unpack("<f", number[0])[0]
+                        yield tag[0].decode(), step, struct.unpack("<f", number[0])[0]
 
 
-def _fields(message: bytes, wanted: int) -> list[bytes]:
-    """The fields of one number in a protocol buffer, as bytes; of whole numbers nothing."""
+def _damaged(path: Path, at: int) -> str:
+    return f"results: {path.name} is damaged: the checksum at byte {at:,} is wrong; copy it again, or repeat the test"
+
+
+def _checksum(data: bytes) -> int:
+    """The masked CRC-32C of TFRecord files."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = CRC[(crc ^ byte) & 255] ^ crc >> 8
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def _fields(message: bytes, wanted: int) -> list:
+    """The fields of one number in a protocol buffer: whole numbers, and others as bytes."""
     found, at = [], 0
     while at < len(message):
         key, at = _varint(message, at)
         kind = key & 7
         if kind == 0:
-            _, at = _varint(message, at)
+            number, at = _varint(message, at)
+            found += [number] * (key >> 3 == wanted)
             continue
         size, at = _varint(message, at) if kind == 2 else ({1: 8, 5: 4}[kind], at)
         if key >> 3 == wanted:

@@ -74,8 +74,6 @@ READ = {
     "features: .pt of one number": lambda folder: load_features(folder / "same.pt"),
     "record: .npz": lambda folder: recorder.load(folder / "a.npz"),
     "record: blocks": lambda folder: recorder.load(folder / "e.npz"),
-    "results: .pt": lambda folder: report.read(folder / "b.pt"),
-    "results: .pt of one number": lambda folder: report.read(folder / "one.pt"),
     "results: .parquet": lambda folder: report.read(folder / "d.parquet"),
     "backbone conv4: .pt": lambda folder: backbones.load(f"conv4-baseline:{folder / 'b.pt'}"),
     "tasks: .npz": lambda folder: Tasks.load(folder / "a.npz"),

@@ -43,9 +43,9 @@ def test_a_file_a_method_whatever_each_calls_its_accuracies():
     csv("protonet.csv", accuracy=a)
     csv("maml.csv", task=range(TASKS), accuracy=b / 100)  # shares, the others percent
     csv("ours.csv", index=True, test_acc=c)
-    np.save("linear.npy", d)
-    np.savetxt("bare.txt", e)
-    files = ["protonet.csv", "maml.csv", "ours.csv", "linear.npy", "bare.txt"]
+    pd.DataFrame({"acc": d}).to_parquet("linear.parquet", index=False)
+    csv("bare.txt", score=e)
+    files = ["protonet.csv", "maml.csv", "ours.csv", "linear.parquet", "bare.txt"]
     found, notes = grid(files)
     assert sorted(found) == [("5 files", m) for m in ("bare", "linear", "maml", "ours", "protonet")]
     for method, values in dict(protonet=a, maml=b, ours=c, linear=d, bare=e).items():
@@ -82,8 +82,8 @@ def test_files_of_one_name_are_called_by_their_folders(folder):
     csv("ours.csv", acc=column(3))
     found, _ = grid(["protonet/results.csv", "maml/results.csv", "ours.csv"])
     assert sorted(m for _, m in found) == sorted(["maml/results", "protonet/results", f"{folder.name}/ours"])
-    np.save("ours.npy", column(4))  # of one name but for its ending
-    assert len({m for _, m in grid(["ours.csv", "ours.npy"])[0]}) == 2
+    csv("ours.txt", acc=column(4))  # of one name but for its ending
+    assert len({m for _, m in grid(["ours.csv", "ours.txt"])[0]}) == 2
 
 
 def test_methods_that_come_again_make_data_sets_of_the_files():

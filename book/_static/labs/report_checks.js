@@ -1,42 +1,29 @@
-// What people write along in a table and is no method and no task, told by its name or its values: the checks of
-// fslcore/tools/report/tables.py.
+// What in a table may be something else than accuracies of methods on tasks: the questions of
+// fslcore/tools/report/questions.py.
 (function () {
   "use strict";
   const report = window.fslLabs.compute.report;
   const { InputError, python } = report;
   const { strip, text } = python;
 
-  const SUMMARIES = new Set("mean average avg total sum std sd stdev stddev stderr sem ci ci95".split(" "));
-  const OF_WHAT = new Set("acc accuracy accuracies score scores test task tasks of over all overall".split(" "));
-  const ALL = new Set(["all", "overall"]); // as tasks; a method may well be called so
-  // What runs write along, that is no accuracy; and what is none where it holds whole numbers, for SHOT is a method.
-  const MEASURED = new Set(
-    (
-      "loss losses err error errors int interval time runtime timestamp duration elapsed sec seconds minutes epoch " +
-      "epochs nll ece auc auroc"
+  // The words of fslcore/tools/report/questions.py: of other measures, of times and counts, and of summaries.
+  const SUMMARIES = "mean means average avg median min max sum total std sd stdev stddev stderr sem se var ci ci95".split(" ");
+  const OTHER = new Set([
+    ...SUMMARIES,
+    ...(
+      "err error errors loss losses nll ece brier ce entropy perplexity ppl confidence conf interval variance " +
+      "f1 fscore precision recall auc auroc roc top2 top3 top5 top10 kappa mcc wer cer bleu iou rmse mse mae rate " +
+      "time times runtime timestamp duration elapsed sec secs seconds ms minutes hours " +
+      "mem memory gpu cpu ram gb mb flops params lr wd momentum temperature grad " +
+      "epoch epochs step steps iter iters iteration iterations batch episode episodes trial fold id idx row index " +
+      "num number count counts correct train training val valid validation dev " +
+      "diff difference delta gap gain"
     ).split(" "),
-  );
-  const COUNTED = new Set(
-    (
-      "step steps iter iters iteration iterations episode episodes trial fold batch way ways shot shots query queries " +
-      "id idx row"
-    ).split(" "),
-  );
-  const LEVELS = new Set(["90", "95", "99"]);
-  const OF_RUN = new Set(
-    (
-      "train training val valid validation eval inference meta wall relative global s ms n k num number rate conf " +
-      "confidence se"
-    ).split(" "),
-  );
-  const SIGNED = "[ _.(-]*(?:±|\\+/-)[^\\p{L}_]*(?:std|sd|sem|se|ci)?[^\\p{L}_]*";
-  const BESIDE = new RegExp(
-    `^(.+?)(?:__(?:min|max|step)|${SIGNED}|[ _.-]+(?:std|stdev|stddev|stderr|sem|se|ci95|ci|conf[ _.-]*int|err|error|` +
-      "loss|time(?:[ _.-]m?s)?|sec|seconds|epoch))$",
-    "iu",
-  );
-  const DIFFERENCES = new Set("diff difference delta gap gain".split(" "));
-  const RARE = 1e-5; // what comes less often by chance is taken for made
+  ]);
+  const TASKS = new Set([...SUMMARIES, "all", "overall"]);
+  const WHOLE = new Set([...TASKS, ..."tasks task test of over acc accuracy".split(" ")]); // all of a summary's name
+  const OF_WHAT = new Set("acc accuracy accuracies score scores test".split(" "));
+  const LEAST = 5; // rows that come again, else it may be chance
 
   const fail = (line) => {
     throw new InputError(line);
@@ -44,7 +31,15 @@
   const uniques = (values) => [...new Set(values)];
   const quote = (name) => (name && !/[^A-Za-z0-9_@%+=:,./-]/.test(name) ? name : `'${name.replace(/'/g, "'\"'\"'")}'`);
 
-  const words = (name) => name.toLowerCase().match(/[\p{L}\p{N}]+/gu) || [];
+  /** The words of a name: also those that begin with a capital, and without numbers behind them. */
+  function words(name) {
+    const parts = name
+      .replace(/(?<=[a-z])(?=[A-Z])/g, " ")
+      .toLowerCase()
+      .replace(/(?<![\p{L}\p{N}_])top[ _-](?=\d)/gu, "top")
+      .match(/[\p{L}\p{N}]+/gu);
+    return uniques((parts || []).flatMap((part) => [part, part.replace(/[0-9]+$/, "")])).filter(Boolean);
+  }
 
   /** Whether a name says only that accuracies stand below it. */
   const wordsOfAccuracy = (name) => words(name).every((w) => OF_WHAT.has(w));
@@ -68,183 +63,127 @@
     return Math.max(0, digits.replace(/[-.]/g, "").length - 1 - Number(power));
   }
 
-  /** One in the last decimal place that numbers were written with; of many digits, what computing may be off by. */
-  function unit(values) {
-    let most = 0,
-      size = 0;
-    for (const v of values) {
-      most = Math.max(most, decimals(v));
-      size = Math.max(size, Math.abs(v)); // NaN where one is
-    }
-    const last = 1.01 * 10 ** -most;
-    return 1e-6 * size > last ? 1e-6 * size : last;
-  }
-
-  /** A column of a wide table that is the mean of all others, or by name and values a difference of two. */
-  function refuseMadeColumns(numbers, rows, name) {
-    const methods = [...numbers.keys()],
-      x = [...numbers.values()];
-    if (methods.length < 3) return;
-    const refuse = (at, what) =>
-      fail(`results: method ${methods[at]} of ${name} ${what}; leave it out (--drop ${quote(methods[at])})`);
-    methods.forEach((method, at) => {
-      if (!words(method).some((w) => DIFFERENCES.has(w))) return;
-      const near = unit(x[at]),
-        rest = x.map((_, i) => i).filter((i) => i !== at);
-      for (let i = 0; i < rest.length; i++) {
-        for (let j = i + 1; j < rest.length; j++) {
-          const [a, b] = [x[rest[i]], x[rest[j]]];
-          let fits = true;
-          for (let t = 0; t < rows && fits; t++) {
-            fits = Math.abs(Math.abs(b[t] - a[t]) - Math.abs(x[at][t])) <= near;
-          }
-          if (fits) refuse(at, `is the difference of ${methods[rest[i]]} and ${methods[rest[j]]}`);
-        }
-      }
-    });
-    const total = new Float64Array(rows),
-      off = new Float64Array(methods.length);
-    for (const column of x)
-      column.forEach((v, t) => {
-        total[t] += v;
-      });
-    x.forEach((column, at) =>
-      column.forEach((v, t) => {
-        const apart = Math.abs((total[t] - v) / (methods.length - 1) - v);
-        if (!(apart <= off[at])) off[at] = Number.isNaN(off[at]) ? NaN : apart;
-      }),
-    );
-    if (off.some(Number.isNaN)) return;
-    const at = off.indexOf(Math.min(...off)),
-      near = unit(x[at]);
-    if (!(off[at] <= near)) return;
-    let varied = 0;
-    for (let t = 0; t < rows; t++) {
-      let low = Infinity,
-        high = -Infinity;
-      x.forEach((column, i) => {
-        if (i === at) return;
-        low = Math.min(low, column[t]);
-        high = Math.max(high, column[t]);
-      });
-      if (high - low > 4 * near) varied += 1;
-    }
-    if (varied >= 8) refuse(at, "looks like a summary of the others: it is their mean");
-  }
-
-  /** A row of means or sums below a wide table, or above a last row of standard deviations. */
+  /** Without names of tasks, a last row of means or sums. */
   function refuseLastRow(x, rows, name) {
-    if (rows <= 5) return;
-    for (const back of [1, 2]) {
-      const many = rows - back,
-        last = x.map((column) => column[many]);
-      if (last.some(Number.isNaN)) continue;
-      const above = x.map((column) => column.subarray(0, many));
-      let size = 0;
-      for (const column of above) for (const v of column) if (Math.abs(v) > size) size = Math.abs(v);
-      const unitOf = unit(last),
-        near = 1e-6 * size > unitOf ? 1e-6 * size : unitOf;
-      for (const summary of ["mean", "sum"]) {
-        const off = above.map((column, i) => {
-          const there = column.filter((v) => !Number.isNaN(v)),
-            sum = there.reduce((s, v) => s + v, 0);
-          return Math.abs(last[i] - (summary === "mean" ? sum / there.length : sum));
-        });
-        if (off.every((v) => v <= near) && chance(above, last, near) < RARE) {
-          fail(`results: row ${many + 1} of ${name} is the ${summary} of the rows above; leave it out`);
-        }
+    const above = x.map((column) => column.subarray(0, rows - 1)),
+      last = x.map((column) => column[rows - 1]);
+    if (rows <= LEAST || x.some((column) => column.some(Number.isNaN))) return;
+    for (let t = 0; t < rows - 1; t++) if (x.every((column, i) => column[t] === last[i])) return;
+    for (const what of ["mean", "sum"]) {
+      const near = above.every((column, i) => {
+        const sum = column.reduce((s, v) => s + v, 0),
+          size = column.reduce((s, v) => Math.max(s, Math.abs(v)), 0),
+          off = Math.abs(last[i] - (what === "mean" ? sum / column.length : sum));
+        return off <= Math.max(1.01 * 10 ** -decimals(last[i]), 1e-6 * size);
+      });
+      if (near) {
+        fail(
+          `results: row ${rows} of ${name} is the ${what} of the rows above; take it out, or number the tasks in a column ` +
+            "task if it is one",
+        );
       }
     }
   }
 
-  /** About how often one more task of this kind would by chance come so near to the middle of all methods. */
-  function chance(columns, row, near) {
-    const tasks = columns[0].length;
-    const reach = columns.map((column, i) => Math.max(near, step(column, row[i]) / 2));
-    for (let t = 0; t < tasks; t++) {
-      // there is such a task
-      if (columns.every((column, i) => Math.abs(column[t] - row[i]) <= 3 * reach[i])) return 1;
-    }
-    const base = []; // Gram and Schmidt, twice: what the methods before leave open
-    let found = 1;
-    columns.forEach((column, i) => {
-      const there = column.filter((v) => !Number.isNaN(v));
-      const mean = there.reduce((s, v) => s + v, 0) / there.length;
-      const v = column.map((value) => (Number.isNaN(value) ? 0 : value - mean));
-      for (let again = 0; again < 2; again++) {
-        for (const q of base) {
-          const along = q.reduce((s, value, t) => s + value * v[t], 0);
-          for (let t = 0; t < tasks; t++) v[t] -= along * q[t];
-        }
-      }
-      const norm = base.length < tasks ? Math.sqrt(v.reduce((s, value) => s + value * value, 0)) : 0;
-      if (norm > 0) base.push(v.map((value) => value / norm));
-      const wide = Math.max((Math.sqrt(2 * Math.PI) * norm) / Math.sqrt(tasks), near * 1e-9);
-      found *= Math.min(1, (2 * reach[i]) / wide);
-    });
-    return found;
-  }
-
-  /** The largest step of which all values differ by whole numbers; 0 if this value does not, infinite if all are one. */
-  function step(column, value) {
-    const levels = uniques(
-      Array.from(column)
-        .filter((v) => !Number.isNaN(v))
-        .map(round9),
-    ).sort((a, b) => a - b);
-    if (levels.length < 2) return Infinity;
-    const small = 1e-6 * Math.max(Math.abs(levels[0]), Math.abs(levels[levels.length - 1]));
-    let found = 0;
-    for (let i = 1; i < levels.length; i++) {
-      // Euclid's algorithm
-      let rest = levels[i] - levels[i - 1];
-      while (rest > small) [found, rest] = [rest, Math.abs(found - rest * rint(found / rest))];
-    }
-    const off = (value - levels[0]) / (found || small);
-    return Math.abs(off - rint(off)) < 1e-3 ? found : 0;
-  }
-
-  function refuseSummaries(table, numbers, name) {
-    const all = uniques(table.method).map(strip),
-      tasks = table.taskKind === "object" ? uniques(table.task).map((v) => strip(text(v))) : [];
-    const within = (said, ...sets) => said.every((w) => sets.some((of) => of.has(w))),
-      some = (said, of) => said.some((w) => of.has(w));
-    const valuesOf = (one, own) =>
-      Array.from(numbers).filter((v, i) => !Number.isNaN(v) && (strip(table.method[i]) === one) === own);
-    const mean = (values) => values.reduce((s, v) => s + v, 0) / values.length;
-    const small = (one) => 4 * mean(valuesOf(one, true)) < mean(valuesOf(one, false)); // as standard errors are
-    const refuse = (what, one, looks, more = "") =>
+  /** Methods whose name has a word of another measure, and tasks that are summaries by their names. */
+  function refuseNames(table, name, ofFile) {
+    const methods = uniques(table.method),
+      why = new Map(methods.map((m) => [m, words(m).filter((w) => OTHER.has(w)).sort()]));
+    for (const [m, of] of why) if (!of.length && (m.includes("±") || m.includes("+/-"))) of.push("±");
+    const found = methods.filter((m) => why.get(m).length),
+      others = methods.filter((m) => !why.get(m).length),
+      quoted = (names) => names.map(quote).join(" ");
+    if (found.length && !ofFile) {
+      const [looks, it] = found.length === 1 ? ["looks", "it"] : ["look", "them"];
       fail(
-        `results: ${what} ${one} of ${name} looks like ${looks}; leave it out (--drop ${quote(one)}), or give it ` +
-          `another name${more}`,
+        `results: ${found.map((m) => `${m} (${why.get(m).join(", ")})`).join(", ")} of ${name} ${looks} like something ` +
+          `else than accuracies; leave ${it} out (--drop ${quoted(found)}), or name all that are methods (--methods ` +
+          `${quoted(others.length ? others : found)})`,
       );
-    for (const [what, names] of [
-      ["method", all],
-      ["task", tasks],
-    ]) {
-      for (const one of names.length > 1 ? names : []) {
-        const said = words(one);
-        const summary = some(said, SUMMARIES) && within(said, SUMMARIES, OF_WHAT, LEVELS);
-        if (summary || (what === "task" && said.length && within(said, ALL))) refuse(what, one, "a summary of the others");
-      }
     }
-    for (const one of all.length > 1 ? all : []) {
-      const said = words(one),
-        beside = BESIDE.exec(one);
-      if (beside && all.includes(beside[1]) && (!one.toLowerCase().endsWith("se") || small(one))) {
-        refuse("method", one, some(said, MEASURED) ? "something else than accuracies" : `a summary of ${beside[1]}`);
-      }
-      const error = said.includes("se") && said.every((w) => w === "se" || OF_WHAT.has(w)) && small(one);
-      if (error || (!said.length && one.includes("±"))) refuse("method", one, "a summary of the others");
-      if (said.includes("test") && said.includes("training")) continue; // test-time training
-      if (!within(said, MEASURED, COUNTED, OF_RUN, OF_WHAT, SUMMARIES, LEVELS)) continue;
-      if (some(said, MEASURED)) refuse("method", one, "something else than accuracies");
-      if (some(said, COUNTED) && valuesOf(one, true).every((v) => v % 1 === 0)) {
-        refuse("method", one, "a count", " (task, ways or shots, if it is that)");
-      }
+    const tasks = table.taskKind === "object" ? uniques(table.task).map((v) => strip(text(v))) : [],
+      summaries = tasks.filter((t) => words(t).some((w) => TASKS.has(w)) && words(t).every((w) => WHOLE.has(w)));
+    if (summaries.length && tasks.length > 1) {
+      fail(
+        `results: task ${summaries.join(", ")} of ${name} looks like a summary of the others; leave it out (--drop ` +
+          `${quoted(summaries)}), or give it another name`,
+      );
     }
   }
 
-  report.checks = { fail, quote, refuseLastRow, refuseMadeColumns, refuseSummaries, uniques, wordsOfAccuracy };
+  /** Methods of whole numbers alone, as counts of right answers are. */
+  function refuseCounts(table, numbers, name) {
+    const whole = new Map(),
+      possible = new Map();
+    numbers.forEach((v, i) => {
+      const m = table.method[i],
+        right = table.ways && table.queries ? (v * table.ways[i] * table.queries[i]) / 100 : v / 100;
+      whole.set(m, (whole.get(m) ?? true) && (Number.isNaN(v) || v % 1 === 0));
+      possible.set(m, (possible.get(m) ?? true) && (Number.isNaN(v) || round9(right) % 1 === 0));
+    });
+    const found = uniques(table.method).filter((m) => whole.get(m) && !possible.get(m)).sort();
+    if (!found.length) return;
+    fail(
+      `results: ${found.join(", ")} of ${name} ${found.length === 1 ? "has" : "have"} whole numbers alone, as counts of ` +
+        "right answers are; say what a full score is (--out-of 100 for percent, --out-of 75 for 75 queries), or leave out " +
+        `what is no accuracy (--drop ${found.map(quote).join(" ")})`,
+    );
+  }
+
+  /** Which values repeat others: all but the first block of a sequence that is one block again and again. */
+  function repeats(values) {
+    const n = values.length;
+    if (new Set(values).size < 3) return 0;
+    const starts = [...values.keys()].filter((i) => i === 0 || values[i] !== values[i - 1]),
+      gcd = (a, b) => (b ? gcd(b, a % b) : a),
+      times = starts.map((s, i) => (starts[i + 1] ?? n) - s).reduce(gcd, 0);
+    if (times > 1 && n - n / times >= LEAST) return n - n / times;
+    for (let block = 3; block <= Math.floor(n / 2); block++) {
+      if (values[block] !== values[0] || n - block < LEAST) continue;
+      if (values.every((v, i) => i < block || v === values[i - block])) return n - block;
+    }
+    return 0;
+  }
+
+  /** Rows that come again, and seeds of which it is not known what they number. */
+  function refuseRepeats(table, numbers, name) {
+    const of = new Map();
+    for (let i = 0; i < table.rows; i++) {
+      const keys = ["dataset", "sampling", "ways", "shots", "queries", "seed", "run", "method"].filter((c) => table[c]);
+      const key = JSON.stringify(keys.map((c) => table[c][i]));
+      if (!of.has(key)) of.set(key, []);
+      of.get(key).push(numbers[i]);
+    }
+    const again = [...of.values()].reduce((sum, values) => sum + repeats(values), 0),
+      grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+    if (again) {
+      fail(
+        `results: ${grouped(again)} of ${grouped(table.rows)} accuracies of ${name} repeat those above them, task by task; ` +
+          "say what they are: --repeats copies leaves them out, --repeats tasks keeps them, and training runs are named " +
+          "in a column run",
+      );
+    }
+  }
+
+  function refuseSeeds(files, whole) {
+    const seeds = new Set(files.flatMap(({ table }) => table.seed || []));
+    if (seeds.size < 2) return;
+    fail(
+      `results: column seed of ${whole} has ${seeds.size} values; say what it numbers: --seed run for trainings of a ` +
+        "method, --seed tasks for draws of tasks",
+    );
+  }
+
+  report.checks = {
+    fail,
+    quote,
+    refuseCounts,
+    refuseLastRow,
+    refuseNames,
+    refuseRepeats,
+    refuseSeeds,
+    uniques,
+    wordsOfAccuracy,
+  };
   Object.assign(report, { round9 });
 })();

@@ -116,7 +116,7 @@
   const NAMES = new Set(["method", "backbone", "learner", "dataset"]);
   const COUNTS = new Set(["", "index", "task", "query", "run", "ways", "shots", "queries", "seed"]);
   const TEXT = [".csv", ".tsv", ".txt"];
-  const BINARY = [".parquet", ".npy", ".pt", ".npz"]; // which the command reads, and a page does not
+  const BINARY = [".parquet", ".npz"]; // which the command reads, and a page does not
 
   function decoded(bytes, name, notes) {
     const starts = (...mark) => mark.every((b, i) => bytes[i] === b);
@@ -483,8 +483,8 @@
       if (i % 10 === 0 || rows.length > 20000) yield;
     }
     if (told || sep !== ",") {
-      const kind = sep === null ? "blanks" : { "\t": "tabs", ";": "semicolons" }[sep] || `'${sep}'`;
-      notes.push(`The cells of ${name} are parted by ${kind}.`);
+      const kind = sep === null ? "blanks" : { "\t": "tabs", ";": "semicolons", "|": "bars" }[sep] || `'${sep}'`;
+      notes.push(`The cells of ${name} are separated by ${kind}.`);
     }
     if (decimal === ",") notes.push("Commas are read as decimal points.");
     return { columns, rows: rows.length, notes };

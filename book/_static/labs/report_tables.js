@@ -5,7 +5,8 @@
   const report = window.fslLabs.compute.report;
   const { python } = report;
   const { byCodePoint, like, repr, strip, text } = python;
-  const { fail, quote, refuseLastRow, refuseMadeColumns, refuseSummaries, uniques, wordsOfAccuracy } = report.checks;
+  const { fail, quote, refuseCounts, refuseLastRow, refuseNames, refuseRepeats, refuseSeeds } = report.checks;
+  const { uniques, wordsOfAccuracy } = report.checks;
 
   const SHARED = { dataset: "str", sampling: "str", ways: "int", shots: "int", queries: "int", seed: "int" };
   const NAMES = ["method", "backbone", "learner"];
@@ -196,8 +197,7 @@
       }
     }
     const finite = new Map([...numbers].map(([m, x]) => [m, x.map((v) => (Number.isFinite(v) ? v : NaN))]));
-    refuseMadeColumns(finite, frame.rows, name);
-    refuseLastRow([...finite.values()], frame.rows, name);
+    if (!frame.has("task")) refuseLastRow([...finite.values()], frame.rows, name);
     const counted = new Map();
     const task = frame.has("task")
       ? frame.get("task").values
@@ -381,17 +381,14 @@
   function toPercent(table, name, common, notes) {
     const numbers = numbersOf(table.values);
     const refuse = (test, what) => {
-      const at = numbers.findIndex((v, i) => test(v, i));
-      if (at >= 0) fail(`results: ${table.cell[at]} in row ${table.row[at]} of ${name} ${what(table.said(at))}`);
+      const at = numbers.findIndex((v, i) => test(v, i)),
+        others = numbers.reduce((n, v, i) => n + (test(v, i) ? 1 : 0), -1),
+        more = others > 0 ? ` (and ${grouped(others)} more like it)` : "";
+      if (at >= 0) fail(`results: ${table.cell[at]} in row ${table.row[at]} of ${name} ${what(table.said(at))}${more}`);
     };
     refuse(
       (_, i) => typeof table.values[i] === "boolean",
       (v) => `is ${v}; a number is needed`,
-    );
-    refuse(
-      (v, i) => Number.isNaN(v) && !empty(table.values[i]) && strip(String(table.values[i])).endsWith("%"),
-      (v) =>
-        `is ${v}; a number is needed, or a percent sign in each cell of its column and some percentage above 1`,
     );
     refuse(
       (v, i) => Number.isNaN(v) && !empty(table.values[i]),
@@ -410,6 +407,7 @@
     });
     const shares = !(numbers[top] > 1);
     if (!shares) {
+      refuseCounts(table, numbers, name);
       refuse(
         (v) => v > 0 && v <= 1,
         (v) =>
@@ -567,7 +565,9 @@
     yield;
     const [table, more] = (frame.has("accuracy") ? long : wide)(frame, name);
     for (const m of table.method) known.add(m);
-    return { notes: [...notes, ...more], known, table: keep(table, (i) => !drop.includes(table.method[i])) };
+    const kept = keep(table, (i) => !drop.includes(table.method[i]));
+    refuseNames(kept, name, unnamed || frame.has("backbone") || frame.has("learner"));
+    return { notes: [...notes, ...more], known, table: kept };
   }
 
   /** The rows of one file as tasks, in percent, with how they were drawn; and notes. */
@@ -577,11 +577,10 @@
       notes.push(`No column sampling: the sampling is ${sampling}${sampling !== "unknown" ? ", as told" : ""}.`);
     table.sampling = samplingOf(table, sampling, name);
     yield;
-    refuseSummaries(table, numbersOf(table.values), name); // before units, which a loss or a count would mix
-    yield;
     table = tasksOfQueries(table, name, notes);
     yield;
     table.accuracy = toPercent(table, name, common, notes);
+    refuseRepeats(table, table.accuracy, name);
     yield;
     return [keep(table, (i) => !Number.isNaN(table.accuracy[i])), notes];
   }
@@ -719,6 +718,7 @@
       file.table = table;
       for (const note of more) ofFiles.set(note, [...(ofFiles.get(note) || []), file.name]);
     }
+    refuseSeeds(there, whole);
     for (const [note, of] of ofFiles) notes.push(of.length === there.length ? note : `Of ${listed(of)}: ${note}`);
     if (!there[0].table.dataset) {
       const told = dataSets(there);

@@ -216,8 +216,8 @@ def _parser() -> argparse.ArgumentParser:
         "results",
         nargs="+",
         type=checked(path_of("results")),
-        help=".csv, .tsv, .txt, .parquet, .npy or .pt, a row a task, or .npz by fslcore.record, or what "
-        "LibFewShot's tests leave; several files are one table; see The results table in the book",
+        help=".csv, .tsv, .txt or .parquet, a row per task, or .npz by fslcore.record, or what LibFewShot's tests "
+        "leave; several files are one table; see The results table in the book",
     )
     add.add_argument(
         "-o",
@@ -231,6 +231,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
     add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
+    add.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="the methods, and no other column is one")
+    kinds = ["comma", "semicolon", "tab", "bar", "blanks"]
+    for name, choices, text in (
+        ("seed", ["run", "tasks"], "what a column seed numbers: trainings of a method, or draws of tasks"),
+        ("repeats", ["copies", "tasks"], "what rows are that come again in blocks"),
+        ("separator", kinds, "what separates the cells of text, where its first line does not say it"),
+    ):
+        add.add_argument(f"--{name}", choices=choices, default="unknown", help=text)
+    add.add_argument("--decimal", choices=[".", ","], default=".", help="the decimal sign of text (.)")
+    full = number_of("out-of", above=0)
+    add.add_argument("--out-of", type=full, metavar="N", help="a full score: 100 for percent, 75 for 75 queries")
     add.add_argument("--level", type=LEVEL, default=0.95, help="nominal coverage (0.95)")
     points = number_of("margin", above=0, most=100)
     add.add_argument("--margin", type=points, metavar="POINTS", help="the largest difference that does not matter")

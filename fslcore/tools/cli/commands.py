@@ -99,11 +99,14 @@ def report(options: argparse.Namespace) -> None:
             setattr(options, name, check_folder(getattr(options, name), name))
     given = dict(results=[*map(str, options.results)], common=options.common, level=options.level, drop=options.drop)
     given |= dict(sampling=options.sampling or "unknown", margin=options.margin or 0.0, runs=options.runs)
+    told = {name: getattr(options, name) for name in ("methods", "repeats", "separator", "decimal")}
+    given |= told | dict(numbered=options.seed, out_of=options.out_of or 0.0)
     notebooks.check("your-results", given)
     from .. import report as results
 
     # Read here too: bad input is told before anything runs.
-    table, notes = results.read(options.results, given["sampling"], options.common, options.drop, options.runs)
+    told |= dict(seed=options.seed, out_of=options.out_of, common=options.common, drop=options.drop, runs=options.runs)
+    table, notes = results.read(options.results, given["sampling"], **told)
     pairs = results.comparisons(table, options.level)
     if options.margin:
         pairs = results.equivalents(table, pairs, options.margin, options.level)

@@ -16,6 +16,7 @@ from ...stats import ThreeIntervals
 __all__ = ["MANY", "ROWS"]
 
 MANY, ROWS = 40, 500  # methods in a matrix or figure and rows of a table that somebody reads
+OPTIONS = ("drop = ", "methods = ", "sampling = ")  # messages that begin with the option at fault
 UNTOLD = "how the methods do on new images cannot be told from this file."
 RECORDED = "how the methods do on new images, and on new classes, the three intervals tell."  # of a recording
 READING = {
@@ -53,6 +54,17 @@ def checked(function: Callable) -> Callable:
         return function(*args, **kwargs)
 
     return call
+
+
+def refuse(problems: Sequence[str]) -> None:
+    """Raise `InputError` with all that is wrong, in one line; nothing where nothing is."""
+    said = list(dict.fromkeys(problems))
+    if len(said) == 1:
+        raise InputError(said[0] if said[0].startswith(OPTIONS) else f"results: {said[0]}")
+    if said:
+        raise InputError(
+            f"results: {len(said)} problems: " + "; ".join(f"({i}) {problem}" for i, problem in enumerate(said, 1))
+        )
 
 
 def members(table: pd.DataFrame) -> pd.Series:
@@ -140,22 +152,7 @@ def _check_text(name: str, value: object) -> None:
         raise InputError(f"{name} = {shown(value)}; a name is allowed")
 
 
-PAIRS = [
-    "setting",
-    "a",
-    "b",
-    "tasks",
-    "difference",
-    "half_width",
-    "sd",
-    "p",
-    "unpaired",
-    "p_holm",
-    "holm",
-    "p_bh",
-    "bh",
-    "paired",
-]
+PAIRS = "setting a b tasks difference half_width sd p unpaired p_holm holm p_bh bh paired".split()
 CHECKS = {  # by the name of the argument
     "table": _check_table,
     "pairs": _check_pairs,
@@ -169,6 +166,11 @@ CHECKS = {  # by the name of the argument
     "drop": _check_names,
     "notes": _check_names,
     "sampling": functools.partial(choice, allowed=[*READING]),
+    "seed": functools.partial(choice, allowed=["run", "tasks", "unknown"]),
+    "repeats": functools.partial(choice, allowed=["copies", "tasks", "unknown"]),
+    "separator": functools.partial(choice, allowed=["comma", "semicolon", "tab", "bar", "blanks", "unknown"]),
+    "decimal": functools.partial(choice, allowed=[".", ","]),
+    "out_of": functools.partial(number, above=0),
     "common": flag,
     "runs": flag,
     "apart": functools.partial(_check_frame, columns=["a", "b"], source=" with columns a and b"),

@@ -1,65 +1,79 @@
-"""A results file as a DataFrame, in whatever format people keep one: text of many kinds, Parquet, NumPy, PyTorch.
+"""A results file as a DataFrame: text or Parquet of the declared format, recordings, and what LibFewShot leaves.
 
 Nothing is judged here but the format; `fslcore.tools.report.normalise` says what a column is.
 """
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from ...errors import InputError, detached, missing, shown
-from ...paths import check_expanded, check_zip, load_tensors
+from ...errors import InputError, shown
+from ...paths import check_expanded
 from .. import recorder
 from . import libfewshot
+from .arguments import refuse
 from .recorded import accuracies, apart, unfinished, unsaid
 
-__all__ = ["ENDINGS", "frame", "frames", "numbered"]
+__all__ = ["ENDINGS", "NAMES", "File", "frame", "frames", "numbered"]
 
 TEXT = (".csv", ".tsv", ".txt")
-ENDINGS = (*TEXT, ".parquet", ".npy", ".pt", recorder.ENDING)
-MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-DECIMAL = {sign: re.compile(rf"\s*-?\d*{re.escape(sign)}\d+\s*%?\s*") for sign in ".,"}
-THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+")
-THREE = re.compile(r"\d{1,3},\d{3}")  # thousands, or three decimals
-PERCENT = re.compile(r"\s*-?\d*[.,]?\d+\s*%\s*")
+ENDINGS = (*TEXT, ".parquet", recorder.ENDING)
+NAMES = ("method", "backbone", "learner")  # columns that say whose accuracies a row of a long table holds
 # A name that ends with the number of a training: what stands before, and the number.
 NUMBERED = re.compile(
     r"(?:(.+?)[-_./\\ ]+(?:seed|run|s|r)?|(.+?)(?:seed|run)|(?:seed|run|s|r)?)[-_.= ]*(\d+)", re.IGNORECASE
 )
-LOOKED_AT = 1000  # lines, to tell how a text file is written
-NAMES = {"method", "backbone", "learner", "dataset"}
-COUNTS = {"", "index", "task", "query", "run", "ways", "shots", "queries", "seed"}
-# What is a missing value among names too; NA, None and null may be what a method is called.
-NAMELESS = ["", "nan", "NaN", "-nan", "-NaN", "<NA>", "#N/A"]
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "blanks": " "}
+EMPTY = {"", "nan", "na", "n/a", "null", "none"}  # cells without a number, in any case
+# How files of other endings become a table, for a reader to paste: PATH and NAME are put in.
+ELSE = {
+    ".json": "pd.read_json(PATH).to_csv(NAME, index=False)",
+    ".jsonl": "pd.read_json(PATH, lines=True).to_csv(NAME, index=False)",
+    ".pkl": "pd.DataFrame(pd.read_pickle(PATH)).to_csv(NAME, index=False)",
+    ".xlsx": "pd.read_excel(PATH).to_csv(NAME, index=False)",
+    ".npy": "import numpy as np; pd.DataFrame(np.load(PATH), columns=['ours', 'theirs']).to_csv(NAME, index=False)",
+    ".pt": "import torch; pd.DataFrame({m: x.tolist() for m, x in torch.load(PATH, weights_only=True).items()})"
+    ".to_csv(NAME, index=False)",
+}
+ELSE |= {".ndjson": ELSE[".jsonl"], ".pickle": ELSE[".pkl"], ".xls": ELSE[".xlsx"], ".pth": ELSE[".pt"]}
 
 
-def frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
+class File(NamedTuple):
+    """A table, what messages call it, what it holds (a method or a data set), and whether its names are declared."""
+
+    frame: pd.DataFrame
+    name: str
+    holds: str
+    declared: bool = False
+
+
+def frame(path: Path, separator: str = "unknown", decimal: str = ".") -> tuple[pd.DataFrame, list[str]]:
     """What the file holds, and a note for each choice that was taken.
 
     Parameters
     ----------
     path : path
-        .csv, .tsv or .txt (cells parted by commas, semicolons, tabs or blanks; decimal points or commas; UTF-8, UTF-16
-        or Windows-1252; lines that begin with # are comments, but below the header those of as many cells may be rows),
-        .parquet, .npy (T × M numbers, for T tasks and M methods) or .pt (the same as a tensor, or tensors of T numbers
-        by name), or .npz (what `fslcore.record` wrote); an event file of LibFewShot's test loop, or the folder of its
-        runs (`fslcore.tools.report.libfewshot`).
+        .csv, .tsv or .txt (UTF-8, a line of names, then a row a line), .parquet, or .npz (what `fslcore.record` wrote);
+        an event file of LibFewShot's test loop, or the folder of its runs (`fslcore.tools.report.libfewshot`).
+    separator : str
+        What separates the cells of text: 'comma', 'semicolon', 'tab', 'bar' or 'blanks'; unknown, the one of the first
+        four that the line of names has.
+    decimal : str
+        The decimal sign of text, '.' or ','.
 
     Raises
     ------
     InputError
-        No such file, another ending, unreadable, two columns of one name.
+        No such file, another ending, unreadable, two columns of one name; text that is not of the declared format, with
+        all that is wrong.
     """
     if path.is_dir():
         return libfewshot.runs(path)
@@ -67,24 +81,26 @@ def frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
         raise InputError(f"results: no file {path}")
     if libfewshot.MARK in path.name:
         return libfewshot.run(path)
-    readers = dict.fromkeys(TEXT, _text) | {".parquet": _parquet, ".npy": _numpy, ".pt": _torch}
-    readers[recorder.ENDING] = _recording
-    if path.suffix.lower() not in readers:
-        table = " (save the table as .csv)" if path.suffix.lower() in (".xlsx", ".xls", ".ods") else ""
-        raise InputError(f"results: {path.name}; {', '.join(ENDINGS)} are allowed{table}")
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        how = ELSE.get(ending, "").replace("PATH", repr(path.name)).replace("NAME", repr(f"{path.stem}.csv"))
+        mend = f"; in Python: import pandas as pd; {how}" if how else ""
+        raise InputError(f"results: {path.name}; {', '.join(ENDINGS)} are allowed{mend}")
     try:
-        return readers[path.suffix.lower()](path)
+        if ending in TEXT:
+            return _text(path, separator, decimal)
+        return (_parquet if ending == ".parquet" else _recording)(path)
     except InputError:
         raise
-    except Exception as error:  # each format has kinds of its own, from ArrowInvalid to UnpicklingError
+    except Exception as error:  # each format has kinds of its own, as ArrowInvalid
         said = str(error).strip().splitlines() or [type(error).__name__]
         raise InputError(f"results: {path} cannot be read ({said[0]})") from None
 
 
 def frames(
-    path: str | Path | Sequence[str | Path], runs: bool = False
-) -> tuple[list[tuple[pd.DataFrame, str, str]], list[str]]:
-    """Of each file its `frame`, a name for messages and one for what it holds; and the notes. Recordings are one frame.
+    path: str | Path | Sequence[str | Path], runs: bool = False, separator: str = "unknown", decimal: str = "."
+) -> tuple[list[File], list[str]]:
+    """Every file with its names, and the notes. Recordings are one file.
 
     Raises
     ------
@@ -108,14 +124,21 @@ def frames(
     if len(recorded) > 1:
         found = recorder.load(paths)
         table = accuracies(found)
-        return [(table, f"{len(paths)} recordings", f"{len(paths)} recordings")], [
+        return [File(table, f"{len(paths)} recordings", f"{len(paths)} recordings", True)], [
             f"{len(paths)} recordings are one table: their tasks {_drawn(table)}.",
             *unfinished(found),
             *apart(found),
             *unsaid(found),
         ]
-    found = [frame(one) for one in paths]
-    named = [(table, *names) for (table, _), names in zip(found, _called(paths))]
+    found, problems = [], []
+    for one in paths:
+        try:
+            found.append(frame(one, separator, decimal))
+        except InputError as error:
+            problems.append(str(error).removeprefix("results: "))
+    refuse(problems)
+    declared = [one.suffix.lower() == recorder.ENDING or one.is_dir() or libfewshot.MARK in one.name for one in paths]
+    named = [File(table, *names, own) for (table, _), names, own in zip(found, _called(paths), declared)]
     return [*_of_runs(named, paths)] if runs else named, [n for _, of in found for n in of]
 
 
@@ -137,7 +160,7 @@ def numbered(name: str) -> tuple[str, str] | None:
     return found and (found[1] or found[2] or "", found[3])
 
 
-def _of_runs(frames: Sequence[tuple[pd.DataFrame, str, str]], paths: Sequence[Path]) -> Iterator[tuple]:
+def _of_runs(given: Sequence[File], paths: Sequence[Path]) -> Iterator[File]:
     """Of `frames` of files that hold a training run each: with a column ``run``, from the number that a name ends with.
 
     protonet-seed0.csv and protonet/seed0.csv are run 0 of protonet where the file names no method; a name without a
@@ -146,13 +169,13 @@ def _of_runs(frames: Sequence[tuple[pd.DataFrame, str, str]], paths: Sequence[Pa
     if len(paths) < 2:
         raise InputError("runs = True; one file is given, and each is to be a training run: two or more are needed")
     alike = len({one.name for one in paths}) == 1 and not numbered(paths[0].stem)  # 0/acc.csv and 1/acc.csv
-    for (frame, name, _), path in zip(frames, paths):
+    for (frame, name, _, declared), path in zip(given, paths):
         if "run" in {str(column).strip().lower() for column in frame}:
             raise InputError(f"runs = True; {name} has a column run; its name can tell the run where it has none")
         *folders, last = ("method", *path.parent.parts) if alike else ("method", *path.parent.parts, path.stem)
         what, run = numbered(last) or (last, last)
         weights = {c: frame[c].astype(str).str.partition(":")[0] for c in frame if str(c).strip().lower() == "backbone"}
-        yield frame.assign(run=run, **weights), name, what or folders[-1]
+        yield File(frame.assign(run=run, **weights), name, what or folders[-1], declared)
 
 
 def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
@@ -167,15 +190,11 @@ def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
     return found.reset_index(drop=found.index.names == [None]), []
 
 
-def _numpy(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    return _array(np.load(path, allow_pickle=False), path.name)
-
-
 def _recording(path: Path) -> tuple[pd.DataFrame, list[str]]:
     try:
         found = recorder.load(path)
     except InputError as error:
-        raise InputError(f"{error}; accuracies in arrays are read from .npy and .pt, in columns from .csv") from None
+        raise InputError(f"{error}; accuracies are read from the columns of a .csv or .parquet") from None
     table = accuracies(found)
     notes = [*unfinished(found), *apart(found), *unsaid(found)]
     return table, [f"{path.name} is a recording: its tasks {_drawn(table)}.", *notes]
@@ -185,225 +204,90 @@ def _drawn(table: pd.DataFrame) -> str:
     return "share no image" if table["sampling"].iloc[0] == "open" else "use images again"
 
 
-def _torch(path: Path) -> tuple[pd.DataFrame, list[str]]:
+def _text(path: Path, separator: str, decimal: str) -> tuple[pd.DataFrame, list[str]]:
+    """A table of text: a line of names, then as many cells in every row."""
+    name = path.name
     try:
-        import torch
-    except ModuleNotFoundError:
-        raise InputError(f"results: {path.name}: {missing('torch')}") from None
-
-    check_zip("results", path)
-    try:
-        found = load_tensors(path)
-    except Exception:  # its own message tells how to run what is in the file
-        raise InputError(f"results: {path.name} is no file of tensors alone, and nothing else is read") from None
-    tensors = [t for t in (found.values() if isinstance(found, dict) else [found]) if isinstance(t, torch.Tensor)]
-    check_expanded("results", path, sum(t.numel() * t.element_size() for t in tensors))  # one may repeat a number
-    if isinstance(found, dict) and found and all(getattr(v, "ndim", None) == 1 for v in found.values()):
-        if len({len(v) for v in found.values()}) > 1:
-            raise InputError(f"results: tensors of {path.name} have different lengths; one number a task is needed")
-        names = [*map(str, found)]
-        if twice := [name for i, name in enumerate(names) if name in names[:i]]:
-            raise InputError(f"results: {path.name} has two tensors {twice[0]}; each name may stand once")
-        return pd.DataFrame({name: np.asarray(detached(v)) for name, v in zip(names, found.values())}), []
-    if not isinstance(found, torch.Tensor):
-        raise InputError(
-            f"results: {path.name} holds {type(found).__name__}; one tensor of tasks × methods, or "
-            "tensors of one number a task by the names of methods, is needed"
-        )
-    return _array(np.asarray(detached(found)), path.name)
-
-
-def _array(values: np.ndarray, name: str) -> tuple[pd.DataFrame, list[str]]:
-    values = values[:, None] if values.ndim == 1 else values
-    if values.ndim != 2 or values.dtype.kind not in "biuf":
-        raise InputError(
-            f"results: {name} holds {values.dtype} of shape {values.shape}; numbers, a row a task and a "
-            "column a method, are needed"
-        )
-    tasks, methods = values.shape
-    if methods > tasks:
-        raise InputError(
-            f"results: {name} has {tasks} rows and {methods} columns; a row a task and a column a method "
-            "is needed (transpose it)"
-        )
-    columns = [f"method {i}" for i in range(1, methods + 1)]
-    return pd.DataFrame(values, columns=columns), [f"{name} names no methods: they are numbered by column."]
-
-
-def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    name, notes = path.name, []
-    # Not splitlines, which ends a line at signs that Windows-1252 has within words.
-    every = re.split(r"\r\n|\r|\n", _decoded(path, notes))
-    lines = [line for line in every if line.strip()]
-    told = re.fullmatch(r'"?sep=(.)"?', lines[0]) if lines else None  # Excel's
-    lines = lines[bool(told) :]
-    comments = [*takewhile(lambda line: line.startswith("#"), lines)]
-    lines = lines[len(comments) :]
-    plain = [line for line in lines if not line.startswith("#")]
-    if not plain:
-        raise InputError(f"results: {name} has no rows")
-    sep = told[1] if told else "\t" if path.suffix.lower() == ".tsv" else _separator(plain[:LOOKED_AT])
-    lines = _with_empty(every, plain[0], sep)[bool(told) + len(comments) :]
-    lines = _rows(lines, plain, sep, name, notes)
-    rows = [_cells(line, sep) for line in lines[:LOOKED_AT]]
-    decimal = _decimal(rows, name)
-    # np.savetxt writes the names as a comment.
-    above = _cells(comments[-1].lstrip("# "), sep) if comments else []
-    header = [cell.strip() for cell in rows[0]]
-    numbers = [_number(cell, decimal) for cell in header]
-    if all(n is not None for n in numbers) and numbers not in ([*range(len(numbers))], [*range(1, len(numbers) + 1)]):
-        named = len(above) == len(header)
-        header = above if named else [f"method {i}" for i in range(1, len(header) + 1)]
-        notes.append(
-            f"{name} has no line of names: "
-            + ("they are taken from the comment above." if named else "its methods are numbered by column.")
-        )
-        first = None
-    elif bad := [cell for cell, n in zip(header, numbers) if n is not None and n % 1]:
-        raise InputError(
-            f"results: the first line of {name} has a number, {bad[0]}, among its names; a line that "
-            "names the columns is needed"
-        )
-    else:
-        first = 0
-    quoted = any('"' in line for line in lines[:LOOKED_AT])  # a cell in quotes may go on in the next line
-    long = next((i for i, row in enumerate(rows) if len(row) > len(rows[0])), None)
-    if long and not quoted:
-        raise InputError(
-            f"results: row {long} of {name}, {shown(lines[long])}, has more cells than its header names "
-            f"columns, {shown(', '.join(header))}"
-        )
-    if first == 0 and (again := next((i for i, line in enumerate(lines[1:], 1) if line == lines[0]), None)):
-        raise InputError(
-            f"results: row {again} of {name} is its line of names again, as where files were put below one another; "
-            "name the files instead (fslcore report a.csv b.csv)"
-        )
-    # Every digit of an accuracy counts: two methods may differ by rounding only.
-    text = "\n".join(lines)
-    how = dict(
-        sep=r"\s+" if sep is None else sep,
-        decimal=decimal,
-        header=first,
-        float_precision="round_trip",
-        skipinitialspace=sep != "\t",
-    )
-    found = pd.read_csv(io.StringIO(text), **how)
-    if not isinstance(found.index, pd.RangeIndex):
-        raise InputError(f"results: rows of {name} have more cells than its header names columns")
-    if first is None:
-        found.columns = header
-    twice = [h for i, h in enumerate(header) if h and h in header[:i]]  # pandas renames the second, and says nothing
-    if twice:
-        raise InputError(f"results: {name} has two columns {twice[0]}; each name may stand once")
-    names = [c for c in found if (of := str(c).strip().lower()) in NAMES or (of in COUNTS and found[c].dtype == object)]
-    if found[names].isna().any(axis=None):
-        again = pd.read_csv(io.StringIO(text), **how, keep_default_na=False, na_values=NAMELESS)
-        found[names] = again.set_axis(found.columns, axis=1)[names]
-    for column in found.select_dtypes(object):
-        cells = found[column].dropna().astype(str)
-        if len(cells) and cells.map(lambda cell: bool(PERCENT.fullmatch(cell))).all():
-            numbers = found[column].str.strip(" %\t\N{NO-BREAK SPACE}").str.replace(",", ".").astype(float)
-            if numbers.max() > 1 or not numbers.any():  # else it stays text: 0.70% may be 0.70 as well as 70%
-                found[column] = numbers
-    if told or sep != ",":
-        kind = {None: "blanks", "\t": "tabs", ";": "semicolons"}.get(sep, f"'{sep}'")
-        notes.append(f"The cells of {name} are parted by {kind}.")
-    return found, notes + ["Commas are read as decimal points."] * (decimal == ",")
-
-
-def _decoded(path: Path, notes: list[str]) -> str:
-    data = path.read_bytes()
-    encoding = next((name for mark, name in MARKS.items() if data.startswith(mark)), "utf-8")
-    if encoding == "utf-8" and b"\0" in data:
-        raise InputError(f"results: {path.name} is no text, or UTF-16 without its mark; save it as UTF-8")
-    try:
-        return data.decode(encoding)
+        text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        if encoding != "utf-8":
-            raise
-    for encoding, said in (("cp1252", "Windows-1252"), ("latin-1", "Latin-1")):
-        with suppress(UnicodeDecodeError):  # Windows-1252 leaves five bytes open
-            text = data.decode(encoding)
-            notes.append(f"{path.name} is not UTF-8; it is read as {said}.")
-            break
-    return text
-
-
-def _with_empty(every: list[str], header: str, sep: str | None) -> list[str]:
-    """Lines without blank ones, but for those that are rows without a value: else the tasks below would move up.
-
-    Such a row is a blank line between those of a single column, unless one follows each, or one of tabs in a table.
-    """
-    first, width = every.index(header), len(_cells(header, sep))
-    there = [i for i, line in enumerate(every) if line.strip()]
-    alone = width == 1 and len({*np.diff([i for i in there if i >= first])}) > 1
-    out = []
-    for i, line in enumerate(every):
-        if line.strip():
-            out.append(line)
-        elif first < i < there[-1] and (alone or (width > 1 and sep == "\t" and "\t" in line)):
-            out.append("nan" if alone else line)
-    return out
-
-
-def _rows(lines: list[str], plain: list[str], sep: str | None, name: str, notes: list[str]) -> list[str]:
-    """Header and rows, without comments among them; ``plain`` are those that do not begin with #.
-
-    One that does, and has as many cells as the header, is a row: of task #0, or of method #1. But where the others
-    begin with a number and it does too, it was taken out by its #.
-    """
-    width = len(_cells(plain[0], sep))
-    counted = len(plain) > 1 and _number(_cells(plain[1], sep)[0], ",") is not None
-    rows, kept, out = [], 0, 0
-    for line in lines:
-        if line.startswith("#"):
-            cells = _cells(line, sep)
-            if len(cells) != width or width == 1:
-                continue
-            begins = cells[0].lstrip("# ")
-            if not begins or (counted and _number(begins, ",") is not None):
-                out += 1
-                continue
-            kept += 1
-        rows.append(line)
-    what = f"lines of {name} that begin with # and have as many cells as its header"
-    if kept:
-        notes.append(f"Read as rows: {kept} {what}.")
-    if out:
-        notes.append(f"Left out as comments: {out} {what}.")
-    return rows
-
-
-def _cells(line: str, sep: str | None) -> list[str]:
-    return line.split() if sep is None else next(csv.reader([line], delimiter=sep, skipinitialspace=sep != "\t"))
-
-
-def _separator(lines: list[str]) -> str | None:
-    """What parts every line into as many cells; None for blanks."""
-    for sep in ("\t", ";", ",", "|", None):
-        widths = {len(_cells(line, sep)) for line in lines}
-        if len(widths) == 1 and widths.pop() > 1:
-            return sep
-    return next((sep for sep in "\t;" if sep in lines[0]), ",")
-
-
-def _decimal(rows: list[list[str]], name: str) -> str:
-    """The decimal sign; a comma only where cells show it.
-
-    0,697 shows it where no cell has a point and no column says that it counts: no accuracy goes into thousands.
-    """
-    cells = [cell for row in rows for cell in row if not THOUSANDS.fullmatch(cell.strip())]
-    shown = {sign: next((c.strip() for c in cells if pattern.fullmatch(c)), None) for sign, pattern in DECIMAL.items()}
-    if shown[","] and shown["."]:
-        raise InputError(f"results: {name} has {shown[',']} and {shown['.']}; one decimal sign is allowed")
-    header = [cell.strip().lower() for cell in rows[0]]
-    own = [i for i, cell in enumerate(header) if (cell == "accuracy" if "accuracy" in header else cell not in COUNTS)]
-    three = any(THREE.fullmatch(row[i].strip()) for row in rows for i in own if i < len(row))
-    return "," if shown[","] or (three and not shown["."]) else "."
-
-
-def _number(cell: str, decimal: str) -> float | None:
+        text = "\0"
+    if "\0" in text:
+        raise InputError(f"results: {name} is not UTF-8; save it as UTF-8 (iconv -f WINDOWS-1252 -t UTF-8 {name})")
+    text = text.strip("\r\n")
+    header = re.split(r"[\r\n]", text, maxsplit=1)[0]
+    if not text.strip():
+        raise InputError(f"results: {name} has no rows")
+    outside = re.sub('"[^"]*"', "", header)  # of names in quotes
+    found = [kind for kind, sep in SEPARATORS.items() if sep in outside and kind != "blanks"]
+    if separator == "unknown" and len(found) > 1:
+        raise InputError(
+            f"results: the line of names of {name} has more than one separator ({', '.join(found)}); say which "
+            f"separates the cells (--separator {found[0]})"
+        )
+    kind = [*found, "comma"][0] if separator == "unknown" else separator
+    sep = SEPARATORS[kind]
+    source = re.sub(r"[ \t]+", " ", text) if kind == "blanks" else text
     try:
-        return float(cell.strip().removesuffix("%").replace(decimal, "."))
+        rows = [*csv.reader(io.StringIO(source, newline=""), delimiter=sep, skipinitialspace=sep != "\t", strict=True)]
+    except csv.Error as error:
+        raise InputError(f"results: {name} cannot be read ({error})") from None
+    names, rows = [cell.strip() for cell in rows[0]], rows[1:]
+    refuse(_unlike_a_table(names, rows, name))
+    names = [column or f"Unnamed: {i}" for i, column in enumerate(names)]
+    table = pd.DataFrame({column: _column([row[i] for row in rows], column, decimal) for i, column in enumerate(names)})
+    notes = [f"The cells of {name} are separated by {kind.rstrip('s')}s."] * (kind != "comma")
+    return table, notes + ["Commas are read as decimal points."] * (decimal == ",")
+
+
+def _unlike_a_table(names: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> list[str]:
+    """What in lines of cells is no table of one line of names and rows of as many cells."""
+    if names[0].startswith("#"):
+        return [f"{name} begins with #, and comments are not read: take them out (grep -v '^#' {name})"]
+    problems = []
+    if not rows:
+        problems.append(f"{name} has no rows")
+    if numbers := [cell for cell in names if _number(cell) is not None]:
+        problems.append(
+            f"the first line of {name} has a number, {numbers[0]}, among its names; a line that names the columns is "
+            "needed"
+        )
+    if twice := [cell for i, cell in enumerate(names) if cell and cell in names[:i]]:
+        problems.append(f"{name} has two columns {twice[0]}; each name may stand once")
+    if other := [i for i, row in enumerate(rows, 1) if len(row) != len(names)]:
+        row, more = rows[other[0] - 1], f" (and {len(other) - 1:,} more rows like it)" * (len(other) > 1)
+        problems.append(
+            f"row {other[0]} of {name}, {shown(','.join(row))}, has {len(row)} cells and the line of names "
+            f"{len(names)}; write nan where a value is missing, and no empty line{more}"
+        )
+    stripped = [[cell.strip() for cell in row] for row in rows]
+    if [*names] in stripped:
+        problems.append(
+            f"row {stripped.index([*names]) + 1} of {name} is its line of names again, as where files were put below "
+            "one another; name the files instead (fslcore report a.csv b.csv)"
+        )
+    return problems
+
+
+def _column(cells: Sequence[str], name: str, decimal: str) -> pd.Series:
+    """Numbers where all cells are numbers or empty, else text; a name is text, and of that only an empty cell, or nan.
+
+    Every digit of an accuracy counts: two methods may differ by rounding alone.
+    """
+    bare = [cell.strip() for cell in cells]
+    own = name.lower()
+    if own in {*NAMES, "dataset", "sampling"}:
+        return pd.Series([None if cell in ("", "nan", "NaN") else cell for cell in bare], dtype=object)
+    if all(re.fullmatch(r"[+-]?\d{1,18}", cell) for cell in bare):
+        return pd.Series([*map(int, bare)])
+    empty, sign = ({""}, ".") if own in ("task", "run") else (EMPTY, decimal)
+    numbers = [float("nan") if cell.lower() in empty else _number(cell, sign) for cell in bare]
+    if None in numbers:
+        return pd.Series([None if cell.lower() in empty else cell for cell in bare], dtype=object)
+    return pd.Series(numbers, dtype=float)
+
+
+def _number(cell: str, decimal: str = ".") -> float | None:
+    try:
+        return None if "_" in cell or (decimal == "," and "." in cell) else float(cell.replace(decimal, "."))
     except ValueError:
         return None

@@ -77,8 +77,8 @@ def runs(folder: Path) -> tuple[pd.DataFrame, list[str]]:
     found = sorted({path.resolve() for below in PLACES for path in folder.glob(f"{below}*{MARK}*")})  # links too
     if not found:
         raise InputError(f"results: no event file (*{MARK}*) in {folder}; of a folder, LibFewShot's results are read")
-    tests = [path for path in found if _is_test(path)]
-    newest = {_home(path): path for path in tests}  # their names hold the time
+    tests = {path: _accuracies(path)[0] for path in found}
+    newest = {_home(path): path for path, of in tests.items() if of is not None and len(of)}  # names hold the time
     if not newest:
         raise InputError(f"results: no test run in {folder}; LibFewShot's run_test.py makes them")
     parts, notes = {}, []
@@ -94,12 +94,6 @@ def runs(folder: Path) -> tuple[pd.DataFrame, list[str]]:
     older = len(found) - len(newest)
     left = f"{older} event files were left out: of training, or older than another of the same network."
     return pd.concat(parts.values(), ignore_index=True), notes + [told] * (len(parts) > 1) + [left] * (older > 0)
-
-
-def _is_test(path: Path) -> bool:
-    """Whether there are accuracies of tests."""
-    values, _ = _accuracies(path)
-    return values is not None and len(values) > 0
 
 
 def _home(path: Path) -> Path:

@@ -1,49 +1,57 @@
-"""Read anybody's per-task accuracies and lay them out as the one long table, noting every choice."""
+"""Lay per-task accuracies of the declared format out as the one long table, and note every choice.
+
+The format is declared in ``book/running.md``, "The results table". What departs from it is refused, with all problems
+of all files at once and what to type instead; only the unit, shares or percent, is read from the numbers.
+"""
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from ...errors import InputError, like, visible
-from . import files
-from .arguments import MANY, READING, checked, members
+from . import files, questions
+from .arguments import MANY, checked, members, refuse
+from .files import NAMES, File
 
 __all__ = ["normalise", "read"]
 
 # What makes tasks the same for two methods; all may be left out.
 SHARED = {"dataset": str, "sampling": str, "ways": int, "shots": int, "queries": int, "seed": int}
-NAMES = ("method", "backbone", "learner")
 OF_CELL = ("run", "task", "query")  # which training, task and query a row is of
 KNOWN = {*SHARED, *NAMES, *OF_CELL, "accuracy"}
-# What stands at the edge of a table and is no method and no task.
-SUMMARIES = {"mean", "average", "avg", "total", "sum", "std", "sd", "stdev", "stddev", "stderr", "sem", "ci", "ci95"}
-OF_WHAT = {"acc", "accuracy", "accuracies", "score", "scores", "test", "task", "tasks", "of", "over", "all", "overall"}
-ALL = {"all", "overall"}  # as tasks; a method may well be called so
-# What runs write along, that is no accuracy; and what is none where it holds whole numbers, for SHOT is a method.
-MEASURED = {"loss", "losses", "err", "error", "errors", "int", "interval", "time", "runtime", "timestamp", "duration"}
-MEASURED |= {"elapsed", "sec", "seconds", "minutes", "epoch", "epochs", "nll", "ece", "auc", "auroc"}
-COUNTED = {"step", "steps", "iter", "iters", "iteration", "iterations", "episode", "episodes", "trial", "fold", "batch"}
-COUNTED |= {"way", "ways", "shot", "shots", "query", "queries", "id", "idx", "row"}
-LEVELS = {"90", "95", "99"}
-OF_RUN = {"train", "training", "val", "valid", "validation", "eval", "inference", "meta", "wall", "relative", "global"}
-OF_RUN |= {"s", "ms", "n", "k", "num", "number", "rate", "conf", "confidence", "se"}
-BESIDE = re.compile(
-    r"(.+?)(?:__(?:min|max|step)|[ _.(-]*(?:±|\+/-)[\W\d]*(?:std|sd|sem|se|ci)?[\W\d]*|[ _.-]+"
-    r"(?:std|stdev|stddev|stderr|sem|se|ci95|ci|conf[ _.-]*int|err|error|loss|time(?:[ _.-]m?s)?|sec|seconds|epoch))",
-    re.IGNORECASE,
-)
-DIFFERENCES = {"diff", "difference", "delta", "gap", "gain"}
+OF_WHAT = {"acc", "accuracy", "accuracies", "score", "scores", "test"}
 LEAST = {"ways": 1, "shots": 1, "queries": 1, "seed": 0}
-RARE = 1e-5  # what comes less often by chance is taken for made
-INDEX = re.compile(r"|Unnamed: \d+|index|level_\d+|nan|None")
 DIGITS = 9  # of a percent; what differs by less differs by rounding
+# What a cell that is no number may be, and what mends it.
+HINTS = {
+    r"\d,\d": " (--decimal , if it has a decimal comma)",
+    r"\d\s+\d": " (--separator blanks if blanks separate the cells)",
+    "%": ", without a percent sign",
+    "": "",
+}
 COMPARED = 400  # methods of a setting; the 80,000 pairs take a minute
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the caller says of the files, as for `read`."""
+
+    sampling: str = "unknown"
+    common: bool = False
+    drop: Sequence[str] = ()
+    methods: Sequence[str] = ()
+    seed: str = "unknown"
+    repeats: str = "unknown"
+    out_of: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("drop", "methods"):  # as they are called in the table
+            object.__setattr__(self, name, [visible(one) for one in getattr(self, name)])
 
 
 @checked
@@ -53,11 +61,18 @@ def read(
     common: bool = False,
     drop: Sequence[str] = (),
     runs: bool = False,
+    *,
+    methods: Sequence[str] = (),
+    seed: str = "unknown",
+    repeats: str = "unknown",
+    out_of: float | None = None,
+    separator: str = "unknown",
+    decimal: str = ".",
 ) -> tuple[pd.DataFrame, list[str]]:
     """Read per-task accuracies from a file in either of two formats, or from several files together.
 
-    *Long*: a row a task of a method, with columns ``accuracy``, ``task`` and ``method`` (or, in its
-    place, ``backbone``, ``learner`` or both). *Wide*: a row a task and a column a method; a column
+    *Long*: a row per task and method, with columns ``accuracy``, ``task`` and ``method`` (or, in its
+    place, ``backbone``, ``learner`` or both). *Wide*: a row per task and a column per method; a column
     ``task`` is optional. Both may have the columns ``dataset``, ``sampling``, ``ways``, ``shots``,
     ``queries`` and ``seed``, and ``run``, where methods were trained several times. A file with a
     column ``accuracy`` is long; one that names no method has one, called after the file.
@@ -68,12 +83,14 @@ def read(
     Parameters
     ----------
     path : path, or sequence of them
-        The file: text, Parquet or an array (`fslcore.tools.report.frame`); of several, all or none a recording.
-    sampling, common, drop
+        The file: text or Parquet (`fslcore.tools.report.files.frame`); of several, all or none a recording.
+    sampling, common, drop, methods, seed, repeats, out_of
         As for `normalise`.
     runs : bool
         Each file is a training run, of the number that its name ends with: protonet-seed0.csv is run 0 of protonet,
         where it does not name its methods itself.
+    separator, decimal : str
+        What separates the cells of text and what its decimal sign is, as for `fslcore.tools.report.files.frame`.
 
     Returns
     -------
@@ -86,9 +103,9 @@ def read(
         No such file, another ending, unreadable, two columns of one name; files of other columns than the rest;
         with ``runs`` one file alone, or one with a column run; and as for `normalise`.
     """
-    frames, notes = files.frames(path, runs)
+    frames, notes = files.frames(path, runs, separator, decimal)
     try:
-        table, more = _together(frames, sampling, common, drop)
+        table, more = _together(frames, Choices(sampling, common, drop, methods, seed, repeats, out_of))
     except InputError as error:  # a recording that was stopped has other tasks than the rest
         raise InputError(" ".join([f"{error}", *(f"({note})" for note in notes if "not finished" in note)])) from None
     return table, [*map(visible, notes), *more]
@@ -96,7 +113,16 @@ def read(
 
 @checked
 def normalise(
-    frame: pd.DataFrame, name: str, sampling: str = "unknown", common: bool = False, drop: Sequence[str] = ()
+    frame: pd.DataFrame,
+    name: str,
+    sampling: str = "unknown",
+    common: bool = False,
+    drop: Sequence[str] = (),
+    *,
+    methods: Sequence[str] = (),
+    seed: str = "unknown",
+    repeats: str = "unknown",
+    out_of: float | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Check a table of either format (see `read`) and lay it out as the one long table.
 
@@ -114,6 +140,16 @@ def normalise(
         raising.
     drop : sequence of str
         Columns, methods and tasks to leave out, such as a mean that was written along.
+    methods : sequence of str
+        The methods: other columns are not read, and no name of one is asked about.
+    seed : str
+        What a column ``seed`` numbers: 'run', trainings of a method, or 'tasks', draws of tasks. Needed where it
+        has several values.
+    repeats : str
+        What rows are that come again in blocks: 'copies', which are left out, or 'tasks' of their own.
+    out_of : float, optional
+        What a full score is: 1 for shares, 100 for percent, 75 for right answers among 75 queries. Needed where a
+        method has whole numbers alone, as counts are.
 
     Returns
     -------
@@ -128,52 +164,62 @@ def normalise(
     InputError
         A column missing; a value of the wrong type, missing, outside its range or in another unit
         than the rest; nothing but 0 and 1, which are queries and no tasks; a mean or another summary among methods
-        or tasks; a loss, a time or a count among methods; a task given twice; methods or runs with different tasks;
-        fewer than 2 tasks. The message names column and row (1 is the first below the header), or method and task.
+        or tasks; a loss, a time or a count among methods; a task given twice; rows that come again; a seed of which
+        it is not known what it numbers; methods or runs with different tasks; fewer than 2 tasks. The message names
+        all of it, with column and row (1 is the first below the header), or method and task.
     """
     known = {*map(_plain, frame.columns)}
     levels = [i for i, level in enumerate(frame.index.names) if _plain(level) in KNOWN - known]
     frame = frame.reset_index(level=levels) if levels else frame
-    return _together([(frame, name, Path(name).stem)], sampling, common, drop)
+    how = Choices(sampling, common, drop, methods, seed, repeats, out_of)
+    return _together([File(frame, name, Path(name).stem)], how)
 
 
-def _together(
-    frames: list[tuple[pd.DataFrame, str, str]], sampling: str, common: bool, drop: Sequence[str]
-) -> tuple[pd.DataFrame, list[str]]:
-    """One table of all frames, each with a name for messages and one for what it holds.
+def _together(given: Sequence[File], how: Choices) -> tuple[pd.DataFrame, list[str]]:
+    """One table of all files, each laid out by itself, so that messages name its file and row.
 
-    Each is laid out by itself, so that messages name its file and row. Control characters in names are escaped: all
-    that is printed or written takes them from here.
+    Control characters in names are escaped: all that is printed or written takes them from here.
     """
-    frames = [(_visible(frame, name), visible(name), visible(holds)) for frame, name, holds in frames]
-    drop = [*map(visible, drop)]
-    several, names = len(frames) > 1, [name for _, name, _ in frames]
-    whole = f"the {len(frames)} files" if several else names[0]
-    laid = [_laid_out(frame, name, holds, several, drop) for frame, name, holds in frames]
+    problems: list[str] = []
+    given = [
+        File(_visible(of.frame, of.name, problems), visible(of.name), visible(of.holds), of.declared) for of in given
+    ]
+    several, names = len(given) > 1, [of.name for of in given]
+    whole = f"the {len(given)} files" if several else names[0]
+    laid = [_laid_out(of, how, several, problems) for of in given]
     known = set().union(*(of for *_, of in laid))
-    if unknown := [one for one in drop if one not in known]:
-        near = like(unknown[0], known)
-        raise InputError(f"drop = {unknown[0]}; no column, method or task of {whole} has that name{near}")
+    for option, what in (("drop", "column, method or task"), ("methods", "column or method")):
+        if unknown := [one for one in getattr(how, option) if one not in known]:
+            near = like(unknown[0], known)
+            problems.append(f"{option} = {unknown[0]}; no {what} of {whole} has that name{near}")
     longs = {name: long for name, (long, *_) in zip(names, laid) if not long.empty}
     if not longs:
-        raise InputError(f"drop = {_listed(drop)}; nothing of {whole} is left")
-    if several:
-        _refuse_other_columns(longs, sampling)
+        refuse(problems)
+        raise InputError(f"drop = {_listed(how.drop)}; nothing of {whole} is left")
+    problems += _other_columns(longs, how.sampling)
     notes = list(dict.fromkeys(note for _, more, _ in laid for note in more))
-    notes += [f"Left out, as told: {_listed(drop)}."] * bool(drop)
+    notes += [f"Left out, as told: {_listed(how.drop)}."] * bool(how.drop)
     of_files: dict[str, list[str]] = {}
-    for name, long in longs.items():
-        longs[name], more = _in_percent(long, name, sampling, common)
-        for note in more:
-            of_files.setdefault(note, []).append(name)
+    for of in given:
+        if of.name in longs:
+            longs[of.name], more = _in_percent(longs[of.name], of, how, problems)
+            for note in more:
+                of_files.setdefault(note, []).append(of.name)
+    seeds = {seed for long in longs.values() if "seed" in long for seed in long["seed"]}
+    if how.seed == "unknown" and len(seeds) > 1:
+        problems.append(
+            f"column seed of {whole} has {len(seeds)} values; say what it numbers: --seed run for trainings of a "
+            "method, --seed tasks for draws of tasks"
+        )
+    refuse(problems)
     notes += [note if len(of) == len(longs) else f"Of {_listed(of)}: {note}" for note, of in of_files.items()]
     long = pd.concat([of.assign(file=name) for name, of in longs.items()], ignore_index=True)
     if "dataset" not in long:
-        long["dataset"] = long["file"].map({name: holds for _, name, holds in frames})
+        long["dataset"] = long["file"].map({of.name: of.holds for of in given})
         notes += _one_data_set(long) if len(longs) > 1 else []
     if several and "run" not in long:
         methods = set(long["method"])
-        notes += _perhaps_runs(holds for *_, holds in frames if holds in methods)
+        notes += _perhaps_runs(of.holds for of in given if of.holds in methods)
     long["setting"] = _setting(long)
     if long["task"].dtype == object:
         long["task"] = long["task"].astype(str)
@@ -185,50 +231,72 @@ def _together(
         rows = " and ".join(f"{r} of {of}" if several else f"{r}" for r, of in zip(same["row"], same["file"]))
         who = first["method"] + (f", run {first['run']}," if "run" in long else "")
         perhaps = same["file"].nunique() > 1 and "run" not in long
-        how = "; if each file is a training run, say so (--runs)" if perhaps else ""
-        raise InputError(f"results: {first['setting']}: method {who} has task {first['task']} twice (rows {rows}){how}")
-    long, more = _aligned(long, common)
+        how_else = "; if each file is a training run, say so (--runs)" if perhaps else ""
+        task = f"task {first['task']} twice (rows {rows})"
+        raise InputError(f"results: {first['setting']}: method {who} has {task}{how_else}")
+    long, more = _aligned(long, how.common)
     columns = [*keys, "accuracy", *[c for c in SHARED if c in long]]
     return long[columns].reset_index(drop=True), notes + more
 
 
-def _laid_out(
-    frame: pd.DataFrame, name: str, holds: str, several: bool, drop: Sequence[str]
-) -> tuple[pd.DataFrame, list[str], set[str]]:
-    """A row a task of a method, the notes, and all names that can be dropped; accuracies as they were written."""
+def _laid_out(of: File, how: Choices, several: bool, problems: list[str]) -> tuple[pd.DataFrame, list[str], set[str]]:
+    """A row per task of a method, the notes, and all names that can be dropped; accuracies as they were written.
+
+    What is wrong is added to ``problems``.
+    """
+    frame, name, nothing = of.frame, of.name, pd.DataFrame({"method": []})
     before = [*map(str, frame.columns)]
-    frame = frame.rename(columns=_plain)
-    if frame.columns.duplicated().any():
-        raise InputError(f"results: {name} has two columns {frame.columns[frame.columns.duplicated()][0]}")
-    if frame.empty:
-        raise InputError(f"results: {name} has no rows")
-    frame = frame.reset_index(drop=True)
-    for column in KNOWN - {"accuracy"} & set(frame):
-        if frame[column].dtype == object:  # spreadsheets keep blanks that nobody sees
-            bare = [(v.strip() or None) if isinstance(v, str) else v for v in frame[column]]
-            frame[column] = pd.Series(bare, dtype=object)
-    for column in SHARED.keys() & set(frame):
-        frame[column] = _typed(frame[column], column, name)
+    frame = frame.rename(columns=_plain).reset_index(drop=True)
     known = {*before, *frame}
-    frame = frame.drop(columns=[c for c in drop if c in frame])
-    if several and known & {*drop} and {*frame} <= KNOWN - {"accuracy"}:
-        return pd.DataFrame({"method": []}), [], known  # the file's methods are left out, those of others are not
+    if frame.columns.duplicated().any() or frame.empty:
+        twice = [*frame.columns[frame.columns.duplicated()]]
+        problems.append(f"{name} has two columns {twice[0]}" if twice else f"{name} has no rows")
+        return nothing, [], known
+    for column in [c for c in frame if c in KNOWN - {"accuracy"} and frame[c].dtype == object]:
+        bare = [(v.strip() or None) if isinstance(v, str) else v for v in frame[column]]  # blanks that nobody sees
+        frame[column] = pd.Series(bare, dtype=object)
+    frame = frame.drop(columns=[c for c in how.drop if c in frame])
+    if several and known & {*how.drop} and {*frame} <= KNOWN - {"accuracy"}:
+        return nothing, [], known  # the file's methods are left out, those of others are not
     if "task" in frame:
         known |= set(frame["task"].astype(str))
-        frame = frame[~frame["task"].astype(str).isin(drop)].copy()
+        frame = frame[~frame["task"].astype(str).isin(how.drop)].copy()
+    if how.seed == "run" and "seed" in frame:
+        if "run" in frame:
+            problems.append(f"{name} has a column run and a column seed that is to be one; leave one out (--drop seed)")
+        frame = frame.drop(columns="run", errors="ignore").rename(columns={"seed": "run"})
+    for column in [c for c in frame if c in SHARED]:
+        frame[column] = _typed(frame[column], column, name, problems)
     if "run" in frame:
-        frame["run"] = _runs(frame["run"], name)
-    frame, notes = _without_index(frame, name)
+        frame["run"] = _runs(frame["run"], name, problems)
+    frame, notes = _without_index(frame, name, problems)
     if nameless := _nameless(frame, several):
-        called = "method 1" if holds.lower() in KNOWN else holds
+        called = "method 1" if of.holds.lower() in KNOWN else of.holds
         frame = frame.rename(columns={nameless: called})
         notes.append(f"{name} names no method: it is called {called}.")
-    long, more = (_long if "accuracy" in frame else _wide)(frame, name)
+    if how.methods and "accuracy" not in frame:
+        other = [c for c in frame if c not in KNOWN and c not in how.methods]
+        frame = frame.drop(columns=other)
+        notes += [f"Not read, as they are not among the methods: {_listed(other)}."] * bool(other)
+        if other and {*frame} <= KNOWN:
+            return nothing, notes, known
+    made = (_long if "accuracy" in frame else _wide)(frame, name, problems)
+    if made is None:
+        return nothing, notes, known
+    long, more = made
     known |= set(long["method"])
-    return long[~long["method"].isin(drop)].copy(), notes + more, known
+    wanted = ~long["method"].isin(how.drop) & (long["method"].isin(how.methods) | (not how.methods))
+    long = long[wanted]
+    asked = {*NAMES[1:]}.isdisjoint(frame) and not nameless and not how.methods and not of.declared
+    if asked:
+        other, said = questions.names(pd.unique(long["method"]), name)
+        problems += said
+        long = long[~long["method"].isin(other)]
+    problems += questions.tasks(long["task"], name)
+    return long.copy(), notes + more, known
 
 
-def _visible(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+def _visible(frame: pd.DataFrame, name: str, problems: list[str]) -> pd.DataFrame:
     """The frame with control characters escaped, in the names of columns and in the names that cells hold."""
 
     def plain(value: object) -> object:
@@ -242,8 +310,8 @@ def _visible(frame: pd.DataFrame, name: str) -> pd.DataFrame:
             continue
         made = frame[column].astype(object).map(plain)
         if made.nunique() < frame[column].nunique():
-            raise InputError(
-                f"results: two names in column {column} of {name} would both be shown as "
+            problems.append(
+                f"two names in column {column} of {name} would both be shown as "
                 f"{made[made != frame[column]].iloc[0]}; give one of them another name"
             )
         frame = frame.assign(**{str(column): made})
@@ -253,37 +321,41 @@ def _visible(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 def _nameless(frame: pd.DataFrame, several: bool) -> str | None:
     """The only column of accuracies, where nothing names its method; each of several files may call it acc, say."""
     own = [c for c in frame if c not in KNOWN - {*NAMES, "accuracy"}]
-    if len(own) > 1 or ("task" in frame and frame.duplicated([c for c in frame if c not in own]).any()):
-        return None  # other columns tell methods apart, or should
-    unnamed = len(own) == 1 and (
-        own == ["accuracy"] or (several and (own == ["method 1"] or _words(own[0]) <= OF_WHAT))
-    )
-    return own[0] if unnamed else None
+    if len(own) != 1 or ("task" in frame and frame.duplicated([c for c in frame if c not in own]).any()):
+        return None  # other columns distinguish methods, or should
+    return own[0] if own == ["accuracy"] or (several and questions.words(own[0]) <= OF_WHAT) else None
 
 
-def _in_percent(long: pd.DataFrame, name: str, sampling: str, common: bool) -> tuple[pd.DataFrame, list[str]]:
+def _in_percent(long: pd.DataFrame, of: File, how: Choices, problems: list[str]) -> tuple[pd.DataFrame, list[str]]:
     """The rows of one file as tasks, in percent, with how they were drawn; and notes."""
-    said = "sampling" in long
-    long["sampling"] = _sampling(long, sampling, name)
-    told = "" if sampling == "unknown" else ", as told"
-    notes = [] if said else [f"No column sampling: the sampling is {sampling}{told}."]
-    _refuse_summaries(long, name)  # before units, which a loss or a count would mix
-    long, more = _tasks_of_queries(long, name)
-    notes += more + _to_percent(long, name, common)
-    return long.dropna(subset="accuracy"), notes
+    told = "" if how.sampling == "unknown" else ", as told"
+    notes = [] if "sampling" in long else [f"No column sampling: the sampling is {how.sampling}{told}."]
+    long["sampling"] = _sampling(long, how.sampling, of.name, problems)
+    long, more = _tasks_of_queries(long, of.name, problems)
+    more += _to_percent(long, of, how, problems)
+    if not of.declared:
+        again = questions.repeated(long)
+        if again.any() and how.repeats == "unknown":
+            problems.append(questions.of_repeats(again, of.name))
+        elif again.any() and how.repeats == "copies":
+            more.append(f"Left out as copies, as told: {int(again.sum()):,} of {len(again):,} accuracies.")
+            long = long[~again]
+    return long.dropna(subset="accuracy"), notes + more
 
 
-def _refuse_other_columns(longs: dict[str, pd.DataFrame], sampling: str) -> None:
+def _other_columns(longs: dict[str, pd.DataFrame], sampling: str) -> list[str]:
     """Files whose tasks are told apart by other columns than those of the rest: nothing would be compared."""
+    problems = []
     for column in [c for c in (*SHARED, "run") if c != "sampling" or sampling == "unknown"]:
         has = {name: column in long for name, long in longs.items()}
         if any(has.values()) and not all(has.values()):
             first, lacks = (next(n for n, there in has.items() if there == wanted) for wanted in (True, False))
             how = ", or say it for all (--sampling)" if column == "sampling" else ""
-            raise InputError(
-                f"results: {first} has a column {column} and {lacks} has none; give it to every file{how}, or leave it "
-                f"out (--drop {column})"
+            problems.append(
+                f"{first} has a column {column} and {lacks} has none; give it to every file{how}, or leave it out "
+                f"(--drop {column})"
             )
+    return problems
 
 
 def _one_data_set(long: pd.DataFrame) -> list[str]:
@@ -312,16 +384,11 @@ def _perhaps_runs(called: Iterable[str]) -> list[str]:
     ]
 
 
-def _runs(values: pd.Series, name: str) -> pd.Series:
+def _runs(values: pd.Series, name: str, problems: list[str]) -> pd.Series:
     """What the trainings are called, as text."""
     if values.isna().any():
-        raise InputError(f"results: column run of {name} is empty in row {values.isna().argmax() + 1}")
-    if values.dtype.kind == "f":
-        if (part := values % 1 != 0).any():
-            raise InputError(
-                f"results: run in row {part.argmax() + 1} of {name} is {values[part].iloc[0]}; the name or number of a "
-                "training run is needed"
-            )
+        problems.append(f"column run of {name} is empty in row {values.isna().argmax() + 1}")
+    elif values.dtype.kind == "f" and (values % 1 == 0).all():
         values = values.astype(int)
     return values.astype(str)
 
@@ -332,27 +399,26 @@ def _plain(column) -> str:
     return text.lower() if text.lower() in KNOWN else text
 
 
-def _without_index(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
+def _without_index(frame: pd.DataFrame, name: str, problems: list[str]) -> tuple[pd.DataFrame, list[str]]:
     """Without columns that nobody named: row numbers that were saved along, and empty ones."""
     if "accuracy" in frame and {*NAMES} & {*frame}:
         return frame, []  # where they are not read
     notes = []
-    for column in [c for c in frame if INDEX.fullmatch(c)]:
-        values = frame[column]
-        number = pd.api.types.is_numeric_dtype(values)
-        counts = number and ((values.diff() == 1) | (values == values.iloc[0])).all()  # one after another, perhaps anew
-        if not counts and values.notna().any():
-            raise InputError(
-                f"results: column '{column}' of {name} looks like an index, not a method; name it task, "
-                f"or leave it out (--drop '{column}')"
+    for column in [c for c in frame if questions.INDEX.fullmatch(c)]:
+        values = pd.to_numeric(frame[column], errors="coerce")
+        counts = ((values.diff() == 1) | (values == values.iloc[0])).all()  # one after another, perhaps anew
+        if not counts and frame[column].notna().any():
+            problems.append(
+                f"column '{column}' of {name} looks like an index, not a method; name it task, or leave it out "
+                f"(--drop '{column}')"
             )
         notes.append(f"Not read: column '{column}', which {'counts the rows' if counts else 'is empty'}.")
         frame = frame.drop(columns=column)
     return frame, notes
 
 
-def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
-    """A row a task where a column says which query a row is; values of queries that pass for tasks are refused."""
+def _tasks_of_queries(long: pd.DataFrame, name: str, problems: list[str]) -> tuple[pd.DataFrame, list[str]]:
+    """A row per task where a column says which query a row is; values of queries that pass for tasks are refused."""
     numbers = pd.to_numeric(long["accuracy"], errors="coerce")
     there = numbers[long["accuracy"].notna()]
     varies = there.groupby(long["method"]).nunique().max() > 1  # else one may be all right, and one all wrong
@@ -362,23 +428,22 @@ def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list
             twice = long.duplicated([c for c in (*SHARED, "method", "run", "task") if c in long]).any()
             how = "name the queries in a column query" if twice else "add columns task and query"
             right = f"{there.max():.0f}"
-            raise InputError(
-                f"results: {name} holds only 0 and {right}, as single queries do; the accuracy of each "
-                f"task is needed: average them by task, or {how}, and they are averaged here"
+            problems.append(
+                f"{name} holds only 0 and {right}, as single queries do; the accuracy of each task is needed: average "
+                f"them by task, or {how}, and they are averaged here"
             )
         return long, []
     if not numbers.notna().all():
         first = long[numbers.isna()].iloc[0]
-        raise InputError(
-            f"results: {first['cell']} in row {first['row']} of {name} is {first['accuracy']}; a number "
-            "for each query is needed"
+        problems.append(
+            f"{first['cell']} in row {first['row']} of {name} is {first['accuracy']}; a number for each query is needed"
         )
     keys = [c for c in long if c not in ("accuracy", "query", "row")]
     twice = long.duplicated([*keys, "query"])
     if twice.any():
         first = long[twice].iloc[0]
-        raise InputError(
-            f"results: method {first['method']} has query {first['query']} of task {first['task']} twice "
+        problems.append(
+            f"method {first['method']} has query {first['query']} of task {first['task']} twice "
             f"(row {first['row']} of {name})"
         )
     groups = long.assign(accuracy=numbers).groupby(keys, sort=False)
@@ -388,165 +453,34 @@ def _tasks_of_queries(long: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list
     return out, [f"Column query: the accuracy of a task is the mean of its {shown} queries."]
 
 
-def _refuse_summaries(long: pd.DataFrame, name: str) -> None:
-    """Means, totals and the like among the methods or the tasks, and losses, times and counts, by their names.
-
-    Of a method the whole name must say it (mean_acc, test_loss), since nearest-mean and mean teacher are methods; or
-    it must stand beside its method (ours and ours_std).
-    """
-    numbers = pd.to_numeric(long["accuracy"], errors="coerce")
-    values = {str(method).strip(): of for method, of in numbers.groupby(long["method"], sort=False)}
-
-    def small(one: str) -> bool:  # as standard errors are, and ResNet-SE is not
-        return 4 * values[one].mean() < numbers.drop(values[one].index).mean()
-
-    def refuse(what: str, one: str, looks: str, more: str = "") -> None:
-        raise InputError(
-            f"results: {what} {one} of {name} looks like {looks}; leave it out (--drop {shlex.quote(one)}), or give it "
-            f"another name{more}"
-        )
-
-    for what in ("method", "task"):
-        names = [str(n).strip() for n in pd.unique(long[what])] if long[what].dtype == object else []
-        for one in names if len(names) > 1 else []:
-            words = _words(one)
-            if (words & SUMMARIES and words <= SUMMARIES | OF_WHAT | LEVELS) or (
-                what == "task" and words and words <= ALL
-            ):
-                refuse(what, one, "a summary of the others")
-    for one in values if len(values) > 1 else []:
-        words, beside = _words(one), BESIDE.fullmatch(one)
-        if beside and beside[1] in values and (not one.lower().endswith("se") or small(one)):
-            refuse("method", one, "something else than accuracies" if words & MEASURED else f"a summary of {beside[1]}")
-        if (words <= {"se"} | OF_WHAT and "se" in words and small(one)) or (not words and "±" in one):
-            refuse("method", one, "a summary of the others")
-        if {"test", "training"} <= words:  # test-time training
-            continue
-        if words <= MEASURED | COUNTED | OF_RUN | OF_WHAT | SUMMARIES | LEVELS:
-            if words & MEASURED:
-                refuse("method", one, "something else than accuracies")
-            if words & COUNTED and (values[one].dropna() % 1 == 0).all():
-                refuse("method", one, "a count", " (task, ways or shots, if it is that)")
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[^\W_]+", text.lower()))
-
-
-def _refuse_made_columns(numbers: pd.DataFrame, name: str) -> None:
-    """A column of a wide table that is the mean of all others, or by name and values a difference of two."""
-    x, methods = numbers.to_numpy(), [*numbers]
-    if len(methods) < 3:
-        return
-
-    def refuse(at: int, what: str) -> None:
-        raise InputError(
-            f"results: method {methods[at]} of {name} {what}; leave it out (--drop {shlex.quote(methods[at])})"
-        )
-
-    for at in (i for i, method in enumerate(methods) if _words(method) & DIFFERENCES):
-        rest, size, near = np.delete(x, at, axis=1), np.abs(x[:, at]), _unit(x[:, at])
-        few = np.abs(np.abs(rest[:9, :, None] - rest[:9, None]) - size[:9, None, None]) <= near
-        for pair in np.argwhere(np.triu(few.all(axis=0), 1)):
-            if (np.abs(np.abs(np.diff(rest[:, pair])[:, 0]) - size) <= near).all():
-                refuse(at, "is the difference of " + " and ".join(np.delete(methods, at)[pair]))
-    off = np.abs((x.sum(axis=1, keepdims=True) - x) / (len(methods) - 1) - x).max(axis=0)
-    at = int(off.argmin())
-    rest = np.delete(x, at, axis=1)
-    varied = np.ptp(rest, axis=1) > 4 * (near := _unit(x[:, at]))
-    if off[at] <= near and varied.sum() >= 8:
-        refuse(at, "looks like a summary of the others: it is their mean")
-
-
-def _unit(values: np.ndarray) -> float:
-    """One in the last decimal place that numbers were written with; of many digits, what computing may be off by."""
-    digits = max(len(np.format_float_positional(v, trim="-").partition(".")[2]) for v in values)
-    return max(1.01 * 10.0**-digits, 1e-6 * np.abs(values).max())
-
-
-def _refuse_last_row(numbers: pd.DataFrame, name: str) -> None:
-    """A row of means or sums below a wide table, or above a last row of standard deviations.
-
-    A row that a task of its own might well give is left in.
-    """
-    x = numbers.to_numpy()
-    for back in (1, 2):
-        above, last = x[:-back], x[-back] if len(x) > 5 else np.nan
-        if np.isnan(last).any():
-            continue
-        near = max(_unit(last), 1e-6 * np.nanmax(np.abs(above)))
-        for summary, values in (("mean", np.nanmean(above, axis=0)), ("sum", np.nansum(above, axis=0))):
-            if (np.abs(last - values) <= near).all() and _chance(above, last, near) < RARE:
-                raise InputError(
-                    f"results: row {len(above) + 1} of {name} is the {summary} of the rows above; leave it out"
-                )
-
-
-def _chance(rows: np.ndarray, row: np.ndarray, near: float) -> float:
-    """About how often one more task of this kind would by chance come so near to the middle of all methods.
-
-    The normal density in the middle, one method after another, each given those before it. Accuracies go in steps of
-    a query: where the row is on a step like the rest, no value is nearer than half a step.
-
-    Parameters
-    ----------
-    rows, row : (T, M) and (M,)
-    near : float
-        How near it is.
-    """
-    reach = np.array([max(near, _step(column, value) / 2) for column, value in zip(rows.T, row)])
-    if (np.abs(rows - row) <= 3 * reach).all(axis=1).any():  # there is such a task
-        return 1.0
-    centred = np.nan_to_num(rows - np.nanmean(rows, axis=0))
-    spread = np.zeros(len(reach))  # what the methods before leave open
-    diagonal = np.diag(np.linalg.qr(centred, mode="r"))
-    spread[: len(diagonal)] = np.abs(diagonal) / np.sqrt(len(rows))
-    return float(np.prod(np.minimum(1, 2 * reach / np.maximum(np.sqrt(2 * np.pi) * spread, near * 1e-9))))
-
-
-def _step(column: np.ndarray, value: float) -> float:
-    """The largest step of which all values differ by whole numbers; 0 if this value does not, infinite if all are one.
-
-    Of numbers that were computed it is next to nothing.
-    """
-    levels = np.unique(column[~np.isnan(column)].round(9))
-    if len(levels) < 2:
-        return np.inf
-    step, small = 0.0, 1e-6 * np.abs(levels).max()
-    for rest in np.diff(levels):  # Euclid's algorithm
-        while rest > small:
-            step, rest = rest, abs(step - rest * round(step / rest))
-    off = (value - levels[0]) / (step or small)
-    return step if abs(off - round(off)) < 1e-3 else 0.0
-
-
-def _typed(values: pd.Series, column: str, name: str) -> pd.Series:
+def _typed(values: pd.Series, column: str, name: str, problems: list[str]) -> pd.Series:
     kind = SHARED[column]
     try:
         typed = values.astype(kind)
         if values.isna().any() or (kind is int and (typed != values.astype(float)).any()):
             raise ValueError
     except (ValueError, TypeError):
-        raise InputError(f"results: column {column} of {name} must hold {kind.__name__} values in every row") from None
+        problems.append(f"column {column} of {name} must hold {kind.__name__} values in every row")
+        return values
     if kind is int and (low := typed < LEAST[column]).any():
-        raise InputError(
-            f"results: {column} in row {low.argmax() + 1} of {name} is {typed[low].iloc[0]}; a whole "
-            f"number of at least {LEAST[column]} is allowed"
+        problems.append(
+            f"{column} in row {low.argmax() + 1} of {name} is {typed[low].iloc[0]}; a whole number of at least "
+            f"{LEAST[column]} is allowed"
         )
     return typed
 
 
-def _long(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
+def _long(frame: pd.DataFrame, name: str, problems: list[str]) -> tuple[pd.DataFrame, list[str]] | None:
     who = ["method"] if "method" in frame else [c for c in NAMES if c in frame]
     missing = [c for c, there in (("method (or backbone, learner)", who), ("task", "task" in frame)) if not there]
     if missing:
-        raise InputError(
-            f"results: {name} has a column accuracy but lacks {' and '.join(missing)}; "
-            "task, accuracy and method are needed"
+        problems.append(
+            f"{name} has a column accuracy but lacks {' and '.join(missing)}; task, accuracy and method are needed"
         )
+        return None
     for column in [*who, "task"]:
         if frame[column].isna().any():
-            raise InputError(f"results: column {column} of {name} is empty in row {frame[column].isna().argmax() + 1}")
+            problems.append(f"column {column} of {name} is empty in row {frame.index[frame[column].isna()][0] + 1}")
     kept = [c for c in frame if c in SHARED or c in OF_CELL or c == "accuracy"]
     long = frame[kept].assign(method=frame[who].astype(str).agg(" ".join, axis=1), row=frame.index + 1)
     notes = [
@@ -557,34 +491,25 @@ def _long(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
     return long.assign(cell="accuracy"), notes + [f"Not read: {_listed(unread)}."] * bool(unread)
 
 
-def _wide(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, list[str]]:
-    who = [c for c in NAMES if c in frame]
-    if who:
-        raise InputError(f"results: {name} has a column {who[0]} but lacks accuracy; it needs task and accuracy too")
-    shared = [c for c in SHARED if c in frame]
-    own = [*shared, *(c for c in OF_CELL if c in frame)]
+def _wide(frame: pd.DataFrame, name: str, problems: list[str]) -> tuple[pd.DataFrame, list[str]] | None:
+    own = [*(c for c in SHARED if c in frame), *(c for c in OF_CELL if c in frame)]
     methods = [c for c in frame if c not in own]
-    if not methods:
-        raise InputError(f"results: {name} has no column of accuracies; it needs one a method, or a column accuracy")
+    before = len(problems)
+    if who := [c for c in NAMES if c in frame]:
+        problems.append(f"{name} has a column {who[0]} but lacks accuracy; it needs task and accuracy too")
+    elif not methods:
+        problems.append(f"{name} has no column of accuracies; it needs one a method, or a column accuracy")
+    elif "query" in frame and "task" not in frame:
+        problems.append(f"{name} has a column query but lacks task; it needs both")
+    elif "task" in frame and frame["task"].isna().any():
+        problems.append(f"column task of {name} is empty in row {frame.index[frame['task'].isna()][0] + 1}")
+    if len(problems) > before:
+        return None
     _check_number(len(methods), len(frame), name)
-    key = [frame[c] for c in own if c in shared or c == "run"] or [pd.Series(0, frame.index)]
-    for column in methods:  # a row number that was saved along would pass for a method
-        numbers = pd.to_numeric(frame[column], errors="coerce")
-        steps = numbers.groupby(key).diff().dropna()
-        if len(steps) > 1 and (steps == 1).all():
-            raise InputError(
-                f"results: column {column} of {name} counts the rows; name it task, or leave it out "
-                f"(--drop {shlex.quote(column)})"
-            )
-    values = frame[methods].apply(pd.to_numeric, errors="coerce").astype(float).replace([np.inf, -np.inf], np.nan)
-    _refuse_made_columns(values, name)
-    _refuse_last_row(values, name)
+    key = [frame[c] for c in own if c in SHARED or c == "run"] or [pd.Series(0, frame.index)]
+    problems += questions.made(frame[methods], key, "task" in frame, name)
     task = frame["task"] if "task" in frame else frame.groupby(key).cumcount()
-    if task.isna().any():
-        raise InputError(f"results: column task of {name} is empty in row {task.isna().argmax() + 1}")
     flags = frame.select_dtypes(bool)  # melting would make numbers of them
-    if "query" in frame and "task" not in frame:
-        raise InputError(f"results: {name} has a column query but lacks task; it needs both")
     wide = frame.assign(**flags.astype(object), task=task, row=frame.index + 1)
     long = wide.melt([*dict.fromkeys([*own, "task", "row"])], methods, "method", "accuracy")
     notes = [f"{name} is read as a wide table, a row a task and a column a method: {_listed(methods)}."]
@@ -610,20 +535,17 @@ def _listed(names) -> str:
     return ", ".join(names[: MANY // 2] if more else names) + more
 
 
-def _sampling(long: pd.DataFrame, told: str, name: str) -> pd.Series:
-    if told not in READING:
-        raise InputError(f"sampling = {told}; open, closed and unknown are allowed{like(told, READING)}")
+def _sampling(long: pd.DataFrame, told: str, name: str, problems: list[str]) -> pd.Series:
     if "sampling" not in long:
         return pd.Series(told, long.index)
     bad = ~long["sampling"].isin(["open", "closed"])
+    other = long["sampling"] != told
     if bad.any():
         first = long[bad].iloc[0]
-        raise InputError(
-            f"results: sampling in row {first['row']} of {name} is {first['sampling']}; open and closed are allowed"
-        )
-    if told != "unknown" and (long["sampling"] != told).any():
-        first = long[long["sampling"] != told].iloc[0]
-        raise InputError(f"sampling = {told}; row {first['row']} of {name} says {first['sampling']}")
+        problems.append(f"sampling in row {first['row']} of {name} is {first['sampling']}; open and closed are allowed")
+    elif told != "unknown" and other.any():
+        first = long[other].iloc[0]
+        problems.append(f"sampling = {told}; row {first['row']} of {name} says {first['sampling']}")
     return long["sampling"]
 
 
@@ -637,36 +559,44 @@ def _setting(long: pd.DataFrame) -> pd.Series:
     return text
 
 
-def _to_percent(long: pd.DataFrame, name: str, common: bool) -> list[str]:
+def _to_percent(long: pd.DataFrame, of: File, how: Choices, problems: list[str]) -> list[str]:
     """Turn the accuracies into numbers in percent, in place; what was read, as notes."""
+    name = of.name
     numbers = pd.to_numeric(long["accuracy"], errors="coerce").astype(float)
 
-    def refuse(bad: pd.Series, what: str) -> None:
+    def refuse_where(bad: pd.Series, what: str) -> None:
         if bad.any():
             at = long[bad].iloc[0]
-            raise InputError(f"results: {at['cell']} in row {at['row']} of {name} {what.format(at['accuracy'])}")
+            more = f" (and {int(bad.sum()) - 1:,} more like it)" if bad.sum() > 1 else ""
+            problems.append(f"{at['cell']} in row {at['row']} of {name} {what.format(at['accuracy'])}{more}")
 
-    refuse(long["accuracy"].map(lambda v: isinstance(v, (bool, np.bool_))), "is {}; a number is needed")
+    flags = long["accuracy"].map(lambda v: isinstance(v, (bool, np.bool_)))
+    refuse_where(flags, "is {}; a number is needed")
     text = numbers.isna() & long["accuracy"].notna()
-    refuse(
-        text & long["accuracy"].astype(str).str.strip().str.endswith("%"),
-        "is {}; a number is needed, or a percent sign in each cell of its column and some percentage above 1",
-    )
-    refuse(text, "is {}; a number is needed")
-    refuse(numbers.notna() & ~numbers.between(0, 100), "is {}; 0 to 1 (shares) or 0 to 100 (percent) is allowed")
-    if not common:
-        refuse(numbers.isna(), "is empty; fill it, or use the tasks that all methods share (--common)")
+    cells = long["accuracy"].where(text, "").astype(str)
+    for sign, mend in HINTS.items():  # the first that fits a cell
+        fits = text & cells.str.contains(sign)
+        refuse_where(fits, f"is {{}}; a number is needed{mend}")
+        text &= ~fits
+    top = how.out_of or 100
+    allowed = f"0 to {top:g}, as told," if how.out_of else "0 to 1 (shares) or 0 to 100 (percent)"
+    refuse_where(numbers.notna() & ~numbers.between(0, top), f"is {{}}; {allowed} is allowed")
+    if not how.common:
+        refuse_where(long["accuracy"].isna(), "is empty; fill it, or use the tasks that all methods share (--common)")
     shares = not (numbers > 1).any()
-    if not shares:
-        top = long.loc[numbers.idxmax()]
-        refuse(
-            (numbers > 0) & (numbers <= 1),
-            f"is {{}}, a share, while {top['cell']} in row {top['row']} is {top['accuracy']}, a percentage; one "
-            "unit in a file is allowed (divide percentages by 100)",
+    if not shares and not how.out_of:
+        at, said = long.loc[numbers.idxmax()], questions.counts(long.assign(accuracy=numbers), name)
+        problems += [] if of.declared else said
+        refuse_where(
+            (numbers > 0) & (numbers < 1) | (numbers == 1) & (not said),
+            f"is {{}}, a share, while {at['cell']} in row {at['row']} is {at['accuracy']}, a percentage; one unit in a "
+            "file is allowed (divide percentages by 100)",
         )
-    long["accuracy"] = numbers * (100 if shares else 1)
+    long["accuracy"] = numbers * (100 / how.out_of if how.out_of else 100 if shares else 1)
     notes = [
-        "No accuracy is above 1: they are read as shares and shown in percent."
+        f"Accuracies are read as out of {how.out_of:g}, as told."
+        if how.out_of
+        else "No accuracy is above 1: they are read as shares and shown in percent."
         if shares
         else "Accuracies go beyond 1: they are read as percentages."
     ]

@@ -456,7 +456,7 @@
   }
 
   window.fslLabs = {
-    gammas, betas, survival, quantile, chi2Quantile, chi2Survival, beyond, power, root, moments, limits, interval,
+    betas, survival, quantile, chi2Quantile, chi2Survival, beyond, power, root, moments, limits, interval,
     intervalOf, random, fixed, number, plusMinus, words, el, svg, unique, slider, field, select, button, controls, sentence,
     table, calm, ticks, scale, picture, register,
     still: () => matchMedia("(prefers-reduced-motion: reduce)").matches,

@@ -61,6 +61,12 @@ def test_a_column_with_a_word_of_another_measure_is_asked_about(one, share):
         assert set(every["method"]) == {"ours", "base", one}
 
 
+def test_errors_alone_are_no_accuracies():
+    errors = (100 - ACC).add_suffix("_error")
+    with pytest.raises(InputError, match="ours_error .error., base_error .error. of e.csv .*bring accuracies instead"):
+        report.normalise(errors, "e.csv")
+
+
 @pytest.mark.parametrize(
     "one",
     ["ours", "ProtoNet", "k-NN", "5-way", "zero-shot", "R2D2", "MAML++", "miniImageNet", "resnet12", "DeiT-S", "top1"],
@@ -204,9 +210,11 @@ def test_all_problems_of_all_files_are_told_at_once():
     bad.loc[3, "ours"], bad.loc[5, "base"] = "n.a.", 170
     bad.to_csv("a.csv", index=False)
     pd.DataFrame({"other": range(40), "m": range(40)}).to_csv("b.csv", index=False)
+    pd.DataFrame({"m": [1.5]}).to_json("c.json")
     with pytest.raises(InputError) as error:
-        report.read(["a.csv", "b.csv"])
+        report.read(["a.csv", "b.csv", "c.json"])
     for said in (
+        "c.json; .csv, .tsv, .txt, .parquet, .npz are allowed; in Python",
         "column ways of a.csv must hold int",
         "x_loss (loss) of a.csv looks like",
         "ours in row 4 of a.csv is n.a.; a number is needed",

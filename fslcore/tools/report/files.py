@@ -99,8 +99,8 @@ def frame(path: Path, separator: str = "unknown", decimal: str = ".") -> tuple[p
 
 def frames(
     path: str | Path | Sequence[str | Path], runs: bool = False, separator: str = "unknown", decimal: str = "."
-) -> tuple[list[File], list[str]]:
-    """Every file with its names, and the notes. Recordings are one file.
+) -> tuple[list[File], list[str], list[str]]:
+    """Every file with its names, the notes, and what keeps files from being read. Recordings are one file.
 
     Raises
     ------
@@ -124,22 +124,28 @@ def frames(
     if len(recorded) > 1:
         found = recorder.load(paths)
         table = accuracies(found)
-        return [File(table, f"{len(paths)} recordings", f"{len(paths)} recordings", True)], [
-            f"{len(paths)} recordings are one table: their tasks {_drawn(table)}.",
-            *unfinished(found),
-            *apart(found),
-            *unsaid(found),
-        ]
-    found, problems = [], []
-    for one in paths:
+        return (
+            [File(table, f"{len(paths)} recordings", f"{len(paths)} recordings", True)],
+            [
+                f"{len(paths)} recordings are one table: their tasks {_drawn(table)}.",
+                *unfinished(found),
+                *apart(found),
+                *unsaid(found),
+            ],
+            [],
+        )
+    named, notes, problems = [], [], []
+    for one, called in zip(paths, _called(paths)):
         try:
-            found.append(frame(one, separator, decimal))
+            table, more = frame(one, separator, decimal)
         except InputError as error:
             problems.append(str(error).removeprefix("results: "))
-    refuse(problems)
-    declared = [one.suffix.lower() == recorder.ENDING or one.is_dir() or libfewshot.MARK in one.name for one in paths]
-    named = [File(table, *names, own) for (table, _), names, own in zip(found, _called(paths), declared)]
-    return [*_of_runs(named, paths)] if runs else named, [n for _, of in found for n in of]
+        else:
+            named.append(File(table, *called, bool(recorded) or one.is_dir() or libfewshot.MARK in one.name))
+            notes += more
+    if not named:
+        refuse(problems)
+    return [*_of_runs(named, paths)] if runs and not problems else named, notes, problems
 
 
 def _called(paths: Sequence[Path]) -> list[tuple[str, str]]:

@@ -49,15 +49,12 @@ def names(methods: Sequence[str], file: str) -> tuple[list[str], list[str]]:
     """Methods whose name has a word of another measure, and what to say of them."""
     why = {m: sorted(words(m) & OTHER) or ["±"] * ("±" in m or "+/-" in m) for m in map(str, methods)}
     found = [m for m in why if why[m]]
-    if not found:
-        return [], []
     of = ", ".join(f"{m} ({', '.join(why[m])})" for m in found)
     others = [m for m in why if m not in found]
     looks, it = ("looks", "it") if len(found) == 1 else ("look", "them")
-    return found, [
-        f"{of} of {file} {looks} like something else than accuracies; leave {it} out (--drop {quoted(found)}), or name "
-        f"all that are methods (--methods {quoted(others or found)})"
-    ]
+    how = f"leave {it} out (--drop {quoted(found)})" if others else "bring accuracies instead (100 - error, say)"
+    said = f"{of} of {file} {looks} like something else than accuracies; {how}, or name all that are methods"
+    return found, [f"{said} (--methods {quoted(others or found)})"] if found else []
 
 
 def tasks(task: pd.Series, file: str) -> list[str]:
@@ -77,8 +74,8 @@ def tasks(task: pd.Series, file: str) -> list[str]:
 def made(columns: pd.DataFrame, key: Sequence[pd.Series], named: bool, file: str) -> list[str]:
     """Columns of a wide table that count its rows, and without names of tasks a last row of means or sums."""
     numbers = columns.apply(pd.to_numeric, errors="coerce").astype(float).replace([np.inf, -np.inf], np.nan)
-    steps = numbers.groupby(key).diff().iloc[1:] if len(numbers) > 2 else numbers.iloc[:0]
-    found = [c for c in columns if len(steps.dropna(subset=c)) > 1 and (steps[c].dropna() == 1).all()]
+    steps = numbers.groupby(key).diff()
+    found = [c for c in columns if steps[c].count() > 1 and (steps[c].dropna() == 1).all()]
     problems = [
         f"column {c} of {file} counts the rows; name it task, or leave it out (--drop {quoted([c])})" for c in found
     ]
@@ -104,11 +101,10 @@ def counts(long: pd.DataFrame, file: str) -> list[str]:
 
     Of a table in percent, with columns ``method`` and ``accuracy``.
     """
-    accuracy = long["accuracy"]
+    accuracy = long["accuracy"].fillna(0)  # which is whole and possible
     known = {"ways", "queries"} <= {*long.select_dtypes("number")}
     right = accuracy * long["ways"] * long["queries"] / 100 if known else accuracy / 100
-    empty = accuracy.isna()
-    parts = pd.DataFrame({"whole": empty | (accuracy % 1 == 0), "possible": empty | (right.round(9) % 1 == 0)})
+    parts = pd.DataFrame({"whole": accuracy % 1 == 0, "possible": right.round(9) % 1 == 0})
     of = parts.groupby(long["method"], sort=False).all()
     found = [*of.index[of["whole"] & ~of["possible"]]]
     if not found:

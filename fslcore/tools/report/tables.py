@@ -103,9 +103,9 @@ def read(
         No such file, another ending, unreadable, two columns of one name; files of other columns than the rest;
         with ``runs`` one file alone, or one with a column run; and as for `normalise`.
     """
-    frames, notes = files.frames(path, runs, separator, decimal)
+    frames, notes, problems = files.frames(path, runs, separator, decimal)
     try:
-        table, more = _together(frames, Choices(sampling, common, drop, methods, seed, repeats, out_of))
+        table, more = _together(frames, Choices(sampling, common, drop, methods, seed, repeats, out_of), problems)
     except InputError as error:  # a recording that was stopped has other tasks than the rest
         raise InputError(" ".join([f"{error}", *(f"({note})" for note in notes if "not finished" in note)])) from None
     return table, [*map(visible, notes), *more]
@@ -172,15 +172,15 @@ def normalise(
     levels = [i for i, level in enumerate(frame.index.names) if _plain(level) in KNOWN - known]
     frame = frame.reset_index(level=levels) if levels else frame
     how = Choices(sampling, common, drop, methods, seed, repeats, out_of)
-    return _together([File(frame, name, Path(name).stem)], how)
+    return _together([File(frame, name, Path(name).stem)], how, [])
 
 
-def _together(given: Sequence[File], how: Choices) -> tuple[pd.DataFrame, list[str]]:
+def _together(given: Sequence[File], how: Choices, problems: list[str]) -> tuple[pd.DataFrame, list[str]]:
     """One table of all files, each laid out by itself, so that messages name its file and row.
 
-    Control characters in names are escaped: all that is printed or written takes them from here.
+    ``problems`` holds those of files that could not be read, and gets what is found here. Control characters in names
+    are escaped: all that is printed or written takes them from here.
     """
-    problems: list[str] = []
     given = [
         File(_visible(of.frame, of.name, problems), visible(of.name), visible(of.holds), of.declared) for of in given
     ]
@@ -377,11 +377,8 @@ def _perhaps_runs(called: Iterable[str]) -> list[str]:
         if found := files.numbered(name):
             of.setdefault(found[0], []).append(name)
     alike = [name for names in of.values() if len(names) > 1 for name in names]
-    if not alike:
-        return []
-    return [
-        f"{_listed(alike)} are methods of their own here; if files are training runs of one method, say so (--runs)."
-    ]
+    how = "if files are training runs of one method, say so (--runs)"
+    return [f"{_listed(alike)} are methods of their own here; {how}."] if alike else []
 
 
 def _runs(values: pd.Series, name: str, problems: list[str]) -> pd.Series:

@@ -182,6 +182,7 @@ def test_events_of_another_tool_are_refused(tmp_path, drawn):
     for content, words in (
         (events(acc=[50.0, 60.0, 65.0], loss=[1.0, 0.9, 0.8]), "has the tag test/loss, so it is not of LibFewShot"),
         (events(acc=[50.0, 60.0, 65.0]), "lacks test/data_time or test/batch_time"),
+        (events(acc=[50.0], data_time=[0.1], batch_time=[0.1], f1=[0.5]), "has the tag test/f1"),
     ):
         path.write_bytes(content)
         with pytest.raises(InputError, match=words):

@@ -27,7 +27,8 @@
     if (holm) return `${a} is more accurate than ${b}${overlap ? ", although their intervals overlap" : ""}`;
     if (bh) return `${a} is more accurate than ${b} by Benjamini and Hochberg's correction, not by Holm's`;
     const corrected = p < 1 - report.LEVEL ? " after correction" : "";
-    return `${a} and ${b}: no significant difference${corrected}${overlap ? "" : ", although their intervals do not overlap"}`;
+    const apart = overlap ? "" : ", although their intervals do not overlap";
+    return `${a} and ${b}: no significant difference${corrected}${apart}`;
   }
 
   /** A sentence and the command that reads these files, for a shell. */
@@ -67,7 +68,7 @@
           {},
           groups.length
             ? "Methods that share a letter, their group, are not significantly different (below, after Holm's " +
-              "correction)."
+                "correction)."
             : "The pairs without a significant difference form too many groups for letters.",
         ),
         el(
@@ -96,7 +97,7 @@
       );
     }
     const why = [
-      "The command writes the whole report, with figures, and with the number of tasks that would settle what is open. ",
+      "The command writes the whole report, with figures and the number of tasks that would settle what is open. ",
       "If you know how the tasks were drawn, add ",
       el("code", {}, "--sampling open"),
       " or ",
@@ -119,7 +120,7 @@
           : problems[0],
       );
       out.replaceChildren(
-        ...command("The command reads more than this page, and says what to mend in the rest:", names, options),
+        ...command("The command reads more than this page, and asks about the rest:", names, options),
       );
     }
 
@@ -132,7 +133,7 @@
       says.say(
         pairs.length
           ? `${pairs.filter((pair) => pair.holm).length} of ${pairs.length} pairs of methods differ significantly ` +
-            "(paired t-tests, Holm's correction, 5 % level)."
+              "(paired t-tests, Holm's correction, 5 % level)."
           : "One method: there is nothing to compare it with.",
       );
       out.replaceChildren(...shown(found, made));
@@ -175,7 +176,7 @@
     for (const kind of ["dragover", "drop"]) window.addEventListener(kind, stop); // else a miss leaves the page
 
     const area = el("textarea", { rows: 5, spellcheck: "false", autocomplete: "off", id: labs.unique("paste") });
-    const label = el("label", { for: area.id }, "A line of names, then a line for each task; it is called pasted.csv below");
+    const label = el("label", { for: area.id }, "A line of names, then a line per task; it is called pasted.csv below");
     const paste = el(
       "details",
       {},

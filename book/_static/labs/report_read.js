@@ -9,6 +9,7 @@
   const ENDINGS = [".csv", ".tsv", ".txt"];
   const METHODS = 40; // that somebody reads; the command compares more
   const BYTES = 2e7;
+  const SEPARATORS = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" };
   const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
   const CONTROL = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u; // errors.visible escapes them
   const INDEX = /^(|Unnamed: \d+|index|level_\d+|__index_level_\d+__|nan|None)$/;
@@ -20,16 +21,12 @@
   const OTHER = new Set([
     ...SUMMARIES,
     ...(
-      "err error errors loss losses nll ece brier ce entropy perplexity ppl confidence conf int interval variance " +
-      "f1 fscore " +
-      "precision recall auc auroc roc top3 top5 top10 top kappa mcc wer cer bleu iou rmse mse mae rate time times " +
-      "runtime " +
-      "timestamp duration elapsed sec secs second seconds ms minutes hours mem memory gpu cpu ram gb mb flops " +
-      "params lr wd " +
-      "momentum temperature grad epoch epochs step steps iter iters iteration iterations batch episode episodes " +
-      "trial fold " +
-      "id idx row index num number count counts correct train training val valid validation dev diff difference " +
-        "delta gap gain"
+      "err error errors loss losses nll ece brier ce entropy perplexity ppl confidence conf int interval " +
+      "variance f1 fscore precision recall auc auroc roc top2 top3 top5 top10 kappa mcc wer cer bleu iou rmse " +
+      "mse mae rate time times runtime timestamp duration elapsed sec secs seconds ms minutes hours mem memory " +
+      "gpu cpu ram gb mb flops params lr wd momentum temperature grad epoch epochs step steps iter iters " +
+      "iteration iterations batch episode episodes trial fold id idx row index num number count counts correct " +
+      "train training val valid validation dev diff difference delta gap gain"
     ).split(" "),
   ]);
 
@@ -44,6 +41,7 @@
       text
         .replace(/([a-z])(?=[A-Z])/g, "$1 ")
         .toLowerCase()
+        .replace(/\btop[ _-](?=\d)/g, "top")
         .match(/[\p{L}\p{N}]+/gu) || [];
     return [...new Set([...parts, ...parts.map((part) => part.replace(/[0-9]+$/, ""))])].filter(Boolean);
   }
@@ -86,8 +84,8 @@
 
   /**
    * A file {name, bytes} as {name, unit, tasks, methods: [{name, x}], problems, options}: accuracies in percent by
-   * method, each on the same tasks in the same order. Where there are problems nothing else is of use; options are
-   * those with which `fslcore report` reads the file.
+   * method, each on the same tasks in the same order. Where there are problems nothing else is of use; options of
+   * `fslcore report` mend what has one answer; what has several, it asks about itself.
    */
   function read({ name, bytes }) {
     const problems = [],
@@ -95,7 +93,10 @@
       out = { name, problems, options, methods: [], tasks: 0 };
     const refuse = (problem, option) => {
       if (!problems.includes(problem)) problems.push(problem);
-      if (option && !options.includes(option)) options.push(option);
+      if (!option || options.includes(option)) return;
+      const at = options.findIndex((one) => option.startsWith("--drop ") && one.startsWith("--drop "));
+      if (at < 0) options.push(option);
+      else options[at] += option.slice("--drop".length);
     };
     const table = rowsOf(name, bytes, refuse);
     if (!table) return out;
@@ -171,14 +172,13 @@
       return refuse(`${name} begins with #, and comments are not read: take them out (grep -v '^#' ${quoted([name])})`);
     }
     const lines = text.split(/\r\n|\r|\n/);
-    const found = [",", ";", "\t", "|"].filter((sep) => lines[0].replace(/"[^"]*"/g, "").includes(sep));
+    const found = Object.keys(SEPARATORS).filter((sep) => lines[0].replace(/"[^"]*"/g, "").includes(sep));
     if (found.length > 1) {
-      refuse(
-        `the line of names of ${name} has ${found.map((sep) => (sep === "\t" ? "tab" : sep)).join(" and ")}; say ` +
-          `what separates the cells (--separator '${found[0]}')`,
-        `--separator '${found[0]}'`,
+      const kinds = found.map((sep) => SEPARATORS[sep]);
+      return refuse(
+        `the line of names of ${name} has more than one separator (${kinds.join(", ")}); say which separates the ` +
+          `cells (--separator ${kinds[0]})`,
       );
-      return null;
     }
     if (found[0] === "|") return refuse(`'|' separates the cells of ${name}; commas, semicolons or tabs are read here`);
     const [header, ...rows] = lines.map((line) => cellsOf(line, found[0] ?? ","));
@@ -213,14 +213,14 @@
     const twice = repeat(names);
     if (twice !== undefined) refuse(`${name} has two columns ${twice}; each name may stand once`);
     const other = rows.map((_, i) => i).filter((i) => rows[i].length !== names.length);
-    const empty = other.find((i) => lines[i + 1] === "");
-    if (empty !== undefined)
-      refuse(`row ${empty + 1} of ${name} is an empty line; take it out, or write nan where a value is missing`);
-    else if (other.length) {
-      const more = other.length > 1 ? ` (and ${grouped(other.length - 1)} more rows like it)` : "";
+    if (other.length) {
+      const line = lines[other[0] + 1],
+        more = other.length > 1 ? ` (and ${grouped(other.length - 1)} more rows like it)` : "";
       refuse(
-        `row ${other[0] + 1} of ${name} has ${rows[other[0]].length} cells and the line of names ` +
-          `${names.length}${more}`,
+        `row ${other[0] + 1} of ${name}, ${line.length > 80 ? `${line.slice(0, 77)}...` : line || "''"}, has ` +
+          `${line ? rows[other[0]].length : 0} cells and the line of names ${names.length}; write nan where a ` +
+          "value is " +
+          `missing, and no empty line${more}`,
       );
     }
     const again = lines.indexOf(lines[0], 1);
@@ -241,7 +241,6 @@
         refuse(
           `column seed of ${name}; say what it numbers: --seed run for trainings of a method, --seed tasks for ` +
             "draws of tasks",
-          "--seed run",
         );
       else refuse(`column ${column} of ${name} is read by the command alone`);
     }
@@ -289,7 +288,7 @@
       const [looks, it] = found.length === 1 ? ["looks", "it"] : ["look", "them"];
       refuse(
         `${found.map((method) => `${method} (${why(method).join(", ")})`).join(", ")} of ${name} ${looks} like ` +
-        "something " +
+          "something " +
           `else than accuracies; leave ${it} out (--drop ${quoted(found)}), or name all that are methods (--methods ` +
           `${quoted(others.length ? others : found)})`,
         `--drop ${quoted(found)}`,
@@ -337,11 +336,7 @@
       );
     };
     const kinds = [
-      [
-        /^(|nan|na|n\/a|null|none)$/i,
-        "is empty; fill it, or use the tasks that all methods share (--common)",
-        "--common",
-      ],
+      [/^(|nan|na|n\/a|null|none)$/i, "is empty; fill it, or use the tasks that all methods share (--common)"],
       [/\d,\d/, "is {}; a number is needed (--decimal , if it has a decimal comma)", "--decimal ,"],
       [/\d\s+\d/, "is {}; a number is needed (--separator blanks if blanks separate the cells)", "--separator blanks"],
       [/%/, "is {}; a number is needed, without a percent sign"],
@@ -393,19 +388,16 @@
     if (unit === "percent" && counts.length && all.some((v) => v % 100)) {
       refuse(
         `${counts.join(", ")} of ${name} ${counts.length === 1 ? "has" : "have"} whole numbers alone, as counts of ` +
-        "right answers are; say what a full " +
-          "score is (--out-of 100 for percent, --out-of 75 for 75 queries), or leave out what is no accuracy " +
-            `(--drop ${quoted(counts)})`,
-        "--out-of 100",
+          "right answers are; say what a full score is (--out-of 100 for percent, --out-of 75 for 75 queries), or " +
+          `leave out what is no accuracy (--drop ${quoted(counts)})`,
       );
     }
     const copies = columns.reduce((sum, [, x]) => sum + repeated(x), 0);
     if (copies) {
       refuse(
         `${grouped(copies)} of ${grouped(all.length)} accuracies of ${name} repeat those above them, task by task; ` +
-        "say what they are: --repeats copies " +
-          "leaves them out, --repeats tasks keeps them, and training runs are named in a column run",
-        "--repeats copies",
+          "say what they are: --repeats copies leaves them out, --repeats tasks keeps them, and training runs are " +
+          "named in a column run",
       );
     }
   }
@@ -420,8 +412,10 @@
       const rows = new Map();
       for (const entry of of) {
         if (rows.has(key(entry))) {
-          twice.push(`method ${method} of ${name} has task ${entry.task} twice (rows ${rows.get(key(entry))} and ` +
-            `${entry.row})`);
+          twice.push(
+            `method ${method} of ${name} has task ${entry.task} twice (rows ${rows.get(key(entry))} and ` +
+              `${entry.row})`,
+          );
         }
         rows.set(key(entry), entry.row);
       }
@@ -430,7 +424,6 @@
         refuse(
           `method ${method} of ${name} lacks ${lost.length} of ${tasks.size} tasks (the first: ${lost[0]}); bring ` +
             "the same tasks for every method, or use those that all share (--common)",
-          "--common",
         );
       }
       of.sort((a, b) => tasks.get(key(a)) - tasks.get(key(b)));

@@ -34,7 +34,7 @@ def load(name: str) -> object:
         sys.path.insert(0, folder)  # as Python does for a script that lies there
     try:
         found = importlib.import_module(module)
-    except Exception as error:  # of any kind: it is the user's code
+    except (Exception, SystemExit) as error:  # of any kind: it is the user's code
         absent = isinstance(error, ModuleNotFoundError) and error.name
         if absent and f"{module}.".startswith(f"{absent}."):
             near = f" (did you mean {name.replace('.py:', ':')}?)" if module.endswith(".py") else ""
@@ -147,5 +147,5 @@ class _Beside(ModuleFinder):
         return super().find_module(name, path, parent)
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")

@@ -68,6 +68,7 @@ def folder(tmp_path, monkeypatch, request):
     (tmp_path / f"{name}.py").write_text(MINE.format(helper=f"{name}_helper"))
     (tmp_path / f"{name}_helper.py").write_text("sharpness = 1.0\n")
     (tmp_path / "bad.py").write_text("def x(:")
+    (tmp_path / "ends.py").write_text("raise SystemExit('done')")
     (tmp_path / "lacks.py").write_text("import nothing_of_the_kind")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -111,6 +112,7 @@ def test_a_stranger_evaluates_a_module_of_the_current_folder(folder, tmp_path):
         ("mine:Breaks", "learner = Breaks; its method scores fails \\(KeyError: 'x'\\)$"),
         ("mine:Loose", "k: to be kept, its records need a method config\\(\\) that returns all settings"),
         ("bad:X", "the module bad cannot be imported \\(SyntaxError: invalid syntax"),
+        ("ends:X", "the module ends cannot be imported \\(SystemExit: done\\)$"),
         ("lacks:X", "cannot be imported \\(it imports nothing_of_the_kind, which is not installed\\)$"),
         (":", "module:Class is allowed, as mylearner:MyLearner$"),
     ],

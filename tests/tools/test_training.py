@@ -3,6 +3,7 @@
 import io
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -445,3 +446,19 @@ def test_a_crop_is_a_part_of_the_image_and_flips_are_half_of_them():
     assert 0.55 < width.min() < 0.65 and 0.95 < width.max() <= 1 and found.min() >= -1 and found.max() <= 1
     turned = (augment.flip(ramp)[:, 0, 0, 0] > 0).float().mean()
     assert 0.4 < turned < 0.6
+
+
+def test_images_are_changed_by_the_jitter_and_then_by_what_the_recipe_names(monkeypatch):
+    done = []
+    for name in augment.AUGMENTATIONS:
+        monkeypatch.setitem(augment.AUGMENTATIONS, name, lambda x, name=name: done.append(name) or x)
+    for recipe, expected in (
+        (replace(training.RECIPES["glyph-conv"], augmentation=("flip", "crop")), ["jitter", "flip", "crop"]),
+        (training.RECIPES["glyph-conv"], ["jitter"]),
+        (training.RECIPES["baseline"], []),
+    ):
+        done.clear()
+        backbone = SimpleNamespace(preprocess=lambda x: x)
+        run = SimpleNamespace(backbone=backbone, images=torch.zeros(4, 3, 8, 8), recipe=recipe)
+        _Run._prepared(run, torch.arange(2))
+        assert done == expected

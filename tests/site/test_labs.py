@@ -302,7 +302,7 @@ def test_what_printed_figures_rest_on_is_that_of_the_library(labs):
     found = labs(
         "() => { const { BETWEEN, CORRELATION } = fslLabs.compute.printed; return [BETWEEN, ...CORRELATION]; }"
     )
-    assert found == [stats.printed.BETWEEN, *stats.printed.CORRELATION]
+    assert found == [stats.published.BETWEEN, *stats.published.CORRELATION]
 
 
 @pytest.mark.parametrize(

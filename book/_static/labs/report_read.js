@@ -15,8 +15,10 @@
   const INDEX = /^(|Unnamed: \d+|index|level_\d+|__index_level_\d+__|nan|None)$/;
   const LONG = ["method", "task", "accuracy"];
   const COMMAND = "dataset sampling ways shots queries seed run query backbone learner".split(" "); // columns it knows
-  const SUMMARIES =
-    "mean means average avg median min max sum total std sd stdev stddev stderr sem se var ci ci95".split(" ");
+  const SUMMARIES = (
+    "mean means average avg median min max sum total std sd stdev stddev stderr sem se var ci ci95 " +
+    "mittelwert durchschnitt moyenne promedio media"
+  ).split(" ");
   const WHOLE = "test tasks task all overall of over acc accuracy".split(" "); // beside a summary of tasks
   const OTHER = new Set([
     ...SUMMARIES,

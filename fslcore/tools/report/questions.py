@@ -16,7 +16,10 @@ import pandas as pd
 __all__ = ["INDEX", "counts", "made", "names", "of_repeats", "quoted", "repeated", "tasks", "words"]
 
 # Words of other measures, of times and counts that runs write along, and of summaries.
-SUMMARIES = set("mean means average avg median min max sum total std sd stdev stddev stderr sem se var ci ci95".split())
+SUMMARIES = set(
+    "mean means average avg median min max sum total std sd stdev stddev stderr sem se var ci ci95 "
+    "mittelwert durchschnitt moyenne promedio media".split()
+)
 OTHER = SUMMARIES | set(
     """
     err error errors loss losses nll ece brier ce entropy perplexity ppl confidence conf interval variance

@@ -570,7 +570,7 @@ def _to_percent(long: pd.DataFrame, of: File, how: Choices, problems: list[str])
     flags = long["accuracy"].map(lambda v: isinstance(v, (bool, np.bool_)))
     refuse_where(flags, "is {}; a number is needed")
     text = numbers.isna() & long["accuracy"].notna()
-    cells = long["accuracy"].where(text, "").astype(str)
+    cells = long["accuracy"].astype(object).where(text, "").astype(str)
     for sign, mend in HINTS.items():  # the first that fits a cell
         fits = text & cells.str.contains(sign)
         refuse_where(fits, f"is {{}}; a number is needed{mend}")

@@ -138,6 +138,7 @@ TAKEN = {
     ("run", "names"): ("[]", "{}"),
     ("normalise", "name"): ("'x'", "'5'", "'0.5'"),
     ("normalise", "drop"): ("[]",),
+    ("normalise", "methods"): ("[]",),
     ("groups", "methods"): ("[]",),
     ("frequent", "images"): ("0",),
 }
@@ -445,6 +446,10 @@ FUNCTIONS = {
             "sampling": ("choice", "open"),
             "common": ("flag", True),
             "drop": ("object", ()),
+            "methods": ("object", ()),
+            "seed": ("choice", "run"),
+            "repeats": ("choice", "tasks"),
+            "out_of": ("positive", 100),
         },
         "intervals": {"table": ("frame", TABLE), "level": ("level", 0.95)},
         "comparisons": {"table": ("frame", TABLE), "level": ("level", 0.95)},

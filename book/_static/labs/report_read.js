@@ -167,7 +167,8 @@
       // the sentence follows
     }
     if (text.includes("\0")) {
-      return refuse(`${name} is not UTF-8; save it as UTF-8 (iconv -f WINDOWS-1252 -t UTF-8 ${quoted([name])})`);
+      const coding = bytes.includes(0) ? "UTF-16" : "WINDOWS-1252";
+      return refuse(`${name} is not UTF-8; save it as UTF-8 (iconv -f ${coding} -t UTF-8 ${quoted([name])})`);
     }
     if (!text.trim()) return refuse(`${name} has no rows`);
     if (text.startsWith("#")) {

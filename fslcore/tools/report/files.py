@@ -212,13 +212,14 @@ def _drawn(table: pd.DataFrame) -> str:
 
 def _text(path: Path, separator: str, decimal: str) -> tuple[pd.DataFrame, list[str]]:
     """A table of text: a line of names, then as many cells in every row."""
-    name = path.name
+    name, raw = path.name, path.read_bytes()
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise InputError(f"results: {name} is not UTF-8; save it as UTF-8 (iconv -f WINDOWS-1252 -t UTF-8 {name})")
+        coding = "UTF-16" if b"\0" in raw else "WINDOWS-1252"
+        raise InputError(f"results: {name} is not UTF-8; save it as UTF-8 (iconv -f {coding} -t UTF-8 {name})")
     text = text.strip("\r\n")
     header = re.split(r"[\r\n]", text, maxsplit=1)[0]
     if not text.strip():

@@ -1,20 +1,25 @@
 """Each case has an empty folder to be in, some seconds and some memory."""
 
+import functools
 import os
 import signal
 import sys
 
 import pytest
 
+from fslcore.tools.cli import app
+
 from .judging import SLOW
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before the library that reads it is imported
 MEMORY = 12 * 2**30  # bytes a case may ask for: one that asks for more gets a MemoryError, and not the machine
+PARSER = functools.cache(app._parser)  # to build it takes longer than to refuse a line
 
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(app, "_parser", PARSER)
     for name in ("FSLCORE_QUIET", "TQDM_DISABLE"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path

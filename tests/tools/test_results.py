@@ -650,7 +650,8 @@ def files(draw):
         parts.append(frame.assign(dataset=f"d{s}"))
     shape = dict(ways=5, shots=1, queries=15) if draw(st.booleans()) else {}
     sampling = draw(st.sampled_from(["open", "closed", "unknown"]))
-    return pd.concat(parts).assign(**shape), dict(sampling=sampling, common=common), draw(st.sampled_from([0.5, 0.95]))
+    how = dict(sampling=sampling, common=common) | ({} if shares else {"out_of": 100})  # digits = 0 looks like counts
+    return pd.concat(parts).assign(**shape), how, draw(st.sampled_from([0.5, 0.95]))
 
 
 @settings(max_examples=40, phases=[Phase.generate])  # a random table shrinks slowly, to nothing that says more

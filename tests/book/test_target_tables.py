@@ -145,7 +145,7 @@ def test_groups_come_from_the_facts(monkeypatch):
     rng = np.random.default_rng(0)
 
     class Made:
-        learner = None
+        learner = SimpleNamespace(transductive=False)
 
         def record(self, tasks):
             return evaluation.Record(rng.random(tasks.query.shape) < 0.5, tasks.query_label)

@@ -385,8 +385,12 @@ def _runs(values: pd.Series, name: str, problems: list[str]) -> pd.Series:
     """What the trainings are called, as text."""
     if values.isna().any():
         problems.append(f"column run of {name} is empty in row {values.isna().argmax() + 1}")
-    elif values.dtype.kind == "f" and (values % 1 == 0).all():
-        values = values.astype(int)
+    elif values.dtype.kind == "f":
+        if (part := values % 1 != 0).any():
+            found = values[part].iloc[0]
+            problems.append(f"run in row {part.argmax() + 1} of {name} is {found}; a name or a whole number is needed")
+        else:
+            values = values.astype(int)
     return values.astype(str)
 
 

@@ -23,8 +23,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_collection_modifyitems(items):
     """Those that take minutes begin first: at the end one worker would wait for the other."""
-    items.sort(key=lambda item: "test_stored_results" not in item.nodeid)
-    items.sort(key=lambda item: "test_devices" not in item.nodeid)  # PyTorch counts devices at its first gradient
+    first = (
+        "test_devices",
+        "test_stored_results",
+    )  # PyTorch counts devices at its first gradient, so these come before
+    items.sort(key=lambda item: [name not in item.nodeid for name in first])
 
 
 @pytest.fixture(autouse=True)

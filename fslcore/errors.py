@@ -35,6 +35,7 @@ __all__ = [
     "missing",
     "note",
     "number",
+    "reason",
     "room",
     "shown",
     "told",
@@ -292,6 +293,11 @@ def memory() -> float:
 def missing(package: str, extra: str = "evaluate") -> str:
     """What to say where a package is not installed: the extra of fslcore that brings it."""
     return f"this needs the package {package}; pip install 'fslcore[{extra}]' brings it"
+
+
+def reason(error: BaseException) -> str:
+    """What an error of other code says, with its kind: in one line, and not too long."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")
 
 
 @cache

@@ -6,7 +6,7 @@ from .jobs import Setting, make_features, make_records, processes
 from .methods import LEARNERS, Method, Ready, load_backbone, load_source, ready
 from .probe import Neighbours, probe
 from .records import Record, evaluate, scores
-from .settings import class_of, draw, groups_of, left_out, names_of, run, run_queries
+from .settings import class_of, draw, groups_of, left_out, run, run_queries
 from .table import COLUMNS, results_table, write_table
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "load_source",
     "make_features",
     "make_records",
-    "names_of",
     "probe",
     "processes",
     "ready",

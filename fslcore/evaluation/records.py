@@ -12,9 +12,9 @@ import torch
 from tqdm import tqdm
 
 from ..datasets.bank import Bank
-from ..errors import InputError, whole
+from ..errors import InputError, reason, whole
 from ..learners.own import is_own
-from ..learners.protocol import Learner, complete
+from ..learners.protocol import Learner, complete, misshapen
 from ..paths import replace_file
 from ..tasks import Tasks
 from ..tasks.tasks import PAD
@@ -158,15 +158,13 @@ def _scored(learner: Learner, bank: Bank, tasks: Tasks) -> object:
     except Exception as error:
         if not is_own(learner) or "allocate" in str(error):  # as `errors.told` knows too little memory
             raise
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        raise InputError(f"learner = {learner.name}; its method scores fails ({reason})") from error
+        raise InputError(f"learner = {learner.name}; its method scores fails ({reason(error)})") from error
 
 
 def _checked(learner: Learner, found, tasks: Tasks) -> torch.Tensor:
     """What a learner, perhaps the user's own, gives for tasks, if it is a score for each query and class."""
     wanted = (*tasks.query.shape, tasks.ways)
-    if not isinstance(found, torch.Tensor | np.ndarray) or tuple(found.shape) != wanted:
-        what = f"of shape {tuple(found.shape)}" if hasattr(found, "shape") else f"a {type(found).__name__}"
+    if what := misshapen(found, wanted):
         raise InputError(
             f"learner = {learner.name}; its scores are {what}; a tensor or array of shape {wanted} is needed: a "
             "score for each task, query and class"

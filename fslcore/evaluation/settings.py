@@ -19,7 +19,7 @@ from .methods import ready
 from .records import Record
 from .table import COLUMNS, results_table
 
-__all__ = ["class_of", "draw", "groups_of", "left_out", "names_of", "run", "run_queries"]
+__all__ = ["class_of", "draw", "groups_of", "left_out", "run", "run_queries"]
 
 ABSENT = ("", "na", "n/a", "#n/a", "nan", "none", "null")  # what tables write where a value is missing
 MISSED = 0.1  # share of copies, from which a line says that groups miss them
@@ -164,7 +164,7 @@ def groups_of(source: Source, name: str) -> np.ndarray:
         told = f"{', '.join(known)} are known, or " if known else ""
         raise InputError(f"apart = {shown(name)}; {told}a .csv with the columns image and group{like(name, known)}")
     table = text_table(at_home(name, "apart"), ["image", "group"], what="apart")
-    wanted = names_of(source)
+    wanted = source.names
     table = table.assign(image=table["image"].map(visible))
     table = table[table["image"].isin(set(wanted))]
     if table["image"].duplicated().any():
@@ -184,11 +184,6 @@ def groups_of(source: Source, name: str) -> np.ndarray:
             "left empty, or NA, NaN, null or the like)"
         )
     return group.to_numpy(dtype=str)
-
-
-def names_of(source: Source) -> list[str]:
-    """Of images, or of rows of features by their number."""
-    return source.names
 
 
 def class_of(source: Source) -> np.ndarray:

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 
 from ..datasets.bank import Bank
-from ..errors import InputError
+from ..errors import InputError, reason
 from ..tasks import Tasks, sample_closed
 from ..tasks.tasks import PAD
-from .protocol import Learner, complete
+from .protocol import Learner, complete, misshapen
 
 __all__ = ["check_learner"]
 
@@ -80,7 +80,7 @@ def _faults(learner: Learner, bank: Bank, tasks: Tasks) -> Iterator[str]:
         spread = max(float(asked[np.isfinite(asked)].std()), 1e-12)
         yield from _changed(learner, bank, tasks, asked, TOLERANCE * spread)
     except Exception as error:  # of any kind: it is the user's code
-        yield f"scores fails with {type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")
+        yield f"scores fails with {reason(error)}"
     if (
         any(not torch.equal(getattr(bank, name), value) for name, value in before.items())
         or (bank.labels != labels).any()
@@ -97,15 +97,14 @@ def _config(learner: Learner) -> tuple[str | None, list[str]]:
     try:
         first, second = (json.dumps(learner.config(), sort_keys=True, allow_nan=False) for _ in range(2))
     except Exception as error:
-        return None, [f"config() gives no JSON ({type(error).__name__}: {' '.join(str(error).split())[:200]})"]
+        return None, [f"config() gives no JSON ({reason(error)})"]
     return first, [] if first == second else ["config() is another each time"]
 
 
 def _form(scores: object, bank: Bank, tasks: Tasks) -> list[str]:
     """What is wrong with the form of scores, or with their numbers."""
     wanted = (*tasks.query.shape, tasks.ways)
-    if not isinstance(scores, torch.Tensor | np.ndarray) or tuple(scores.shape) != wanted:
-        what = f"of shape {tuple(scores.shape)}" if hasattr(scores, "shape") else f"a {type(scores).__name__}"
+    if what := misshapen(scores, wanted):
         return [f"scores are {what}, not a tensor of shape {wanted}: (T, n_query, K)"]
     if isinstance(scores, torch.Tensor) and scores.device != bank.data.device:
         return [f"scores lie on {scores.device}, not on the bank's device, {bank.data.device}"]

@@ -11,7 +11,7 @@ import sys
 from modulefinder import ModuleFinder
 from pathlib import Path
 
-from ..errors import InputError, like
+from ..errors import InputError, like, reason
 from ..models.backbones import Backbone
 from .protocol import Completed, Learner, complete
 
@@ -39,8 +39,8 @@ def load(name: str) -> object:
         if absent and f"{module}.".startswith(f"{absent}."):
             near = f" (did you mean {name.replace('.py:', ':')}?)" if module.endswith(".py") else ""
             raise InputError(f"learner = {name}; no module {absent}, in {folder} or installed{near}") from None
-        reason = f"it imports {absent}, which is not installed" if absent else _told(error)
-        raise InputError(f"learner = {name}; the module {module} cannot be imported ({reason})") from error
+        why = f"it imports {absent}, which is not installed" if absent else reason(error)
+        raise InputError(f"learner = {name}; the module {module} cannot be imported ({why})") from error
     where = getattr(found, "__file__", None) or module
     for part in path.split("."):
         if not hasattr(found, part):
@@ -66,7 +66,7 @@ def made(name: str, backbone: Backbone | None, settings: dict) -> Learner:
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"learner = {name}; it cannot be made ({_told(error)})") from error
+            raise InputError(f"learner = {name}; it cannot be made ({reason(error)})") from error
     elif settings:
         raise InputError(
             f"learner = {name}; {', '.join(settings)}: an object has its settings already, a class takes them"
@@ -110,7 +110,7 @@ def identity(learner: Learner) -> dict:
     try:
         json.dumps(config, sort_keys=True)
     except (TypeError, ValueError) as error:
-        raise InputError(f"learner = {learner.name}; its config() is no JSON ({_told(error)})") from None
+        raise InputError(f"learner = {learner.name}; its config() is no JSON ({reason(error)})") from None
     own = {"class": f"{kind.__module__}:{kind.__qualname__}", "source": _source(kind), "config": config}
     return {"learner": learner.name, "own": own}
 
@@ -145,7 +145,3 @@ class _Beside(ModuleFinder):
         if path is None and parent is None and self.own is not None and name != self.own:
             raise ImportError(name)
         return super().find_module(name, path, parent)
-
-
-def _told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -11,7 +12,7 @@ from ..datasets.bank import Bank
 from ..errors import InputError, choice, shown
 from ..tasks import Tasks
 
-__all__ = ["Completed", "Learner", "complete"]
+__all__ = ["Completed", "Learner", "complete", "misshapen"]
 
 
 class Learner(Protocol):
@@ -123,3 +124,10 @@ def complete(learner: object) -> Learner:
         )
     choice(f"reads of learner {found.name}", found.reads, ("features", "images"))
     return found
+
+
+def misshapen(scores: object, wanted: tuple[int, ...]) -> str:
+    """What scores are instead of a tensor or array of the shape that is wanted; an empty text where they are one."""
+    if isinstance(scores, torch.Tensor | np.ndarray) and tuple(scores.shape) == wanted:
+        return ""
+    return f"of shape {tuple(scores.shape)}" if hasattr(scores, "shape") else f"a {type(scores).__name__}"

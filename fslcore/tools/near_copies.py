@@ -329,7 +329,7 @@ def _picture(image: np.ndarray) -> Image.Image:
 
 def _rows(source: Source, split: str) -> pd.DataFrame:
     classes = evaluation.class_of(source)
-    names = evaluation.names_of(source)
+    names = source.names
     return pd.DataFrame({"split": split, "image": names, "class": classes.astype(str)})
 
 

@@ -9,7 +9,7 @@ import torch
 from fslcore import datasets, learners
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
-from fslcore.evaluation import cache, class_of, evaluate, names_of
+from fslcore.evaluation import cache, class_of, evaluate
 from fslcore.learners.protocol import Learner, complete
 from fslcore.tasks import sample_closed
 
@@ -78,7 +78,7 @@ def test_images_and_features_are_sources_of_one_form(bank):
     images = datasets.Images("x", pixels, np.array([1, 0, 1]), ["a", "b"])
     assert images.needs_backbone and not bank.needs_backbone and bank.facts is None
     assert class_of(images).tolist() == images.classes.tolist() == ["b", "a", "b"]
-    assert names_of(images) == images.names == ["b/0", "a/1", "b/2"]
-    assert class_of(bank) is bank.labels and names_of(bank) == [str(i) for i in range(120)]
+    assert images.names == ["b/0", "a/1", "b/2"]
+    assert class_of(bank) is bank.labels and bank.names == [str(i) for i in range(120)]
     named = Bank(bank.data[:2], np.array([1, 0]), "", np.array(["x", "y"]))
     assert named.classes.tolist() == ["y", "x"]

@@ -18,7 +18,7 @@ from fslcore import datasets, stats
 from fslcore.datasets.bank import Bank
 from fslcore.datasets.images import image_names
 from fslcore.errors import InputError
-from fslcore.evaluation import Record, class_of, draw, names_of
+from fslcore.evaluation import Record, draw
 from fslcore.paths import locked
 from fslcore.tasks import sample_closed, sample_open
 from fslcore.tools import recorder, report
@@ -523,9 +523,7 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
     path = tmp_path / "r.npz"
     source = Bank(torch.zeros(160, 1), LABELS, "r")
     runs = {n: (t, Record(right(int(n != "A"), t), t.query_label), False) for n, t in drawn.items()}
-    recorder.save(
-        path, recorder.recording(names_of(source), class_of(source), runs, {"dataset": "birds", "seed": 0}, {})
-    )
+    recorder.save(path, recorder.recording(source.names, source.classes, runs, {"dataset": "birds", "seed": 0}, {}))
     found, reason = report.three_intervals(path, 0.9)
     assert not reason and list(found) == ["A", "B", "C", "A − C", "A − B (unpaired)", "B − C (unpaired)"]
     paired, unpaired = found["A − C"], found["A − B (unpaired)"]
@@ -539,13 +537,13 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
     assert any(note.startswith("No task is shared by A, C and B: these are settings of their own") for note in notes)
     (first, _) = report.paragraphs(table, report.comparisons(table), three=found).values()
     assert "For new images, by a jackknife, the difference is" in first
-    recorder.save(path, recorder.recording(names_of(source), class_of(source), {n: runs[n] for n in "AB"}, {}, {}))
+    recorder.save(path, recorder.recording(source.names, source.classes, {n: runs[n] for n in "AB"}, {}, {}))
     assert app.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"]) == 0
     printed, page = capsys.readouterr().out, (tmp_path / "r.html").read_text("utf-8")
     assert "A − B (unpaired)" in printed and "no comparison" not in printed
     assert "A − B (unpaired)" in page and "No two methods have a task in common" in page
     runs["B"] = *runs["B"][:2], True
-    recorder.save(path, recorder.recording(names_of(source), class_of(source), runs, {}, {}))
+    recorder.save(path, recorder.recording(source.names, source.classes, runs, {}, {}))
     found, _ = report.three_intervals(path)
     assert np.isinf(found["A − B (unpaired)"].images.half_width)
     assert np.isfinite(found["A − B (unpaired)"].classes.half_width)
@@ -558,7 +556,7 @@ def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
     rng = np.random.default_rng(0)
     runs = {m: (t, Record(rng.random(t.query.shape) < 0.7, t.query_label), False) for m, t in drawn.items()}
     recorder.save(
-        path, recorder.recording(names_of(source), class_of(source), {"A": runs["A"]}, {"seed": 0}, {"groups": groups})
+        path, recorder.recording(source.names, source.classes, {"A": runs["A"]}, {"seed": 0}, {"groups": groups})
     )
     found, reason = report.three_intervals(path)
     assert not reason and recorder.load(path).groups.keys() == {"groups"}
@@ -571,7 +569,7 @@ def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
     second = tmp_path / "b.npz"
     recorder.save(
         second,
-        recorder.recording(names_of(source), class_of(source), {"B": runs["B"]}, {"seed": 0}, {"groups": groups}),
+        recorder.recording(source.names, source.classes, {"B": runs["B"]}, {"seed": 0}, {"groups": groups}),
     )
     both = recorder.load([path, second])
     author = dict(zip(image_names(source), groups))
@@ -583,7 +581,7 @@ def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
     }
     wanted = (stats.influence(*of["A"], groups=groups) - stats.influence(*of["B"], groups=groups)).intervals()
     assert unpaired.classes.half_width == pytest.approx(wanted.classes.half_width)
-    recorder.save(second, recorder.recording(names_of(source), class_of(source), {"B": runs["B"]}, {"seed": 0}, {}))
+    recorder.save(second, recorder.recording(source.names, source.classes, {"B": runs["B"]}, {"seed": 0}, {}))
     assert (recorder.load([path, second]).groups["groups"] == both.groups["groups"]).all()  # of the same images
     with fslcore.record(tmp_path / "c.npz", "C", seed=0) as r:
         r.task(**GOOD)
@@ -591,7 +589,7 @@ def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
         recorder.load([path, tmp_path / "c.npz"])
     recorder.save(
         second,
-        recorder.recording(names_of(source), class_of(source), {"B": runs["B"]}, {"seed": 0}, {"groups": groups[::-1]}),
+        recorder.recording(source.names, source.classes, {"B": runs["B"]}, {"seed": 0}, {"groups": groups[::-1]}),
     )
     with pytest.raises(InputError, match="^record: groups of image .* is .* elsewhere"):
         recorder.load([path, second])

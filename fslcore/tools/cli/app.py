@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
         extra = options.extra
         if options.device:
             os.environ["FSLCORE_DEVICE"] = options.device  # read by `models.backbones.device`, here and in notebooks
-        check_shipped(data=extra == "evaluate" and options.command is not commands.show_names)
+        check_shipped(data=extra == "evaluate")
         if options.computes:
             if not store.path().is_dir():  # one that is there may hold all that is needed
                 store.check_writable()
@@ -164,6 +164,7 @@ def _parser() -> argparse.ArgumentParser:
         "closed-vs-open",
         "backbones",
         "learners --json",
+        extra="report",
     )
     listable = name_of("name", lambda: [*commands.KINDS, *notebooks.names()])
     add.add_argument("what", nargs="?", type=listable, help="a kind of names, or a notebook (all in short)")

@@ -254,7 +254,6 @@ def evaluate(options: argparse.Namespace) -> None:
 
 def _write_recording(options: argparse.Namespace, source, runs: dict) -> None:
     """Which queries were right, with what the data know of images and classes that depend on each other."""
-    from ... import evaluation
     from .. import recorder
     from ..report import three_targets
 
@@ -264,8 +263,7 @@ def _write_recording(options: argparse.Namespace, source, runs: dict) -> None:
     }
     known = {name: of for name, of in groups.items() if of is not None}
     facts = {"dataset": options.dataset, "seed": options.seed}
-    names, classes = evaluation.names_of(source), evaluation.class_of(source)
-    recorder.save(options.output, recorder.recording(names, classes, runs, facts, known))
+    recorder.save(options.output, recorder.recording(source.names, source.classes, runs, facts, known))
 
 
 def _pieces(options: argparse.Namespace, methods: dict, drawn: dict) -> int:

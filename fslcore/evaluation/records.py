@@ -150,7 +150,7 @@ def narrow(bank: Bank, learner: Learner) -> Bank:
 
 
 def _scored(learner: Learner, bank: Bank, tasks: Tasks) -> object:
-    """What a learner gives for tasks; an error in the user's own is told as such."""
+    """What a learner gives for tasks; an error in the user's own is reported as such."""
     try:
         return learner.scores(bank, tasks)
     except (InputError, MemoryError, OSError):

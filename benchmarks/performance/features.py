@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from fslcore.models import backbones, networks
+from fslcore.models import backbones, features, networks
 
 from .common import paired, ratio
 
@@ -24,14 +24,14 @@ def folded(quick: bool, repeats: int) -> list[dict]:
     for name, plain, side, images in settings:
         backbone, plain = backbones.load(name), plain.eval()
         pixels = rng.integers(0, 256, (16 if quick else images, side, side, 3), np.uint8)
-        batches = torch.from_numpy(pixels).split(backbones.BATCH)
+        batches = torch.from_numpy(pixels).split(features.BATCH)
 
         @torch.inference_mode()
         def all_through(network):
             for batch in batches:
                 network(backbone.preprocess(batch))
 
-        fast = backbones._for_features(backbone, backbone.preprocess(batches[0]))
+        fast = features._for_features(backbone, backbone.preprocess(batches[0]))
         all_through(fast), all_through(plain)
         took = paired(lambda: all_through(fast), lambda: all_through(plain), 1 if quick else repeats)
         ours, theirs = (len(pixels) / of for of in took)

@@ -5,7 +5,7 @@ What a learner has is the protocol `Learner`.
 
 from ..catalogue import known
 from ..errors import InputError, like
-from ..models.backbones import Backbone
+from ..models.backbone import Backbone
 from .anil import ANIL
 from .boil import BOIL
 from .can import CAN

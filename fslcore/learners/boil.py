@@ -6,7 +6,7 @@ from torch import nn
 
 from ..datasets.bank import Bank
 from ..errors import InputError
-from ..models.backbones import Backbone
+from ..models.backbone import Backbone
 from ..tasks import Tasks
 from .maml import MAML
 

@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_map
 
 from ..datasets.bank import Bank
 from ..errors import InputError
-from ..models.backbones import Backbone
+from ..models.backbone import Backbone
 from ..models.fused import with_fast_convolutions
 from ..tasks import Tasks
 from .common import indices, one_hot, without_empty

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from ..datasets.bank import Bank
 from ..errors import InputError
-from ..models.backbones import Backbone
+from ..models.backbone import Backbone
 from ..tasks import Tasks
 from .common import indices, one_hot, query_loss, without_empty
 from .protocol import Learner

@@ -12,7 +12,7 @@ from modulefinder import ModuleFinder
 from pathlib import Path
 
 from ..errors import InputError, like, reason
-from ..models.backbones import Backbone
+from ..models.backbone import Backbone
 from .protocol import Completed, Learner, complete
 
 __all__ = ["identity", "is_own", "load", "made"]

@@ -26,6 +26,7 @@ from fslcore.datasets.images import OnDemand
 from fslcore.errors import InputError, note
 from fslcore.evaluation import cache, records
 from fslcore.models import backbones, shards
+from fslcore.models import features as feature_code
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
 from fslcore.tools.cli import app
@@ -61,7 +62,7 @@ def pictures(read=drawn, n=N):
 @pytest.fixture(autouse=True)
 def small(monkeypatch, request):
     if "processes" not in request.keywords:
-        monkeypatch.setattr(backbones, "BATCH", BATCH)
+        monkeypatch.setattr(feature_code, "BATCH", BATCH)
         monkeypatch.setattr(shards, "BATCHES", 2)
 
 
@@ -83,23 +84,23 @@ def test_features_are_the_same_bytes_whatever_a_shard_holds(monkeypatch, batches
 def test_the_first_images_say_which_form_of_the_network_is_taken(monkeypatch):
     """A shard in the middle is computed as all are, also where the faster form fits its own images and not those."""
     seen = []
-    monkeypatch.setattr(backbones, "folded", lambda network, x: seen.append(x.clone()) or network)
+    monkeypatch.setattr(feature_code, "folded", lambda network, x: seen.append(x.clone()) or network)
     backbones.compute(pictures(), flat())
     backbones.compute(pictures(), flat(), False, range(32, 48))
-    assert len(seen) == 2 and torch.equal(*seen) and len(seen[0]) == backbones.TRIED
+    assert len(seen) == 2 and torch.equal(*seen) and len(seen[0]) == feature_code.TRIED
 
 
 def test_processes_share_the_shards_in_parts(monkeypatch):
     images, computed = pictures(), []
     compute = backbones.compute
-    monkeypatch.setattr(backbones, "compute", lambda *a: computed.append(a[3]) or compute(*a))
+    monkeypatch.setattr(feature_code, "compute", lambda *a: computed.append(a[3]) or compute(*a))
     for k in (3, 1, 2):
         done = evaluation.make_features(images, flat(), (k, 3))
         assert done == sum(map(len, backbones.shards_of(images, flat()).bounds[k - 1 :: 3]))
     assert evaluation.make_features(images, flat(), (2, 3)) == 0
     assert evaluation.make_features(images, flat()) == 0  # gathers
     assert sorted(map(len, computed)) == [6, 16, 16, 16, 16] and len(files()) == 1
-    monkeypatch.setattr(backbones, "compute", None)  # would fail if it were called
+    monkeypatch.setattr(feature_code, "compute", None)  # would fail if it were called
     assert torch.equal(backbones.features(images, flat()).data, compute(images, flat()).float())
     assert evaluation.make_features(images, flat(), (1, 1)) == 0
 
@@ -115,7 +116,7 @@ def test_another_process_may_have_been_faster(monkeypatch, gathered, mapped):
     def slow(*a):
         calls.append(a)
         if len(calls) == 3:
-            monkeypatch.setattr(backbones, "compute", compute)
+            monkeypatch.setattr(feature_code, "compute", compute)
             backbones.features(pictures(), flat())
         return compute(*a)
 
@@ -133,7 +134,7 @@ def test_another_process_may_have_been_faster(monkeypatch, gathered, mapped):
 
         monkeypatch.setattr(shards, "kept", late)
     else:
-        monkeypatch.setattr(backbones, "compute", slow)
+        monkeypatch.setattr(feature_code, "compute", slow)
     assert torch.equal(backbones.features(images, flat()).data.float(), compute(images, flat()).float())
     assert len(calls) == 3 and [p.suffix for p in sorted(store.path("features").iterdir())] == (
         [".checked", ".safetensors"] if mapped else [".safetensors"]
@@ -150,7 +151,7 @@ def test_a_damaged_shard_is_told_and_made_again(monkeypatch, capsys, damage):
     bytes_ = file.read_bytes()
     file.write_bytes(bytes_[:-5] + b"x" + bytes_[-4:] if damage is None else damage)
     computed, compute = [], backbones.compute
-    monkeypatch.setattr(backbones, "compute", lambda *a: computed.append(a[3]) or compute(*a))
+    monkeypatch.setattr(feature_code, "compute", lambda *a: computed.append(a[3]) or compute(*a))
     assert torch.equal(backbones.features(images, flat()).data, whole.float())
     assert computed == [of.bounds[1]]
     said = capsys.readouterr().err
@@ -226,7 +227,7 @@ def test_features_that_are_not_finite_stop_whatever_their_number(monkeypatch, mo
             found[5, 3] = torch.inf
         return found
 
-    monkeypatch.setattr(backbones, "compute", broken)
+    monkeypatch.setattr(feature_code, "compute", broken)
     for _ in range(2):  # found in the cache, too
         with pytest.raises(InputError, match="features: 1 rows hold NaN or infinity, the first is row 37"):
             backbones.features(pictures(), flat())
@@ -464,7 +465,7 @@ SCRIPT = """
 import os, sys, time
 sys.path[:0] = [{tests!r}]
 import test_shards as t
-t.backbones.BATCH, t.shards.BATCHES = t.BATCH, 2
+t.feature_code.BATCH, t.shards.BATCHES = t.BATCH, 2
 def read(i):
     if i % t.BATCH == 0:
         with open({log!r}, "a") as file:
@@ -497,7 +498,7 @@ def test_a_kill_loses_one_shard_at_most(tmp_path, monkeypatch):
     # A kill costs the batches of one shard, and the first image, which is read at each start to choose the network.
     assert 30 < len(log.read_text()) <= 30 + kills * (2 + 1)
     (path,) = (cache / "features").iterdir()
-    monkeypatch.setattr(backbones, "BATCH", BATCH)
+    monkeypatch.setattr(feature_code, "BATCH", BATCH)
     assert torch.equal(load_file(path)["features"], backbones.compute(pictures(n=240), flat()))
 
 
@@ -571,7 +572,7 @@ def test_two_processes_give_what_one_gives(photos, tmp_path, monkeypatch, capsys
     assert app.main([*given, "-o", f"{tmp_path}/one.csv"]) == 0
     whole = {folder: files(folder) for folder in ("features", "records")}
     monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "other"))
-    monkeypatch.setattr(backbones, "compute", None)  # here nothing is computed
+    monkeypatch.setattr(feature_code, "compute", None)  # here nothing is computed
     monkeypatch.setattr(cache, "evaluate", None)
     assert app.main([*given, "-o", f"{tmp_path}/two.csv", "--jobs", "2"]) == 0
     assert {folder: files(folder) for folder in ("features", "records")} == whole

@@ -15,7 +15,8 @@ from safetensors.torch import save_file
 
 from fslcore import catalogue, datasets, store
 from fslcore.errors import InputError
-from fslcore.models import backbones, fused, networks, registry
+from fslcore.models import backbones, fused, networks, registry, weights
+from fslcore.models import features as feature_code
 
 
 def pictures(seed=0, n=70, side=28):
@@ -44,7 +45,7 @@ def test_a_known_network_is_built_when_images_come_and_once():
 
 @pytest.mark.parametrize("name", ["clip", "clip-b32", "dino", "dinov2", "dinov2-reg"])
 def test_missing_weights_say_which_file_and_from_where(name, monkeypatch):
-    monkeypatch.setattr(backbones, "_from_hub", lambda *_: None)
+    monkeypatch.setattr(weights, "_from_hub", lambda *_: None)
     with pytest.raises(InputError, match=f"no weights; bring .*safetensors of timm/vit_base.*{name}:PATH"):
         backbones.load(name)
 
@@ -84,7 +85,7 @@ def test_weights_from_the_hub_are_pinned_at_first_use(tmp_path, monkeypatch):
     entry = replace(registry.REGISTRY["glyph-conv"], local=None, sha256=None, hub=("somebody/net", "w.safetensors"))
     monkeypatch.setitem(registry.REGISTRY, "glyph-conv", entry)
     path = tmp_path / "w.safetensors"
-    monkeypatch.setattr(backbones, "_from_hub", lambda *_: path)
+    monkeypatch.setattr(weights, "_from_hub", lambda *_: path)
     save_file(networks.GlyphConv().state_dict(), path)
     first = backbones.load("glyph-conv")
     assert backbones.load("glyph-conv").weights == first.weights
@@ -133,7 +134,7 @@ def test_wrong_checkpoints_are_refused_and_not_executed(tmp_path):
 def test_features_are_cached_by_content(monkeypatch):
     backbone, computed = backbones.load("glyph-conv"), []
     compute = backbones.compute
-    monkeypatch.setattr(backbones, "compute", lambda *a: computed.append(1) or compute(*a))
+    monkeypatch.setattr(feature_code, "compute", lambda *a: computed.append(1) or compute(*a))
     first = backbones.features(pictures(), backbone)
     again = backbones.features(pictures(), backbone)
     assert len(computed) == 1 and torch.equal(first.data, again.data) and first.digest == again.digest
@@ -304,16 +305,16 @@ def test_damaged_pins_are_told_and_made_again(monkeypatch, capsys):
     pins.parent.mkdir(parents=True)
     for text in ("", "{", "[1]", "\xff"):
         pins.write_text(text, "latin-1")
-        assert backbones._first_seen("net", "1234") == "1234" == backbones._first_seen("net", "5678")
+        assert weights._first_seen("net", "1234") == "1234" == weights._first_seen("net", "5678")
     assert f"{pins} is damaged and made again" in capsys.readouterr().err
 
 
 def test_processes_that_pin_at_the_same_time_keep_each_others_pins(monkeypatch, tmp_path):
     monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path))
     write = backbones.replace_file
-    monkeypatch.setattr(backbones, "replace_file", lambda *a: time.sleep(0.2) or write(*a))
+    monkeypatch.setattr(weights, "replace_file", lambda *a: time.sleep(0.2) or write(*a))
     with ThreadPoolExecutor() as pool:
-        assert [*pool.map(backbones._first_seen, ["a", "b", "c"], "123")] == ["1", "2", "3"]
+        assert [*pool.map(weights._first_seen, ["a", "b", "c"], "123")] == ["1", "2", "3"]
     assert json.loads(store.path("weights.json").read_text()) == {"a": "1", "b": "2", "c": "3"}
 
 

@@ -21,6 +21,7 @@ from fslcore import datasets, learners
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import evaluate, probe, record
 from fslcore.models import backbones
+from fslcore.models import features as feature_code
 from fslcore.models.networks import Conv4
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
@@ -91,7 +92,8 @@ def pretend(monkeypatch):
     if not hasattr(torch, "pretend"):
         _setup_privateuseone_for_python_backend("pretend")
     where = torch.device("pretend", 0)
-    monkeypatch.setattr(backbones, "device", lambda: where)
+    for module in (backbones, feature_code):
+        monkeypatch.setattr(module, "device", lambda: where)
     with FromValues(), Factories():
         yield where
 

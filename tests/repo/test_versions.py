@@ -18,30 +18,30 @@ import pytest
 
 from fslcore import learners
 from fslcore.datasets import Images, coloured, folder
-from fslcore.models import backbones
+from fslcore.models import backbone, backbones, features, text
 from fslcore.paths import ROOT
 from fslcore.tools.attributes import matrix, pixels
 
 KEPT = Path(__file__).with_name("code_versions.json")
 
 MODELS, IN = "fslcore/models", "fslcore/learners"
-ADAPTED = [f"{IN}/maml.py", f"{IN}/common.py", f"{MODELS}/backbones.py:Backbone.preprocess"]
+ADAPTED = [f"{IN}/maml.py", f"{IN}/common.py", f"{MODELS}/backbone.py:Backbone.preprocess"]
 # Key: what is raised, and where; the code that it stands for, whole files or names in them.
 CODE = {
     "features": (
-        f"COMPUTED in {MODELS}/backbones.py",
-        lambda: backbones.COMPUTED,
-        [f"{MODELS}/networks.py", f"{MODELS}/fused.py", f"{MODELS}/backbones.py:BATCH,LARGE,compute,_for_features"],
+        f"COMPUTED in {MODELS}/features.py",
+        lambda: features.COMPUTED,
+        [f"{MODELS}/networks.py", f"{MODELS}/fused.py", f"{MODELS}/features.py:BATCH,LARGE,compute,_for_features"],
     ),
     "preprocessing": (
-        f"PREPARED in {MODELS}/backbones.py",
-        lambda: backbones.PREPARED,
-        [f"{MODELS}/backbones.py:Backbone.preprocess,Backbone.side"],
+        f"PREPARED in {MODELS}/backbone.py",
+        lambda: backbone.PREPARED,
+        [f"{MODELS}/backbone.py:Backbone.preprocess,Backbone.side"],
     ),
     "names": (
-        f"EMBEDDED in {MODELS}/backbones.py",
-        lambda: backbones.EMBEDDED,
-        [f"{MODELS}/backbones.py:names_embedded", f"{MODELS}/registry.py:_clip_text"],
+        f"EMBEDDED in {MODELS}/text.py",
+        lambda: text.EMBEDDED,
+        [f"{MODELS}/text.py:names_embedded", f"{MODELS}/registry.py:_clip_text"],
     ),
     "coloured": (
         "DRAWING in fslcore/datasets/coloured.py",
@@ -80,7 +80,7 @@ OF_LEARNERS = {
         for name in ("matchingnet", "maml-frozen", "mtl", "sib")
         for how in ("", "-ifsl")
     },
-    "simpleshot": [f"{IN}/simpleshot.py", f"{IN}/common.py", f"{MODELS}/backbones.py:base_mean"],
+    "simpleshot": [f"{IN}/simpleshot.py", f"{IN}/common.py", f"{MODELS}/features.py:base_mean"],
     "tip-adapter": [f"{IN}/text.py:TipAdapter,names_of", f"{IN}/common.py"],
     "text-probe": [f"{IN}/text.py:TextProbe,names_of", f"{IN}/logistic.py", f"{IN}/common.py"],
 }
@@ -173,12 +173,12 @@ def test_a_version_decides_its_key(monkeypatch, tmp_path):
     """Raised, it gives another key: what was kept is not found."""
     images = np.zeros((2, 4, 4, 3), np.uint8)
     made = Images("x", images, np.array([0, 1]), ["a", "b"])
-    backbone = backbones.Backbone("x", "", "", 4, None, (0.5,) * 3, (0.5,) * 3, 32, "bilinear", "w")
-    before = backbones.feature_key(made, backbone)
-    for name in ("COMPUTED", "PREPARED"):
+    model = backbones.Backbone("x", "", "", 4, None, (0.5,) * 3, (0.5,) * 3, 32, "bilinear", "w")
+    before = backbones.feature_key(made, model)
+    for module, name in ((features, "COMPUTED"), (backbone, "PREPARED")):
         with monkeypatch.context() as patch:
-            patch.setattr(backbones, name, "other")
-            assert backbones.feature_key(made, backbone) != before
+            patch.setattr(module, name, "other")
+            assert backbones.feature_key(made, model) != before
     drawn = coloured.load_coloured("hebrew", per_class=2).digest
     monkeypatch.setattr(coloured, "DRAWING", "coloured 0")
     assert coloured.load_coloured("hebrew", per_class=2).digest != drawn

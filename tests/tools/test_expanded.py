@@ -18,6 +18,7 @@ import fslcore
 from fslcore.datasets.bank import load_features
 from fslcore.errors import InputError
 from fslcore.models import backbones
+from fslcore.models import features as feature_code
 from fslcore.paths import check_expanded
 from fslcore.tasks import Tasks
 from fslcore.tools import recorder, report
@@ -170,7 +171,7 @@ def test_a_cache_that_can_only_be_read_is_used(tmp_path, monkeypatch, capsys):
         assert app.main([*shape.split(), "-o", str(tmp_path / "b.csv"), "--tasks", "30"]) == 0
         assert not capsys.readouterr().err
         assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
-        monkeypatch.setattr(backbones, "compute", lambda *_: pytest.fail("computed what cannot be kept"))
+        monkeypatch.setattr(feature_code, "compute", lambda *_: pytest.fail("computed what cannot be kept"))
         other = shape.replace("conv4-protonet", "conv4-r2d2")
         for words, more in ((shape, ["--seed", "1"]), (other, []), (shape, ["--seed", "1", "--jobs", "2"])):
             assert app.main([*words.split(), "-o", str(tmp_path / "c.csv"), "--tasks", "30", *more]) == 2

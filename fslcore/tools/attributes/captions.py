@@ -75,7 +75,7 @@ def captioner(name: str) -> Captioner:
 def _transformer(name: str, where: str, settings: dict) -> Captioner:
     import torch
 
-    from ...models.backbones import device
+    from ...models.backbone import device
 
     on = device()  # after that import torchvision imports too, which transformers does
     from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer

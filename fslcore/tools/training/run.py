@@ -29,7 +29,7 @@ from ...evaluation import evaluate
 from ...learners.common import class_means
 from ...learners.maml import with_task_norm
 from ...models import backbones
-from ...models.backbones import Backbone
+from ...models.backbone import Backbone
 from ...models.registry import shipped
 from ...paths import BUILD, check_output, replace_file
 from ...tasks import sample_closed

@@ -1,0 +1,165 @@
+"""Features of images by a backbone, from the cache where the same were computed before.
+
+They are kept by content, so that a changed image, weight or preprocessing is computed anew and never served stale.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import torch
+from torch import nn
+from tqdm import tqdm
+
+from .. import datasets, store
+from ..datasets import Images
+from ..datasets.bank import Bank, chunks
+from ..errors import InputError, note
+from .backbone import Backbone, check_features, device
+from .fused import folded
+from .shards import Shards
+
+__all__ = ["base_mean", "compute", "feature_key", "features", "make_shard", "shards_of", "speed"]
+
+BATCH = 256  # fixed, so that a feature does not depend on the memory at hand
+LARGE = 128  # pixels of a side; of images above, a batch holds fewer
+TRIED = 8  # images on which a faster form of a network is compared with the network
+COMPUTED = "folded"  # part of the features' cache key: raise it when what `compute` gives changes
+
+
+def feature_key(images: Images, backbone: Backbone) -> str:
+    """SHA-256 of all that decides the features of these images."""
+    return store.digest(f"{images.digest} {backbone.digest} {COMPUTED}")
+
+
+def features(images: Images, backbone: Backbone, *, progress: bool = False) -> Bank:
+    """Features of all images, from the cache where the same were computed before.
+
+    The cache key is made of the content of the images and labels, the digest of the weights and
+    the preprocessing. Features are kept as 16-bit floats (relative error under 0.05 %). Those of many images are made
+    and kept shard by shard (see `fslcore.models.shards`), which several processes may do at once.
+
+    Parameters
+    ----------
+    images : Images
+        N images.
+    backbone : Backbone
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Bank
+        (N, D) features: float32, or those of large data sets float16 that stay in their file (`Bank.rows`).
+    """
+    kept = shards_of(images, backbone)
+    while (found := kept.read()) is None:
+        for rows in kept.missing():
+            make_shard(images, backbone, rows, progress=progress)
+        kept.gather(lambda rows: compute(images, backbone, progress, rows))
+    data, finite = found
+    return Bank(data, images.labels, feature_key(images, backbone), finite=data if finite else None)
+
+
+def shards_of(images: Images, backbone: Backbone) -> Shards:
+    """Where the features of these images are kept, and which are still to be made."""
+    path = store.path("features", f"{feature_key(images, backbone)}.safetensors")
+    return Shards(path, len(images), _batch(images, backbone))
+
+
+def make_shard(images: Images, backbone: Backbone, rows: range, *, progress: bool = False) -> None:
+    """Make and keep one of the shards that `shards_of` names, unless it is there by now."""
+    store.check_writable()
+    shards_of(images, backbone).make(rows, lambda rows: compute(images, backbone, progress, rows))
+
+
+def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> torch.Tensor:
+    """Mean feature (D,) of the images of base classes: those the network was trained on, else the data set's own.
+
+    A line on stderr says whose they are.
+
+    Parameters
+    ----------
+    images : Images
+        Those that tasks are drawn from; their data set's base split counts where the network's ships with no data set.
+    backbone : Backbone
+    progress : bool
+        Show a progress bar.
+
+    Raises
+    ------
+    InputError
+        Neither has base classes here.
+    """
+    own = images.name if ":" in images.name else images.name.partition("?")[0].partition("/")[0]
+    shipped = datasets.names("base")
+    name = backbone.base if backbone.base in shipped else own
+    if name not in shipped and (":" not in name or name.startswith("folder:")):
+        raise InputError(
+            f"center: neither {backbone.name} nor {images.name} has base classes here to take the mean feature of; "
+            "center=VECTOR or FILE.npy is needed, or transform='L2N'"
+        )
+    base = datasets.load(name, split="base", size=images.side)
+    note(
+        f"features of {backbone.name} are centred by their mean over the {len(base):,} images of base classes of {name}"
+    )
+    found = features(base, backbone, progress=progress)
+    if not found.large:
+        return found.data.double().mean(dim=0).float()
+    return (sum(part.double().sum(dim=0) for part in chunks(found.data)) / len(found)).float()
+
+
+@torch.inference_mode()
+def compute(images: Images, backbone: Backbone, progress: bool = False, rows: range | None = None) -> torch.Tensor:
+    """(N, D) 16-bit features of all images, computed; or of some rows, which begin with a whole batch.
+
+    Images are read a batch at a time.
+    """
+    where, size = device(), _batch(images, backbone)
+    rows = range(len(images)) if rows is None else rows
+    # As it is fastest for the first images, whichever rows are asked for.
+    network = _for_features(backbone, _normalised(images, backbone, slice(0, min(size, TRIED)), where))
+    out = []
+    what = dict(desc=f"{backbone.name} on {images.name}", unit="image", delay=5, disable=not progress)
+    with tqdm(total=len(images), initial=rows.start, leave=rows.stop == len(images), **what) as bar:
+        for at in range(rows.start, rows.stop, size):
+            x = _normalised(images, backbone, slice(at, min(at + size, rows.stop)), where)
+            out.append(check_features(backbone, network(x), len(x)).half().cpu())
+            bar.update(len(x))
+    return torch.cat(out)
+
+
+def _batch(images: Images, backbone: Backbone) -> int:
+    """Images of a batch: fewer of large ones."""
+    return max(1, min(BATCH, BATCH * LARGE**2 // backbone.side(*images.images.shape[1:3]) ** 2))
+
+
+def _normalised(images: Images, backbone: Backbone, rows: slice, where: torch.device) -> torch.Tensor:
+    return backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[rows])).to(where))
+
+
+@torch.inference_mode()
+def speed(backbone: Backbone, images: np.ndarray) -> float:
+    """Images a second that the backbone turns into features here, after one batch to warm up.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) uint8
+    """
+    where = device()
+    batches = torch.from_numpy(images).to(where).split(BATCH)
+    first = backbone.preprocess(batches[0])
+    network = _for_features(backbone, first)
+    network(first)
+    start = time.perf_counter()
+    for batch in batches:
+        network(backbone.preprocess(batch)).sum().item()  # .item() waits for a GPU
+    return len(images) / (time.perf_counter() - start)
+
+
+def _for_features(backbone: Backbone, images: torch.Tensor) -> nn.Module:
+    """The network as it is fastest where the images are; a few of these are tried."""
+    with torch.inference_mode(False):  # else a network of the user's own could not be trained on
+        network = backbone.network.to(images.device, memory_format=torch.channels_last)
+    return folded(network, images[:TRIED])

@@ -1,0 +1,74 @@
+"""Embeddings of the names of classes by the text tower of a backbone, as CLIP has one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+from safetensors.torch import save_file
+from torch.nn import functional as F
+
+from .. import store
+from ..errors import InputError
+from ..paths import replace_file
+from .backbone import Backbone
+from .shards import digest, kept
+
+__all__ = ["names_embedded", "names_key"]
+
+BATCH = 256  # names at once
+TEMPLATES = ("a photo of a {}.",)  # what is said of a class to a text tower
+EMBEDDED = "v1"  # part of the cache key of embedded names: raise it when what `names_embedded` gives changes
+
+
+def names_key(names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES) -> str:
+    """SHA-256 of all that decides the embeddings of these names."""
+    return store.digest(
+        json.dumps([list(names), backbone.name, backbone.weights, list(templates), EMBEDDED, *backbone._own()])
+    )
+
+
+def names_embedded(names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES) -> torch.Tensor:
+    """Embeddings of the names of classes, in the space of the features, from the cache where they were made before.
+
+    Parameters
+    ----------
+    names : K texts
+        Of the classes; an underscore counts as a blank.
+    backbone : Backbone
+        With a text tower, as CLIP has.
+    templates : texts
+        What is said of a class, with {} for its name; the mean of the unit embeddings is taken.
+
+    Returns
+    -------
+    (K, D) float32 tensor
+        Of unit length.
+
+    Raises
+    ------
+    InputError
+        A backbone without a text tower, or a file of weights that lacks it; a template without {}.
+    """
+    if backbone.text is None:
+        raise InputError(
+            f"backbone {backbone.name}: it has no text tower, so that names of classes have no embeddings; clip has one"
+        )
+    if not templates or any("{}" not in t for t in templates):
+        raise InputError(f"templates = {list(templates)}; texts with {{}} for the name of a class are needed")
+    path = store.path("text", f"{names_key(names, backbone, templates)}.safetensors")
+    found = kept(path, len(names))
+    if found is None:
+        store.check_writable()
+        plain = [name.replace("_", " ") for name in names]
+        with torch.inference_mode():
+            parts = [
+                backbone.text([t.format(n) for n in plain[at : at + BATCH] for t in templates])
+                for at in range(0, len(plain), BATCH)
+            ]
+            mean = torch.cat(parts).float().unflatten(0, (len(plain), len(templates))).mean(dim=1)
+            found = F.normalize(mean, dim=-1).cpu()
+        replace_file(path, partial(save_file, {"features": found}, metadata={"sha256": digest([found])}))
+    return found

@@ -1,0 +1,172 @@
+"""Where the weights of a backbone come from: this library, a Python package, the model hub, or a file of the user's.
+
+Nothing in a file is executed, and a file with another SHA-256 than is pinned is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file
+
+from .. import store
+from ..errors import InputError, like, note
+from ..paths import check_zip, load_tensors, locked, replace_file
+from .backbone import Backbone, FromFile
+from .fused import with_fast_convolutions
+from .networks import NETWORKS
+from .registry import REGISTRY, Entry, of_this_library
+
+__all__ = ["load"]
+
+
+def load(name: str) -> Backbone:
+    """A backbone by name, or by ``name:path`` with a weights file of the user's own.
+
+    Packaged weights must match their pinned SHA-256. Weights from the model hub are pinned at
+    their first download: a later file with another digest is refused. Checkpoints are read as
+    safetensors or with ``weights_only``: nothing in them is executed.
+
+    Raises
+    ------
+    InputError
+        Unknown name; no weights (says which file, from where); wrong digest; a file that is not
+        a checkpoint of this network. There is never a silent random network.
+    """
+    name, _, own = name.partition(":")
+    if name not in REGISTRY:
+        raise InputError(
+            f"backbone = {name}; known are {', '.join(REGISTRY)} (and NAME:WEIGHTS_FILE){like(name, REGISTRY)}"
+        )
+    entry = REGISTRY[name]
+    path = _weights(name, entry, own)
+    check_zip(f"backbone {name}", path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    pinned = None if own else entry.sha256 or (_first_seen(name, digest) if entry.hub else None)
+    if pinned and digest != pinned:
+        raise InputError(f"backbone {name}: {path} has SHA-256 {digest}, pinned is {pinned}")
+    try:
+        state, recipe = _read_state(path)
+        if isinstance(entry.build, str):
+            trained = replace(NETWORKS[recipe.get("network", entry.build)], **recipe.get("architecture", {}))
+            entry = replace(
+                entry,
+                build=partial(of_this_library, trained),
+                dim=trained.dim,
+                resolution=trained.side,
+                map=trained.map,
+            )
+        network = cache(lambda: with_fast_convolutions(entry.build(state)).eval())
+        if own or not entry.sha256:  # else the weights are known, and it can wait: timm alone takes seconds to import
+            network()
+    except (RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
+        reason = (str(error).splitlines() or ["the file is empty or cut off"])[0]
+        raise InputError(f"backbone {name}: {path} is not a checkpoint of this network ({reason})") from None
+    return Backbone(
+        name,
+        entry.source,
+        entry.licence,
+        entry.dim,
+        FromFile(network),
+        entry.mean,
+        entry.std,
+        entry.resolution,
+        entry.interpolation,
+        digest,
+        {key.removeprefix("head."): w for key, w in state.items() if key.startswith("head.")},
+        entry.map,
+        entry.trained_at,
+        recipe.get("options", {}),
+        partial(_embed, name, path, entry.text) if entry.text else None,
+        recipe.get("dataset", None if own else entry.base),
+    )
+
+
+def _embed(name: str, path: Path, text: Callable, sentences: list[str]) -> torch.Tensor:
+    """Embeddings of sentences by the text tower of a checkpoint, which is read when it is wanted."""
+    try:
+        return text(_read_state(path)[0], sentences)
+    except RuntimeError as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"backbone {name}: {path} has no text tower beside its network ({reason})") from None
+
+
+def _weights(name: str, entry: Entry, own: str) -> Path:
+    if own:
+        path = Path(own).expanduser()
+        if not path.is_file():
+            raise InputError(
+                f"backbone {name}: {f'{path} is a folder' if path.is_dir() else f'no weights file {path}'}"
+            )
+        return path
+    if isinstance(entry.local, tuple):
+        spec = find_spec(entry.local[0])  # finds without importing: the package's code is not run
+        path = Path(spec.origin).parent / entry.local[1] if spec and spec.origin else None
+        origin = f"the Python package {entry.local[0]} (file {entry.local[1]})"
+    elif entry.local:
+        path, origin = entry.local, f"{entry.local} (fslcore train makes such files)"
+    else:
+        path, origin = _from_hub(*entry.hub), f"{entry.hub[1]} of {entry.hub[0]} on the model hub"
+    if path is None or not path.is_file():
+        raise InputError(f"backbone {name}: no weights; bring {origin}, or give a file as {name}:PATH")
+    return path
+
+
+def _from_hub(repository: str, file: str) -> Path | None:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.utils import logging
+
+    logging.set_verbosity_error()  # what fails is told once, by us, and not at every new try
+    try:
+        return Path(hf_hub_download(repository, file))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError):
+        return None
+
+
+def _first_seen(name: str, digest: str) -> str:
+    """The digest under which a hub's weights were first seen on this machine."""
+    pins = store.path("weights.json")
+    if name in (seen := _pinned(pins)):
+        return seen[name]
+    store.check_writable()
+    with locked(pins):  # what another process pins meanwhile stays
+        seen = {name: digest, **_pinned(pins)}
+        replace_file(pins, lambda part: part.write_text(json.dumps(seen, indent=1)))
+    return seen[name]
+
+
+def _pinned(pins: Path) -> dict[str, str]:
+    """Digests by the names of backbones."""
+    try:
+        return dict(json.loads(pins.read_text("utf-8"))) if pins.is_file() else {}
+    except (ValueError, TypeError):
+        note(f"{pins} is damaged and made again: weights from the model hub are pinned as they are now")
+        return {}
+
+
+def _read_state(path: Path) -> tuple[dict, dict]:
+    """Named tensors, and the recipe of `fslcore.tools.training` where the file has one."""
+    with open(path, "rb") as file:
+        head = file.read(9)
+    if path.suffix == ".safetensors" or head[8:] == b"{":
+        with safe_open(path, "pt") as file:
+            made = json.loads((file.metadata() or {}).get("training", "{}"))
+        return load_file(path), made.get("recipe", {})
+    if not head:
+        raise ValueError("the file is empty")
+    if not head.startswith((b"PK", b"\x80")):  # a zip, or a pickle of before
+        raise ValueError("it is neither a PyTorch nor a safetensors file")
+    state = load_tensors(path)
+    if not isinstance(state, dict):
+        raise ValueError(f"it holds a {type(state).__name__}, not named tensors")
+    return state.get("state_dict", state), {}

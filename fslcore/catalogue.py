@@ -112,7 +112,8 @@ ESTIMATORS = {
 
 def backbones() -> list[str]:
     """Those of `fslcore.models.registry.available`."""
-    return list(dict.fromkeys([*BACKBONES["shipped"], *BACKBONES["fetched"], *TRAINED]))
+    released = (f"{name}-released" for name in BACKBONES["fetched"])
+    return list(dict.fromkeys([*BACKBONES["shipped"], *BACKBONES["fetched"], *TRAINED, *released]))
 
 
 def by_kind() -> dict[str, dict[str, list[str]]]:
@@ -121,9 +122,10 @@ def by_kind() -> dict[str, dict[str, list[str]]]:
     Returns
     -------
     dict
-        ``backbones`` that are shipped (weights and all), fetched (from the model hub, or from a file) and brought
-        (as NAME:FILE, after a training); ``learners`` that read features, that train a network on the images of each
-        task, and that are transductive (use all queries of a task together); ``estimators`` of the paper and more;
+        ``backbones`` that are shipped (weights and all), fetched (from the model hub, or from a file), released (the
+        same, with the preprocessing of the code that OOPS released) and brought (as NAME:FILE, after a training);
+        ``learners`` that read features, that train a network on the images of each task, and that are transductive
+        (use all queries of a task together); ``estimators`` of the paper and more;
         ``captioners`` without weights and models.
     """
     there = {Path(file).stem for file in PINNED}
@@ -134,6 +136,7 @@ def by_kind() -> dict[str, dict[str, list[str]]]:
         "backbones": {
             "shipped": [*BACKBONES["shipped"], *sorted(there)],
             "fetched": [*BACKBONES["fetched"]],
+            "released": [f"{name}-released" for name in BACKBONES["fetched"]],
             "brought": [name for name in dict.fromkeys(TRAINED) if name not in there],
         },
         "learners": kinds,

@@ -10,7 +10,7 @@ from PIL import ExifTags, Image, ImageColor
 
 from ..errors import InputError
 
-__all__ = ["Lost", "centre_square", "colour", "cut", "is_image", "rgb"]
+__all__ = ["Lost", "centre_square", "colour", "cut", "is_image", "rgb", "squeezed"]
 
 # What Pillow names and does not draw: films, containers, pages.
 NO_IMAGE = {"BUFR", "GRIB", "HDF5", "MPEG", "WMF"}
@@ -143,14 +143,24 @@ def centre_square(image: Image.Image, size: int) -> np.ndarray:
     return np.asarray(image.resize((size, size), Image.Resampling.BICUBIC, box))
 
 
-def cut(image: Image.Image, box: np.ndarray, size: int) -> np.ndarray:
-    """What lies in a box of an RGB image (left, top, right, bottom), squeezed to (size, size, 3) uint8."""
+def squeezed(image: Image.Image, size: int) -> np.ndarray:
+    """All of an RGB image at ``size`` × ``size`` pixels, as torchvision's ``Resize([size, size])`` makes it."""
+    return np.asarray(image.resize((size, size), Image.Resampling.BILINEAR))
+
+
+def cut(image: Image.Image, box: np.ndarray, size: int, released: bool = False) -> np.ndarray:
+    """What lies in a box of an RGB image (left, top, right, bottom), squeezed to (size, size, 3) uint8.
+
+    As released code does it, the box is cut out first, and `squeezed` then.
+    """
     left, top, right, bottom = (float(edge) for edge in box)
     inside = max(left, 0.0), max(top, 0.0), min(right, image.width), min(bottom, image.height)
     if inside[2] - inside[0] < 1 or inside[3] - inside[1] < 1:
         raise InputError(
             f"box {left:g} {top:g} {right:g} {bottom:g} is not in an image of {image.width}x{image.height}"
         )
+    if released:
+        return squeezed(image.crop(tuple(map(round, inside))), size)
     return np.asarray(image.resize((size, size), Image.Resampling.BICUBIC, inside))
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from PIL import Image
+from PIL import Image, ImageOps
 
 from ..errors import InputError, note, number, whole
-from .decode import Lost, centre_square, colour, cut, is_image, rgb
+from .decode import Lost, centre_square, colour, cut, is_image, rgb, squeezed
 from .images import Images, OnDemand
 
 __all__ = ["from_class_folders", "from_files", "is_junk", "load_folder"]
@@ -31,15 +31,28 @@ class _Reader:
     """Image i of some files, decoded; tells of those that show one colour."""
 
     def __init__(
-        self, name: str, files: list[Path], size: int, ground: str, white: float | None, boxes: np.ndarray | None
+        self,
+        name: str,
+        files: list[Path],
+        size: int,
+        *,
+        how: tuple[str, float | None],
+        boxes: np.ndarray | None,
+        squeezed: bool,
+        inverted: bool,
     ):
-        self.name, self.files, self.size, self.how, self.boxes = name, files, size, (ground, white), boxes
+        self.name, self.files, self.size, self.how, self.boxes = name, files, size, how, boxes
+        self.squeezed, self.inverted = squeezed, inverted
         self.flat: dict[int, Path] = {}
 
     def __call__(self, i: int) -> np.ndarray:
         try:
             image = rgb(self.files[i], *self.how)
-            pixels = centre_square(image, self.size) if self.boxes is None else self._cut(image, i)
+            image = ImageOps.invert(image) if self.inverted else image
+            if self.boxes is not None:
+                pixels = self._cut(image, i)
+            else:
+                pixels = squeezed(image, self.size) if self.squeezed else centre_square(image, self.size)
         except Lost as error:
             raise self._with_others(i, error) from None
         if (pixels == pixels[0, 0]).all():
@@ -51,7 +64,7 @@ class _Reader:
 
     def _cut(self, image: Image.Image, i: int) -> np.ndarray:
         try:
-            return cut(image, self.boxes[i], self.size)
+            return cut(image, self.boxes[i], self.size, self.squeezed)
         except InputError as error:
             raise InputError(f"image {self.files[i]}: {error}") from None
 
@@ -83,6 +96,7 @@ def from_files(
     ground: str = "white",
     white: float | None = None,
     boxes: np.ndarray | None = None,
+    inverted: bool = False,
 ) -> Images:
     """Image files with their labels, as `Images`.
 
@@ -107,6 +121,8 @@ def from_files(
         The value that is white in grey images of more than 8 bits, where their format does not say so.
     boxes : (N, 4) array, optional
         Left, top, right, bottom in pixels: all of the box is squeezed into the square, in place of the middle square.
+    inverted : bool
+        Where a backbone has the preprocessing of released code, dark and light change places.
 
     Raises
     ------
@@ -139,11 +155,14 @@ def from_files(
         facts = facts.assign(file=["/".join(file.parts[-2:]) for file in files])
 
     @lru_cache(maxsize=2)
-    def at(side: int) -> Images:
-        read = f"centre square {side} {DECODING} {ground} {white} {of_files.hexdigest()}{cuts}"
+    def at(side: int, squeezed: bool = False) -> Images:
+        turned = squeezed and inverted
+        form = "squeezed inverted" if turned else "squeezed" if squeezed else "centre square"
+        read = f"{form} {side} {DECODING} {ground} {white} {of_files.hexdigest()}{cuts}"
+        how = dict(how=(ground, white), boxes=boxes, squeezed=squeezed, inverted=turned)
         return Images(
             name,
-            OnDemand(_Reader(name, files, side, ground, white, boxes), len(files), (side, side, 3)),
+            OnDemand(_Reader(name, files, side, **how), len(files), (side, side, 3)),
             np.asarray(labels, np.int64),
             class_names,
             facts=facts,

@@ -75,7 +75,8 @@ class Images:
     side : int, optional
         Pixels at which a backbone should see them, where the user asked for a size (`fslcore.models.backbones.fitted`).
     sized : callable, optional
-        ``sized(size)`` reads the same files at another size, where no size was asked for.
+        ``sized(size)`` reads the same files at another size, where no size was asked for; ``sized(size, True)`` reads
+        all of an image, squeezed into the square, as released code does.
     """
 
     name: str
@@ -86,7 +87,7 @@ class Images:
     facts: pd.DataFrame | None = field(default=None, repr=False)
     content: str | None = None
     side: int | None = None
-    sized: Callable[[int], Images] | None = field(default=None, repr=False, compare=False)
+    sized: Callable[..., Images] | None = field(default=None, repr=False, compare=False)
 
     needs_backbone: ClassVar[bool] = True
 

@@ -19,7 +19,8 @@ food101       ``images/CLASS/IMAGE`` and ``meta/{train,test}.txt``              
 The classes of a split are those of Meta-Dataset (Triantafillou et al., ICLR 2020), as ``splits.yml`` lists them; the
 last three are evaluated on as a whole (Evaluating the evaluators, section 4). What differs from Meta-Dataset's records:
 images are not compressed again; an image that is not cut by a box is read from its middle square, where Meta-Dataset
-squeezes all of it; strokes of Omniglot stay dark on light, where Meta-Dataset inverts them.
+squeezes all of it; strokes of Omniglot stay dark on light, where Meta-Dataset inverts them. Backbones whose name ends
+in ``-released`` (`fslcore.models.backbones`) see both as Meta-Dataset has them.
 """
 
 from __future__ import annotations
@@ -66,11 +67,14 @@ class Release:
         and ``left``, ``top``, ``right``, ``bottom`` where a box is cut out.
     parts : callable, optional
         ``parts(root)`` gives the part of the release (train, val, test) of images, by their paths below ``root``.
+    inverted : bool
+        Whether released code lets dark and light change places.
     """
 
     mark: str
     listed: Callable[[Path, str, str], pd.DataFrame]
     parts: Callable[[Path], dict[str, str]] | None = None
+    inverted: bool = False
 
 
 def load_release(
@@ -123,7 +127,8 @@ def load_release(
         table["image"] = table["image"] + "#" + table.pop("crop").astype(str)
     classes = pd.Categorical(table["class"])
     facts = table.drop(columns=["file", "class", *(box if boxes is not None else [])]).rename(columns={"image": "file"})
-    return from_files(given, table["file"].tolist(), classes.codes, list(classes.categories), size, facts, boxes=boxes)
+    how = dict(boxes=boxes, inverted=release.inverted)
+    return from_files(given, table["file"].tolist(), classes.codes, list(classes.categories), size, facts, **how)
 
 
 def load_quickdraw(
@@ -369,7 +374,7 @@ def _coco(file: Path, box: bool = False) -> tuple[dict, dict, pd.DataFrame]:
 
 
 RELEASES: dict[str, Release] = {
-    "omniglot": Release("images_evaluation", _omniglot),
+    "omniglot": Release("images_evaluation", _omniglot, inverted=True),
     "aircraft": Release("data/images_variant_test.txt", _aircraft),
     "dtd": Release("images", _folders("images", "dtd")),
     "fungi": Release("train.json", _fungi),

@@ -65,6 +65,9 @@ class Backbone:
         of 32 and at most 64 (the quick profile's bound for CPUs).
     interpolation : str
         How images are resized: 'bilinear' or 'bicubic', with antialiasing.
+    read_at : int or None
+        Side in pixels that all of an image is squeezed to, of which the network sees the middle ``resolution``, as
+        released code has it; None: the middle square of an image, at ``resolution``.
     weights : str
         SHA-256 of the weights file; for a network of your own, any text that belongs in its keys (see `digest`).
     head : dict of str to tensors
@@ -103,6 +106,7 @@ class Backbone:
     options: dict = field(default_factory=dict, repr=False)
     text: Callable[[list[str]], torch.Tensor] | None = field(default=None, repr=False, compare=False)
     base: str | None = None
+    read_at: int | None = None
 
     def __post_init__(self):
         if self.dim is not None:
@@ -141,6 +145,7 @@ class Backbone:
         tower of ``text`` does, change ``weights`` or ``name``.
         """
         facts = [self.name, self.dim, self.mean, self.std, self.resolution, self.interpolation, self.weights, PREPARED]
+        facts += [] if self.read_at is None else [self.read_at]
         return hashlib.sha256(json.dumps([*facts, *self._own()]).encode()).hexdigest()
 
     def _own(self) -> list[str]:
@@ -164,9 +169,11 @@ class Backbone:
                 f"images: {images.dtype} of shape {tuple(images.shape)}; (N, H, W, 1 or 3) uint8 is needed"
             )
         x = images.permute(0, 3, 1, 2).float() / 255
-        side = self.side(*x.shape[-2:])
+        seen = self.side(*x.shape[-2:])
+        side = self.read_at or seen
         if x.shape[-2:] != (side, side):
             x = F.interpolate(x, (side, side), mode=self.interpolation, antialias=True, align_corners=False)
+        x = x[..., (side - seen) // 2 :, (side - seen) // 2 :][..., :seen, :seen]
         x = x.expand(-1, 3, -1, -1)
         mean, std = (torch.tensor(v, device=x.device).view(3, 1, 1) for v in (self.mean, self.std))
         return (x - mean) / std
@@ -203,6 +210,14 @@ def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
     """
     if images.side is None and images.sized is None:
         return images, backbone
+    if backbone.read_at:
+        if images.side:
+            raise InputError(f"size = {images.side}; {backbone.name} reads images at {backbone.read_at} pixels only")
+        note(
+            f"{images.name}: all of an image at {backbone.read_at} × {backbone.read_at} pixels, of which "
+            f"{backbone.name} sees the middle {backbone.resolution}"
+        )
+        return images.sized(backbone.read_at, True), backbone
     side = images.side or backbone.resolution or backbone.trained_at
     if side is None:
         raise InputError(

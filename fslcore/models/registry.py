@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from ..catalogue import CHECKPOINTS, PINNED, TRAINED
+from ..catalogue import BACKBONES, CHECKPOINTS, PINNED, TRAINED
 from .networks import NETWORKS, Network
 
 __all__ = ["available", "shipped"]
@@ -76,6 +76,8 @@ class Entry:
     trained_at: int | None = None
     text: Callable[[dict, list[str]], torch.Tensor] | None = None  # embeds sentences, from the same state dict
     base: str | None = None  # data set whose base classes it was trained on, where its file does not say
+    read_at: int | None = None  # see `fslcore.models.backbones.Backbone`
+    pinned_as: str | None = None  # the backbone that has the same file
 
 
 def _lite(n: int, side: int, file: str, sha256: str) -> Entry:
@@ -164,6 +166,14 @@ REGISTRY: dict[str, Entry] = {
     "dinov2": _dinov2("vit_base_patch14_dinov2.lvd142m", "DINOv2 ViT-B/14 (timm)"),
     "dinov2-reg": _dinov2("vit_base_patch14_reg4_dinov2.lvd142m", "DINOv2 ViT-B/14 with registers (timm)"),
 }
+# The preprocessing of the code that OOPS released, which is the same for all backbones and data sets.
+_RELEASED = {
+    "mean": (0.4712, 0.4499, 0.4031),
+    "std": (0.2726, 0.2634, 0.2794),
+    "interpolation": "bilinear",
+    "read_at": 256,
+}
+REGISTRY |= {f"{name}-released": replace(REGISTRY[name], **_RELEASED, pinned_as=name) for name in BACKBONES["fetched"]}
 
 
 def shipped(name: str) -> bool:

@@ -51,7 +51,7 @@ def load(name: str) -> Backbone:
     path = _weights(name, entry, own)
     check_zip(f"backbone {name}", path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    pinned = None if own else entry.sha256 or (_first_seen(name, digest) if entry.hub else None)
+    pinned = None if own else entry.sha256 or (_first_seen(entry.pinned_as or name, digest) if entry.hub else None)
     if pinned and digest != pinned:
         raise InputError(f"backbone {name}: {path} has SHA-256 {digest}, pinned is {pinned}")
     try:
@@ -88,6 +88,7 @@ def load(name: str) -> Backbone:
         recipe.get("options", {}),
         partial(_embed, name, path, entry.text) if entry.text else None,
         recipe.get("dataset", None if own else entry.base),
+        entry.read_at,
     )
 
 

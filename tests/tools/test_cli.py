@@ -953,7 +953,9 @@ def test_names_by_kind_are_those_of_the_registry():
     kinds = {name: kind for kind, names in found["backbones"].items() for name in names}
     for name, entry in REGISTRY.items():
         packaged = shipped(name) or isinstance(entry.local, tuple)
-        assert kinds.pop(name) == ("shipped" if packaged else "fetched" if entry.hub else "brought")
+        assert kinds.pop(name) == (
+            "shipped" if packaged else "released" if entry.read_at else "fetched" if entry.hub else "brought"
+        )
     assert not kinds
     assert sorted(sum(found["learners"].values(), [])) == sorted(catalogue.known)
 

@@ -25,6 +25,7 @@ EXPLAINED = {  # what a kind of names means, where its own name does not say it
     "backbones": {
         "shipped": "come with weights",
         "fetched": "from the model hub, or NAME:FILE",
+        "released": "the same, and images are prepared as in the code that OOPS released",
         "brought": "NAME:FILE, as fslcore train writes it",
     },
     "learners": {

@@ -1,0 +1,119 @@
+"""The preprocessing of the code that OOPS released, against torchvision, which that code calls."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image, ImageOps
+from torch import nn
+
+from fslcore import catalogue, datasets
+from fslcore.errors import InputError
+from fslcore.models import backbones, weights
+from fslcore.models.registry import REGISTRY
+
+MEAN, STD = (0.4712, 0.4499, 0.4031), (0.2726, 0.2634, 0.2794)  # of its configuration
+
+
+@pytest.fixture(scope="module")
+def torchvision_sees():
+    from torchvision import transforms  # after `backbones`, which makes it importable
+
+    steps = [transforms.ToTensor(), transforms.Resize([256, 256]), transforms.CenterCrop(224)]
+    of_pixels = [transforms.Resize([256, 256]), transforms.ToTensor(), transforms.CenterCrop(224)]
+    end = transforms.Normalize(MEAN, STD)
+    return {"tensor": transforms.Compose([*steps, end]), "image": transforms.Compose([*of_pixels, end])}
+
+
+def released(name="clip"):
+    entry = REGISTRY[f"{name}-released"]
+    shape = dict(resolution=entry.resolution, interpolation=entry.interpolation, read_at=entry.read_at)
+    return backbones.Backbone(f"{name}-released", dim=3, made=nn.Identity(), mean=entry.mean, std=entry.std, **shape)
+
+
+def photos(folder: Path, sides=((320, 200), (190, 300), (256, 256))) -> list[Path]:
+    rng, files = np.random.default_rng(0), []
+    for i, (width, height) in enumerate(sides):
+        file = folder / f"class{i % 2}" / f"{i}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        coarse = Image.fromarray(rng.integers(0, 256, (9, 7, 3), np.uint8))
+        coarse.resize((width, height), Image.Resampling.BICUBIC).save(file)
+        files.append(file)
+    return files
+
+
+@pytest.mark.parametrize("name", catalogue.BACKBONES["fetched"])
+def test_every_fetched_backbone_has_a_released_form(name):
+    plain, form = REGISTRY[name], REGISTRY[f"{name}-released"]
+    assert (form.mean, form.std, form.read_at, form.resolution) == (MEAN, STD, 256, 224)
+    assert plain.read_at is None and (form.hub, form.dim) == (plain.hub, plain.dim) and form.pinned_as == name
+
+
+def test_images_are_seen_as_the_released_code_sees_them(tmp_path, torchvision_sees):
+    files = photos(tmp_path)
+    images, backbone = backbones.fitted(datasets.load(f"folder:{tmp_path}"), released())
+    assert images.images.shape[1:] == (256, 256, 3) and backbone.resolution == 224
+    seen = backbone.preprocess(torch.from_numpy(images.images[:]))
+    wanted = torch.stack([torchvision_sees["image"](Image.open(file)) for file in sorted(files)])
+    assert seen.shape == (3, 3, 224, 224) and torch.allclose(seen, wanted, atol=1e-6)
+    standard, _ = backbones.fitted(datasets.load(f"folder:{tmp_path}"), replace(released(), read_at=None))
+    assert standard.digest != images.digest and standard.images.shape[1:] == (224, 224, 3)
+
+
+def test_images_of_a_fixed_size_are_enlarged_first(torchvision_sees):
+    images = datasets.load("glyphs/hebrew")
+    same, backbone = backbones.fitted(images, released())
+    assert same is images
+    few = torch.from_numpy(np.ascontiguousarray(images.images[:4]))
+    wanted = torch.stack([torchvision_sees["tensor"](image.numpy()) for image in few.expand(-1, -1, -1, 3)])
+    assert torch.allclose(backbone.preprocess(few), wanted, atol=1e-5)
+
+
+def test_strokes_of_omniglot_are_inverted(tmp_path, torchvision_sees):
+    for part in ("images_background", "images_evaluation"):
+        for character in ("character01", "character02"):
+            folder = tmp_path / part / "Alphabet" / character
+            folder.mkdir(parents=True)
+            drawn = np.full((105, 105), 255, np.uint8)
+            drawn[20:60, 40:50] = 0
+            Image.fromarray(drawn).convert("1").save(folder / "0001_01.png")
+    images, backbone = backbones.fitted(datasets.load(f"omniglot:{tmp_path}"), released())
+    seen = backbone.preprocess(torch.from_numpy(images.images[:1]))[0]
+    file = tmp_path / "images_evaluation" / "Alphabet" / "character01" / "0001_01.png"
+    wanted = torchvision_sees["image"](ImageOps.invert(Image.open(file).convert("RGB")))
+    assert torch.allclose(seen, wanted, atol=1e-6)
+    light = images.images[0].mean()
+    plain, _ = backbones.fitted(datasets.load(f"omniglot:{tmp_path}"), replace(released(), read_at=None))
+    assert light < 128 < plain.images[0].mean()
+
+
+def test_what_a_box_holds_is_cut_out_and_then_squeezed(tmp_path, torchvision_sees):
+    (file,) = photos(tmp_path, [(320, 200)])
+    box = np.array([[10.0, 20.0, 200.0, 120.0]])
+    made = datasets.folder.from_files("x", [file], np.zeros(1, int), ["a"], None, boxes=box)
+    images, backbone = backbones.fitted(made, released())
+    wanted = torchvision_sees["image"](Image.open(file).crop((10, 20, 200, 120)))
+    assert torch.allclose(backbone.preprocess(torch.from_numpy(images.images[:]))[0], wanted, atol=1e-6)
+
+
+def test_a_size_of_ones_own_is_refused(tmp_path):
+    photos(tmp_path)
+    with pytest.raises(InputError, match="size = 64; clip-released reads images at 256 pixels only"):
+        backbones.fitted(datasets.load(f"folder:{tmp_path}", size=64), released())
+
+
+def test_standard_keys_are_as_they_were_and_a_file_is_pinned_once(monkeypatch):
+    plain = replace(released(), name="n", read_at=None)
+    assert plain.digest != replace(plain, read_at=256).digest
+    of_before = backbones.Backbone("x", "", "", 4, None, (0.5,) * 3, (0.5,) * 3, 32, "bilinear", "w")
+    assert of_before.digest == "b5e5765594ecfeb1bb470d23abfc08880d17dfd64921f65be16d6e7a3c83ae34"
+    pinned = []
+    monkeypatch.setattr(weights, "_first_seen", lambda name, digest: pinned.append(name) or digest)
+    path = catalogue.CHECKPOINTS / "glyph-conv.safetensors"
+    monkeypatch.setattr(weights, "_from_hub", lambda *_: path)
+    for name in ("dino", "dino-released"):
+        with pytest.raises(InputError, match="not a checkpoint of this network"):
+            backbones.load(name)
+    assert pinned == ["dino", "dino"]

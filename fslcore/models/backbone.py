@@ -68,6 +68,8 @@ class Backbone:
     read_at : int or None
         Side in pixels that all of an image is squeezed to, of which the network sees the middle ``resolution``, as
         released code has it; None: the middle square of an image, at ``resolution``.
+    fine_tuning : dict
+        Settings of `fslcore.learners.FineTune` that released code has for this network.
     weights : str
         SHA-256 of the weights file; for a network of your own, any text that belongs in its keys (see `digest`).
     head : dict of str to tensors
@@ -107,6 +109,7 @@ class Backbone:
     text: Callable[[list[str]], torch.Tensor] | None = field(default=None, repr=False, compare=False)
     base: str | None = None
     read_at: int | None = None
+    fine_tuning: dict = field(default_factory=dict, repr=False)
 
     def __post_init__(self):
         if self.dim is not None:

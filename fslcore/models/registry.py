@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -78,6 +78,7 @@ class Entry:
     base: str | None = None  # data set whose base classes it was trained on, where its file does not say
     read_at: int | None = None  # see `fslcore.models.backbones.Backbone`
     pinned_as: str | None = None  # the backbone that has the same file
+    fine_tuning: dict = field(default_factory=dict)
 
 
 def _lite(n: int, side: int, file: str, sha256: str) -> Entry:
@@ -173,7 +174,12 @@ _RELEASED = {
     "interpolation": "bilinear",
     "read_at": 256,
 }
-REGISTRY |= {f"{name}-released": replace(REGISTRY[name], **_RELEASED, pinned_as=name) for name in BACKBONES["fetched"]}
+REGISTRY |= {
+    f"{name}-released": replace(
+        REGISTRY[name], **_RELEASED, pinned_as=name, fine_tuning={"lr": 1e-3} if name == "dino" else {}
+    )
+    for name in BACKBONES["fetched"]
+}
 
 
 def shipped(name: str) -> bool:

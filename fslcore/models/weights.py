@@ -89,6 +89,7 @@ def load(name: str) -> Backbone:
         partial(_embed, name, path, entry.text) if entry.text else None,
         recipe.get("dataset", None if own else entry.base),
         entry.read_at,
+        entry.fine_tuning,
     )
 
 

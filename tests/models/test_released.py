@@ -9,7 +9,7 @@ import torch
 from PIL import Image, ImageOps
 from torch import nn
 
-from fslcore import catalogue, datasets
+from fslcore import catalogue, datasets, learners
 from fslcore.errors import InputError
 from fslcore.models import backbones, weights
 from fslcore.models.registry import REGISTRY
@@ -117,3 +117,12 @@ def test_standard_keys_are_as_they_were_and_a_file_is_pinned_once(monkeypatch):
         with pytest.raises(InputError, match="not a checkpoint of this network"):
             backbones.load(name)
     assert pinned == ["dino", "dino"]
+
+
+@pytest.mark.parametrize("name, rate", [("clip", 1e-4), ("dino", 1e-3), ("dinov2-reg", 1e-4)])
+def test_fine_tuning_has_the_rate_of_the_released_code(name, rate):
+    entry = REGISTRY[f"{name}-released"]
+    network = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    backbone = replace(released(name), made=network, fine_tuning=entry.fine_tuning)
+    assert learners.make("ft", backbone).lr == rate and learners.make("ft", backbone, lr=0.5).lr == 0.5
+    assert learners.make("ft", replace(backbone, fine_tuning={})).lr == 1e-4

@@ -21,12 +21,13 @@ PARTS = asked(config, "parts", 1, least=1)  # jobs that share the features, then
 NEEDS = Needs(config)
 
 PROFILE = config.get("profile", "profiles/quick.yml")
-SETTINGS = yaml.safe_load(Path(PROFILE).read_text())
-NOTEBOOKS = sorted(p.stem for p in Path("notebooks").glob("*.md"))
+SETTINGS = yaml.safe_load(Path(PROFILE).read_text()) or {}
+NOTEBOOKS = sorted(p.stem for p in Path("notebooks").glob("*.md") if not SETTINGS or p.stem in SETTINGS)
+ALL = len(list(Path("notebooks").glob("*.md")))
 HOUSE = House()  # which modules and data a chapter is made from
 
 # The evaluations the two chapters on intervals share. A notebook that asks for others computes them itself.
-SHARED = SETTINGS["closed-vs-open"]
+SHARED = {"datasets": [], "backbones": []} | SETTINGS.get("closed-vs-open", {})
 PAIRS = {re.sub(r"[^\w.+-]", "-", f"{d}.{b}"): (d, b) for d, b in product(SHARED["datasets"], SHARED["backbones"])}
 RESULTS = expand("_build/results/{pair}.parquet", pair=PAIRS)
 
@@ -67,9 +68,15 @@ def of_pair(wildcards):
     return PAIRS[wildcards.pair]
 
 
+# Options of `evaluate` by the parameters of the chapter: those that its profile has, and not its 0 for none.
+OPTIONS = ("ways", "shots", "queries", "seed", "tasks", "max_open", "ft_tasks", "ft_open")
+LEARNERS = SHARED.get("learners", ["ncc", "lr", "ft"])
 EVALUATED = {
-    "learners": "ncc lr" + (" ft" if SHARED["fine_tuning"] == "run" else ""),
-    "tasks": f"--tasks {SHARED['tasks']} --ft-tasks {SHARED['ft_tasks']} --ft-open {SHARED['ft_open']}",
+    "learners": " ".join(name for name in LEARNERS if name != "ft" or SHARED.get("fine_tuning") == "run"),
+    "tasks": " ".join(
+        [f"--{name.replace('_', '-')} {SHARED[name]}" for name in OPTIONS if SHARED.get(name)]
+        + ["--skip-small-classes"] * SHARED.get("skip_small_classes", False)
+    ),
 }
 
 
@@ -188,8 +195,9 @@ rule site:
         touch("_build/site.done"),
     params:
         sources=lambda wildcards: HOUSE.digest(HOUSE.files),  # the API reference
+        chapters=lambda wildcards: f"--profile {PROFILE} --chapters {' '.join(NOTEBOOKS)}" if len(NOTEBOOKS) < ALL else "",
     resources:
         runtime=NEEDS.minutes(30),
         mem_mb=NEEDS.memory(8000),
     shell:
-        "python book/assemble.py"
+        "python book/assemble.py {params.chapters}"

@@ -6,6 +6,9 @@ rendered from ``book/ledger.yml``, the slides and the executed notebooks of ``_b
 that folder with Jupyter Book, any warning being an error, and puts the result at
 ``_build/html`` in one step, so that what stands there is always a whole site. The last line
 printed is the absolute path of its front page.
+
+With ``--chapters`` the site has these alone, their rows of the ledger and a front page of its own: what a profile that
+names a few chapters builds. References to other chapters are then plain text.
 """
 
 import argparse
@@ -22,7 +25,7 @@ from pathlib import Path
 import slides
 import yaml
 from bs4 import BeautifulSoup
-from executed import SiteError, fill, glued
+from executed import KEY, SiteError, fill, glued
 
 PAPERS = {
     "oops": ("Reinterpreting confidence intervals (OOPS)", "lafargue2024oops"),
@@ -36,6 +39,8 @@ HOW = {
     "derived": "recomputed from other tables the papers print",
     "settings": "settings of the paper as data, beside those of the book; no result to reproduce",
 }
+# Warnings of references to chapters that a site of a few does not have.
+ELSEWHERE = ["ref.doc", "ref.ref", "ref.numref", "ref.eq", "ref.term", "myst.xref_missing"]
 FIELDS = {"id", "paper", "item", "what", "chapter", "how", "verdict"}
 
 
@@ -63,6 +68,11 @@ def read_ledger(path):
         if not item["how"] or not set(item["how"]) <= set(HOW):
             raise SiteError(f"{path.name}: {name}: `how` is a list out of {', '.join(HOW)}")
     return items
+
+
+def verdict_chapters(item):
+    """Other chapters that an item's verdict reads values of."""
+    return {of for of, _ in re.findall(KEY, item["verdict"]) if of}
 
 
 def anchors(source):
@@ -246,11 +256,39 @@ def with_buttons(config):
     return config
 
 
-def gather(root, build, site):
-    """Fill the empty folder ``site`` with everything Jupyter Book needs."""
+def toc_of(toc, names):
+    """A table of contents of these pages alone, without parts that are empty."""
+    parts = [
+        part | {"chapters": [entry for entry in part["chapters"] if entry["file"] in names]} for part in toc["parts"]
+    ]
+    return toc | {"parts": [part for part in parts if part["chapters"]]}
+
+
+def front_page(profile, titles):
+    """The front page of a site of a few chapters."""
+    return "\n".join(
+        [
+            f"# The chapters of {profile.stem}",
+            "",
+            f"This site holds what `{profile}` names, computed with its parameters: each chapter shows them, with the "
+            "data and the backbones. `make book` builds the whole book, to which references to other chapters belong.",
+            "",
+            *(f"- {{doc}}`{name}`: {title}" for name, title in titles.items()),
+            "- {doc}`ledger`: the tables and figures of the papers that these chapters rebuild",
+            "",
+        ]
+    )
+
+
+def gather(root, build, site, named=None, profile=None):
+    """Fill the empty folder ``site`` with everything Jupyter Book needs; of the chapters ``named``, if not of all."""
     config = with_buttons(yaml.safe_load((root / "_config.yml").read_text("utf-8")))
+    toc = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
+    if named:
+        config["sphinx"]["config"].setdefault("suppress_warnings", []).extend(ELSEWHERE)
+        toc = toc_of(toc, {*named, "ledger", "bibliography"})
     (site / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), "utf-8")
-    shutil.copy(root / "_toc.yml", site)
+    (site / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False, allow_unicode=True), "utf-8")
     shutil.copy(root / "book" / "references.bib", site)
     static = root / "book" / "_static"
     shutil.copytree(static, site / "_static", ignore=lambda folder, _: ["labs"] if Path(folder) == static else [])
@@ -262,14 +300,20 @@ def gather(root, build, site):
         only = shutil.ignore_patterns("*.py", "__pycache__")
         shutil.copytree(root / "data" / "course", site / "_extra" / "course", ignore=only)
     for notebook in sorted((build / "notebooks").glob("[!.]*.ipynb")):
+        if named and notebook.stem not in named:
+            continue
         if (root / "book" / f"{notebook.stem}.md").exists():
             raise SiteError(f"{notebook.stem} is both a prose page and a notebook; rename one")
         clean_notebook(notebook, site / notebook.name)
     values = {path.stem: glued(path) for path in site.glob("*.ipynb")}
-    for page in sorted((root / "book").glob("*.md")):
+    if named:
+        titles = {name: first_heading(site / f"{name}.ipynb") for name in named if (site / f"{name}.ipynb").is_file()}
+        (site / "index.md").write_text(front_page(profile, titles), "utf-8")
+        shutil.copy(root / "book" / "bibliography.md", site)
+    for page in [] if named else sorted((root / "book").glob("*.md")):
         (site / page.name).write_text(fill(page.read_text("utf-8"), values, page.name), "utf-8")
 
-    wanted = toc_files(yaml.safe_load((root / "_toc.yml").read_text("utf-8")))
+    wanted = toc_files(toc)
     pages = {path.stem: path for path in (*site.glob("*.md"), *site.glob("*.ipynb"))}
     chapters = {
         name: (
@@ -289,9 +333,12 @@ def gather(root, build, site):
         )
 
     decks = sorted((root / "book" / "slides").glob("*.md"))
-    slides.build(decks, build / "notebooks", set(wanted), site / "_extra" / "slides")
+    if not named:
+        slides.build(decks, build / "notebooks", set(wanted), site / "_extra" / "slides")
 
     items = read_ledger(root / "book" / "ledger.yml")
+    if named:
+        items = [item for item in items if {item["chapter"], *verdict_chapters(item)} <= set(values)]
     for item in items:
         item["verdict"] = fill(item["verdict"], values, f"ledger.yml: {item['id']}", item["chapter"])
     (site / "ledger.md").write_text(render_ledger(items, chapters), "utf-8")
@@ -314,13 +361,13 @@ def swap(new, place):
     shutil.rmtree(old, ignore_errors=True)
 
 
-def build_site(root, build, strict=True):
+def build_site(root, build, strict=True, named=None, profile=None):
     """Assemble and build; return the path of the front page."""
     build.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".site.", dir=build) as work:
         work = Path(work)
         (work / "source").mkdir()
-        gather(root, build, work / "source")
+        gather(root, build, work / "source", named, profile)
         swap(work / "source", build / "site")
 
         command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
@@ -345,11 +392,14 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--root", type=Path, default=here, help="the repository (default: where this script lies)")
     parser.add_argument("--build", type=Path, help="where everything built goes (default: ROOT/_build)")
+    parser.add_argument("--chapters", nargs="+", metavar="NAME", help="these alone (default: all)")
+    parser.add_argument("--profile", type=Path, help="that names them, for the front page")
     parser.add_argument("--lenient", action="store_true", help="let warnings pass, for a draft")
     args = parser.parse_args(argv)
     root = args.root.resolve()
     try:
-        page = build_site(root, (args.build or root / "_build").resolve(), strict=not args.lenient)
+        of = dict(strict=not args.lenient, named=args.chapters, profile=args.profile)
+        page = build_site(root, (args.build or root / "_build").resolve(), **of)
     except SiteError as exc:
         print(f"site: {exc}", file=sys.stderr)
         return 1

@@ -44,6 +44,7 @@ __all__ = [
     "value",
 ]
 
+RENAMED = {"paper.yml": "large.yml"}  # profiles that ship, by the name that they had
 TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool}
 
 
@@ -224,7 +225,7 @@ def _yaml(text: str, what: str) -> object:
 def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
     """Parameters by notebook from a profile file; ``absent`` as for `check`.
 
-    Where there is no such file, ``paper.yml`` and ``profiles/paper.yml`` name one that ships with the package.
+    Where there is no such file, ``large.yml`` and ``profiles/large.yml`` name one that ships with the package.
 
     Raises
     ------
@@ -236,7 +237,8 @@ def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
     if path.is_dir():
         raise InputError(f"profile: {path} is a folder, a file is needed")
     shipped = {file.name: file for file in sorted(PROFILES.glob("*.yml"))}
-    file = path if path.is_file() else shipped.get(path.as_posix().removeprefix("profiles/"))
+    name = path.as_posix().removeprefix("profiles/")
+    file = path if path.is_file() else shipped.get(RENAMED.get(name, name))
     if file is None:
         raise InputError(f"profile: no file {path}; {', '.join(shipped)} ship with fslcore{like(path.name, shipped)}")
     try:

@@ -296,7 +296,7 @@ def _shared(p: dict) -> Iterator[_Evaluation]:
         slow = learner == "ft"
         if not slow or p["fine_tuning"] == "run":
             shape = {name: p[name] for name in SHAPE}
-            closed, open_ = (p["ft_tasks"], p["ft_open"]) if slow else (p["tasks"], None)
+            closed, open_ = (p["ft_tasks"], p["ft_open"]) if slow else (p["tasks"], p["max_open"] or None)
             yield _Evaluation(dataset, backbone, learner, "closed", closed, **shape)
             yield _Evaluation(dataset, backbone, learner, "open", open_, **shape)
 

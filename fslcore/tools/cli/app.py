@@ -196,7 +196,7 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     add = command(
-        "plan-run", commands.plan_run, "say what a profile would take, by measured rates", "profiles/paper.yml --json"
+        "plan-run", commands.plan_run, "say what a profile would take, by measured rates", "profiles/large.yml --json"
     )
     add.add_argument("profile", type=checked(path_of("profile")), help="file of parameters; data may be absent yet")
     add.add_argument("--machine", help="one of those in data/performance (the nearest to this one)")
@@ -353,7 +353,8 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument(
         "--ft-tasks", type=count_of("ft-tasks", 2), help="closed tasks of fine-tuning, where fewer than the others"
     )
-    add.add_argument("--ft-open", type=count_of("ft-open", 2), help="at most so many open tasks of fine-tuning (all)")
+    add.add_argument("--max-open", type=count_of("max-open", 2), help="at most so many open tasks (all)")
+    add.add_argument("--ft-open", type=count_of("ft-open", 2), help="at most so many of fine-tuning (as --max-open)")
     add.add_argument(
         "--skip-small-classes",
         action="store_true",

@@ -285,7 +285,7 @@ def _count(options: argparse.Namespace, learner: str, sampling: str) -> int | No
     """How many tasks of a sampling a learner is to be run on; None for as many as the data hold."""
     slow = learner == "ft"
     if sampling == "open":
-        return options.ft_open if slow else None
+        return options.ft_open if slow and options.ft_open is not None else options.max_open
     return options.ft_tasks if slow and options.ft_tasks is not None else options.tasks
 
 

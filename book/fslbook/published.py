@@ -1,12 +1,31 @@
-"""What the three papers print: their tables and the claims of their prose, as transcribed in ``data/published``."""
+"""What the three papers print: their tables and the claims of their prose, as transcribed in ``data/published``.
+
+`beside` puts results on a paper's own data beside them.
+"""
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
+from fslcore import catalogue
 from fslcore.paths import DATA
 
-__all__ = ["claims", "recomputed", "table"]
+__all__ = ["beside", "claims", "own_backbone", "own_data", "recomputed", "table"]
+
+#: What stands above a table of `beside`.
+OWN_DATA = (
+    "On the paper's own data, cell by cell: what it prints, what came out here, and the difference, also in combined "
+    "standard errors. One cell in twenty is more than two of them away by chance alone; tasks, and training on a GPU, "
+    "are not the paper's to the last bit."
+)
+#: The papers' backbones by ours, where the names differ.
+BACKBONES = {"dinov2-reg": "dinov2", "clip-b32": "clip"}
+OWN = (
+    *("aircraft", "cub", "dtd", "fungi", "mscoco", "omniglot", "quickdraw", "traffic-signs", "vgg-flower"),
+    *("cifar-fs", "miniimagenet", "tieredimagenet", "meta-album", "eurosat", "flowers102", "food101"),
+)
 
 
 def table(table: int | str, paper: str = "oops") -> pd.DataFrame:
@@ -33,3 +52,57 @@ def recomputed(table: int) -> pd.DataFrame:
     """
     found = pd.read_csv(DATA / "published" / "oops_recomputed.csv")
     return found[found["table"] == table].drop(columns="table")
+
+
+def own_data(dataset: str) -> str | None:
+    """The paper's name of a data set, if it is one of theirs: 'cub' for 'cub?splits=meta-dataset' and 'cub:/data'."""
+    name = dataset.partition("?")[0].partition(":")[0]
+    return name if name in OWN else None
+
+
+def own_backbone(backbone: str) -> str | None:
+    """The paper's name of a backbone, if it is one of theirs: 'dinov2' for 'dinov2-reg-released:FILE'."""
+    name = backbone.partition(":")[0].removesuffix("-released")
+    return BACKBONES.get(name, name) if name in catalogue.BACKBONES["fetched"] else None
+
+
+def beside(live: pd.DataFrame, printed: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """Cells of a table on the paper's own data beside the printed ones.
+
+    Parameters
+    ----------
+    live, printed : DataFrame
+        Long tables with the same keys, such as dataset, backbone, learner, shots, sampling, and ``mean`` and
+        ``half_width`` of an interval; the printed ones at 95 %.
+    level : float
+        Of the live intervals.
+
+    Returns
+    -------
+    DataFrame
+        By the keys: printed and live as 'mean ± half-width', their difference (live less printed), and that in
+        combined standard errors: half-widths over the normal quantile of their level. Empty where no cell is on data
+        and a backbone of the paper.
+    """
+    keys = [column for column in printed if column in live and column in KEYS]
+    ours = live.assign(dataset=live["dataset"].map(own_data)).dropna(subset="dataset")
+    for column in [c for c in keys if c.endswith("backbone")]:
+        ours = ours.assign(**{column: ours[column].map(own_backbone)}).dropna(subset=column)
+    both = printed.dropna(subset="mean").merge(ours, on=keys, suffixes=("_printed", "_live"))
+    error = {"printed": norm.ppf(0.975), "live": norm.ppf((1 + level) / 2)}
+    squares = sum((both[f"half_width_{of}"] / z) ** 2 for of, z in error.items())
+    gap = both["mean_live"] - both["mean_printed"]
+    cells = {of: _cells(both[f"mean_{of}"], both[f"half_width_{of}"]) for of in error}
+    away = {
+        "difference": [f"{g:+.2f}" for g in gap],
+        "in standard errors": [f"{z:+.1f}" for z in gap / np.sqrt(squares)],
+    }
+    table = both[keys].assign(**cells, **away)
+    return table.replace({name: {"-": "−"} for name in away}, regex=True).set_index(keys)
+
+
+KEYS = ("dataset", "shots", "backbone", "learner", "a_backbone", "a_learner", "b_backbone", "b_learner", "sampling")
+
+
+def _cells(mean: pd.Series, half_width: pd.Series) -> list[str]:
+    return [f"{m:.2f} ± {h:.2f}".replace("-", "−") for m, h in zip(mean, half_width)]

@@ -19,12 +19,14 @@ from ..published import claims
 
 __all__ = [
     "against_printed",
+    "agreement",
     "collect",
     "conclusive_counts",
     "corrected_counts",
     "correlations",
     "counts_by_size",
     "counts_table",
+    "crossed_pairs",
     "difference_table",
     "figure_6",
     "finetuning_pairs",
@@ -242,6 +244,17 @@ def printed_pairs(table: int) -> pd.DataFrame:
     return pd.DataFrame({"dataset": t["dataset"], "a": a, "b": b, **values})
 
 
+def agreement(pairs: pd.DataFrame, printed: pd.DataFrame) -> pd.Series:
+    """Pairs of `pair_table` on the paper's own data that are printed too, and how many have the printed symbol."""
+    ours = pairs.assign(dataset=pairs["dataset"].map(published.own_data)).dropna(subset="dataset")
+    ours = ours.assign(**{side: [(published.own_backbone(b), m) for b, m in ours[side]] for side in "ab"})
+    kinds = [kind for kind in ("closed", "open", "paired") if kind in printed]
+    back = ours.rename(columns={"a": "b", "b": "a"}).assign(**{kind: -ours[kind] for kind in kinds if kind in ours})
+    both = printed.merge(pd.concat([ours, back]), on=["dataset", "a", "b"], suffixes=("_printed", ""))
+    same = {kind: int((both[kind] == both[f"{kind}_printed"]).sum()) for kind in kinds}
+    return pd.Series({"pairs": len(both), **same})
+
+
 def conclusive_counts(pairs: pd.DataFrame) -> pd.Series:
     """How many pairs are conclusive by each rule, and how many conclusions change between rules."""
     c, o, p = pairs["closed"], pairs["open"], pairs["paired"]
@@ -346,6 +359,13 @@ def finetuning_pairs(results: pd.DataFrame) -> list[tuple[tuple[str, str], tuple
     """(FT, other learner) on every backbone, as (backbone, learner) each."""
     found = results[["backbone", "learner"]].drop_duplicates().itertuples(index=False, name=None)
     return [((backbone, "ft"), (backbone, learner)) for backbone, learner in found if learner != "ft"]
+
+
+def crossed_pairs(results: pd.DataFrame) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+    """Table 4's pairs: FT on the last backbone, against LR on each backbone and NCC on its own."""
+    backbones = results["backbone"].unique()
+    last = backbones[-1]
+    return [((last, "ft"), (backbone, "lr")) for backbone in backbones] + [((last, "ft"), (last, "ncc"))]
 
 
 def paired_differences(results: pd.DataFrame, pairs: Iterable, level: float = 0.95) -> pd.DataFrame:

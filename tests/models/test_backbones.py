@@ -311,7 +311,7 @@ def test_damaged_pins_are_told_and_made_again(monkeypatch, capsys):
 
 def test_processes_that_pin_at_the_same_time_keep_each_others_pins(monkeypatch, tmp_path):
     monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path))
-    write = backbones.replace_file
+    write = weights.replace_file
     monkeypatch.setattr(weights, "replace_file", lambda *a: time.sleep(0.2) or write(*a))
     with ThreadPoolExecutor() as pool:
         assert [*pool.map(weights._first_seen, ["a", "b", "c"], "123")] == ["1", "2", "3"]

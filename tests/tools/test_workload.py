@@ -167,7 +167,7 @@ def test_a_machine_without_rates_or_a_damaged_file_is_told(rates):
 
 
 def test_the_command_prints_a_page_and_strict_json(capsys):
-    path = str(PROFILES / "paper.yml")
+    path = str(PROFILES / "large.yml")
     assert main(["plan-run", path]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 40 and "A processor, 2 cores" in lines[0] and any(line.startswith("in all") for line in lines)

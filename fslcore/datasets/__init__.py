@@ -4,7 +4,7 @@ from .coloured import load_coloured
 from .embedded import cards, load_embedded
 from .folder import load_folder
 from .images import Images
-from .load import check, forms, load, names
+from .load import check, fetched, forms, load, names
 from .source import Source
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Source",
     "cards",
     "check",
+    "fetched",
     "forms",
     "load",
     "load_coloured",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from .. import sources
 from ..errors import InputError, like, whole
 from ..paths import at_home
 from .coloured import load_coloured
@@ -16,7 +17,7 @@ from .images import Images
 from .papers import PAPERS
 from .releases import RELEASES, load_quickdraw, load_release
 
-__all__ = ["check", "forms", "load", "names"]
+__all__ = ["check", "fetched", "forms", "load", "names"]
 
 #: Readers of what the user has, by the name before the colon; each takes a path and a split.
 READERS = {**PAPERS, **{name: partial(load_release, name) for name in RELEASES}, "quickdraw": load_quickdraw}
@@ -28,6 +29,8 @@ SETTINGS = {  # after a question mark: what the readers take
     "quickdraw": {"per_class": int},
     **{name: {"part": str} for name, release in RELEASES.items() if release.parts},
 }
+#: What a fetched data set has to be asked for with, where papers split it differently.
+NEEDED = {"cub": ("splits", ("chen", "fewstab", "meta-dataset")), "meta-album": ("test_set", (0, 1, 2))}
 
 
 def names(split: str = "novel") -> list[str]:
@@ -48,11 +51,18 @@ def forms() -> list[str]:
     return [f"{kind}:PATH" for kind in ("folder", *READERS)]
 
 
+def fetched() -> dict[str, bool]:
+    """Data sets that ``fslcore fetch`` brings, by their names, and whether each is at hand (see `fslcore.sources`)."""
+    return {name: sources.at_hand(name) is not None for name in READERS}
+
+
 def check(spec: str, split: str = "novel") -> None:
     """Raise `InputError` if `load` would not know the name; reads no image."""
-    spec, _ = _settings(spec)
+    given, (spec, settings) = spec, _settings(spec)
     kind, colon, path = spec.partition(":")
-    if colon and f"{kind}:PATH" in forms():
+    if not colon and kind in READERS:
+        _folder_of(given, kind, split, settings)
+    elif colon and f"{kind}:PATH" in forms():
         if not path:  # which would stand for this folder
             raise InputError(f"dataset = {spec}; the path of a folder is needed, as {kind}:PATH")
         if not at_home(path, "dataset").is_dir():
@@ -60,12 +70,35 @@ def check(spec: str, split: str = "novel") -> None:
     elif spec not in names(split):
         form_of = f"{kind}:PATH" if colon else spec
         form = "features" if Path(spec).is_file() else "folder"
-        near = f" (did you mean {form}:{spec}?)" if Path(spec).exists() else like(form_of, [*names(split), *forms()])
-        raise InputError(f"dataset = {spec}; known are {', '.join([*names(split), *forms()])}{near}")
+        known = [*names(split), *forms()]
+        near = f" (did you mean {form}:{spec}?)" if Path(spec).exists() else like(form_of, [*known, *READERS])
+        raise InputError(f"dataset = {spec}; known are {', '.join(known)}{near}")
+
+
+def _folder_of(given: str, name: str, split: str, settings: dict) -> Path:
+    """Where a fetched data set lies; some settings and splits have their own folder (cub-fewstab, quickdraw-base)."""
+    key, allowed = NEEDED.get(name, ("", ()))
+    if key and key not in settings:
+        raise InputError(
+            f"dataset = {given}; papers split {name} differently, so the split is named: "
+            + ", ".join(f"{name}?{key}={value}" for value in allowed)
+        )
+    known = sources.read().data
+    own = next((one for of in (*settings.values(), split) if (one := f"{name}-{of}") in known), name)
+    folder = sources.at_hand(own)
+    if folder is None:
+        raise InputError(
+            f"dataset = {given}; {own} is not in {sources.data_folder()}: fslcore fetch {own} brings it "
+            f"({name}:PATH names a folder of yours)"
+        )
+    return folder
 
 
 def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     """``clipart``, ``glyphs/latin`` …, ``folder:PATH`` for a folder of class folders, ``cub:PATH`` and the like.
+
+    ``dtd`` and the other names of `fetched` are those that ``fslcore fetch`` brought; they have the same content and
+    digest as ``dtd:PATH``.
 
     ``coloured?per_class=200&bias=0.5`` sets what `load_coloured` draws, ``folder:PATH?ground=black`` what
     `load_folder` lays transparent images on, and ``folder:PATH?white=4095`` which value is white in deep ones;
@@ -95,8 +128,11 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     check(spec, split)
     given, (spec, settings) = spec, _settings(spec)
     kind, colon, path = spec.partition(":")
-    if colon:
+    if colon or kind in READERS:
         settings |= {} if size is None else {"size": size}
+        if not colon:
+            own = _folder_of(given, kind, split, settings)
+            return replace(_called(READERS[kind](own, split, **settings), given), side=size)
         read = load_folder(path, name=given, **settings) if kind == "folder" else READERS[kind](path, split, **settings)
         return replace(read, side=size)
     if size is not None:
@@ -105,6 +141,12 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     if name == "coloured":
         return load_coloured(domain or None, split=split, **settings)
     return load_embedded(name, split=split, domain=domain or None)
+
+
+def _called(images: Images, name: str) -> Images:
+    """The images under a name that holds no path of this machine, at every size."""
+    sized = images.sized
+    return replace(images, name=name, sized=sized and (lambda *how: _called(sized(*how), name)))
 
 
 def _settings(spec: str) -> tuple[str, dict]:
@@ -118,6 +160,8 @@ def _settings(spec: str) -> tuple[str, dict]:
         if mark and equals and allowed and not _is_folder(spec) and _is_folder(name):
             raise _unknown(spec, first, allowed)
         return spec, {}
+    if not allowed and name in READERS:
+        raise InputError(f"dataset = {spec}; {name} takes no settings")
     if not allowed:
         raise InputError(f"dataset = {spec}; only coloured takes settings ({', '.join(SETTINGS['coloured'])})")
     found = {}

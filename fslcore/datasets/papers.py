@@ -4,7 +4,8 @@
 name           pixels what PATH holds
 ============== ====== ==================================================================================
 cifar-fs       32     ``data/CLASS/IMAGE`` and ``splits/bertinetto/{train,val,test}.txt``, a class a line
-                      (or a folder ``cifar100`` that holds them)
+                      (or a folder ``cifar100`` that holds them); or CIFAR-100 in its binary form: ``train.bin``,
+                      ``test.bin`` and ``fine_label_names.txt`` (or a folder ``cifar-100-binary`` that holds them)
 miniimagenet   84     ``images/`` and ``{train,val,test}.csv`` with columns filename and label
 tieredimagenet 84     ``{train,val,test}/CLASS/IMAGE``, or as miniimagenet
 meta-album     128    one of its data sets: ``images/`` and ``labels.csv`` with columns FILE_NAME, CATEGORY
@@ -19,16 +20,20 @@ the many forms in which miniImageNet is passed round, the one with images is rea
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from PIL import Image
 
 from ..errors import InputError, choice, like, whole
-from .folder import from_class_folders, from_files, is_junk
-from .images import Images
+from .decode import centre_square
+from .folder import SIZES, from_class_folders, from_files, is_junk
+from .images import Images, OnDemand
 from .splits import of_split
 
 __all__ = ["PAPERS", "load_cifar_fs", "load_cub", "load_image_net", "load_meta_album"]
@@ -40,6 +45,7 @@ SETS = (
     ("DOG", "INS_2", "PLT_NET", "MED_LF", "PNU", "RSICB", "APL", "TEX_DTD", "ACT_40", "MD_5_BIS"),
     ("AWA", "INS", "FNG", "PLT_DOC", "PRT", "RSD", "BTS", "TEX_ALOT", "ACT_410", "MD_6"),
 )
+RECORD = 2 + 3 * 32 * 32  # bytes of an image of CIFAR-100 in its binary form
 VERSIONS = ("Mini", "Micro", "Extended")  # of a data set of Meta-Album, which end the name of its folder
 
 
@@ -90,7 +96,7 @@ def _categories(
 
 
 def load_cifar_fs(path: str | Path, split: str = "novel", *, size: int = 32) -> Images:
-    """CIFAR-FS as released by Bertinetto et al. (ICLR 2019).
+    """CIFAR-FS as released by Bertinetto et al. (ICLR 2019), or the same classes of CIFAR-100 in its binary form.
 
     Parameters
     ----------
@@ -103,9 +109,14 @@ def load_cifar_fs(path: str | Path, split: str = "novel", *, size: int = 32) -> 
     Raises
     ------
     InputError
-        No split file, a class in two splits, a class without folder or images; and as for `from_files`.
+        No split file, a class in two splits, a class without folder or images; and as for `from_files`. A binary file
+        that is cut off, or whose labels have no name.
     """
     part, root = _released(split), Path(path).expanduser()
+    for binary in (root, root / "cifar-100-binary"):
+        if (binary / "train.bin").is_file():
+            return _of_binary(f"cifar-fs:{path}", binary, split, size)
+    _no_pickles("cifar-fs", root)
     root = root / "cifar100" if (root / "cifar100").is_dir() else root
     lists = root / "splits" / "bertinetto"
     classes = {s: set(text_table(lists / f"{s}.txt", header=None, sep="\t")[0].str.strip()) for s in RELEASED.values()}
@@ -113,6 +124,39 @@ def load_cifar_fs(path: str | Path, split: str = "novel", *, size: int = 32) -> 
     names = sorted(classes[part])
     files, labels = from_class_folders([root / "data" / name for name in names], f"cifar-fs:{path}")
     return from_files(f"cifar-fs:{path}", files, labels, names, size)
+
+
+def _no_pickles(name: str, root: Path) -> None:
+    """Refuse forms that are passed round as pickles."""
+    found = next((f for of in ("*.pkl", "meta", "cifar-100-python/meta") for f in sorted(root.glob(of))), None)
+    if found and not (root / ("test" if found.suffix else "splits")).is_dir():
+        raise InputError(
+            f"dataset: {found} is a pickle, which can run code and is not read; fslcore fetch {name} "
+            + ("prints the lines that convert it" if found.suffix else "brings the binary form, without pickles")
+        )
+
+
+def _of_binary(name: str, root: Path, split: str, size: int) -> Images:
+    """CIFAR-100 as its page describes it: per image a record of two labels and three planes of 32 × 32 bytes."""
+    whole("size", size, *SIZES)
+    known = text_table(root / "fine_label_names.txt", header=None, sep="\t")[0].tolist()
+    names, records = of_split("cifar-fs", split, known, root), []
+    for file in (root / "train.bin", root / "test.bin"):
+        length = file.stat().st_size if file.is_file() else 0
+        if not length or length % RECORD:
+            raise InputError(f"dataset: {file} has {length} bytes; records of {RECORD} bytes are needed")
+        records.append(np.fromfile(file, np.uint8).reshape(-1, RECORD))
+    every = np.concatenate(records)
+    if (most := every[:, 1].max()) >= len(known):
+        raise InputError(f"dataset: {root} has images of class {most}, and fine_label_names.txt names {len(known)}")
+    label = np.array([names.index(of) if of in names else -1 for of in known])[every[:, 1]]
+    rows = np.flatnonzero(label >= 0)
+    rows = rows[np.argsort(label[rows], kind="stable")]  # as they lie in folders of classes
+    pixels = every[rows, 2:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+    content = hashlib.sha256(f"binary {size} {hashlib.sha256(pixels.tobytes()).hexdigest()}".encode()).hexdigest()
+    read = OnDemand(lambda i: centre_square(Image.fromarray(pixels[i]), size), len(rows), (size, size, 3))
+    facts = pd.DataFrame({"file": [f"{names[label[i]]}/{i}" for i in rows]})
+    return Images(name, read, label[rows], names, facts=facts, content=content)
 
 
 def load_image_net(path: str | Path, split: str = "novel", *, name: str = "miniimagenet", size: int = 84) -> Images:
@@ -137,6 +181,8 @@ def load_image_net(path: str | Path, split: str = "novel", *, name: str = "minii
         images; and as for `from_files`.
     """
     part, root = _released(split), Path(path).expanduser()
+    if not (root / f"{part}.csv").is_file():
+        _no_pickles(name, root)
     if name == "tieredimagenet" and not (root / f"{part}.csv").is_file():
         folders = {}
         for s in RELEASED.values():
@@ -231,7 +277,8 @@ def load_cub(path: str | Path, split: str = "novel", *, size: int = 84, splits: 
     size : int
         Pixels.
     splits : str, optional
-        ``chen`` or ``meta-dataset``: this split, whatever files there are.
+        ``chen`` or ``meta-dataset``: this split, whatever files there are; ``fewstab``: that of the files
+        ``{train,val,test}.csv``, which have to be there.
 
     Raises
     ------
@@ -240,7 +287,8 @@ def load_cub(path: str | Path, split: str = "novel", *, size: int = 84, splits: 
         splits or unknown to ``classes.txt``; and as for `from_files`.
     """
     part, root = _released(split), Path(path).expanduser()
-    if splits is None and not (root / "images.txt").is_file() and (root / "test.csv").is_file():
+    without_lists = not (root / "images.txt").is_file() and (root / "test.csv").is_file()
+    if splits == "fewstab" or (splits is None and without_lists):
         return load_image_net(path, split, name="cub", size=size)
     images, labels, classes = (
         text_table(root / f"{stem}.txt", header=None, sep=" ", names=["id", column]).set_index("id")[column]
@@ -259,7 +307,7 @@ def load_cub(path: str | Path, split: str = "novel", *, size: int = 84, splits: 
 
 def _cub_split(root: Path, classes: list[str], splits: str | None) -> dict[str, set[str]]:
     if splits is not None:
-        choice("splits", splits, ("chen", "meta-dataset"))
+        choice("splits", splits, ("chen", "fewstab", "meta-dataset"))
     if splits == "meta-dataset":
         return {part: set(of_split("cub", name, classes, root)) for name, part in RELEASED.items()}
     if splits is None and (root / "novel.json").is_file():

@@ -92,10 +92,11 @@ def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> 
     InputError
         Neither has base classes here.
     """
-    own = images.name if ":" in images.name else images.name.partition("?")[0].partition("/")[0]
+    fetched = images.name.partition("?")[0] in datasets.fetched()
+    own = images.name if ":" in images.name or fetched else images.name.partition("?")[0].partition("/")[0]
     shipped = datasets.names("base")
     name = backbone.base if backbone.base in shipped else own
-    if name not in shipped and (":" not in name or name.startswith("folder:")):
+    if name not in shipped and not fetched and (":" not in name or name.startswith("folder:")):
         raise InputError(
             f"center: neither {backbone.name} nor {images.name} has base classes here to take the mean feature of; "
             "center=VECTOR or FILE.npy is needed, or transform='L2N'"

@@ -150,7 +150,7 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
             return
         from .. import datasets
 
-        if absent and f"{item.partition(':')[0]}:PATH" in [*datasets.forms(), "features:PATH"]:
+        if absent and f"{re.split('[:?]', item)[0]}:PATH" in [*datasets.forms(), "features:PATH"]:
             return
         if not item.startswith("features:"):
             datasets.check(item)

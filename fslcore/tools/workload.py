@@ -420,7 +420,8 @@ def _source(dataset: str) -> _Source | None:
     from .. import datasets
 
     kind, colon, path = dataset.partition(":")
-    if colon and not Path(path).expanduser().exists():
+    kind = kind.partition("?")[0]
+    if not Path(path).expanduser().exists() if colon else datasets.fetched().get(kind) is False:
         import pandas as pd
 
         printed = pd.read_csv(DATA / "published" / "oops_table2.csv").groupby("dataset")["n_images"].first()

@@ -24,7 +24,13 @@ def length(n):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        *(row(f"what {v}", f"'{v}'", f"{v} & oops-benchmark") for v in ("oops", "", "benchmark", "oops-bench", "all")),
+        *(row(f"what {v}", f"'{v}'", f"{v} & allowed") for v in ("oop", "", "benchmark", "oops-bench", "all")),
+        row("terms that are not accepted", "oops", "aircraft & --accept-terms"),
+        row("what has to be brought", "fungi --accept-terms", "fungi & brought & where to"),
+        row("a data set twice", "dtd dtd", "dtd & once"),
+        row("a folder for a data set", "dtd --folder x", "--folder & FSLCORE_DATA"),
+        row("from a folder that is none", "dtd --from nowhere", "nowhere"),
+        row("data where nobody may write", "dtd --accept-terms", "/proc"),
         row("nothing given", "", "what"),
         row("two", "oops-benchmark more", "more"),
         row("a folder without a name", "oops-benchmark --folder", "--folder"),
@@ -34,7 +40,8 @@ def length(n):
         row("a name too long", "oops-benchmark --folder " + "x" * 300, "xxx"),
     ],
 )
-def test_the_command(arguments, words):
+def test_the_command(arguments, words, monkeypatch):
+    monkeypatch.setenv("FSLCORE_DATA", "/proc/x")
     Path("plain").touch()
     judge(lambda: fslcore("fetch", *split(arguments)), words)
 

@@ -412,10 +412,22 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--json", **as_json)
 
     add = command(
-        "fetch", commands.fetch, "download results that others have released, checked by SHA-256", "oops-benchmark"
+        "fetch",
+        commands.fetch,
+        "download the papers' own data, weights and released results, checked by their digests",
+        "dtd vgg-flower --accept-terms",
+        "oops --accept-terms",
+        "fungi --from ~/Downloads --accept-terms",
+        "oops-benchmark",
     )
-    add.add_argument("what", choices=["oops-benchmark"], help="oops-benchmark: the released results of that paper")
-    add.add_argument("--folder", type=checked(path_of("folder")), help="where to (the cache, where chapters find them)")
+    fetchable = name_of("what", commands.fetchable)
+    help = "data sets and weights by name; oops, evaluators, fewstab: all of that paper; oops-benchmark: its results"
+    add.add_argument("what", nargs="+", type=fetchable, action=Once, help=help)
+    help = "accept the licences and terms that are printed, where they limit the use"
+    add.add_argument("--accept-terms", action="store_true", help=help)
+    help = "a folder of downloaded files: those that are there are not fetched"
+    add.add_argument("--from", dest="given", type=checked(path_of("from")), metavar="FOLDER", help=help)
+    add.add_argument("--folder", type=checked(path_of("folder")), help="where oops-benchmark goes to (the cache)")
 
     add = command(
         "train",

@@ -28,12 +28,15 @@ __all__ = [
     "evaluate",
     "features",
     "fetch",
+    "fetchable",
     "plan_run",
     "report",
     "run",
     "show_names",
     "train",
 ]
+
+RELEASED = "oops-benchmark"
 
 
 def show_names(options: argparse.Namespace) -> None:
@@ -58,7 +61,10 @@ def _data_sets() -> dict[str, list[str]]:
         print(f"fslcore: data sets: {missing(error.name)}", file=sys.stderr)
         return {}
     own, *papers = datasets.forms()
-    return {"shipped": datasets.names() if DATA.is_dir() else [], "own": [own, "features:PATH"], "papers": papers}
+    shipped, fetched = datasets.names() if DATA.is_dir() else [], datasets.fetched()
+    there, not_there = ([name for name, here in fetched.items() if here is wanted] for wanted in (True, False))
+    mine = [own, "features:PATH"]
+    return {"shipped": shipped, "at hand": there, "to fetch": not_there, "own": mine, "papers": papers}
 
 
 KINDS = {  # what `fslcore list` shows
@@ -446,9 +452,27 @@ def features(options: argparse.Namespace) -> None:
 
 def fetch(options: argparse.Namespace) -> None:
     folder = options.folder and check_folder(options.folder)
-    from ..report import released
+    if options.given and not options.given.is_dir():
+        raise InputError(f"from = {options.given}; there is no such folder")
+    progress, wanted = not options.quiet, [name for name in options.what if name != RELEASED]
+    if folder and wanted:
+        raise InputError(f"--folder {folder}: {RELEASED} alone takes it; FSLCORE_DATA says where data sets go")
+    if wanted:
+        from .. import fetch
 
-    print(released.fetch(folder, progress=not options.quiet))
+        found = fetch.fetch(wanted, accept=options.accept_terms, given=options.given, progress=progress)
+        print(*found, sep="\n")
+    if RELEASED in options.what:
+        from ..report import released
+
+        print(released.fetch(folder, progress=progress))
+
+
+def fetchable() -> list[str]:
+    """What `fetch` takes."""
+    from .. import fetch
+
+    return [RELEASED, *fetch.names()]
 
 
 def train(options: argparse.Namespace) -> None:

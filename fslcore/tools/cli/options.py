@@ -169,7 +169,7 @@ def datasets_named(split: str = "novel") -> list[str]:
     """Names that can be completed."""
     from ... import datasets
 
-    return datasets.names(split)
+    return [*datasets.names(split), *(name for name, there in datasets.fetched().items() if there)]
 
 
 def device_of(text: str) -> str:

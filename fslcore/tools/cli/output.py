@@ -19,6 +19,8 @@ TRAINED = ("conv4-", "resnet")  # backbones that `fslcore train` names
 EXPLAINED = {  # what a kind of names means, where its own name does not say it
     "datasets": {
         "shipped": "come with the package",
+        "at hand": "of the papers: fetched, or brought to where fslcore fetch says",
+        "to fetch": "of the papers: fslcore fetch NAME brings them",
         "papers": "released by others: PATH is a folder that holds the release",
         "own": "a folder of class folders; a file of features",
     },

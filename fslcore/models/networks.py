@@ -10,10 +10,11 @@ from importlib.abc import MetaPathFinder
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
-from ..errors import InputError, choice, whole
+from ..errors import InputError, choice, number, whole
 
-__all__ = ["NETWORKS", "Conv4", "GlyphConv", "Network", "ResNet12", "resnet18"]
+__all__ = ["NETWORKS", "Conv4", "DropBlock", "GlyphConv", "Network", "ResNet12", "resnet18"]
 
 
 class Conv4(nn.Sequential):
@@ -64,8 +65,7 @@ class GlyphConv(nn.Module):
 class ResNet12(nn.Sequential):
     """Four residual blocks of three 3×3 convolutions, each block ending in 2×2 max pooling; leaky ReLU.
 
-    The widths are those of Lee et al. (2019), the blocks those of Oreshkin et al. (2018). Without the DropBlock
-    of the former.
+    The widths are those of Lee et al. (2019), the blocks those of Oreshkin et al. (2018).
 
     Parameters
     ----------
@@ -73,10 +73,23 @@ class ResNet12(nn.Sequential):
         Average the last map over its places, to 640 features; else flatten it, for learners that compare places.
     widths : tuple of int
         Channels of each block.
+    dropout : float
+        Share of the outputs of each block that training sets to zero: of the first two blocks single numbers, of the
+        others squares of places (`DropBlock`), as Lee et al. (2019) and LibFewShot have it.
+    dropblock : int
+        Side of these squares, in places; 0: single numbers in all blocks.
     """
 
-    def __init__(self, pooled: bool = True, widths: tuple[int, ...] = (64, 160, 320, 640)):
-        blocks = map(_ResidualBlock, (3, *widths), widths)
+    def __init__(
+        self,
+        pooled: bool = True,
+        widths: tuple[int, ...] = (64, 160, 320, 640),
+        dropout: float = 0.0,
+        dropblock: int = 0,
+    ):
+        blocks = [_ResidualBlock(*pair) for pair in zip((3, *widths), widths)]
+        for i, block in enumerate(blocks if dropout else ()):
+            block.out.append(DropBlock(dropout, dropblock) if i > 1 and dropblock else nn.Dropout(dropout))
         super().__init__(*blocks, *((nn.AdaptiveAvgPool2d(1),) if pooled else ()), nn.Flatten())
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
@@ -101,12 +114,53 @@ class _ResidualBlock(nn.Module):
         return self.out(self.layers(x) + self.shortcut(x))
 
 
-def resnet18() -> nn.Module:
-    """ResNet-18 without its classifier, 512 features (He et al., 2016)."""
+class DropBlock(nn.Module):
+    """In training, sets squares of places of each channel to zero and scales what is left (Ghiasi et al., 2018).
+
+    Parameters
+    ----------
+    rate : float
+        Share of the places that is dropped at the end.
+    side : int
+        Of the squares, in places; at most that of the map.
+    batches : int
+        The share rises to ``rate`` over so many batches.
+    """
+
+    def __init__(self, rate: float, side: int, batches: int = 40_000):
+        super().__init__()
+        self.rate, self.side, self.batches = rate, side, batches
+        self.register_buffer("seen", torch.zeros((), dtype=torch.int64))  # batches; a stopped training goes on from it
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return x
+        self.seen += 1
+        height, width = x.shape[-2:]
+        side = min(self.side, height, width)
+        inner = (height - side + 1, width - side + 1)  # where a square may begin
+        share = self.rate * min(1, int(self.seen) / self.batches) * height * width / (side**2 * math.prod(inner))
+        begins = x.new_empty(*x.shape[:2], *inner).bernoulli_(min(1, share))
+        kept = 1 - F.max_pool2d(F.pad(begins, [side - 1] * 4), side, 1)
+        return x * kept * (kept.numel() / kept.sum().clamp(min=1))
+
+
+def resnet18(stem: int = 7) -> nn.Module:
+    """ResNet-18 without its classifier, 512 features (He et al., 2016).
+
+    Parameters
+    ----------
+    stem : int
+        Side of the first convolution: 7, with stride 2 and max pooling after it; or 3, with stride 1 and no pooling,
+        as LibFewShot has it for small images.
+    """
     from torchvision import models
 
     network = models.resnet18()
     network.fc = nn.Identity()
+    if stem == 3:
+        network.conv1, network.maxpool = nn.Conv2d(3, 64, 3, padding=1, bias=False), nn.Identity()
+        nn.init.kaiming_normal_(network.conv1.weight, mode="fan_out", nonlinearity="relu")
     return network
 
 
@@ -126,11 +180,15 @@ class Network:
         Blocks of 'conv' that halve the map.
     averaged : bool
         Whether 'residual' averages the last map over its places; else it is flattened.
+    dropout, dropblock : float, int
+        What training drops of 'residual' (`ResNet12`); nothing is dropped in evaluation.
+    stem : int
+        Side of the first convolution of 'resnet18', 7 or 3 (`resnet18`).
 
     Raises
     ------
     InputError
-        Another kind; widths or a side below 1; an image of which no place is left.
+        Another kind, or a field that it does not have; widths or a side below 1; an image of which no place is left.
     """
 
     kind: str
@@ -138,9 +196,17 @@ class Network:
     side: int = 32
     pooled: int = 4
     averaged: bool = True
+    dropout: float = 0.0
+    dropblock: int = 0
+    stem: int = 7
 
     def __post_init__(self):
         choice("kind of network", self.kind, ("conv", "strided", "residual", "resnet18"))
+        number("dropout", self.dropout, least=0, below=1), whole("dropblock", self.dropblock, 0)
+        if (self.dropout or self.dropblock) and self.kind != "residual":
+            raise InputError(f"dropout = {self.dropout}, dropblock = {self.dropblock}; 0 is allowed for {self.kind}")
+        if self.stem != 7 and (self.kind, self.stem) != ("resnet18", 3):
+            raise InputError(f"stem = {self.stem}; 7 is allowed, and 3 for resnet18")
         whole("side", self.side, 1), whole("pooled", self.pooled, 0)
         widths = tuple(whole("widths", width, 1) for width in self.widths)
         if bool(widths) == (self.kind == "resnet18"):
@@ -154,8 +220,8 @@ class Network:
         if self.kind == "conv":
             return Conv4(self.widths, self.pooled)
         if self.kind == "residual":
-            return ResNet12(self.averaged, self.widths)
-        return GlyphConv(self.widths) if self.kind == "strided" else resnet18()
+            return ResNet12(self.averaged, self.widths, self.dropout, self.dropblock)
+        return GlyphConv(self.widths) if self.kind == "strided" else resnet18(self.stem)
 
     @property
     def map(self) -> tuple[int, int, int] | None:

@@ -419,6 +419,76 @@ def test_resnet12_and_its_map():
     assert [m.kernel_size for m in convolutions].count((3, 3)) == 12 and len(convolutions) == 16
 
 
+def test_dropblock_is_torchvisions_with_a_rate_that_rises():
+    from torchvision.ops import drop_block2d
+
+    block, x = networks.DropBlock(0.4, 3, batches=2), torch.rand(4, 5, 9, 9) + 1
+    for rate in (0.2, 0.4, 0.4):
+        torch.manual_seed(0)
+        found = block(x)
+        torch.manual_seed(0)
+        assert torch.allclose(found, drop_block2d(x, rate, 3, training=True), atol=1e-5)
+    assert int(block.seen) == 3 and "seen" in block.state_dict()  # a stopped training goes on from it
+    block.eval()
+    assert block(x) is x and int(block.seen) == 3
+    for side in (1, 2):  # a map that is smaller than the squares, and of an even side
+        networks.DropBlock(0.1, 5, batches=1)(torch.rand(2, 3, side, side)).sum()
+
+
+def test_resnet12_drops_numbers_in_two_blocks_and_squares_in_the_others_in_training_alone():
+    known = networks.Network("residual", (4, 4, 4, 4), side=84, dropout=0.5, dropblock=5)
+    torch.manual_seed(0)
+    network = known.build()
+    drops = [block.out[2] for block in list(network)[:4]]
+    assert [type(drop) for drop in drops] == [torch.nn.Dropout] * 2 + [networks.DropBlock] * 2
+    assert [drop.p for drop in drops[:2]] == [0.5] * 2 and [(drop.rate, drop.side) for drop in drops[2:]] == [
+        (0.5, 5)
+    ] * 2
+    torch.manual_seed(0)
+    plain = networks.Network("residual", (4, 4, 4, 4), side=84).build()
+    assert all((w == network.state_dict()[name]).all() for name, w in plain.state_dict().items())
+    x = torch.rand(2, 3, 84, 84)
+    with torch.no_grad():
+        assert (network(x) != network(x)).any()  # the running statistics do not change what training gives
+        assert (plain(x) == plain(x)).all()
+        plain.load_state_dict(network.state_dict(), strict=False)
+        assert (network.eval()(x) == plain.eval()(x)).all()
+    assert "Drop" not in repr(plain)  # which is a part of digests
+
+
+def test_resnet18_for_small_images_keeps_their_places():
+    known = networks.Network("resnet18", side=24, stem=3)
+    network = known.build().eval()
+    places = []
+    network.layer1.register_forward_hook(lambda module, given, made: places.append(made.shape[-2:]))
+    with torch.inference_mode():
+        assert network(torch.rand(1, 3, 24, 24)).shape == (1, known.dim)
+    assert places == [(24, 24)] and network.conv1.weight.std().item() == pytest.approx((2 / (64 * 9)) ** 0.5, rel=0.05)
+    sizes = {name: tuple(w.shape) for name, w in networks.Network("resnet18").build().state_dict().items()}
+    changed = {name for name, w in network.state_dict().items() if sizes[name] != tuple(w.shape)}
+    assert changed == {"conv1.weight"}
+
+
+def test_conv4_of_the_papers_has_the_features_that_they_say():
+    assert [networks.Network("conv", (64,) * 4, side).dim for side in (32, 84)] == [256, 1600]
+
+
+@pytest.mark.parametrize(
+    "kind, more, message",
+    [
+        ("conv", {"dropout": 0.1}, "dropout = 0.1, dropblock = 0; 0 is allowed for conv"),
+        ("resnet18", {"dropblock": 5}, "0 is allowed for resnet18"),
+        ("residual", {"dropout": 1}, "dropout = 1; a number of at least 0 and below 1"),
+        ("residual", {"dropblock": 1.5}, "dropblock = 1.5; a whole number"),
+        ("residual", {"stem": 3}, "stem = 3; 7 is allowed, and 3 for resnet18"),
+        ("resnet18", {"stem": 5}, "stem = 5; 7 is allowed, and 3 for resnet18"),
+    ],
+)
+def test_fields_that_a_network_does_not_have(kind, more, message):
+    with pytest.raises(InputError, match=message):
+        networks.Network(kind, () if kind == "resnet18" else (4, 4, 4, 4), **more)
+
+
 @pytest.mark.parametrize("name", networks.NETWORKS)
 def test_networks_are_what_the_registry_says(name):
     known = networks.NETWORKS[name]

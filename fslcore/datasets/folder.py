@@ -168,6 +168,7 @@ def from_files(
             facts=facts,
             content=hashlib.sha256(read.encode()).hexdigest(),
             sized=at if size is None else None,
+            squeezed=lambda side: at(side, True),
         )
 
     return at(size or SIZE)

@@ -75,8 +75,9 @@ class Images:
     side : int, optional
         Pixels at which a backbone should see them, where the user asked for a size (`fslcore.models.backbones.fitted`).
     sized : callable, optional
-        ``sized(size)`` reads the same files at another size, where no size was asked for; ``sized(size, True)`` reads
-        all of an image, squeezed into the square, as released code does.
+        ``sized(size)`` reads the same files at another size, where no size was asked for and none is the release's.
+    squeezed : callable, optional
+        ``squeezed(size)`` reads all of an image of the same files, squeezed into the square, as released code does.
     """
 
     name: str
@@ -87,7 +88,8 @@ class Images:
     facts: pd.DataFrame | None = field(default=None, repr=False)
     content: str | None = None
     side: int | None = None
-    sized: Callable[..., Images] | None = field(default=None, repr=False, compare=False)
+    sized: Callable[[int], Images] | None = field(default=None, repr=False, compare=False)
+    squeezed: Callable[[int], Images] | None = field(default=None, repr=False, compare=False)
 
     needs_backbone: ClassVar[bool] = True
 

@@ -211,7 +211,7 @@ def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
     InputError
         The network takes another size only; neither the images nor the backbone name a size.
     """
-    if images.side is None and images.sized is None:
+    if images.side is None and not (images.squeezed if backbone.read_at else images.sized):
         return images, backbone
     if backbone.read_at:
         if images.side:
@@ -220,7 +220,7 @@ def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
             f"{images.name}: all of an image at {backbone.read_at} × {backbone.read_at} pixels, of which "
             f"{backbone.name} sees the middle {backbone.resolution}"
         )
-        return images.sized(backbone.read_at, True), backbone
+        return images.squeezed(backbone.read_at), backbone
     side = images.side or backbone.resolution or backbone.trained_at
     if side is None:
         raise InputError(

@@ -26,7 +26,7 @@ from .fused import with_fast_convolutions
 from .networks import NETWORKS
 from .registry import REGISTRY, Entry, of_this_library
 
-__all__ = ["load"]
+__all__ = ["load", "recipe_of"]
 
 
 def load(name: str) -> Backbone:
@@ -64,6 +64,9 @@ def load(name: str) -> Backbone:
                 dim=trained.dim,
                 resolution=trained.side,
                 map=trained.map,
+                read_at=recipe.get("read_at"),
+                mean=tuple(recipe.get("mean", entry.mean)),
+                std=tuple(recipe.get("std", entry.std)),
             )
         network = cache(lambda: with_fast_convolutions(entry.build(state)).eval())
         if own or not entry.sha256:  # else the weights are known, and it can wait: timm alone takes seconds to import
@@ -91,6 +94,12 @@ def load(name: str) -> Backbone:
         entry.read_at,
         entry.fine_tuning,
     )
+
+
+def recipe_of(name: str) -> dict:
+    """The recipe of `fslcore.tools.training` by which a backbone's file was made, as JSON values; empty for others."""
+    name, _, own = name.partition(":")
+    return _read_state(_weights(name, REGISTRY[name], own))[1]
 
 
 def _embed(name: str, path: Path, text: Callable, sentences: list[str]) -> torch.Tensor:

@@ -126,3 +126,13 @@ def test_fine_tuning_has_the_rate_of_the_released_code(name, rate):
     backbone = replace(released(name), made=network, fine_tuning=entry.fine_tuning)
     assert learners.make("ft", backbone).lr == rate and learners.make("ft", backbone, lr=0.5).lr == 0.5
     assert learners.make("ft", replace(backbone, fine_tuning={})).lr == 1e-4
+
+
+def test_a_release_of_a_size_of_its_own_is_squeezed_too(tmp_path, torchvision_sees):
+    (file,) = photos(tmp_path, [(320, 200)])
+    made = datasets.folder.from_files("x", [file], np.zeros(1, int), ["a"], 84)
+    images, backbone = backbones.fitted(made, released())
+    wanted = torchvision_sees["image"](Image.open(file))
+    assert torch.allclose(backbone.preprocess(torch.from_numpy(images.images[:]))[0], wanted, atol=1e-6)
+    same, _ = backbones.fitted(made, replace(released(), read_at=None))
+    assert same is made

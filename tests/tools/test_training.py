@@ -458,7 +458,92 @@ def test_images_are_changed_by_the_jitter_and_then_by_what_the_recipe_names(monk
         (training.RECIPES["baseline"], []),
     ):
         done.clear()
-        backbone = SimpleNamespace(preprocess=lambda x: x)
-        run = SimpleNamespace(backbone=backbone, images=torch.zeros(4, 3, 8, 8), recipe=recipe)
+        run = SimpleNamespace(_seen=lambda rows: torch.zeros(2, 3, 8, 8), _normalised=lambda x: x, recipe=recipe)
         _Run._prepared(run, torch.arange(2))
         assert done == expected
+
+
+SEEN = dict(read_at=42, mean=[0.5, 0.4, 0.3], std=[0.2, 0.3, 0.4])
+
+
+def photos(path, classes=12, each=20):
+    """Class folders of PNGs that are wider than high."""
+    rng = np.random.default_rng(0)
+    for c in range(classes):
+        (path / f"kind{c:02}").mkdir(parents=True)
+        for i in range(each):
+            coarse = Image.fromarray(rng.integers(0, 256, (5, 9, 3), dtype=np.uint8))
+            coarse.resize((60, 48)).save(path / f"kind{c:02}/{i}.png")
+    return f"folder:{path}"
+
+
+def test_training_and_evaluation_see_images_as_the_recipe_says(tmp_path, monkeypatch):
+    """Squeezed to 42, of which training sees 32 at a random place and evaluation the middle; by its own statistics."""
+    from torchvision import transforms
+
+    monkeypatch.setattr(loop, "VALIDATION", {"features": 4})
+    dataset = photos(tmp_path / "photos")
+    runs, real = [], loop._Run
+    monkeypatch.setattr(loop, "_Run", lambda *given: runs.append(real(*given)) or runs[-1])
+    path = training.train(
+        "protonet", tmp_path / "p.safetensors", dataset=dataset, epochs=1, steps=1, shots=1, progress=False, **SEEN
+    )
+    with safe_open(path, "pt") as file:
+        kept = json.loads(file.metadata()["training"])["recipe"]
+    assert {name: kept[name] for name in SEEN} == SEEN
+    backbone = backbones.load(f"conv4-protonet:{path}")
+    assert (backbone.read_at, backbone.resolution) == (42, 32)
+    images, backbone = backbones.fitted(datasets.load(dataset), backbone)
+    steps = [transforms.Resize([42, 42]), transforms.ToTensor(), transforms.CenterCrop(32)]
+    seen_there = transforms.Compose([*steps, transforms.Normalize(SEEN["mean"], SEEN["std"])])
+    file = sorted((tmp_path / "photos").glob("*/*.png"))[3]
+    seen = backbone.preprocess(torch.from_numpy(images.images[3:4]))[0]
+    assert torch.allclose(seen, seen_there(Image.open(file)), atol=1e-5)
+
+    (run,) = runs
+    assert run.images.shape[1:] == (42, 42, 3)
+    torch.manual_seed(0)
+    found = run._prepared(torch.zeros(200, dtype=torch.int64))
+    whole = replace(backbone, resolution=42, read_at=None).preprocess(run.images[:1])[0]
+    places = whole.unfold(1, 32, 1).unfold(2, 32, 1).flatten(1, 2).movedim(0, 1)  # all 11 × 11 squares
+    at = [int((places - one).abs().amax((1, 2, 3)).argmin()) for one in found]
+    assert all(torch.allclose(places[i], one, atol=1e-5) for i, one in zip(at, found))
+    assert {i // 11 for i in at} == {i % 11 for i in at} == set(range(11))
+
+
+def test_images_without_normalisation_are_pixels_in_0_to_1(small):
+    run = _Run("x", replace(training.RECIPES["protonet"], **SHORT, mean=[0] * 3, std=[1] * 3, read_at=32), 0)
+    rows = torch.arange(3)
+    assert torch.allclose(run._prepared(rows), run.images[rows].permute(0, 3, 1, 2) / 255, atol=1e-6)
+    bright = _Run(
+        "x", replace(training.RECIPES["protonet"], **SHORT, mean=[0] * 3, std=[1] * 3, augmentation=["colour"]), 0
+    )
+    assert bright._prepared(rows).min() >= 0 and bright._prepared(rows).max() <= 1  # changed before it is normalised
+
+
+def test_a_learner_on_a_frozen_network_takes_its_network_and_preprocessing(small, tmp_path):
+    own = dict(SEEN, architecture={"widths": [8, 8, 16], "side": 40})
+    frozen = training.train("baseline", tmp_path / "b.safetensors", progress=False, size=32, **SHORT, **own)
+    named = dict(frozen=f"conv4-baseline:{frozen}", options={"latent": 8}, progress=False)
+    path = training.train("leo", tmp_path / "l.safetensors", **SHORT, **named)
+    a, b = backbones.load(f"conv4-leo:{path}"), backbones.load(f"conv4-baseline:{frozen}")
+    assert (a.dim, a.resolution, a.read_at, a.mean, a.std) == (400, 40, 42, b.mean, b.std)
+    images = torch.from_numpy(small("", "base").images[:4])
+    with torch.inference_mode():
+        assert torch.allclose(*(x.network(x.preprocess(images)) for x in (a, b)))
+    with pytest.raises(InputError, match="network = conv4-map; that of .* is needed"):
+        training.train("leo", tmp_path / "m.safetensors", network="conv4-map", **SHORT, **named)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"read_at": 31}, "read_at = 31; a whole number of at least 32"),
+        ({"mean": [0.5]}, r"mean = \[0.5\]; a number for each of the 3 channels"),
+        ({"mean": [0.5, 0.5, "x"]}, "mean = x; a number"),
+        ({"std": [0, 1, 1]}, "std = 0; a number over 0"),
+    ],
+)
+def test_a_preprocessing_that_cannot_be(tmp_path, given, message):
+    with pytest.raises(InputError, match=message):
+        training.train("protonet", tmp_path / "x.safetensors", progress=False, **given)

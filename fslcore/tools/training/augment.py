@@ -38,4 +38,14 @@ def colour(x: torch.Tensor) -> torch.Tensor:
     return 2 * (grey + saturation * (x - grey)).clamp(0, 1) - 1
 
 
+def window(x: torch.Tensor, side: int) -> torch.Tensor:
+    """Of (B, 3, H, W) images a square of so many pixels each, at a random place: (B, 3, side, side)."""
+    places = torch.tensor(x.shape[-2:], device=x.device) - side + 1
+    top, left = (torch.rand(len(x), 2, device=x.device) * places).long().T
+    along = torch.arange(side, device=x.device)
+    row, column = (top[:, None] + along)[:, None, :, None], (left[:, None] + along)[:, None, None]
+    image, channel = (torch.arange(n, device=x.device) for n in x.shape[:2])
+    return x[image[:, None, None, None], channel[:, None, None], row, column]
+
+
 AUGMENTATIONS = {"jitter": jitter, "crop": crop, "flip": flip, "colour": colour}

@@ -64,6 +64,12 @@ class Recipe:
     temperature, taught : float
         With a teacher: what both answers are divided by before the softmax, and the weight of the divergence from the
         teacher's beside 1 - ``taught`` of the cross-entropy.
+    read_at : int or None
+        Side in pixels that all of an image is squeezed to. Training sees a square of the network's side at a random
+        place of it, evaluation the middle one. None: the middle square of an image, at the network's side.
+    mean, std : 3 floats
+        Channel statistics by which pixels in 0 … 1 are normalised, after the augmentation; (0, 0, 0) and (1, 1, 1)
+        leave them as they are. The checkpoint brings them back, and ``read_at`` too.
     """
 
     learner: str
@@ -90,6 +96,13 @@ class Recipe:
     schedule: str = "one-cycle"
     temperature: float = 4.0
     taught: float = 0.5
+    read_at: int | None = None
+    mean: tuple[float, float, float] = (0.5,) * 3
+    std: tuple[float, float, float] = (0.5,) * 3
+
+    def __post_init__(self):
+        for name in ("augmentation", "mean", "std"):  # data files have lists
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @property
     def built(self) -> Network:

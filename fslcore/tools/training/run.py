@@ -31,9 +31,10 @@ from ...learners.maml import with_task_norm
 from ...models import backbones
 from ...models.backbone import Backbone
 from ...models.registry import shipped
+from ...models.weights import recipe_of
 from ...paths import BUILD, check_output, replace_file
 from ...tasks import sample_closed
-from .augment import AUGMENTATIONS
+from .augment import AUGMENTATIONS, window
 from .recipes import RECIPES, WAYS, Recipe, file_name, split_classes
 from .schedule import OPTIMISERS, SCHEDULES
 from .unlabelled import OBJECTIVES, two_views
@@ -106,13 +107,19 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
 
 def _checked(name: str, changes: dict) -> Recipe:
     """The recipe of this name with its changes, if it can be trained."""
-    recipe = replace(RECIPES[choice("learner", name, RECIPES)], **changes)
+    recipe = _as_frozen(replace(RECIPES[choice("learner", name, RECIPES)], **changes), changes)
     whole("epochs", recipe.epochs, 1, EPOCHS)
     recipe.built  # noqa: B018 (raises)
     choice("optimiser", recipe.optimiser, OPTIMISERS), choice("schedule", recipe.schedule, SCHEDULES)
     for one in recipe.augmentation:
         choice("augmentation", one, AUGMENTATIONS)
     number("temperature", recipe.temperature, above=0), number("taught", recipe.taught, least=0, most=1)
+    if recipe.read_at is not None:
+        whole("read_at", recipe.read_at, recipe.built.side)
+    for what, bound in (("mean", {}), ("std", {"above": 0})):
+        values = getattr(recipe, what)
+        if len([number(what, value, **bound) for value in values]) != 3:
+            raise InputError(f"{what} = {list(values)}; a number for each of the 3 channels is allowed")
     if recipe.batch == "views":
         choice("objective", recipe.objective, OBJECTIVES)
     datasets.check(recipe.dataset, "base")
@@ -127,11 +134,21 @@ def _checked(name: str, changes: dict) -> Recipe:
     for field in ("frozen", "teacher"):
         if field not in changes:
             _check_usual(name, field, getattr(RECIPES[name], field), recipe.dataset)
-        elif changes[field]:
-            backbones.load(changes[field])  # before images are read
+        elif changes[field] and field == "teacher":
+            backbones.load(changes[field])
     if _interventional(recipe) and not recipe.frozen:
         raise InputError(f"frozen = {recipe.frozen!r}; {recipe.learner} needs a backbone whose classes it adjusts for")
     return recipe
+
+
+def _as_frozen(recipe: Recipe, changes: dict) -> Recipe:
+    """The recipe with the network and the preprocessing of a frozen backbone that was given, as far as none was."""
+    if not changes.get("frozen"):
+        return recipe
+    backbones.load(changes["frozen"])  # before images are read
+    made = recipe_of(changes["frozen"])
+    taken = [*(("network", "architecture") if "network" not in changes else ()), "read_at", "mean", "std"]
+    return replace(recipe, **{name: made[name] for name in taken if name in made and name not in changes})
 
 
 def _check_usual(name: str, field: str, usual: str, dataset: str) -> None:
@@ -168,8 +185,9 @@ class _Run:
         """The images to train on and to select with, and what other networks make of them."""
         base = datasets.load(recipe.dataset, split="base")
         if recipe.dataset.startswith("folder:"):  # it has no splits, and no size of its own
-            side = recipe.built.side
-            base, validation = split_classes(base.sized(side), recipe.ways)
+            side = recipe.read_at or recipe.built.side
+            read = base.squeezed(side) if recipe.read_at else base.sized(side)
+            base, validation = split_classes(read, recipe.ways)
             if progress:
                 told = "; ".join(
                     f"{len(part.class_names)} classes {what} ({', '.join(part.class_names)})"
@@ -179,6 +197,8 @@ class _Run:
                 tqdm.write(f"{recipe.dataset}: read at {side} × {side} pixels; {told}; {rest}")
         else:
             validation = datasets.load(recipe.dataset, split="validation")
+            if recipe.read_at and base.squeezed:
+                base, validation = (images.squeezed(recipe.read_at) for images in (base, validation))
         self.data = {"base": base.digest, "validation": validation.digest}
         self.images = torch.from_numpy(np.ascontiguousarray(base.images[:])).to(self.where)
         self.labels, self.classes = base.labels, len(base.class_names)
@@ -236,13 +256,16 @@ class _Run:
             "",
             kind.dim,
             self.network,
-            (0.5,) * 3,
-            (0.5,) * 3,
+            recipe.mean,
+            recipe.std,
             kind.side,
             "bilinear",
             "",
             map=kind.map,
+            read_at=recipe.read_at,
         )
+        shown = dict(mean=(0.5,) * 3, std=(0.5,) * 3, resolution=recipe.read_at or kind.side, read_at=None)
+        self.shown = replace(self.backbone, **shown)  # as augmentations take images: all of them, in -1 … 1
         if on_images:
             made = learners.of_images[recipe.learner]
             self.learner = made(**recipe.options, **({"dim": kind.dim, "ways": recipe.ways} if made.sized else {}))
@@ -303,7 +326,7 @@ class _Run:
 
     def _view_batches(self):
         for rows in self._rows():
-            views = two_views(self.backbone.preprocess(self.images[rows]))
+            views = self._normalised(two_views(self._seen(rows)))
             yield self.objective(self.network, views.contiguous(memory_format=torch.channels_last))
             self.objective.follow(self.network)  # the optimiser has stepped
 
@@ -360,10 +383,22 @@ class _Run:
         return F.cross_entropy(logits.flatten(0, -2), target.flatten())
 
     def _prepared(self, rows: torch.Tensor) -> torch.Tensor:
-        x = self.backbone.preprocess(self.images[rows])
+        x = self._seen(rows)
         for name in [*(["jitter"] if self.recipe.jitter else []), *self.recipe.augmentation]:
             x = AUGMENTATIONS[name](x)
-        return x.contiguous(memory_format=torch.channels_last)
+        return self._normalised(x).contiguous(memory_format=torch.channels_last)
+
+    def _seen(self, rows: torch.Tensor) -> torch.Tensor:
+        """What training sees of these images, (B, 3, side, side) in -1 … 1, as augmentations take it."""
+        x = self.shown.preprocess(self.images[rows])
+        return window(x, self.backbone.resolution) if self.recipe.read_at else x
+
+    def _normalised(self, x: torch.Tensor) -> torch.Tensor:
+        """Images in -1 … 1 by the recipe's statistics."""
+        if {*self.recipe.mean, *self.recipe.std} == {0.5}:
+            return x
+        mean, std = (torch.tensor(v, device=x.device).view(3, 1, 1) for v in (self.recipe.mean, self.recipe.std))
+        return ((x + 1) / 2 - mean) / std
 
     def _validate(self) -> float:
         """Mean accuracy on 5-way tasks of validation classes, the same in every epoch, with the shots of training."""

@@ -417,11 +417,15 @@ def test_the_teachers_weight_and_temperature_are_those_of_the_recipe(small, tmp_
         ({"architecture": {"side": 15}}, "side = 15; 4 blocks of conv leave no place of such an image"),
         ({"architecture": {"widths": []}}, "widths = \\[\\]; conv has at least one"),
         ({"architecture": {"widths": [0]}}, "widths = 0; a whole number"),
-        ({"optimiser": "lion"}, "optimiser = lion; adamw, adam, sgd are allowed"),
+        ({"optimiser": "lion"}, "optimiser = lion; adamw, adam, sgd, sgd-momentum are allowed"),
         ({"schedule": "wave"}, "schedule = wave; one-cycle, cosine, steps, constant are allowed"),
         ({"augmentation": ("blur",)}, "augmentation = blur; jitter, crop, flip, colour are allowed"),
         ({"temperature": 0}, "temperature = 0; a number over 0"),
         ({"taught": 2}, "taught = 2; a number"),
+        ({"milestones": [0]}, "milestones = 0; a whole number of at least 1"),
+        ({"factor": 0}, "factor = 0; a number over 0"),
+        ({"patience": -1}, "patience = -1; a whole number"),
+        ({"validation": 1.5}, "validation = 1.5; a whole number"),
     ],
 )
 def test_what_a_recipe_cannot_say(tmp_path, given, message):
@@ -547,3 +551,37 @@ def test_a_learner_on_a_frozen_network_takes_its_network_and_preprocessing(small
 def test_a_preprocessing_that_cannot_be(tmp_path, given, message):
     with pytest.raises(InputError, match=message):
         training.train("protonet", tmp_path / "x.safetensors", progress=False, **given)
+
+
+@pytest.mark.parametrize(
+    "milestones, factor, expected",
+    [([1, 3], 0.5, [1.0] * 2 + [0.5] * 4 + [0.25] * 4), ((), 0.1, [1.0] * 6 + [0.1] * 2 + [0.01] * 2)],
+)
+def test_the_rate_falls_after_the_epochs_of_the_recipe(small, milestones, factor, expected):
+    given = dict(schedule="steps", optimiser="sgd-momentum", milestones=milestones, factor=factor)
+    run = _Run("x", replace(training.RECIPES["protonet"], epochs=5, steps=2, lr=1.0, **given), 0)
+    group, rates = run.optimiser.param_groups[0], []
+    for _ in range(10):
+        rates.append(group["lr"])
+        run.optimiser.step(), run.schedule.step()
+    assert rates == pytest.approx(expected)
+    assert group["momentum"] == 0.9 and not group["nesterov"]
+
+
+def test_training_ends_after_as_many_epochs_without_gain_as_the_recipe_is_patient(small, tmp_path, monkeypatch):
+    accuracy = [0.4, 0.6, 0.6, 0.5, 0.9, 0.8]
+    for patience, epochs in ((0, 6), (1, 3), (2, 4), (3, 6)):
+        left = iter(accuracy)
+        monkeypatch.setattr(_Run, "_validate", lambda run, left=left: next(left))
+        given = dict(epochs=6, steps=1, patience=patience, progress=False)
+        path = training.train("protonet", tmp_path / f"{patience}.safetensors", **given)
+        assert pd.read_csv(path.with_suffix(".csv"))["validation"].tolist() == [100 * a for a in accuracy[:epochs]]
+
+
+def test_a_recipe_says_how_many_tasks_validate(small, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(loop, "evaluate", lambda *given: drawn.append(len(given[2])) or evaluation.evaluate(*given))
+    for validation in (0, 7):
+        run = _Run("x", replace(training.RECIPES["protonet"], **SHORT, validation=validation), 0)
+        run.train_epoch(False)
+    assert drawn == [40, 7]

@@ -70,6 +70,13 @@ class Recipe:
     mean, std : 3 floats
         Channel statistics by which pixels in 0 … 1 are normalised, after the augmentation; (0, 0, 0) and (1, 1, 1)
         leave them as they are. The checkpoint brings them back, and ``read_at`` too.
+    milestones, factor : tuple of int, float
+        Epochs after which the schedule 'steps' multiplies the learning rate by ``factor``; by default six and eight
+        tenths of them.
+    patience : int
+        Training ends after so many epochs without a better validation accuracy; 0: after all epochs.
+    validation : int
+        Validation tasks; 0: 1,000, or 150 for a learner that trains a network on each.
     """
 
     learner: str
@@ -99,9 +106,13 @@ class Recipe:
     read_at: int | None = None
     mean: tuple[float, float, float] = (0.5,) * 3
     std: tuple[float, float, float] = (0.5,) * 3
+    milestones: tuple[int, ...] = ()
+    factor: float = 0.1
+    patience: int = 0
+    validation: int = 0
 
     def __post_init__(self):
-        for name in ("augmentation", "mean", "std"):  # data files have lists
+        for name in ("augmentation", "mean", "std", "milestones"):  # data files have lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @property

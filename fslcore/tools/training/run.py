@@ -93,7 +93,7 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     run = _Run(path.stem, recipe, seed, progress)
     kept = path.with_name(f".{path.stem}.training")
     run.resume(kept)
-    while run.epoch < recipe.epochs:
+    while run.epoch < recipe.epochs and not run.stalled:
         run.train_epoch(progress)
         run.save(kept)
     tensors, curve = run.checkpoint()
@@ -114,6 +114,10 @@ def _checked(name: str, changes: dict) -> Recipe:
     for one in recipe.augmentation:
         choice("augmentation", one, AUGMENTATIONS)
     number("temperature", recipe.temperature, above=0), number("taught", recipe.taught, least=0, most=1)
+    for epoch in recipe.milestones:
+        whole("milestones", epoch, 1)
+    number("factor", recipe.factor, above=0), whole("patience", recipe.patience, 0)
+    whole("validation", recipe.validation, 0)
     if recipe.read_at is not None:
         whole("read_at", recipe.read_at, recipe.built.side)
     for what, bound in (("mean", {}), ("std", {"above": 0})):
@@ -177,7 +181,7 @@ class _Run:
         self.steps = recipe.steps or max(1, len(self.labels) // recipe.size)
         rates = dict(lr=recipe.lr, weight_decay=recipe.weight_decay)
         self.optimiser = OPTIMISERS[recipe.optimiser](self.parts.parameters(), **rates)
-        self.schedule = SCHEDULES[recipe.schedule](self.optimiser, recipe.lr, recipe.epochs * self.steps)
+        self.schedule = SCHEDULES[recipe.schedule](self.optimiser, recipe, recipe.epochs * self.steps)
         self.curve: list[dict] = []
         self.kept: dict[str, torch.Tensor] = {}
 
@@ -288,6 +292,12 @@ class _Run:
             made = OBJECTIVES[recipe.objective]
             self.objective = made(self.network, kind.dim, **recipe.options).to(self.where)
         self.parts = nn.ModuleList([m for m in (self.network, self.head, self.own, self.objective) if m])
+
+    @property
+    def stalled(self) -> bool:
+        """Whether the validation accuracy has not grown for as many epochs as the recipe is patient."""
+        found = [row["validation"] for row in self.curve]
+        return bool(found) and 0 < self.recipe.patience < len(found) - found.index(max(found))
 
     def train_epoch(self, progress: bool) -> None:
         """One epoch and its test on validation tasks; all that is random depends on seed and epoch alone."""
@@ -406,7 +416,7 @@ class _Run:
         images = self.validation
         tasks = sample_closed(
             images.labels,
-            tasks=VALIDATION[self.learner.reads],
+            tasks=self.recipe.validation or VALIDATION[self.learner.reads],
             ways=WAYS,
             shots=self.recipe.shots,
             queries=15,

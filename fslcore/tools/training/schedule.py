@@ -7,6 +7,8 @@ from functools import partial
 from torch import optim
 from torch.optim import lr_scheduler
 
+from .recipes import Recipe
+
 __all__ = ["OPTIMISERS", "SCHEDULES"]
 
 #: From parameters, ``lr`` and ``weight_decay`` to an optimiser.
@@ -14,12 +16,18 @@ OPTIMISERS = {
     "adamw": optim.AdamW,
     "adam": optim.Adam,
     "sgd": partial(optim.SGD, momentum=0.9, nesterov=True),
+    "sgd-momentum": partial(optim.SGD, momentum=0.9),
 }
-#: From an optimiser, its largest learning rate and the number of its steps to a schedule.
+#: From an optimiser, a recipe and the optimiser's steps in all to a schedule, which moves at each step.
 SCHEDULES = {
-    "one-cycle": lambda optimiser, lr, steps: lr_scheduler.OneCycleLR(optimiser, lr, total_steps=steps),
-    "cosine": lambda optimiser, lr, steps: lr_scheduler.CosineAnnealingLR(optimiser, steps),
-    # A tenth of the rate from six tenths of the steps on, and a hundredth from eight tenths on.
-    "steps": lambda optimiser, lr, steps: lr_scheduler.MultiStepLR(optimiser, [steps * 6 // 10, steps * 8 // 10]),
-    "constant": lambda optimiser, lr, steps: lr_scheduler.ConstantLR(optimiser, factor=1.0),
+    "one-cycle": lambda optimiser, recipe, steps: lr_scheduler.OneCycleLR(optimiser, recipe.lr, total_steps=steps),
+    "cosine": lambda optimiser, recipe, steps: lr_scheduler.CosineAnnealingLR(optimiser, steps),
+    "steps": lambda optimiser, recipe, steps: lr_scheduler.MultiStepLR(optimiser, _at(recipe, steps), recipe.factor),
+    "constant": lambda optimiser, recipe, steps: lr_scheduler.ConstantLR(optimiser, factor=1.0),
 }
+
+
+def _at(recipe: Recipe, steps: int) -> list[int]:
+    """Steps at which the rate falls: those of the recipe's epochs, else six and eight tenths of all."""
+    epochs = [epoch * (steps // recipe.epochs) for epoch in recipe.milestones]
+    return epochs or [steps * 6 // 10, steps * 8 // 10]

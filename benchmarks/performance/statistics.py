@@ -28,10 +28,10 @@ def report(quick: bool, repeats: int, methods: int = 150, tasks: int = 600) -> l
     rng = np.random.default_rng(0)
     x = rng.normal(70, 8, (tasks, 1)) + 0.02 * np.arange(methods) + rng.normal(0, 4, (tasks, methods))
     frame = pd.DataFrame(x.clip(2, 100), columns=[f"m{i}" for i in range(methods)])
-    table, _ = results.normalise(frame, "bench.csv")
-    pairs, (p, holm) = results.comparisons(table), pair_loop(table)
+    table = results.Results.of(frame, "bench.csv").table
+    pairs, (p, holm) = results.Results(table).pairs, pair_loop(table)
     same = np.isclose(pairs["p"], p, atol=1e-9) & np.isclose(pairs["p_holm"], holm, atol=1e-9)
-    ours, theirs = paired(lambda: results.comparisons(table), lambda: pair_loop(table), 1 if quick else repeats)
+    ours, theirs = paired(lambda: results.Results(table).pairs, lambda: pair_loop(table), 1 if quick else repeats)
     what, n = f"report: paired tests of {methods} methods on {tasks} tasks", len(pairs)
     against = "SciPy a pair, statsmodels' correction"
     return [ratio("statistics", what, against, "pairs/s", n / ours, n / theirs, agree=float(same.mean()))]

@@ -26,7 +26,6 @@ from ..paths import NOTEBOOKS, PROFILES, check_shipped, replace_file, scratch
 
 if TYPE_CHECKING:
     import pandas as pd
-if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 __all__ = [
@@ -365,7 +364,7 @@ def _engine(name: str, progress: bool) -> type:
     return Engine
 
 
-def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
+def executed(name: str, given: dict, progress: bool = False, made: dict[str, object] | None = None) -> NotebookNode:
     """The notebook executed with these parameters in this process: for those whose work is less than a kernel's start.
 
     Parameters
@@ -374,6 +373,9 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
         As for `run`.
     progress : bool
         Show a bar where it takes more than five seconds.
+    made : dict, optional
+        What the notebook is to show, by the names that its cells use: the cells tagged ``given``, which make that, are
+        left out.
 
     Raises
     ------
@@ -395,6 +397,7 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
 
     given = check(name, given)
     notebook = read_myst_markdown_notebook(source(name).read_text("utf-8"))
+    notebook.cells = [c for c in notebook.cells if not made or "given" not in c.metadata.get("tags", [])]
     if InteractiveShell.initialized():  # called from a notebook, say, whose names are not ours to touch
         with scratch() as folder:
             return nbformat.read(run(name, given, folder / f"{name}.ipynb"), as_version=4)
@@ -409,6 +412,7 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
         plt.switch_backend("agg")
         try:
             select_figure_formats(shell, {"png"}, bbox_inches="tight")  # as the kernel's own figures
+            shell.push(made or {})
             cells = [c for c in notebook.cells if c.cell_type == "code"]
             for cell in tqdm(cells, desc=name, unit="cell", delay=5, leave=False, disable=not progress):
                 with capture_output() as found:

@@ -345,46 +345,43 @@ def several(tmp_path, *, sampling="closed", wide=False, change=None):
 
 def test_a_report_of_runs_gives_their_intervals_beside_the_others(tmp_path):
     path, long = several(tmp_path)
-    table, notes = report.read(path, sampling="closed")
-    assert any("one run of once, so nothing can be said of new runs" in note for note in notes)
+    results = report.Results.read(path, sampling="closed")
+    assert any("one run of once, so nothing can be said of new runs" in note for note in results.notes)
     of = {
         m: part.pivot(index="run", columns="task", values="accuracy").to_numpy() for m, part in long.groupby("method")
     }
-    found = report.new_runs(table).loc["mine"]
+    found = results.new_runs.loc["mine"]
     assert found.loc["ours", "new_runs"] == pytest.approx(stats.new_runs(of["ours"]).interval.half_width)
     assert np.isnan(found.loc["once", "new_runs"]) and found.loc["once", "runs"] == 1
-    pairs = report.comparisons(table)  # on the mean over runs
+    pairs = results.pairs  # on the mean over runs
     usual = stats.paired_interval(of["ours"].mean(axis=0), of["base"].mean(axis=0))
     first = pairs.query("a == 'ours' and b == 'base'").iloc[0]
     assert (first["difference"], first["half_width"]) == pytest.approx((usual.mean, usual.half_width))
-    recipe = report.recipes(table).iloc[0]
+    recipe = results.recipes.iloc[0]
     against = stats.new_runs(of["ours"], of["base"])
-    assert len(report.recipes(table)) == 1 and recipe["p"] == pytest.approx(against.interval.p_value)
+    assert len(results.recipes) == 1 and recipe["p"] == pytest.approx(against.interval.p_value)
     assert recipe["runs_needed"] == stats.plan_runs(against, difference=against.interval.mean).n_runs
-    said = "\n".join(report.summary(table, pairs))
+    said = "\n".join(results.summary())
     assert "once   " in said and "one run: nothing can be said of new runs" in said and "for new runs" in said
-    assert "for new runs" in report.interval_list(table, pairs)
-    made = json.loads(json.dumps(report.record(table, pairs, notes), default=float))
+    assert "for new runs" in results.tables["methods"]
+    made = json.loads(json.dumps(results.record(), default=float))
     assert len(made["new_runs"]) == 3 and made["new_runs"][2]["new_runs"] is None
-    assert {p.stem for p in report.write_tables(table, pairs, tmp_path)} >= {"runs", "recipes"}
+    assert {p.stem for p in results.write_tables(tmp_path)} >= {"runs", "recipes"}
 
 
 def test_a_wide_file_of_runs_is_the_same_as_a_long_one(tmp_path):
-    wide = report.read(several(tmp_path, wide=True)[0])[0]
-    one = report.new_runs(wide)
+    wide = report.tables.read(several(tmp_path, wide=True)[0])[0]
+    one = report.Results(wide).new_runs
     long = several(tmp_path, change=lambda x: x[(x["run"] < 3) & (x["method"] != "once")])[0]
-    pd.testing.assert_frame_equal(one, report.new_runs(report.read(long)[0]))
+    pd.testing.assert_frame_equal(one, report.Results(report.tables.read(long)[0]).new_runs)
 
 
 def test_without_the_column_nothing_is_said_of_runs(tmp_path):
     path, _ = several(tmp_path, change=lambda x: x[x["run"] == 0].drop(columns="run"))
-    table, notes = report.read(path)
-    pairs = report.comparisons(table)
-    assert report.new_runs(table).empty and report.recipes(table).empty and report.run_reading(table) == []
-    assert "for new runs" not in report.interval_list(table, pairs) and "new_runs" not in report.record(
-        table, pairs, notes
-    )
-    assert not any("new runs" in line for line in report.summary(table, pairs))
+    found = report.Results.read(path)
+    assert found.new_runs.empty and found.recipes.empty and found.run_reading == []
+    assert "for new runs" not in found.tables["methods"] and "new_runs" not in found.record()
+    assert not any("new runs" in line for line in found.summary())
 
 
 @pytest.mark.parametrize(
@@ -399,7 +396,7 @@ def test_without_the_column_nothing_is_said_of_runs(tmp_path):
 )
 def test_bad_files_of_runs_are_told_in_one_line(tmp_path, change, says):
     with pytest.raises(InputError, match=says) as error:
-        report.read(several(tmp_path, change=change)[0])
+        report.tables.read(several(tmp_path, change=change)[0])
     assert "\n" not in str(error.value)
 
 

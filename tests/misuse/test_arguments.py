@@ -23,9 +23,10 @@ from fslcore.errors import InputError
 from fslcore.stats.intervals import limits, plus_minus
 from fslcore.stats.pilot import moments
 from fslcore.stats.power import smallest
-from fslcore.tools import report as results
 from fslcore.tools.attributes import Attributes
 from fslcore.tools.estimation import resampled
+from fslcore.tools.report import tasks_for_power, tasks_for_width
+from fslcore.tools.report.tables import Choices
 
 RNG = np.random.default_rng(0)
 ODD = [None, "x", "", [], {}, object(), (1, 2, 3, 4, 5, 6, 7, 8), 1j, pd.NaT, "5", "0.5"]
@@ -122,6 +123,8 @@ TAKEN = {
     ("plus_minus", "mean"): (*SINGLE, *TEXT),  # an empty text for what is no number
     ("plus_minus", "half_width"): (*SINGLE, *TEXT),
     ("plus_minus", "spec"): ("''",),
+    ("Choices", "drop"): ("[]",),
+    ("Choices", "methods"): ("[]",),
     ("task_count", "images"): (*SINGLE, *NONE),
     ("task_count", "queries"): (*SINGLE, *NONE),
     # Measures of any unit.
@@ -157,8 +160,6 @@ PLACES = {
 Q = np.array([1, 2, 4, 8, 16.0])
 RECORD = evaluation.Record(RNG.random(TASKS.query.shape) < 0.5, TASKS.query_label)
 FRAME = pd.DataFrame(50 + 5 * RNG.standard_normal((40, 3)), columns=["x", "y", "z"])
-TABLE = results.normalise(FRAME, "r.csv")[0]
-PAIRS = results.comparisons(TABLE)
 ATTRIBUTES = Attributes(np.array([[1, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 1]], bool), ("a", "b", "c"))
 # Of the book's code some functions take what a user brings; some of the statistics are used inside the library only; of
 # reports and attributes, those that take numbers.
@@ -170,7 +171,7 @@ MODULES = {
     "resampled": resampled,
     "fewstab": SimpleNamespace(gaps=gaps),
     "difficulty": difficulty,
-    "report": results,
+    "report": SimpleNamespace(Choices=Choices, tasks_for_width=tasks_for_width, tasks_for_power=tasks_for_power),
     "attributes": ATTRIBUTES,
 }
 
@@ -440,28 +441,18 @@ FUNCTIONS = {
         },
     },
     "report": {
-        "normalise": {
-            "frame": ("frame", FRAME),
-            "name": ("object", "r.csv"),
+        "Choices": {
             "sampling": ("choice", "open"),
             "common": ("flag", True),
             "drop": ("object", ()),
+            "runs": ("flag", True),
             "methods": ("object", ()),
             "seed": ("choice", "run"),
             "repeats": ("choice", "tasks"),
             "out_of": ("positive", 100),
+            "separator": ("choice", "tab"),
+            "decimal": ("choice", ","),
         },
-        "intervals": {"table": ("frame", TABLE), "level": ("level", 0.95)},
-        "comparisons": {"table": ("frame", TABLE), "level": ("level", 0.95)},
-        "needed": {"table": ("frame", TABLE), "pairs": ("frame", PAIRS), "level": ("level", 0.95)},
-        "interval_list": {"table": ("frame", TABLE), "pairs": ("frame", PAIRS), "level": ("level", 0.95)},
-        "summary": {
-            "table": ("frame", TABLE),
-            "pairs": ("frame", PAIRS),
-            "level": ("level", 0.95),
-            "three": ("mapping", None),
-        },
-        "groups": {"methods": ("object", ["x", "y", "z"]), "apart": ("frame", PAIRS), "most": ("count", 9)},
         "tasks_for_width": {"effect": ("effect", 0.5), "level": ("level", 0.95)},
         "tasks_for_power": {"effect": ("effect", 0.5), "level": ("level", 0.95), "power": ("level", 0.8)},
     },

@@ -400,7 +400,7 @@ def test_a_table_in_a_file_of_another_kind_is_refused_or_read_rightly(file, cont
 def refused_or_read(file, content, expected):
     fill(file, content)
     report = lambda: fslcore("report", file, "-o", "out.html")  # noqa: E731
-    judge(report if isinstance(expected, str) else lambda: results.read(file), expected)
+    judge(report if isinstance(expected, str) else lambda: results.tables.read(file), expected)
 
 
 def page(*said):

@@ -25,11 +25,9 @@ def frame(methods, tasks, gap=0.0, *, seed=0, noise=5.0, spread=10.0, decimals=N
 
 def everything(wide):
     """All that a report makes of a table."""
-    table, _ = results.normalise(wide, "r.csv")
-    pairs = results.comparisons(table)
-    for name in ("matrix", "pair_list", "changed", "group_letters", "panels", "interval_list", "summary"):
-        getattr(results, name)(table, pairs)
-    return {"pairs": pairs, "needed": results.needed(table, pairs), "intervals": results.intervals(table)}
+    found = results.Results.of(wide, "r.csv")
+    assert found.panels and found.summary() and found.paragraphs() and found.record()
+    return {"pairs": found.pairs, "needed": found.tables["needed"], "intervals": found.intervals}
 
 
 @given(
@@ -107,7 +105,7 @@ def nothing(done):
     return done.value is None
 
 
-PAIRS = results.comparisons(results.normalise(frame(3, 40), "r.csv")[0])
+PAIRS = results.Results.of(frame(3, 40), "r.csv").pairs
 
 
 @pytest.mark.parametrize(
@@ -121,10 +119,10 @@ PAIRS = results.comparisons(results.normalise(frame(3, 40), "r.csv")[0])
         row("power of 0.5, by any textbook", lambda: results.tasks_for_power(0.5), near(34)),
         row("power of -0.5", lambda: results.tasks_for_power(-0.5), near(34)),
         row("width of 0.5", lambda: results.tasks_for_width(0.5), near(18)),
-        row("groups of no methods", lambda: results.groups([], PAIRS.head(0)), lambda done: done.value == []),
-        row("groups of others", lambda: results.groups(["x"], PAIRS), fine),
-        row("groups of a method twice", lambda: results.groups(["x", "x"], PAIRS.head(0)), fine),
-        *(row(f"reading {v!r}", lambda v=v: results.read(v), "results|path|file") for v in (None, 3, "", b"r.csv")),
+        row("groups of no methods", lambda: results.compare.groups([], PAIRS.head(0)), lambda done: done.value == []),
+        row("groups of others", lambda: results.compare.groups(["x"], PAIRS), fine),
+        row("groups of a method twice", lambda: results.compare.groups(["x", "x"], PAIRS.head(0)), fine),
+        *(row(f"reading {v!r}", lambda v=v: results.Results.read(v), "path") for v in (None, 3, "", b"r.csv")),
     ],
 )
 def test_functions(call, expected):

@@ -55,7 +55,7 @@ def test_it_prints_three_intervals_of_each_learner_and_of_their_difference(done)
 
 def test_the_report_reads_its_results(done):
     folder, _ = done
-    table, _ = report.read(folder / "results.csv")
+    table = report.Results.read(folder / "results.csv").table
     methods = {f"efficientnet-lite0 {learner}": 600 for learner in ("ncc", "nearest image")}
     assert table.groupby("method")["task"].nunique().to_dict() == methods
     assert "nearest image" in (folder / "report.html").read_text("utf-8")

@@ -50,12 +50,13 @@ OF_FILES = """given => given.map(([name, data]) => {
 
 def concluded(path):
     """What `fslcore report` concludes from a file, as plain values."""
-    table, _ = report.read(path)
-    pairs = report.comparisons(table)
-    ((_, groups),) = report.panels(table, pairs).values()
+    table, _ = report.tables.read(path)
+    found = report.Results(table)
+    pairs = found.pairs
+    ((_, groups),) = found.panels.values()
     kept = ["a", "b", "difference", "half_width", "p", "p_holm", "p_bh", "holm", "bh"]
     return {
-        "intervals": report.intervals(table).reset_index().drop(columns="setting").to_dict("records"),
+        "intervals": found.intervals.reset_index().drop(columns="setting").to_dict("records"),
         "pairs": pairs[kept].to_dict("records"),
         "groups": groups,
     }
@@ -328,7 +329,7 @@ def test_what_is_not_the_declared_format_is_refused_with_all_its_problems(lab):
 def said(path):
     """What the command says of a file that it refuses, without its folder; else None."""
     try:
-        report.read(path)
+        report.tables.read(path)
     except InputError as error:
         return str(error).removeprefix("results: ")
     return None

@@ -248,7 +248,7 @@ def test_evaluate_writes_a_recording_whose_report_has_three_intervals(tmp_path, 
         printed[file] = json.loads(capsys.readouterr().out)
     assert printed[path]["intervals"] == printed[table]["intervals"]
     assert [row["sampling"] for row in printed[path]["means"]] == ["closed"] * 3  # without being asked
-    found, reason = report.three_intervals(path, 0.8)
+    found, reason = report.recorded.three_intervals(path, 0.8)
     for row, name in zip(printed[path]["intervals"], ("ncc", "lr", "opta")):
         for kind in ("closed", "images", "classes"):
             ours, theirs = getattr(found[f"none {name}"], kind), row["result"][kind]
@@ -258,10 +258,10 @@ def test_evaluate_writes_a_recording_whose_report_has_three_intervals(tmp_path, 
     assert recorder.load(path).transductive == {"none ncc": False, "none lr": False, "none opta": True}
     accuracies = {}
     for file in (table, path):
-        of = report.read(file)[0].query("sampling == 'closed'")
+        of = report.tables.read(file)[0].query("sampling == 'closed'")
         accuracies[file] = of.groupby("method")["accuracy"].apply(lambda of: sorted(of.round(6)))
     assert accuracies[table].equals(accuracies[path])
-    assert set(report.read(path)[0]["dataset"]) == {f"features:{tmp_path}/f.npz"}
+    assert set(report.tables.read(path)[0]["dataset"]) == {f"features:{tmp_path}/f.npz"}
     before = path.read_bytes()
     for more, words in (
         (["--learners", "ncc"], "it is a recording of none lr, which would be lost"),

@@ -90,7 +90,7 @@ def drawn():
 
 def test_a_run_is_read_with_what_its_test_was_told(tmp_path, drawn):
     path = played(tmp_path / "results" / "ProtoNet-mini", drawn, test_shot=5)  # told otherwise than the training
-    table, notes = report.read(path)
+    table, notes = report.tables.read(path)
     assert np.allclose(table["accuracy"], drawn, atol=1e-4) and table["task"].tolist() == [*range(200)]
     facts = ["method", "dataset", "sampling", "ways", "shots", "queries", "seed"]
     assert table[facts].drop_duplicates().to_numpy().tolist() == [
@@ -101,7 +101,7 @@ def test_a_run_is_read_with_what_its_test_was_told(tmp_path, drawn):
 
 def test_logs_that_disagree_say_nothing(tmp_path, drawn):
     played(tmp_path / "run", drawn, test_shot=5, log="09-00-00")
-    table, _ = report.read(played(tmp_path / "run", drawn))
+    table, _ = report.tables.read(played(tmp_path / "run", drawn))
     assert "shots" not in table and set(table["ways"]) == {5}
 
 
@@ -116,7 +116,7 @@ def test_a_folder_of_runs_is_one_table(tmp_path, drawn):
     trained.mkdir(parents=True)
     body = first() + event("train/loss", 1.0, 0) + event("test/acc", 50.0, 0)
     (trained / "events.out.tfevents.1714550400.host.17.0").write_bytes(body)
-    table, notes = report.read(root)
+    table, notes = report.tables.read(root)
     means = table.groupby("method")["accuracy"].mean()
     assert dict(means.round(3)) == {
         "ProtoNet Conv64F": round(drawn.mean(), 3),
@@ -125,23 +125,23 @@ def test_a_folder_of_runs_is_one_table(tmp_path, drawn):
     assert any(note.startswith("2 event files were left out") for note in notes)
     assert any("have no names" in note for note in notes)
     for part in ("", "log_files", "log_files/tfboard_files"):
-        assert len(report.read(root / "ProtoNet" / part)[0]) == 200
+        assert len(report.tables.read(root / "ProtoNet" / part)[0]) == 200
 
 
 def test_networks_of_one_name_are_called_by_their_folders(tmp_path, drawn):
     for seed in "ab":
         played(tmp_path / seed, drawn)
-    assert set(report.read(tmp_path)[0]["method"]) == {"a", "b"}
+    assert set(report.tables.read(tmp_path)[0]["method"]) == {"a", "b"}
 
 
 def test_without_its_folder_a_file_is_read_all_the_same(tmp_path, drawn):
     path = played(tmp_path / "run", drawn, episode_size=2)
-    _, notes = report.read(path)
+    _, notes = report.tables.read(path)
     assert any("the mean of 2 tasks" in note for note in notes)
     alone = tmp_path / "mine" / path.name
     alone.parent.mkdir()
     alone.write_bytes(path.read_bytes()[:-30])  # a test that was killed
-    table, notes = report.read(alone)
+    table, notes = report.tables.read(alone)
     assert set(table["method"]) == {"mine"} and np.allclose(table["accuracy"], drawn, atol=1e-4)
     assert any("cut off" in note for note in notes)
 
@@ -159,13 +159,13 @@ def test_other_files_are_told_in_one_line(tmp_path, drawn):
     ):
         path.write_bytes(content)
         with pytest.raises(InputError, match=words):
-            report.read(path)
+            report.tables.read(path)
     path.write_bytes(first() + event("train/acc", 1.0, 0))
     with pytest.raises(InputError, match="no test run in"):
-        report.read(tmp_path)
+        report.tables.read(tmp_path)
     (tmp_path / "x").mkdir()
     with pytest.raises(InputError, match="no event file"):
-        report.read(tmp_path / "x")
+        report.tables.read(tmp_path / "x")
 
 
 def events(**tags):
@@ -186,7 +186,7 @@ def test_events_of_another_tool_are_refused(tmp_path, drawn):
     ):
         path.write_bytes(content)
         with pytest.raises(InputError, match=words):
-            report.read(path)
+            report.tables.read(path)
 
 
 def test_damage_that_loses_tasks_is_refused(tmp_path, drawn):
@@ -196,18 +196,18 @@ def test_damage_that_loses_tasks_is_refused(tmp_path, drawn):
     for at in (len(whole) // 2, len(whole) - 10, len(whole) - size + 3):  # content, and the length of a record
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         with pytest.raises(InputError, match=r"is damaged: the checksum at byte [0-9,]+ is wrong; copy it again"):
-            report.read(path)
+            report.tables.read(path)
     batches = [b"".join(event(f"test/{key}", 50.0, s) for key in ("data_time", "acc", "batch_time")) for s in range(9)]
     for kept, words in (([0, 1, 2, 5, 6], "5 after 2"), ([3, 4, 5], "has steps 3, 4 and so on")):
         path.write_bytes(first() + b"".join(batches[s] for s in kept))
         with pytest.raises(InputError, match=f"lacks tasks: .*{words}"):
-            report.read(path)
+            report.tables.read(path)
     path.write_bytes(first() + b"".join(batches) + event("test/data_time", 0.1, 9) + event("test/data_time", 0.1, 10))
-    assert len(report.read(path)[0]) == 9
+    assert len(report.tables.read(path)[0]) == 9
     alone = first() + b"".join(batches[:4]) + event("test/data_time", 0.1, 4) + b"".join(batches[5:])
     path.write_bytes(alone)
     with pytest.raises(InputError, match="lacks tasks: .*5 after 3"):
-        report.read(path)
+        report.tables.read(path)
 
 
 def test_the_report_takes_the_folder(tmp_path, drawn, capsys):
@@ -232,5 +232,5 @@ def test_what_tensorboard_writes_is_read(tmp_path, drawn):
         writer.add_scalar("test/acc", accuracy, step)
         writer.add_scalar("test/batch_time", 0.1, step)
     writer.close()
-    table, _ = report.read(tmp_path)
+    table, _ = report.tables.read(tmp_path)
     assert np.allclose(table["accuracy"], drawn, atol=1e-4)

@@ -75,7 +75,7 @@ READ = {
     "features: .pt of one number": lambda folder: load_features(folder / "same.pt"),
     "record: .npz": lambda folder: recorder.load(folder / "a.npz"),
     "record: blocks": lambda folder: recorder.load(folder / "e.npz"),
-    "results: .parquet": lambda folder: report.read(folder / "d.parquet"),
+    "results: .parquet": lambda folder: report.tables.read(folder / "d.parquet"),
     "backbone conv4: .pt": lambda folder: backbones.load(f"conv4-baseline:{folder / 'b.pt'}"),
     "tasks: .npz": lambda folder: Tasks.load(folder / "a.npz"),
     "attributes: .npz": lambda folder: Attributes.load(folder / "a.npz"),
@@ -133,7 +133,7 @@ def test_parquet_is_read_as_before(tmp_path):
         {"ours": [0.5, 0.6, 0.7], "base": [0.4, 0.6, 0.5]}, index=pd.Index(["x", "y", "z"], name="task")
     )
     frame.to_parquet(tmp_path / "r.parquet")
-    table, _ = report.read(tmp_path / "r.parquet")
+    table, _ = report.tables.read(tmp_path / "r.parquet")
     assert set(table["task"]) == {"x", "y", "z"} and len(table) == 6
 
 

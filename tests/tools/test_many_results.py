@@ -29,43 +29,42 @@ def long(gaps, datasets, tasks=60, **more):
 
 
 def read(frame):
-    return report.normalise(frame, "t.csv")[0]
+    return report.tables.normalise(frame, "t.csv")[0]
 
 
 def test_ranks_are_those_of_the_means():
     table = read(long({"a": 0, "b": 6, "c": 12}, "uvwxyz"))
-    (ranked,) = report.by_ranks(table).values()
+    (ranked,) = report.Results(table).ranks.values()
     means = table.groupby(["method", "dataset"])["accuracy"].mean().unstack()
     assert ranked.methods == ["a", "b", "c"] and ranked.datasets == list("uvwxyz")
     assert ranked.means == pytest.approx(means.to_numpy())
     reference = stats.across_datasets(means.to_numpy())
     assert (ranked.found.ranks == reference.ranks).all() and ranked.found.p_value == reference.p_value
-    assert report.rank_list(ranked)["best on these data sets"].tolist() == ["100%", "0%", "0%"]
+    assert ranked.shown["best on these data sets"].tolist() == ["100%", "0%", "0%"]
     assert ranked.best_new[0] < 1
 
 
 def test_the_noise_of_tasks_that_methods_share_cancels():
     table = read(long({"a": 0, "b": 0.8}, "uvw", tasks=80))
-    (ranked,) = report.by_ranks(table).values()
+    (ranked,) = report.Results(table).ranks.values()
     alone = stats.probability_best(ranked.means, [np.diag([4.5**2 / 80] * 2)] * 3)  # as if tasks were not shared
     assert ranked.best_here.max() > alone.max()
 
 
 def test_other_shots_are_another_table_of_ranks():
     five, one = (long({"a": 0, "b": 1}, "uvw", shots=s) for s in (5, 1))
-    found = report.by_ranks(read(pd.concat([five, one])))
+    found = report.Results(read(pd.concat([five, one]))).ranks
     assert list(found) == ["1-shot", "5-shot"] and all(r.datasets == list("uvw") for r in found.values())
-    assert report.by_ranks(read(long({"a": 0, "b": 1}, "u"))) == {}
-    assert report.by_ranks(read(long({"a": 0}, "uv"))) == {}
+    assert report.Results(read(long({"a": 0, "b": 1}, "u"))).ranks == {}
+    assert report.Results(read(long({"a": 0}, "uv"))).ranks == {}
     mixed = pd.concat([long({"a": 0, "b": 1, "c": 2}, "uv"), long({"a": 0, "b": 1}, "w")])
-    (ranked,) = report.by_ranks(read(mixed)).values()
+    (ranked,) = report.Results(read(mixed)).ranks.values()
     assert ranked.methods == ["a", "b"]  # w has no c
 
 
 def test_the_caveat_says_what_cannot_be():
     said = {
-        n: report.caveat(*report.by_ranks(read(long({"a": 0, "b": 9, "c": 18}, "uvwxyzst"[:n]))).values())
-        for n in (2, 5, 8)
+        n: report.Results(read(long({"a": 0, "b": 9, "c": 18}, "uvwxyzst"[:n]))).ranks[""].caveat for n in (2, 5, 8)
     }
     assert "p = 0.5 at best" in said[2] and "no pair can be told apart" in said[2]
     assert "never below 0.05" in said[5] and "3 pairs that is 0.19" in said[5] and "all methods together" in said[5]
@@ -86,27 +85,27 @@ def test_the_diagram_places_ranks_and_joins_groups():
 
 def test_equivalent_pairs_against_the_statistic_and_corrected():
     table = read(long({"a": 0, "b": 0.1, "c": 0.8, "d": 9}, "u", tasks=400))
-    pairs = report.comparisons(table)
-    found = report.equivalents(table, pairs, 1.0)
+    plain, within = report.Results(table), report.Results(table, margin=1.0)
+    pairs, found = plain.pairs, within.pairs
     grid = table.pivot(index="task", columns="method", values="accuracy")
     p = [stats.equivalence(stats.paired_interval(grid[a], grid[b]), 1.0).p_value for a, b in zip(pairs.a, pairs.b)]
     assert found["p_equivalent"].to_numpy() == pytest.approx(stats.holm(p), rel=1e-6)
     assert found["equivalent"].any() and not found["equivalent"].all()
-    verdicts = report.pair_list(table, found)["verdict"].tolist()
+    verdicts = within.tables["pairs"]["verdict"].tolist()
     assert "equivalent" in verdicts and "higher (Holm)" in verdicts
-    assert "≈" in report.matrix(table, found).to_string() and "≈" not in report.matrix(table, pairs).to_string()
-    said = "\n".join(report.summary(table, found))
+    assert "≈" in within.tables["matrix"].to_string() and "≈" not in plain.tables["matrix"].to_string()
+    said = "\n".join(within.summary())
     assert f"{found['equivalent'].sum()} of 6 pairs are equivalent within 1 points" in said
-    wide = report.pair_list(table, report.equivalents(table, pairs, 5.0))["verdict"]
+    wide = report.Results(table, margin=5.0).tables["pairs"]["verdict"]
     assert "higher (Holm), by less than the margin" in wide.tolist()
     with pytest.raises(InputError, match="margin = 0"):
-        report.equivalents(table, pairs, 0)
+        report.Results.of(table, margin=0)
 
 
 def test_a_record_holds_ranks_and_verdicts():
     table = read(long({"a": 0, "b": 0.1}, "uvw"))
-    pairs = report.equivalents(table, report.comparisons(table), 3.0)
-    record = json.loads(json.dumps(report.record(table, pairs, []), default=str))
+    found = report.Results(table, margin=3.0)
+    record = json.loads(json.dumps(found.record(), default=str))
     assert record["ranks"][0]["datasets"] == ["u", "v", "w"] and len(record["ranks"][0]["p_pairs"]) == 2
     assert {"equivalent", "p_equivalent", "margin"} <= record["pairs"][0].keys()
-    assert "Mean ranks over 3 data sets:" in report.summary(table, pairs)
+    assert "Mean ranks over 3 data sets:" in found.summary()

@@ -86,14 +86,13 @@ def test_names_of_any_signs_break_no_table_and_no_figure(tmp_path_factory, names
     folder = tmp_path_factory.mktemp("odd")
     shown = [visible(name.strip()) for name in names]
     try:
-        table, notes = report.normalise(table_of(names).assign(dataset=dataset), "odd.csv")
+        found = report.Results.of(table_of(names).assign(dataset=dataset), "odd.csv")
     except InputError:  # blanks alone, two that are shown as one, names of means
         return
-    assert list(table["method"].unique()) == shown
-    pairs = report.comparisons(table)
-    lines = [*report.summary(table, pairs), *notes, *report.paragraphs(table, pairs).values()]
+    assert list(found.table["method"].unique()) == shown
+    lines = [*found.summary(), *found.notes, *found.paragraphs().values()]
     assert not controls("".join(lines)) and not any("\n" in line for line in lines)
-    for path in report.write_tables(table, pairs, folder):
+    for path in found.write_tables(folder):
         text = path.read_text("utf-8")
         assert not controls(text)
         if path.suffix == ".tex":
@@ -105,10 +104,10 @@ def test_names_of_any_signs_break_no_table_and_no_figure(tmp_path_factory, names
                 len(re.findall(r"(?<!\\)&" if path.suffix == ".tex" else r"(?<!\\)(?:\\\\)*\|", row)) for row in rows
             }
             assert len(rows) > 1 and len(parts) == 1, (path, rows)
-    drawn = figures.groups(report.panels(table, pairs))
+    drawn = figures.groups(found.panels)
     drawn.canvas.draw()
     assert [label.get_text().replace(r"\$", "$") for label in drawn.axes[0].get_yticklabels()] == [
-        *report.panels(table, pairs)[table["setting"].iloc[0]][0].index
+        *found.panels[found.table["setting"].iloc[0]][0].index
     ]
     figures.rank_diagram(pd.Series(np.arange(len(shown)) + 1.0, shown), [], 1.0).canvas.draw()
     plt.close("all")
@@ -159,9 +158,9 @@ def test_a_recording_of_a_method_with_any_signs_has_its_three_intervals(tmp_path
         with fslcore.record(tmp_path / "r.npz", name) as r:
             for support, query in zip(tasks.support, tasks.query):
                 r.task(support, query, labels[query], labels[(query * 7 + len(name)) % 60], labels[support])
-    table, _ = report.read(tmp_path / "r.npz")
+    table, _ = report.tables.read(tmp_path / "r.npz")
     assert sorted(table["method"].unique()) == ["a\\x1b[2J", "b|$"]
-    found, reason = report.three_intervals(tmp_path / "r.npz", table=table)
+    found, reason = report.recorded.three_intervals(tmp_path / "r.npz", table=table)
     assert not reason, reason
     assert [*found] == ["a\\x1b[2J", "b|$", "a\\x1b[2J − b|$"] and not reason
     assert app.main(["report", str(tmp_path / "r.npz"), "-o", str(tmp_path / "r.html"), "--quiet"]) == 0
@@ -170,8 +169,8 @@ def test_a_recording_of_a_method_with_any_signs_has_its_three_intervals(tmp_path
 
 def test_two_names_that_would_be_shown_alike_are_refused():
     with pytest.raises(InputError, match=r"two names in column method of t would both be shown as a\\tb; give one"):
-        report.normalise(table_of(["a\tb", "a\\tb"]), "t")
-    table, _ = report.normalise(table_of(["a\tb", "c"]), "t", drop=["a\tb"])
+        report.tables.normalise(table_of(["a\tb", "a\\tb"]), "t")
+    table, _ = report.tables.normalise(table_of(["a\tb", "c"]), "t", drop=["a\tb"])
     assert set(table["method"]) == {"c"}
 
 
@@ -218,7 +217,7 @@ def test_of_a_report_that_fails_nothing_is_left(tmp_path, capsys, monkeypatch, b
     assert app.main(["report", "r.csv", "-o", "r.html", "--tables", "t", "--figures", "f", "--quiet"]) == 2
     assert "groups.svg: Is a directory" in capsys.readouterr().err
     assert {p: p.is_file() and p.read_bytes() for p in tmp_path.rglob("*")} == there
-    monkeypatch.setattr(report, "write_figures", lambda *_: 1 / 0)
+    monkeypatch.setattr(report.Results, "write_figures", lambda *_: 1 / 0)
     assert app.main(["report", "r.csv", "-o", "r.html", "--tables", "t", "--figures", "g", "--quiet"]) == 1
     assert {p: p.is_file() and p.read_bytes() for p in tmp_path.rglob("*")} == there
 

@@ -32,7 +32,7 @@ def means(content, name="t.csv", **how):
     """Means by method of a file with this content."""
     with open(name, "wb") as file:
         file.write(content if isinstance(content, bytes) else content.encode())
-    table, _ = report.read(name, **how)
+    table, _ = report.tables.read(name, **how)
     return table.groupby("method")["accuracy"].mean().round(6).to_dict()
 
 
@@ -54,17 +54,17 @@ def test_a_column_with_a_word_of_another_measure_is_asked_about(one, share):
         with pytest.raises(
             InputError, match=message + rf"--drop {re.escape(shlex.quote(one))}\).*--methods ours base\)"
         ):
-            report.normalise(of, "mine.csv")
+            report.tables.normalise(of, "mine.csv")
         for how in (dict(drop=[one]), dict(methods=["ours", "base"])):
-            assert set(report.normalise(of, "mine.csv", **how)[0]["method"]) == {"ours", "base"}
-        every = report.normalise(of, "mine.csv", methods=["ours", "base", one])[0]
+            assert set(report.tables.normalise(of, "mine.csv", **how)[0]["method"]) == {"ours", "base"}
+        every = report.tables.normalise(of, "mine.csv", methods=["ours", "base", one])[0]
         assert set(every["method"]) == {"ours", "base", one}
 
 
 def test_errors_alone_are_no_accuracies():
     errors = (100 - ACC).add_suffix("_error")
     with pytest.raises(InputError, match="ours_error .error., base_error .error. of e.csv .*bring accuracies instead"):
-        report.normalise(errors, "e.csv")
+        report.tables.normalise(errors, "e.csv")
 
 
 @pytest.mark.parametrize(
@@ -72,30 +72,33 @@ def test_errors_alone_are_no_accuracies():
     ["ours", "ProtoNet", "k-NN", "5-way", "zero-shot", "R2D2", "MAML++", "miniImageNet", "resnet12", "DeiT-S", "top1"],
 )
 def test_names_of_methods_are_not_asked_about(one):
-    table, _ = report.normalise(ACC.rename(columns={"ours": one}), "mine.csv")
+    table, _ = report.tables.normalise(ACC.rename(columns={"ours": one}), "mine.csv")
     assert set(table["method"]) == {one, "base"}
 
 
 def test_names_that_the_library_gives_are_not_asked_about():
     """The learner of ``fslcore evaluate`` is called lr too, as the learning rate is."""
     frame = long(ACC).rename(columns={"method": "learner"}).replace({"learner": {"base": "lr"}})
-    assert set(report.normalise(frame.assign(backbone="conv4"), "m.csv")[0]["method"]) == {"conv4 ours", "conv4 lr"}
+    assert set(report.tables.normalise(frame.assign(backbone="conv4"), "m.csv")[0]["method"]) == {
+        "conv4 ours",
+        "conv4 lr",
+    }
 
 
 def test_an_export_of_a_tracking_tool_is_asked_about_at_once():
     export = pd.DataFrame({"Step": range(0, 80, 2), "train_loss": 1.5, "_timestamp": 1.7e9, "gpu_mem": 40.25})
     export = export.assign(**{"a - test_acc": ACC["ours"], "a - test_acc__MIN": ACC["base"], "lr": 0.001})
     with pytest.raises(InputError) as error:
-        report.normalise(export, "wandb.csv")
+        report.tables.normalise(export, "wandb.csv")
     assert "--drop Step train_loss _timestamp gpu_mem 'a - test_acc__MIN' lr)" in str(error.value)
-    table, notes = report.normalise(export, "wandb.csv", methods=["a - test_acc"])
+    table, notes = report.tables.normalise(export, "wandb.csv", methods=["a - test_acc"])
     assert table["accuracy"].tolist() == ACC["ours"].tolist()
     assert "Not read, as they are not among the methods: Step, train_loss" in " ".join(notes)
 
 
 def test_a_name_that_is_none_is_told():
     with pytest.raises(InputError, match=r"^methods = our; no column or method of m.csv has .*did you mean ours"):
-        report.normalise(ACC, "m.csv", methods=["our"])
+        report.tables.normalise(ACC, "m.csv", methods=["our"])
 
 
 # ---------------------------------------------------------------- counts, repeats, seeds, summaries
@@ -105,24 +108,24 @@ def test_whole_numbers_are_asked_about_and_out_of_answers():
     counts = pd.DataFrame({"ours": np.arange(40) * 7 % 51, "base": np.arange(40) * 11 % 51})
     message = r"^results: ours, base of c.csv have whole numbers alone, as counts .*--out-of 100 .*--out-of 75"
     with pytest.raises(InputError, match=message):
-        report.normalise(counts, "c.csv")
+        report.tables.normalise(counts, "c.csv")
     for out_of in (50, 75, 100):
-        table, notes = report.normalise(counts, "c.csv", out_of=out_of)
+        table, notes = report.tables.normalise(counts, "c.csv", out_of=out_of)
         of = table[table["method"] == "ours"]["accuracy"]
         assert np.allclose(of, counts["ours"] * 100 / out_of) and f"out of {out_of}, as told" in " ".join(notes)
     with pytest.raises(InputError, match=r"in row \d+ of c.csv is \d+; 0 to 30, as told, is allowed"):
-        report.normalise(counts, "c.csv", out_of=30)
+        report.tables.normalise(counts, "c.csv", out_of=30)
     with pytest.raises(InputError, match="n of c.csv has whole numbers alone"):
-        report.normalise(ACC.assign(n=75), "c.csv")
-    assert len(report.normalise(counts / 50, "c.csv")[0]) == 80
+        report.tables.normalise(ACC.assign(n=75), "c.csv")
+    assert len(report.tables.normalise(counts / 50, "c.csv")[0]) == 80
 
 
 def test_whole_percentages_are_known_where_the_queries_are():
     """Twenty queries make steps of 5 points; 57 of 75 queries are no whole percentage."""
     steps = pd.DataFrame(5 * np.random.default_rng(3).integers(0, 20, (40, 2)), columns=["ours", "base"])
-    assert len(report.normalise(steps.assign(ways=5, queries=4), "c.csv")[0]) == 80
+    assert len(report.tables.normalise(steps.assign(ways=5, queries=4), "c.csv")[0]) == 80
     with pytest.raises(InputError, match="whole numbers alone"):
-        report.normalise(steps.assign(ways=5, queries=15, task=range(40)) + [1, 0, 0, 0, 0], "c.csv")
+        report.tables.normalise(steps.assign(ways=5, queries=15, task=range(40)) + [1, 0, 0, 0, 0], "c.csv")
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -140,11 +143,11 @@ def test_rows_that_come_again_are_asked_about(again, named):
     frame = again(ACC).reset_index(drop=True)
     frame = frame.assign(task=[f"t{i}" for i in range(len(frame))]) if named else frame
     with pytest.raises(InputError, match="accuracies of r.csv repeat those above them.*--repeats copies.*column run"):
-        report.normalise(frame, "r.csv")
+        report.tables.normalise(frame, "r.csv")
     single = ACC if len(frame) > 10 else ACC[:5]
-    left = report.normalise(frame, "r.csv", repeats="copies")[0]
-    assert sorted(left["accuracy"]) == sorted(report.normalise(single, "r.csv")[0]["accuracy"])
-    assert len(report.normalise(frame, "r.csv", repeats="tasks")[0]) == 2 * len(frame)
+    left = report.tables.normalise(frame, "r.csv", repeats="copies")[0]
+    assert sorted(left["accuracy"]) == sorted(report.tables.normalise(single, "r.csv")[0]["accuracy"])
+    assert len(report.tables.normalise(frame, "r.csv", repeats="tasks")[0]) == 2 * len(frame)
 
 
 def test_values_that_come_again_by_chance_are_tasks():
@@ -153,23 +156,23 @@ def test_values_that_come_again_by_chance_are_tasks():
         right = np.random.default_rng(seed).integers(0, 11, (30, 1)) / 10
         assert not questions.repeated(pd.DataFrame({"method": "a", "accuracy": right[:, 0]})).any()
     frame = pd.DataFrame({"a": [0.5] * 20, "b": [0.4, 0.6] * 10})
-    assert len(report.normalise(frame, "m.csv")[0]) == 40
+    assert len(report.tables.normalise(frame, "m.csv")[0]) == 40
 
 
 def test_a_seed_of_several_values_is_asked_about():
     frame = pd.concat([(ACC + s / 100).assign(task=range(40), seed=s) for s in range(3)])
     with pytest.raises(InputError, match="column seed of s.csv has 3 values; .*--seed run .*--seed tasks"):
-        report.normalise(frame, "s.csv")
-    runs, tasks = (report.normalise(frame, "s.csv", seed=of)[0] for of in ("run", "tasks"))
+        report.tables.normalise(frame, "s.csv")
+    runs, tasks = (report.tables.normalise(frame, "s.csv", seed=of)[0] for of in ("run", "tasks"))
     assert runs["setting"].nunique() == 1 and set(runs["run"]) == {"0", "1", "2"} and "seed" not in runs
     assert tasks["setting"].nunique() == 3 and "run" not in tasks
-    assert set(report.normalise(ACC.assign(seed=7), "s.csv")[0]["seed"]) == {7}
+    assert set(report.tables.normalise(ACC.assign(seed=7), "s.csv")[0]["seed"]) == {7}
     for s in range(2):
         (ACC + s / 100).assign(seed=s, task=range(40)).to_csv(f"{s}.csv", index=False)
     with pytest.raises(InputError, match="column seed of the 2 files has 2 values"):
-        report.read(["0.csv", "1.csv"])
+        report.tables.read(["0.csv", "1.csv"])
     with pytest.raises(InputError, match="has a column run and a column seed"):
-        report.normalise(frame.assign(run=1), "s.csv", seed="run")
+        report.tables.normalise(frame.assign(run=1), "s.csv", seed="run")
 
 
 @pytest.mark.parametrize("decimals", [1, 2, 4, 15])
@@ -178,11 +181,11 @@ def test_a_last_row_of_means_or_sums_is_told_where_no_column_names_tasks(decimal
         frame = pd.concat([ACC if made.max() > 1 else ACC / 1e4, made.to_frame().T], ignore_index=True)
         if made.max() > 1:
             with pytest.raises(InputError, match="row 41 of m.csv is the mean of the rows above; take it out, or"):
-                report.normalise(frame, "m.csv")
-            assert len(report.normalise(frame.assign(task=range(41)), "m.csv")[0]) == 82
+                report.tables.normalise(frame, "m.csv")
+            assert len(report.tables.normalise(frame.assign(task=range(41)), "m.csv")[0]) == 82
         else:
             with pytest.raises(InputError, match="row 41 of m.csv is the sum"):
-                report.normalise(frame, "m.csv")
+                report.tables.normalise(frame, "m.csv")
 
 
 @pytest.mark.parametrize(
@@ -202,7 +205,7 @@ def test_a_last_row_of_means_or_sums_is_told_where_no_column_names_tasks(decimal
 )
 def test_what_is_no_method_and_no_task_is_refused(fault, message):
     with pytest.raises(InputError, match=message):
-        report.normalise(fault(ACC), "m.csv")
+        report.tables.normalise(fault(ACC), "m.csv")
 
 
 def test_all_problems_of_all_files_are_told_at_once():
@@ -212,7 +215,7 @@ def test_all_problems_of_all_files_are_told_at_once():
     pd.DataFrame({"other": range(40), "m": range(40)}).to_csv("b.csv", index=False)
     pd.DataFrame({"m": [1.5]}).to_json("c.json")
     with pytest.raises(InputError) as error:
-        report.read(["a.csv", "b.csv", "c.json"])
+        report.tables.read(["a.csv", "b.csv", "c.json"])
     for said in (
         "c.json; .csv, .tsv, .txt, .parquet, .npz are allowed; in Python",
         "column ways of a.csv must hold int",
@@ -249,8 +252,8 @@ def test_all_problems_of_all_files_are_told_at_once():
 def test_text_of_the_declared_format_is_read(folder, ending, text, how):
     path = folder / f"t.{ending}"
     path.write_bytes(text.encode())
-    table, _ = report.read(path, **how)
-    pd.testing.assert_frame_equal(table, report.normalise(EASY, f"t.{ending}")[0])
+    table, _ = report.tables.read(path, **how)
+    pd.testing.assert_frame_equal(table, report.tables.normalise(EASY, f"t.{ending}")[0])
     assert path.read_bytes() == text.encode()
 
 
@@ -296,8 +299,8 @@ def test_a_row_without_a_value_keeps_its_place():
         with open(f"{name}.csv", "w") as file:
             file.write("\n".join([name, *cells, ""]))
     with pytest.raises(InputError, match="ours in row 3 of ours.csv is empty"):
-        report.read(["ours.csv", "theirs.csv"])
-    found = report.read(["ours.csv", "theirs.csv"], common=True)[0]
+        report.tables.read(["ours.csv", "theirs.csv"])
+    found = report.tables.read(["ours.csv", "theirs.csv"], common=True)[0]
     assert sorted(set(found["task"])) == [0, 1, 3, 4, 5, 7, 8]
 
 
@@ -317,7 +320,7 @@ def test_every_digit_of_text_counts():
     values = np.random.default_rng(1).random(500)
     ACC_ = pd.DataFrame({"ours": values})
     ACC_.to_csv("d.csv", index=False)
-    assert (report.read("d.csv")[0]["accuracy"].to_numpy() == 100 * values).all()
+    assert (report.tables.read("d.csv")[0]["accuracy"].to_numpy() == 100 * values).all()
 
 
 # ---------------------------------------------------------------- files of other kinds, and the way out
@@ -339,9 +342,9 @@ def test_files_of_other_kinds_are_refused_with_lines_that_make_a_table_of_them(e
     with pytest.raises(
         InputError, match=f"^results: a.{ending}; .csv, .tsv, .txt, .parquet, .npz are allowed"
     ) as error:
-        report.read(f"a.{ending}")
+        report.tables.read(f"a.{ending}")
     exec(str(error.value).partition("; in Python: ")[2], {})
-    table, _ = report.read("a.csv")
+    table, _ = report.tables.read("a.csv")
     wide = table.pivot(index="task", columns="method", values="accuracy")
     assert np.allclose(np.sort(wide.mean()), np.sort(ACC.mean())) and len(wide) == 40
 
@@ -350,14 +353,14 @@ def test_files_that_nobody_can_turn_into_a_table_are_refused_alone():
     with open("a.doc", "w") as file:
         file.write("x")
     with pytest.raises(InputError, match=r"\.npz are allowed$"):
-        report.read("a.doc")
+        report.tables.read("a.doc")
     with open("bad.parquet", "w") as file:
         file.write("no")
     with pytest.raises(InputError, match="bad.parquet cannot be read"):
-        report.read("bad.parquet")
+        report.tables.read("bad.parquet")
     np.savez("r.npz", ours=np.full(9, 0.5))
     with pytest.raises(InputError, match="r.npz is no recording .*; accuracies are read from the columns of a .csv"):
-        report.read("r.npz")
+        report.tables.read("r.npz")
 
 
 # ---------------------------------------------------------------- the command

@@ -47,7 +47,7 @@ def closed():
 def test_intervals_are_those_of_the_tasks(tmp_path, closed):
     path = tmp_path / "r.npz"
     a, b = played(path, closed), played(path, closed, "B", 0.8, 1, order=np.random.default_rng(2).permutation(300))
-    found, reason = report.three_intervals(path, 0.9)
+    found, reason = report.recorded.three_intervals(path, 0.9)
     assert not reason and list(found) == ["A", "B", "A − B"]
     for name, values in {"A": a, "B": b, "A − B": a * 1.0 - b}.items():
         bounds = None if "−" in name else (0, 100)
@@ -64,7 +64,7 @@ def test_the_table_is_that_of_the_tasks_in_any_order(tmp_path, closed):
     path = tmp_path / "r.npz"
     a = played(path, closed, dataset="birds")
     b = played(path, closed, "B", 0.8, 1, order=range(299, -1, -1))
-    table, notes = report.read(path)
+    table, notes = report.tables.read(path)
     grid = table.pivot(index="task", columns="method", values="accuracy")
     assert np.allclose(grid["A"], 100 * a.mean(axis=1)) and np.allclose(grid["B"], 100 * b.mean(axis=1))
     first = table.iloc[0]
@@ -76,9 +76,9 @@ def test_the_table_is_that_of_the_tasks_in_any_order(tmp_path, closed):
 def test_tasks_that_share_no_image_are_open(tmp_path):
     tasks = sample_open(LABELS, ways=5, shots=1, queries=1)
     played(tmp_path / "r.npz", tasks)
-    table, notes = report.read(tmp_path / "r.npz")
+    table, notes = report.tables.read(tmp_path / "r.npz")
     assert set(table["sampling"]) == {"open"} and "share no image" in notes[0]
-    found, reason = report.three_intervals(tmp_path / "r.npz")
+    found, reason = report.recorded.three_intervals(tmp_path / "r.npz")
     assert not found and reason.startswith("A: ")  # they are made for tasks that use images again
 
 
@@ -435,13 +435,13 @@ def test_the_report_reads_a_recording(tmp_path, capsys, closed):
     played(path, closed, "B", 0.8, 1)
     assert app.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--json", "--quiet"]) == 0
     found = json.loads(capsys.readouterr().out)
-    three, _ = report.three_intervals(path)
+    three, _ = report.recorded.three_intervals(path)
     for name, r in three.items():
         assert found["three_intervals"][name]["images"]["half_width"] == pytest.approx(r.images.half_width)
     page = (tmp_path / "r.html").read_text("utf-8")
     assert "new classes" in page and "A − B" in page
     app.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"])
-    printed, told = capsys.readouterr().out, report.legend(report.three_list(three))
+    printed, told = capsys.readouterr().out, report.targets.legend(report.recorded.three_list(three))
     assert "More closed tasks narrow only the interval for these images" in page
     for text in (*found["reading"], printed, page):  # what it has a table of, it does not say to be unknown
         assert "on new images, and on new classes, the three intervals tell" in text
@@ -457,15 +457,15 @@ def test_a_recording_says_whether_a_method_is_transductive(tmp_path, capsys, clo
     with np.load(old) as z:  # as it was written before: nothing is said
         assert json.loads(str(z["about"])).keys() == {"format", "methods", "facts"}
     assert recorder.load(path).transductive == {"A": True, "B": False} and recorder.load(old).transductive == {}
-    found, _ = report.three_intervals([path, old])
+    found, _ = report.recorded.three_intervals([path, old])
     none = [name for name, r in found.items() if np.isinf(r.images.half_width)]
     assert none == ["A", "A − B", "A − C"]
-    assert not any("was not recorded" in note for note in report.read(path)[1])
-    (note,) = [note for note in report.read([path, old])[1] if "was not recorded" in note]
+    assert not any("was not recorded" in note for note in report.tables.read(path)[1])
+    (note,) = [note for note in report.tables.read([path, old])[1] if "was not recorded" in note]
     assert note.startswith("Of C it was not recorded whether")
     played(path, closed, "B", 0.8, 1)
     assert recorder.load(path).transductive == {"A": True}  # of the new tasks of B nothing was said
-    (note,) = [note for note in report.read(path)[1] if "was not recorded" in note]
+    (note,) = [note for note in report.tables.read(path)[1] if "was not recorded" in note]
     page = tmp_path / "r.html"
     assert app.main(["report", str(path), "-o", str(page), "--quiet"]) == 0
     printed = capsys.readouterr().out
@@ -478,16 +478,16 @@ def test_a_recording_says_whether_a_method_is_transductive(tmp_path, capsys, clo
 
 def test_of_open_tasks_nothing_has_to_be_said_of_other_queries(tmp_path):
     played(tmp_path / "r.npz", sample_open(LABELS, ways=5, shots=1, queries=1))
-    assert not any("was not recorded" in note for note in report.read(tmp_path / "r.npz")[1])
+    assert not any("was not recorded" in note for note in report.tables.read(tmp_path / "r.npz")[1])
 
 
 def test_the_paragraph_has_the_intervals_for_new_images_and_new_classes(tmp_path, closed):
     path = tmp_path / "r.npz"
     for number, share in enumerate((0.7, 0.8, 0.9)):
         played(path, closed, "ABC"[number], share, number, transductive=False)
-    table, _ = report.read(path)
-    pairs, (three, _) = report.comparisons(table), report.three_intervals(path)
-    report.write_tables(table, pairs, tmp_path / "t", three=three)
+    results = report.Results.read(path)
+    table, three = results.table, results.three
+    results.write_tables(tmp_path / "t")
     text = (tmp_path / "t" / "evaluation.md").read_text("utf-8")
     assert "intervals for new images and new classes come from a jackknife" in text
     assert "speaks of classes that were not tested" not in text and "speak of these images only;" in text
@@ -499,10 +499,10 @@ def test_the_paragraph_has_the_intervals_for_new_images_and_new_classes(tmp_path
         p = stats.holm([getattr(r, target).p_value for name, r in three.items() if "−" in name])
         assert f"For {what}, by a jackknife, {(p < 0.05).sum()} of 3 differences are significant" in text
     assert (tmp_path / "t" / "evaluation.tex").read_text("utf-8").count("on new images") == 3
-    (plain,) = report.paragraphs(table, pairs).values()  # of a file of accuracies alone
+    (plain,) = report.Results(table).paragraphs().values()  # of a file of accuracies alone
     assert "intervals and tests speak of these images only" in plain and "jackknife" not in plain
     played(path, closed, "A", 0.7, 0, transductive=True)
-    (text,) = report.paragraphs(table, pairs, three=report.three_intervals(path)[0]).values()
+    (text,) = report.Results(table, three=report.recorded.three_intervals(path)[0]).paragraphs().values()
     assert text.endswith("Answers of A depend on the task's other queries; no interval for new images is given.")
     assert text.count("on new images") == 2 and "For new images, by a jackknife, the difference is" in text
 
@@ -524,7 +524,7 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
     source = Bank(torch.zeros(160, 1), LABELS, "r")
     runs = {n: (t, Record(right(int(n != "A"), t), t.query_label), False) for n, t in drawn.items()}
     recorder.save(path, recorder.recording(source.names, source.classes, runs, {"dataset": "birds", "seed": 0}, {}))
-    found, reason = report.three_intervals(path, 0.9)
+    found, reason = report.recorded.three_intervals(path, 0.9)
     assert not reason and list(found) == ["A", "B", "C", "A − C", "A − B (unpaired)", "B − C (unpaired)"]
     paired, unpaired = found["A − C"], found["A − B (unpaired)"]
     assert unpaired.sampling_variance == pytest.approx(found["A"].sampling_variance + found["B"].sampling_variance)
@@ -532,10 +532,10 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
     for kind in ("image_variance", "class_variance"):  # far from the sum of the two, which is as if images were others
         assert getattr(unpaired, kind) == pytest.approx(getattr(paired, kind), rel=0.3)
     assert unpaired.image_variance < 0.7 * (found["A"].image_variance + found["B"].image_variance)
-    table, notes = report.read(path)
+    table, notes = report.tables.read(path)
     assert set(table["setting"]) == {"birds, tasks of A, C", "birds, tasks of B"}
     assert any(note.startswith("No task is shared by A, C and B: these are settings of their own") for note in notes)
-    (first, _) = report.paragraphs(table, report.comparisons(table), three=found).values()
+    (first, _) = report.Results(table, three=found).paragraphs().values()
     assert "For new images, by a jackknife, the difference is" in first
     recorder.save(path, recorder.recording(source.names, source.classes, {n: runs[n] for n in "AB"}, {}, {}))
     assert app.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--quiet"]) == 0
@@ -544,7 +544,7 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
     assert "A − B (unpaired)" in page and "No two methods have a task in common" in page
     runs["B"] = *runs["B"][:2], True
     recorder.save(path, recorder.recording(source.names, source.classes, runs, {}, {}))
-    found, _ = report.three_intervals(path)
+    found, _ = report.recorded.three_intervals(path)
     assert np.isinf(found["A − B (unpaired)"].images.half_width)
     assert np.isfinite(found["A − B (unpaired)"].classes.half_width)
 
@@ -558,7 +558,7 @@ def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
     recorder.save(
         path, recorder.recording(source.names, source.classes, {"A": runs["A"]}, {"seed": 0}, {"groups": groups})
     )
-    found, reason = report.three_intervals(path)
+    found, reason = report.recorded.three_intervals(path)
     assert not reason and recorder.load(path).groups.keys() == {"groups"}
     places = drawn["A"].support, drawn["A"].query, source.labels
     values = 100.0 * runs["A"][1].correct
@@ -574,7 +574,7 @@ def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
     both = recorder.load([path, second])
     author = dict(zip(image_names(source), groups))
     assert both.groups["groups"].tolist() == [author[name] for name in both.images.tolist()]
-    unpaired = report.three_intervals([path, second])[0]["A − B (unpaired)"]
+    unpaired = report.recorded.three_intervals([path, second])[0]["A − B (unpaired)"]
     of = {
         m: (100.0 * r.correct.mean(axis=1), np.concatenate([t.support, t.query], axis=1), source.labels)
         for m, (t, r, _) in runs.items()
@@ -602,8 +602,8 @@ def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, caps
     right = played(path, closed)
     played(path, closed[:200], "B", 0.8, 1)
     played(path, closed, "C", 0.9, 2)
-    table, _ = report.read(path, common=True, drop=["C", "7"])
-    found, _ = report.three_intervals(path, table=table)
+    table, _ = report.tables.read(path, common=True, drop=["C", "7"])
+    found, _ = report.recorded.three_intervals(path, table=table)
     kept = np.delete(np.arange(200), 7)
     assert list(found) == ["A", "B", "A − B"] and found["A"].closed.mean == pytest.approx(100 * right[kept].mean())
     alone = stats.three_intervals(
@@ -631,7 +631,7 @@ def test_facts_are_kept_as_the_report_reads_them(tmp_path, seed):
             r.task(**GOOD)
             r.task(**GOOD | dict(predictions=[1, 1]))
     assert recorder.load(path).facts == {"dataset": "/data/birds", "seed": 3}
-    table, _ = report.read(path)
+    table, _ = report.tables.read(path)
     assert (table["dataset"] == "/data/birds").all() and (table["seed"] == 3).all()
 
 

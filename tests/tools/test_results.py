@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from dataclasses import FrozenInstanceError, fields
 from itertools import combinations
 from pathlib import Path
 
@@ -27,8 +28,8 @@ from fslcore.stats.power import smallest
 from fslcore.tools import notebooks, report
 from fslcore.tools.cli import app
 from fslcore.tools.report import figures
-from fslcore.tools.report.arguments import READING
-from fslcore.tools.report.tables import KNOWN, SHARED
+from fslcore.tools.report.results import READING
+from fslcore.tools.report.tables import KNOWN, SHARED, Choices
 
 
 def wide(seed=0, tasks=40, methods=4, spread=3.0):
@@ -49,7 +50,7 @@ def written(frame, folder, name="mine.csv"):
 
 
 def verdicts(frame, **how):
-    return report.comparisons(report.normalise(frame, "mine.csv", **how)[0])
+    return report.Results(report.tables.normalise(frame, "mine.csv", **how)[0]).pairs
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -63,86 +64,62 @@ def no_collection():
 # ---------------------------------------------------------------- arguments
 
 
-def other(name):
-    """Bad values for every name of an argument, with what the message says."""
-    table, _ = report.normalise(wide(methods=3), "mine.csv")
-    pairs = report.comparisons(table)
-    frames = [None, "r.csv", 3, [1, 2], {"a": [0.5]}]
-    return {
-        "table": [
-            *frames,
-            table.drop(columns="task"),
-            table.head(0),
-            table.assign(accuracy=np.nan),
-            table.assign(accuracy="high"),
-            table.assign(accuracy=101.0),
-            table.assign(sampling="both"),
-            table[1:],
-            pd.concat([table, table]),
-            pd.concat([table], axis=1, keys=["level"]),
-        ],
-        "pairs": [
-            *frames,
-            table,
-            pairs.drop(columns="holm"),
-            pairs.assign(a="x"),
-            pairs.assign(difference=np.nan),
-            pairs.assign(holm=0.5),
-        ],
-        "frame": [*frames, pd.concat([wide()], axis=1, keys=["level"])],
-        "apart": [*frames, pairs.drop(columns="a")],
-        "level": [0, 1, -0.5, 95, np.nan, np.inf, "0.95", None, True],
-        "power": [0, 1, 2, np.nan, "0.8", None],
-        "effect": [np.nan, "1", None, [1, 2], 1j],
-        "margin": [0, -1, np.nan, np.inf, "1", None, True],
-        "ranked": [*frames, table],
-        "sampling": ["random", "", None, 3, ["open"]],
-        "seed": ["runs", "", None, 0],
-        "repeats": ["rows", "", None, True],
-        "out_of": [0, -1, np.nan, np.inf, "75", True],
-        "separator": [",", "", None, 3],
-        "decimal": [";", "", None, 3],
-        "common": ["yes", None, 3],
-        "runs": ["yes", None, 3],
-        "drop": ["m0", None, 3, [3]],
-        "methods": ["m0", None, 3, [3]],
-        "notes": ["note", None, 3],
-        "most": [0, -1, 2.5, "2", True],
-        "name": [None, 3, "", b"r"],
-        "path": [None, 3, "", b"r.csv"],
-        "folder": [None, 3, ""],
-        "found": [None, 3, [1], {"a": 3}],
-        "three": [3, [1], {"a": 3}],
-    }[name]
-
-
-GOOD = {
-    "frame": wide(),
-    "name": "mine.csv",
-    "path": "none.csv",
-    "folder": "none",
-    "notes": [],
-    "effect": 0.5,
-    "margin": 0.5,
-    "ranked": None,
-    "found": {},
-    "methods": ["m0", "m1"],
+BAD = {  # values for every name of an argument
+    "frame": [None, "r.csv", 3, [1, 2], {"a": [0.5]}, pd.concat([wide()], axis=1, keys=["level"])],
+    "name": [None, 3, "", b"r"],
+    "path": [None, 3, "", b"r.csv"],
+    "level": [0, 1, -0.5, 95, np.nan, np.inf, "0.95", None, True],
+    "margin": [0, -1, np.nan, np.inf, "1", True],
+    "power": [0, 1, 2, np.nan, "0.8", None],
+    "effect": [np.nan, "1", None, [1, 2], 1j],
+    "sampling": ["random", "", None, 3, ["open"]],
+    "seed": ["runs", "", None, 0],
+    "repeats": ["rows", "", None, True],
+    "out_of": [0, -1, np.nan, np.inf, "75", True],
+    "separator": [",", "", None, 3],
+    "decimal": [";", "", None, 3],
+    "common": ["yes", None, 3],
+    "runs": ["yes", None, 3],
+    "drop": ["m0", None, 3, [3]],
+    "methods": ["m0", None, 3, [3]],
 }
-GOOD["table"] = report.normalise(wide(methods=3), "mine.csv")[0]
-GOOD["apart"] = GOOD["pairs"] = report.comparisons(GOOD["table"])
+CHOICES = ["sampling", "common", "drop", "methods", "seed", "repeats", "out_of", "level", "margin"]
+TAKE = {  # what has to be given, and the names of all arguments
+    report.Results.read: ({"path": "none.csv"}, ["path", "runs", "separator", "decimal", *CHOICES]),
+    report.Results.of: ({"frame": wide(), "name": "mine.csv"}, ["frame", "name", *CHOICES]),
+    report.tasks_for_width: ({"effect": 0.5}, ["effect", "level"]),
+    report.tasks_for_power: ({"effect": 0.5}, ["effect", "level", "power"]),
+}
 
 
-@pytest.mark.parametrize("function", [f for f in report.__all__ if callable(getattr(report, f))])
-def test_every_function_names_what_it_cannot_take(function):
-    call = getattr(report, function)
-    for name, of in inspect.signature(call).parameters.items():
-        good = {n: GOOD[n] for n, p in inspect.signature(call).parameters.items() if p.default is p.empty}
-        for bad in other(name):
-            if bad is None and of.default is None:
-                continue
+@pytest.mark.parametrize("call", TAKE, ids=lambda call: call.__name__)
+def test_every_function_names_what_it_cannot_take(call):
+    good, names = TAKE[call]
+    assert {n for n in inspect.signature(call).parameters if n != "how"} <= {*names}
+    assert {f.name for f in fields(Choices)} <= {*TAKE[report.Results.read][1]}
+    for name in names:
+        for bad in BAD[name]:
             with pytest.raises(InputError, match=name) as error:
                 call(**{**good, name: bad})
             assert "\n" not in str(error.value)
+
+
+def test_what_was_a_function_of_a_table_is_told_in_one_line():
+    with pytest.raises(InputError, match=r"report.comparisons is gone; make Results once.*take from it: pairs$"):
+        from fslcore.tools.report import comparisons  # noqa: F401
+    with pytest.raises(AttributeError, match="has no attribute comparison$"):
+        getattr(report, "comparison")  # noqa: B009
+    results = report.Results.of(wide(), "mine.csv")
+    for name, of in report.former.FORMER.items():
+        first = of.partition("(")[0].partition(" ")[0].partition(",")[0].partition("[")[0].removeprefix("Results.")
+        assert hasattr(results, first), name
+
+
+def test_results_are_computed_once():
+    results = report.Results.of(wide(), "mine.csv")
+    assert results.pairs is results.pairs and results.tables is results.tables
+    with pytest.raises(FrozenInstanceError):
+        results.level = 0.9
 
 
 # ---------------------------------------------------------------- reading
@@ -151,7 +128,7 @@ def test_every_function_names_what_it_cannot_take(function):
 @pytest.mark.parametrize("name", ["mine.csv", "mine.parquet"])
 def test_both_formats_and_both_kinds_of_file_give_the_same_table(tmp_path, name):
     frame = wide()
-    tables = [report.read(written(f, tmp_path, name))[0] for f in (frame, long(frame))]
+    tables = [report.tables.read(written(f, tmp_path, name))[0] for f in (frame, long(frame))]
     pd.testing.assert_frame_equal(*[t.sort_values(["method", "task"], ignore_index=True) for t in tables])
 
 
@@ -162,7 +139,7 @@ def test_what_evaluate_writes_is_read_with_every_digit(tmp_path, ending):
     accuracy = 1 + 99 * np.random.default_rng(0).random(2000)
     table = pd.DataFrame({**columns, "sampling": "open", "accuracy": accuracy, "task": range(2000)})
     evaluation.write_table(table, tmp_path / f"t.{ending}")
-    again, notes = report.read(tmp_path / f"t.{ending}")
+    again, notes = report.tables.read(tmp_path / f"t.{ending}")
     assert (again["accuracy"] == accuracy).all() and (again["method"] == "x x").all()
     assert again[list(SHARED)].equals(table[list(SHARED)])
     assert "t: " not in notes[0] and any("one method only" in n for n in notes)
@@ -170,38 +147,38 @@ def test_what_evaluate_writes_is_read_with_every_digit(tmp_path, ending):
 
 def test_a_task_column_may_be_the_index_of_a_parquet_file(tmp_path):
     wide().rename_axis("task").to_parquet(tmp_path / "t.parquet")
-    table, notes = report.read(tmp_path / "t.parquet")
+    table, notes = report.tables.read(tmp_path / "t.parquet")
     assert table["method"].nunique() == 4 and not any("in their order" in n for n in notes)
 
 
 def test_the_choices_are_told():
     frame = wide() / 100
-    _, notes = report.normalise(frame, "mine.csv", sampling="closed")
+    _, notes = report.tables.normalise(frame, "mine.csv", sampling="closed")
     told = " ".join(notes)
     assert "wide table" in told and "read as shares" in told and "closed, as told" in told and "in their order" in told
-    _, notes = report.normalise(long(100 * frame).assign(comment="x"), "mine.csv")
+    _, notes = report.tables.normalise(long(100 * frame).assign(comment="x"), "mine.csv")
     told = " ".join(notes)
     assert "long table" in told and "percentages" in told and "Not read: comment" in told and "is unknown" in told
 
 
 def test_known_columns_are_known_in_any_case():
-    table, _ = report.normalise(wide().assign(Task=range(40), DATASET="d"), "mine.csv")
+    table, _ = report.tables.normalise(wide().assign(Task=range(40), DATASET="d"), "mine.csv")
     assert set(table["method"]) == {"m0", "m1", "m2", "m3"} and set(table["dataset"]) == {"d"}
 
 
 def test_settings_are_kept_apart():
     one, other = long(wide(0)), long(wide(1, tasks=30))
     both = pd.concat([one.assign(sampling="closed"), other.assign(sampling="open")]).assign(dataset="d")
-    table, notes = report.normalise(both, "mine.csv")
-    facts = report.settings(table)
+    table, notes = report.tables.normalise(both, "mine.csv")
+    facts = report.Results(table).settings
     assert facts.to_dict("index") == {
         "d, closed": {"sampling": "closed", "tasks": 40, "methods": 4},
         "d, open": {"sampling": "open", "tasks": 30, "methods": 4},
     }
-    assert len(report.comparisons(table)) == 12 and "2 settings, each on its own" in notes[-1]
-    found = report.intervals(table)
+    assert len(report.Results(table).pairs) == 12 and "2 settings, each on its own" in notes[-1]
+    found = report.Results(table).intervals
     assert found.loc["d, closed", "new_images"].isna().all() and found.loc["d, open", "these_images"].isna().all()
-    assert [text[:30] for text in report.reading(table)] == [READING[s][:30] for s in ("open", "closed")]
+    assert [text[:30] for text in report.Results(table).reading] == [READING[s][:30] for s in ("open", "closed")]
 
 
 def change(row, column, value):
@@ -255,7 +232,7 @@ FAULTS = [
 def test_faults_name_what_is_wrong(tmp_path, capsys, fault, message):
     path = written(fault(wide()), tmp_path)
     with pytest.raises(InputError, match=message):
-        report.read(path)
+        report.tables.read(path)
     assert app.main(["report", str(path), "-o", str(tmp_path / "out.html")]) == 2
     error = capsys.readouterr().err.strip()
     assert error.startswith("fslcore: results: ") and "\n" not in error
@@ -267,23 +244,23 @@ def test_what_groupby_and_pivot_leave_in_the_index_is_read():
     values = np.random.default_rng(0).uniform(0.5, 0.9, (2, 12, 2)).round(4)
     index = pd.MultiIndex.from_product([["cub", "dtd"], range(12)], names=["dataset", "Task"])
     wide = pd.DataFrame(values.reshape(24, 2), index, ["ours", "base"]).rename_axis(columns="method")
-    table, notes = report.normalise(wide.reset_index(), "mine")
+    table, notes = report.tables.normalise(wide.reset_index(), "mine")
     long = wide.stack().to_frame("accuracy")
     for frame in (wide, long, long.reset_index("method"), wide.set_index(index, drop=True).rename_axis(columns=None)):
-        found, _ = report.normalise(frame, "mine")
+        found, _ = report.tables.normalise(frame, "mine")
         keys = ["setting", "method", "task"]
         found, wanted = (t.sort_values(keys, ignore_index=True) for t in (found, table))
         pd.testing.assert_frame_equal(found, wanted)
-    assert report.settings(table)["tasks"].to_dict() == {"cub": 12, "dtd": 12}
+    assert report.Results(table).settings["tasks"].to_dict() == {"cub": 12, "dtd": 12}
     both = wide.reset_index().set_index(["dataset", "Task"], drop=False)  # the columns count
-    assert report.normalise(both, "mine")[0].equals(table)
+    assert report.tables.normalise(both, "mine")[0].equals(table)
     other = wide.loc["cub"].rename_axis(index="number")
-    assert report.normalise(other, "mine")[1] == report.normalise(other.reset_index(drop=True), "mine")[1]
+    assert report.tables.normalise(other, "mine")[1] == report.tables.normalise(other.reset_index(drop=True), "mine")[1]
 
 
 def test_what_is_all_right_or_all_wrong_is_no_query():
-    table, _ = report.normalise(pd.DataFrame({"a": [100.0] * 9, "b": [0.0] * 9}), "mine.csv")
-    assert report.intervals(table)["mean"].tolist() == [100, 0]
+    table, _ = report.tables.normalise(pd.DataFrame({"a": [100.0] * 9, "b": [0.0] * 9}), "mine.csv")
+    assert report.Results(table).intervals["mean"].tolist() == [100, 0]
 
 
 def test_small_differences_stay_where_not_all_of_a_pair_are_rounding():
@@ -298,25 +275,27 @@ def test_small_differences_stay_where_not_all_of_a_pair_are_rounding():
 def test_what_is_to_be_left_out():
     frame = wide().assign(mean=1.5, Odd=[3, 1, 2, 9] * 10)
     frame = frame.assign(task=[*map(str, range(39)), "total"])
-    expected = report.normalise(wide()[:39].assign(task=[*map(str, range(39))]), "mine.csv")[0]
+    expected = report.tables.normalise(wide()[:39].assign(task=[*map(str, range(39))]), "mine.csv")[0]
     for one in (frame, frame.melt("task", var_name="method", value_name="accuracy")):
-        table, notes = report.normalise(one, "mine.csv", drop=["mean", "Odd", "total"])
+        table, notes = report.tables.normalise(one, "mine.csv", drop=["mean", "Odd", "total"])
         pd.testing.assert_frame_equal(table, expected)
         assert "Left out, as told: mean, Odd, total." in notes
     with pytest.raises(InputError, match=r"drop = m01; no column, method or task of mine.csv .*did you mean m1"):
-        report.normalise(wide(), "mine.csv", drop=["m01"])
+        report.tables.normalise(wide(), "mine.csv", drop=["m01"])
     with pytest.raises(InputError, match="nothing of mine.csv is left"):
-        report.normalise(long(wide()), "mine.csv", drop=["m0", "m1", "m2", "m3"])
+        report.tables.normalise(long(wide()), "mine.csv", drop=["m0", "m1", "m2", "m3"])
 
 
 def test_queries_are_averaged_where_a_column_names_them():
     rng = np.random.default_rng(0)
     right = pd.DataFrame(rng.integers(0, 2, (120, 3)), columns=list("abc"))
     keys = dict(task=np.arange(120) // 15, query=np.arange(120) % 15)
-    expected = report.normalise(right.groupby(keys["task"]).mean().rename_axis("task").reset_index(), "mine.csv")[0]
+    expected = report.tables.normalise(
+        right.groupby(keys["task"]).mean().rename_axis("task").reset_index(), "mine.csv"
+    )[0]
     both = right.assign(**keys), right.assign(**keys).melt(["task", "query"], var_name="method", value_name="accuracy")
     for frame in both:
-        table, notes = report.normalise(frame, "mine.csv")
+        table, notes = report.tables.normalise(frame, "mine.csv")
         pd.testing.assert_frame_equal(table, expected, check_dtype=False)
         assert "Column query: the accuracy of a task is the mean of its 15 queries." in notes
 
@@ -348,7 +327,7 @@ def test_bad_commands(tmp_path, monkeypatch, capsys, arguments, message):
 def test_what_goes_beyond_1_is_in_percent_and_nothing_else(most, unit):
     """Many ways and hard tasks leave accuracies of one or two percent: they are no shares."""
     x = np.linspace(0.5, 1, 30) * (most - 1) + 1 if unit == 1 else np.linspace(0.01, most, 30)
-    table, notes = report.normalise(pd.DataFrame({"a": x, "b": x[::-1]}), "mine.csv")
+    table, notes = report.tables.normalise(pd.DataFrame({"a": x, "b": x[::-1]}), "mine.csv")
     of_a = table.loc[table["method"] == "a", "accuracy"].to_numpy()
     np.testing.assert_allclose(of_a, unit * x)
     assert ("read as shares" in " ".join(notes)) == (unit == 100)
@@ -357,8 +336,8 @@ def test_what_goes_beyond_1_is_in_percent_and_nothing_else(most, unit):
 @pytest.mark.parametrize("sampling", ["open", "closed", "unknown"])
 def test_intervals_of_a_report_are_students_for_open_tasks_and_normal_for_closed(sampling):
     """OOPS, equations 2 and 4: with nine tasks the two differ by a sixth."""
-    table, _ = report.normalise(wide(tasks=9, methods=2), "mine.csv", sampling=sampling)
-    made = report.intervals(table, level=0.9)
+    table, _ = report.tables.normalise(wide(tasks=9, methods=2), "mine.csv", sampling=sampling)
+    made = report.Results(table, level=0.9).intervals
     for method, x in table.groupby("method")["accuracy"]:
         row, error = made.xs(method, level="method").iloc[0], x.std() / 3
         opened = x.mean() - scipy_stats.t.interval(0.9, 8, x.mean(), error)[0]
@@ -372,29 +351,30 @@ def test_common_uses_the_shared_tasks_and_counts_the_rest():
     frame = wide()
     holes = frame.copy()
     holes.loc[3, "m1"] = holes.loc[7, "m2"] = holes.loc[7, "m3"] = np.nan
-    table, notes = report.normalise(holes, "mine.csv", common=True)
+    table, notes = report.tables.normalise(holes, "mine.csv", common=True)
     assert "Empty cells left out: 3." in notes and any("2 of 40 tasks are left out" in n for n in notes)
     expected = verdicts(frame.drop([3, 7]))
-    pd.testing.assert_frame_equal(report.comparisons(table), expected)
+    pd.testing.assert_frame_equal(report.Results(table).pairs, expected)
     ragged = long(frame)
     shorter = ragged[~((ragged["method"] == "m0") & (ragged["task"] >= 30))]
-    table, _ = report.normalise(shorter, "mine.csv", common=True)
-    pd.testing.assert_frame_equal(report.comparisons(table), verdicts(frame[:30]))
+    table, _ = report.tables.normalise(shorter, "mine.csv", common=True)
+    pd.testing.assert_frame_equal(report.Results(table).pairs, verdicts(frame[:30]))
     with pytest.raises(InputError, match="mine: 1 task for every method"):
-        report.normalise(ragged[(ragged["method"] != "m0") | (ragged["task"] == 0)], "mine.csv", common=True)
+        report.tables.normalise(ragged[(ragged["method"] != "m0") | (ragged["task"] == 0)], "mine.csv", common=True)
 
 
 def test_one_method_and_methods_absent_from_a_data_set():
     one = wide(methods=1)
-    table, notes = report.normalise(one, "mine.csv")
-    pairs = report.comparisons(table)
+    table, notes = report.tables.normalise(one, "mine.csv")
+    found = report.Results(table)
+    pairs = found.pairs
     assert pairs.empty and notes[-1] == "mine: one method only, so no comparison is possible."
-    assert report.summary(table, pairs)[-2] == "One method a setting: no comparison is possible."
-    for made in (report.pair_list(table, pairs), report.changed(table, pairs), report.needed(table, pairs)):
-        assert made.empty
+    assert found.summary()[-2] == "One method a setting: no comparison is possible."
+    for name in ("pairs", "changed", "needed"):
+        assert found.tables[name].empty
     both = pd.concat([long(wide()).assign(dataset="d"), long(one).assign(dataset="e")])
-    table, notes = report.normalise(both, "mine.csv")
-    assert "e: no results of m1, m2, m3." in notes and len(report.comparisons(table)) == 6
+    found = report.Results.of(both, "mine.csv")
+    assert "e: no results of m1, m2, m3." in found.notes and len(found.pairs) == 6
 
 
 # ---------------------------------------------------------------- comparing
@@ -440,21 +420,21 @@ def test_differences_without_variance():
     a = np.array([70.1, 80.3, 90.7, 60.2, 50.9, 44.4, 81.3, 77.7])
     for tasks in (3, 8):
         frame = pd.DataFrame({"a": a, "same": a + [0, 1e-14] * 4, "less": a - 1})[:tasks]
-        table, _ = report.normalise(frame, "mine.csv")
-        pairs = report.comparisons(table)
+        table, _ = report.tables.normalise(frame, "mine.csv")
+        pairs = report.Results(table).pairs
         found = pairs.set_index(["a", "b"])
         assert found.loc[("a", "same"), ["p", "p_holm", "difference", "holm"]].tolist() == [1, 1, 0, False]
         p = 2.0 ** (1 - tasks)
         assert found.loc[("a", "less"), ["p", "p_holm", "holm"]].tolist() == [p, min(3 * p, 1), 3 * p < 0.05]
         assert found.loc[("a", "less"), "difference"] == pytest.approx(1)
         assert stats.paired_interval(frame["a"], frame["less"]).p_value == p
-        needed = report.needed(table, pairs).set_index("lower mean", append=True)
+        needed = report.Results(table).tables["needed"].set_index("lower mean", append=True)
         if tasks == 3:  # 2^-5 < 0.05 and 2^-6 < 0.05 / 3
             assert needed.loc[("a", "less")].iloc[2:].tolist() == ["6", "6", "7"]
-    table, _ = report.normalise(pd.DataFrame({"a": a / 100, "b": a / 100}), "mine.csv")
-    pairs = report.comparisons(table)
-    assert report.needed(table, pairs).iloc[0, 3:].tolist() == ["over 1,000,000"] * 3
-    assert report.group_letters(table, pairs).tolist() == ["a", "a"]
+    table, _ = report.tables.normalise(pd.DataFrame({"a": a / 100, "b": a / 100}), "mine.csv")
+    pairs = report.Results(table).pairs
+    assert report.Results(table).tables["needed"].iloc[0, 3:].tolist() == ["over 1,000,000"] * 3
+    assert report.show.group_letters(report.Results(table)).tolist() == ["a", "a"]
 
 
 @settings(max_examples=12)
@@ -468,8 +448,8 @@ def test_methods_that_are_equal_but_for_rounding_are_never_told_apart(seed, endi
     x["added"] = sum([right / 75 * 10 * unit] * 10)
     x["less"] = x["a"].where(x.index > 2, x["a"] - 0.05 * unit)
     with tempfile.TemporaryDirectory() as folder:
-        table, _ = report.read(written(x, Path(folder), f"t.{ending}"))
-    pairs = report.comparisons(table)
+        table, _ = report.tables.read(written(x, Path(folder), f"t.{ending}"))
+    pairs = report.Results(table).pairs
     alike = ~(pairs["a"].eq("less") | pairs["b"].eq("less"))
     assert (pairs.loc[alike, ["p", "p_holm"]] == 1).all(axis=None) and (pairs.loc[alike, "difference"] == 0).all()
     assert not pairs[["holm", "bh", "paired", "unpaired"]].any(axis=None) and (pairs.loc[~alike, "sd"] > 0).all()
@@ -502,15 +482,15 @@ def test_groups_against_all_subsets(n, seed):
         if not any(pair in apart for pair in combinations(s, 2))
     ]
     largest = [s for s in alike if not any(s < other for other in alike)]
-    found = report.groups(methods, flat)
+    found = report.compare.groups(methods, flat)
     assert sorted(map(sorted, found)) == sorted(map(sorted, largest)) and found == sorted(found)
 
 
 def test_groups_that_overlap_and_their_bars():
     """a and b alike, b and c alike, a and c apart: two bars that share b, and one that passes it by."""
     apart = pd.DataFrame({"a": ["a", "a", "b", "c"], "b": ["c", "d", "d", "d"]})
-    assert report.groups(list("abcd"), apart) == [["a", "b"], ["b", "c"], ["d"]]
-    skips = report.groups(list("abc"), pd.DataFrame({"a": ["a", "b"], "b": ["b", "c"]}))
+    assert report.compare.groups(list("abcd"), apart) == [["a", "b"], ["b", "c"], ["d"]]
+    skips = report.compare.groups(list("abc"), pd.DataFrame({"a": ["a", "b"], "b": ["b", "c"]}))
     assert skips == [["a", "c"], ["b"]]
     figure = figures.groups({"one": (pd.Series({"a": 80.0, "b": 79.0, "c": 78.0}), skips)})
     many = [[f"m{i}", f"m{i + 1}"] for i in range(41)]
@@ -526,18 +506,19 @@ def test_twins_make_more_groups_than_can_be_named():
     rng = np.random.default_rng(0)
     one = rng.normal(60, 10, (50, 30))
     both = np.hstack([one, one + 0.5 + rng.normal(0, 0.1, one.shape)])
-    table, notes = report.normalise(pd.DataFrame(both, columns=[f"m{i}" for i in range(60)]), "mine.csv")
-    pairs = report.comparisons(table)
+    table, notes = report.tables.normalise(pd.DataFrame(both, columns=[f"m{i}" for i in range(60)]), "mine.csv")
+    found = report.Results(table, notes)
+    pairs = found.pairs
     assert pairs["holm"].sum() >= 30
-    letters = report.group_letters(table, pairs)
-    assert len(letters) == 60 and set(letters) == {"—"} and len(report.interval_list(table, pairs)) == 60
-    assert any("over 200 sets of methods" in line for line in report.summary(table, pairs))
-    told = report.record(table, pairs, notes)
+    letters = report.show.group_letters(found)
+    assert len(letters) == 60 and set(letters) == {"—"} and len(found.tables["methods"]) == 60
+    assert any("over 200 sets of methods" in line for line in found.summary())
+    told = found.record()
     assert "over 200 sets" in told["notes"][-1] and all(m["groups"] == [] for m in told["methods"])
-    assert len(figures.groups(report.panels(table, pairs)).axes[0].lines) == 1
+    assert len(figures.groups(found.panels).axes[0].lines) == 1
     plt.close("all")
     few = wide(methods=3)
-    assert report.crowded(*(lambda t: (t, report.comparisons(t)))(report.normalise(few, "mine.csv")[0])) == []
+    assert report.Results.of(few, "mine.csv").warnings == []
 
 
 @pytest.mark.parametrize("effect", [0.005, 0.05, 0.2, 0.5, 1.5, 8])
@@ -558,9 +539,10 @@ def test_tasks_needed(effect, level):
 def test_tasks_needed_of_many_at_once():
     rng = np.random.default_rng(0)
     effects = rng.lognormal(-2, 1.5, 40)
-    table, _ = report.normalise(wide(methods=7, spread=0.3), "mine.csv")
-    pairs = report.comparisons(table)
-    made = report.needed(table, pairs)
+    table, _ = report.tables.normalise(wide(methods=7, spread=0.3), "mine.csv")
+    found = report.Results(table)
+    pairs = found.pairs
+    made = found.tables["needed"]
     for (_, row), (_, pair) in zip(made.iterrows(), pairs[~pairs["holm"]].iterrows()):
         effect = pair["difference"] / pair["sd"]
         alone, among = report.tasks_for_power(effect), report.tasks_for_power(effect, 1 - 0.05 / 21)
@@ -579,9 +561,10 @@ def test_tasks_for_power_by_simulation():
 
 def test_among_many_pairs_the_power_is_that_of_a_corrected_test():
     """The smallest number of tasks with 80 % power at 5 % over the number of pairs, by statsmodels."""
-    table, _ = report.normalise(wide(tasks=12, methods=5, spread=2.0), "mine.csv")
-    pairs = report.comparisons(table)
-    made = report.needed(table, pairs).reset_index()
+    table, _ = report.tables.normalise(wide(tasks=12, methods=5, spread=2.0), "mine.csv")
+    results = report.Results(table)
+    pairs = results.pairs
+    made = results.tables["needed"].reset_index()
     left = pairs[~pairs["holm"]].reset_index(drop=True)
     assert len(pairs) == 10 and len(left) > 4
     for column, tests in (("for 80 % power, alone", 1), ("for 80 % power, one of 10", 10)):
@@ -594,9 +577,10 @@ def test_among_many_pairs_the_power_is_that_of_a_corrected_test():
 def test_needed_counts_images_of_open_tasks_only():
     frame = wide(tasks=8).assign(ways=5, shots=5, queries=5)
     for sampling in ("open", "closed"):
-        table, _ = report.normalise(frame, "mine.csv", sampling=sampling)
-        pairs = report.comparisons(table)
-        made = report.needed(table, pairs)
+        table, _ = report.tables.normalise(frame, "mine.csv", sampling=sampling)
+        found = report.Results(table)
+        pairs = found.pairs
+        made = found.tables["needed"]
         assert len(made) == (~pairs["holm"]).sum() > 0
         assert ("images for that" in made) == (sampling == "open")
         if sampling == "open":
@@ -608,20 +592,20 @@ def test_the_tables_for_a_reader():
     rng = np.random.default_rng(4)
     hard = rng.normal(60, 15, 60)
     frame = pd.DataFrame({"low": hard, "far": hard - 30, "top": hard + 2 + rng.normal(0, 2, 60)}).clip(2, 100)
-    table, _ = report.normalise(frame, "mine.csv")
-    pairs = report.comparisons(table)
-    cells = report.matrix(table, pairs)
+    table, _ = report.tables.normalise(frame, "mine.csv")
+    found = report.Results(table)
+    cells = found.tables["matrix"]
     assert cells.loc["top", "low"].startswith("▲") and cells.loc["low", "top"].startswith("▼")
     assert (np.diag(cells) == "—").all() and list(cells) == list(cells.index) == ["top", "low", "far"]
-    other = report.changed(table, pairs)  # closed intervals of top and low meet
+    other = found.tables["changed"]  # closed intervals of top and low meet
     assert other.index.tolist() == ["top"] and other["lower mean"].tolist() == ["low"]
-    listed = report.interval_list(table, pairs)
+    listed = found.tables["methods"]
     assert listed["group"].tolist() == ["a", "b", "c"]
-    means = report.intervals(table)["mean"].droplevel("setting")
+    means = found.intervals["mean"].droplevel("setting")
     assert [cell.split(" ± ")[0] for cell in listed.iloc[:, 0]] == [f"{means[m]:.2f}" for m in listed.index]
     two = pd.concat([frame.assign(dataset="d"), frame[["far"]].assign(dataset="e")])  # each row says its setting
-    table, _ = report.normalise(two, "mine.csv", common=True)
-    assert report.changed(table, report.comparisons(table)).index.tolist() == [("d", "top")]
+    found = report.Results.of(two, "mine.csv", common=True)
+    assert found.tables["changed"].index.tolist() == [("d", "top")]
 
 
 # ---------------------------------------------------------------- the whole report, over random tables
@@ -659,10 +643,11 @@ def files(draw):
 def test_the_report_holds_together_whatever_the_table(file):
     frame, how, level = file
     before = frame.copy()
-    table, notes = report.normalise(frame, "mine.csv", **how)
+    table, notes = report.tables.normalise(frame, "mine.csv", **how)
     pd.testing.assert_frame_equal(frame, before)
-    pairs = report.comparisons(table, level)
-    facts, found = report.settings(table), report.intervals(table, level)
+    results = report.Results(table, level=level)
+    pairs = results.pairs
+    facts, found = results.settings, results.intervals
     sizes = facts["methods"]
     assert len(pairs) == (sizes * (sizes - 1) // 2).sum() and len(found) == sizes.sum() and all(notes)
     assert pairs.notna().all(axis=None) and (pairs["difference"] >= 0).all()
@@ -670,33 +655,29 @@ def test_the_report_holds_together_whatever_the_table(file):
     assert pairs["p_holm"].between(0, 1).all() and not (pairs["holm"] & ~pairs["bh"]).any()
     assert not (pairs["holm"] & (pairs["difference"] < 1e-9)).any()  # rounding tells nobody apart
 
-    cells = report.matrix(table, pairs).to_numpy().ravel().astype(str)
+    cells = results.tables["matrix"].to_numpy().ravel().astype(str)
     marks = pd.Series(cells).str[0].value_counts()
     decided = pairs["holm"].sum()
     assert marks.get("▲", 0) == marks.get("▼", 0) == decided
     assert marks.get("△", 0) == marks.get("▽", 0) == (pairs["bh"] & ~pairs["holm"]).sum()
     assert marks.get("○", 0) == 2 * (~pairs["bh"]).sum() and not pd.Series(cells).str.contains("nan").any()
 
-    letters = report.group_letters(table, pairs)
+    letters = report.show.group_letters(results)
     for row in pairs.itertuples():
         shared = set(letters[row.setting, row.a].split()) & set(letters[row.setting, row.b].split())
         assert bool(shared) != row.holm
-    for setting, (means, sets) in report.panels(table, pairs).items():
+    for setting, (means, sets) in results.panels.items():
         assert means.is_monotonic_decreasing or np.ptp(means) < 1e-6
         assert {m for group in sets for m in group} == set(means.index) and len(means) == sizes[setting]
 
-    listed, other, open_ones = (
-        report.pair_list(table, pairs),
-        report.changed(table, pairs),
-        report.needed(table, pairs, level),
-    )
+    listed, other, open_ones = (results.tables[name] for name in ("pairs", "changed", "needed"))
     assert len(listed) == len(pairs) and len(open_ones) == len(pairs) - decided
     assert len(other) == (pairs["unpaired"] != pairs["holm"]).sum()
-    for made in (listed, other, open_ones, report.interval_list(table, pairs, level)):
+    for made in (listed, other, open_ones, results.tables["methods"]):
         assert "nan" not in made.to_html() and made.notna().all(axis=None)
-    lines = report.summary(table, pairs, level)
+    lines = results.summary()
     assert len(lines) >= len(facts) + len(found) + 2 and not any("nan" in line for line in lines)
-    assert len(report.reading(table)) == 1
+    assert len(results.reading) == 1
 
 
 @pytest.mark.parametrize("gap, noise", [(5, 0.5), (0, 0), (5, 5)], ids=["all told apart", "none", "some"])
@@ -744,6 +725,17 @@ def test_report_where_every_pair_is_told_apart(tmp_path, monkeypatch, capsys):
     assert "No pair is left open" in (tmp_path / "mine.html").read_text()
 
 
+def test_report_reads_and_compares_once(tmp_path, monkeypatch, capsys):
+    calls = []
+    for module, name in ((report.tables, "read"), (report.compare, "all_pairs"), (report.runs, "new_runs")):
+        real = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *a, real=real, name=name, **k: calls.append(name) or real(*a, **k))
+    path = written(long(wide()).assign(run=0), tmp_path)
+    more = ["--tables", str(tmp_path), "--figures", str(tmp_path), "--margin", "1"]
+    assert app.main(["report", str(path), "-o", str(tmp_path / "mine.html"), *more]) == 0
+    assert sorted(calls) == ["all_pairs", "new_runs", "read"]
+
+
 def test_report_is_one_whole_page(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     written(wide(tasks=30).rename(columns={"m3": "<b>&m3"}), tmp_path)
@@ -752,8 +744,8 @@ def test_report_is_one_whole_page(tmp_path, monkeypatch, capsys):
     assert "told apart" in out and "new images" in out and out.splitlines()[-1] == "mine.html"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.csv", "mine.html"]
     html = (tmp_path / "mine.html").read_text()
-    table, notes = report.read(tmp_path / "mine.csv", "open")
-    for cell in report.pair_list(table, report.comparisons(table))["difference (points)"]:
+    table, notes = report.tables.read(tmp_path / "mine.csv", "open")
+    for cell in report.Results(table).tables["pairs"]["difference (points)"]:
         assert cell in html
     assert all(note.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") in html for note in notes)
     assert "<b>&m3" not in html and "▲" in html and "data:image/png;base64," in html
@@ -770,8 +762,8 @@ def test_report_of_a_hundred_methods_leaves_out_what_nobody_reads(tmp_path, caps
     html = (tmp_path / "mine.html").read_text()
     assert html.count("Left out: nobody reads it for more than 40 methods") == 2 and "data:image/png" not in html
     assert "The first 500 of 1,770 rows" in html and "<td>...</td>" not in html
-    found = report.read(path)[0]
-    assert len(report.interval_list(found, report.comparisons(found))) == 60
+    found = report.tables.read(path)[0]
+    assert len(report.Results(found).tables["methods"]) == 60
 
 
 def test_report_as_json_tables_and_figures(tmp_path, monkeypatch, capsys):
@@ -781,14 +773,15 @@ def test_report_as_json_tables_and_figures(tmp_path, monkeypatch, capsys):
     extra = ["--json", "--tables", "out", "--figures", "out", "--separator", "comma"]  # beside p|q
     assert app.main(["report", "mine.csv", "--sampling", "closed", *extra]) == 0
     told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    table, notes = report.read("mine.csv", "closed", separator="comma")
-    pairs = report.comparisons(table)
+    table, notes = report.tables.read("mine.csv", "closed", separator="comma")
+    found = report.Results(table)
+    pairs = found.pairs
     assert told["report"] == "mine.html" and told["notes"] == notes and told["level"] == 0.95
     assert told["settings"] == [{"setting": "one", "sampling": "closed", "tasks": 30, "methods": 4}]
-    assert [m["mean"] for m in told["methods"]] == report.intervals(table)["mean"].tolist()
+    assert [m["mean"] for m in told["methods"]] == found.intervals["mean"].tolist()
     assert all(m["new_images"] is None and m["these_images"] > 0 for m in told["methods"])
     assert {(p["a"], p["b"]): p["p_holm"] for p in told["pairs"]} == dict(zip(zip(pairs.a, pairs.b), pairs.p_holm))
-    groups = report.groups([m["method"] for m in told["methods"]], pairs[pairs["holm"]])
+    groups = report.compare.groups([m["method"] for m in told["methods"]], pairs[pairs["holm"]])
     assert [[m["method"] for m in told["methods"] if g in m["groups"]] for g in "abcd"[: len(groups)]] == groups
     names = {p.name for p in (tmp_path / "out").iterdir()}
     assert {"methods.tex", "methods.md", "matrix.tex", "pairs.md", "groups.png", "groups.pdf", "groups.svg"} <= names
@@ -831,16 +824,16 @@ def test_limits_of_methods_stay_below_100_and_few_errors_are_told():
     rng = np.random.default_rng(0)
     easy = np.where(np.arange(40) == 3, 96.0, 100.0)
     wide = pd.DataFrame({"easy": easy, "sure": np.full(40, 100.0), "hard": 100 * rng.binomial(75, 0.8, 40) / 75})
-    table, notes = report.normalise(wide, "mine.csv", "open", out_of=100)
-    pairs, found = report.comparisons(table), report.intervals(table).droplevel("setting")
+    results = report.Results.of(wide, "mine.csv", "open", out_of=100)
+    found = results.intervals.droplevel("setting")
     assert (found["new_images_high"] <= 100).all() and (found["new_images_low"] < found["mean"]).all()
     assert found["few_errors"].to_dict() == {"sure": True, "easy": True, "hard": False}
-    listed = report.interval_list(table, pairs)["on new images"]
+    listed = results.tables["methods"]["on new images"]
     low, high = found.loc["easy", ["new_images_low", "new_images_high"]]
     assert listed["easy"] == f"99.90 ({low:.2f} to {high:.2f}, few errors)" and " ± " in listed["hard"]
-    told = [line for line in report.summary(table, pairs) if "so few errors" in line]
+    told = [line for line in results.summary() if "so few errors" in line]
     assert len(told) == 1 and "sure, easy" in told[0] and "hard" not in told[0]
-    record = report.record(table, pairs, notes)
+    record = results.record()
     assert told[0] in record["notes"] and record["methods"][0]["new_images_low"] < 100
 
 

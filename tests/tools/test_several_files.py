@@ -34,7 +34,7 @@ def csv(name, index=False, **columns):
 
 def grid(paths, **how):
     """Accuracies by setting and method, a column each, and the notes."""
-    table, notes = report.read(paths, **how)
+    table, notes = report.tables.read(paths, **how)
     return table.pivot(index="task", columns=["setting", "method"], values="accuracy"), notes
 
 
@@ -58,7 +58,7 @@ def test_a_file_a_method_whatever_each_calls_its_accuracies():
 
 def test_one_file_is_as_before():
     csv("a.csv", ours=column(1), base=column(2))
-    alone, listed = report.read("a.csv"), report.read(["a.csv"])
+    alone, listed = report.tables.read("a.csv"), report.tables.read(["a.csv"])
     assert alone[0].equals(listed[0]) and alone[1] == listed[1] and set(alone[0]["setting"]) == {"a"}
 
 
@@ -68,10 +68,10 @@ def test_one_file_may_leave_out_its_method_unless_it_holds_several():
     assert [*found] == [("mine", "mine")] and "mine.csv names no method: it is called mine." in notes
     csv("mine.csv", task=[*range(TASKS)] * 2, accuracy=np.concatenate([column(), column(1)]))
     with pytest.raises(InputError, match=r"mine.csv has a column accuracy but lacks method \(or backbone, learner\)"):
-        report.read("mine.csv")
+        report.tables.read("mine.csv")
     csv("mine.csv", task=range(TASKS), accuracy=column(), algorithm="ncc")
     with pytest.raises(InputError, match="lacks method"):
-        report.read("mine.csv")
+        report.tables.read("mine.csv")
 
 
 def test_files_of_one_name_are_called_by_their_folders(folder):
@@ -113,12 +113,12 @@ def test_files_are_training_runs_by_the_number_that_their_names_end_with(folder,
         csv(file, accuracy=column(s))
     csv("r2d2.csv", accuracy=column(5))
     more = [] if "acc" in called else ["r2d2.csv"]  # folders tell the runs where all files have one name
-    table, notes = report.read([*files.values(), *more], runs=True)
+    table, notes = report.tables.read([*files.values(), *more], runs=True)
     runs = table[table["method"] == "protonet"].groupby("run", sort=False)["accuracy"]
     assert {run: of.tolist() for run, of in runs} == {str(s): column(s).tolist() for s in files}
     assert set(table["method"]) - {"protonet"} == (set() if "acc" in called else {"r2d2"})
     assert table["setting"].nunique() == 1 and any("no run of a method is in two" in note for note in notes)
-    mean, found = np.mean([column(s).mean() for s in files]), report.new_runs(table).droplevel("setting")
+    mean, found = np.mean([column(s).mean() for s in files]), report.Results(table).new_runs.droplevel("setting")
     assert found.loc["protonet", "runs"] == 3 and np.isclose(found.loc["protonet", "mean"], mean)
 
 
@@ -126,7 +126,7 @@ def test_training_runs_of_files_with_names_inside():
     for s in range(2):
         for name in ("mini", "tiered"):
             csv(f"{name}-{s}.csv", ours=column(s), base=column(s + 2))
-    table, notes = report.read([f"{n}-{s}.csv" for n in ("mini", "tiered") for s in range(2)], runs=True)
+    table, notes = report.tables.read([f"{n}-{s}.csv" for n in ("mini", "tiered") for s in range(2)], runs=True)
     assert set(table["setting"]) == {"mini", "tiered"} and set(table["run"]) == {"0", "1"}
     assert any("ours, run 0, is in several: their names tell the data sets" in note for note in notes)
 
@@ -140,9 +140,9 @@ def test_weights_of_a_backbone_are_the_run(folder):
             task=range(TASKS),
             accuracy=column(s),
         )
-    table, _ = report.read(["0.csv", "1.csv"], runs=True)
+    table, _ = report.tables.read(["0.csv", "1.csv"], runs=True)
     assert set(table["method"]) == {"conv4-protonet lr"} and set(table["run"]) == {"0", "1"}
-    assert report.read(["0.csv", "1.csv"])[0]["method"].nunique() == 2
+    assert report.tables.read(["0.csv", "1.csv"])[0]["method"].nunique() == 2
 
 
 def test_files_that_may_be_training_runs_are_told(folder, capsys):
@@ -159,12 +159,12 @@ def test_files_that_may_be_training_runs_are_told(folder, capsys):
     with pytest.raises(
         InputError, match=r"\(rows 1 of both-0.csv and 1 of both-1.csv\); if each file is a training run"
     ):
-        report.read(["both-0.csv", "both-1.csv"])
+        report.tables.read(["both-0.csv", "both-1.csv"])
     with pytest.raises(InputError, match="runs = True; one file is given"):
-        report.read("ours-0.csv", runs=True)
+        report.tables.read("ours-0.csv", runs=True)
     csv("run-0.csv", index=True, run=[0] * TASKS, ours=column())
     with pytest.raises(InputError, match="runs = True; run-0.csv has a column run"):
-        report.read(["run-0.csv", "ours-1.csv"], runs=True)
+        report.tables.read(["run-0.csv", "ours-1.csv"], runs=True)
 
 
 def test_data_sets_that_are_named_are_kept_and_a_task_twice_names_both_files():
@@ -173,7 +173,7 @@ def test_data_sets_that_are_named_are_kept_and_a_task_twice_names_both_files():
     assert {s for s, _ in grid(["a.csv", "b.csv"])[0]} == {"cub"}
     csv("b.csv", dataset="cub", task=[f"t{t}" for t in range(TASKS)], m0=column(5))
     with pytest.raises(InputError, match=r"cub: method m0 has task t0 twice \(rows 1 of a.csv and 1 of b.csv\)"):
-        report.read(["a.csv", "b.csv"])
+        report.tables.read(["a.csv", "b.csv"])
 
 
 def test_tasks_go_by_their_names_and_not_by_their_order():
@@ -184,7 +184,7 @@ def test_tasks_go_by_their_names_and_not_by_their_order():
     assert np.allclose(found["2 files", "b"], b)
     csv("b.csv", task=order[2:], accuracy=b[order[2:]])
     with pytest.raises(InputError, match="2 files: method b lacks 2 of 30 tasks"):
-        report.read(["a.csv", "b.csv"])
+        report.tables.read(["a.csv", "b.csv"])
     assert len(grid(["a.csv", "b.csv"], common=True)[0]) == TASKS - 2
 
 
@@ -194,10 +194,10 @@ def test_columns_that_only_some_files_have_are_named(extra):
     csv("a.csv", task=range(TASKS), a=column(), **extra)
     csv("b.csv", task=range(TASKS), b=column(1))
     with pytest.raises(InputError, match=f"a.csv has a column {name} and b.csv has none; give it to .*--drop"):
-        report.read(["a.csv", "b.csv"])
+        report.tables.read(["a.csv", "b.csv"])
     assert grid(["a.csv", "b.csv"], drop=[name])[0].shape == (TASKS, 2)
     if name == "sampling":
-        table, _ = report.read(["a.csv", "b.csv"], sampling=value)
+        table, _ = report.tables.read(["a.csv", "b.csv"], sampling=value)
         assert set(table["sampling"]) == {"open"} and table["setting"].nunique() == 1
 
 
@@ -208,23 +208,23 @@ def test_what_is_left_out_may_be_in_any_file_and_must_be_in_one():
     assert sorted(m for _, m in found) == ["base", "ours"] and "Left out, as told: mean." in notes
     assert [m for _, m in grid(["a.csv", "b.csv"], drop=["base", "mean"])[0]] == ["ours"]
     with pytest.raises(InputError, match="drop = bass; no column, method or task of the 2 files .*base"):
-        report.read(["a.csv", "b.csv"], drop=["bass"])
+        report.tables.read(["a.csv", "b.csv"], drop=["bass"])
     with pytest.raises(InputError, match="nothing of the 2 files is left"):
-        report.read(["a.csv", "b.csv"], drop=["ours", "base", "mean"])
+        report.tables.read(["a.csv", "b.csv"], drop=["ours", "base", "mean"])
 
 
 def test_faults_name_their_file_and_row():
     csv("a.csv", ours=column(1))
     csv("b.csv", base=[*column(2)[:-1], 170])
     with pytest.raises(InputError, match="base in row 30 of b.csv is 170"):
-        report.read(["a.csv", "b.csv"])
+        report.tables.read(["a.csv", "b.csv"])
     with pytest.raises(InputError, match="a.csv is given twice"):
-        report.read(["a.csv", "./a.csv"])
+        report.tables.read(["a.csv", "./a.csv"])
     with pytest.raises(InputError, match="no file c.csv"):
-        report.read(["a.csv", "c.csv"])
+        report.tables.read(["a.csv", "c.csv"])
     for wrong in ([], [3], ["a.csv", ""], 3, b"a.csv"):
         with pytest.raises(InputError, match="results: path = .*the name of a file or folder is allowed"):
-            report.read(wrong)
+            report.tables.read(wrong)
 
 
 def recorded(path, method, tasks, share, seed, of=8, **facts):
@@ -247,8 +247,8 @@ def test_recordings_of_several_processes_are_as_one(closed):
         recorded(name, "A", closed, 0.7, 1)
     for name in ("both.npz", "b.npz"):
         recorded(name, "B", few, 0.8, 2)
-    table, notes = report.read(["b.npz", "a.npz"], common=True)
-    wanted, _ = report.read("both.npz", common=True)
+    table, notes = report.tables.read(["b.npz", "a.npz"], common=True)
+    wanted, _ = report.tables.read("both.npz", common=True)
     ours, theirs = (
         of.pivot(index="task", columns="method", values="accuracy").sort_values(["A", "B"]).to_numpy()
         for of in (table, wanted)
@@ -256,7 +256,10 @@ def test_recordings_of_several_processes_are_as_one(closed):
     assert len({len(recorder.load(name).images) for name in ("a.npz", "b.npz")}) == 2
     assert len(table) == 40 and np.array_equal(ours, theirs) and set(table["sampling"]) == {"closed"}
     assert "2 recordings are one table: their tasks use images again." in notes
-    found, wanted = report.three_intervals(["a.npz", "b.npz"])[0], report.three_intervals("both.npz")[0]
+    found, wanted = (
+        report.recorded.three_intervals(["a.npz", "b.npz"])[0],
+        report.recorded.three_intervals("both.npz")[0],
+    )
     assert [*found] == [*wanted] == ["A", "B", "A − B"]
     for name, one in found.items():
         for kind in ("closed", "images", "classes"):
@@ -276,24 +279,24 @@ def test_recordings_are_known_in_any_case_of_their_ending(closed, capsys):
         assert found["notes"][0].startswith("2 recordings are one table")
         assert "so one run answers three questions" in Path("r.html").read_text("utf-8")
         if ending == "npz":
-            wanted = report.read(files)[0]
-        pd.testing.assert_frame_equal(report.read(files)[0], wanted)
+            wanted = report.tables.read(files)[0]
+        pd.testing.assert_frame_equal(report.tables.read(files)[0], wanted)
 
 
 def test_recordings_that_do_not_fit_are_named(closed):
     recorded("a.npz", "A", closed, 0.7, 1, dataset="birds")
     recorded("b.npz", "A", closed, 0.7, 1, dataset="birds")
     with pytest.raises(InputError, match="method A is in a.npz and in b.npz"):
-        report.read(["a.npz", "b.npz"])
+        report.tables.read(["a.npz", "b.npz"])
     recorded("c.npz", "C", closed, 0.7, 1, dataset="planes")
     with pytest.raises(InputError, match="dataset is planes in c.npz, elsewhere birds"):
-        report.read(["a.npz", "c.npz"])
+        report.tables.read(["a.npz", "c.npz"])
     recorded("d.npz", "D", closed, 0.7, 1, of=16)
     with pytest.raises(InputError, match="image i[0-9]+ is of class [0-9]+ in d.npz, elsewhere of"):
-        report.read(["a.npz", "d.npz"])
+        report.tables.read(["a.npz", "d.npz"])
     csv("e.csv", e=column())
     with pytest.raises(InputError, match="a.npz is a recording and e.csv is not"):
-        report.read(["e.csv", "a.npz"])
+        report.tables.read(["e.csv", "a.npz"])
 
 
 def test_the_command_reports_on_all(capsys):

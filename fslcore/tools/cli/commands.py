@@ -103,40 +103,33 @@ def report(options: argparse.Namespace) -> None:
     for name in ("tables", "figures"):
         if getattr(options, name):
             setattr(options, name, check_folder(getattr(options, name), name))
-    given = dict(results=[*map(str, options.results)], common=options.common, level=options.level, drop=options.drop)
-    given |= dict(sampling=options.sampling or "unknown", margin=options.margin or 0.0, runs=options.runs)
-    told = {name: getattr(options, name) for name in ("methods", "repeats", "separator", "decimal")}
-    given |= told | dict(numbered=options.seed, out_of=options.out_of or 0.0)
-    notebooks.check("your-results", given)
-    from .. import report as results
+    names = "methods drop runs common seed repeats out_of separator decimal level margin".split()
+    told = {name: getattr(options, name) for name in names} | {"sampling": options.sampling or "unknown"}
+    given = {"results": [*map(str, options.results)], **told, "numbered": told["seed"]}
+    given |= {name: told[name] or 0.0 for name in ("out_of", "margin")}
+    notebooks.check("your-results", {name: value for name, value in given.items() if name != "seed"})
+    from ..report import Results
+    from ..report.targets import legend
 
-    # Read here too: bad input is told before anything runs.
-    told |= dict(seed=options.seed, out_of=options.out_of, common=options.common, drop=options.drop, runs=options.runs)
-    table, notes = results.read(options.results, given["sampling"], **told)
-    pairs = results.comparisons(table, options.level)
-    if options.margin:
-        pairs = results.equivalents(table, pairs, options.margin, options.level)
-    executed = notebooks.executed("your-results", given, progress=not options.quiet)
+    found = Results.read(options.results, **told)
     more = f" and {len(options.results) - 1} more" if several else ""
-    recorded = options.results[0].suffix.lower() == ENDING  # then all are
-    three, reason = results.three_intervals(options.results, options.level, table) if recorded else ({}, "")
     with together():
-        notebooks.page(executed, output, f"{visible(options.results[0].name)}{more}: report")
+        found.to_html(output, f"{visible(options.results[0].name)}{more}: report", not options.quiet)
         if options.tables:
-            results.write_tables(table, pairs, options.tables, options.level, three)
+            found.write_tables(options.tables)
         if options.figures:
-            results.write_figures(table, pairs, options.figures)
+            found.write_figures(options.figures)
     if options.json:
-        more = {"three_intervals": three, "without": reason} if recorded else {}
-        print_json(results.record(table, pairs, notes, options.level, three) | more | {"report": output})
+        recorded = {} if found.three is None else {"three_intervals": found.three, "without": found.reason}
+        print_json(found.record() | recorded | {"report": output})
         return
-    lines = results.summary(table, pairs, options.level, three)
+    lines = found.summary()
     # What may change the lines above.
-    lines += [note for note in notes if any(word in note for word in ("--runs", "transductive", "not finished"))]
-    if three:
-        shown = results.three_list(three)
-        lines += ["", shown.to_string(), *results.legend(shown)]
-    lines += [reason] * bool(reason)
+    lines += [note for note in found.notes if any(word in note for word in ("--runs", "transductive", "not finished"))]
+    if found.three:
+        shown = found.tables["three_intervals"]
+        lines += ["", shown.to_string(), *legend(shown)]
+    lines += [found.reason] * bool(found.reason)
     _print(*lines, output)
 
 

@@ -1,20 +1,21 @@
-"""From a results table: verdicts over several data sets, and which pairs of methods are the same within a margin."""
+"""From a results table: verdicts over several data sets."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from ... import stats
-from ...errors import instance
 from ...stats.across_datasets import AcrossDatasets, mean_ranks
-from .arguments import MANY, checked
-from .compare import grids
-from .tables import SHARED
+from .tables import MANY, SHARED, WORDS
 
-__all__ = ["DatasetRanks", "by_ranks", "caveat", "equivalents", "rank_list", "rank_record"]
+if TYPE_CHECKING:
+    from .results import Results
+
+__all__ = ["DatasetRanks", "by_ranks"]
 
 
 @dataclass(frozen=True)
@@ -42,30 +43,72 @@ class DatasetRanks:
     best_here: np.ndarray
     best_new: np.ndarray
 
+    @property
+    def shown(self) -> pd.DataFrame:
+        """For a reader: a row a method, with its mean rank and the two probabilities; the best first."""
+        return pd.DataFrame(
+            {
+                "mean rank": [f"{rank:.2f}" for rank in self.found.ranks],
+                "best on these data sets": [f"{p:.0%}" for p in self.best_here],
+                "best on such data sets": [f"{p:.0%}" for p in self.best_new],
+            },
+            index=self.methods,
+        )
 
-@checked
-def by_ranks(table: pd.DataFrame, level: float = 0.95) -> dict[str, DatasetRanks]:
-    """Ranks over data sets, wherever two data sets or more share two methods or more.
+    @property
+    def caveat(self) -> str:
+        """What so many data sets can show at best, as a sentence or two."""
+        found = self.found
+        methods, datasets = len(self.methods), found.n_datasets
+        pairs = methods * (methods - 1) // 2
+        said = (
+            f"With {datasets} data sets, two methods by themselves have p = {found.smallest_pair:.2g} at best, when "
+            "one is better on every data set, by however much"
+        )
+        if found.smallest_pair >= 1 - found.level:
+            said += f": never below {1 - found.level:.2g}"
+        if pairs > 1:
+            said += f"; corrected for {pairs} pairs that is {min(1.0, pairs * found.smallest_pair):.2g}"
+        if found.critical_difference >= methods - 1:
+            said += (
+                f". Mean ranks differ by {methods - 1} at most, no more than the critical difference: no pair can be "
+                "told apart"
+            )
+        elif found.apart.any() and pairs * found.smallest_pair >= 1 - found.level and pairs > 1:
+            said += ". What is told apart by ranks all the same is told by the order of all methods together"
+        return f"{said}."
 
-    Returns
-    -------
-    dict of DatasetRanks
-        By what the settings share besides the data set ('5-shot', say; '' where nothing varies). Methods that a data
-        set lacks are left out. Empty for one data set, and for more than 40 methods, which nobody reads.
-    """
-    if "dataset" not in table:
-        return {}
+    def record(self, setting: str) -> dict:
+        """The ranks as plain values, under the name of the settings that they are of."""
+        return {
+            "setting": setting,
+            "datasets": self.datasets,
+            "methods": self.methods,
+            "mean_ranks": self.found.ranks.tolist(),
+            "best_on_these": self.best_here.tolist(),
+            "best_on_such": self.best_new.tolist(),
+            "friedman": self.found.statistic,
+            "p": self.found.p_value,
+            "critical_difference": self.found.critical_difference,
+            "p_pairs": self.found.p_values.tolist(),
+            "apart": self.found.apart.tolist(),
+            "smallest_p_of_a_pair": self.found.smallest_pair,
+            "caveat": self.caveat,
+        }
+
+
+def by_ranks(results: Results) -> dict[str, DatasetRanks]:
+    """`Results.ranks`."""
+    table = results.table
     facts = table.groupby("setting")[[c for c in SHARED if c in table]].first()
     rest = [c for c in facts if c != "dataset" and facts[c].nunique() > 1]
-    words = {"sampling": "{}", "ways": "{}-way", "shots": "{}-shot", "queries": "{} queries", "seed": "seed {}"}
-    named = [", ".join(words.get(c, c + " {}").format(row[c]) for c in rest) for _, row in facts.iterrows()]
-    of = grids(table)
+    named = [", ".join(WORDS[c].format(row[c]) for c in rest) for _, row in facts.iterrows()]
     out = {}
     for name, part in facts.groupby(named, sort=False):
-        parts = {row["dataset"]: of[setting] for setting, row in part.iterrows()}
+        parts = {row["dataset"]: results.grids[setting] for setting, row in part.iterrows()}
         shared = [m for m in next(iter(parts.values())) if all(m in grid for grid in parts.values())]
         if len(parts) == len(part) and len(parts) > 1 and 1 < len(shared) <= MANY:
-            out[name] = _ranked({dataset: grid[shared] for dataset, grid in parts.items()}, level)
+            out[name] = _ranked({dataset: grid[shared] for dataset, grid in parts.items()}, results.level)
     return out
 
 
@@ -77,86 +120,3 @@ def _ranked(parts: dict[str, pd.DataFrame], level: float) -> DatasetRanks:
     here, new = (stats.probability_best(means, noise, new_datasets=new) for new in (False, True))
     methods = next(iter(parts.values())).columns[order].tolist()
     return DatasetRanks(methods, [*parts], means, stats.across_datasets(means, level), here, new)
-
-
-def rank_list(ranked: DatasetRanks) -> pd.DataFrame:
-    """For a reader: a row a method, with its mean rank and the two probabilities; the best first."""
-    instance("ranked", ranked, DatasetRanks)
-    return pd.DataFrame(
-        {
-            "mean rank": [f"{rank:.2f}" for rank in ranked.found.ranks],
-            "best on these data sets": [f"{p:.0%}" for p in ranked.best_here],
-            "best on such data sets": [f"{p:.0%}" for p in ranked.best_new],
-        },
-        index=ranked.methods,
-    )
-
-
-def caveat(ranked: DatasetRanks) -> str:
-    """What so many data sets can show at best, as a sentence or two."""
-    found = instance("ranked", ranked, DatasetRanks).found
-    methods, datasets = len(ranked.methods), found.n_datasets
-    pairs = methods * (methods - 1) // 2
-    said = (
-        f"With {datasets} data sets, two methods by themselves have p = {found.smallest_pair:.2g} at best, when one is "
-        "better on every data set, by however much"
-    )
-    if found.smallest_pair >= 1 - found.level:
-        said += f": never below {1 - found.level:.2g}"
-    if pairs > 1:
-        said += f"; corrected for {pairs} pairs that is {min(1.0, pairs * found.smallest_pair):.2g}"
-    if found.critical_difference >= methods - 1:
-        said += (
-            f". Mean ranks differ by {methods - 1} at most, no more than the critical difference: no pair can be told "
-            "apart"
-        )
-    elif found.apart.any() and pairs * found.smallest_pair >= 1 - found.level and pairs > 1:
-        said += ". What is told apart by ranks all the same is told by the order of all methods together"
-    return f"{said}."
-
-
-def rank_record(ranked: dict[str, DatasetRanks]) -> list[dict]:
-    """`by_ranks` as plain values."""
-    return [
-        {
-            "setting": name,
-            "datasets": r.datasets,
-            "methods": r.methods,
-            "mean_ranks": r.found.ranks.tolist(),
-            "best_on_these": r.best_here.tolist(),
-            "best_on_such": r.best_new.tolist(),
-            "friedman": r.found.statistic,
-            "p": r.found.p_value,
-            "critical_difference": r.found.critical_difference,
-            "p_pairs": r.found.p_values.tolist(),
-            "apart": r.found.apart.tolist(),
-            "smallest_p_of_a_pair": r.found.smallest_pair,
-            "caveat": caveat(r),
-        }
-        for name, r in ranked.items()
-    ]
-
-
-@checked
-def equivalents(table: pd.DataFrame, pairs: pd.DataFrame, margin: float, level: float = 0.95) -> pd.DataFrame:
-    """`comparisons` with columns that say which pairs differ by less than a margin.
-
-    Two one-sided tests a pair (`fslcore.stats.equivalence`), corrected over all pairs of the table together by Holm's
-    method. It bounds the chance of even one false *equivalent*; that of a false *higher* is bounded by itself.
-
-    Parameters
-    ----------
-    margin : float
-        Points, over 0: the largest difference that does not matter, chosen before the results are seen.
-
-    Returns
-    -------
-    DataFrame
-        The pairs with ``margin``, ``p_equivalent`` (corrected) and ``equivalent``, the verdict at ``level``.
-    """
-    p = [
-        stats.equivalence(stats.Interval(d, half, level, tasks, "paired", tasks - 1), margin).p_value
-        for d, half, tasks in zip(pairs["difference"], pairs["half_width"], pairs["tasks"])
-    ]
-    corrected = stats.holm(p)
-    return pairs.assign(margin=float(margin), p_equivalent=corrected, equivalent=corrected < 1 - level)

@@ -19,7 +19,7 @@ from ...errors import InputError, shown
 from ...paths import check_expanded
 from .. import recorder
 from . import libfewshot
-from .arguments import refuse
+from .questions import refuse
 from .recorded import accuracies, apart, unfinished, unsaid
 
 __all__ = ["ENDINGS", "NAMES", "File", "frame", "frames", "numbered"]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from ...stats import Interval, ThreeIntervals, holm
-from .arguments import checked
-from .compare import settings, single
 from .targets import TARGETS
+
+if TYPE_CHECKING:
+    from .results import Results
 
 __all__ = ["paragraphs"]
 
@@ -24,29 +26,23 @@ RECORDED = "tasks use images again, so the tests speak of these images only; int
 NAMED = 12  # methods whose numbers a paragraph gives
 
 
-@checked
-def paragraphs(
-    table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95, three: dict[str, ThreeIntervals] | None = None
-) -> dict[str, str]:
-    """How accuracies were measured and compared, and what came out, as a paper says it: a paragraph a setting.
-
-    What the table does not say stands in square brackets, for its author to fill in. ``three`` is as for `reading`.
-    """
-    of_all, facts = single(table, level), settings(table)
-    found: dict[str, dict[str, Interval]] = {setting: {} for setting in facts.index}
-    for (setting, method), intervals in of_all.items():
+def paragraphs(results: Results) -> dict[str, str]:
+    """`Results.paragraphs`."""
+    table, pairs, level, three = results.table, results.pairs, results.level, results.three or {}
+    found: dict[str, dict[str, Interval]] = {setting: {} for setting in results.settings.index}
+    for (setting, method), intervals in results.single.items():
         found[setting][method] = next(iter(intervals.values()))
+    new = {target: _known(three, target) for target in ("images", "classes")}
     out = {}
-    for setting, of in facts.iterrows():
+    for setting, of in results.settings.iterrows():
         mine = pairs[pairs["setting"] == setting]
         runs = table[table["setting"] == setting].groupby("method")["run"].nunique() if "run" in table else None
-        new = {target: _known(three or {}, target) for target in ("images", "classes")}
         sentences = [
             _measured(of, runs, level, [TARGETS[target] for target, intervals in new.items() if intervals]),
             _compared(mine, len(pairs), level),
             *(_beyond(new[target], found[setting], TARGETS[target], level) for target in new),
             _best(found[setting], mine, new),
-            _together([m for m in found[setting] if three and m in three and three[m].transductive]),
+            _together([m for m in found[setting] if m in three and three[m].transductive]),
         ]
         out[setting] = " ".join(filter(None, sentences))
     return out

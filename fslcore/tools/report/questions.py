@@ -13,7 +13,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-__all__ = ["INDEX", "counts", "made", "names", "of_repeats", "quoted", "repeated", "tasks", "words"]
+from ...errors import InputError
+
+__all__ = ["INDEX", "counts", "made", "names", "of_repeats", "quoted", "refuse", "repeated", "tasks", "words"]
 
 # Words of other measures, of times and counts that runs write along, and of summaries.
 SUMMARIES = set(
@@ -34,6 +36,18 @@ OTHER = SUMMARIES | set(
 WHOLE = {"test", "tasks", "task", "all", "overall", "of", "over", "acc", "accuracy"}  # beside a summary of tasks
 INDEX = re.compile(r"|Unnamed: \d+|index|level_\d+|__index_level_\d+__|nan|None")
 LEAST = 5  # rows that come again, else it may be chance
+OPTIONS = ("drop = ", "methods = ", "sampling = ")  # messages that begin with the option at fault
+
+
+def refuse(problems: Sequence[str]) -> None:
+    """Raise `InputError` with all that is wrong, in one line; nothing where nothing is."""
+    said = list(dict.fromkeys(problems))
+    if len(said) == 1:
+        raise InputError(said[0] if said[0].startswith(OPTIONS) else f"results: {said[0]}")
+    if said:
+        raise InputError(
+            f"results: {len(said)} problems: " + "; ".join(f"({i}) {problem}" for i, problem in enumerate(said, 1))
+        )
 
 
 def words(text: str) -> set[str]:

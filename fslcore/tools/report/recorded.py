@@ -16,7 +16,6 @@ from ...stats.influence import Influence
 from ...stats.three_intervals import of_neighbours
 from .. import recorder
 from ..recorder import Recording
-from .arguments import checked
 from .targets import in_cells
 
 __all__ = ["accuracies", "three_intervals", "three_list"]
@@ -61,9 +60,8 @@ def unfinished(found: Recording) -> list[str]:
     ]
 
 
-@checked
 def three_intervals(
-    path: str | Path | Sequence[str | Path], level: float = 0.95, table: pd.DataFrame | None = None
+    path: str | Path | Sequence[str | Path], level: float = stats.LEVEL, table: pd.DataFrame | None = None
 ) -> tuple[dict[str, stats.ThreeIntervals], str]:
     """Three intervals of each method of a recording, and of each difference of two.
 
@@ -78,7 +76,7 @@ def three_intervals(
     level : float
         Nominal coverage.
     table : DataFrame, optional
-        What `fslcore.tools.report.read` made of the file: methods and tasks that were left out there are left out here.
+        That of `fslcore.tools.report.Results`: methods and tasks that were left out there are left out here.
 
     Returns
     -------
@@ -132,7 +130,6 @@ def three_intervals(
     return found, reason
 
 
-@checked
 def three_list(found: dict[str, stats.ThreeIntervals]) -> pd.DataFrame:
     """`three_intervals` for reading: a row a method or difference, the mean and a column a target."""
     rows = {name: {"mean": f"{r.closed.mean:.2f}", **in_cells(r)} for name, r in found.items()}

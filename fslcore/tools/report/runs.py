@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from ... import stats
 from ...stats.intervals import plus_minus
-from .arguments import checked
-from .compare import grids, p_value_text, unnested
 from .tables import DIGITS
+from .wording import by_pair, p_value_text, unnested
+
+if TYPE_CHECKING:
+    from .results import Results
 
 __all__ = ["new_runs", "recipe_list", "recipes", "run_cells", "run_list", "run_reading"]
 
@@ -22,35 +25,25 @@ SAYS = {
 }
 
 
-@checked
-def run_reading(table: pd.DataFrame) -> list[str]:
+def run_reading(results: Results) -> list[str]:
     """What intervals and conclusions of this module speak of; nothing without a column ``run``."""
-    if "run" not in table:
+    if "run" not in results.table:
         return []
-    said = [SAYS[s] for s in SAYS if (table["sampling"] == s).any()]
+    said = [SAYS[s] for s in SAYS if (results.table["sampling"] == s).any()]
     return [
         f"There are several runs of a method. What is said **for new runs** speaks of {' or of '.join(said)}, so of "
         "the recipes. All else speaks of these trained networks, by the mean of a method's runs."
     ]
 
 
-@checked
-def new_runs(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """Mean and interval for new runs of every method in percent, the best first.
-
-    Returns
-    -------
-    DataFrame
-        By setting and method: mean, runs, the half-width ``new_runs`` (`fslcore.stats.new_runs`), ``sd`` of the
-        runs' means, and ``another``, the half-width of where one more run would come out. NaN for one run. Without a
-        column ``run`` it has no rows.
-    """
+def new_runs(results: Results) -> pd.DataFrame:
+    """`Results.new_runs`."""
     rows = {}
-    for setting, methods in _of_runs(table).items():
+    for setting, methods in _of_runs(results).items():
         for method, x in methods.items():
             row = {"mean": x.mean(), "runs": len(x), "new_runs": np.nan, "sd": np.nan, "another": np.nan}
             if len(x) > 1:
-                found = stats.new_runs(x, level=level)
+                found = stats.new_runs(x, level=results.level)
                 row |= {"new_runs": found.interval.half_width, "sd": found.spreads[0], "another": found.another}
             rows[setting, method] = row
     columns = ["mean", "runs", "new_runs", "sd", "another"]
@@ -59,38 +52,18 @@ def new_runs(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     return out
 
 
-@checked
-def recipes(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """Every two methods that were trained more than once, compared for new runs, not paired by run.
-
-    Returns
-    -------
-    DataFrame
-        setting; a and b, a with the higher mean; difference a - b and its half_width (points); p, and p_holm, corrected
-        over all rows; ``holm``, whether a and b are told apart then; chance, chance_low and chance_high, that one run
-        of a is above one of b; ``runs_needed``, runs of each for 80 % power if the observed difference is
-        the true one (NaN where no number has it).
-    """
-    rows = []
-    for setting, methods in _of_runs(table).items():
+def recipes(results: Results) -> pd.DataFrame:
+    """`Results.recipes`."""
+    rows, level = [], results.level
+    for setting, methods in _of_runs(results).items():
         for a, b in combinations([m for m, x in methods.items() if len(x) > 1], 2):
             x, y = methods[a], methods[b]
             found, chance = stats.new_runs(x, y, level=level), stats.chance_better(x.mean(axis=1), y.mean(axis=1))
-            difference = found.interval.mean
-            plan = stats.plan_runs(found, difference=difference, level=level).n_runs if difference else None
+            of = found.interval
+            plan = stats.plan_runs(found, difference=of.mean, level=level).n_runs if of.mean else None
+            runs = np.nan if plan is None else plan
             rows.append(
-                {
-                    "setting": setting,
-                    "a": a,
-                    "b": b,
-                    "difference": difference,
-                    "half_width": found.interval.half_width,
-                    "p": found.interval.p_value,
-                    "chance": chance.value,
-                    "chance_low": chance.low,
-                    "chance_high": chance.high,
-                    "runs_needed": np.nan if plan is None else plan,
-                }
+                (setting, a, b, of.mean, of.half_width, of.p_value, chance.value, chance.low, chance.high, runs)
             )
     columns = "setting a b difference half_width p chance chance_low chance_high runs_needed".split()
     out = pd.DataFrame(rows, columns=columns)
@@ -99,12 +72,12 @@ def recipes(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     return out
 
 
-def _of_runs(table: pd.DataFrame) -> dict[str, dict[str, np.ndarray]]:
+def _of_runs(results: Results) -> dict[str, dict[str, np.ndarray]]:
     """Setting → method → (R, T) accuracies, the best mean first; empty without runs."""
+    out, table = {}, results.table
     if "run" not in table:
-        return {}
-    out = {}
-    for setting, grid in grids(table).items():
+        return out
+    for setting, grid in results.grids.items():
         wide = table[table["setting"] == setting].pivot(index=["method", "run"], columns="task", values="accuracy")
         out[setting] = {method: wide.loc[method].to_numpy().round(DIGITS) for method in grid}
     return out
@@ -116,10 +89,9 @@ def run_cells(found: pd.DataFrame) -> pd.Series:
     return pd.Series(cells, found.index).where(found["runs"] > 1, "—")
 
 
-@checked
-def run_list(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """`new_runs` for a reader."""
-    found = new_runs(table, level)
+def run_list(results: Results) -> pd.DataFrame:
+    """The intervals for new runs, for a reader."""
+    found = results.new_runs
     several = found["runs"] > 1
     shown = {
         "for new runs": run_cells(found),
@@ -127,31 +99,20 @@ def run_list(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         "sd of the runs": found["sd"].map("{:.2f}".format).where(several, "—"),
         "one more run": ("± " + found["another"].map("{:.2f}".format)).where(several, "—"),
     }
-    return unnested(table, pd.DataFrame(shown)) if len(found) else pd.DataFrame(shown)
+    return unnested(pd.DataFrame(shown), len(results.settings) > 1 or found.empty)
 
 
-@checked
-def recipe_list(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """`recipes` for a reader: the difference for new runs, the verdict, P(one run is better) and the runs needed."""
-    found = recipes(table, level)
+def recipe_list(results: Results) -> pd.DataFrame:
+    """The recipes for a reader: the difference for new runs, the verdict, P(one run is better) and the runs needed."""
+    found = results.recipes
     if found.empty:
         return pd.DataFrame()
     percent = found[["chance", "chance_low", "chance_high"]].map("{:.0%}".format)
-    out = pd.DataFrame(
-        {
-            "setting": found["setting"],
-            "higher mean": found["a"],
-            "lower mean": found["b"],
-            "difference (points)": plus_minus(found["difference"], found["half_width"], ".2f"),
-            "for new runs": np.where(found["holm"], "higher (Holm)", "not told apart"),
-            "p, Holm": found["p_holm"].map(p_value_text),
-            "one run beats one": percent["chance"]
-            + " ("
-            + percent["chance_low"]
-            + " to "
-            + percent["chance_high"]
-            + ")",
-            "runs for 80 % power": found["runs_needed"].map(lambda n: "—" if np.isnan(n) else f"{n:.0f}"),
-        }
-    )
-    return unnested(table, out.set_index(["setting", "higher mean"]))
+    shown = {
+        "difference (points)": plus_minus(found["difference"], found["half_width"], ".2f"),
+        "for new runs": np.where(found["holm"], "higher (Holm)", "not told apart"),
+        "p, Holm": found["p_holm"].map(p_value_text),
+        "one run beats one": percent["chance"] + " (" + percent["chance_low"] + " to " + percent["chance_high"] + ")",
+        "runs for 80 % power": found["runs_needed"].map(lambda n: "—" if np.isnan(n) else f"{n:.0f}"),
+    }
+    return by_pair(found, shown, len(results.settings) > 1)

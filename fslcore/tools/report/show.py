@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from ... import stats
 from ...paths import replace_file
-from .across_datasets import by_ranks, caveat, rank_record
-from .arguments import checked
-from .compare import (
-    GROUPS,
-    cliques,
-    grids,
-    group_letters,
-    in_words,
-    intervals,
-    names_of_groups,
-    needed,
-    p_value_text,
-    panels,
-    plus_minus,
-    reading,
-    settings,
-    single,
-    unnested,
-)
-from .paragraph import paragraphs
-from .recorded import three_list
-from .runs import new_runs, recipe_list, recipes, run_cells, run_list, run_reading
+from .compare import MOST, for_power, for_width
+from .runs import run_cells
+from .wording import by_pair, p_value_text, plus_minus, unnested
+
+if TYPE_CHECKING:
+    from .results import Results
 
 __all__ = [
+    "GROUPS",
+    "ROWS",
     "changed",
     "crowded",
     "few_errors",
+    "group_letters",
     "interval_list",
     "matrix",
+    "needed",
     "pair_list",
     "record",
     "summary",
@@ -45,22 +33,88 @@ __all__ = [
     "write_tables",
 ]
 
+ROWS = 500  # of a table that somebody reads
+GROUPS = 200  # sets of methods; n pairs of twins that are told apart, and from nobody else, make 2^n
 
-@checked
-def crowded(table: pd.DataFrame, pairs: pd.DataFrame) -> list[str]:
+
+def names_of_groups(results: Results) -> dict[tuple[str, str], list[str]]:
+    """By setting and method, the names of its groups: letters, or numbers where letters do not suffice."""
+    names = {}
+    for setting, found in results.groups.items():
+        labels = [chr(97 + i) if len(found) <= 26 else f"g{i}" for i in range(len(found))]
+        for method in results.grids[setting]:
+            names[setting, method] = [label for label, group in zip(labels, found) if method in group]
+    return names
+
+
+def group_letters(results: Results) -> pd.Series:
+    """By setting and method, the letters of its groups: methods that share one are not told apart.
+
+    Where they are more than letters, groups have numbers: 'g3–g7 g9'; where they are too many, there are none
+    (`crowded`).
+    """
+
+    def text(names: list[str]) -> str:
+        if not names or len(names[0]) == 1:
+            return " ".join(names) or "—"
+        at = np.array([int(n[1:]) for n in names])
+        runs = np.split(at, np.flatnonzero(np.diff(at) > 1) + 1)
+        return " ".join(f"g{run[0]}" + f"–g{run[-1]}" * (len(run) > 1) for run in runs)
+
+    return pd.Series({key: text(names) for key, names in names_of_groups(results).items()}, name="group")
+
+
+def needed(results: Results) -> pd.DataFrame:
+    """For each pair not told apart after Holm's correction, how many tasks would tell it apart.
+
+    All numbers take the observed difference for the true one.
+
+    Returns
+    -------
+    DataFrame
+        By pair: the difference, tasks now, tasks for a half-width below the difference, and tasks
+        for 80 % power, as the only comparison and among all pairs of the table (at (1 - level) / pairs,
+        which is enough for Holm's correction whatever the others give); for open tasks of known
+        shape also the images of that last number.
+    """
+    shape, pairs, level = results.settings, results.pairs, results.level
+    sized = {"ways", "shots", "queries"} <= set(shape)
+    images = shape["ways"] * (shape["shots"] + shape["queries"]) if sized else pd.Series(np.nan, shape.index)
+    a_task = images.where(shape["sampling"] == "open")  # closed tasks use images again
+    out = pairs[~pairs["holm"]]
+    effect = (out["difference"] / out["sd"]).fillna(0).to_numpy()  # identical accuracies: 0 / 0
+    among = 1 - (1 - level) / max(len(pairs), 1)
+    count = pd.Series(for_power(effect, among), out.index)
+    shown = {
+        "difference (points)": plus_minus(out),
+        "tasks now": out["tasks"].map("{:,}".format),
+        "for ± below the difference": [_count(t) for t in for_width(effect, level)],
+        "for 80 % power, alone": [_count(t) for t in for_power(effect, level)],
+        f"for 80 % power, one of {len(pairs)}": count.map(_count),
+    }
+    if a_task.notna().any():
+        of_pair = out["setting"].map(a_task)
+        shown["images for that"] = (count * of_pair).map(_count).where(of_pair.notna(), "—")
+    return by_pair(out, shown, len(shape) > 1)
+
+
+def _count(value: float | None) -> str:
+    return f"over {MOST:,}" if pd.isna(value) else f"{int(value):,}"
+
+
+def crowded(results: Results) -> list[str]:
     """A sentence for each setting whose methods form too many groups to name."""
     return [
         f"{setting}: over {GROUPS} sets of methods are not told apart, too many for letters; see the pairs."
-        for setting, found in cliques(table, pairs).items()
+        for setting, found in results.groups.items()
         if not found
     ]
 
 
-@checked
-def few_errors(table: pd.DataFrame, level: float = 0.95) -> list[str]:
+def few_errors(results: Results) -> list[str]:
     """A sentence for each setting where the limits of a method rest on a single error, or on a single right answer."""
     found: dict[str, list[str]] = {}
-    for (setting, method), of in single(table, level).items():
+    for (setting, method), of in results.single.items():
         if any(r.few_errors for r in of.values()):
             found.setdefault(setting, []).append(method)
     return [
@@ -69,11 +123,10 @@ def few_errors(table: pd.DataFrame, level: float = 0.95) -> list[str]:
     ]
 
 
-@checked
-def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """`intervals` for a reader, with the letters of `group_letters`; only the columns that say something."""
-    found = single(table, level)
-    either = (table["sampling"] == "unknown").any()
+def interval_list(results: Results) -> pd.DataFrame:
+    """Each method's intervals for a reader, with the letters of its groups; only the columns that say something."""
+    found = results.single
+    either = (results.settings["sampling"] == "unknown").any()
     names = {
         "new_images": "if tasks share no image: on new images" if either else "on new images",
         "these_images": "if they do: on these images" if either else "on these images",
@@ -84,20 +137,20 @@ def interval_list(table: pd.DataFrame, pairs: pd.DataFrame, level: float = 0.95)
         for c, name in names.items()
         if any(c in of for of in found.values())
     }
-    if "run" in table:
-        shown["for new runs"] = run_cells(new_runs(table, level))
+    if "run" in results.table:
+        shown["for new runs"] = run_cells(results.new_runs)
     tasks = pd.Series([next(iter(of.values())).n_tasks for of in found.values()], index)
-    out = pd.DataFrame({**shown, "group": group_letters(table, pairs), "tasks": tasks})
-    return unnested(table, out.reindex(index))
+    out = pd.DataFrame({**shown, "group": group_letters(results), "tasks": tasks})
+    return unnested(out.reindex(index), len(results.settings) > 1)
 
 
-@checked
-def matrix(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+def matrix(results: Results) -> pd.DataFrame:
     """Row minus column in points, each cell with the mark of its verdict; best methods first.
 
     ▲ ▼: the row is better, worse, after Holm's correction. △ ▽: after Benjamini and Hochberg's only.
     ○: not told apart. ≈: not told apart, and equivalent within the margin, where one was given.
     """
+    pairs = results.pairs
     back = pairs.rename(columns={"a": "b", "b": "a"}).assign(difference=-pairs["difference"])
     both = pd.concat([pairs, back])
     up = both["difference"] > 0
@@ -106,12 +159,12 @@ def matrix(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
         mark = np.where(both["equivalent"] & ~both["bh"], "≈", mark)
     text = [f"\N{NO-BREAK SPACE}{d + 0.0:+.2f}".replace("-", "−") for d in both["difference"]]
     both["cell"] = mark.astype(object) + np.array(text, dtype=object)
-    ranked = {setting: pd.Series(grid.columns, name="method") for setting, grid in grids(table).items()}
+    ranked = {setting: pd.Series(grid.columns, name="method") for setting, grid in results.grids.items()}
     order = pd.concat(ranked, names=["setting"])
     wide = both.pivot(index=["setting", "a"], columns="b", values="cell")
     rows = pd.MultiIndex.from_arrays([order.index.get_level_values("setting"), order], names=["setting", "method"])
     columns = pd.Index(order.unique(), name=None)
-    return unnested(table, wide.reindex(index=rows, columns=columns).fillna("—"))
+    return unnested(wide.reindex(index=rows, columns=columns).fillna("—"), len(ranked) > 1)
 
 
 def _verdict(pairs: pd.DataFrame) -> pd.Series:
@@ -127,42 +180,31 @@ def _verdict(pairs: pd.DataFrame) -> pd.Series:
     return pd.Series(says, pairs.index)
 
 
-@checked
-def pair_list(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
-    """`comparisons` for a reader: the difference with its paired interval, the three p-values, the verdict."""
-    p = {column: pairs[column].map(p_value_text) for column in ("p", "p_holm", "p_bh")}
-    out = pairs.assign(verdict=_verdict(pairs), shown=plus_minus(pairs), **p)
-    out = out.rename(columns={"shown": "difference (points)", "p_holm": "p, Holm", "p_bh": "p, BH"}, errors="raise")
-    return in_words(table, out)[["lower mean", "difference (points)", "verdict", "p", "p, Holm", "p, BH"]]
+def pair_list(results: Results) -> pd.DataFrame:
+    """All pairs for a reader: the difference with its paired interval, the verdict, the three p-values."""
+    pairs = results.pairs
+    named = {"p": "p", "p_holm": "p, Holm", "p_bh": "p, BH"}
+    p = {name: pairs[column].map(p_value_text) for column, name in named.items()}
+    shown = {"difference (points)": plus_minus(pairs), "verdict": _verdict(pairs), **p}
+    return by_pair(pairs, shown, len(results.settings) > 1)
 
 
-@checked
-def changed(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+def changed(results: Results) -> pd.DataFrame:
     """Pairs on which the usual reading (closed intervals that do not meet) and the paired tests differ."""
-    out = pairs[pairs["unpaired"] != pairs["holm"]]
+    out = results.pairs[results.pairs["unpaired"] != results.pairs["holm"]]
     usual = np.where(out["unpaired"], "higher: intervals do not meet", "nothing: intervals meet")
-    out = out.assign(shown=plus_minus(out), usual=usual, paired=_verdict(out))
-    out = out.rename(columns={"shown": "difference (points)", "usual": "usual reading", "paired": "paired"})
-    return in_words(table, out)[["lower mean", "difference (points)", "usual reading", "paired"]]
+    shown = {"difference (points)": plus_minus(out), "usual reading": usual, "paired": _verdict(out)}
+    return by_pair(out, shown, len(results.settings) > 1)
 
 
-@checked
-def summary(
-    table: pd.DataFrame,
-    pairs: pd.DataFrame,
-    level: float = 0.95,
-    three: dict[str, stats.ThreeIntervals] | None = None,
-) -> list[str]:
-    """A few lines for a terminal: each method's mean ±, its groups, and what can be concluded.
-
-    ``three`` is as for `reading`.
-    """
-    letters = group_letters(table, pairs)
-    cells = {key: f"{next(iter(of.values())):.2f}".partition(" ") for key, of in single(table, level).items()}
+def summary(results: Results) -> list[str]:
+    """`Results.summary`."""
+    pairs, letters = results.pairs, group_letters(results)
+    cells = {key: f"{next(iter(of.values())):.2f}".partition(" ") for key, of in results.single.items()}
     found = {key: f"{mean:>6} {around}".rstrip() for key, (mean, _, around) in cells.items()}
-    wide, most = max(len(m) for m in table["method"]), max(map(len, found.values()))
+    wide, most = max(len(method) for _, method in found), max(map(len, found.values()))
     lines = []
-    for setting, facts in settings(table).iterrows():
+    for setting, facts in results.settings.iterrows():
         count = f"{facts['methods']} method" + "s" * (facts["methods"] > 1)
         lines.append(f"{setting}: {count}, {facts['tasks']} tasks, sampling {facts['sampling']}")
         of = {key: text for key, text in found.items() if key[0] == setting}
@@ -170,67 +212,56 @@ def summary(
     if len(pairs):
         lines.append(
             f"{pairs['holm'].sum()} of {len(pairs)} pairs are told apart (paired t-tests, Holm's correction, "
-            f"{level:.4g}); methods that share a letter are not."
+            f"{results.level:.4g}); methods that share a letter are not."
         )
-        if "equivalent" in pairs:
+        if results.margin:
             lines.append(
-                f"{pairs['equivalent'].sum()} of {len(pairs)} pairs are equivalent within {pairs['margin'].iloc[0]:g} "
+                f"{pairs['equivalent'].sum()} of {len(pairs)} pairs are equivalent within {results.margin:g} "
                 "points (two one-sided tests, Holm's correction)."
             )
-        lines.append(f"Pairs on which unpaired closed intervals would say otherwise: {len(changed(table, pairs))}.")
-    elif not any("(unpaired)" in name for name in three or {}):
+        lines.append(f"Pairs on which unpaired closed intervals would say otherwise: {len(results.tables['changed'])}.")
+    elif not any("(unpaired)" in name for name in results.three or {}):
         lines.append("One method a setting: no comparison is possible.")
-    for name, ranked in by_ranks(table, level).items():
+    for name, ranked in results.ranks.items():
         lines.append(f"Mean ranks over {len(ranked.datasets)} data sets{f' ({name})' * bool(name)}:")
         lines += [f"  {m:<{wide}}  {rank:6.2f}" for m, rank in zip(ranked.methods, ranked.found.ranks)]
-        lines += [f"  critical difference {ranked.found.critical_difference:.2f}", caveat(ranked)]
-    lines += [*crowded(table, pairs), *few_errors(table, level)]
-    if "run" in table:
-        lines += ["", *_summary_of_runs(table, level)]
-    return lines + [text.replace("**", "").replace("`", "") for text in reading(table, three)]
+        lines += [f"  critical difference {ranked.found.critical_difference:.2f}", ranked.caveat]
+    lines += results.warnings
+    if "run" in results.table:
+        lines += ["", *_summary_of_runs(results, wide)]
+    return lines + [text.replace("**", "").replace("`", "") for text in results.reading]
 
 
-def _summary_of_runs(table: pd.DataFrame, level: float) -> list[str]:
-    found, pairs = new_runs(table, level), recipes(table, level)
-    wide = max(len(m) for m in table["method"])
-    lines = [f"For new training runs ({level:.4g}):"]
-    for (setting, method), row in found.iterrows():
-        where = f"  ({setting})" * (table["setting"].nunique() > 1)
+def _summary_of_runs(results: Results, wide: int) -> list[str]:
+    pairs = results.recipes
+    lines = [f"For new training runs ({results.level:.4g}):"]
+    for (setting, method), row in results.new_runs.iterrows():
+        where = f"  ({setting})" * (len(results.settings) > 1)
         alone = "one run: nothing can be said of new runs"
         half = f"± {row['new_runs']:5.2f}  {row['runs']:.0f} runs" if row["runs"] > 1 else alone
         lines.append(f"  {method:<{wide}}  {row['mean']:6.2f} {half}{where}")
     if len(pairs):
         lines.append(f"{pairs['holm'].sum()} of {len(pairs)} pairs of recipes are told apart (Holm's correction).")
-    return lines + [text.replace("**", "") for text in run_reading(table)]
+    return lines + [text.replace("**", "") for text in results.run_reading]
 
 
-@checked
-def record(
-    table: pd.DataFrame,
-    pairs: pd.DataFrame,
-    notes: list[str],
-    level: float = 0.95,
-    three: dict[str, stats.ThreeIntervals] | None = None,
-) -> dict:
-    """The whole report as plain values: notes, reading, settings, methods with intervals and groups, and all pairs.
-
-    Numbers are not rounded. A half-width that the tasks cannot give is None. ``three`` is as for `reading`.
-    """
-    methods = intervals(table, level).assign(groups=pd.Series(names_of_groups(table, pairs))).reset_index()
-    of_runs = {}
-    if "run" in table:
-        frames = {"new_runs": new_runs(table, level).reset_index(), "recipes": recipes(table, level)}
-        of_runs = {k: f.astype(object).where(f.notna(), None).to_dict("records") for k, f in frames.items()}
+def record(results: Results) -> dict:
+    """`Results.record`."""
+    pairs, named = results.pairs, pd.Series(names_of_groups(results))
+    found = {"methods": results.intervals.assign(groups=named).reset_index()}
+    if "run" in results.table:
+        found |= {"new_runs": results.new_runs.reset_index(), "recipes": results.recipes}
+    plain = {name: f.astype(object).where(f.notna(), None).to_dict("records") for name, f in found.items()}
     return {
-        "level": level,
+        "level": results.level,
         "unit": "percent",
-        "notes": [*notes, *crowded(table, pairs), *few_errors(table, level)],
-        "reading": [*reading(table, three), *run_reading(table)],
-        "settings": settings(table).reset_index().to_dict("records"),
-        "methods": methods.astype(object).where(methods.notna(), None).to_dict("records"),
-        "ranks": rank_record(by_ranks(table, level)),
+        "notes": [*results.notes, *results.warnings],
+        "reading": [*results.reading, *results.run_reading],
+        "settings": results.settings.reset_index().to_dict("records"),
+        "methods": plain.pop("methods"),
+        "ranks": [ranked.record(name) for name, ranked in results.ranks.items()],
         "pairs": pairs.assign(verdict=_verdict(pairs), changed=pairs["unpaired"] != pairs["holm"]).to_dict("records"),
-        **of_runs,
+        **plain,
     }
 
 
@@ -255,40 +286,10 @@ LATEX |= str.maketrans(
 )
 
 
-@checked
-def write_tables(
-    table: pd.DataFrame,
-    pairs: pd.DataFrame,
-    folder: str | Path,
-    level: float = 0.95,
-    three: dict[str, stats.ThreeIntervals] | None = None,
-) -> list[Path]:
-    """The report's tables as files, each in LaTeX (packages booktabs and amssymb) and Markdown.
-
-    Parameters
-    ----------
-    three : dict, optional
-        Of a recording, what `three_intervals` found.
-
-    Returns
-    -------
-    list of paths
-        methods, matrix, pairs, changed and needed, with several runs also runs and recipes, and three_intervals of a
-        recording, each .tex and .md; those without rows are left out. Then evaluation.tex and .md, the paragraph of
-        `paragraphs`.
-    """
-    made = {
-        "methods": interval_list(table, pairs, level),
-        "matrix": matrix(table, pairs),
-        "pairs": pair_list(table, pairs),
-        "changed": changed(table, pairs),
-        "needed": needed(table, pairs, level),
-        "runs": run_list(table, level),
-        "recipes": recipe_list(table, level),
-        "three_intervals": three_list(three or {}),
-    }
+def write_tables(results: Results, folder: Path) -> list[Path]:
+    """`Results.write_tables`."""
     out = []
-    for name, frame in made.items():
+    for name, frame in results.tables.items():
         if frame.empty:
             continue
         index = [name or frame.columns.name or "method" for name in frame.index.names]  # as `unnested` leaves them
@@ -297,32 +298,34 @@ def write_tables(
         for symbol, code in SYMBOLS.items():
             latex = latex.replace(symbol, code)
         bare = flat.replace(r"\|", r"\\|", regex=True).rename(columns=lambda c: c.replace("|", r"\|"))
-        for ending, text in (("tex", latex), ("md", bare.to_markdown(index=False, disable_numparse=True) + "\n")):
-            out.append(Path(folder) / f"{name}.{ending}")
-            replace_file(out[-1], lambda part, text=text: part.write_text(text, "utf-8"))
-    found = paragraphs(table, pairs, level, three)
+        out += _written(folder / name, latex, bare.to_markdown(index=False, disable_numparse=True) + "\n")
+    found = results.paragraphs()
     plain = "\n\n".join(f"**{setting}.** {text}" if len(found) > 1 else text for setting, text in found.items())
     named = [rf"\textbf{{{setting.translate(LATEX)}.}} " * (len(found) > 1) for setting in found]
     latex = r"\paragraph{Evaluation.} " + "\n\n".join(
         n + text.translate(LATEX) for n, text in zip(named, found.values())
     )
-    for ending, text in (("tex", latex), ("md", plain)):
-        out.append(Path(folder) / f"evaluation.{ending}")
-        replace_file(out[-1], lambda part, text=text: part.write_text(text + "\n", "utf-8"))
-    return out
+    return out + _written(folder / "evaluation", latex + "\n", plain + "\n")
 
 
-@checked
-def write_figures(table: pd.DataFrame, pairs: pd.DataFrame, folder: str | Path) -> list[Path]:
-    """The report's figure (`figures.groups`) as groups.png, groups.pdf and groups.svg."""
+def _written(path: Path, latex: str, markdown: str) -> list[Path]:
+    """The two files of this name."""
+    texts = {path.with_name(f"{path.name}.tex"): latex, path.with_name(f"{path.name}.md"): markdown}
+    for file, text in texts.items():
+        replace_file(file, lambda part, text=text: part.write_text(text, "utf-8"))
+    return [*texts]
+
+
+def write_figures(results: Results, folder: Path) -> list[Path]:
+    """`Results.write_figures`."""
     import matplotlib.pyplot as plt
 
     from . import figures
 
-    out = [Path(folder) / f"groups.{ending}" for ending in ("png", "pdf", "svg")]
+    out = [folder / f"groups.{ending}" for ending in ("png", "pdf", "svg")]
     with plt.rc_context():
         figures.style()
-        figure = figures.groups(panels(table, pairs))
+        figure = figures.groups(results.panels)
         for path in out:
             replace_file(path, lambda part: figure.savefig(part, bbox_inches="tight", dpi=200))
         plt.close(figure)

@@ -6,6 +6,7 @@ of all files at once and what to type instead; only the unit, shares or percent,
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ...errors import InputError, like, visible
+from ...errors import InputError, choice, flag, like, number, shown, visible
 from . import files, questions
-from .arguments import MANY, checked, members, refuse
-from .files import NAMES, File
+from .files import NAMES, SEPARATORS, File
+from .questions import refuse
 
 __all__ = ["normalise", "read"]
 
@@ -25,6 +26,7 @@ SHARED = {"dataset": str, "sampling": str, "ways": int, "shots": int, "queries":
 OF_CELL = ("run", "task", "query")  # which training, task and query a row is of
 KNOWN = {*SHARED, *NAMES, *OF_CELL, "accuracy"}
 OF_WHAT = {"acc", "accuracy", "accuracies", "score", "scores", "test"}
+WORDS = {"sampling": "{}", "ways": "{}-way", "shots": "{}-shot", "queries": "{} queries", "seed": "seed {}"}
 LEAST = {"ways": 1, "shots": 1, "queries": 1, "seed": 0}
 DIGITS = 9  # of a percent; what differs by less differs by rounding
 # What a cell that is no number may be, and what mends it.
@@ -34,144 +36,73 @@ HINTS = {
     "%": ", without a percent sign",
     "": "",
 }
+ALLOWED = {
+    "sampling": ("open", "closed", "unknown"),
+    "seed": ("run", "tasks", "unknown"),
+    "repeats": ("copies", "tasks", "unknown"),
+    "separator": (*SEPARATORS, "unknown"),
+    "decimal": (".", ","),
+}
+MANY = 40  # names that somebody reads
 COMPARED = 400  # methods of a setting; the 80,000 pairs take a minute
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What the caller says of the files, as for `read`."""
+    """What the caller says of the files, as for `fslcore.tools.report.Results.read`."""
 
     sampling: str = "unknown"
     common: bool = False
     drop: Sequence[str] = ()
+    runs: bool = False
     methods: Sequence[str] = ()
     seed: str = "unknown"
     repeats: str = "unknown"
     out_of: float | None = None
+    separator: str = "unknown"
+    decimal: str = "."
 
     def __post_init__(self) -> None:
-        for name in ("drop", "methods"):  # as they are called in the table
-            object.__setattr__(self, name, [visible(one) for one in getattr(self, name)])
+        for name, allowed in ALLOWED.items():
+            choice(name, getattr(self, name), allowed)
+        flag("common", self.common), flag("runs", self.runs)
+        if self.out_of is not None:
+            number("out_of", self.out_of, above=0)
+        for name in ("drop", "methods"):
+            names = getattr(self, name)
+            listed = isinstance(names, (Sequence, pd.Index, np.ndarray)) and not isinstance(names, (str, bytes))
+            if not listed or any(not isinstance(one, str) for one in names):
+                raise InputError(f"{name} = {shown(names)}; a list of names is allowed")
+            object.__setattr__(self, name, [visible(one) for one in names])  # as they are called in the table
 
 
-@checked
-def read(
-    path: str | Path | Sequence[str | Path],
-    sampling: str = "unknown",
-    common: bool = False,
-    drop: Sequence[str] = (),
-    runs: bool = False,
-    *,
-    methods: Sequence[str] = (),
-    seed: str = "unknown",
-    repeats: str = "unknown",
-    out_of: float | None = None,
-    separator: str = "unknown",
-    decimal: str = ".",
-) -> tuple[pd.DataFrame, list[str]]:
-    """Read per-task accuracies from a file in either of two formats, or from several files together.
-
-    *Long*: a row per task and method, with columns ``accuracy``, ``task`` and ``method`` (or, in its
-    place, ``backbone``, ``learner`` or both). *Wide*: a row per task and a column per method; a column
-    ``task`` is optional. Both may have the columns ``dataset``, ``sampling``, ``ways``, ``shots``,
-    ``queries`` and ``seed``, and ``run``, where methods were trained several times. A file with a
-    column ``accuracy`` is long; one that names no method has one, called after the file.
-
-    Several files are one table: each may have its own format and unit. Where none names its data set, they are of
-    one, a method or some in each; or of one each, if methods come again.
-
-    Parameters
-    ----------
-    path : path, or sequence of them
-        The file: text or Parquet (`fslcore.tools.report.files.frame`); of several, all or none a recording.
-    sampling, common, drop, methods, seed, repeats, out_of
-        As for `normalise`.
-    runs : bool
-        Each file is a training run, of the number that its name ends with: protonet-seed0.csv is run 0 of protonet,
-        where it does not name its methods itself.
-    separator, decimal : str
-        What separates the cells of text and what its decimal sign is, as for `fslcore.tools.report.files.frame`.
-
-    Returns
-    -------
-    table, notes
-        As for `normalise`.
-
-    Raises
-    ------
-    InputError
-        No such file, another ending, unreadable, two columns of one name; files of other columns than the rest;
-        with ``runs`` one file alone, or one with a column run; and as for `normalise`.
-    """
-    frames, notes, problems = files.frames(path, runs, separator, decimal)
+def read(path: str | Path | Sequence[str | Path], *given, **more) -> tuple[pd.DataFrame, list[str]]:
+    """The table and the notes of `fslcore.tools.report.Results.read`, which says what the `Choices` mean."""
+    how = Choices(*given, **more)
+    several = isinstance(path, Sequence) and not isinstance(path, (str, bytes)) and len(path)
+    for one in path if several else [path]:
+        if not isinstance(one, (str, os.PathLike)) or not str(one):
+            raise InputError(f"results: path = {shown(one)}; the name of a file or folder is allowed")
+    found, notes, problems = files.frames(path, how.runs, how.separator, how.decimal)
     try:
-        table, more = _together(frames, Choices(sampling, common, drop, methods, seed, repeats, out_of), problems)
+        table, more_notes = _together(found, how, problems)
     except InputError as error:  # a recording that was stopped has other tasks than the rest
         raise InputError(" ".join([f"{error}", *(f"({note})" for note in notes if "not finished" in note)])) from None
-    return table, [*map(visible, notes), *more]
+    return table, [*map(visible, notes), *more_notes]
 
 
-@checked
-def normalise(
-    frame: pd.DataFrame,
-    name: str,
-    sampling: str = "unknown",
-    common: bool = False,
-    drop: Sequence[str] = (),
-    *,
-    methods: Sequence[str] = (),
-    seed: str = "unknown",
-    repeats: str = "unknown",
-    out_of: float | None = None,
-) -> tuple[pd.DataFrame, list[str]]:
-    """Check a table of either format (see `read`) and lay it out as the one long table.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Accuracies as shares (no value above 1) or in percent. Levels of its index with a name of a column that is
-        read, method and task say, are columns; what else the index holds is not read.
-    name : str
-        What errors and notes call it; also the data set's name where none is given.
-    sampling : str
-        How the tasks were drawn, where no column says it: 'open', 'closed' or 'unknown'.
-    common : bool
-        Where methods have different tasks or empty cells, use the tasks that all share instead of
-        raising.
-    drop : sequence of str
-        Columns, methods and tasks to leave out, such as a mean that was written along.
-    methods : sequence of str
-        The methods: other columns are not read, and no name of one is asked about.
-    seed : str
-        What a column ``seed`` numbers: 'run', trainings of a method, or 'tasks', draws of tasks. Needed where it
-        has several values.
-    repeats : str
-        What rows are that come again in blocks: 'copies', which are left out, or 'tasks' of their own.
-    out_of : float, optional
-        What a full score is: 1 for shares, 100 for percent, 75 for right answers among 75 queries. Needed where a
-        method has whole numbers alone, as counts are.
-
-    Returns
-    -------
-    table : DataFrame
-        setting (text; settings are compared each on its own), method, task, accuracy (percent),
-        dataset, sampling, and those of run, ways, shots, queries and seed that the input has.
-    notes : list of str
-        Every choice that was taken, a sentence each.
-
-    Raises
-    ------
-    InputError
-        A column missing; a value of the wrong type, missing, outside its range or in another unit
-        than the rest; nothing but 0 and 1, which are queries and no tasks; a mean or another summary among methods
-        or tasks; a loss, a time or a count among methods; a task given twice; rows that come again; a seed of which
-        it is not known what it numbers; methods or runs with different tasks; fewer than 2 tasks. The message names
-        all of it, with column and row (1 is the first below the header), or method and task.
-    """
+def normalise(frame: pd.DataFrame, name: str, *given, **more) -> tuple[pd.DataFrame, list[str]]:
+    """The table and the notes of `fslcore.tools.report.Results.of`."""
+    how = Choices(*given, **more)
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(f"frame = {shown(frame)}; a DataFrame is allowed")
+    if frame.columns.nlevels > 1:
+        raise InputError(f"frame has columns of {frame.columns.nlevels} levels; one level, a name each, is allowed")
+    if not isinstance(name, str) or not name:
+        raise InputError(f"name = {shown(name)}; a name is allowed")
     known = {*map(_plain, frame.columns)}
     levels = [i for i, level in enumerate(frame.index.names) if _plain(level) in KNOWN - known]
     frame = frame.reset_index(level=levels) if levels else frame
-    how = Choices(sampling, common, drop, methods, seed, repeats, out_of)
     return _together([File(frame, name, Path(name).stem)], how, [])
 
 
@@ -370,6 +301,11 @@ def _one_data_set(long: pd.DataFrame) -> list[str]:
     return [f"No file names its data set, and no {what} is in two: they are one data set."]
 
 
+def members(table: pd.DataFrame) -> pd.Series:
+    """Whose tasks each row is of: the method's, or where it was trained several times, that run's of the method."""
+    return table["method"] + ", run " + table["run"] if "run" in table else table["method"]
+
+
 def _perhaps_runs(called: Iterable[str]) -> list[str]:
     """A note on methods that are called after files whose names differ in a number alone."""
     of: dict[str, list[str]] = {}
@@ -553,8 +489,7 @@ def _sampling(long: pd.DataFrame, told: str, name: str, problems: list[str]) -> 
 def _setting(long: pd.DataFrame) -> pd.Series:
     """The data set, and whatever else tells the tasks of one row from those of another."""
     text = long["dataset"]
-    words = {"sampling": "{}", "ways": "{}-way", "shots": "{}-shot", "queries": "{} queries", "seed": "seed {}"}
-    for column, word in words.items():
+    for column, word in WORDS.items():
         if column in long and long[column].nunique() > 1:
             text = text + ", " + long[column].map(word.format)
     return text

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from ... import stats
-from .arguments import checked
 
 __all__ = ["TARGETS", "in_cells", "legend"]
 
@@ -42,7 +41,6 @@ def in_cells(found: stats.ThreeIntervals) -> dict[str, str]:
     return cells
 
 
-@checked
 def legend(frame: pd.DataFrame) -> list[str]:
     """A line for each mark that stands in cells of `in_cells`, with what it means."""
     cells = [str(cell) for column in TARGETS.values() if column in frame for cell in frame[column]]

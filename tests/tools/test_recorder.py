@@ -23,6 +23,7 @@ from fslcore.paths import locked
 from fslcore.tasks import sample_closed, sample_open
 from fslcore.tools import recorder, report
 from fslcore.tools.cli import app
+from fslcore.tools.report import recorded
 
 LABELS = np.arange(8).repeat(20)
 
@@ -505,6 +506,26 @@ def test_the_paragraph_has_the_intervals_for_new_images_and_new_classes(tmp_path
     (text,) = report.Results(table, three=report.recorded.three_intervals(path)[0]).paragraphs().values()
     assert text.endswith("Answers of A depend on the task's other queries; no interval for new images is given.")
     assert text.count("on new images") == 2 and "For new images, by a jackknife, the difference is" in text
+
+
+@pytest.mark.parametrize("counts", [[(2, 3)] * 3, [(2, 3), (2, 3), (1, 3)], [(2, 3)] * 2, [(1, 1)]], ids=str)
+def test_the_shape_of_tasks_is_that_of_a_plain_count(tmp_path, counts):
+    """Of even tasks, in any order and with some padding; None where one task of them is not even, or is of another."""
+    rng = np.random.default_rng(0)
+    for others in ([], [(2, 3)] * 3, [(2, 3)] * 4):
+        path = tmp_path / f"{len(others)}.npz"
+        with fslcore.record(path, "A") as r:
+            for shape in filter(None, (counts, others)):
+                held = list(zip(rng.permutation(8)[: len(shape)], shape))
+                support, query = (
+                    rng.permutation([c * 20 + 10 * part + i for c, n in held for i in range(n[part])])
+                    for part in (0, 1)
+                )
+                r.task(support.tolist(), query.tolist(), LABELS[query], LABELS[query], LABELS[support])
+        found = recorded._shape(recorder.load(path))
+        even = len(set(counts)) == 1 and (not others or counts == others)
+        shape = (len(counts), *counts[0]) if even else (None,) * 3
+        assert tuple(found.values()) == shape, (others, found)
 
 
 def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_path, capsys):

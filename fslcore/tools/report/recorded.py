@@ -30,11 +30,7 @@ def accuracies(found: Recording) -> pd.DataFrame:
     table = pd.concat(
         [
             pd.DataFrame(
-                {
-                    "method": m,
-                    "task": numbers[m],
-                    "accuracy": right.sum(axis=1) / (found.query[m] >= 0).sum(axis=1),
-                }
+                {"method": m, "task": numbers[m], "accuracy": right.sum(axis=1) / (found.query[m] >= 0).sum(axis=1)}
             )
             for m, right in found.correct.items()
         ],
@@ -93,8 +89,8 @@ def three_intervals(
     rows = {m: np.arange(len(of)) for m, of in values.items()}
     called = {m: visible(m.strip()) for m in values}  # as in the table
     if table is not None:
-        left = {m: part["task"].astype(str) for m, part in table.groupby("method")}
-        rows = {m: np.flatnonzero(np.isin(numbers[m].astype(str), left[n])) for m, n in called.items() if n in left}
+        left = {m: set(part["task"].astype(str)) for m, part in table.groupby("method")}
+        rows = {m: np.flatnonzero([str(t) in left[n] for t in numbers[m]]) for m, n in called.items() if n in left}
     asked = {called[m]: (of, (m,), values[m][of]) for m, of in rows.items()}
     unpaired = []
     for a, b in combinations(rows, 2):
@@ -196,10 +192,13 @@ def _reused(found: Recording, numbers: dict[str, np.ndarray]) -> bool:
 def _shape(found: Recording) -> dict[str, int | None]:
     """Ways, shots and queries a class, where they are the same in all tasks."""
     shapes = set()
-    label = np.unique(found.classes, return_inverse=True)[1]
+    label = np.append(np.unique(found.classes, return_inverse=True)[1], -1)  # of no image, too
     for method, query in found.query.items():
-        for support, asked in zip(found.support[method], query):
-            counts = [np.unique(label[of[of >= 0]], return_counts=True)[1] for of in (support, asked)]
+        ordered = [np.sort(label[of], axis=1) for of in (found.support[method], query)]
+        begins = np.concatenate([np.diff(of, axis=1, prepend=-1) > 0 for of in ordered], axis=1)  # another class
+        for both in np.unique(begins, axis=0):
+            parts = np.split(both, [ordered[0].shape[1]])
+            counts = [np.diff(np.flatnonzero(of), append=len(of)) for of in parts]
             even = all(len(set(c.tolist())) == 1 for c in counts) and len(counts[0]) == len(counts[1])
             shapes.add((len(counts[1]), int(counts[0][0]), int(counts[1][0])) if even else None)
     (same,) = shapes if len(shapes) == 1 else (None,)

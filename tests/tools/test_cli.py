@@ -185,9 +185,9 @@ def test_a_profile_that_ships_goes_by_its_name_and_by_that_of_before(tmp_path, m
     (tmp_path / name).write_text("pilot: {seed: 7}")  # a file of the user's comes first
     assert notebooks.profile(name) == {"pilot": {"seed": 7}}
     with pytest.raises(
-        InputError, match=r"no file larg.yml; large.yml, oops.yml, quick.yml ship .* \(did you mean large.yml\?\)"
+        InputError, match=r"no file lorge.yml; large.yml, oops.yml, quick.yml ship .* \(did you mean large.yml\?\)"
     ):
-        notebooks.profile("larg.yml")
+        notebooks.profile("lorge.yml")
 
 
 def test_a_profile_that_is_a_folder_and_one_that_is_empty(small, tmp_path, capsys):

@@ -810,11 +810,11 @@ def test_list_shows_all_of_a_kind_or_the_parameters_of_a_notebook(capsys):
 def test_the_plain_way_jupytext_and_papermill(tmp_path):
     tools = os.path.dirname(sys.executable)
     command = (
-        f"{tools}/jupytext --to ipynb -o - notebooks/data-and-backbones.md"
-        f" | {tools}/papermill - {tmp_path}/out.ipynb -p classes 3 -p speed_images 64"
+        f"{tools}/jupytext --to ipynb -o - notebooks/primer.md"
+        f" | {tools}/papermill - {tmp_path}/out.ipynb -p tasks 60 -p spread 8"
     )
     subprocess.run(command, shell=True, check=True, cwd=ROOT, capture_output=True)
-    assert nbformat.read(tmp_path / "out.ipynb", 4).metadata.papermill.parameters == {"classes": 3, "speed_images": 64}
+    assert nbformat.read(tmp_path / "out.ipynb", 4).metadata.papermill.parameters == {"tasks": 60, "spread": 8}
 
 
 @pytest.mark.parametrize("name", chapters.names())

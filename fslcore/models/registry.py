@@ -33,20 +33,20 @@ def _timm(model: str, state: dict, **options) -> nn.Module:
     return network
 
 
-def _clip(state: dict, model: str) -> nn.Module:
+def _clip(state: dict, model: str, **options) -> nn.Module:
     import open_clip
 
-    network = open_clip.create_model(model, pretrained=None).visual
+    network = open_clip.create_model(model, pretrained=None, **options).visual
     visual = {k.removeprefix("visual."): v for k, v in state.items() if k.startswith("visual.")}
     network.load_state_dict(visual or state)
     return network
 
 
-def _clip_text(state: dict, sentences: list[str], model: str) -> torch.Tensor:
+def _clip_text(state: dict, sentences: list[str], model: str, **options) -> torch.Tensor:
     """(n, D) unit embeddings of sentences by the text tower beside the images' in a checkpoint of CLIP."""
     import open_clip
 
-    whole = open_clip.create_model(model, pretrained=None).eval()
+    whole = open_clip.create_model(model, pretrained=None, **options).eval()
     whole.load_state_dict(state)
     return whole.encode_text(open_clip.tokenize(sentences, context_length=whole.context_length), normalize=True)
 
@@ -71,7 +71,7 @@ class Entry:
     interpolation: str
     map: tuple[int, int, int] | None = None
     local: Path | tuple[str, str] | None = None  # a file here, or (Python package, file in it)
-    hub: tuple[str, str] | None = None  # (repository, file) on the model hub
+    hub: tuple[str, ...] | None = None  # repository, file and perhaps revision on the model hub
     sha256: str | None = None
     trained_at: int | None = None
     text: Callable[[dict, list[str]], torch.Tensor] | None = None  # embeds sentences, from the same state dict

@@ -18,7 +18,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 
-from .. import store
+from .. import sources, store
 from ..errors import InputError, like, note
 from ..paths import check_zip, load_tensors, locked, replace_file
 from .backbone import Backbone, FromFile
@@ -32,9 +32,9 @@ __all__ = ["load", "recipe_of"]
 def load(name: str) -> Backbone:
     """A backbone by name, or by ``name:path`` with a weights file of the user's own.
 
-    Packaged weights must match their pinned SHA-256. Weights from the model hub are pinned at
-    their first download: a later file with another digest is refused. Checkpoints are read as
-    safetensors or with ``weights_only``: nothing in them is executed.
+    Packaged weights must match their pinned SHA-256, and so must weights from the model hub where two sources list it
+    (`fslcore.sources`). Others are pinned at their first download: a later file with another digest is refused.
+    Checkpoints are read as safetensors or with ``weights_only``: nothing in them is executed.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def load(name: str) -> Backbone:
         raise InputError(
             f"backbone = {name}; known are {', '.join(REGISTRY)} (and NAME:WEIGHTS_FILE){like(name, REGISTRY)}"
         )
-    entry = REGISTRY[name]
+    entry = _as_listed(REGISTRY[name], REGISTRY[name].pinned_as or name)
     path = _weights(name, entry, own)
     check_zip(f"backbone {name}", path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -99,7 +99,24 @@ def load(name: str) -> Backbone:
 def recipe_of(name: str) -> dict:
     """The recipe of `fslcore.tools.training` by which a backbone's file was made, as JSON values; empty for others."""
     name, _, own = name.partition(":")
-    return _read_state(_weights(name, REGISTRY[name], own))[1]
+    entry = REGISTRY[name]
+    return _read_state(_weights(name, _as_listed(entry, entry.pinned_as or name), own))[1]
+
+
+def _as_listed(entry: Entry, name: str) -> Entry:
+    """The entry with the repository, revision, digest and architecture that `fslcore.sources` has under a name."""
+    listed = sources.weights(name) if entry.hub else None
+    if listed is None:
+        return entry
+    options = listed.architecture
+    return replace(
+        entry,
+        hub=(listed.repository, listed.file or entry.hub[1], listed.revision),
+        sha256=listed.sha256 if len(listed.by) > 1 else None,
+        dim=options.get("embed_dim", entry.dim),
+        build=partial(entry.build, **options),
+        text=entry.text and partial(entry.text, **options),
+    )
 
 
 def _embed(name: str, path: Path, text: Callable, sentences: list[str]) -> torch.Tensor:
@@ -132,14 +149,14 @@ def _weights(name: str, entry: Entry, own: str) -> Path:
     return path
 
 
-def _from_hub(repository: str, file: str) -> Path | None:
+def _from_hub(repository: str, file: str, revision: str | None = None) -> Path | None:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     from huggingface_hub.utils import logging
 
     logging.set_verbosity_error()  # what fails is told once, by us, and not at every new try
     try:
-        return Path(hf_hub_download(repository, file))
+        return Path(hf_hub_download(repository, file, revision=revision))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError):
         return None
 

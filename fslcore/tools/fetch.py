@@ -165,7 +165,10 @@ def _weights(source: Weights, progress: bool, say: Callable[[str], object]) -> P
     """A backbone or a captioner from the model hub, in the hub's own cache; ``HF_ENDPOINT`` names another hub."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.utils import disable_progress_bars
 
+    if not progress:
+        disable_progress_bars()
     kept = ["*.json", "*.txt", source.file or "*.safetensors"]
     try:
         folder = Path(snapshot_download(source.repository, revision=source.revision, allow_patterns=kept))

@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import importlib
 import io
 import json
 import os
@@ -34,6 +35,7 @@ HERE = Path(__file__).parents[1] / "datasets"
 RELEASES = SimpleNamespace(**runpy.run_path(str(HERE / "test_releases.py")))
 PAPERS = SimpleNamespace(**runpy.run_path(str(HERE / "test_paper_datasets.py")))
 SHIPPED = yaml.safe_load(sources.SHIPPED.read_text("utf-8"))
+REVISION = "a" * 40
 IMAGES = {  # of the novel split of each miniature
     "omniglot": 8,
     "aircraft": 30,
@@ -60,6 +62,9 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+    def do_HEAD(self):
+        self.do_GET()
+
     def do_GET(self):
         path = unquote(urlsplit(self.path).path)
         of, asked = self.server.faults.get(path, []), self.headers.get("Range")
@@ -80,7 +85,11 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
         self.send_header("Content-Length", str(len(body) - start))
         self.send_header("ETag", tag)
+        if "/resolve/" in path:  # as the model hub says which revision it is of
+            self.send_header("X-Repo-Commit", REVISION)
         self.end_headers()
+        if self.command == "HEAD":
+            return
         cut = isinstance(fault, tuple) and fault[1]
         self.wfile.write(body[start : start + cut] if cut else body[start:])
         if isinstance(fault, tuple) and fault[0] == "stall":
@@ -725,6 +734,99 @@ def test_no_manifest(tmp_path, monkeypatch):
     monkeypatch.setenv("FSLCORE_SOURCES", str(tmp_path / "none.yml"))
     with pytest.raises(InputError, match="none.yml: No such file"):
         sources.read()
+
+
+# ---------------------------------------------------------------- weights
+
+SMALL = {
+    "clip": {
+        "embed_dim": 24,
+        "vision_cfg": {"image_size": 224, "layers": 2, "width": 64, "patch_size": 16},
+        "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1},
+    },
+    "dino": {"depth": 2, "embed_dim": 48, "num_heads": 2},
+    "dinov2-reg": {"depth": 2, "embed_dim": 48, "num_heads": 2},
+}
+LOADED = """
+import sys, torch
+from fslcore.models import backbones
+from fslcore.tools.cli import app
+names = sys.argv[1:]
+code = app.main(["fetch", *names, "vit-gpt2"])
+assert code == 0, code
+for name in names:
+    for form in (name, f"{name}-released"):
+        backbone = backbones.load(form)
+        seen = backbone.network(backbone.preprocess(torch.zeros(2, 224, 224, 3, dtype=torch.uint8)))
+        assert seen.shape == (2, backbone.dim), (form, seen.shape)
+        print(form, backbone.dim, backbone.weights)
+"""
+
+
+@pytest.fixture(scope="module")
+def hub(server):
+    """A model hub with small networks in the official layouts: by name the file, its repository and its SHA-256."""
+    import torch
+    from safetensors.torch import save
+
+    import fslcore.models.backbones  # noqa: F401 (it makes torchvision importable, which the next two import)
+
+    open_clip, timm = importlib.import_module("open_clip"), importlib.import_module("timm")
+
+    made = {}
+    for name, options in SMALL.items():
+        entry = SHIPPED["weights"][name]
+        torch.manual_seed(0)
+        if name == "clip":
+            network = open_clip.create_model("ViT-B-16-quickgelu", pretrained=None, **options)
+        else:
+            network = timm.create_model(entry["repository"].removeprefix("timm/"), num_classes=0, **options)
+        body = save({k: v.contiguous().clone() for k, v in network.state_dict().items()})
+        made[name] = {"repository": entry["repository"], "file": entry["file"], "architecture": options}
+        made[name] |= {"title": name, "licence": "none", "revision": REVISION}
+        made[name] |= {"sha256": hashlib.sha256(body).hexdigest(), "by": ["this test", "and again"]}
+        host(server, entry["repository"], {entry["file"]: body, "config.json": b"{}"})
+    gpt = SHIPPED["weights"]["vit-gpt2"]
+    weights = {gpt["file"]: b"weights", "config.json": b"{}", "merges.txt": b"", "tf_model.h5": b"not wanted"}
+    host(server, gpt["repository"], weights)
+    made["vit-gpt2"] = {**gpt, "revision": REVISION}  # its digest is another, and one source alone lists it
+    return made
+
+
+def host(server, repository, files):
+    about = {"id": repository, "sha": REVISION, "siblings": [{"rfilename": name} for name in files]}
+    server.files[f"/api/models/{repository}/revision/{REVISION}"] = json.dumps(about).encode()
+    tree = [{"type": "file", "oid": "0" * 40, "size": len(body), "path": name} for name, body in files.items()]
+    server.files[f"/api/models/{repository}/tree/{REVISION}"] = json.dumps(tree).encode()
+    for name, body in files.items():
+        server.files[f"/{repository}/resolve/{REVISION}/{name}"] = body
+
+
+def from_hub(server, tmp_path, hub, *command):
+    (tmp_path / "hub.yml").write_text(yaml.safe_dump({"data": {}, "weights": hub}))
+    places = {"HF_ENDPOINT": server.url, "HF_HOME": str(tmp_path / "hf"), "FSLCORE_SOURCES": str(tmp_path / "hub.yml")}
+    return subprocess.run([sys.executable, *command], env=os.environ | places, capture_output=True, text=True)
+
+
+def test_weights_come_by_revision_and_digest_from_the_hub_that_is_named(here, server, hub, tmp_path):
+    done = from_hub(server, tmp_path, hub, "-c", LOADED, *SMALL)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines() if line.split()[0].removesuffix("-released") in SMALL]
+    dims = {"clip": 24, "dino": 48, "dinov2-reg": 48}
+    assert lines == [[n + end, str(dims[n]), hub[n]["sha256"]] for n in SMALL for end in ("", "-released")]
+    assert "pytorch_model.bin has SHA256" in done.stderr and "alone lists" in done.stderr
+    assert not [path for path, _ in server.log if "tf_model" in path or "/main/" in path]
+
+
+def test_weights_that_are_not_there_or_others_are_refused(here, server, hub, tmp_path):
+    wrong = {**hub, "dino": {**hub["dino"], "sha256": "0" * 64}}
+    done = from_hub(server, tmp_path, wrong, "-m", "fslcore", "fetch", "dino", "--quiet")
+    assert done.returncode == 2 and done.stderr.startswith("fslcore: dino: model.safetensors has SHA256")
+    assert len(done.stderr.splitlines()) == 1
+    gone = {**hub, "dino": {**hub["dino"], "repository": "timm/gone"}}
+    done = from_hub(server, tmp_path, gone, "-m", "fslcore", "fetch", "dino", "--quiet")
+    assert done.returncode == 2 and done.stderr.startswith("fslcore: dino: timm/gone cannot be fetched (")
+    assert len(done.stderr.splitlines()) == 1
 
 
 # ---------------------------------------------------------------- pickles

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from ... import sources
 from ...datasets import Images
 from ...datasets.images import first_twice, image_names
 from ...datasets.papers import text_table
@@ -69,10 +70,13 @@ def captioner(name: str) -> Captioner:
             f"captioner {kind} needs the package transformers; make captions, in the book's repository, brings it"
         )
     repository, settings = HUB[kind]
+    listed = None if where else sources.weights(kind)
+    if listed:
+        return _transformer(kind, listed.repository, settings, listed.revision)
     return _transformer(kind, where or repository, settings)
 
 
-def _transformer(name: str, where: str, settings: dict) -> Captioner:
+def _transformer(name: str, where: str, settings: dict, revision: str | None = None) -> Captioner:
     import torch
 
     from ...models.backbone import device
@@ -83,8 +87,9 @@ def _transformer(name: str, where: str, settings: dict) -> Captioner:
 
     logging.disable_progress_bar()
     try:
-        model, found = AutoModelForImageTextToText.from_pretrained(where, output_loading_info=True)
-        processor, tokenizer = AutoImageProcessor.from_pretrained(where), AutoTokenizer.from_pretrained(where)
+        model, found = AutoModelForImageTextToText.from_pretrained(where, revision=revision, output_loading_info=True)
+        processor = AutoImageProcessor.from_pretrained(where, revision=revision)
+        tokenizer = AutoTokenizer.from_pretrained(where, revision=revision)
     except (OSError, ValueError, RuntimeError, KeyError, pickle.UnpicklingError) as error:
         raise InputError(
             f"captioner {name}: {where} gives no weights ({str(error).strip().splitlines()[0]}); "

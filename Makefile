@@ -3,12 +3,19 @@ PYTHON ?= python3
 PROFILE ?= profiles/quick.yml
 BIN := .venv/bin
 
-.PHONY: book check pdf test cluster-test rerun bench mutants captions clean
+.PHONY: book check paper pdf test cluster-test rerun bench mutants captions clean
 
 book: .venv/ready
 	@test -f _build/html/index.html || rm -f _build/site.done
 	@PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores all --resources sizing=1 estimators=1 bias=1 --nolock --rerun-incomplete --keep-going --quiet rules --config profile=$(PROFILE)
 	@echo "The book is at $(CURDIR)/_build/html/index.html"
+
+# A paper's own tables on its own data: PAPER=oops fetches them (ACCEPT=yes accepts the terms that are printed), says what the
+# run takes and builds the chapters of profiles/oops.yml. Wants a GPU and a network; stopped, it goes on from where it was.
+paper: .venv/ready
+	$(BIN)/fslcore fetch $(PAPER) $(if $(ACCEPT),--accept-terms)
+	$(BIN)/fslcore plan-run profiles/$(PAPER).yml
+	$(MAKE) book PROFILE=profiles/$(PAPER).yml
 
 # The built site as one PDF; wants Chromium.
 pdf: .venv/ready

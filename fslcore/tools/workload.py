@@ -10,12 +10,14 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from .. import catalogue
+from .. import catalogue, sources
+from ..datasets.bank import MAPPED
+from ..datasets.images import KEPT
 from ..errors import InputError, choice
 from ..paths import DATA
 from . import notebooks
@@ -61,6 +63,26 @@ class Job:
 
 
 @dataclass(frozen=True)
+class Download:
+    """Data or weights that ``fslcore fetch`` brings.
+
+    Attributes
+    ----------
+    name : str
+    bytes, unpacked : int or None
+        To download, and on the disk; None where they are not known.
+    accept, bring : bool
+        Whether terms are to be accepted, and whether a person has to bring the files.
+    """
+
+    name: str
+    bytes: int | None
+    unpacked: int | None
+    accept: bool = False
+    bring: bool = False
+
+
+@dataclass(frozen=True)
 class Workload:
     """All jobs of a profile.
 
@@ -71,12 +93,14 @@ class Workload:
     jobs : tuple of Job
     images : dict of str to (int, str)
         By data set: number of images, and where that is from ('data' or 'papers').
+    downloads : tuple of Download
     """
 
     profile: str
     machine: str
     jobs: tuple[Job, ...]
     images: dict[str, tuple[int, str]]
+    downloads: tuple[Download, ...] = ()
 
     @property
     def core_hours(self) -> float:
@@ -109,7 +133,8 @@ class Workload:
         """For a program: everything, with the totals."""
         images = {name: {"images": n, "from": source} for name, (n, source) in self.images.items()}
         totals = {"core_hours": self.core_hours, "hours_on_2_cores": self.hours(2), "by_kind": self.totals()}
-        return {"profile": self.profile, "machine": self.machine, **totals, "images": images, "jobs": list(self.jobs)}
+        found = {"profile": self.profile, "machine": self.machine, **totals, "images": images}
+        return {**found, "downloads": [vars(of) for of in self.downloads], "jobs": list(self.jobs)}
 
     def lines(self, n: int = 10) -> list[str]:
         """For a person."""
@@ -129,6 +154,13 @@ class Workload:
         for source, said in (("data", "counted in the data"), ("papers", "as the papers print them")):
             there = [f"{name} {count:,}" for name, (count, of) in self.images.items() if of == source]
             found += [f"images, {said}: {', '.join(there)}"] if there else []
+        if self.downloads:
+            there = [of for of in self.downloads if not of.bring]
+            total, disk = (sum(getattr(of, kind) or 0 for of in there) / 1e9 for kind in ("bytes", "unpacked"))
+            found.append(f"to fetch: {total:,.1f} GB, {disk:,.1f} GB on the disk: {', '.join(of.name for of in there)}")
+        for said, kind in (("with terms to accept", "accept"), ("to be brought by hand", "bring")):
+            names = [of.name for of in self.downloads if getattr(of, kind)]
+            found += [f"{said}: {', '.join(names)}"] if names else []
         missing = [job for job in self.jobs if job.core_hours is None]
         for why in dict.fromkeys(job.note for job in missing):
             names = [job.name for job in missing if job.note == why]
@@ -210,7 +242,7 @@ class _Rates:
 
     def image(self, backbone: str, side: int) -> dict | None:
         """The row of a backbone at the size nearest to this one."""
-        name = backbone.partition(":")[0]
+        name = backbone.partition(":")[0].removesuffix("-released")
         if name in catalogue.TRAINED and name != "glyph-conv":  # all of a network are as fast
             name = next(
                 (row["name"] for row in self._features if row["name"].startswith(f"{name.split('-')[0]}-")), name
@@ -229,7 +261,7 @@ class _Rates:
 
     def per_task(self, backbone: str, side: int, dim: int, learner: str, shape: dict) -> tuple[float | None, str]:
         """Seconds of a task and a note. They grow with its images, of features with their length over that measured."""
-        slow = learner in SLOW
+        slow, backbone = learner in SLOW, backbone.removesuffix("-released")
         row = self.task(learner, backbone if slow else None)
         if row is not None and slow:
             size = _looks(shape) / _looks(row) if learner == "ft" else shape["ways"] * shape["shots"] / 25
@@ -363,7 +395,8 @@ def reckon(profile: str | Path | dict, machine: str | None = None) -> Workload:
     given = profile if isinstance(profile, dict) else notebooks.profile(profile, absent=True)
     facts = stored(machine)
     rates = _Rates(facts["rates"])
-    asked = {n: {p.name: p.default for p in notebooks.parameters(n)} | given.get(n, {}) for n in notebooks.names()}
+    chapters = [n for n in notebooks.names() if n in given] or notebooks.names()  # those that the build makes
+    asked = {n: {p.name: p.default for p in notebooks.parameters(n)} | given.get(n, {}) for n in chapters}
     evaluations = list(_merged(e for n, p in asked.items() if n in EVALUATES for e in EVALUATES[n](p)))
     sets = {e.dataset: _source(e.dataset) for e in evaluations}
     pairs = {(e.dataset, e.backbone) for e in evaluations if e.learner not in SLOW}
@@ -375,7 +408,20 @@ def reckon(profile: str | Path | dict, machine: str | None = None) -> Workload:
     jobs += [_chapter(n, p, rates) for n, p in asked.items()]
     where = f"{facts['cpu']}, {facts['cores']} cores, one thread a job, measured {facts['date']}"
     images = {d: (s.count, s.known) for d, s in sorted(sets.items()) if s is not None}
-    return Workload(name, where, tuple(jobs), images)
+    return Workload(name, where, tuple(jobs), images, _downloads(asked))
+
+
+def _downloads(asked: dict[str, dict]) -> tuple[Download, ...]:
+    """Data sets of the papers that are not here, and weights, whose folder the model hub's own library knows."""
+    values = chain.from_iterable(v if isinstance(v, list) else [v] for p in asked.values() for v in p.values())
+    wanted = dict.fromkeys(v.partition("?")[0].partition(" ")[0] for v in values if isinstance(v, str))
+    known = sources.read()
+    found = [known.data[name] for name in wanted if name in known.data and sources.at_hand(name) is None]
+    plain = dict.fromkeys(name.removesuffix("-released") for name in wanted)
+    return tuple(
+        [Download(one.name, one.bytes, one.unpacked, one.accept, bool(one.bring)) for one in found]
+        + [Download(name, size := known.weights[name].bytes, size) for name in plain if name in known.weights]
+    )
 
 
 def _merged(found: Iterable[_Evaluation]) -> Iterator[_Evaluation]:
@@ -458,7 +504,10 @@ def _features(dataset: str, backbone: str, source: _Source | None, rates: _Rates
     if row is None:
         return Job("features", name, None, note=f"no rate of {backbone}")
     return Job(
-        "features", name, source.count * per_image / 3600, row["peak_mb"] / 1074 + 6 * source.count * dim / 2**30
+        "features",
+        name,
+        source.count * per_image / 3600,
+        row["peak_mb"] / 1074 + min(6 * source.count * dim, 3 * MAPPED) / 2**30,
     )
 
 
@@ -475,7 +524,9 @@ def _evaluation(e: _Evaluation, source: _Source | None, rates: _Rates) -> Job:
         return Job("evaluation", name, None, note=note)
     row, slow = rates.task(e.learner), e.learner in SLOW
     pixels = math.prod(source.shape) if slow and source.shape else 3 * side**2
-    held = source.count * (pixels if slow else 4 * dim) + 24 * tasks * _images(e.shape)
+    # Large data sets stay in their files: of their images and features those of some tasks alone are in memory.
+    held = min(source.count * pixels, KEPT) if slow else min(source.count * 4 * dim, 2 * MAPPED)
+    held += 24 * tasks * _images(e.shape)
     return Job("evaluation", name, tasks * e.trainings * per_task / 3600, row["peak_mb"] / 1074 + held / 2**30, note)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
+from fslcore import sources
 from fslcore.errors import InputError
 from fslcore.paths import PROFILES
 from fslcore.tools import notebooks, workload
@@ -199,3 +200,35 @@ def test_shown_hours_are_those_of_the_job():
     found = workload.Workload("p", "m", (job, replace(job, core_hours=None, note="why")), {})
     text = "\n".join(found.lines())
     assert "1,234" in text and "2.0 GiB" in text and "not estimated (why): x" in text
+
+
+def test_a_profile_of_a_paper_says_what_is_to_be_fetched(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FSLCORE_DATA", str(tmp_path))
+    whole = workload.reckon(PROFILES / "oops.yml")
+    named = {"closed-vs-open", "comparing-methods", "sizing-tasks", "benchmark", "oops-audit"}
+    assert {job.name for job in whole.jobs if job.kind == "chapter"} == named  # those that the build makes
+    there = {of.name: of for of in whole.downloads}
+    assert {"dtd", "cub", "quickdraw", "clip", "dino", "dinov2-reg"} <= set(there)
+    assert there["fungi"].bring and not there["dtd"].bring and there["dtd"].accept
+    assert there["dtd"].bytes == sources.read().data["dtd"].bytes > 6e8
+    (tmp_path / "dtd" / sources.read().data["dtd"].path).mkdir(parents=True)  # at hand
+    assert "dtd" not in {of.name for of in workload.reckon(PROFILES / "oops.yml").downloads}
+    assert main(["plan-run", "profiles/oops.yml"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (line,) = (line for line in lines if line.startswith("to fetch: "))
+    total = sum(of.bytes or 0 for name, of in there.items() if name not in ("dtd", "fungi"))
+    assert line.startswith(f"to fetch: {total / 1e9:,.1f} GB")
+    assert "to be brought by hand: fungi" in lines
+
+
+def test_memory_is_bounded_where_images_stay_in_their_files():
+    big = max(workload.reckon(PROFILES / "oops.yml").jobs, key=lambda job: job.memory_gib or 0)
+    assert big.memory_gib < 16
+
+
+def test_released_preprocessing_takes_as_long_as_the_standard_one():
+    hours = {}
+    for name in ("clip", "clip-released"):
+        given = {"closed-vs-open": {"datasets": ["clipart"], "backbones": [name]}}
+        hours[name] = [job.core_hours for job in workload.reckon(given).jobs if name in job.name]
+    assert hours["clip"] == hours["clip-released"] and hours["clip"]

@@ -863,3 +863,32 @@ def test_pickles_are_refused_with_lines_that_convert_them(here, tmp_path, monkey
             datasets.load(f"cifar-fs:{folder}")
     assert app.main(["fetch", "tieredimagenet"]) == 2
     assert 'labels = pickle.load(file, encoding="latin1")["label_specific"]' in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- the guide
+
+
+GUIDE = Path(__file__).parents[2] / "book" / "running.md"
+MARK = "% from fslcore/sources.yml: python tests/tools/test_fetch.py\n"
+
+
+def table():
+    """What the guide shows of the shipped manifest."""
+    lines = ["| name | licence | download | digests |", "| :-- | :-- | --: | :-- |"]
+    for name, source in sources.read().data.items():
+        how = "enforced" if all(file.enforced for file in source.files) else "first download"
+        size = f"{source.bytes / 1e9:,.2f} GB"
+        size, how = ("", "to be brought") if source.bring else (size, how)
+        limited = "; `--accept-terms`" * source.accept
+        lines.append(f"| `{name}` | {source.licence}{limited} | {size} | {how} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_guide_shows_the_manifest():
+    """Where it does not, ``python tests/tools/test_fetch.py`` writes it again."""
+    assert MARK + table() in GUIDE.read_text("utf-8")
+
+
+if __name__ == "__main__":
+    before, _, after = GUIDE.read_text("utf-8").partition(MARK)
+    GUIDE.write_text(f"{before}{MARK}{table()}\n{after.partition(chr(10) * 2)[2]}", "utf-8")

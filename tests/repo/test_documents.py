@@ -33,6 +33,9 @@ def there(tmp_path, monkeypatch):
     """Takes a printed line; the folders and files that its reader has are there."""
     (tmp_path / "data").mkdir()
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FSLCORE_DATA", str(tmp_path / "fetched"))
+    for name in ("aircraft", "dtd", "cub/CUB_200_2011"):  # what a line before has fetched
+        (tmp_path / "fetched" / name).mkdir(parents=True)
 
     def take(line):
         line = line.replace("/data/", f"{tmp_path}/data/").replace("/weights/", f"{tmp_path}/")

@@ -3,7 +3,7 @@ PYTHON ?= python3
 PROFILE ?= profiles/quick.yml
 BIN := .venv/bin
 
-.PHONY: book check paper pdf test cluster-test rerun bench mutants captions clean
+.PHONY: book check paper pdf test cluster-test rerun rehearsal bench mutants captions clean
 
 book: .venv/ready
 	@test -f _build/html/index.html || rm -f _build/site.done
@@ -35,6 +35,10 @@ cluster-test: .venv/ready
 # Each chapter with other parameters, and a search of what it then says; PART=2/4 is the second quarter of these runs.
 rerun: .venv/ready
 	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python tests/rerun/rerun.py --part $(or $(PART),1/1) --jobs $(or $(JOBS),2)
+
+# A paper's run from nothing, on miniatures that a server on this machine has: fetch, plan, build and site (tests/rehearsal).
+rehearsal: .venv/ready
+	$(BIN)/python tests/rehearsal/run.py
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py

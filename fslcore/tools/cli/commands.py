@@ -245,10 +245,10 @@ def evaluate(options: argparse.Namespace) -> None:
         more = {"intervals": found, "until": ends, "neighbours": neighbours, "output": options.output}
         print_json({**asked, "means": means, **more})
     elif found is not None:
-        from ..report import legend, three_targets
+        from ..report import targets, three_targets
 
         shown = three_targets.shown(found)
-        print(shown.to_string(), *legend(shown), sep="\n")
+        print(shown.to_string(), *targets.legend(shown), sep="\n")
 
 
 def _write_recording(options: argparse.Namespace, source, runs: dict) -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "PINNED",
     "RECIPES",
     "TRAINED",
+    "TRAINERS",
     "Known",
     "backbones",
     "by_kind",
@@ -101,6 +102,7 @@ BACKBONES = {
     "fetched": ("clip", "clip-b32", "dino", "dinov2", "dinov2-reg"),
 }
 NETWORKS = ("conv4", "conv4-32", "conv4-map", "glyph-conv", "resnet12", "resnet12-map", "resnet18")
+TRAINERS = ("evaluators", "fewstab")  # papers whose own trainings `fslcore.tools.training` has
 RECIPES = ("glyph-conv", *_PLAIN, *_EPISODIC, *_UNLABELLED)
 CAPTIONERS = ("pixels", "vit-gpt2", "blip", "blip-large")
 #: Of a task's own accuracy: the paper's, and more.

@@ -78,8 +78,8 @@ names = (*of_features, *of_images)
 def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
     """A learner by name, or by ``module:Class``, with what was trained with the backbone beside its network (R2D2: λ).
 
-    ``settings`` are arguments of its class, such as ``C`` of `LogisticRegression`; by default those that a learner of
-    features was trained with beside the backbone, and those of fine-tuning that released code has for it.
+    ``settings`` are arguments of its class, such as ``C`` of `LogisticRegression`; by default those that the
+    learner was trained with beside the backbone, and those of fine-tuning that released code has for it.
 
     Raises
     ------
@@ -95,7 +95,8 @@ def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
     if name in of_images:
         if backbone is None:
             raise InputError(f"learner = {name}; precomputed features allow {', '.join(of_features)}")
-        return of_images[name](backbone, **(backbone.fine_tuning if name == "ft" else {}) | settings)
+        trained = backbone.options if backbone.name.endswith(f"-{name}") else {}
+        return of_images[name](backbone, **(backbone.fine_tuning if name == "ft" else trained) | settings)
     if name not in of_features:
         raise InputError(f"learner = {name}; {', '.join(names)} are allowed{like(name, names)}")
     trained = backbone is not None and backbone.name.endswith(f"-{name}")

@@ -33,6 +33,7 @@ from .options import (
     part_of,
     path_of,
     printed_of,
+    setting_of,
 )
 from .output import completion
 
@@ -436,6 +437,7 @@ def _parser() -> argparse.ArgumentParser:
         "protonet --epochs 30 -o my-protonet.safetensors",
         "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs",
         "leo --dataset folder:/data/birds --frozen conv4-baseline:conv4-baseline.safetensors",
+        "protonet --paper evaluators --dataset cifar-fs:/data/cifar-fs",
         computes=True,
     )
     add.add_argument(
@@ -465,6 +467,16 @@ def _parser() -> argparse.ArgumentParser:
         add.add_argument(f"--{name}", type=checked(str, catalogue.backbones), help=text)
     add.add_argument("--shots", type=count_of("shots", 1), help="images a class in the training tasks (5)")
     add.add_argument("--epochs", type=count_of("epochs", 1), help="how often all is gone through (the learner's own)")
+    add.add_argument(
+        "--paper", type=name_of("paper", lambda: [*catalogue.TRAINERS]), help="train as this paper does on the data set"
+    )
+    add.add_argument(
+        "--set",
+        type=checked(setting_of),
+        action="append",
+        metavar="FIELD=VALUE",
+        help="a field of the recipe, or a key of one, as lr=0.01 or architecture.side=64; may be given several times",
+    )
     add.add_argument("--seed", type=count_of("seed", 0, LARGEST), default=0, help="of weights and batches (0)")
 
     add = command(

@@ -473,7 +473,9 @@ def train(options: argparse.Namespace) -> None:
     from .. import training
 
     changes = {name: getattr(options, name) for name in ("network", "dataset", "frozen", "teacher", "shots", "epochs")}
-    print(training.train(options.learner, output, seed=options.seed, progress=not options.quiet, **changes))
+    changes |= dict(options.set or [])
+    settings = dict(paper=options.paper, seed=options.seed, progress=not options.quiet)
+    print(training.train(options.learner, output, **settings, **changes))
 
 
 def caption(options: argparse.Namespace) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "part_of",
     "path_of",
     "printed_of",
+    "setting_of",
 ]
 
 LARGEST = 2**53  # of seeds: whole numbers up to here are the same in every file format
@@ -72,6 +73,20 @@ def checked(check: Callable[[str], object], names: Callable[[], list[str]] = lis
 
     read.names = names
     return read
+
+
+def setting_of(text: str) -> tuple[str, object]:
+    """Name and value of FIELD=VALUE, the value read as YAML."""
+    import yaml
+
+    name, equals, value = text.partition("=")
+    try:
+        found = yaml.safe_load(value)
+    except yaml.YAMLError:
+        found = None
+    if not (name and equals) or found is None:
+        raise InputError(f"set = {text}; FIELD=VALUE is allowed, as lr=0.01 or augmentation=[flip]")
+    return name, found
 
 
 def count_of(name: str, least: int, most: int | None = None) -> Callable[[str], object]:

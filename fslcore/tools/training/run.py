@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from tqdm import tqdm
 
 from ... import datasets, learners
 from ...datasets.bank import Bank
-from ...errors import InputError, choice, note, number, whole
+from ...errors import InputError, choice, flag, instance, note, number, reason, shown, whole
 from ...evaluation import evaluate
 from ...learners.common import class_means
 from ...learners.maml import with_task_norm
@@ -35,6 +35,7 @@ from ...models.weights import recipe_of
 from ...paths import BUILD, check_output, replace_file
 from ...tasks import sample_closed
 from .augment import AUGMENTATIONS, window
+from .papers import of_paper
 from .recipes import RECIPES, WAYS, Recipe, file_name, split_classes
 from .schedule import OPTIMISERS, SCHEDULES
 from .unlabelled import OBJECTIVES, two_views
@@ -45,7 +46,15 @@ EPOCHS = 10**6  # the most: beyond it, a number is a slip of the keyboard
 VALIDATION = {"features": 1000, "images": 150}  # tasks after each epoch, by what the learner reads
 
 
-def train(name: str, output: str | Path | None = None, *, seed: int = 0, progress: bool = True, **changes) -> Path:
+def train(
+    name: str,
+    output: str | Path | None = None,
+    *,
+    paper: str | None = None,
+    seed: int = 0,
+    progress: bool = True,
+    **changes,
+) -> Path:
     """Train by a recipe and write the checkpoint, with its training curve beside it (.csv).
 
     A folder of class folders comes without splits: some of its classes train and the others validate (see
@@ -61,13 +70,17 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     output : path, optional
         Ends in .safetensors. By default ``_build/NETWORK-NAME.safetensors``, or ``NETWORK-1shot-NAME`` where
         another number of shots than 5 is trained with; use it as ``NETWORK-NAME:PATH``.
+    paper : str, optional
+        'evaluators' or 'fewstab': train as that paper does on the data set (`fslcore.tools.training.papers`), which is
+        to be among the changes. The default output then names both.
     seed : int
         Same seed and machine, same weights.
     progress : bool
         Tell what other network the recipe rests on and how each epoch went, and show a bar where one takes longer than
         five seconds.
     **changes
-        Fields of `Recipe` that differ, ``epochs`` say.
+        Fields of `Recipe` that differ, ``epochs`` say; ``NAME.KEY`` is one key of a field that has several, as
+        ``architecture.side``.
 
     Returns
     -------
@@ -86,10 +99,20 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
         reads images; classes too few or too small to train on some and to validate on others. All of it is told before
         the work.
     """
-    recipe = _checked(name, {k: v for k, v in changes.items() if v is not None})
+    changes = {k: v for k, v in changes.items() if v is not None}
+    usual = RECIPES[choice("learner", name, RECIPES)]
+    of_its_own, told = "", {}
+    if paper is not None:
+        dataset = changes.get("dataset", usual.dataset)
+        laid, told = of_paper(paper, name, dataset, changes.get("shots", 5))
+        usual, of_its_own = replace(usual, **laid), f"-{paper}-{dataset.partition(':')[0].partition('?')[0]}"
+    recipe = _checked(name, usual, changes, paper)
     seed = whole("seed", seed, 0, 2**53)
-    path = check_output(output or BUILD / f"{file_name(name, recipe)}.safetensors", [".safetensors"])
+    path = check_output(output or BUILD / f"{file_name(name, recipe)}{of_its_own}.safetensors", [".safetensors"])
     check_output(path.with_suffix(".csv"))
+    if progress and paper:
+        tqdm.write(f"{path.stem}: as {paper} has it ({'; '.join(told['source'])})")
+        tqdm.write(f"{path.stem}: not verified, or other here: {'; '.join(told['unverified']) or 'nothing'}")
     run = _Run(path.stem, recipe, seed, progress)
     kept = path.with_name(f".{path.stem}.training")
     run.resume(kept)
@@ -105,44 +128,83 @@ def train(name: str, output: str | Path | None = None, *, seed: int = 0, progres
     return path
 
 
-def _checked(name: str, changes: dict) -> Recipe:
-    """The recipe of this name with its changes, if it can be trained."""
-    recipe = _as_frozen(replace(RECIPES[choice("learner", name, RECIPES)], **changes), changes)
-    whole("epochs", recipe.epochs, 1, EPOCHS)
-    recipe.built  # noqa: B018 (raises)
-    choice("optimiser", recipe.optimiser, OPTIMISERS), choice("schedule", recipe.schedule, SCHEDULES)
-    for one in recipe.augmentation:
-        choice("augmentation", one, AUGMENTATIONS)
-    number("temperature", recipe.temperature, above=0), number("taught", recipe.taught, least=0, most=1)
-    for epoch in recipe.milestones:
-        whole("milestones", epoch, 1)
-    number("factor", recipe.factor, above=0), whole("patience", recipe.patience, 0)
-    whole("validation", recipe.validation, 0)
-    if recipe.read_at is not None:
-        whole("read_at", recipe.read_at, recipe.built.side)
-    for what, bound in (("mean", {}), ("std", {"above": 0})):
-        values = getattr(recipe, what)
-        if len([number(what, value, **bound) for value in values]) != 3:
-            raise InputError(f"{what} = {list(values)}; a number for each of the 3 channels is allowed")
+def _laid(recipe: Recipe, changes: dict) -> dict:
+    """The changes as values of whole fields, where some name one key of a field."""
+    found: dict = {}
+    for given, value in changes.items():
+        name, dot, key = given.partition(".")
+        now = getattr(recipe, choice("field of a recipe", name, [field.name for field in fields(Recipe)]))
+        if (isinstance(now, dict) and not isinstance(value, dict) and not dot) or (dot and not isinstance(now, dict)):
+            raise InputError(
+                f"{given} = {shown(value)}; architecture.KEY and options.KEY are allowed, and other fields"
+            )
+        found[name] = {**found.get(name, now), key: value} if dot else value
+        if isinstance(now, (str, tuple)):
+            instance(name, value, str if isinstance(now, str) else (list, tuple))
+    return found
+
+
+def _checked(name: str, usual: Recipe, changes: dict, paper: str | None) -> Recipe:
+    """The usual recipe of this name with its changes, if it can be trained."""
+    changes = _laid(usual, changes)
+    recipe = _as_frozen(replace(usual, **changes), changes)
+    for field in ("learner", "batch"):
+        if getattr(recipe, field) != getattr(usual, field):
+            raise InputError(f"{field} = {getattr(recipe, field)}; {getattr(usual, field)} is allowed for {name}")
+    _check_values(recipe)
     if recipe.batch == "views":
         choice("objective", recipe.objective, OBJECTIVES)
     datasets.check(recipe.dataset, "base")
     if recipe.batch != "tasks" and "shots" in changes:
         raise InputError(f"shots = {recipe.shots}; none are allowed for {name}, which is trained on batches of images")
-    whole("shots", recipe.shots, 1)
     if recipe.auxiliary and recipe.learner in learners.of_images:
         raise InputError(f"auxiliary = {recipe.auxiliary}; 0 is allowed for {recipe.learner}, which reads images")
     for field in ("frozen", "teacher"):
-        if changes.get(field) and not getattr(RECIPES[name], field):
+        if changes.get(field) and not getattr(usual, field):
             raise InputError(f"{field} = {changes[field]}; none is allowed for {name}")
     for field in ("frozen", "teacher"):
         if field not in changes:
-            _check_usual(name, field, getattr(RECIPES[name], field), recipe.dataset)
+            _check_usual(name, field, getattr(usual, field), recipe.dataset, paper)
         elif changes[field] and field == "teacher":
             backbones.load(changes[field])
     if _interventional(recipe) and not recipe.frozen:
         raise InputError(f"frozen = {recipe.frozen!r}; {recipe.learner} needs a backbone whose classes it adjusts for")
     return recipe
+
+
+# Fields that are whole numbers, with the least and the most of them; real numbers; and names.
+COUNTS = {
+    **{"epochs": (1, EPOCHS), "steps": (0,), "size": (1,), "ways": (2,), "shots": (1,), "queries": (1,)},
+    **{"patience": (0,), "validation": (0,)},
+}
+AMOUNTS = {
+    **{name: {"above": 0} for name in ("lr", "temperature", "factor")},
+    **{name: {"least": 0} for name in ("weight_decay", "auxiliary")},
+    "taught": {"least": 0, "most": 1},
+}
+NAMED = {"optimiser": OPTIMISERS, "schedule": SCHEDULES}
+
+
+def _check_values(recipe: Recipe) -> None:
+    """Raise `InputError` where a field of a recipe has a value that it cannot have."""
+    for name, bounds in COUNTS.items():
+        whole(name, getattr(recipe, name), *bounds)
+    for name, limits in AMOUNTS.items():
+        number(name, getattr(recipe, name), **limits)
+    for name, known in NAMED.items():
+        choice(name, getattr(recipe, name), known)
+    flag("jitter", recipe.jitter)
+    side = recipe.built.side
+    for one in recipe.augmentation:
+        choice("augmentation", one, AUGMENTATIONS)
+    for epoch in recipe.milestones:
+        whole("milestones", epoch, 1)
+    if recipe.read_at is not None:
+        whole("read_at", recipe.read_at, side)
+    for name, limits in (("mean", {}), ("std", {"above": 0})):
+        values = getattr(recipe, name)
+        if len([number(name, value, **limits) for value in values]) != 3:
+            raise InputError(f"{name} = {list(values)}; a number for each of the 3 channels is allowed")
 
 
 def _as_frozen(recipe: Recipe, changes: dict) -> Recipe:
@@ -155,9 +217,12 @@ def _as_frozen(recipe: Recipe, changes: dict) -> Recipe:
     return replace(recipe, **{name: made[name] for name in taken if name in made and name not in changes})
 
 
-def _check_usual(name: str, field: str, usual: str, dataset: str) -> None:
+def _check_usual(name: str, field: str, usual: str, dataset: str, paper: str | None) -> None:
     """Raise `InputError` where a recipe rests on a network that was trained on other data than these."""
     own = RECIPES[name].dataset
+    if usual and paper:
+        made = f"fslcore train {usual.partition('-')[2]} --paper {paper} --dataset {dataset} writes it"
+        raise InputError(f"{field}: {name} rests on another network; give --{field} {usual}:FILE (as {made})")
     if usual and dataset.partition("?")[0].partition("/")[0] != own:
         raise InputError(
             f"{field}: {name} rests on another network, and its usual one, {usual}, was trained on {own}, not on "
@@ -176,7 +241,12 @@ class _Run:
         self._read(recipe, progress)
         self._check_tasks(recipe)
         torch.manual_seed(seed)
-        self._build(recipe)
+        try:
+            self._build(recipe)
+        except TypeError as error:
+            raise InputError(
+                f"options = {recipe.options}; {recipe.learner} does not take them ({reason(error)})"
+            ) from None
         # Where there are fewer images than a batch holds, it holds some twice.
         self.steps = recipe.steps or max(1, len(self.labels) // recipe.size)
         rates = dict(lr=recipe.lr, weight_decay=recipe.weight_decay)

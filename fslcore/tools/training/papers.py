@@ -1,0 +1,71 @@
+"""What the papers' networks are trained with (``papers.yml``)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import yaml
+
+from ...catalogue import TRAINERS
+from ...errors import InputError, choice
+
+__all__ = ["of_paper"]
+
+BELOW = ("datasets", "learners", "shots")  # whose fields lie over those before them
+TOLD = ("source", "unverified")
+
+
+@lru_cache
+def _file() -> dict:
+    return yaml.safe_load(Path(__file__).with_name("papers.yml").read_text("utf-8"))
+
+
+def of_paper(paper: str, learner: str, dataset: str, shots: int = 5) -> tuple[dict, dict[str, list[str]]]:
+    """How a paper trains a learner on a data set.
+
+    Parameters
+    ----------
+    paper : str
+        Of `fslcore.catalogue.TRAINERS`.
+    learner : str
+        A name of `RECIPES`.
+    dataset : str
+        As for `fslcore.datasets.load`; what stands before a colon or a question mark counts.
+    shots : int
+        Of the training tasks.
+
+    Returns
+    -------
+    fields : dict
+        Of `Recipe`, with their values, where they differ from the learner's own recipe.
+    told : dict of list of str
+        ``source``: where the values stand; ``unverified``: what is not said there, or differs here.
+
+    Raises
+    ------
+    InputError
+        Another paper; a learner or a data set that it does not have.
+    """
+    known = _file()[choice("paper", paper, TRAINERS)]
+    kind = dataset.partition(":")[0].partition("?")[0]
+    named = {"learners": learner, "datasets": kind, "shots": shots}
+    for what in ("learner", "dataset"):
+        if named[f"{what}s"] not in known[f"{what}s"]:
+            names = ", ".join(known[f"{what}s"])
+            raise InputError(f"{what} = {named[f'{what}s']}; {names} are allowed for the paper {paper}")
+    fields: dict = {}
+    told: dict[str, list[str]] = {name: [] for name in TOLD}
+
+    def lay(node: dict) -> None:
+        for name, value in node.items():
+            if name in TOLD:
+                told[name] += value if isinstance(value, list) else [value]
+            elif name not in BELOW:
+                fields[name] = {**fields.get(name, {}), **value} if isinstance(value, dict) else value
+        for name in BELOW:
+            if below := node.get(name, {}).get(named[name]):
+                lay(below)
+
+    lay(known)
+    return fields, told

@@ -240,7 +240,7 @@ def _download(name: str, file: File, whole: Path, progress: bool) -> None:
             time.sleep((0, *WAITS, 0)[failed])
         told.append(f"{url}: {last}")
     has = f"; {_size(part):,} bytes are kept, and the same command goes on from there" if _size(part) else ""
-    raise InputError(f"{name}: {'; '.join(told)}{has}; a file that you have: --from FOLDER")
+    raise InputError(f"{name}: {'; '.join(told)}{has}; --from FOLDER takes files that you have")
 
 
 def _take(url: str, file: File, part: Path, progress: bool) -> None:

@@ -28,7 +28,7 @@ from fslcore import datasets, sources
 from fslcore.datasets.papers import SETS
 from fslcore.datasets.splits import listed_splits
 from fslcore.errors import InputError
-from fslcore.tools import fetch
+from fslcore.tools import fetch, notebooks, workload
 from fslcore.tools.cli import app
 
 HERE = Path(__file__).parents[1] / "datasets"
@@ -323,6 +323,18 @@ def test_what_is_not_at_hand_is_said_in_one_line(here, name, words, capsys):
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+def test_a_profile_may_name_what_is_not_fetched_yet(here):
+    notebooks.check("closed-vs-open", {"datasets": ["dtd", "cub?splits=chen"]}, absent=True)
+    with pytest.raises(InputError, match="fslcore fetch dtd"):
+        notebooks.check("closed-vs-open", {"datasets": ["dtd"]})
+    workload._source.cache_clear()
+    assert workload._source("dtd").count == 840 and workload._source("dtd").known == "papers"  # as OOPS prints it
+    quiet(["dtd"])
+    workload._source.cache_clear()
+    assert workload._source("dtd").count == 7
+    workload._source.cache_clear()
+
+
 def test_cifar_fs_is_read_from_the_binary_form(here):
     quiet(["cifar-fs"])
     every = {split: datasets.load("cifar-fs", split) for split in ("base", "validation", "novel")}
@@ -424,7 +436,7 @@ def test_another_file_at_the_address_is_not_put_together_with_the_first(here, se
 @pytest.mark.parametrize("code, words", [(403, "it answers 403 Forbidden"), (404, "it answers 404 Not Found")])
 def test_a_refusal_is_named_once(here, server, code, words):
     server.faults["/dtd/dtd-r1.0.1.tar.gz"] = [code]
-    with pytest.raises(InputError, match=rf"dtd: http://127.*gz: {words}; a file that you have: --from FOLDER"):
+    with pytest.raises(InputError, match=rf"dtd: http://127.*gz: {words}; --from FOLDER takes files that you have"):
         quiet(["dtd"])
     assert len(server.log) == 1 and not (here / "dtd").exists()
 
@@ -809,6 +821,7 @@ def host(server, repository, files):
 def from_hub(server, tmp_path, hub, *command):
     (tmp_path / "hub.yml").write_text(yaml.safe_dump({"data": {}, "weights": hub}))
     places = {"HF_ENDPOINT": server.url, "HF_HOME": str(tmp_path / "hf"), "FSLCORE_SOURCES": str(tmp_path / "hub.yml")}
+    places["HF_HUB_OFFLINE"] = "0"  # other tests set it
     return subprocess.run([sys.executable, *command], env=os.environ | places, capture_output=True, text=True)
 
 

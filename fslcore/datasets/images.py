@@ -36,6 +36,11 @@ class OnDemand:
     def __len__(self) -> int:
         return self.shape[0]
 
+    @property
+    def large(self) -> bool:
+        """Whether they are too many to stay in memory, and are decoded again each time."""
+        return self._kept is None
+
     def __getitem__(self, rows: int | slice | np.ndarray) -> np.ndarray:
         rows = np.arange(len(self))[rows]
         if not rows.ndim:

@@ -10,6 +10,7 @@ import numpy as np
 from ... import datasets
 from ...errors import InputError, choice
 from ...models.networks import NETWORKS, Network
+from .pixels import chosen
 
 __all__ = ["RECIPES", "Recipe", "checkpoint_name", "split_classes"]
 
@@ -214,4 +215,4 @@ def _of_classes(images: datasets.Images, names: list[str]) -> datasets.Images:
     place = {name: i for i, name in enumerate(names)}
     label = np.array([place.get(name, -1) for name in images.class_names])[images.labels]
     rows = np.flatnonzero(label >= 0)
-    return datasets.Images(images.name, images.images[rows], label[rows], names)
+    return datasets.Images(images.name, chosen(images.images, rows), label[rows], names)

@@ -34,6 +34,7 @@ from ...models.registry import shipped
 from ...models.weights import recipe_of
 from ...paths import BUILD, check_output, replace_file
 from ...tasks import sample_closed
+from . import pixels
 from .augment import AUGMENTATIONS, window
 from .papers import of_paper
 from .recipes import RECIPES, WAYS, Recipe, file_name, split_classes
@@ -274,9 +275,12 @@ class _Run:
             if recipe.read_at and base.squeezed:
                 base, validation = (images.squeezed(recipe.read_at) for images in (base, validation))
         self.data = {"base": base.digest, "validation": validation.digest}
-        self.images = torch.from_numpy(np.ascontiguousarray(base.images[:])).to(self.where)
         self.labels, self.classes = base.labels, len(base.class_names)
-        self.validation = replace(validation, images=np.ascontiguousarray(validation.images[:]))  # read once
+        self.validation = pixels.ready(validation, progress)
+        if not recipe.frozen:  # of which the features alone are read
+            self.images = pixels.ready(base, progress).images
+            if not isinstance(self.images, np.memmap):
+                self.images = torch.from_numpy(self.images).to(self.where)
         self.frozen, self.answers = None, None
         if recipe.frozen:
             self.frozen = self._other("frozen", "its network is that of {}, and stays as it is", progress)
@@ -400,7 +404,7 @@ class _Run:
 
     def _rows(self):
         """Rows of images, batch after batch, each once before any is there again."""
-        order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self.images))
+        order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self.labels))
         for rows in np.resize(order, (self.steps, self.recipe.size)):
             yield torch.from_numpy(rows).to(self.where)
 
@@ -470,7 +474,11 @@ class _Run:
 
     def _seen(self, rows: torch.Tensor) -> torch.Tensor:
         """What training sees of these images, (B, 3, side, side) in -1 … 1, as augmentations take it."""
-        x = self.shown.preprocess(self.images[rows])
+        if isinstance(self.images, np.memmap):
+            found = torch.from_numpy(self.images[rows.cpu().numpy()]).to(self.where)
+        else:
+            found = self.images[rows]
+        x = self.shown.preprocess(found)
         return window(x, self.backbone.resolution) if self.recipe.read_at else x
 
     def _normalised(self, x: torch.Tensor) -> torch.Tensor:
@@ -493,9 +501,11 @@ class _Run:
             seed=0,
             skip_small_classes=True,
         )
+        if isinstance(images.images, np.memmap) and not self.frozen:
+            images, tasks = pixels.only(images, tasks)
         if self.learner.reads == "images":
             self.learner.backbone, self.learner.network = self.backbone, self.network
-            bank = Bank(torch.from_numpy(images.images).to(self.where), images.labels, "")
+            bank = Bank(torch.from_numpy(images.images[:]).to(self.where), images.labels, "")
         elif self.frozen:
             bank = self.validation_bank
         else:

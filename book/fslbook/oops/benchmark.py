@@ -21,6 +21,7 @@ __all__ = [
     "against_printed",
     "agreement",
     "collect",
+    "common",
     "conclusive_counts",
     "corrected_counts",
     "correlations",
@@ -182,13 +183,13 @@ def correlations(results: pd.DataFrame) -> pd.DataFrame:
     """Correlation over open tasks of pairs of methods, where both vary: lowest, median and highest, by data set."""
     rows = {}
     for dataset in results["dataset"].unique():
-        pairs = [_common(a, b) for a, b in combinations(methods(results, dataset, "open").values(), 2)]
+        pairs = [common(a, b) for a, b in combinations(methods(results, dataset, "open").values(), 2)]
         r = pd.Series([np.corrcoef(a, b)[0, 1] for a, b in pairs if np.ptp(a) and np.ptp(b)], dtype=float)
         rows[dataset] = {"pairs": len(r), "lowest": r.min(), "median": r.median(), "highest": r.max()}
     return pd.DataFrame(rows).T.astype({"pairs": int}).round(2)
 
 
-def _common(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def common(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The tasks that both methods were run on: the first ones."""
     n = min(len(a), len(b))
     return a[:n], b[:n]
@@ -201,12 +202,12 @@ def telling_pair(per_task: dict[Method, np.ndarray], level: float = 0.95) -> dic
     of them.
     """
     for a, b in combinations(per_task, 2):
-        x, y = _common(per_task[a], per_task[b])
+        x, y = common(per_task[a], per_task[b])
         apart = stats.compare(stats.open_interval(x, level), stats.open_interval(y, level))
         if not apart and stats.paired_interval(x, y, level).conclusion:
             return {a: x, b: y}
     a, b = list(per_task)[:2]
-    return dict(zip((a, b), _common(per_task[a], per_task[b])))
+    return dict(zip((a, b), common(per_task[a], per_task[b])))
 
 
 def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -231,7 +232,7 @@ def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
             if not only_open:
                 row["closed"] = stats.compare(*(stats.closed_interval(closed[m], level) for m in (a, b)))
             row["open"] = stats.compare(*(stats.open_interval(opened[m], level) for m in (a, b)))
-            paired = stats.paired_interval(*_common(opened[a], opened[b]), level)
+            paired = stats.paired_interval(*common(opened[a], opened[b]), level)
             rows.append({**row, "paired": paired.conclusion, "p_value": paired.p_value})
     return pd.DataFrame(rows)
 
@@ -387,7 +388,7 @@ def paired_differences(results: pd.DataFrame, pairs: Iterable, level: float = 0.
     for (dataset, shots), part in results.groupby(["dataset", "shots"], sort=False):
         per_task = methods(part, dataset, "open")
         for a, b in ((a, b) for a, b in pairs if a in per_task and b in per_task):
-            r = stats.paired_interval(*_common(per_task[a], per_task[b]), level)
+            r = stats.paired_interval(*common(per_task[a], per_task[b]), level)
             rows.append((dataset, shots, *a, *b, r.mean, r.half_width, r.n_tasks))
     return pd.DataFrame(rows, columns=[*PAIR_KEYS, "mean", "half_width", "n_tasks"])
 

@@ -12,8 +12,10 @@ PRINTED = published.table(2)
 
 
 def test_names_of_the_papers_data_and_backbones():
-    for spec in ("cub", "cub?splits=meta-dataset", "cub:/data/cub?splits=chen"):
+    for spec in ("cub?splits=meta-dataset", "cub:/data/cub?splits=meta-dataset"):
         assert published.own_data(spec) == "cub"
+    assert published.own_data("cub?splits=chen") is published.own_data("cub:/data/cub") is None  # other classes
+    assert published.own_data("dtd:/data/dtd") == "dtd"
     assert published.own_data("clipart") is None and published.own_data("folder:/dtd") is None
     assert set(PRINTED["dataset"]) <= set(published.OWN)
     assert published.own_backbone("clip-released") == published.own_backbone("clip:file.pt") == "clip"

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from fslcore import catalogue
 from fslcore.paths import DATA
 
 __all__ = ["beside", "claims", "own_backbone", "own_data", "recomputed", "table"]
@@ -20,8 +19,8 @@ OWN_DATA = (
     "standard errors. One cell in twenty is more than two of them away by chance alone; tasks, and training on a GPU, "
     "are not the paper's to the last bit."
 )
-#: The papers' backbones by ours, where the names differ.
-BACKBONES = {"dinov2-reg": "dinov2", "clip-b32": "clip"}
+#: The backbones of OOPS by ours: with the preprocessing of its code.
+BACKBONES = {"clip-released": "clip", "dino-released": "dino", "dinov2-reg-released": "dinov2"}
 #: The test sets of OOPS.
 OWN = ("aircraft", "cub", "dtd", "fungi", "mscoco", "omniglot", "quickdraw", "traffic-signs", "vgg-flower")
 
@@ -60,9 +59,8 @@ def own_data(dataset: str) -> str | None:
 
 
 def own_backbone(backbone: str) -> str | None:
-    """The paper's name of a backbone, if it is one of theirs: 'dinov2' for 'dinov2-reg-released:FILE'."""
-    name = backbone.partition(":")[0].removesuffix("-released")
-    return BACKBONES.get(name, name) if name in catalogue.BACKBONES["fetched"] else None
+    """OOPS' name of a backbone, if it is one of its own: 'dinov2' for 'dinov2-reg-released:FILE'."""
+    return BACKBONES.get(backbone.partition(":")[0])
 
 
 def beside(live: pd.DataFrame, printed: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:

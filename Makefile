@@ -38,7 +38,7 @@ rerun: .venv/ready
 
 # A paper's run from nothing, on miniatures that a server on this machine has: fetch, plan, build and site (tests/rehearsal).
 rehearsal: .venv/ready
-	$(BIN)/python tests/rehearsal/run.py
+	$(BIN)/python tests/rehearsal/rehearse.py
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py

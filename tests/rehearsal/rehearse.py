@@ -22,6 +22,7 @@ import sys
 import tempfile
 import threading
 import time
+from functools import cache
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
@@ -35,7 +36,6 @@ import miniatures  # noqa: E402
 
 HERE = ROOT / "_build" / "rehearsal"
 TREE = ("fslcore", "book", "notebooks", "profiles", "Snakefile", "_config.yml", "_toc.yml", "pyproject.toml")
-FETCH = runpy.run_path(str(ROOT / "tests" / "tools" / "test_fetch.py"))
 SMALLER = {  # parameters of the profile that say how much is done; nothing is left out
     "tasks": 40,
     "ft_tasks": 2,
@@ -53,6 +53,12 @@ SHAPES = {
 }
 
 
+@cache
+def of_fetch() -> dict:
+    """What the tests of downloads have: a server, and small networks."""
+    return runpy.run_path(str(ROOT / "tests" / "tools" / "test_fetch.py"))
+
+
 def networks() -> dict[str, tuple[dict, bytes]]:
     """Small networks of the official keys, as files of weights; by name with what differs in the architecture."""
     import torch
@@ -63,12 +69,12 @@ def networks() -> dict[str, tuple[dict, bytes]]:
     open_clip, timm = importlib.import_module("open_clip"), importlib.import_module("timm")
 
     made = {}
-    for name, options in FETCH["SMALL"].items():
+    for name, options in of_fetch()["SMALL"].items():
         torch.manual_seed(0)
         if name == "clip":
             network = open_clip.create_model("ViT-B-16-quickgelu", pretrained=None, **options)
         else:
-            repository = FETCH["SHIPPED"]["weights"][name]["repository"]
+            repository = of_fetch()["SHIPPED"]["weights"][name]["repository"]
             network = timm.create_model(repository.removeprefix("timm/"), num_classes=0, **options)
         made[name] = options, save({k: v.contiguous().clone() for k, v in network.state_dict().items()})
     return made
@@ -76,7 +82,7 @@ def networks() -> dict[str, tuple[dict, bytes]]:
 
 def manifest(server, folder: Path) -> Path:
     """The shipped manifest with the addresses, sizes and digests of miniatures, which the server then has."""
-    made = copy.deepcopy(FETCH["SHIPPED"])
+    made = copy.deepcopy(of_fetch()["SHIPPED"])
     made["groups"] = {"oops": made["groups"]["oops"]}
     made["data"] = {name: made["data"][name] for name in miniatures.MAKERS}
     for name, entry in made["data"].items():
@@ -97,11 +103,11 @@ def manifest(server, folder: Path) -> Path:
                 server.files[f"/{name}/{own}"] = content
     made["weights"] = {}
     for name, (options, content) in networks().items():
-        entry = FETCH["SHIPPED"]["weights"][name] | {"revision": FETCH["REVISION"], "architecture": options}
+        entry = of_fetch()["SHIPPED"]["weights"][name] | {"revision": of_fetch()["REVISION"], "architecture": options}
         entry |= {"sha256": hashlib.sha256(content).hexdigest(), "by": ["the rehearsal", "and again"]}
         entry["bytes"] = len(content)
         made["weights"][name] = entry
-        FETCH["host"](server, entry["repository"], {entry["file"]: content, "config.json": b"{}"})
+        of_fetch()["host"](server, entry["repository"], {entry["file"]: content, "config.json": b"{}"})
     (folder / "manifest.yml").write_text(yaml.safe_dump(made))
     return folder / "manifest.yml"
 
@@ -146,7 +152,7 @@ def main() -> int:
     shutil.rmtree(HERE, ignore_errors=True)
     folder = HERE / "oops"
     folder.mkdir(parents=True)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), FETCH["Handler"])
+    server = ThreadingHTTPServer(("127.0.0.1", 0), of_fetch()["Handler"])
     server.daemon_threads, server.files, server.faults, server.log = True, {}, {}, []
     server.url = f"http://127.0.0.1:{server.server_port}"
     threading.Thread(target=server.serve_forever, daemon=True).start()

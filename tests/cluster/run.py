@@ -21,12 +21,12 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests")]
 
 import slurm  # noqa: E402
+from checkout import copy_sources  # noqa: E402
 
 HERE = ROOT / "_build" / "cluster"
-TREE = ("fslcore", "book", "notebooks", "profiles", "Snakefile", "_config.yml", "_toc.yml", "pyproject.toml")
 SMALL = Path(__file__).with_name("small.yml")
 CHAPTERS = ("closed-vs-open", "evaluators-audit")
 TARGETS = [f"_build/notebooks/{name}.ipynb" for name in CHAPTERS]
@@ -59,16 +59,9 @@ def environment(folder: Path, given: dict[str, str] = os.environ) -> dict[str, s
 
 
 def copy(name: str) -> Path:
-    """The sources in a folder of their own; the data, which are only read, by link."""
+    """The sources and the small profile in a folder of their own."""
     folder = HERE / name
-    folder.mkdir(parents=True)
-    for part in TREE:
-        source = ROOT / part
-        if source.is_dir():
-            shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, folder)
-    (folder / "data").symlink_to(ROOT / "data")
+    copy_sources(folder)
     shutil.copy(SMALL, folder)
     return folder
 

@@ -1,9 +1,6 @@
 """Small archives in the official layouts of the data sets of OOPS, with enough images a class for tasks."""
 
-import io
 import json
-import tarfile
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -124,30 +121,3 @@ MAKERS = {
     "mscoco": mscoco,
     "quickdraw": quickdraw,
 }
-PARTS = {  # what an archive holds, where it is not all
-    "images_background.zip": ["images_background"],
-    "images_evaluation.zip": ["images_evaluation"],
-    "fungi_train_val.tgz": ["images"],
-    "train_val_annotations.tgz": ["train.json", "val.json"],
-    "102flowers.tgz": ["jpg"],
-    "train2017.zip": ["train2017"],
-    "annotations_trainval2017.zip": ["annotations"],
-}
-
-
-def body(root: Path, name: str) -> bytes:
-    """The file of this name that a source gives: an archive of the folder or of its part, or a file in it."""
-    if (root / name).is_file():
-        return (root / name).read_bytes()
-    tops = PARTS.get(name) or [path.name for path in root.iterdir()]
-    paths = sorted(path for top in tops for path in [root / top, *(root / top).rglob("*")])
-    out = io.BytesIO()
-    if name.endswith(".zip"):
-        with zipfile.ZipFile(out, "w") as archive:
-            for path in paths:
-                archive.write(path, path.relative_to(root))
-    else:
-        with tarfile.open(fileobj=out, mode="w:gz") as archive:
-            for path in paths:
-                archive.add(path, path.relative_to(root), recursive=False)
-    return out.getvalue()

@@ -11,7 +11,6 @@ real files were never loaded.
 
 import copy
 import hashlib
-import importlib
 import json
 import os
 import resource
@@ -30,12 +29,12 @@ from urllib.parse import quote, unquote, urlsplit
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests")]
 
 import miniatures  # noqa: E402
+from checkout import copy_sources  # noqa: E402
 
 HERE = ROOT / "_build" / "rehearsal"
-TREE = ("fslcore", "book", "notebooks", "profiles", "Snakefile", "_config.yml", "_toc.yml", "pyproject.toml")
 SMALLER = {  # parameters of the profile that say how much is done; nothing is left out
     "tasks": 40,
     "ft_tasks": 2,
@@ -43,12 +42,11 @@ SMALLER = {  # parameters of the profile that say how much is done; nothing is l
     "max_tasks": 20,
     "ft_open": 2,
     "sweep_images": 1000,
-    "repetitions": 500,
 }
 SHAPES = {
     "closed-vs-open": {"shots": 1, "queries": 2},
     "comparing-methods": {"shots": 1, "queries": 2},
-    "sizing-tasks": {"shots": [1, 2]},
+    "sizing-tasks": {"shots": [1, 2], "repetitions": 500},
     "benchmark": {"shots": [1, 2], "queries": [1, 2], "usual_queries": 3},
 }
 
@@ -57,27 +55,6 @@ SHAPES = {
 def of_fetch() -> dict:
     """What the tests of downloads have: a server, and small networks."""
     return runpy.run_path(str(ROOT / "tests" / "tools" / "test_fetch.py"))
-
-
-def networks() -> dict[str, tuple[dict, bytes]]:
-    """Small networks of the official keys, as files of weights; by name with what differs in the architecture."""
-    import torch
-    from safetensors.torch import save
-
-    import fslcore.models.backbones  # noqa: F401 (it makes torchvision importable, which the next two import)
-
-    open_clip, timm = importlib.import_module("open_clip"), importlib.import_module("timm")
-
-    made = {}
-    for name, options in of_fetch()["SMALL"].items():
-        torch.manual_seed(0)
-        if name == "clip":
-            network = open_clip.create_model("ViT-B-16-quickgelu", pretrained=None, **options)
-        else:
-            repository = of_fetch()["SHIPPED"]["weights"][name]["repository"]
-            network = timm.create_model(repository.removeprefix("timm/"), num_classes=0, **options)
-        made[name] = options, save({k: v.contiguous().clone() for k, v in network.state_dict().items()})
-    return made
 
 
 def manifest(server, folder: Path) -> Path:
@@ -93,7 +70,11 @@ def manifest(server, folder: Path) -> Path:
         entry.pop("disk", None)
         for file in entry["files"]:
             own = unquote(Path(urlsplit(base + file["url"]).path).name)
-            content = miniatures.body(root, own)
+            if (root / own).is_file():
+                content = (root / own).read_bytes()
+            else:
+                tops = of_fetch()["PARTS"].get(own) or [path.name for path in root.iterdir()]
+                content = of_fetch()["packed"](root, tops, own)
             file |= {"url": f"{server.url}/{name}/{quote(own)}", "bytes": len(content)}
             file |= {kind: hashlib.new(kind, content).hexdigest() for kind in {"sha256", "md5"} & file.keys()}
             if "bring" in entry:
@@ -101,13 +82,7 @@ def manifest(server, folder: Path) -> Path:
                 (folder / "brought" / own).write_bytes(content)
             else:
                 server.files[f"/{name}/{own}"] = content
-    made["weights"] = {}
-    for name, (options, content) in networks().items():
-        entry = of_fetch()["SHIPPED"]["weights"][name] | {"revision": of_fetch()["REVISION"], "architecture": options}
-        entry |= {"sha256": hashlib.sha256(content).hexdigest(), "by": ["the rehearsal", "and again"]}
-        entry["bytes"] = len(content)
-        made["weights"][name] = entry
-        of_fetch()["host"](server, entry["repository"], {entry["file"]: content, "config.json": b"{}"})
+    made["weights"] = of_fetch()["hosted"](server)
     (folder / "manifest.yml").write_text(yaml.safe_dump(made))
     return folder / "manifest.yml"
 
@@ -117,8 +92,6 @@ def profile(target: Path) -> None:
     found = yaml.safe_load((ROOT / "profiles" / "oops.yml").read_text())
     for name, given in found.items():
         given |= {key: value for key, value in SMALLER.items() if key in given} | SHAPES.get(name, {})
-        if name == "sizing-tasks":
-            given["repetitions"] = SMALLER["repetitions"]
     target.write_text(yaml.safe_dump(found))
 
 
@@ -151,18 +124,11 @@ def checked(folder: Path, manifest: Path) -> list[str]:
 def main() -> int:
     shutil.rmtree(HERE, ignore_errors=True)
     folder = HERE / "oops"
-    folder.mkdir(parents=True)
+    copy_sources(folder)
     server = ThreadingHTTPServer(("127.0.0.1", 0), of_fetch()["Handler"])
     server.daemon_threads, server.files, server.faults, server.log = True, {}, {}, []
     server.url = f"http://127.0.0.1:{server.server_port}"
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    for part in TREE:
-        source = ROOT / part
-        if source.is_dir():
-            shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, folder)
-    (folder / "data").symlink_to(ROOT / "data")
     start = time.monotonic()
     with tempfile.TemporaryDirectory(dir=HERE) as made:
         listed = manifest(server, Path(made))
@@ -190,7 +156,6 @@ def main() -> int:
             "--nolock",
             "--keep-going",
             "--quiet",
-            "rules",
         ]
         for command in (
             [*fslcore, "fetch", "oops", "--accept-terms", "--from", str(Path(made) / "brought"), "--quiet"],

@@ -779,29 +779,40 @@ for name in names:
 """
 
 
-@pytest.fixture(scope="module")
-def hub(server):
-    """A model hub with small networks in the official layouts: by name the file, its repository and its SHA-256."""
+def small_networks():
+    """Networks of the official keys, as files of weights, by their names: all small, as `SMALL` says."""
     import torch
     from safetensors.torch import save
 
     import fslcore.models.backbones  # noqa: F401 (it makes torchvision importable, which the next two import)
 
     open_clip, timm = importlib.import_module("open_clip"), importlib.import_module("timm")
-
-    made = {}
     for name, options in SMALL.items():
-        entry = SHIPPED["weights"][name]
         torch.manual_seed(0)
         if name == "clip":
             network = open_clip.create_model("ViT-B-16-quickgelu", pretrained=None, **options)
         else:
-            network = timm.create_model(entry["repository"].removeprefix("timm/"), num_classes=0, **options)
-        body = save({k: v.contiguous().clone() for k, v in network.state_dict().items()})
-        made[name] = {"repository": entry["repository"], "file": entry["file"], "architecture": options}
+            model = SHIPPED["weights"][name]["repository"].removeprefix("timm/")
+            network = timm.create_model(model, num_classes=0, **options)
+        yield name, save({k: v.contiguous().clone() for k, v in network.state_dict().items()})
+
+
+def hosted(server):
+    """The entries of a manifest for small networks, which the server then has under the addresses of the hub."""
+    made = {}
+    for name, body in small_networks():
+        entry = SHIPPED["weights"][name]
+        made[name] = {"repository": entry["repository"], "file": entry["file"], "architecture": SMALL[name]}
         made[name] |= {"title": name, "licence": "none", "revision": REVISION}
         made[name] |= {"sha256": hashlib.sha256(body).hexdigest(), "by": ["this test", "and again"]}
         host(server, entry["repository"], {entry["file"]: body, "config.json": b"{}"})
+    return made
+
+
+@pytest.fixture(scope="module")
+def hub(server):
+    """A model hub with small networks in the official layouts: by name the file, its repository and its SHA-256."""
+    made = hosted(server)
     gpt = SHIPPED["weights"]["vit-gpt2"]
     weights = {gpt["file"]: b"weights", "config.json": b"{}", "merges.txt": b"", "tf_model.h5": b"not wanted"}
     host(server, gpt["repository"], weights)

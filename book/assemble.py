@@ -286,6 +286,7 @@ def gather(root, build, site, named=None, profile=None):
     toc = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
     if named:
         config["sphinx"]["config"].setdefault("suppress_warnings", []).extend(ELSEWHERE)
+        config["sphinx"]["config"]["nb_output_stderr"] = "remove"  # notes on a user's own data are no fault of the book
         toc = toc_of(toc, {*named, "ledger", "bibliography"})
     (site / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), "utf-8")
     (site / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False, allow_unicode=True), "utf-8")

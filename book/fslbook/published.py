@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from IPython.display import HTML
 from scipy.stats import norm
 
 from fslcore.paths import DATA
 
-__all__ = ["beside", "claims", "own_backbone", "own_data", "recomputed", "table"]
+__all__ = ["beside", "claims", "own_backbone", "own_data", "recomputed", "table", "whole"]
 
 #: What stands above a table of `beside`.
 OWN_DATA = (
@@ -96,6 +97,11 @@ def beside(live: pd.DataFrame, printed: pd.DataFrame, level: float = 0.95) -> pd
     }
     table = both[keys].assign(**cells, **away)
     return table.replace({name: {"-": "−"} for name in away}, regex=True).set_index(keys)
+
+
+def whole(table: pd.DataFrame) -> HTML | None:
+    """A table with all of its rows, of which a notebook would leave out those in the middle; nothing of an empty one."""
+    return HTML(table.to_html()) if len(table) else None
 
 
 KEYS = ("dataset", "shots", "backbone", "learner", "a_backbone", "a_learner", "b_backbone", "b_learner", "sampling")

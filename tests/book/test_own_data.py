@@ -81,3 +81,10 @@ def test_table_4_compares_across_backbones():
         (("two", "ft"), ("two", "lr")),
         (("two", "ft"), ("two", "ncc")),
     ]
+
+
+def test_a_long_table_is_shown_whole():
+    table = pd.DataFrame({"x": range(1000, 1072)})
+    shown = published.whole(table).data
+    assert all(f"<td>{value}</td>" in shown for value in table["x"]) and 'class="dataframe"' in shown
+    assert published.whole(table.head(0)) is None

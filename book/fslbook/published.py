@@ -100,7 +100,7 @@ def beside(live: pd.DataFrame, printed: pd.DataFrame, level: float = 0.95) -> pd
 
 
 def whole(table: pd.DataFrame) -> HTML | None:
-    """A table with all of its rows, of which a notebook would leave out those in the middle; nothing of an empty one."""
+    """A table with all of its rows, where a notebook leaves out those in the middle; nothing of an empty one."""
     return HTML(table.to_html()) if len(table) else None
 
 

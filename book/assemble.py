@@ -264,7 +264,7 @@ def toc_of(toc, names):
     return toc | {"parts": [part for part in parts if part["chapters"]]}
 
 
-def front_page(profile, titles):
+def front_page(profile, names):
     """The front page of a site of a few chapters."""
     return "\n".join(
         [
@@ -273,7 +273,7 @@ def front_page(profile, titles):
             f"This site holds what `{profile}` names, computed with its parameters: each chapter shows them, with the "
             "data and the backbones. `make book` builds the whole book, to which references to other chapters belong.",
             "",
-            *(f"- {{doc}}`{name}`: {title}" for name, title in titles.items()),
+            *(f"- {{doc}}`{name}`" for name in names),
             "- {doc}`ledger`: the tables and figures of the papers that these chapters rebuild",
             "",
         ]
@@ -308,8 +308,8 @@ def gather(root, build, site, named=None, profile=None):
         clean_notebook(notebook, site / notebook.name)
     values = {path.stem: glued(path) for path in site.glob("*.ipynb")}
     if named:
-        titles = {name: first_heading(site / f"{name}.ipynb") for name in named if (site / f"{name}.ipynb").is_file()}
-        (site / "index.md").write_text(front_page(profile, titles), "utf-8")
+        in_order = [name for name in toc_files(toc) if name in values]
+        (site / "index.md").write_text(front_page(profile, in_order), "utf-8")
         shutil.copy(root / "book" / "bibliography.md", site)
     for page in [] if named else sorted((root / "book").glob("*.md")):
         (site / page.name).write_text(fill(page.read_text("utf-8"), values, page.name), "utf-8")

@@ -10,11 +10,16 @@ book: .venv/ready
 	@PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores all --resources sizing=1 estimators=1 bias=1 --nolock --rerun-incomplete --keep-going --quiet rules --config profile=$(PROFILE)
 	@echo "The book is at $(CURDIR)/_build/html/index.html"
 
-# A paper's own tables on its own data: PAPER=oops fetches them (ACCEPT=yes accepts the terms that are printed), says what the
-# run takes and builds the chapters of profiles/oops.yml. Wants a GPU and a network; stopped, it goes on from where it was.
+# A paper's own tables on its own data: PAPER=oops (or evaluators, or fewstab) fetches them (ACCEPT=yes accepts the terms that are
+# printed), says what the run takes, trains and captions where the paper does, and builds the chapters of profiles/oops.yml.
+# Wants a GPU and a network; stopped, it goes on from where it was.
+CAPTIONED := miniimagenet tieredimagenet 'cub?splits=fewstab'
 paper: .venv/ready
 	$(BIN)/fslcore fetch $(PAPER) $(if $(ACCEPT),--accept-terms)
 	$(BIN)/fslcore plan-run profiles/$(PAPER).yml
+	$(if $(filter evaluators fewstab,$(PAPER)),$(BIN)/fslcore train --paper $(PAPER))
+	$(if $(filter fewstab,$(PAPER)),$(MAKE) captions)
+	$(if $(filter fewstab,$(PAPER)),for by in vit-gpt2 blip-large; do $(BIN)/fslcore caption $(CAPTIONED) --captioner $$by --size 384 || exit 1; done)
 	$(MAKE) book PROFILE=profiles/$(PAPER).yml
 
 # The built site as one PDF; wants Chromium.
@@ -38,7 +43,7 @@ rerun: .venv/ready
 
 # A paper's run from nothing, on miniatures that a server on this machine has: fetch, plan, build and site (tests/rehearsal).
 rehearsal: .venv/ready
-	$(BIN)/python tests/rehearsal/rehearse.py
+	$(BIN)/python tests/rehearsal/rehearse.py $(PAPER)
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py

@@ -17,6 +17,7 @@ __all__ = [
     "ESTIMATORS",
     "LEARNERS",
     "NETWORKS",
+    "OWN",
     "PINNED",
     "RECIPES",
     "TRAINED",
@@ -25,6 +26,7 @@ __all__ = [
     "backbones",
     "by_kind",
     "known",
+    "public_name",
 ]
 
 
@@ -101,6 +103,7 @@ BACKBONES = {
     "shipped": ("efficientnet-lite0", "efficientnet-lite2"),
     "fetched": ("clip", "clip-b32", "dino", "dinov2", "dinov2-reg"),
 }
+OWN = "trained"  # trained:FILE, any network that `fslcore train` made: its file says which
 NETWORKS = ("conv4", "conv4-32", "conv4-map", "glyph-conv", "resnet12", "resnet12-map", "resnet18")
 TRAINERS = ("evaluators", "fewstab")  # papers whose own trainings `fslcore.tools.training` has
 RECIPES = ("glyph-conv", *_PLAIN, *_EPISODIC, *_UNLABELLED)
@@ -115,7 +118,12 @@ ESTIMATORS = {
 def backbones() -> list[str]:
     """Those of `fslcore.models.registry.available`."""
     released = (f"{name}-released" for name in BACKBONES["fetched"])
-    return list(dict.fromkeys([*BACKBONES["shipped"], *BACKBONES["fetched"], *TRAINED, *released]))
+    return list(dict.fromkeys([*BACKBONES["shipped"], *BACKBONES["fetched"], *TRAINED, OWN, *released]))
+
+
+def public_name(network: str) -> str:
+    """A network of `NETWORKS` as backbones are named after it, whatever its width, and whether it keeps its map."""
+    return network.removesuffix("-32").removesuffix("-map")
 
 
 def by_kind() -> dict[str, dict[str, list[str]]]:
@@ -139,7 +147,7 @@ def by_kind() -> dict[str, dict[str, list[str]]]:
             "shipped": [*BACKBONES["shipped"], *sorted(there)],
             "fetched": [*BACKBONES["fetched"]],
             "released": [f"{name}-released" for name in BACKBONES["fetched"]],
-            "brought": [name for name in dict.fromkeys(TRAINED) if name not in there],
+            "brought": [OWN, *(name for name in dict.fromkeys(TRAINED) if name not in there)],
         },
         "learners": kinds,
         "estimators": {kind: [*names] for kind, names in ESTIMATORS.items()},

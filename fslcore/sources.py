@@ -18,7 +18,18 @@ from . import store
 from .errors import InputError, choice, reason
 from .paths import at_home
 
-__all__ = ["DataSet", "File", "Sources", "Weights", "at_hand", "data_folder", "digests", "read", "weights"]
+__all__ = [
+    "DataSet",
+    "File",
+    "Sources",
+    "Weights",
+    "at_hand",
+    "data_folder",
+    "digests",
+    "filled",
+    "read",
+    "weights",
+]
 
 SHIPPED = Path(__file__).with_suffix(".yml")
 RECORD = "fetched.json"  # in the folder of a fetched data set: which files it was made of
@@ -203,6 +214,25 @@ def data_folder(*parts: str) -> Path:
     """A path among the papers' data, which ``FSLCORE_DATA`` moves; else they lie in the cache, in ``data``."""
     named = os.environ.get("FSLCORE_DATA")
     return (at_home(named, "FSLCORE_DATA") if named else store.path("data")).joinpath(*parts)
+
+
+def filled(text: str, dataset: str) -> str:
+    """A text with ``{dataset}`` as the name that files of a data set have: ``meta-album-test_set-0``, without its path.
+
+    So one name stands for the network, or the captions, of each of several data sets.
+
+    Raises
+    ------
+    InputError
+        A folder of the user's own, which has no name.
+    """
+    if "{dataset}" not in text:
+        return text
+    kind, _, settings = dataset.partition("?")
+    if kind.startswith(("folder:", "features:")):
+        raise InputError(f"{text}: {dataset} has no name that could stand for {{dataset}}; name the file itself")
+    name = re.sub(r"[^\w.]+", "-", f"{kind.partition(':')[0]} {settings}").strip("-")
+    return text.replace("{dataset}", name)
 
 
 def at_hand(name: str) -> Path | None:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 from IPython.display import HTML
@@ -64,7 +66,12 @@ def own_backbone(backbone: str) -> str | None:
     return BACKBONES.get(backbone.partition(":")[0])
 
 
-def beside(live: pd.DataFrame, printed: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+def beside(
+    live: pd.DataFrame,
+    printed: pd.DataFrame,
+    level: float = 0.95,
+    own: Callable[[str], str | None] = own_data,
+) -> pd.DataFrame:
     """Cells of a table on the paper's own data beside the printed ones.
 
     Parameters
@@ -74,16 +81,18 @@ def beside(live: pd.DataFrame, printed: pd.DataFrame, level: float = 0.95) -> pd
         ``half_width`` of an interval; the printed ones at 95 %.
     level : float
         Of the live intervals.
+    own : callable
+        The paper's name of a data set, or None if it is none of its own; by default OOPS'.
 
     Returns
     -------
     DataFrame
         By the keys: printed and live as 'mean ± half-width', their difference (live less printed), and that in
-        combined standard errors: half-widths over the normal quantile of their level. Empty where no cell is on data
-        and a backbone of the paper.
+        combined standard errors: half-widths over the normal quantile of their level, a dash where none is printed.
+        Empty where no cell is on data and a backbone of the paper.
     """
     keys = [column for column in printed if column in live and column in KEYS]
-    ours = live.assign(dataset=live["dataset"].map(own_data)).dropna(subset="dataset")
+    ours = live.assign(dataset=live["dataset"].map(own)).dropna(subset="dataset")
     for column in [c for c in keys if c.endswith("backbone")]:
         ours = ours.assign(**{column: ours[column].map(own_backbone)}).dropna(subset=column)
     both = printed.dropna(subset="mean").merge(ours, on=keys, suffixes=("_printed", "_live"))
@@ -95,8 +104,8 @@ def beside(live: pd.DataFrame, printed: pd.DataFrame, level: float = 0.95) -> pd
         "difference": [f"{g:+.2f}" for g in gap],
         "in standard errors": [f"{z:+.1f}" for z in gap / np.sqrt(squares)],
     }
-    table = both[keys].assign(**cells, **away)
-    return table.replace({name: {"-": "−"} for name in away}, regex=True).set_index(keys)
+    table = both[keys].assign(**cells, **away).replace({name: {r"\+nan": "—", "-": "−"} for name in away}, regex=True)
+    return table.set_index(keys)
 
 
 def whole(table: pd.DataFrame) -> HTML | None:
@@ -104,8 +113,11 @@ def whole(table: pd.DataFrame) -> HTML | None:
     return HTML(table.to_html()) if len(table) else None
 
 
-KEYS = ("dataset", "shots", "backbone", "learner", "a_backbone", "a_learner", "b_backbone", "b_learner", "sampling")
+KEYS = (
+    *("dataset", "shots", "backbone", "learner", "a_backbone", "a_learner", "b_backbone", "b_learner", "sampling"),
+    *("method", "estimator", "metric", "captioner"),
+)
 
 
 def _cells(mean: pd.Series, half_width: pd.Series) -> list[str]:
-    return [f"{m:.2f} ± {h:.2f}".replace("-", "−") for m, h in zip(mean, half_width)]
+    return [f"{m:.2f} ± {h:.2f}".removesuffix(" ± nan").replace("-", "−") for m, h in zip(mean, half_width)]

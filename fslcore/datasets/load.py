@@ -17,7 +17,7 @@ from .images import Images
 from .papers import PAPERS
 from .releases import RELEASES, load_quickdraw, load_release
 
-__all__ = ["check", "fetched", "forms", "load", "names"]
+__all__ = ["check", "fetched", "forms", "load", "names", "source_of"]
 
 #: Readers of what the user has, by the name before the colon; each takes a path and a split.
 READERS = {**PAPERS, **{name: partial(load_release, name) for name in RELEASES}, "quickdraw": load_quickdraw}
@@ -75,6 +75,18 @@ def check(spec: str, split: str = "novel") -> None:
         raise InputError(f"dataset = {spec}; known are {', '.join(known)}{near}")
 
 
+def source_of(spec: str, split: str = "novel") -> str:
+    """What `fslcore.sources` calls the data of a bare name: cub-fewstab for cub?splits=fewstab."""
+    name, settings = _settings(spec)
+    own = _source_of(name, split, settings)
+    return sources.read().same.get(own, own)
+
+
+def _source_of(name: str, split: str, settings: dict) -> str:
+    known = sources.read().data
+    return next((one for of in (*settings.values(), split) if (one := f"{name}-{of}") in known), name)
+
+
 def _folder_of(given: str, name: str, split: str, settings: dict) -> Path:
     """Where a fetched data set lies; some settings and splits have their own folder (cub-fewstab, quickdraw-base)."""
     key, allowed = NEEDED.get(name, ("", ()))
@@ -83,8 +95,7 @@ def _folder_of(given: str, name: str, split: str, settings: dict) -> Path:
             f"dataset = {given}; papers split {name} differently, so the split is named: "
             + ", ".join(f"{name}?{key}={value}" for value in allowed)
         )
-    known = sources.read().data
-    own = next((one for of in (*settings.values(), split) if (one := f"{name}-{of}") in known), name)
+    own = _source_of(name, split, settings)
     folder = sources.at_hand(own)
     if folder is None:
         raise InputError(

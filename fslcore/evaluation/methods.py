@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
-from .. import datasets, learners
-from ..catalogue import LEARNERS
+from .. import datasets, learners, sources
+from ..catalogue import LEARNERS, OWN
 from ..datasets.bank import Bank, load_features
 from ..errors import InputError, like
 from ..learners.protocol import complete
@@ -63,7 +64,8 @@ class Method(NamedTuple):
     @property
     def title(self) -> str:
         """'ProtoNet' for ('conv4-protonet', 'protonet'); else, where they were not trained together, the label."""
-        trained = self.backbone.partition(":")[0].partition("-")[2]
+        name, _, file = self.backbone.partition(":")
+        trained = Path(file).stem if name == OWN else name.partition("-")[2]
         return LEARNERS[trained] if trained in PAPER and self.learner == DECIDES.get(trained, trained) else self.label
 
 
@@ -144,7 +146,8 @@ def ready(
     source : str, Images or Bank
         A name as for `load_source`, or what it gives.
     backbone : str
-        As for `fslcore.models.backbones.load`; ignored for a bank.
+        As for `fslcore.models.backbones.load`, where ``{dataset}`` stands for the data set (`fslcore.sources.filled`);
+        ignored for a bank.
     learner : str or Learner
         A name of `fslcore.learners.names`, ``module:Class`` for a class of your own, or an object.
     size : int, optional
@@ -165,7 +168,7 @@ def ready(
         made = make(learner, None, **settings)
         made.check(source)
         return Ready(source, None, made)
-    images, model = backbones.fitted(source, load_backbone(backbone))
+    images, model = backbones.fitted(source, load_backbone(sources.filled(backbone, source.name)))
     made = make(learner, model, **settings)
     if made.reads_text and model.text is None:
         raise InputError(

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from ..catalogue import BACKBONES, CHECKPOINTS, PINNED, TRAINED
+from ..catalogue import BACKBONES, CHECKPOINTS, OWN, PINNED, TRAINED
 from .networks import NETWORKS, Network
 
 __all__ = ["available", "shipped"]
@@ -153,6 +153,7 @@ REGISTRY: dict[str, Entry] = {
         2, 260, "efficientnet-lite2-9656183e.pth", "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
     ),
     **{name: _trained_here(name) for name in TRAINED},
+    OWN: replace(_trained_here("conv4-baseline"), source="fslcore train, by its user", local=None, sha256=None),
     "clip": _clip_entry(16),
     "clip-b32": _clip_entry(32),
     "dino": _vit(

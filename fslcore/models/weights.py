@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 
 from .. import sources, store
+from ..catalogue import OWN, public_name
 from ..errors import InputError, like, note
 from ..paths import check_zip, load_tensors, locked, replace_file
 from .backbone import Backbone, FromFile
@@ -26,11 +27,15 @@ from .fused import with_fast_convolutions
 from .networks import NETWORKS
 from .registry import REGISTRY, Entry, of_this_library
 
-__all__ = ["load", "recipe_of"]
+__all__ = ["load", "recipe_of", "trained_path"]
 
 
 def load(name: str) -> Backbone:
     """A backbone by name, or by ``name:path`` with a weights file of the user's own.
+
+    ``trained:path`` is a file that `fslcore train` made, whatever its network, which the file says; the backbone is
+    called after both. Without an ending, it is one of those that ``fslcore train --paper`` keeps in the cache:
+    ``trained:evaluators/cifar-fs/protonet``.
 
     Packaged weights must match their pinned SHA-256, and so must weights from the model hub where two sources list it
     (`fslcore.sources`). Others are pinned at their first download: a later file with another digest is refused.
@@ -43,6 +48,8 @@ def load(name: str) -> Backbone:
         a checkpoint of this network. There is never a silent random network.
     """
     name, _, own = name.partition(":")
+    if name == OWN and not own:
+        raise InputError(f"backbone = {name}; the file that fslcore train made is needed, as {name}:FILE")
     if name not in REGISTRY:
         raise InputError(
             f"backbone = {name}; known are {', '.join(REGISTRY)} (and NAME:WEIGHTS_FILE){like(name, REGISTRY)}"
@@ -57,6 +64,8 @@ def load(name: str) -> Backbone:
     try:
         state, recipe = _read_state(path)
         if isinstance(entry.build, str):
+            if name == OWN and not recipe:
+                raise ValueError("its training is not in it, as fslcore train writes it")
             trained = replace(NETWORKS[recipe.get("network", entry.build)], **recipe.get("architecture", {}))
             entry = replace(
                 entry,
@@ -75,7 +84,7 @@ def load(name: str) -> Backbone:
         reason = (str(error).splitlines() or ["the file is empty or cut off"])[0]
         raise InputError(f"backbone {name}: {path} is not a checkpoint of this network ({reason})") from None
     return Backbone(
-        name,
+        f"{public_name(recipe['network'])}-{path.stem}" if name == OWN else name,
         entry.source,
         entry.licence,
         entry.dim,
@@ -94,6 +103,11 @@ def load(name: str) -> Backbone:
         entry.read_at,
         entry.fine_tuning,
     )
+
+
+def trained_path(name: str) -> Path:
+    """Where ``fslcore train --paper`` keeps a network: of PAPER/DATASET/LEARNER, in the cache."""
+    return store.path("trained", f"{name}.safetensors")
 
 
 def recipe_of(name: str) -> dict:
@@ -131,6 +145,11 @@ def _embed(name: str, path: Path, text: Callable, sentences: list[str]) -> torch
 def _weights(name: str, entry: Entry, own: str) -> Path:
     if own:
         path = Path(own).expanduser()
+        if name == OWN and not path.suffix:
+            path = trained_path(own)
+            if not path.is_file():
+                made = f"fslcore train --paper {own.partition('/')[0]} trains all networks of that paper"
+                raise InputError(f"backbone {name}:{own}: no file {path}; {made}")
         if not path.is_file():
             raise InputError(
                 f"backbone {name}: {f'{path} is a folder' if path.is_dir() else f'no weights file {path}'}"

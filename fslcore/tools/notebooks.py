@@ -3,8 +3,9 @@
 A notebook is a MyST Markdown file under ``notebooks/`` whose first code cell is tagged
 ``parameters``. Each line of that cell reads ``name: type = default  # allowed: meaning``, where
 *allowed* is a range (``2..50``, ``0..``), a choice (``closed|open``), or one of the words
-``dataset``, ``backbone``, ``learner`` and ``method`` (a backbone, a space, a learner) for names that fslcore
-knows, ``file``, ``folder`` and ``path`` (either) for what is there or an empty text, ``text`` for any.
+``dataset``, ``backbone``, ``learner``, ``captioner`` (or a .csv of captions) and ``method`` (a backbone, a space, a
+learner) for names that fslcore knows, ``file``, ``folder`` and ``path`` (either) for what is there or an empty text,
+``text`` for any.
 ``method or none``, and the like, allow an empty list too.
 """
 
@@ -155,7 +156,7 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
             datasets.check(item)
     elif p.allowed == "backbone":
         choice(f"parameter {p.name}", item.partition(":")[0], catalogue.backbones())
-    elif p.allowed == "text":
+    elif p.allowed == "text" or (p.allowed == "captioner" and item.endswith(".csv")):
         pass
     elif p.allowed == "method":
         from .. import evaluation
@@ -170,7 +171,8 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
             what = f"this is {there}, a {kind} is needed" if path.exists() else f"there is no such {kind}"
             raise InputError(f"parameter {p.name} = {item}; {what}")
     else:
-        choices = [*catalogue.known] if p.allowed == "learner" else p.allowed.split("|")
+        known = {"learner": [*catalogue.known], "captioner": ["captions", *catalogue.CAPTIONERS]}
+        choices = known.get(p.allowed) or p.allowed.split("|")
         choice(f"parameter {p.name}", str(item), choices)  # of numbers and truth values (True|False) too
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -18,9 +19,11 @@ from typing import TYPE_CHECKING
 from .. import catalogue, sources
 from ..datasets.bank import MAPPED
 from ..datasets.images import KEPT
+from ..datasets.load import READERS, source_of
 from ..errors import InputError, choice
 from ..paths import DATA
 from . import notebooks
+from .attributes.captions import table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,6 +97,8 @@ class Workload:
     images : dict of str to (int, str)
         By data set: number of images, and where that is from ('data' or 'papers').
     downloads : tuple of Download
+    before : tuple of str
+        Commands that make the networks and captions that chapters read, as far as they are not there.
     """
 
     profile: str
@@ -101,6 +106,7 @@ class Workload:
     jobs: tuple[Job, ...]
     images: dict[str, tuple[int, str]]
     downloads: tuple[Download, ...] = ()
+    before: tuple[str, ...] = ()
 
     @property
     def core_hours(self) -> float:
@@ -134,7 +140,8 @@ class Workload:
         images = {name: {"images": n, "from": source} for name, (n, source) in self.images.items()}
         totals = {"core_hours": self.core_hours, "hours_on_2_cores": self.hours(2), "by_kind": self.totals()}
         found = {"profile": self.profile, "machine": self.machine, **totals, "images": images}
-        return {**found, "downloads": [vars(of) for of in self.downloads], "jobs": list(self.jobs)}
+        found |= {"downloads": [vars(of) for of in self.downloads], "before": list(self.before)}
+        return {**found, "jobs": list(self.jobs)}
 
     def lines(self, n: int = 10) -> list[str]:
         """For a person."""
@@ -161,6 +168,7 @@ class Workload:
         for said, kind in (("with terms to accept", "accept"), ("to be brought by hand", "bring")):
             names = [of.name for of in self.downloads if getattr(of, kind)]
             found += [f"{said}: {', '.join(names)}"] if names else []
+        found += [f"to be made before: {command}" for command in self.before]
         missing = [job for job in self.jobs if job.core_hours is None]
         for why in dict.fromkeys(job.note for job in missing):
             names = [job.name for job in missing if job.note == why]
@@ -359,7 +367,8 @@ def _trained(p: dict) -> Iterator[_Evaluation]:
     if p.get("image_learners", "run") == "run":
         for dataset, learner in product(p["datasets"], [name for name in p["learners"] if name in SLOW]):
             for shots in p.get("shots", [5]):
-                yield _Evaluation(dataset, f"conv4-{learner}", learner, "closed", p["image_tasks"], shots=shots)
+                network = p.get("trained") or f"conv4-{learner}"
+                yield _Evaluation(dataset, network, learner, "closed", p["image_tasks"], shots=shots)
 
 
 #: Chapters whose evaluations are jobs of their own; of others they are part of the chapter's measured time.
@@ -408,13 +417,14 @@ def reckon(profile: str | Path | dict, machine: str | None = None) -> Workload:
     jobs += [_chapter(n, p, rates) for n, p in asked.items()]
     where = f"{facts['cpu']}, {facts['cores']} cores, one thread a job, measured {facts['date']}"
     images = {d: (s.count, s.known) for d, s in sorted(sets.items()) if s is not None}
-    return Workload(name, where, tuple(jobs), images, _downloads(asked))
+    return Workload(name, where, tuple(jobs), images, _downloads(asked), _before(asked))
 
 
 def _downloads(asked: dict[str, dict]) -> tuple[Download, ...]:
     """Data sets of the papers that are not here, and weights, whose folder the model hub's own library knows."""
     values = chain.from_iterable(v if isinstance(v, list) else [v] for p in asked.values() for v in p.values())
-    wanted = dict.fromkeys(v.partition("?")[0].partition(" ")[0] for v in values if isinstance(v, str))
+    values = [v for v in values if isinstance(v, str)]
+    wanted = dict.fromkeys([v.partition(" ")[0] for v in values] + [source_of(v) for v in values if _bare(v)])
     known = sources.read()
     found = [known.data[name] for name in wanted if name in known.data and sources.at_hand(name) is None]
     plain = dict.fromkeys(name.removesuffix("-released") for name in wanted)
@@ -422,6 +432,31 @@ def _downloads(asked: dict[str, dict]) -> tuple[Download, ...]:
         [Download(one.name, one.bytes, one.unpacked, one.accept, bool(one.bring)) for one in found]
         + [Download(name, size := known.weights[name].bytes, size) for name in plain if name in known.weights]
     )
+
+
+def _bare(value: str) -> bool:
+    """Whether this is the name of a data set that ``fslcore fetch`` brings, perhaps with settings."""
+    return value.partition("?")[0] in READERS
+
+
+def _before(asked: dict[str, dict]) -> tuple[str, ...]:
+    """Commands that make what chapters read and is not there yet: networks of the papers, and captions."""
+    values = [
+        v for p in asked.values() for given in p.values() for v in (given if isinstance(given, list) else [given])
+    ]
+    found = []
+    for paper in catalogue.TRAINERS:
+        if any(str(v).startswith(f"{catalogue.OWN}:{paper}/") for v in values):
+            from .training.whole import missing
+
+            todo = missing(paper)
+            found += [f"fslcore train --paper {paper} ({len(todo)} networks)"] if todo else []
+    for captioner in catalogue.CAPTIONERS[1:]:
+        of = [p for p in asked.values() if captioner in (p.get("captioner"), *p.get("captioners", ()))]
+        sets = dict.fromkeys(dataset for p in of for dataset in p["datasets"])
+        todo = [dataset for dataset in sets if not table_of(captioner, dataset).is_file()]
+        found += [f"fslcore caption {' '.join(map(shlex.quote, todo))} --captioner {captioner}"] if todo else []
+    return tuple(found)
 
 
 def _merged(found: Iterable[_Evaluation]) -> Iterator[_Evaluation]:
@@ -471,7 +506,8 @@ def _source(dataset: str) -> _Source | None:
         import pandas as pd
 
         printed = pd.read_csv(DATA / "published" / "oops_table2.csv").groupby("dataset")["n_images"].first()
-        return _Source(int(printed[kind]), None, None, "papers") if kind in printed else None
+        of_oops = kind in printed and dataset.partition("?")[2] in ("", "splits=meta-dataset")
+        return _Source(int(printed[kind]), None, None, "papers") if of_oops else None
     if kind == "features" and colon:
         from ..datasets.bank import load_features
 

@@ -1,12 +1,19 @@
 """Results on a paper's own data beside what it prints."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from fslbook import published
+from fslbook.evaluators import choosing
+from fslbook.evaluators import estimates as evaluators
+from fslbook.fewstab import tables as fewstab
 from fslbook.oops import benchmark
 from fslcore import stats
+from fslcore.datasets import Images
+from fslcore.tasks import ESTIMATORS
 
 PRINTED = published.table(2)
 
@@ -88,3 +95,88 @@ def test_a_long_table_is_shown_whole():
     shown = published.whole(table).data
     assert all(f"<td>{value}</td>" in shown for value in table["x"]) and 'class="dataframe"' in shown
     assert published.whole(table.head(0)) is None
+
+
+# --- the other two papers ------------------------------------------------------------------------------------
+
+
+def of_fewstab(mean):
+    index = pd.MultiIndex.from_product(
+        [["cub?splits=fewstab", "cub:/x", "clipart"], [1, 5], ["rfs", "anil"]], names=["dataset", "shots", "learner"]
+    )
+    cell = stats.Interval(mean, 0.5, 0.95, 3000, "closed")
+    return pd.DataFrame({name: [cell] * len(index) for name in ("acc", "wacc-r", "wacc-a")}, index=index)
+
+
+def test_fewstab_has_its_own_data_networks_and_captioners():
+    trained, printed = "trained:fewstab/{dataset}/{learner}", published.table(3, "fewstab")
+    found = fewstab.on_own_data(of_fewstab(40.0), printed, trained)
+    assert {*found.index.get_level_values("dataset")} == {"cub"} and len(found) == 2 * 2 * 2  # shots, learners, metrics
+    row = printed.query("dataset == 'cub' and shots == 5 and learner == 'rfs' and metric == 'wacc-r'").iloc[0]
+    shown = found.loc[("cub", 5, "rfs", "wacc-r")]
+    assert shown["printed"] == f"{row['mean']:.2f} ± {row['half_width']:.2f}" and shown["live"] == "40.00 ± 0.50"
+    assert float(shown["difference"].replace("−", "-")) == pytest.approx(40 - row["mean"], abs=0.005)
+    for other in ("", "conv4-protonet", "trained:evaluators/{dataset}/{learner}"):
+        assert fewstab.on_own_data(of_fewstab(40.0), printed, other).empty
+    by = {"vit-gpt2": of_fewstab(40.0)[["wacc-a"]], "blip-large": of_fewstab(30.0)[["wacc-a"]]}
+    s8 = fewstab.on_own_data(by, published.table("S8", "fewstab"), trained)
+    assert s8.loc[("cub", 1, "anil", "vit-gpt2"), "live"] == "40.00 ± 0.50"
+    assert s8.loc[("cub", 1, "anil", "blip"), "live"] == "30.00 ± 0.50"
+
+
+def of_evaluators(offset, tasks=300):
+    rng = np.random.default_rng(0)
+    rows = []
+    for dataset, mean in [("cifar-fs", 70), *((f"meta-album?test_set={k}", 50 + 10 * k) for k in range(3))]:
+        made = {name: np.clip(rng.normal(mean, 8, tasks), 0, 100) for name in ("oracle", *ESTIMATORS, "fresh")}
+        rows.append(pd.DataFrame({"dataset": dataset, "method": "Baseline", "task": range(tasks), **made}))
+    return pd.concat(rows, ignore_index=True)
+
+
+def test_the_folds_of_meta_album_are_one_data_set_and_errors_without_interval_have_no_size():
+    table, methods = of_evaluators(0), ["trained:evaluators/{dataset}/baseline lr"]
+    means = evaluators.own_cells(table, 1, methods)
+    three = table[table["dataset"].str.startswith("meta-album")]["oracle"]
+    assert means.loc[("Meta-Album", "Baseline", "oracle"), "live"].startswith(f"{three.mean():.2f} ± ")
+    assert {*means.index.get_level_values("dataset")} == {"CIFAR-FS", "Meta-Album"}
+    assert "fresh" not in means.index.get_level_values("estimator")
+    sizes = evaluators.own_cells(table, 2, methods)
+    assert set(sizes["in standard errors"]) == {"—"} and not sizes["printed"].str.contains("±|nan").any()
+    mixed = [*methods, "conv4-protonet protonet"]
+    assert evaluators.own_cells(table, 1, mixed).empty and evaluators.own_cells(table, 2, ["glyph-conv lr"]).empty
+
+
+def bank(classes, each, **facts):
+    labels = np.repeat(np.arange(classes), each)
+    made = pd.DataFrame({name: of(labels) for name, of in facts.items()})
+    pixels = np.zeros((len(labels), 8, 8, 3), np.uint8)
+    return Images("meta-album?test_set=0", pixels, labels, [f"c{c}" for c in range(classes)], facts=made)
+
+
+def test_no_task_of_meta_album_mixes_two_of_its_data_sets():
+    images = bank(21, 12, domain=lambda labels: np.array(list("abc"))[labels % 3])
+    asked, fresh = evaluators.draw(images, ways=5, shots=3, queries=4, tasks=20, seed=1)
+    assert len(asked) == len(fresh) == 20
+    domain = images.facts["domain"].to_numpy()
+    seen = [{*domain[np.concatenate([s, q, f])]} for s, q, f in zip(asked.support, asked.query, fresh.query)]
+    assert [len(of) for of in seen] == [1] * 20 and [*of_first(seen)] == list("abcabcabc")
+    assert (images.labels[asked.query[0]].reshape(5, 4).std(axis=1) == 0).all()
+    other = replace(images, name="coloured")
+    mixed, _ = evaluators.draw(other, ways=5, shots=3, queries=4, tasks=20, seed=1)
+    assert any(len({*domain[s]}) > 1 for s in mixed.support)
+
+
+def of_first(seen):
+    return (next(iter(of)) for of in seen[:9])
+
+
+def test_a_test_part_is_the_query_set_of_tasks_of_all_classes():
+    images = bank(4, 12, part=lambda labels: np.tile(["train", "val", "test"], 16))
+    drawn = choosing._of_all_classes(images, shots=7, tasks=3, seed=0)
+    part = images.facts["part"].to_numpy()
+    assert (part[drawn.support] != "test").all() and drawn.support.shape == (3, 28)
+    assert all(sorted(q) == np.flatnonzero(part == "test").tolist() for q in drawn.query)
+    assert (images.labels[drawn.query] == drawn.query_label).all()
+    assert (images.labels[drawn.support] == drawn.support_label).all()
+    without = replace(images, facts=None)
+    assert choosing._of_all_classes(without, shots=7, tasks=3, seed=0).query.shape == (3, 20)

@@ -1,4 +1,4 @@
-"""Small archives in the official layouts of the data sets of OOPS, with enough images a class for tasks."""
+"""Small archives in the official layouts of the papers' data sets, with enough images a class for tasks."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,7 @@ import numpy as np
 from PIL import Image
 from scipy.io import savemat
 
+from fslcore.datasets.papers import SETS
 from fslcore.datasets.splits import listed_splits
 
 N = 20  # images a class
@@ -120,4 +121,101 @@ MAKERS = {
     "traffic-signs": signs,
     "mscoco": mscoco,
     "quickdraw": quickdraw,
+}
+
+
+# --- of the other two papers
+
+
+def cifar_fs(root: Path) -> None:
+    """CIFAR-100's binary form: many images of novel classes, since a chapter goes up to 20 shots."""
+    splits = listed_splits()["cifar-fs"]
+    names = sorted(sum((splits[part] for part in ("base", "validation", "novel")), []))
+    rng, records = np.random.default_rng(9), []
+    for c, name in enumerate(names):
+        coarse = rng.integers(0, 256, (3, 4, 4))
+        for _ in range(48 if name in splits["novel"] else N):
+            plane = (coarse + rng.integers(0, 256, (3, 4, 4))) // 2
+            records.append(bytes([c // 5, c]) + plane.repeat(8, 1).repeat(8, 2).astype(np.uint8).tobytes())
+    root = root / "cifar-100-binary"
+    root.mkdir()
+    (root / "fine_label_names.txt").write_text("\n".join(names) + "\n")
+    for file, of in (("train.bin", records[::2]), ("test.bin", records[1::2])):
+        (root / file).write_bytes(b"".join(of))
+
+
+def lists(root: Path, classes: dict[str, int], each: int, side: int) -> None:
+    """A folder images, and train.csv, val.csv and test.csv, as LibFewShot has miniImageNet and CUB."""
+    kind = 0
+    for part, count in classes.items():
+        rows = ["filename,label"]
+        for c in range(count):
+            for i in range(each if part != "test" else 2 * each):
+                rows.append(f"{part}{c:03d}_{i}.jpg,{part}{c:03d}")
+                picture(root / "images" / f"{part}{c:03d}_{i}.jpg", kind + c, i, (side, side))
+        kind += count
+        (root / f"{part}.csv").write_text("\n".join(rows) + "\n")
+
+
+def tiered(root: Path) -> None:
+    for k, part in enumerate(("train", "val", "test")):
+        for c in range(7):
+            for i in range(2 * N if part == "test" else N):
+                picture(root / part / f"{10 * k + c:03d}" / f"{i}.png", 10 * k + c, i, (84, 84))
+
+
+def meta_album(root: Path) -> None:
+    for k, name in enumerate(name for of in SETS for name in of):
+        rows = ["FILE_NAME,CATEGORY,SUPER_CATEGORY"]
+        for c in range(5):
+            for i in range(N):
+                rows.append(f"{c}_{i}.jpg,class {c},all")
+                picture(root / f"{name}_Mini" / "images" / f"{c}_{i}.jpg", 5 * k + c, i, (32, 32))
+        (root / f"{name}_Mini" / "labels.csv").write_text("\n".join(rows) + "\n")
+
+
+def eurosat(root: Path) -> None:
+    for c, name in enumerate(("AnnualCrop", "Forest", "Highway", "River", "SeaLake")):
+        for i in range(48):
+            picture(root / "2750" / name / f"{name}_{i}.jpg", c, i, (32, 32))
+
+
+def food(root: Path) -> None:
+    parts = {"train": [], "test": []}
+    for c, name in enumerate(("apple_pie", "bibimbap", "churros", "donuts", "waffles")):
+        for i in range(48):
+            picture(root / "food-101" / "images" / name / f"{i}.jpg", c, i, (32, 32))
+            parts["test" if i % 4 == 3 else "train"].append(f"{name}/{i}")
+    (root / "food-101" / "meta").mkdir()
+    for part, names in parts.items():
+        (root / "food-101" / "meta" / f"{part}.txt").write_text("\n".join(names) + "\n")
+
+
+def flowers102(root: Path) -> None:
+    """Five classes with the images that a chapter takes at 16 shots, and others with those that tasks of all take."""
+    labels = np.concatenate([np.full(48 if c <= 5 else N, c) for c in range(1, 103)])
+    savemat(root / "imagelabels.mat", {"labels": labels[None].astype(np.uint8)})
+    numbers = np.arange(1, len(labels) + 1)
+    test = numbers % 10 == 0
+    rest = numbers[~test]
+    savemat(root / "setid.mat", {"trnid": rest[None, ::2], "valid": rest[None, 1::2], "tstid": numbers[test][None]})
+    for i, label in enumerate(labels):
+        picture(root / "jpg" / f"image_{i + 1:05d}.jpg", int(label), i, (24, 24))
+
+
+OF_PAPER = {
+    "oops": MAKERS,
+    "evaluators": {
+        "cifar-fs": cifar_fs,
+        "miniimagenet": lambda root: lists(root, {"train": 21, "val": 6, "test": 6}, N, 40),
+        "meta-album": meta_album,
+        "eurosat": eurosat,
+        "vgg-flower": flowers102,
+        "food101": food,
+    },
+    "fewstab": {
+        "miniimagenet": lambda root: lists(root, {"train": 7, "val": 6, "test": 7}, N, 84),
+        "tieredimagenet": tiered,
+        "cub-fewstab": lambda root: lists(root, {"train": 7, "val": 6, "test": 7}, N, 84),
+    },
 }

@@ -1,12 +1,13 @@
-"""A paper's run from nothing, on miniatures: fetch, plan, build, site. No code knows that it is a rehearsal.
+"""A paper's run from nothing, on miniatures: fetch, plan, train, build, site. No code knows that it is a rehearsal.
 
-    make rehearsal
+    make rehearsal                      # all papers
+    make rehearsal PAPER=evaluators     # one
 
 A server on this machine has small archives in the official layouts (`miniatures.py`) and small networks in the official
-layouts of their files, under the addresses of the model hub; ``FSLCORE_SOURCES`` names a manifest of them. Then
-``profiles/oops.yml``, with fewer and smaller tasks, is fetched, planned and built in a folder of its own, with an empty
-cache. What is checked at the end: every data set is in the tables, where live cells stand beside the printed ones. The
-real files were never loaded.
+layouts of their files, under the addresses of the model hub; ``FSLCORE_SOURCES`` names a manifest of them. Then the
+paper's profile, with fewer and smaller tasks, is fetched, planned, trained and built in a folder of its own, with an
+empty cache. What is checked at the end: every data set is in the tables, where live cells stand beside the printed
+ones. The real files were never loaded.
 """
 
 import copy
@@ -35,19 +36,44 @@ import miniatures  # noqa: E402
 from checkout import copy_sources  # noqa: E402
 
 HERE = ROOT / "_build" / "rehearsal"
-SMALLER = {  # parameters of the profile that say how much is done; nothing is left out
+SMALLER = {  # parameters of the profiles that say how much is done; nothing is left out
     "tasks": 40,
     "ft_tasks": 2,
     "max_open": 20,
     "max_tasks": 20,
     "ft_open": 2,
     "sweep_images": 1000,
+    "image_tasks": 20,
+    "tuning_tasks": 20,
+    "training_tasks": 20,
+    "runs": 2,
 }
 SHAPES = {
     "closed-vs-open": {"shots": 1, "queries": 2},
     "comparing-methods": {"shots": 1, "queries": 2},
     "sizing-tasks": {"shots": [1, 2], "repetitions": 500},
     "benchmark": {"shots": [1, 2], "queries": [1, 2], "usual_queries": 3},
+    "estimators": {"ways": 3, "shots": 2, "queries": 4, "sweep_tasks": 20, "rounds": 2},
+    "selection": {
+        "ways": 3,
+        "shots": 2,
+        "queries": 4,
+        "rounds": 2,
+        "curve_rounds": 2,
+        "curve_tasks": 20,
+        "steps": [1, 2],
+    },
+}
+TRAINED = {  # what is smaller in trainings
+    "evaluators": {"architecture.side": 16, "read_at": 18, "size": 1, "queries": 2},
+    "fewstab": {"architecture.widths": [8, 16, 32, 64], "size": 1, "queries": 2},
+}
+BESIDE = {  # chapters with live cells beside printed ones: how many tables, and its data sets in them
+    "closed-vs-open": (1, miniatures.OF_PAPER["oops"]),
+    "benchmark": (1, miniatures.OF_PAPER["oops"]),
+    "estimators": (2, ("CIFAR-FS", "miniImageNet", "Meta-Album")),
+    "spurious-bias": (1, ("miniimagenet", "tieredimagenet", "cub")),
+    "captioners-and-tasks": (1, ("miniimagenet", "tieredimagenet", "cub")),
 }
 
 
@@ -57,15 +83,22 @@ def of_fetch() -> dict:
     return runpy.run_path(str(ROOT / "tests" / "tools" / "test_fetch.py"))
 
 
-def manifest(server, folder: Path) -> Path:
-    """The shipped manifest with the addresses, sizes and digests of miniatures, which the server then has."""
-    made = copy.deepcopy(of_fetch()["SHIPPED"])
-    made["groups"] = {"oops": made["groups"]["oops"]}
-    made["data"] = {name: made["data"][name] for name in miniatures.MAKERS}
+def manifest(paper: str, server, folder: Path, data: Path) -> Path:
+    """The shipped manifest with the addresses, sizes and digests of miniatures, which the server then has.
+
+    What a person brings without an archive goes to ``data``, where the book says.
+    """
+    made, makers = copy.deepcopy(of_fetch()["SHIPPED"]), miniatures.OF_PAPER[paper]
+    made["groups"] = {paper: made["groups"][paper]}
+    aliases = {name: of for name, of in made["data"].items() if [*of] == ["of"] and of["of"] in makers}
+    made["data"] = {name: made["data"][name] for name in makers}
     for name, entry in made["data"].items():
-        root = folder / name
+        by_hand = "files" not in entry
+        root = (data if by_hand else folder) / name
         root.mkdir(parents=True)
-        miniatures.MAKERS[name](root)
+        makers[name](root)
+        if by_hand:
+            continue
         base = entry.pop("base", "")
         entry.pop("disk", None)
         for file in entry["files"]:
@@ -73,8 +106,9 @@ def manifest(server, folder: Path) -> Path:
             if (root / own).is_file():
                 content = (root / own).read_bytes()
             else:
-                tops = of_fetch()["PARTS"].get(own) or [path.name for path in root.iterdir()]
-                content = of_fetch()["packed"](root, tops, own)
+                inside = root / file["to"] if "to" in file else root
+                tops = of_fetch()["PARTS"].get(own) or [path.name for path in inside.iterdir()]
+                content = of_fetch()["packed"](inside, tops, own)
             file |= {"url": f"{server.url}/{name}/{quote(own)}", "bytes": len(content)}
             file |= {kind: hashlib.new(kind, content).hexdigest() for kind in {"sha256", "md5"} & file.keys()}
             if "bring" in entry:
@@ -82,48 +116,64 @@ def manifest(server, folder: Path) -> Path:
                 (folder / "brought" / own).write_bytes(content)
             else:
                 server.files[f"/{name}/{own}"] = content
-    made["weights"] = of_fetch()["hosted"](server)
+    made["data"] |= aliases
+    made["weights"] = {name: of for name, of in of_fetch()["hosted"](server).items() if name in made["groups"][paper]}
     (folder / "manifest.yml").write_text(yaml.safe_dump(made))
     return folder / "manifest.yml"
 
 
-def profile(target: Path) -> None:
+def profile(paper: str, target: Path) -> None:
     """The paper's profile with fewer and smaller tasks."""
-    found = yaml.safe_load((ROOT / "profiles" / "oops.yml").read_text())
+    found = yaml.safe_load((ROOT / "profiles" / f"{paper}.yml").read_text())
     for name, given in found.items():
         given |= {key: value for key, value in SMALLER.items() if key in given} | SHAPES.get(name, {})
     target.write_text(yaml.safe_dump(found))
 
 
-def checked(folder: Path, manifest: Path) -> list[str]:
+def checked(folder: Path) -> list[str]:
     """What is wrong with what came out; nothing where all is as it should be."""
-    wrong, known = [], yaml.safe_load(manifest.read_text())
-    for name in yaml.safe_load((folder / "small.yml").read_text()):
+    wrong, names = [], [*yaml.safe_load((folder / "small.yml").read_text())]
+    for name in names:
         if not (folder / "_build" / "html" / f"{name}.html").is_file():
             wrong.append(f"the site has no page {name}")
-    cells = {
-        name: json.loads((folder / "_build" / "notebooks" / f"{name}.ipynb").read_text())["cells"]
-        for name in ("closed-vs-open", "benchmark")
-    }
-    for name, of in cells.items():
+    for name, (count, sets) in BESIDE.items():
+        if name not in names:
+            continue
         shown = [
             "".join(output["data"]["text/html"])
-            for cell in of
+            for cell in json.loads((folder / "_build" / "notebooks" / f"{name}.ipynb").read_text())["cells"]
             for output in cell.get("outputs", [])
             if "text/html" in output.get("data", {})
         ]
         beside = [table for table in shown if "in standard errors" in table]
-        if len(beside) != 1:
-            wrong.append(f"{name} has {len(beside)} tables of live cells beside printed ones, not one")
-        wrong += [
-            f"{name}: {data} is not beside the printed cells" for data in known["data"] if data not in "".join(beside)
-        ]
+        if len(beside) != count:
+            wrong.append(f"{name} has {len(beside)} tables of live cells beside printed ones, not {count}")
+        wrong += [f"{name}: {data} is not beside the printed cells" for data in sets if data not in "".join(beside)]
     return wrong
 
 
-def main() -> int:
-    shutil.rmtree(HERE, ignore_errors=True)
-    folder = HERE / "oops"
+def commands(paper: str, brought: Path) -> list[list[str]]:
+    """What a person types, or `make paper` does."""
+    fslcore = [sys.executable, "-m", "fslcore"]
+    options = [
+        word for key, value in TRAINED.get(paper, {}).items() for word in ("--set", f"{key}={json.dumps(value)}")
+    ]
+    options += ["--set", "steps=2", "--set", "validation=4"]
+    limits = ["--resources", "sizing=1", "estimators=1", "bias=1", "--nolock", "--keep-going", "--quiet", "rules"]
+    given = ["--from", str(brought)] if brought.is_dir() else []
+    found = [
+        [*fslcore, "fetch", paper, "--accept-terms", *given, "--quiet"],
+        [*fslcore, "plan-run", "small.yml"],
+    ]
+    if paper in TRAINED:
+        found.append([*fslcore, "train", "--paper", paper, "--epochs", "1", "--quiet", *options])
+    build = [sys.executable, "-m", "snakemake", "--cores", "2", *limits]
+    return [*found, [*build, "--config", "profile=small.yml"]]
+
+
+def rehearse(paper: str) -> list[str]:
+    """What went wrong; nothing where a paper's run came to its end."""
+    folder = HERE / paper
     copy_sources(folder)
     server = ThreadingHTTPServer(("127.0.0.1", 0), of_fetch()["Handler"])
     server.daemon_threads, server.files, server.faults, server.log = True, {}, {}, []
@@ -131,9 +181,9 @@ def main() -> int:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     start = time.monotonic()
     with tempfile.TemporaryDirectory(dir=HERE) as made:
-        listed = manifest(server, Path(made))
-        profile(folder / "small.yml")
-        print(f"miniatures of {len(miniatures.MAKERS)} data sets: {time.monotonic() - start:.0f} s", flush=True)
+        listed = manifest(paper, server, Path(made), folder / "cache" / "data")
+        profile(paper, folder / "small.yml")
+        print(f"{paper}: miniatures: {time.monotonic() - start:.0f} s", flush=True)
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("FSLCORE", "PYTHON", "HF_"))}
         environ = clean | {
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), clean["PATH"]]),
@@ -144,34 +194,24 @@ def main() -> int:
             "HF_HOME": str(folder / "hub"),
             "OMP_NUM_THREADS": "1",
         }
-        fslcore = [sys.executable, "-m", "fslcore"]
-        limits = ["--resources", "sizing=1", "estimators=1", "bias=1"]
-        build = [
-            sys.executable,
-            "-m",
-            "snakemake",
-            "--cores",
-            "2",
-            *limits,
-            "--nolock",
-            "--keep-going",
-            "--quiet",
-        ]
-        for command in (
-            [*fslcore, "fetch", "oops", "--accept-terms", "--from", str(Path(made) / "brought"), "--quiet"],
-            [*fslcore, "plan-run", "small.yml"],
-            [*build, "rules", "--config", "profile=small.yml"],
-        ):
+        for command in commands(paper, Path(made) / "brought"):
             begun = time.monotonic()
             done = subprocess.run(command, cwd=folder, env=environ)
-            print(
-                f"{' '.join(command[2:4])}: {time.monotonic() - begun:.0f} s, exit code {done.returncode}", flush=True
-            )
+            what = f"{paper}: {' '.join(command[2:4])}"
+            print(f"{what}: {time.monotonic() - begun:.0f} s, exit code {done.returncode}", flush=True)
             if done.returncode:
-                return 1
-        wrong = checked(folder, listed)
+                return [f"{what} ended with exit code {done.returncode}"]
+    print(f"{paper}: {time.monotonic() - start:.0f} s", flush=True)
+    return checked(folder)
+
+
+def main() -> int:
+    papers = sys.argv[1:] or [*miniatures.OF_PAPER]
+    shutil.rmtree(HERE, ignore_errors=True)
+    HERE.mkdir(parents=True)
+    wrong = [line for paper in papers for line in rehearse(paper)]
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-    print(*wrong, f"{time.monotonic() - start:.0f} s, at most {peak:.1f} GiB in one process", sep="\n")
+    print(*wrong, f"at most {peak:.1f} GiB in one process", sep="\n")
     return int(bool(wrong))
 
 

@@ -344,7 +344,9 @@ def test_attributes_of_a_data_set(tmp_path, monkeypatch):
     assert table.loc[("few", "pixels"), "attributes"] == len(seen.names)
     monkeypatch.setattr(pixels, "look", None)
     assert (attributes.of(few, "pixels").has == seen.has).all()  # from the cache
-    with pytest.raises(InputError, match="source = blip; captions, pixels and a .csv"):
+    with pytest.raises(InputError, match="source = blib; captions, pixels, vit-gpt2, blip, .*did you mean blip"):
+        attributes.of(few, "blib")
+    with pytest.raises(InputError, match=r'it has not been run on few: fslcore caption "few" --captioner blip writes'):
         attributes.of(few, "blip")
     bare = Images("bare", few.images, few.labels, few.class_names)
     with pytest.raises(InputError, match="bare has no captions"):

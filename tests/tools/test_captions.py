@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -148,6 +149,32 @@ def test_command(folder, capsys):
         assert app.main(["caption", "clipart", "-o", str(folder / "d.csv"), *arguments]) == 2
         error = capsys.readouterr().err.strip().splitlines()[-1]
         assert error.startswith("fslcore: ") and message in error
+
+
+def test_words_of_a_captioner_are_known_by_its_name_on_several_data_sets(monkeypatch, own_cache, capsys):
+    monkeypatch.setattr(captions, "captioner", lambda name: lambda batch: [f"a blue boat {name}"] * len(batch))
+    small = {name: replace(some(n), name=name) for name, n in (("fashion", 3), ("coloured/hebrew?per_class=5", 4))}
+    monkeypatch.setattr("fslcore.datasets.load", lambda name, *_: small[name])
+    assert app.main(["caption", *small, "--captioner", "blip", "--quiet"]) == 0
+    written = [own_cache / "captions" / "blip" / f"{name}.csv" for name in ("fashion", "coloured-hebrew-per_class-5")]
+    assert capsys.readouterr().out.splitlines() == [*map(str, written)] and len(pd.read_csv(written[1])) == 4
+    assert {"blue", "boat"} <= set(attributes.of(small["fashion"], "blip").names)
+    for arguments, line in (
+        ([*small, "-o", "c.csv"], "without it, the captions of 2 data sets are kept"),
+        ([f"folder:{own_cache}"], "has no name to keep its captions by, so -o FILE.csv is needed"),
+    ):
+        assert app.main(["caption", *arguments]) == 2
+        said = capsys.readouterr().err
+        assert line in said and said.count("\n") == 1
+
+
+def test_a_table_for_each_data_set_goes_by_one_name(folder, tmp_path):
+    images = replace(load(f"folder:{folder}"), name="cub:/somewhere?splits=fewstab")
+    captions.write(images, "pixels", tmp_path / "cub-splits-fewstab.csv")
+    by_name = attributes.of(images, f"{tmp_path}/{{dataset}}.csv")
+    assert by_name.names == attributes.of(images, f"{tmp_path}/cub-splits-fewstab.csv").names
+    with pytest.raises(InputError, match="has no name that could stand for {dataset}; name the file itself"):
+        attributes.of(load(f"folder:{folder}"), "{dataset}.csv")
 
 
 def test_without_transformers_the_error_says_what_to_install(monkeypatch):

@@ -185,7 +185,8 @@ def test_a_profile_that_ships_goes_by_its_name_and_by_that_of_before(tmp_path, m
     (tmp_path / name).write_text("pilot: {seed: 7}")  # a file of the user's comes first
     assert notebooks.profile(name) == {"pilot": {"seed": 7}}
     with pytest.raises(
-        InputError, match=r"no file lorge.yml; large.yml, oops.yml, quick.yml ship .* \(did you mean large.yml\?\)"
+        InputError,
+        match=r"no file lorge.yml; evaluators.yml, .* oops.yml, quick.yml ship .* \(did you mean large.yml\?\)",
     ):
         notebooks.profile("lorge.yml")
 
@@ -291,7 +292,7 @@ BAD = [
     ("evaluate clipard glyph-conv -o {t}/t.csv", "(did you mean clipart?)"),
     ("evaluate folder:{t}/none glyph-conv -o {t}/t.csv", "dataset: no folder {t}/none"),
     ("evaluate features:{t}/none.npz none -o {t}/t.csv", "features: no file {t}/none.npz"),
-    ("evaluate clipart glif-conv -o {t}/t.csv", "one of 99 names is allowed (did you mean glyph-conv?)"),
+    ("evaluate clipart glif-conv -o {t}/t.csv", "one of 100 names is allowed (did you mean glyph-conv?)"),
     ("evaluate clipart none -o {t}/t.csv", "backbone = none; "),
     (EVALUATE + " --lerners ncc", "--lerners: no such argument (did you mean --learners?)"),
     (EVALUATE + " --learners nc", "learner = nc; "),
@@ -350,7 +351,7 @@ BAD = [
     ("caption clipart -o {t}/c.txt", "a name that ends in .csv is allowed"),
     ("features clipard glyph-conv", "(did you mean clipart?)"),
     ("features features:{t}/f.npz none", "dataset = features:{t}/f.npz; "),
-    ("features clipart glif-conv", "one of 99 names is allowed (did you mean glyph-conv?)"),
+    ("features clipart glif-conv", "one of 100 names is allowed (did you mean glyph-conv?)"),
     ("features folder:{t}/none glyph-conv", "dataset: no folder {t}/none"),
     (
         "features clipart glyph-conv --split bas",
@@ -372,7 +373,7 @@ BAD = [
     ("run pilots", "notebook = pilots; one of 27 names is allowed (did you mean pilot?)"),
     ("run pilot -p shots", "argument -p/--parameter: expected 2 arguments"),
     ("run pilot -o {t}/out.ipynb -p shots [", "parameter shots = [; not a YAML value: "),
-    ("run pilot -o {t}/out.ipynb -p first glyf-conv", "parameter first = glyf-conv; one of 99 names"),
+    ("run pilot -o {t}/out.ipynb -p first glyf-conv", "parameter first = glyf-conv; one of 100 names"),
     ("run pilot -o {t}/out.ipynb --profile {t}", "profile: {t} is a folder"),
     ("run pilot -o {t}/out.html", "a name that ends in .ipynb is allowed"),
     ("completion tcsh", "shell = tcsh; bash, zsh, fish are allowed"),

@@ -760,6 +760,11 @@ SMALL = {
         "vision_cfg": {"image_size": 224, "layers": 2, "width": 64, "patch_size": 16},
         "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1},
     },
+    "clip-b32": {
+        "embed_dim": 24,
+        "vision_cfg": {"image_size": 224, "layers": 2, "width": 64, "patch_size": 32},
+        "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1},
+    },
     "dino": {"depth": 2, "embed_dim": 48, "num_heads": 2},
     "dinov2-reg": {"depth": 2, "embed_dim": 48, "num_heads": 2},
 }
@@ -789,8 +794,9 @@ def small_networks():
     open_clip, timm = importlib.import_module("open_clip"), importlib.import_module("timm")
     for name, options in SMALL.items():
         torch.manual_seed(0)
-        if name == "clip":
-            network = open_clip.create_model("ViT-B-16-quickgelu", pretrained=None, **options)
+        if name.startswith("clip"):
+            patch = options["vision_cfg"]["patch_size"]
+            network = open_clip.create_model(f"ViT-B-{patch}-quickgelu", pretrained=None, **options)
         else:
             model = SHIPPED["weights"][name]["repository"].removeprefix("timm/")
             network = timm.create_model(model, num_classes=0, **options)
@@ -840,7 +846,7 @@ def test_weights_come_by_revision_and_digest_from_the_hub_that_is_named(here, se
     done = from_hub(server, tmp_path, hub, "-c", LOADED, *SMALL)
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines() if line.split()[0].removesuffix("-released") in SMALL]
-    dims = {"clip": 24, "dino": 48, "dinov2-reg": 48}
+    dims = {"clip": 24, "clip-b32": 24, "dino": 48, "dinov2-reg": 48}
     assert lines == [[n + end, str(dims[n]), hub[n]["sha256"]] for n in SMALL for end in ("", "-released")]
     assert "pytorch_model.bin has SHA256" in done.stderr and "alone lists" in done.stderr
     assert not [path for path, _ in server.log if "tf_model" in path or "/main/" in path]

@@ -8,13 +8,15 @@ import pytest
 import torch
 from PIL import Image
 from safetensors import safe_open
+from safetensors.torch import save_file
 
-from fslcore import catalogue, datasets, learners
+from fslcore import catalogue, datasets, evaluation, learners
 from fslcore.errors import InputError
 from fslcore.models import backbones
 from fslcore.tools import training
 from fslcore.tools.cli import app
 from fslcore.tools.training import run as loop
+from fslcore.tools.training import whole
 from fslcore.tools.training.papers import _file, of_paper
 from fslcore.tools.training.run import _Run
 
@@ -224,3 +226,79 @@ def test_the_command_takes_a_paper_and_sets_fields(cifar_fs, tmp_path, monkeypat
     ):
         assert app.main(["train", "protonet", "-o", str(tmp_path / "w.safetensors"), *wrong]) == 2
         assert message in capsys.readouterr().err
+
+
+# --- all networks of a paper ---------------------------------------------------------------------------------
+
+
+def test_all_networks_of_a_paper_are_listed_after_what_they_rest_on():
+    for paper, count in (("evaluators", 5 * 5), ("fewstab", 3 * (2 + 2 * 16))):
+        found = [*whole.networks(paper)]
+        assert len(found) == len({network for *_, network in found}) == count
+        for of in dict.fromkeys(of for _, of, _, _ in found):
+            names = [name for name, dataset, _, _ in found if dataset == of]
+            rest = [n for n in names if "frozen" in of_paper(paper, n, of)[0]]
+            assert not rest or names.index("rfs") < min(map(names.index, rest))
+    named = {network for *_, network in whole.networks("fewstab")}
+    assert {"fewstab/cub-splits-fewstab/1shot-leo", "fewstab/miniimagenet/rfs"} < named
+    assert not any("1shot-rfs" in network for network in named)  # trained on batches of images: no shots
+    assert "evaluators/meta-album-test_set-2/maml" in {network for *_, network in whole.networks("evaluators")}
+    with pytest.raises(InputError, match="dataset = clipart; miniimagenet, "):
+        [*whole.networks("fewstab", "clipart")]
+
+
+@pytest.fixture
+def small_paper(cifar_fs, monkeypatch):
+    """Three learners of FewSTAB, of which one rests on another, on a data set of 32 pixels."""
+    of = _file()["fewstab"]
+    monkeypatch.setitem(of["datasets"], "cifar-fs", {})
+    monkeypatch.setitem(of, "learners", {name: of["learners"][name] for name in ("leo", "protonet", "rfs")})
+    monkeypatch.setitem(of, "sets", [cifar_fs])
+    tiny = {"architecture.widths": [4, 4, 4, 4], "architecture.side": 32, "read_at": 36, "queries": 2, "size": 1}
+    return SMALL | tiny
+
+
+def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(small_paper, cifar_fs, own_cache, capsys):
+    assert len(whole.missing("fewstab")) == 5
+    paths = [*training.train_paper("fewstab", **small_paper)]
+    folder = own_cache / "trained" / "fewstab" / "cifar-fs"
+    assert {path.name for path in paths} == {path.name for path in folder.glob("*.safetensors")}
+    assert {path.stem for path in paths} == {"rfs", "protonet", "1shot-protonet", "leo", "1shot-leo"}
+    assert not whole.missing("fewstab")
+    (folder / "protonet.safetensors").rename(folder / "kept")
+    before = {path: path.read_bytes() for path in paths if path.is_file()}
+    again = [*training.train_paper("fewstab", **small_paper)]
+    assert again == paths and (folder / "protonet.safetensors").read_bytes() == (folder / "kept").read_bytes()
+    assert all(path.read_bytes() == content for path, content in before.items())
+    assert "fewstab/cifar-fs/rfs is trained, and kept" in capsys.readouterr().err
+
+    run = evaluation.ready(cifar_fs, "trained:fewstab/{dataset}/1shot-leo", "leo")
+    assert run.backbone.name == "resnet12-1shot-leo" and run.backbone.read_at == 36
+    direct = backbones.load(f"resnet12-leo:{folder}/1shot-leo.safetensors")
+    assert run.backbone.weights == direct.weights and run.backbone.dim == direct.dim
+    tasks = evaluation.draw(run.source, "closed", tasks=3, ways=5, shots=1, queries=2)
+    assert run.record(tasks).correct.shape == (3, 10)
+    assert evaluation.Method.parse("trained:evaluators/{dataset}/baseline++ cosine").title == "Baseline++"
+    with pytest.raises(InputError, match="trained:fewstab/cifar-fs/dn4: no file .*fslcore train --paper fewstab"):
+        backbones.load("trained:fewstab/cifar-fs/dn4")
+    with pytest.raises(InputError, match="backbone = trained; the file that fslcore train made is needed"):
+        backbones.load("trained")
+    plain = folder / "plain.safetensors"
+    save_file({"network.0.0.weight": torch.zeros(3)}, plain)
+    with pytest.raises(InputError, match="plain.safetensors is not a checkpoint .*its training is not in it"):
+        backbones.load(f"trained:{plain}")
+
+
+def test_the_command_trains_a_paper_and_says_which_data_are_missing(small_paper, capsys):
+    given = [f"{name}={json.dumps(value)}" for name, value in small_paper.items() if name not in ("epochs", "progress")]
+    options = [word for one in given for word in ("--set", one)]
+    assert app.main(["train", "--paper", "fewstab", "--epochs", "1", "--quiet", *options]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 5
+    for arguments, line in (
+        ([], "learner: one is needed, or --paper alone"),
+        (["--paper", "fewstab", "-o", "x.safetensors"], "learner: one is needed, or --paper alone"),
+        (["--paper", "evaluators"], "data sets cifar-fs, miniimagenet, meta-album?test_set=0, "),
+    ):
+        assert app.main(["train", *arguments]) == 2
+        said = capsys.readouterr().err
+        assert line in said and said.count("\n") == 1

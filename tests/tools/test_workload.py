@@ -9,6 +9,7 @@ import yaml
 
 from fslcore import sources
 from fslcore.errors import InputError
+from fslcore.models import weights
 from fslcore.paths import PROFILES
 from fslcore.tools import notebooks, workload
 from fslcore.tools.cli.app import main
@@ -219,6 +220,27 @@ def test_a_profile_of_a_paper_says_what_is_to_be_fetched(tmp_path, monkeypatch, 
     total = sum(of.bytes or 0 for name, of in there.items() if name not in ("dtd", "fungi"))
     assert line.startswith(f"to fetch: {total / 1e9:,.1f} GB")
     assert "to be brought by hand: fungi" in lines
+
+
+def test_a_profile_of_a_paper_says_what_is_to_be_trained_and_captioned(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FSLCORE_DATA", str(tmp_path))
+    found = workload.reckon(PROFILES / "fewstab.yml")
+    sets = "miniimagenet tieredimagenet 'cub?splits=fewstab'"
+    captions = [f"fslcore caption {sets} --captioner {name}" for name in ("vit-gpt2", "blip-large")]
+    assert found.before == ("fslcore train --paper fewstab (102 networks)", *captions)
+    bring = {of.name for of in found.downloads if of.bring}
+    assert bring == {"miniimagenet", "tieredimagenet", "cub-fewstab"}  # and not the release of CUB
+    assert {"vit-gpt2", "blip-large"} == {of.name for of in found.downloads} - bring
+    for name in ("fewstab/miniimagenet/rfs", "fewstab/miniimagenet/1shot-leo"):
+        weights.trained_path(name).parent.mkdir(parents=True, exist_ok=True)
+        weights.trained_path(name).touch()
+    assert workload.reckon(PROFILES / "fewstab.yml").before[0].endswith("(100 networks)")
+    assert main(["plan-run", "profiles/evaluators.yml"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "to be made before: fslcore train --paper evaluators (25 networks)" in lines
+    (line,) = (line for line in lines if line.startswith("to fetch: "))
+    assert line.endswith("cifar-fs, eurosat, food101, meta-album, vgg-flower, clip-b32")
+    assert workload.reckon(PROFILES / "oops.yml").before == ()
 
 
 def test_memory_is_bounded_where_images_stay_in_their_files():

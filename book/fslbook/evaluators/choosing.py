@@ -14,9 +14,10 @@ import pandas as pd
 import statsmodels.formula.api as smf
 
 from fslcore import evaluation, stats
+from fslcore.datasets import Source
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
-from fslcore.tasks import ESTIMATORS, ORACLE, sample_all
+from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, sample_all
 from fslcore.tools.estimation import resampled
 
 from .. import published
@@ -297,6 +298,8 @@ def all_classes(
 ) -> pd.DataFrame:
     """Figure 5: estimates on tasks of all classes of a data set, tested on all its other images.
 
+    Where the release of a data set has a test part, it is the query set, and supports are of its other images.
+
     Parameters
     ----------
     sets : sequence of str
@@ -318,7 +321,7 @@ def all_classes(
     for dataset in sets:
         run = evaluation.ready(dataset, *Method.parse(method))
         for s in shots:
-            drawn = sample_all(run.source.labels, shots=s, tasks=tasks, seed=seed)
+            drawn = _of_all_classes(run.source, shots=s, tasks=tasks, seed=seed)
             images = drawn.support.shape[1]
             left_out = {TUNED: True, "bootstrap": s == 1, "leave-one-out": images > most}
             rest = [n for n in ESTIMATORS if not left_out.get(n)]
@@ -328,6 +331,19 @@ def all_classes(
             ids = dict(dataset=dataset, ways=drawn.ways, shots=s)
             tables.append(found.reset_index().assign(**ids).reindex(columns=[*ids, "task", ORACLE, *ESTIMATORS, EVEN]))
     return pd.concat(tables, ignore_index=True)
+
+
+def _of_all_classes(source: Source, *, shots: int, tasks: int, seed: int) -> Tasks:
+    labels, facts = source.labels, source.facts
+    part = None if facts is None or "part" not in facts else facts["part"].to_numpy()
+    if part is None or set(part) <= {"test"} or "test" not in part:
+        return sample_all(labels, shots=shots, tasks=tasks, seed=seed)
+    train, test = np.flatnonzero(part != "test"), np.flatnonzero(part == "test")
+    drawn = sample_all(labels[train], shots=shots, tasks=tasks, seed=seed)
+    query = np.tile(test, (tasks, 1))
+    label = np.tile(np.searchsorted(np.unique(labels[train]), labels[test]), (tasks, 1))
+    sampler = {**drawn.sampler, "queries": "test"}
+    return Tasks(train[drawn.support], drawn.support_label, query, label, drawn.ways, sampler)
 
 
 def curves(table: pd.DataFrame, panels: dict[str, pd.DataFrame]) -> pd.DataFrame:

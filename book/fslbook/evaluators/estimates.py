@@ -44,6 +44,7 @@ __all__ = [
     "findings",
     "maes",
     "means",
+    "own_cells",
     "paired",
     "parts",
     "printed",
@@ -141,15 +142,56 @@ def draw(
 ) -> tuple[Tasks, Tasks]:
     """The tasks of `collect`: with the queries of the oracle, and the same with the fresh test set."""
     shots, queries = (np.broadcast_to(n, ways) for n in (shots, queries))
-    labels = source.classes if source.needs_backbone else source.labels
-    drawn = sample_closed(
-        labels, tasks=tasks, ways=ways, shots=shots, queries=queries + shots, seed=seed, skip_small_classes=True
-    )
+    drawn = _drawn(source, tasks, ways=ways, shots=shots, queries=queries + shots, seed=seed, skip_small_classes=True)
     label = drawn.query_label[0]  # alike in all tasks, class by class
     number = np.arange(len(label)) - np.searchsorted(label, label)
     first = number < queries[label]
     both = ((drawn.query[:, part], drawn.query_label[:, part]) for part in (first, ~first))
     return tuple(Tasks(drawn.support, drawn.support_label, *query, ways, drawn.sampler) for query in both)
+
+
+def _drawn(source: datasets.Source, tasks: int, **shape) -> Tasks:
+    """Closed tasks; of a set of Meta-Album in turn of each of its data sets, as in the paper: no task mixes two."""
+    labels, facts = source.classes if source.needs_backbone else source.labels, source.facts
+    if facts is None or "domain" not in facts or not source.name.startswith("meta-album"):
+        return sample_closed(labels, tasks=tasks, **shape)
+    rows = [np.flatnonzero(facts["domain"] == domain) for domain in facts["domain"].unique()]
+    parts = [sample_closed(labels[of], tasks=max(2, -(-tasks // len(rows))), **shape) for of in rows]
+
+    def in_turn(arrays: list[np.ndarray]) -> np.ndarray:
+        return np.stack(arrays, axis=1).reshape(-1, arrays[0].shape[1])[:tasks]
+
+    images = ([of[getattr(part, kind)] for of, part in zip(rows, parts)] for kind in ("support", "query"))
+    support, query = map(in_turn, images)
+    label = [in_turn([getattr(part, f"{kind}_label") for part in parts]) for kind in ("support", "query")]
+    sampler = {**parts[0].sampler, "tasks": tasks, "within": "domain"}
+    return Tasks(support, label[0], query, label[1], shape["ways"], sampler)
+
+
+def own_cells(table: pd.DataFrame, which: int, methods: Sequence[str], level: float = 0.95) -> pd.DataFrame:
+    """Table 1 or 2 on the paper's own data, by networks trained as it has them, beside the printed cells.
+
+    The three sets of Meta-Album, each tested on once, count as one data set, of all their tasks.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of `collect`.
+    which : int
+        1 (means) or 2 (mean absolute errors).
+    methods : sequence of str
+        As for `collect`. Nothing is compared unless `fslcore.tools.training.train_paper` made the networks of all.
+
+    Returns
+    -------
+    DataFrame
+        As of `fslbook.published.beside`.
+    """
+    pooled = table.assign(dataset=table["dataset"].str.replace(r"^meta-album\?test_set=\d$", "meta-album", regex=True))
+    live = means(pooled.drop(columns=FRESH), level) if which == 1 else maes(pooled, level)
+    live, theirs = (cells.rename(columns={"mae": "mean"}) for cells in (live, printed(which)))
+    own = DATASETS if all(name.startswith("trained:evaluators/") for name in methods) else {}
+    return published.beside(live, theirs, level, own.get)
 
 
 def by_normalisation(

@@ -55,6 +55,7 @@ __all__ = [
     "method",
     "named",
     "near_chance",
+    "on_own_data",
     "printed_ablation",
     "rank_correlations",
     "ranks",
@@ -88,11 +89,20 @@ CONSTRUCTIONS = {
     "released": {"variant": "released"},
 }
 SETTING = ["dataset", "shots"]
+#: The paper's data sets and captioners, by their names here.
+OWN = {"miniimagenet": "miniimagenet", "tieredimagenet": "tieredimagenet", "cub?splits=fewstab": "cub"}
+BY = {"blip-large": "blip"}
 NEAR = "°"  #: what marks a cell near chance (`near_chance`)
 
 
-def method(name: str, train_shots: int = 5) -> Method:
+def method(name: str, train_shots: int = 5, trained: str = "") -> Method:
     """Backbone and learner of a training: ('conv4-1shot-r2d2', 'r2d2') for 'r2d2' trained on 1-shot tasks.
+
+    Parameters
+    ----------
+    trained : str
+        The backbone, where ``{learner}`` stands for the training and its shots ('1shot-r2d2') and ``{dataset}`` for the
+        data set; by default the network that ships.
 
     Raises
     ------
@@ -104,12 +114,14 @@ def method(name: str, train_shots: int = 5) -> Method:
         raise InputError(f"learner = {name}; {', '.join(DECIDES)} are allowed")
     if train_shots not in (1, 5):
         raise InputError(f"train_shots = {train_shots}; 1 and 5 are allowed")
-    return Method(checkpoint_name(name, train_shots), DECIDES[name])
+    one = train_shots == 1 and name not in ON_BATCHES
+    backbone = trained.replace("{learner}", f"1shot-{name}" if one else name) or checkpoint_name(name, train_shots)
+    return Method(backbone, DECIDES[name])
 
 
-def trained_with(name: str, shots: int) -> int:
+def trained_with(name: str, shots: int, trained: str = "") -> int:
     """Shots of the training that goes with tasks of so many shots: 1 for 1 where there is such a checkpoint, else 5."""
-    return 1 if shots == 1 and registry.shipped(method(name, 1)[0]) else 5
+    return 1 if shots == 1 and (trained or registry.shipped(method(name, 1)[0])) else 5
 
 
 @lru_cache(maxsize=4)
@@ -160,6 +172,7 @@ def records(
     image_tasks: int = 100,
     train_shots: int | None = None,
     stored: bool = True,
+    trained: str = "",
 ) -> dict[str, Record]:
     """Records of learners on tasks, by name.
 
@@ -173,10 +186,13 @@ def records(
         Of the training. By default that of the tasks, where there is such a checkpoint, else 5.
     stored : bool
         Compute nothing for learners that read images, and leave out those of which no results are kept.
+    trained : str
+        As for `method`.
     """
     out, images = {}, images_of(dataset)
     for name in names:
-        run = evaluation.ready(images, *method(name, train_shots or trained_with(name, tasks.sampler["shots"])))
+        shots = train_shots or trained_with(name, tasks.sampler["shots"], trained)
+        run = evaluation.ready(images, *method(name, shots, trained))
         found = run.record(tasks[:image_tasks] if run.slow else tasks, stored=stored and run.slow)
         if found is not None:
             out[name] = found
@@ -328,6 +344,7 @@ def training_gap(
     tasks: int = 300,
     seed: int = 0,
     level: float = 0.95,
+    trained: str = "",
     **options,
 ) -> pd.DataFrame:
     """Figure 6: wAcc-A of the learner trained with 5 shots less that of the one trained with 1, on the same tasks.
@@ -341,7 +358,10 @@ def training_gap(
         By dataset, shots (of the tasks) and learner, each a `fslcore.stats.Interval`: five and one, wAcc-A by the shots
         of the training, and gap, paired. Maybe empty.
     """
-    both = [n for n in names if n not in ON_BATCHES and all(registry.shipped(method(n, s)[0]) for s in (1, 5))]
+    both = [
+        n for n in names if n not in ON_BATCHES and (trained or all(registry.shipped(method(n, s)[0]) for s in (1, 5)))
+    ]
+    options["trained"] = trained
     tables = {}
     for dataset, s in product(sets, shots if both else ()):
         try:
@@ -512,6 +532,35 @@ def beside(live: pd.Series, printed: pd.DataFrame, column: str, near: pd.Series 
     return named(pd.concat(columns, axis=1).sort_index().fillna("—")).rename_axis(columns=None)
 
 
+def on_own_data(found: dict[str, pd.DataFrame] | pd.DataFrame, printed: pd.DataFrame, trained: str) -> pd.DataFrame:
+    """Live cells on the paper's own data, by networks trained as it has them, beside the printed ones.
+
+    Parameters
+    ----------
+    found : DataFrame of Interval, or dict of them by captioner
+        Columns by dataset, shots and learner, as `collect` gives them.
+    printed : DataFrame
+        Tables 3, S7 or S8 as transcribed.
+    trained : str
+        As for `method`. Where it is none of `fslcore.tools.training.train_paper`, nothing is compared.
+
+    Returns
+    -------
+    DataFrame
+        As of `fslbook.published.beside`.
+    """
+    named = {BY.get(name, name): of for name, of in found.items()} if isinstance(found, dict) else {None: found}
+    rows = [
+        (*key, metric, by, r.mean, r.half_width)
+        for by, table in named.items()
+        for metric in table
+        for key, r in table[metric].items()
+    ]
+    live = pd.DataFrame(rows, columns=[*SETTING, "learner", "metric", "captioner", "mean", "half_width"])
+    own = OWN if trained.startswith("trained:fewstab/") else {}
+    return published.beside(live, printed, next(iter(named.values())).iloc[0, 0].level, own.get)
+
+
 def text(r: Interval) -> str:
     """'12.3 ± 0.4'."""
     return f"{r:.1f}".replace("-", "−")
@@ -609,6 +658,7 @@ def example(
     shown: int = 5,
     task: int = 0,
     seed: int = 0,
+    trained: str = "",
     **how: str,
 ) -> pd.DataFrame:
     """A biased task to look at (Figures 3, S2, S3): its images, with what matters said of each.
@@ -621,6 +671,8 @@ def example(
         Queries of each class that are given, of all ``queries``.
     task : int
         Which of the tasks.
+    trained : str
+        As for `method`.
 
     Returns
     -------
@@ -630,7 +682,7 @@ def example(
     """
     drawn, attribute = draw(dataset, captioner, tasks=task + 2, shots=shots, queries=queries, seed=seed, **how)
     drawn, attribute, images = drawn[task : task + 1], attribute[task], images_of(dataset)
-    run = evaluation.ready(images, *method(name, trained_with(name, shots)))
+    run = evaluation.ready(images, *method(name, trained_with(name, shots, trained), trained))
     if run.slow:
         raise InputError(f"learner = {name}; one that reads features is needed for a picture")
     scores = next(evaluation.scores(run.learner, run.bank(), drawn))

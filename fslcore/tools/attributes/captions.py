@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from ... import sources
+from ... import sources, store
 from ...datasets import Images
 from ...datasets.images import first_twice, image_names
 from ...datasets.papers import text_table
@@ -24,7 +24,7 @@ from ...errors import InputError, like, shown, visible
 from ...paths import replace_file
 from . import pixels
 
-__all__ = ["NAMES", "Captioner", "captioner", "read", "write"]
+__all__ = ["NAMES", "Captioner", "captioner", "read", "table_of", "write"]
 
 Captioner = Callable[[np.ndarray], list[str]]
 #: Where a captioner's weights are on the model hub, and how it writes: the search, the longest caption in tokens, and
@@ -117,6 +117,11 @@ def _transformer(name: str, where: str, settings: dict, revision: str | None = N
         return [" ".join(sentence.split()) for sentence in out]
 
     return caption
+
+
+def table_of(name: str, dataset: str) -> Path:
+    """Where ``fslcore caption`` writes what a captioner says of a data set, unless it is given another place."""
+    return store.path("captions", name.partition(":")[0], sources.filled("{dataset}.csv", dataset))
 
 
 def read(path: str | Path, images: Images) -> list[str]:

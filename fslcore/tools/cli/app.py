@@ -438,10 +438,14 @@ def _parser() -> argparse.ArgumentParser:
         "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs",
         "leo --dataset folder:/data/birds --frozen conv4-baseline:conv4-baseline.safetensors",
         "protonet --paper evaluators --dataset cifar-fs:/data/cifar-fs",
+        "--paper fewstab",
         computes=True,
     )
     add.add_argument(
-        "learner", type=name_of("learner", lambda: [*catalogue.RECIPES]), help=f"one of {', '.join(catalogue.RECIPES)}"
+        "learner",
+        nargs="?",
+        type=name_of("learner", lambda: [*catalogue.RECIPES]),
+        help=f"one of {', '.join(catalogue.RECIPES)}; without one, --paper trains all of that paper",
     )
     add.add_argument(
         "-o",
@@ -485,10 +489,15 @@ def _parser() -> argparse.ArgumentParser:
         "describe every image of a data set in a sentence",
         "folder:/data/mushrooms -o mushrooms.csv",
         "clipart --captioner vit-gpt2 -o clipart.csv",
+        "miniimagenet tieredimagenet --captioner blip-large --size 384",
         computes=True,
     )
     add.add_argument(
-        "dataset", type=checked(str, datasets_named), help="a name that fslcore list gives, folder:PATH and the like"
+        "datasets",
+        nargs="+",
+        type=checked(str, datasets_named),
+        metavar="dataset",
+        help="names that fslcore list gives, folder:PATH and the like",
     )
     add.add_argument(
         "--captioner",
@@ -502,7 +511,11 @@ def _parser() -> argparse.ArgumentParser:
         choices=["novel", "validation", "base"],
         help="which classes of the data set (novel)",
     )
-    add.add_argument("-o", "--output", type=Path, required=True, help=".csv; where one was begun, it is gone on with")
+    add.add_argument("--size", type=count_of("size", 8, 2048), help="pixels at which images of your own are read")
+    help = (
+        ".csv, of one data set; where one was begun, it is gone on with (the cache, where captioners are known by name)"
+    )
+    add.add_argument("-o", "--output", type=Path, help=help)
 
     add = command(
         "duplicates",

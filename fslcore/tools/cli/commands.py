@@ -475,16 +475,29 @@ def train(options: argparse.Namespace) -> None:
     changes = {name: getattr(options, name) for name in ("network", "dataset", "frozen", "teacher", "shots", "epochs")}
     changes |= dict(options.set or [])
     settings = dict(paper=options.paper, seed=options.seed, progress=not options.quiet)
-    print(training.train(options.learner, output, **settings, **changes))
+    if options.learner:
+        print(training.train(options.learner, output, **settings, **changes))
+        return
+    if output or not options.paper:
+        raise InputError("learner: one is needed, or --paper alone, which trains all of that paper (to the cache)")
+    for path in training.train_paper(**settings, **{k: v for k, v in changes.items() if v is not None}):
+        print(path)
 
 
 def caption(options: argparse.Namespace) -> None:
-    output = check_output(options.output, [".csv"])
+    output = options.output and check_output(options.output, [".csv"])
+    if not output and (own := [name for name in options.datasets if name.startswith("folder:")]):
+        raise InputError(f"output: none; {own[0]} has no name to keep its captions by, so -o FILE.csv is needed")
+    if output and options.datasets[1:]:
+        raise InputError(f"output = {output}; without it, the captions of {len(options.datasets)} data sets are kept")
     from ... import datasets
     from ..attributes import captions
 
-    images = datasets.load(options.dataset, options.split)
-    print(captions.write(images, options.captioner, output, progress=not options.quiet))
+    for name in options.datasets:
+        images = datasets.load(name, options.split, options.size)
+        path = output or check_output(captions.table_of(options.captioner, images.name), [".csv"])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        print(captions.write(images, options.captioner, path, progress=not options.quiet))
 
 
 def duplicates(options: argparse.Namespace) -> None:

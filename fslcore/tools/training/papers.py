@@ -10,15 +10,21 @@ import yaml
 from ...catalogue import TRAINERS
 from ...errors import InputError, choice
 
-__all__ = ["of_paper"]
+__all__ = ["of_paper", "settings_of"]
 
 BELOW = ("datasets", "learners", "shots")  # whose fields lie over those before them
 TOLD = ("source", "unverified")
+WHOLE = ("sets", "trained_with")  # of all trainings together
 
 
 @lru_cache
 def _file() -> dict:
     return yaml.safe_load(Path(__file__).with_name("papers.yml").read_text("utf-8"))
+
+
+def settings_of(paper: str) -> dict:
+    """What a paper trains: its ``learners``, its data sets as loaded (``sets``), and its shots (``trained_with``)."""
+    return _file()[choice("paper", paper, TRAINERS)]
 
 
 def of_paper(paper: str, learner: str, dataset: str, shots: int = 5) -> tuple[dict, dict[str, list[str]]]:
@@ -47,7 +53,7 @@ def of_paper(paper: str, learner: str, dataset: str, shots: int = 5) -> tuple[di
     InputError
         Another paper; a learner or a data set that it does not have.
     """
-    known = _file()[choice("paper", paper, TRAINERS)]
+    known = settings_of(paper)
     kind = dataset.partition(":")[0].partition("?")[0]
     named = {"learners": learner, "datasets": kind, "shots": shots}
     for what in ("learner", "dataset"):
@@ -61,7 +67,7 @@ def of_paper(paper: str, learner: str, dataset: str, shots: int = 5) -> tuple[di
         for name, value in node.items():
             if name in TOLD:
                 told[name] += value if isinstance(value, list) else [value]
-            elif name not in BELOW:
+            elif name not in (*BELOW, *WHOLE):
                 fields[name] = {**fields.get(name, {}), **value} if isinstance(value, dict) else value
         for name in BELOW:
             if below := node.get(name, {}).get(named[name]):

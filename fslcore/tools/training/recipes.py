@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 import numpy as np
 
 from ... import datasets
+from ...catalogue import public_name
 from ...errors import InputError, choice
 from ...models.networks import NETWORKS, Network
 from .pixels import chosen
@@ -179,7 +180,7 @@ def checkpoint_name(name: str, shots: int) -> str:
 
 
 def file_name(name: str, recipe: Recipe) -> str:
-    public = recipe.network.removesuffix("-32").removesuffix("-map")
+    public = public_name(recipe.network)
     shots = "" if recipe.shots == 5 else f"{recipe.shots}shot-"
     return name if public == name else f"{public}-{shots}{name}"
 

@@ -144,13 +144,13 @@ def cifar_fs(root: Path) -> None:
         (root / file).write_bytes(b"".join(of))
 
 
-def lists(root: Path, classes: dict[str, int], each: int, side: int) -> None:
+def lists(root: Path, classes: dict[str, int], each: int, side: int, tested: int = 2 * N) -> None:
     """A folder images, and train.csv, val.csv and test.csv, as LibFewShot has miniImageNet and CUB."""
     kind = 0
     for part, count in classes.items():
         rows = ["filename,label"]
         for c in range(count):
-            for i in range(each if part != "test" else 2 * each):
+            for i in range(tested if part == "test" else each):
                 rows.append(f"{part}{c:03d}_{i}.jpg,{part}{c:03d}")
                 picture(root / "images" / f"{part}{c:03d}_{i}.jpg", kind + c, i, (side, side))
         kind += count
@@ -160,7 +160,7 @@ def lists(root: Path, classes: dict[str, int], each: int, side: int) -> None:
 def tiered(root: Path) -> None:
     for k, part in enumerate(("train", "val", "test")):
         for c in range(7):
-            for i in range(2 * N if part == "test" else N):
+            for i in range(120 if part == "test" else N):
                 picture(root / part / f"{10 * k + c:03d}" / f"{i}.png", 10 * k + c, i, (84, 84))
 
 
@@ -214,8 +214,8 @@ OF_PAPER = {
         "food101": food,
     },
     "fewstab": {
-        "miniimagenet": lambda root: lists(root, {"train": 7, "val": 6, "test": 7}, N, 84),
+        "miniimagenet": lambda root: lists(root, {"train": 7, "val": 6, "test": 7}, N, 84, 120),
         "tieredimagenet": tiered,
-        "cub-fewstab": lambda root: lists(root, {"train": 7, "val": 6, "test": 7}, N, 84),
+        "cub-fewstab": lambda root: lists(root, {"train": 7, "val": 6, "test": 7}, N, 84, 120),
     },
 }

@@ -54,6 +54,8 @@ SHAPES = {
     "sizing-tasks": {"shots": [1, 2], "repetitions": 500},
     "benchmark": {"shots": [1, 2], "queries": [1, 2], "usual_queries": 3},
     "estimators": {"ways": 3, "shots": 2, "queries": 4, "sweep_tasks": 20, "rounds": 2},
+    "spurious-bias": {"queries": 2},
+    "captioners-and-tasks": {"queries": 2, "feasible_tasks": 10},
     "selection": {
         "ways": 3,
         "shots": 2,
@@ -117,9 +119,26 @@ def manifest(paper: str, server, folder: Path, data: Path) -> Path:
             else:
                 server.files[f"/{name}/{own}"] = content
     made["data"] |= aliases
-    made["weights"] = {name: of for name, of in of_fetch()["hosted"](server).items() if name in made["groups"][paper]}
+    weights = {**of_fetch()["hosted"](server), **(captioners_of(server, folder) if paper == "fewstab" else {})}
+    made["weights"] = {name: of for name, of in weights.items() if name in made["groups"][paper]}
     (folder / "manifest.yml").write_text(yaml.safe_dump(made))
     return folder / "manifest.yml"
+
+
+def captioners_of(server, folder: Path) -> dict[str, dict]:
+    """The entries of a manifest for small captioners, which the server then has."""
+    import captioners
+
+    made = {}
+    for name, make in captioners.MAKERS.items():
+        (folder / name).mkdir()
+        make(folder / name)
+        files = {path.name: path.read_bytes() for path in (folder / name).iterdir()}
+        shipped = of_fetch()["SHIPPED"]["weights"][name]
+        digest = {"sha256": hashlib.sha256(files[shipped["file"]]).hexdigest(), "bytes": len(files[shipped["file"]])}
+        made[name] = {**shipped, **digest, "revision": of_fetch()["REVISION"]}
+        of_fetch()["host"](server, shipped["repository"], files)
+    return made
 
 
 def profile(paper: str, target: Path) -> None:
@@ -167,6 +186,10 @@ def commands(paper: str, brought: Path) -> list[list[str]]:
     ]
     if paper in TRAINED:
         found.append([*fslcore, "train", "--paper", paper, "--epochs", "1", "--quiet", *options])
+    if paper == "fewstab":
+        sets = ["miniimagenet", "tieredimagenet", "cub?splits=fewstab"]
+        for captioner in ("vit-gpt2", "blip-large"):
+            found.append([*fslcore, "caption", *sets, "--captioner", captioner, "--size", "64", "--quiet"])
     build = [sys.executable, "-m", "snakemake", "--cores", "2", *limits]
     return [*found, [*build, "--config", "profile=small.yml"]]
 

@@ -502,7 +502,8 @@ def _source(dataset: str) -> _Source | None:
 
     kind, colon, path = dataset.partition(":")
     kind = kind.partition("?")[0]
-    if not Path(path).expanduser().exists() if colon else datasets.fetched().get(kind) is False:
+    fetched = kind in READERS and not colon
+    if sources.at_hand(source_of(dataset)) is None if fetched else colon and not Path(path).expanduser().exists():
         import pandas as pd
 
         printed = pd.read_csv(DATA / "published" / "oops_table2.csv").groupby("dataset")["n_images"].first()

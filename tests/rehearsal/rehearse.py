@@ -197,6 +197,7 @@ def commands(paper: str, brought: Path) -> list[list[str]]:
 def rehearse(paper: str) -> list[str]:
     """What went wrong; nothing where a paper's run came to its end."""
     folder = HERE / paper
+    shutil.rmtree(folder, ignore_errors=True)
     copy_sources(folder)
     server = ThreadingHTTPServer(("127.0.0.1", 0), of_fetch()["Handler"])
     server.daemon_threads, server.files, server.faults, server.log = True, {}, {}, []
@@ -230,8 +231,7 @@ def rehearse(paper: str) -> list[str]:
 
 def main() -> int:
     papers = sys.argv[1:] or [*miniatures.OF_PAPER]
-    shutil.rmtree(HERE, ignore_errors=True)
-    HERE.mkdir(parents=True)
+    HERE.mkdir(parents=True, exist_ok=True)
     wrong = [line for paper in papers for line in rehearse(paper)]
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
     print(*wrong, f"at most {peak:.1f} GiB in one process", sep="\n")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import yaml
+from PIL import Image
 
 from fslcore import sources
 from fslcore.errors import InputError
@@ -235,6 +236,14 @@ def test_a_profile_of_a_paper_says_what_is_to_be_trained_and_captioned(tmp_path,
         weights.trained_path(name).parent.mkdir(parents=True, exist_ok=True)
         weights.trained_path(name).touch()
     assert workload.reckon(PROFILES / "fewstab.yml").before[0].endswith("(100 networks)")
+    (tmp_path / "cub-fewstab" / "images").mkdir(parents=True)
+    for split in ("train", "val", "test"):
+        rows = [f"{split}{c}_{i}.png,{split}{c}" for c in "ab" for i in range(3)]
+        (tmp_path / "cub-fewstab" / f"{split}.csv").write_text("\n".join(["filename,label", *rows]))
+        for row in rows:
+            Image.new("RGB", (84, 84)).save(tmp_path / "cub-fewstab" / "images" / row.partition(",")[0])
+    workload._source.cache_clear()
+    assert workload.reckon(PROFILES / "fewstab.yml").images == {"cub?splits=fewstab": (6, "data")}  # not OOPS' count
     assert main(["plan-run", "profiles/evaluators.yml"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "to be made before: fslcore train --paper evaluators (25 networks)" in lines

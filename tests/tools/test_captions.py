@@ -3,6 +3,8 @@
 import json
 import os
 import pickle
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -268,6 +270,14 @@ def blip(tmp_path, transformers):
 @pytest.fixture(params=["vit-gpt2", "blip", "blip-large"])
 def tiny(request):
     return request.param, *request.getfixturevalue(request.param.removesuffix("-large").replace("-", "_"))
+
+
+def test_a_fresh_process_captions(vit_gpt2, folder):
+    """Where nothing else has made torchvision importable before."""
+    words = ["-m", "fslcore", "caption", f"folder:{folder}", "--captioner", f"vit-gpt2:{vit_gpt2[0]}", "--quiet"]
+    done = subprocess.run([sys.executable, *words, "-o", folder / "c.csv"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(pd.read_csv(folder / "c.csv")) == 4
 
 
 def test_a_captioner_is_the_model_with_the_papers_settings(tiny, monkeypatch):

@@ -79,9 +79,10 @@ def captioner(name: str) -> Captioner:
 def _transformer(name: str, where: str, settings: dict, revision: str | None = None) -> Captioner:
     import torch
 
+    from ...models import networks  # noqa: F401 (after it torchvision can be imported, as transformers does)
     from ...models.backbone import device
 
-    on = device()  # after that import torchvision imports too, which transformers does
+    on = device()
     from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
     from transformers.utils import logging
 

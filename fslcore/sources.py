@@ -25,9 +25,11 @@ __all__ = [
     "Weights",
     "at_hand",
     "data_folder",
+    "differing",
     "digests",
     "filled",
     "read",
+    "shipped",
     "weights",
 ]
 
@@ -146,6 +148,11 @@ def read() -> Sources:
         raise InputError(f"FSLCORE_SOURCES: {path}: {error.strerror}") from None
 
 
+def shipped() -> Sources:
+    """The sources that ship, whatever ``FSLCORE_SOURCES`` names."""
+    return _read(SHIPPED, SHIPPED.stat().st_mtime_ns)
+
+
 @cache
 def _read(path: Path, _: int) -> Sources:
     import yaml
@@ -250,3 +257,36 @@ def digests(name: str) -> dict[str, dict]:
     """
     record = data_folder(read().same.get(name, name), RECORD)
     return json.loads(record.read_text("utf-8"))["files"] if record.is_file() else {}
+
+
+def differing(data: dict[str, dict[str, dict]], weights: dict[str, str], known: Sources) -> tuple[list[str], list[str]]:
+    """What differs from the digests that are listed, and the names of which some or all are not listed.
+
+    Parameters
+    ----------
+    data : dict
+        By data set what `digests` gives.
+    weights : dict of str
+        SHA-256 of the file by backbone; those that no source is listed of (they ship, say) are left alone.
+    known : Sources
+        `read` or `shipped`.
+    """
+    wrong, unlisted = [], []
+    for name, files in data.items():
+        source = known.data.get(known.same.get(name, name))
+        listed = {file.name: file for file in source.files} if source else {}
+        if source is None or (listed and files.keys() != listed.keys()):
+            wrong.append(f"{name}: other files than those of the manifest")
+            continue
+        pairs = [(file, kind) for file in listed.values() for kind in LENGTHS if getattr(file, kind)]
+        for file, kind in pairs:
+            if (got := files[file.name].get(kind)) != getattr(file, kind):
+                wrong.append(f"{name}: {file.name} has {kind.upper()} {got}, not {getattr(file, kind)}")
+        if not listed or len({file.name for file, _ in pairs}) < len(listed):
+            unlisted.append(name)
+    for name, digest in weights.items():
+        if (one := known.weights.get(name)) and one.sha256 is None:
+            unlisted.append(name)
+        elif one and digest != one.sha256:
+            wrong.append(f"{name}: its weights have SHA-256 {digest}, not {one.sha256}")
+    return wrong, unlisted

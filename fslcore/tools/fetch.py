@@ -307,7 +307,7 @@ def _checked(name: str, file: File, path: Path, work: Path | None, progress: boo
     else:
         if wrong:
             note(told.format(wrong.upper(), got[wrong], listed[wrong]) + f", which {'; '.join(file.by)} alone lists")
-        return {"bytes": _size(path), "sha256": got["sha256"], "as_listed": bool(listed) and not wrong}
+        return {"bytes": _size(path), **got, "as_listed": bool(listed) and not wrong}
     if path.parent == work:
         path.unlink()
         line += "; it was removed, and the same command fetches it again"

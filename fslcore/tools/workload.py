@@ -28,7 +28,7 @@ from .attributes.captions import table_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Job", "Workload", "machines", "reckon", "stored"]
+__all__ = ["Job", "Workload", "evaluations", "machines", "reckon", "stored"]
 
 FOLDER = DATA / "performance"
 SHAPE = dict(ways=5, shots=5, queries=15)
@@ -318,6 +318,7 @@ class _Evaluation:
     shots: int = 5
     queries: int = 15
     trainings: int = 1  # of each task
+    seed: int = 0
 
     @property
     def shape(self) -> dict:
@@ -327,7 +328,7 @@ class _Evaluation:
     def setting(self) -> tuple:
         """What two chapters share, but for the number of tasks."""
         shape = tuple(self.shape.values())
-        return (self.dataset, self.backbone, self.learner, self.sampling, shape, self.trainings)
+        return (self.dataset, self.backbone, self.learner, self.sampling, shape, self.trainings, self.seed)
 
 
 def _shared(p: dict) -> Iterator[_Evaluation]:
@@ -335,18 +336,28 @@ def _shared(p: dict) -> Iterator[_Evaluation]:
     for dataset, backbone, learner in product(p["datasets"], p["backbones"], p["learners"]):
         slow = learner == "ft"
         if not slow or p["fine_tuning"] == "run":
-            shape = {name: p[name] for name in SHAPE}
+            shape = {name: p[name] for name in (*SHAPE, "seed")}
             closed, open_ = (p["ft_tasks"], p["ft_open"]) if slow else (p["tasks"], p["max_open"] or None)
             yield _Evaluation(dataset, backbone, learner, "closed", closed, **shape)
             yield _Evaluation(dataset, backbone, learner, "open", open_, **shape)
 
 
 def _benchmark(p: dict) -> Iterator[_Evaluation]:
-    if p["fine_tuning"] == "run" and "ft" in p["learners"]:
-        for dataset, backbone in product(p["datasets"], p["backbones"]):
-            for shots, queries in zip(p["shots"], p["queries"]):
-                shape = dict(ways=p["ways"], shots=shots, queries=queries)
-                yield _Evaluation(dataset, backbone, "ft", "open", p["ft_open"], **shape)
+    """Fine-tuning; the other learners take a small part of the chapter's time."""
+    sizes = list(zip(p["shots"], p["queries"]))
+    return (e for e in _whole_benchmark(p) if e.learner == "ft" and (e.shots, e.queries) in sizes)
+
+
+def _whole_benchmark(p: dict) -> Iterator[_Evaluation]:
+    sizes = list(zip(p["shots"], p["queries"]))
+    usual = [(shots, p["usual_queries"]) for shots in p["shots"]]  # of Figure 6, for learners with as many tasks
+    for dataset, backbone, learner in product(p["datasets"], p["backbones"], p["learners"]):
+        slow, few = learner == "ft", p["ft_open"] < p["max_tasks"]
+        if not slow or p["fine_tuning"] == "run":
+            for shots, queries in dict.fromkeys(sizes if slow and few else [*sizes, *usual]):
+                shape = dict(ways=p["ways"], shots=shots, queries=queries, seed=p["seed"])
+                tasks = p["ft_open"] if slow else p["max_tasks"]
+                yield _Evaluation(dataset, backbone, learner, "open", tasks, **shape)
 
 
 def _estimates(p: dict) -> Iterator[_Evaluation]:
@@ -382,6 +393,16 @@ EVALUATES = {
     "spurious-bias": _trained,
     "captioners-and-tasks": _trained,
 }
+
+
+#: Chapters whose tables rest on plain evaluations (`fslcore.evaluation.run`), all of which these give.
+TABLES = {"closed-vs-open": _shared, "comparing-methods": _shared, "benchmark": _whole_benchmark}
+
+
+def evaluations(given: dict[str, dict]) -> dict[str, list[_Evaluation]]:
+    """By chapter the plain evaluations that its tables rest on, of parameters as `notebooks.profile` gives them."""
+    asked = {n: {p.name: p.default for p in notebooks.parameters(n)} | given[n] for n in given if n in TABLES}
+    return {name: list(_merged(TABLES[name](p))) for name, p in asked.items()}
 
 
 def reckon(profile: str | Path | dict, machine: str | None = None) -> Workload:

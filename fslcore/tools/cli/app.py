@@ -431,6 +431,16 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--folder", type=checked(path_of("folder")), help="where oops-benchmark goes to (the cache)")
 
     add = command(
+        "pack",
+        commands.pack,
+        "write what a profile gave on the papers' own data as one file, which others can check and show",
+        'profiles/oops.yml --by "A. Name, a lab" -o oops.zip',
+    )
+    add.add_argument("profile", type=checked(path_of("profile")), help="file of parameters, of a run that is done")
+    add.add_argument("--by", required=True, help="who reports it: shown wherever its numbers are")
+    add.add_argument("-o", "--output", type=Path, required=True, help=".zip or .npz, of a few MB")
+
+    add = command(
         "train",
         commands.train,
         "train a learner on base classes and write its checkpoint",

@@ -468,6 +468,12 @@ def fetchable() -> list[str]:
     return [RELEASED, *fetch.names()]
 
 
+def pack(options: argparse.Namespace) -> None:
+    from .. import pack
+
+    print(pack.write(options.profile, options.output, options.by))
+
+
 def train(options: argparse.Namespace) -> None:
     output = options.output and check_output(options.output, [".safetensors"])
     from .. import training

@@ -22,6 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import provenance
 import slides
 import yaml
 from bs4 import BeautifulSoup
@@ -32,16 +33,17 @@ PAPERS = {
     "evaluators": ("Evaluating the evaluators", "shimabucoro2024evaluating"),
     "fewstab": ("Spurious bias (FewSTAB)", "zheng2024benchmarking"),
 }
+# What `how` of an item means, in the words of `fslbook.published.LABELS`.
 HOW = {
-    "released": "recomputed from the authors' released per-task results",
-    "live": "the same experiment, run on the data that ship with the book",
-    "adapted": "the same experiment with other captioners (rules on pixels, words of people), on the data that ship",
-    "derived": "recomputed from other tables the papers print",
-    "settings": "settings of the paper as data, beside those of the book; no result to reproduce",
+    "released": "released",
+    "live": "live on shipped data",
+    "adapted": "live on shipped data, adapted",
+    "derived": "derived",
+    "settings": "printed only",
 }
 # Warnings of references to chapters that a site of a few does not have.
 ELSEWHERE = ["ref.doc", "ref.ref", "ref.numref", "ref.eq", "ref.term", "myst.xref_missing"]
-FIELDS = {"id", "paper", "item", "what", "chapter", "how", "verdict"}
+FIELDS = {"id", "paper", "item", "what", "chapter", "how", "profile", "verdict"}
 
 
 # ---------------------------------------------------------------- ledger
@@ -67,6 +69,8 @@ def read_ledger(path):
             raise SiteError(f"{path.name}: {name}: unknown paper {item['paper']!r}")
         if not item["how"] or not set(item["how"]) <= set(HOW):
             raise SiteError(f"{path.name}: {name}: `how` is a list out of {', '.join(HOW)}")
+        if item["profile"] not in (item["paper"], "none"):
+            raise SiteError(f"{path.name}: {name}: `profile` is {item['paper']} or none")
     return items
 
 
@@ -99,42 +103,50 @@ def _cell(text):
     return re.sub(r"(?<!\\)\|", r"\\|", text)
 
 
-def render_ledger(items, chapters):
+def render_ledger(items, chapters, status):
     """The ledger as a MyST page.
 
     ``chapters`` maps the name of each chapter in the site to ``(title, anchors)``; an item
     links to its own anchor there, or to the top of the page while the anchor is missing.
+    ``status`` maps the id of each item to `provenance.Status`.
     """
+    from fslbook.published import LABELS
+
+    labels = {item["id"]: [*(HOW[how] for how in item["how"]), *status[item["id"]].labels] for item in items}
     out = [
         "# Ledger",
         "",
         f"Every table and figure of the three papers, {len(items)} in all, and what became of it"
         " here. Three that need no reproduction are not counted: FewSTAB's Table 1 defines symbols, and its"
-        " Figures 1 and 2 are drawings of the idea and of the method. An item may be rebuilt in more than one way:",
+        " Figures 1 and 2 are drawings of the idea and of the method. Labels say where a number is from, here and in"
+        " the tables of chapters; an item may have more than one:",
         "",
     ]
-    out += [f"- **{how}**: {meaning}." for how, meaning in HOW.items()]
+    out += [line for label, meaning in LABELS.items() for line in (f"**{label}**", f": {meaning}.", "")]
     out += [
-        "",
-        "| Paper | " + " | ".join(HOW) + " | items |",
-        "| :-- |" + " --: |" * (len(HOW) + 1),
+        "| Paper | " + " | ".join(LABELS) + " | items |",
+        "| :-- |" + " --: |" * (len(LABELS) + 1),
     ]
     rows = [(f"{PAPERS[p][0]} {{cite:p}}`{PAPERS[p][1]}`", [i for i in items if i["paper"] == p]) for p in PAPERS]
     for label, of in [*rows, ("**All**", items)]:
-        counts = [sum(how in item["how"] for item in of) for how in HOW]
+        counts = [
+            sum(label in {one.removesuffix(", adapted") for one in labels[i["id"]]} for i in of) for label in LABELS
+        ]
         out.append(f"| {label} | " + " | ".join(map(str, [*counts, len(of)])) + " |")
     for paper, (title, _) in PAPERS.items():
         out += ["", f"## {title}", ""]
         out += ["```{div} ledger", ""]
-        out += ["| Item | What it shows | How | Where | Verdict |", "| :-- | :-- | :-- | :-- | :-- |"]
+        head = ["Item", "What it shows", "How", "Run on the paper's data", "Where", "Verdict"]
+        out += [f"| {' | '.join(head)} |", "|" + " :-- |" * len(head)]
         for item in (i for i in items if i["paper"] == paper):
             where = "—"
             if item["chapter"] in chapters:
                 heading, offered = chapters[item["chapter"]]
                 target = f"{item['chapter']}.html" + (f"#{item['id']}" if item["id"] in offered else "")
                 where = f'<a class="internal" href="{target}">{html.escape(heading)}</a>'
-            how = ", ".join(f'<span class="how">{h}</span>' for h in item["how"])
-            cells = [f'<span id="{item["id"]}"></span>{item["item"]}', item["what"], how, where, item["verdict"]]
+            how = ", ".join(f'<span class="how">{label}</span>' for label in labels[item["id"]])
+            name = f'<span id="{item["id"]}"></span>{item["item"]}'
+            cells = [name, item["what"], how, status[item["id"]].text, where, item["verdict"]]
             out.append("| " + " | ".join(map(_cell, cells)) + " |")
         out += ["", "```"]
     return "\n".join(out) + "\n"
@@ -342,7 +354,8 @@ def gather(root, build, site, named=None, profile=None):
         items = [item for item in items if {item["chapter"], *verdict_chapters(item)} <= set(values)]
     for item in items:
         item["verdict"] = fill(item["verdict"], values, f"ledger.yml: {item['id']}", item["chapter"])
-    (site / "ledger.md").write_text(render_ledger(items, chapters), "utf-8")
+    status = provenance.of_items(items, root, build / "notebooks")
+    (site / "ledger.md").write_text(render_ledger(items, chapters, status), "utf-8")
 
 
 # ---------------------------------------------------------------- building

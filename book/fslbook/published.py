@@ -14,13 +14,35 @@ from scipy.stats import norm
 
 from fslcore.paths import DATA
 
-__all__ = ["beside", "claims", "own_backbone", "own_data", "recomputed", "table", "whole"]
+__all__ = [
+    "LABELS",
+    "beside",
+    "claims",
+    "own_backbone",
+    "own_data",
+    "recomputed",
+    "table",
+    "whole",
+]
 
+#: Where a number is from: each label, and what it says. Ledger and tables use them; the ledger's page defines them.
+LABELS = {
+    "live on shipped data": "the same experiment, computed by this build on data that ship with the book; *adapted* "
+    "where other captioners (rules on pixels, words of people) take the place of the paper's",
+    "live on the paper's data": "computed by this build on the data and with the weights that the paper names. The "
+    "ledger says *yes* only where their digests are those of the manifest that ships, and names those without any",
+    "reported": "computed by somebody else on the paper's data, and read from a file in `data/contributed`. It is "
+    "checked that its digests are those of the manifest, and its tasks those that class sizes and seeds give. That "
+    "proves a file consistent, not true",
+    "released": "recomputed from the authors' released per-task results",
+    "derived": "recomputed from other tables that the papers print",
+    "printed only": "as the paper prints it: its settings, or numbers beside which nothing was computed",
+}
 #: What stands above a table of `beside`.
 OWN_DATA = (
-    "On the paper's own data, cell by cell: what it prints, what came out here, and the difference, also in combined "
-    "standard errors. One cell in twenty is more than two of them away by chance alone; tasks, and training on a GPU, "
-    "are not the paper's to the last bit."
+    "**Live on the paper's data**, cell by cell: what it prints, what came out here, and the difference, also in "
+    "combined standard errors. One cell in twenty is more than two of them away by chance alone; tasks, and training "
+    "on a GPU, are not the paper's to the last bit."
 )
 #: The backbones of OOPS by ours: with the preprocessing of its code.
 BACKBONES = {"clip-released": "clip", "dino-released": "dino", "dinov2-reg-released": "dinov2"}
@@ -109,8 +131,12 @@ def beside(
 
 
 def whole(table: pd.DataFrame) -> HTML | None:
-    """A table with all of its rows, where a notebook leaves out those in the middle; nothing of an empty one."""
-    return HTML(table.to_html()) if len(table) else None
+    """A table with all of its rows, where a notebook leaves out those in the middle; nothing of an empty one.
+
+    Its texts are no markup: neither HTML nor formulas between dollar signs.
+    """
+    with pd.option_context("display.html.use_mathjax", False):
+        return HTML(table.to_html()) if len(table) else None
 
 
 KEYS = (

@@ -560,7 +560,7 @@ def test_ledger_holds_every_item(ledger):
 
 def test_ledger_values(ledger):
     for i in ledger:
-        assert set(i) == {"id", "paper", "item", "what", "chapter", "how", "verdict"}, i
+        assert set(i) == {"id", "paper", "item", "what", "chapter", "how", "profile", "verdict"}, i
         kind, num = i["item"].split()
         assert i["id"] == f"{i['paper']}-{kind}-{num}".lower()
         assert i["what"] and "\n" not in i["what"] and len(i["what"]) < 120
@@ -575,6 +575,19 @@ def test_the_ledger_calls_no_other_experiment_the_same(ledger):
     settings = [f"fewstab-table-s{n}" for n in range(1, 5)]
     assert [how.pop(name) for name in settings] == [["settings"]] * 4
     assert all("adapted" in of and "live" not in of for of in how.values())
+
+
+def test_each_item_says_which_profile_fills_it(ledger):
+    """Settings, and curves of two Gaussians, rest on no data of a paper; all others on that of their own."""
+    none = {i["id"] for i in ledger if i["profile"] == "none"}
+    assert none == {"oops-figure-2", "oops-figure-3", *(f"fewstab-table-s{n}" for n in range(1, 5))}
+    filled = pd.Series([i["profile"] for i in ledger if i["profile"] != "none"]).value_counts().to_dict()
+    assert filled == {"oops": 10, "evaluators": 13, "fewstab": 19}
+    for i in ledger:
+        path = ROOT / "profiles" / f"{i['profile']}.yml"
+        if path.is_file():
+            assert i["chapter"] in yaml.safe_load(path.read_text(encoding="utf-8")), i["id"]
+    assert (ROOT / "profiles" / "oops.yml").is_file()
 
 
 # ---- the references

@@ -14,12 +14,13 @@ from fslcore.evaluation import LEARNERS, Method
 from fslcore.stats.compare import CONCLUSION
 from fslcore.stats.intervals import plus_minus
 
-from .. import published
+from .. import contributed, published
 from ..published import claims
 
 __all__ = [
     "against_printed",
     "agreement",
+    "all_differences",
     "collect",
     "common",
     "conclusive_counts",
@@ -41,6 +42,7 @@ __all__ = [
     "paired_differences",
     "papers_methods",
     "printed_pairs",
+    "reported_agreement",
     "side_by_side",
     "task_counts",
     "verdict_counts",
@@ -116,8 +118,14 @@ def collect(  # noqa: PLR0913 (what a table is made of)
     return pd.concat(tables, ignore_index=True)
 
 
-def intervals(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """One row a setting: n_images of the test set, mean, half_width (percent) and T (n_tasks)."""
+def intervals(results: pd.DataFrame, level: float = 0.95, images: dict[str, int] | None = None) -> pd.DataFrame:
+    """One row a setting: n_images of the test set, mean, half_width (percent) and T (n_tasks).
+
+    Parameters
+    ----------
+    images : dict, optional
+        Number of images by data set, where the data are not at hand.
+    """
     make = {"closed": stats.closed_interval, "open": stats.open_interval}
     rows = []
     for key, part in results.groupby(["dataset", "backbone", "learner", "sampling"], sort=False):
@@ -125,7 +133,8 @@ def intervals(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         rows.append((*key, r.mean, r.half_width, r.n_tasks))
     columns = ["dataset", "backbone", "learner", "sampling", "mean", "half_width", "n_tasks"]
     table = pd.DataFrame(rows, columns=columns)
-    sizes = {name: len(evaluation.load_source(name)) for name in table["dataset"].unique()}
+    there = table["dataset"].unique()
+    sizes = {name: len(evaluation.load_source(name)) for name in there} if images is None else images
     table.insert(1, "n_images", table["dataset"].map(sizes))
     return table.sort_values("n_images", kind="stable", ignore_index=True)
 
@@ -254,6 +263,22 @@ def agreement(pairs: pd.DataFrame, printed: pd.DataFrame) -> pd.Series:
     both = printed.merge(pd.concat([ours, back]), on=["dataset", "a", "b"], suffixes=("_printed", ""))
     same = {kind: int((both[kind] == both[f"{kind}_printed"]).sum()) for kind in kinds}
     return pd.Series({"pairs": len(both), **same})
+
+
+def reported_agreement(level: float, **shape) -> pd.DataFrame:
+    """`agreement` with Tables 1 and 3 of what others have contributed, a row a reporter and table; empty without any.
+
+    ``shape`` as for `fslbook.contributed.results`.
+    """
+    rows = {
+        (by, f"Table {n}"): agreement(pair_table(found, level), printed_pairs(n))
+        for by, found, _ in contributed.results(**shape)
+        for n in (1, 3)
+    }
+    if not rows:
+        return pd.DataFrame()
+    found = pd.DataFrame(rows).T.rename_axis(["reported by", "table"])
+    return found[found["pairs"] > 0]
 
 
 def conclusive_counts(pairs: pd.DataFrame) -> pd.Series:
@@ -391,6 +416,13 @@ def paired_differences(results: pd.DataFrame, pairs: Iterable, level: float = 0.
             r = stats.paired_interval(*common(per_task[a], per_task[b]), level)
             rows.append((dataset, shots, *a, *b, r.mean, r.half_width, r.n_tasks))
     return pd.DataFrame(rows, columns=[*PAIR_KEYS, "mean", "half_width", "n_tasks"])
+
+
+def all_differences(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """`paired_differences` of the open tasks, of all pairs of Tables 4 to 6: within a backbone, and across."""
+    found = results[results["sampling"] == "open"]
+    pairs = dict.fromkeys([*finetuning_pairs(found), *crossed_pairs(found)]) if len(found) else ()
+    return paired_differences(found, pairs, level)
 
 
 PAIR_KEYS = ["dataset", "shots", "a_backbone", "a_learner", "b_backbone", "b_learner"]

@@ -1,0 +1,58 @@
+"""Results on the papers' own data that others have contributed, beside what the papers print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import pandas as pd
+
+from fslcore.tools import contributed
+
+from .published import LABELS, beside
+
+__all__ = ["REPORTED", "reported", "results"]
+
+#: What stands above a table of `reported`.
+REPORTED = f"**Reported** by others: {LABELS['reported']}."
+
+
+def results(ways: int, sizes: Iterable[tuple[int, int]], seed: int) -> Iterator[tuple[str, pd.DataFrame, dict]]:
+    """What others have contributed at these ways, (shots, queries) and seed: who, results a row a task, images by set.
+
+    Errors: as for `fslcore.tools.contributed.contributed`, for a file that does not pass its checks.
+    """
+    sizes = list(sizes)
+    for one in contributed.contributed():
+        found = one.results[(one.results["ways"] == ways) & (one.results["seed"] == seed)]
+        found = found[[size in sizes for size in zip(found["shots"], found["queries"])]]
+        if len(found):
+            yield one.by, found, one.images
+
+
+def reported(
+    cells: Callable[[pd.DataFrame, dict[str, int]], pd.DataFrame],
+    printed: pd.DataFrame,
+    level: float,
+    **shape: object,
+) -> pd.DataFrame:
+    """`fslbook.published.beside` of what others have contributed, by who reports it; empty without any.
+
+    Parameters
+    ----------
+    cells : callable
+        From results (a row a task) and the number of images by data set to the long table that it takes.
+    printed, level
+        As for `beside`.
+    **shape
+        As for `results`.
+    """
+    tables = [
+        beside(cells(found, images), printed, level)
+        .rename(columns={"live": "reported"})
+        .assign(**{"reported by": by})
+        .set_index("reported by", append=True)
+        for by, found, images in results(**shape)
+    ]
+    if not tables:
+        return pd.DataFrame()
+    return pd.concat(tables).reorder_levels([-1, *range(tables[0].index.nlevels - 1)])

@@ -28,11 +28,16 @@ from .attributes.captions import table_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Job", "Workload", "evaluations", "machines", "reckon", "stored"]
+__all__ = ["Gpu", "Job", "Workload", "evaluations", "machines", "reckon", "stored"]
 
 FOLDER = DATA / "performance"
+GPU = "gpu.json"  # there: what `benchmarks/gpu.py` measured
+ASSUMED = 10e12  # floating-point operations a second of a GPU that nobody measured
+MEASURED = "features of vit_small_patch16_224, cuda"
+PATCHES = {"clip": 16, "clip-b32": 32, "dino": 16, "dinov2": 14, "dinov2-reg": 14}  # of ViT-B, at 224 pixels
 SHAPE = dict(ways=5, shots=5, queries=15)
 STEPS = 30  # of fine-tuning; one costs as much as three looks at the support
+INNER = 5  # steps of MAML and BOIL on a task
 ESTIMATES = (
     2 + 5
 )  # trainings of a task for the oracle, hold-out and 5-fold; leave-one-out and the bootstrap come on top
@@ -86,6 +91,41 @@ class Download:
 
 
 @dataclass(frozen=True)
+class Gpu:
+    """What a GPU would take for features and for training on each task: an estimate from operations.
+
+    Attributes
+    ----------
+    operations : float
+        Floating-point operations of all looks at images, a multiplication and an addition being two; there and back
+        counts as three.
+    per_second : float
+        Of them, that a GPU does.
+    source : str
+        Where that is from.
+    uncounted : tuple of str
+        Backbones whose operations are not known.
+    """
+
+    operations: float
+    per_second: float
+    source: str
+    uncounted: tuple[str, ...] = ()
+
+    @property
+    def hours(self) -> float:
+        return self.operations / self.per_second / 3600
+
+    def line(self) -> str:
+        """For a person."""
+        rest = f"; not counted: {', '.join(self.uncounted)}" if self.uncounted else ""
+        return (
+            f"hours on one GPU {_hours(self.hours)} (an estimate: {self.operations:.2g} operations at "
+            f"{self.per_second / 1e12:.3g} TFLOP/s, {self.source}{rest})"
+        )
+
+
+@dataclass(frozen=True)
 class Workload:
     """All jobs of a profile.
 
@@ -99,6 +139,8 @@ class Workload:
     downloads : tuple of Download
     before : tuple of str
         Commands that make the networks and captions that chapters read, as far as they are not there.
+    gpu : Gpu or None
+        None where no image is looked at by a network.
     """
 
     profile: str
@@ -107,6 +149,7 @@ class Workload:
     images: dict[str, tuple[int, str]]
     downloads: tuple[Download, ...] = ()
     before: tuple[str, ...] = ()
+    gpu: Gpu | None = None
 
     @property
     def core_hours(self) -> float:
@@ -141,7 +184,8 @@ class Workload:
         totals = {"core_hours": self.core_hours, "hours_on_2_cores": self.hours(2), "by_kind": self.totals()}
         found = {"profile": self.profile, "machine": self.machine, **totals, "images": images}
         found |= {"downloads": [vars(of) for of in self.downloads], "before": list(self.before)}
-        return {**found, "jobs": list(self.jobs)}
+        gpu = self.gpu and {**vars(self.gpu), "hours": self.gpu.hours}
+        return {**found, "gpu": gpu, "jobs": list(self.jobs)}
 
     def lines(self, n: int = 10) -> list[str]:
         """For a person."""
@@ -158,6 +202,7 @@ class Workload:
         for job in self.top(n):
             share = job.core_hours / self.core_hours if self.core_hours else 0
             found.append(f"  {_hours(job.core_hours):>10}  {share:>5.1%}  {job.kind}: {job.name}{_note(job)}")
+        found += [self.gpu.line()] if self.gpu else []
         for source, said in (("data", "counted in the data"), ("papers", "as the papers print them")):
             there = [f"{name} {count:,}" for name, (count, of) in self.images.items() if of == source]
             found += [f"images, {said}: {', '.join(there)}"] if there else []
@@ -197,7 +242,7 @@ def _note(job: Job) -> str:
 
 def machines() -> list[str]:
     """Names of the machines of which rates are stored."""
-    return sorted(path.stem for path in FOLDER.glob("*.json"))
+    return sorted(path.stem for path in FOLDER.glob("*.json") if path.name != GPU)
 
 
 def stored(machine: str | None = None) -> dict:
@@ -297,9 +342,9 @@ def _images(shape: dict) -> int:
     return shape["ways"] * (shape["shots"] + shape["queries"])
 
 
-def _looks(shape: dict) -> int:
+def _looks(shape: dict, steps: int = STEPS) -> int:
     """Looks at an image that fine-tuning on a task takes: there and back for each step, and once at each query."""
-    return shape["ways"] * (3 * STEPS * shape["shots"] + shape["queries"])
+    return shape["ways"] * (3 * steps * shape["shots"] + shape["queries"])
 
 
 # ---------------------------------------------------------------- what a profile asks for
@@ -438,7 +483,7 @@ def reckon(profile: str | Path | dict, machine: str | None = None) -> Workload:
     jobs += [_chapter(n, p, rates) for n, p in asked.items()]
     where = f"{facts['cpu']}, {facts['cores']} cores, one thread a job, measured {facts['date']}"
     images = {d: (s.count, s.known) for d, s in sorted(sets.items()) if s is not None}
-    return Workload(name, where, tuple(jobs), images, _downloads(asked), _before(asked))
+    return Workload(name, where, tuple(jobs), images, _downloads(asked), _before(asked), _gpu(evaluations, pairs, sets))
 
 
 def _downloads(asked: dict[str, dict]) -> tuple[Download, ...]:
@@ -548,6 +593,61 @@ def _seen(backbone: str, source: _Source) -> tuple[int, int]:
     own = min(64, 32 * math.ceil(min(side, 64) / 32))
     large = entry.trained_at if side > 96 else None  # the user's own images are read as large as that
     return entry.resolution or large or own, entry.dim
+
+
+# ---------------------------------------------------------------- what a GPU takes
+
+
+def _gpu(evaluations: list[_Evaluation], pairs: set[tuple[str, str]], sets: dict[str, _Source | None]) -> Gpu | None:
+    """Operations of all features, and of all learners that train on images, over those a second."""
+    looks: dict[str, float] = {}
+    for dataset, backbone in pairs:
+        if (source := sets[dataset]) is not None:
+            looks[backbone] = looks.get(backbone, 0) + source.count
+    for e in evaluations:
+        if e.learner in SLOW and (source := sets[e.dataset]) is not None:
+            of_tasks = _count(e, source) * e.trainings * _looks(e.shape, STEPS if e.learner == "ft" else INNER)
+            looks[e.backbone] = looks.get(e.backbone, 0) + of_tasks
+    each = {backbone: _operations(backbone) for backbone in looks}
+    total = math.fsum(n * each[backbone] for backbone, n in looks.items() if each[backbone])
+    if not looks:
+        return None
+    uncounted = tuple(sorted(backbone for backbone, n in each.items() if n is None))
+    path = FOLDER / GPU
+    if not path.is_file():
+        return Gpu(total, ASSUMED, "which is assumed: benchmarks/gpu.py measures a GPU", uncounted)
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        per_second = found["pieces"][MEASURED]["speed"] * _of_vit(16, 384)
+        return Gpu(total, per_second, f"measured on {found['machine']['gpu']}", uncounted)
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} lacks {MEASURED} ({error}); benchmarks/gpu.py measures it") from None
+
+
+@cache
+def _operations(backbone: str) -> float | None:
+    """Floating-point operations of a look at an image, from the network's shape; None where that is not known here."""
+    name = backbone.partition(":")[0].removesuffix("-released")
+    if name in PATCHES:
+        return _of_vit(PATCHES[name], 768, 4 if name == "dinov2-reg" else 0)
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from ..models.networks import NETWORKS
+
+    kind = next((NETWORKS[n] for n in sorted(NETWORKS, key=len, reverse=True) if name.startswith(n)), None)
+    if kind is None:
+        return None
+    with torch.device("meta"), FlopCounterMode(display=False) as counter:
+        kind.build().eval()(torch.empty(1, 3, kind.side, kind.side))
+    return counter.get_total_flops()
+
+
+def _of_vit(patch: int, width: int, registers: int = 0) -> float:
+    """Of a vision transformer of depth 12 at 224 pixels: its patches, its layers (12 n d² + 2 n² d) and no more."""
+    patches = (224 // patch) ** 2
+    n = patches + 1 + registers
+    return 2 * (patches * 3 * patch**2 * width + 12 * (12 * n * width**2 + 2 * n**2 * width))
 
 
 # ---------------------------------------------------------------- what each job takes

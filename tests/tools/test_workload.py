@@ -147,12 +147,12 @@ def test_a_data_set_that_is_not_here_counts_as_the_papers_print_it(tmp_path):
 
 
 def test_the_nearest_machine_is_taken(tmp_path):
-    write(tmp_path / "gpu.json", RATES, device="cuda", date="2027-01-01")
+    write(tmp_path / "cuda.json", RATES, device="cuda", date="2027-01-01")
     assert workload.stored()["name"] == "some"
     write(tmp_path / "newer.json", RATES, date="2026-02-01")
-    assert workload.stored()["name"] == "newer" and workload.machines() == ["gpu", "newer", "some"]
+    assert workload.stored()["name"] == "newer" and workload.machines() == ["cuda", "newer", "some"]
     write(tmp_path / "without.json", [], date="2028-01-01")
-    assert workload.stored()["name"] == "newer" and workload.stored("gpu")["device"] == "cuda"
+    assert workload.stored()["name"] == "newer" and workload.stored("cuda")["device"] == "cuda"
     with pytest.raises(InputError, match="machine = som; .*did you mean some"):
         workload.stored("som")
 
@@ -263,3 +263,41 @@ def test_released_preprocessing_takes_as_long_as_the_standard_one():
         given = {"closed-vs-open": {"datasets": ["clipart"], "backbones": [name]}}
         hours[name] = [job.core_hours for job in workload.reckon(given).jobs if name in job.name]
     assert hours["clip"] == hours["clip-released"] and hours["clip"]
+
+
+# ---------------------------------------------------------------- a GPU
+
+
+def test_operations_of_networks_are_those_that_are_counted():
+    """Of vision transformers by a formula, of our own networks as PyTorch counts them."""
+    timm, torch = pytest.importorskip("timm"), pytest.importorskip("torch")
+    from torch.utils.flop_counter import FlopCounterMode
+
+    for name, model in {"dino": "vit_base_patch16_224", "dinov2-reg": "vit_base_patch14_reg4_dinov2"}.items():
+        size = {"img_size": 224} if "dinov2" in model else {}
+        with torch.device("meta"), FlopCounterMode(display=False) as counter:
+            timm.create_model(model, num_classes=0, **size).eval()(torch.empty(1, 3, 224, 224))
+        assert workload._operations(name) == pytest.approx(counter.get_total_flops(), rel=0.01)
+    assert workload._operations("clip-released:FILE") == workload._operations("dino")
+    assert workload._operations("conv4-maml") > 1e7 and workload._operations("efficientnet-lite0") is None
+
+
+def test_gpu_hours_are_operations_over_those_a_second(tmp_path, monkeypatch):
+    monkeypatch.setattr(workload, "_operations", lambda name: 2e9 if name == "clip" else None)
+    given = {"closed-vs-open": SETTINGS | {"backbones": ["clip", "glyph-conv"], "learners": ["ncc", "ft"]}}
+    found = workload.reckon(given)
+    images, tasks = found.images["clipart"][0], 100 + 3
+    looks = images + tasks * 5 * (3 * workload.STEPS * 5 + 15)
+    assert found.gpu.operations == looks * 2e9 and found.gpu.uncounted == ("glyph-conv",)
+    assert found.gpu.hours == found.gpu.operations / 10e12 / 3600 == found.plain()["gpu"]["hours"]
+    (line,) = [line for line in found.lines() if "one GPU" in line]
+    assert "an estimate" in line and "10 TFLOP/s, which is assumed" in line and "not counted: glyph-conv" in line
+
+    speed = {"pieces": {workload.MEASURED: {"unit": "images/s", "speed": 1000.0}}, "machine": {"gpu": "A card"}}
+    (tmp_path / "gpu.json").write_text(json.dumps(speed))
+    measured = workload.reckon(given)
+    assert measured.gpu.per_second == 1000 * workload._of_vit(16, 384) and "measured on A card" in measured.gpu.line()
+    assert workload.machines() == ["some"] and measured.core_hours == found.core_hours  # it has no rates of a core
+    (tmp_path / "gpu.json").write_text('{"pieces": {}}')
+    with pytest.raises(InputError, match=r"gpu\.json lacks features of vit_small"):
+        workload.reckon(given)

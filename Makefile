@@ -41,7 +41,7 @@ cluster-test: .venv/ready
 rerun: .venv/ready
 	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python tests/rerun/rerun.py --part $(or $(PART),1/1) --jobs $(or $(JOBS),2)
 
-# A paper's run from nothing, on miniatures that a server on this machine has: fetch, plan, build and site (tests/rehearsal).
+# A paper's run from nothing, on miniatures that a server on this machine has: from fetch to pack, with faults (tests/rehearsal).
 rehearsal: .venv/ready
 	$(BIN)/python tests/rehearsal/rehearse.py $(PAPER)
 

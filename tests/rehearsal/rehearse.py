@@ -6,8 +6,9 @@
 A server on this machine has small archives in the official layouts (`miniatures.py`) and small networks in the official
 layouts of their files, under the addresses of the model hub; ``FSLCORE_SOURCES`` names a manifest of them. Then the
 paper's profile, with fewer and smaller tasks, is fetched, planned, trained and built in a folder of its own, with an
-empty cache. What is checked at the end: every data set is in the tables, where live cells stand beside the printed
-ones. The real files were never loaded.
+empty cache. Faults come on the way (`faults.py`). What is checked at the end: every data set is in the tables, where
+live cells stand beside the printed ones; results are those of an undisturbed run; the run is packed, and a second,
+clean build shows the file (`packed.py`). The real files were never loaded.
 """
 
 import copy
@@ -32,7 +33,9 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests")]
 
+import faults  # noqa: E402
 import miniatures  # noqa: E402
+import packed  # noqa: E402
 from checkout import copy_sources  # noqa: E402
 
 HERE = ROOT / "_build" / "rehearsal"
@@ -178,7 +181,8 @@ def commands(paper: str, brought: Path) -> list[list[str]]:
         word for key, value in TRAINED.get(paper, {}).items() for word in ("--set", f"{key}={json.dumps(value)}")
     ]
     options += ["--set", "steps=2", "--set", "validation=4"]
-    limits = ["--resources", "sizing=1", "estimators=1", "bias=1", "--nolock", "--keep-going", "--quiet", "rules"]
+    limits = ["--resources", "sizing=1", "estimators=1", "bias=1", "--nolock", "--keep-going", "--rerun-incomplete"]
+    limits += ["--quiet", "rules"]
     given = ["--from", str(brought)] if brought.is_dir() else []
     found = [
         [*fslcore, "fetch", paper, "--accept-terms", *given, "--quiet"],
@@ -201,6 +205,7 @@ def rehearse(paper: str) -> list[str]:
     copy_sources(folder)
     server = ThreadingHTTPServer(("127.0.0.1", 0), of_fetch()["Handler"])
     server.daemon_threads, server.files, server.faults, server.log = True, {}, {}, []
+    server.stalled = threading.Event()
     server.url = f"http://127.0.0.1:{server.server_port}"
     threading.Thread(target=server.serve_forever, daemon=True).start()
     start = time.monotonic()
@@ -218,15 +223,25 @@ def rehearse(paper: str) -> list[str]:
             "HF_HOME": str(folder / "hub"),
             "OMP_NUM_THREADS": "1",
         }
+        wrong = faults.of_downloads(server, listed, folder / "faults", environ)
         for command in commands(paper, Path(made) / "brought"):
             begun = time.monotonic()
+            wrong += faults.of_builds(command, folder, environ) if "snakemake" in command else []
             done = subprocess.run(command, cwd=folder, env=environ)
             what = f"{paper}: {' '.join(command[2:4])}"
             print(f"{what}: {time.monotonic() - begun:.0f} s, exit code {done.returncode}", flush=True)
             if done.returncode:
-                return [f"{what} ended with exit code {done.returncode}"]
+                return [*wrong, f"{what} ended with exit code {done.returncode}"]
+        wrong += checked(folder)
+        small = yaml.safe_load((folder / "small.yml").read_text())
+        if set(packed.CHAPTERS) <= set(small):  # tables that rest on plain evaluations
+            wrong += faults.alone(folder, environ)
+            file = packed.pack("small.yml", folder, environ)
+            if file.read_bytes() != (folder / "again.zip").read_bytes():
+                wrong.append("the same run, packed again, gives other bytes")
+            wrong += packed.second_build(file, small, command, HERE / f"{paper}-second", environ)
     print(f"{paper}: {time.monotonic() - start:.0f} s", flush=True)
-    return checked(folder)
+    return wrong
 
 
 def main() -> int:

@@ -1,0 +1,83 @@
+"""The end of a rehearsal: a paper's run as one file, and a second, clean build that is shown it."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+from checkout import ROOT, copy_sources
+
+BY = 'Rehearsal & <b class="no">co</b>, $x_1$'  # as odd as a name may be
+SHOWN = "Rehearsal &amp; &lt;b"
+CHAPTERS = ("closed-vs-open", "comparing-methods", "benchmark")
+
+
+def pack(profile: str, folder: Path, environ: dict) -> Path:
+    """The file of a run that is done, written twice: as ``rehearsal.zip`` and as ``again.zip``."""
+    paths = [folder / name for name in ("rehearsal.zip", "again.zip")]
+    for path in paths:
+        command = [sys.executable, "-m", "fslcore", "pack", profile, "--by", BY, "-o", str(path), "--quiet"]
+        subprocess.run(command, cwd=folder, env=environ, check=True, stdout=subprocess.DEVNULL)
+    print(f"pack: {paths[0].stat().st_size:,} bytes", flush=True)
+    return paths[0]
+
+
+def copied(packed: Path, here: Path) -> None:
+    """The sources in a new folder, with the file in ``data/contributed``."""
+    copy_sources(here)
+    (here / "data").unlink()  # a link to all that ships
+    (here / "data" / "contributed").mkdir(parents=True)
+    for path in (ROOT / "data").iterdir():
+        if path.name != "contributed":
+            (here / "data" / path.name).symlink_to(path)
+    shutil.copy(packed, here / "data" / "contributed")
+
+
+def of_copy(here: Path, environ: dict) -> dict:
+    """The environment of commands of such a copy, with a cache of its own."""
+    return environ | {"FSLCORE_CACHE": str(here / "cache"), "PYTHONPATH": f"{here}:{here / 'book'}"}
+
+
+def second_build(packed: Path, first: dict, build: list[str], here: Path, environ: dict) -> list[str]:
+    """What is wrong with a clean build that has the file in ``data/contributed``.
+
+    By the manifest that ships it is refused, and the build stops; by the rehearsal's own its cells are shown.
+
+    Parameters
+    ----------
+    packed : Path
+    first : dict
+        The profile of the run that was packed.
+    build : list of str
+        The command, whose last word names the profile.
+    here : Path
+        The folder of this build.
+    environ : dict
+        Of the commands, with ``FSLCORE_SOURCES``.
+    """
+    copied(packed, here)
+    small = {}
+    for name in CHAPTERS:
+        same = ("shots", "queries", "usual_queries", "tasks", "max_open", "max_tasks")
+        given = {key: value for key, value in first[name].items() if key in same}
+        small[name] = given | {"datasets": ["clipart"], "backbones": ["glyph-conv", "efficientnet-lite0"]}
+        small[name] |= {"learners": ["ncc", "lr"]}
+    (here / "second.yml").write_text(yaml.safe_dump(small))
+    environ = of_copy(here, environ)
+    command = [*build[:-1], "profile=second.yml"]
+    plain = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
+    done = subprocess.run(command, cwd=here, env=plain, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    wrong = []
+    if done.returncode == 0 or f"{packed.name}: " not in done.stdout or "other files than those" not in done.stdout:
+        wrong.append(f"a rehearsal's file is not refused by the manifest that ships: exit code {done.returncode}")
+    if (here / "_build" / "html").exists():
+        wrong.append("there is a site although the file was refused")
+    done = subprocess.run(command, cwd=here, env=environ)
+    if done.returncode:
+        return [*wrong, f"the second build ends with exit code {done.returncode}"]
+    for name in CHAPTERS:
+        page = (here / "_build" / "html" / f"{name}.html").read_text("utf-8")
+        if SHOWN not in page or "<b class=" in page.replace(SHOWN, ""):
+            wrong.append(f"{name}: the contributed cells are not shown, or with a name that is markup")
+    return wrong

@@ -1,0 +1,102 @@
+"""A short rehearsal: archives of each format, a network, faults, a run, its file, and another build that shows it.
+
+The whole one is ``make rehearsal``.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import yaml
+
+HERE = Path(__file__).parents[1]
+sys.path[:0] = [str(HERE / "rehearsal"), str(HERE)]
+
+import faults  # noqa: E402
+import packed  # noqa: E402
+import rehearse  # noqa: E402
+
+FORMATS = {
+    "dtd": "tar.gz",
+    "omniglot": "zip",
+    "vgg-flower": ".mat beside an archive",
+    "mscoco": "COCO JSON",
+    "quickdraw": ".npy",
+    "traffic-signs": ".ppm and lines of CSV",
+}
+SHAPE = {"shots": 1, "queries": 2, "tasks": 8, "max_open": 4}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A server with miniatures, a manifest of them, and the environment of a machine that has nothing yet."""
+    folder = tmp_path_factory.mktemp("rehearsal")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), rehearse.of_fetch()["Handler"])
+    server.daemon_threads, server.block_on_close = True, False
+    server.files, server.faults, server.log, server.stalled = {}, {}, [], threading.Event()
+    server.url = f"http://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    (folder / "made").mkdir()
+    manifest = rehearse.manifest("oops", server, folder / "made", folder / "cache" / "data")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("FSLCORE", "HF_"))}
+    environ = clean | {
+        "PYTHONPATH": f"{rehearse.ROOT}:{rehearse.ROOT / 'book'}",
+        "FSLCORE_CACHE": str(folder / "cache"),
+        "FSLCORE_SOURCES": str(manifest),
+        "HF_ENDPOINT": server.url,
+        "HF_HOME": str(folder / "hub"),
+        "HF_HUB_OFFLINE": "0",
+    }
+    yield server, manifest, folder, environ
+    server.shutdown()
+    server.server_close()
+
+
+def fslcore(*words, cwd, env):
+    command = [sys.executable, "-m", "fslcore", *map(str, words), "--quiet"]
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+
+
+def tables(path):
+    """HTML of the outputs of an executed notebook."""
+    outputs = [o for cell in json.loads(path.read_text())["cells"] for o in cell.get("outputs", [])]
+    return "".join("".join(o["data"]["text/html"]) for o in outputs if "text/html" in o.get("data", {}))
+
+
+def test_a_paper_from_nothing_to_a_file_that_another_build_shows(run):
+    server, manifest, folder, environ = run
+    assert faults.of_downloads(server, manifest, folder / "faults", environ) == []
+    done = fslcore("fetch", *FORMATS, "clip", "--accept-terms", cwd=folder, env=environ)
+    assert done.returncode == 0, done.stderr
+
+    given = {"datasets": list(FORMATS), "backbones": ["clip-released"], "learners": ["lr"], **SHAPE}
+    profile = {"closed-vs-open": given}
+    (folder / "small.yml").write_text(yaml.safe_dump(profile))
+    done = fslcore("pack", "small.yml", "--by", "x", "-o", "early.zip", cwd=folder, env=environ)
+    assert done.returncode == 2 and done.stderr.count("was never computed") == 2 * len(FORMATS)
+    done = fslcore("run", "closed-vs-open", "--profile", "small.yml", "-o", "own.ipynb", cwd=folder, env=environ)
+    assert done.returncode == 0, done.stderr
+    shown = tables(folder / "own.ipynb")
+    assert "in standard errors" in shown and all(f"<th>{name}" in shown or f">{name}</th>" in shown for name in FORMATS)
+
+    made = packed.pack("small.yml", folder, environ)
+    assert made.read_bytes() == (folder / "again.zip").read_bytes() and made.stat().st_size < 100_000
+
+    second = folder / "second"
+    packed.copied(made, second)
+    profile["closed-vs-open"] |= {"datasets": ["clipart"], "backbones": ["glyph-conv"], "learners": ["ncc"]}
+    (second / "second.yml").write_text(yaml.safe_dump(profile))
+    environ = packed.of_copy(second, environ)
+    words = ("run", "closed-vs-open", "--profile", "second.yml", "-o", "other.ipynb")
+    plain = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
+    done = fslcore(*words, cwd=second, env=plain)
+    assert done.returncode != 0 and "rehearsal.zip: " in done.stderr, done.stderr  # by the manifest that ships
+    done = fslcore(*words, cwd=second, env=environ)
+    assert done.returncode == 0, done.stderr
+    shown = tables(second / "other.ipynb")
+    assert packed.SHOWN in shown and "<b class" not in shown and "<th>reported by</th>" in shown

@@ -126,6 +126,21 @@ def test_write_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     captions.write(images, "pixels", path)  # done: no captioner is asked for
 
 
+def test_a_captioner_may_say_nothing_of_an_image_and_a_person_may_not(tmp_path, monkeypatch):
+    images = some(4)
+    monkeypatch.setattr(captions, "captioner", lambda name: lambda batch: ["", "a boat", " ", "a boat"][: len(batch)])
+    captions.write(images, "blip", tmp_path / "c.csv")
+    assert [said.strip() for said in captions.read(tmp_path / "c.csv", images)] == ["", "a boat", "", "a boat"]
+    assert attributes.of(images, str(tmp_path / "c.csv")).has.sum(axis=1).tolist() == [0, 1, 0, 1]
+    mine = pd.read_csv(tmp_path / "c.csv").drop(columns="captioner")
+    mine.to_csv(tmp_path / "mine.csv", index=False)
+    with pytest.raises(InputError, match=r"has none for cat/0 \(2 of 4 are missing\)"):
+        captions.read(tmp_path / "mine.csv", images)
+    pd.read_csv(tmp_path / "c.csv").iloc[1:].to_csv(tmp_path / "cut.csv", index=False)
+    with pytest.raises(InputError, match=r"has none for cat/0 \(1 of 4 are missing\)"):
+        captions.read(tmp_path / "cut.csv", images)
+
+
 def test_the_bar_moves_between_two_writes(tmp_path, monkeypatch):
     images, moved = some(40), []
     monkeypatch.setattr(captions, "captioner", lambda name: lambda batch: [f"{image.sum()}" for image in batch])

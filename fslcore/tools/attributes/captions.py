@@ -132,7 +132,8 @@ def read(path: str | Path, images: Images) -> list[str]:
     ----------
     path : path
         Has the columns ``image`` (or ``file``) and ``caption``. Images go by the names that `image_names` gives,
-        or, if the table has other ones, by the last part of their paths. Rows of other images are not used.
+        or, if the table has other ones, by the last part of their paths. Rows of other images are not used. In a
+        table that `write` made, a caption may be empty.
     images : Images
         N images.
 
@@ -143,7 +144,7 @@ def read(path: str | Path, images: Images) -> list[str]:
     Raises
     ------
     InputError
-        No such file or column; an image twice, or without caption: names the first, and how many.
+        No such file or column; an image twice, without a row, or without words: names the first, and how many.
     """
     if not isinstance(path, (str, Path)):
         raise InputError(f"captions = {shown(path)}; the path of a .csv is needed")
@@ -157,7 +158,8 @@ def read(path: str | Path, images: Images) -> list[str]:
     if twice := first_twice(wanted) or first_twice(given):
         raise InputError(f"captions: {path} cannot tell images apart by name; {twice} is there twice")
     caption = dict(zip(given, table["caption"]))
-    missing = [name for name in wanted if not caption.get(name, "").strip()]
+    silent = "captioner" in table  # a network may say nothing of an image; a person who does has forgotten it
+    missing = [name for name in wanted if name not in caption or not (silent or caption[name].strip())]
     if missing:
         raise InputError(f"captions: {path} has none for {missing[0]} ({len(missing)} of {len(wanted)} are missing)")
     return [caption[name] for name in wanted]

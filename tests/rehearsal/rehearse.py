@@ -56,7 +56,7 @@ SHAPES = {
     "comparing-methods": {"shots": 1, "queries": 2},
     "sizing-tasks": {"shots": [1, 2], "repetitions": 500},
     "benchmark": {"shots": [1, 2], "queries": [1, 2], "usual_queries": 3},
-    "estimators": {"ways": 3, "shots": 2, "queries": 4, "sweep_tasks": 20, "rounds": 2},
+    "estimators": {"ways": 2, "shots": 2, "queries": 4, "sweep_tasks": 20, "rounds": 2},
     "spurious-bias": {"queries": 2},
     "captioners-and-tasks": {"queries": 2, "feasible_tasks": 10},
     "selection": {
@@ -70,7 +70,7 @@ SHAPES = {
     },
 }
 TRAINED = {  # what is smaller in trainings
-    "evaluators": {"architecture.side": 16, "read_at": 18, "size": 1, "queries": 2},
+    "evaluators": {"architecture.side": 8, "architecture.pooled": 3, "read_at": 10, "size": 1, "queries": 2},
     "fewstab": {"architecture.widths": [8, 16, 32, 64], "size": 1, "queries": 2},
 }
 BESIDE = {  # chapters with live cells beside printed ones: how many tables, and its data sets in them

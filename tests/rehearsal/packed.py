@@ -69,7 +69,7 @@ def second_build(packed: Path, first: dict, build: list[str], here: Path, enviro
     plain = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
     done = subprocess.run(command, cwd=here, env=plain, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     wrong = []
-    if done.returncode == 0 or f"{packed.name}: " not in done.stdout or "other files than those" not in done.stdout:
+    if done.returncode == 0 or f"{packed.name}: " not in done.stdout or "has SHA256" not in done.stdout:
         wrong.append(f"a rehearsal's file is not refused by the manifest that ships: exit code {done.returncode}")
     if (here / "_build" / "html").exists():
         wrong.append("there is a site although the file was refused")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import combinations, islice
 
-import networkx
 import numpy as np
 import pandas as pd
 import scipy.stats
@@ -96,6 +95,8 @@ def groups(methods: list[str], apart: pd.DataFrame, most: int | None = None) -> 
     list of lists
         Members and sets in the order of ``methods``; every method is in one set at least.
     """
+    import networkx  # late, as few pages need it
+
     told = {frozenset(pair) for pair in zip(apart["a"], apart["b"])}
     graph = networkx.Graph([pair for pair in combinations(methods, 2) if frozenset(pair) not in told])
     graph.add_nodes_from(methods)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
-import networkx
 import numpy as np
 import pandas as pd
 
@@ -134,6 +133,8 @@ def three_list(found: dict[str, stats.ThreeIntervals]) -> pd.DataFrame:
 
 def sharing(found: Recording) -> list[list[str]]:
     """The methods, those together that have a task in common, directly or by way of others."""
+    import networkx  # late, as few pages need it
+
     numbers = _numbers(found)
     graph = networkx.Graph([(a, b) for a, b in combinations(numbers, 2) if np.isin(numbers[a], numbers[b]).any()])
     graph.add_nodes_from(numbers)

@@ -93,7 +93,7 @@ def needed(results: Results) -> pd.DataFrame:
         f"for 80 % power, one of {len(pairs)}": count.map(_count),
     }
     if a_task.notna().any():
-        of_pair = out["setting"].map(a_task)
+        of_pair = out["setting"].map(a_task).astype(float)
         shown["images for that"] = (count * of_pair).map(_count).where(of_pair.notna(), "—")
     return by_pair(out, shown, len(shape) > 1)
 
@@ -164,7 +164,7 @@ def matrix(results: Results) -> pd.DataFrame:
     wide = both.pivot(index=["setting", "a"], columns="b", values="cell")
     rows = pd.MultiIndex.from_arrays([order.index.get_level_values("setting"), order], names=["setting", "method"])
     columns = pd.Index(order.unique(), name=None)
-    return unnested(wide.reindex(index=rows, columns=columns).fillna("—"), len(ranked) > 1)
+    return unnested(wide.reindex(index=rows, columns=columns).astype(object).fillna("—"), len(ranked) > 1)
 
 
 def _verdict(pairs: pd.DataFrame) -> pd.Series:

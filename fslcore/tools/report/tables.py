@@ -419,7 +419,7 @@ def _long(frame: pd.DataFrame, name: str, problems: list[str]) -> tuple[pd.DataF
         if frame[column].isna().any():
             problems.append(f"column {column} of {name} is empty in row {frame.index[frame[column].isna()][0] + 1}")
     kept = [c for c in frame if c in SHARED or c in OF_CELL or c == "accuracy"]
-    long = frame[kept].assign(method=frame[who].astype(str).agg(" ".join, axis=1), row=frame.index + 1)
+    long = frame[kept].assign(method=frame[who].astype(str).fillna("").agg(" ".join, axis=1), row=frame.index + 1)
     notes = [
         f"{name} is read as a long table, a row a task of a method; a method is named by "
         f"{' and '.join(who)}: {_listed(long['method'].unique())}."

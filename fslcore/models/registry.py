@@ -153,7 +153,12 @@ REGISTRY: dict[str, Entry] = {
         2, 260, "efficientnet-lite2-9656183e.pth", "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
     ),
     **{name: _trained_here(name) for name in TRAINED},
-    OWN: replace(_trained_here("conv4-baseline"), source="fslcore train, by its user", local=None, sha256=None),
+    OWN: replace(
+        _trained_here("conv4-baseline"),
+        source="fslcore train, by its user",
+        local=CHECKPOINTS / f"{OWN}.safetensors",  # as of all that a user brings, a file that is not there
+        sha256=None,
+    ),
     "clip": _clip_entry(16),
     "clip-b32": _clip_entry(32),
     "dino": _vit(

@@ -123,6 +123,7 @@ def render_ledger(items, chapters, status):
         "",
     ]
     out += [line for label, meaning in LABELS.items() for line in (f"**{label}**", f": {meaning}.", "")]
+    out += ["```{div} counts", ""]
     out += [
         "| Paper | " + " | ".join(LABELS) + " | items |",
         "| :-- |" + " --: |" * (len(LABELS) + 1),
@@ -133,6 +134,7 @@ def render_ledger(items, chapters, status):
             sum(label in {one.removesuffix(", adapted") for one in labels[i["id"]]} for i in of) for label in LABELS
         ]
         out.append(f"| {label} | " + " | ".join(map(str, [*counts, len(of)])) + " |")
+    out += ["", "```"]
     for paper, (title, _) in PAPERS.items():
         out += ["", f"## {title}", ""]
         out += ["```{div} ledger", ""]

@@ -302,7 +302,7 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
                 ),
             )
         except papermill.PapermillExecutionError as error:
-            if error.ename == "InputError":
+            if error.ename in ("InputError", "Undrawn"):
                 raise InputError(f"{name}: {_advice(name, error.evalue)}") from None
             lacking = re.fullmatch(r"No module named '(.+)'", error.evalue)
             if lacking:

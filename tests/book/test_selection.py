@@ -13,7 +13,7 @@ from fslbook.evaluators.choosing import ALWAYS, ANY, DEFAULT, EVEN, TUNED
 from fslbook.evaluators.estimates import FRESH, HALVES
 from fslcore import datasets, stats
 from fslcore.errors import InputError
-from fslcore.tasks import ESTIMATORS, sample_all, sample_closed
+from fslcore.tasks import ESTIMATORS, resplits, sample_all, sample_closed
 
 few_values = st.integers(1, 6).flatmap(
     lambda t: st.integers(2, 5).flatmap(
@@ -210,6 +210,12 @@ def test_all_classes_has_what_exists_and_no_more():
     assert made.query("panel == 'accuracy (%)'").set_index("shots")["mean"].to_dict() == pytest.approx(mean.to_dict())
     figure = figures.shot_panels(made)
     assert [ax.get_ylabel() for ax in figure.axes] == ["error", "accuracy (%)"]
+
+
+def test_where_no_bootstrap_holds_all_classes_the_others_stay(monkeypatch):
+    monkeypatch.setattr(resplits, "DRAWS", 0)
+    found = choosing.all_classes(["glyphs/hebrew"], "glyph-conv lr", [2], tasks=2, rounds=2, most=100)
+    assert found["bootstrap"].isna().all() and found[["hold-out", TUNED, EVEN, "oracle"]].notna().all(axis=None)
 
 
 def test_exponents_of_pure_chance_are_found():

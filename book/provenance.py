@@ -113,13 +113,13 @@ def by_others(chapter, asked, packs):
     from fslcore.tools import workload
 
     wanted = {e: _key(e) for e in workload.evaluations({chapter: asked}).get(chapter, ())}
-    told = []
+    names = []
     for one in packs:
         kept = {_key(row): row["tasks"] for row in one.about["results"]}
         there = [e for e, key in wanted.items() if key in kept and _enough(kept[key], e.tasks)]
         if there:
-            told.append(escaped(one.by) + (" (in part)" if len(there) < len(wanted) else ""))
-    return Status(f"reported by {', '.join(told)}", ("reported",)) if told else None
+            names.append(escaped(one.by) + (" (in part)" if len(there) < len(wanted) else ""))
+    return Status(f"reported by {', '.join(names)}", ("reported",)) if names else None
 
 
 KEY = ("dataset", "backbone", "learner", "sampling", "ways", "shots", "queries", "seed")

@@ -193,10 +193,10 @@ def _other_sources(about: dict) -> list[str]:
         of = {row[kind] for row in about["results"]} - set(known)
         wrong += [f"{kind} {shown(name)} is not known" for name in sorted(of)]
     return wrong or [
-        f"no digest of {shown(row[told])}"
-        for kind, told, name in (("data", "dataset", source_of), ("weights", "backbone", plain))
+        f"no digest of {shown(row[column])}"
+        for kind, column, name in (("data", "dataset", source_of), ("weights", "backbone", plain))
         for row in about["results"]
-        if name(row[told]) not in about[kind]
+        if name(row[column]) not in about[kind]
     ]
 
 

@@ -486,10 +486,15 @@ def reckon(profile: str | Path | dict, machine: str | None = None) -> Workload:
     return Workload(name, where, tuple(jobs), images, _downloads(asked), _before(asked), _gpu(evaluations, pairs, sets))
 
 
+def _texts(asked: dict[str, dict]) -> list[str]:
+    """All texts among the parameters of chapters."""
+    values = chain.from_iterable(v if isinstance(v, list) else [v] for p in asked.values() for v in p.values())
+    return [v for v in values if isinstance(v, str)]
+
+
 def _downloads(asked: dict[str, dict]) -> tuple[Download, ...]:
     """Data sets of the papers that are not here, and weights, whose folder the model hub's own library knows."""
-    values = chain.from_iterable(v if isinstance(v, list) else [v] for p in asked.values() for v in p.values())
-    values = [v for v in values if isinstance(v, str)]
+    values = _texts(asked)
     wanted = dict.fromkeys([v.partition(" ")[0] for v in values] + [source_of(v) for v in values if _bare(v)])
     known = sources.read()
     found = [known.data[name] for name in wanted if name in known.data and sources.at_hand(name) is None]
@@ -507,12 +512,9 @@ def _bare(value: str) -> bool:
 
 def _before(asked: dict[str, dict]) -> tuple[str, ...]:
     """Commands that make what chapters read and is not there yet: networks of the papers, and captions."""
-    values = [
-        v for p in asked.values() for given in p.values() for v in (given if isinstance(given, list) else [given])
-    ]
-    found = []
+    values, found = _texts(asked), []
     for paper in catalogue.TRAINERS:
-        if any(str(v).startswith(f"{catalogue.OWN}:{paper}/") for v in values):
+        if any(v.startswith(f"{catalogue.OWN}:{paper}/") for v in values):
             from .training.whole import missing
 
             todo = missing(paper)

@@ -44,9 +44,9 @@ def of_downloads(server, manifest: Path, folder: Path, environ: dict) -> list[st
         done = subprocess.run([*FETCH, name], env=environ, capture_output=True, text=True)
         return done.returncode, done.stderr
 
-    def expect(what: str, found: tuple[int, str], code: int, told: str) -> None:
-        if found[0] != code or told not in found[1] or len(found[1].splitlines()) > 1:
-            wrong.append(f"{what}: exit code {found[0]}, not {code} with {told!r}: {found[1]}")
+    def expect(what: str, found: tuple[int, str], code: int, words: str) -> None:
+        if found[0] != code or words not in found[1] or len(found[1].splitlines()) > 1:
+            wrong.append(f"{what}: exit code {found[0]}, not {code} with {words!r}: {found[1]}")
         if code and (folder / "data" / name).exists():
             wrong.append(f"{what}: the data set is there all the same")
 

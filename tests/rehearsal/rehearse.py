@@ -198,7 +198,7 @@ def commands(paper: str, brought: Path) -> list[list[str]]:
             found.append([*train, "maml", "--dataset", of, "--set", "options.steps=1", "-o", own])
         found.append(train)
     if paper == "fewstab":
-        sets = ["miniimagenet", "tieredimagenet", "cub?splits=fewstab"]
+        sets = settings_of(paper)["sets"]
         for captioner in ("vit-gpt2", "blip-large"):
             found.append([*fslcore, "caption", *sets, "--captioner", captioner, "--size", "64", "--quiet"])
     build = [sys.executable, "-m", "snakemake", "--cores", "2", *limits]

@@ -25,6 +25,7 @@ from fslcore.stats.intervals import plus_minus
 from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_matched
 from fslcore.tools import attributes
 from fslcore.tools.training import RECIPES, checkpoint_name
+from fslcore.tools.training.recipes import with_shots
 
 from .. import published
 from ..checks import DATASETS
@@ -114,8 +115,8 @@ def method(name: str, train_shots: int = 5, trained: str = "") -> Method:
         raise InputError(f"learner = {name}; {', '.join(DECIDES)} are allowed")
     if train_shots not in (1, 5):
         raise InputError(f"train_shots = {train_shots}; 1 and 5 are allowed")
-    one = train_shots == 1 and name not in ON_BATCHES
-    backbone = trained.replace("{learner}", f"1shot-{name}" if one else name) or checkpoint_name(name, train_shots)
+    called = name if name in ON_BATCHES else with_shots(name, train_shots)
+    backbone = trained.replace("{learner}", called) or checkpoint_name(name, train_shots)
     return Method(backbone, DECIDES[name])
 
 

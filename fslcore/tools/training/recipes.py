@@ -181,8 +181,12 @@ def checkpoint_name(name: str, shots: int) -> str:
 
 def file_name(name: str, recipe: Recipe) -> str:
     public = public_name(recipe.network)
-    shots = "" if recipe.shots == 5 else f"{recipe.shots}shot-"
-    return name if public == name else f"{public}-{shots}{name}"
+    return name if public == name else f"{public}-{with_shots(name, recipe.shots)}"
+
+
+def with_shots(name: str, shots: int) -> str:
+    """A training as its file is called after it: '1shot-protonet', and 'protonet' for 5 shots."""
+    return name if shots == 5 else f"{shots}shot-{name}"
 
 
 def split_classes(images: datasets.Images, ways: int = 5) -> tuple[datasets.Images, datasets.Images]:

@@ -11,7 +11,7 @@ from ...catalogue import OWN
 from ...errors import InputError, note
 from ...models.weights import trained_path
 from .papers import of_paper, settings_of
-from .recipes import RECIPES
+from .recipes import RECIPES, with_shots
 from .run import train
 
 __all__ = ["missing", "networks", "train_paper"]
@@ -40,8 +40,7 @@ def networks(paper: str, dataset: str | None = None) -> Iterator[tuple[str, str,
     for of, name in product([dataset] if dataset else all_of_it["sets"], names):
         of_paper(paper, name, of)  # a data set that it does not have
         for shots in all_of_it["trained_with"] if RECIPES[name].batch == "tasks" else (5,):
-            called = name if shots == 5 else f"{shots}shot-{name}"
-            yield name, of, shots, sources.filled(f"{paper}/{{dataset}}/{called}", of)
+            yield name, of, shots, sources.filled(f"{paper}/{{dataset}}/{with_shots(name, shots)}", of)
 
 
 def missing(paper: str, dataset: str | None = None) -> list[str]:

@@ -65,7 +65,14 @@ def cells_of(labels: np.ndarray, groups: np.ndarray | None, support: np.ndarray,
 
 
 def without_groups(
-    values: Floats, support: np.ndarray, query: np.ndarray, of_task: np.ndarray, members: np.ndarray, *, parts: int
+    values: Floats,
+    support: np.ndarray,
+    query: np.ndarray,
+    of_task: np.ndarray,
+    members: np.ndarray,
+    *,
+    parts: int,
+    whole: bool = False,
 ) -> Floats:
     """(P, G) the mean less that without each group, as each of P parts of the tasks tells it.
 
@@ -81,17 +88,19 @@ def without_groups(
         Which groups have images in which class.
     parts : int
         P.
+    whole : bool
+        Whether an answer depends on all images of its task, as those of a transductive learner do.
 
     Raises
     ------
     InputError
         A class that has no group to spare.
 
-    Notes
-    -----
-    A support is S of the n groups of its class, so without a group it is n / (n - S) times as likely. A query is one of
-    the n - u groups that none of the task's supports hold, so it is (n - u) / (n - u - 1) times as likely. The mean of
-    its class is subtracted, which has no part in the choice of groups.
+    Notes ----- A support is S of the n groups of its class, so without a group it is n / (n - S) times as likely. A
+    query is one of the n - u groups that none of the task's supports hold, so it is (n - u) / (n - u - 1) times as
+    likely. The mean of its class is subtracted, which has no part in the choice of groups. If an answer depends on all
+    images, a task counts as a whole: its Q queries of a class are one of C(n - u, Q) sets, so it is (n - u) / (n - u -
+    Q) times as likely.
     """
     tasks, ways, _ = support.shape
     size = members.sum(axis=0)
@@ -105,13 +114,13 @@ def without_groups(
         of_part = np.flatnonzero(part == p)
         for at in range(0, len(of_part), rows):
             of = of_part[at : at + rows]
-            out[p] += _changes(values[of], support[of], query[of], of_task[of], members).sum(axis=0)
+            out[p] += _changes(values[of], support[of], query[of], of_task[of], members, whole=whole).sum(axis=0)
         out[p] /= len(of_part)
     return out
 
 
 def _changes(
-    values: Floats, support: np.ndarray, query: np.ndarray, of_task: np.ndarray, members: np.ndarray
+    values: Floats, support: np.ndarray, query: np.ndarray, of_task: np.ndarray, members: np.ndarray, *, whole: bool
 ) -> Floats:
     """(T, G) what each task tells of each group; arguments as for `without_groups`."""
     (tasks, ways, shots), queries = support.shape, query.shape[2]
@@ -121,15 +130,20 @@ def _changes(
     member = members[:, of_task].transpose(1, 2, 0)  # (T, K, G)
     n = members.sum(axis=0)[of_task].astype(float)
     left = n - (member & held[:, None]).sum(axis=2)
-    if left.min() <= 1:
+    spare = queries if whole else 1
+    if left.min() <= spare:
         raise InputError("groups: a class has too few to leave one out; fewer shots or queries, or more groups")
     member = member.astype(float)
     more = np.log(n / (n - shots))
     asked = query.reshape(tasks, -1)
     weight = np.exp(np.einsum("tkg,tk->tg", member, more))
     weight[held] = 0
-    again = left / (left - 1)
+    again = left / (left - spare)
     own = values.mean(axis=2) / ways
+    if whole:
+        weight[row, asked] = 0
+        weight = weight * np.exp(np.einsum("tkg,tk->tg", member, np.log(again)))
+        return np.asarray(own.sum(axis=1)[:, None] * (1 - weight))
     without = weight * (own.sum(axis=1)[:, None] + np.einsum("tkg,tk->tg", member, own * (again - 1)))
     lost = values / (ways * queries) * again[..., None]
     # A group may be asked in several classes, so that sums are needed.

@@ -162,6 +162,7 @@ def run_intervals(
     paired: bool = False,
     groups: ArrayLike | None = None,
     class_groups: ArrayLike | None = None,
+    transductive: bool = False,
     level: float = LEVEL,
 ) -> RunIntervals:
     """Intervals for new runs on these images, on new images and on new classes, of a method or of a difference.
@@ -170,7 +171,7 @@ def run_intervals(
     ----------
     values : (R, T, K·Q) array_like
         As for `three_intervals`, for each of R ≥ 2 runs on the same tasks.
-    support, query, labels, groups, class_groups : array_like
+    support, query, labels, groups, class_groups, transductive
         As for `three_intervals`.
     other : (S, T, K·Q) array_like, optional
         The same of a second method: the result is of the difference, the first minus this one.
@@ -193,9 +194,6 @@ def run_intervals(
     the sum of the two less J/R, as for crossed random effects (`Owen, 2007 <https://doi.org/10.1214/07-AOAS122>`_).
     J follows from single runs: their variances add up to R times that of their mean, and R - 1 times J.
 
-    Answers must not depend on the task's other queries: of transductive learners the variance from images is too small
-    (`three_intervals`).
-
     Examples
     --------
     >>> import numpy as np
@@ -213,7 +211,16 @@ def run_intervals(
     means = [x.mean(axis=0) for x in methods]
 
     def three(of: Floats) -> ThreeIntervals:
-        return three_intervals(of, support, query, labels, groups=groups, class_groups=class_groups, level=level)
+        return three_intervals(
+            of,
+            support,
+            query,
+            labels,
+            groups=groups,
+            class_groups=class_groups,
+            transductive=transductive,
+            level=level,
+        )
 
     fixed = three(means[0] - means[1] if len(means) > 1 else means[0])
     each = [(three(m), [three(run) for run in x]) for x, m in zip(methods, means, strict=True)]

@@ -60,8 +60,6 @@ class ThreeIntervals:
     difference : bool or None
         Whether the values were those of a difference of two methods (some are negative) or of one (all are 0 or one
         other number, such as 1 or 100); None where this cannot be told.
-    transductive : bool
-        As it was given. If True, nothing is known of new images: the half-width of ``images`` is infinite.
     """
 
     closed: Interval
@@ -71,7 +69,6 @@ class ThreeIntervals:
     image_variance: float
     class_variance: float
     difference: bool | None = None
-    transductive: bool = False
 
     def __str__(self) -> str:
         found = {"these images": self.closed, "new images": self.images, "new classes": self.classes}
@@ -115,11 +112,10 @@ def three_intervals(
         That the tasks keep the groups apart (``groups`` of `fslcore.tasks.sample_closed`). Then a group counts once,
         whatever its size, and what its absence changes follows from how such tasks are drawn.
     transductive : bool
-        Whether an answer depends on the other queries of its task (`fslcore.evaluation.probe`), for a difference those
-        of either method. The formula below does not count how the absence of a query changes the answers to the others,
-        and the image variance is too small, by up to a half. So no interval for new images is given, and none for
-        new classes where it would rest on the image variance: where classes add nothing to it, and where groups span
-        classes. `influence` counts it, with more noise, if ``drawn`` holds support and query.
+        Whether an answer depends on the other queries of its task (`fslcore.evaluation.probe`); for a difference,
+        whether an answer of either method does. The absence of a query then changes the other answers too, and the
+        image variance without it is too small, by up to a half. The formula for this case holds for every learner,
+        but is noisier: it has fewer degrees of freedom, and more tasks narrow the interval.
     level : float
         Nominal coverage, between 0 and 1.
     bounds : (float, float), optional
@@ -133,10 +129,10 @@ def three_intervals(
     Raises
     ------
     InputError
-        Shapes that disagree, NaN, fewer than 20 tasks, tasks that are padded or unbalanced, an image twice
-        in a task, a class with fewer than S + 2 images, tasks that share no image (`fslcore.stats.open_interval` is
-        for those), one group in all or in every class, class groups that split a class or are one, a level outside
-        (0, 1).
+        Shapes that disagree, NaN, fewer than 20 tasks, tasks that are padded or unbalanced, an image twice in a task, a
+        class with fewer than S + 2 images (S + Q + 1 for a transductive learner), tasks that share no image
+        (`fslcore.stats.open_interval` is for those), one group in all or in every class, class groups that split a
+        class or are one, a level outside (0, 1).
 
     Notes
     -----
@@ -146,17 +142,23 @@ def three_intervals(
 
     with q_i the share of right answers where i is a query, u_i that of its own class where i is
     in the support and w_i that of the other classes then; q, u = q and w are the means over the class.
-    This is exact for the mean over all tasks and estimated for T of them. Leaving out class c changes it by
-    K (A_c - A) / (C - K), with A_c the mean over the tasks that hold c. The jackknife variance
-    (Efron and Stein, 1981) is the sum over images, or over classes, of the squares of these
-    changes, times (n - 1)/n or (C - 1)/C. For tasks of few images it is a little too large rather than too
-    small. A group of images changes the mean by the sum over its images, divided by 1 - p, p its share of the class
-    (CR3; Bell and McCaffrey, 2002); the squares of these are added. Groups of classes likewise. Quantiles are
-    Student's, with Satterthwaite's degrees of freedom: few where there are few
-    classes, images or groups (G - 1 for each class with G groups of one size), and where the noise of the tasks is not
-    small against the variance. Then more tasks narrow the interval a lot. With ``groups`` that span classes, classes
-    are not independent either, and their variance is the two-way one: of classes, plus of groups, minus of what groups
-    have in single classes (Cameron, Gelbach and Miller, 2011).
+    This is exact for the mean over all tasks and estimated for T of them. Of a transductive learner, leaving it out
+    changes the mean by
+
+    K (S (U_i - A_c) + Q (V_i - A_c)) / (C (n - S - Q)),
+
+    with U_i and V_i the mean accuracy of the tasks where i is in the support and where it is a query, and A_c that of
+    the tasks that hold its class. To reduce noise, the accuracies are first adjusted for the classes of their task by
+    least squares, which changes no expectation: which other classes a task holds does not depend on i. Leaving out
+    class c changes it by K (A_c - A) / (C - K), with A_c the mean over the tasks that hold c. The jackknife variance
+    (Efron and Stein, 1981) is the sum over images, or over classes, of the squares of these changes, times (n - 1)/n or
+    (C - 1)/C. For tasks of few images it is a little too large rather than too small. A group of images changes the
+    mean by the sum over its images, divided by 1 - p, p its share of the class (CR3; Bell and McCaffrey, 2002); the
+    squares of these are added. Groups of classes likewise. Quantiles are Student's, with Satterthwaite's degrees of
+    freedom: few where there are few classes, images or groups (G - 1 for each class with G groups of one size), and
+    where the noise of the tasks is not small against the variance. Then more tasks narrow the interval a lot. With
+    ``groups`` that span classes, classes are not independent either, and their variance is the two-way one: of classes,
+    plus of groups, minus of what groups have in single classes (Cameron, Gelbach and Miller, 2011).
 
     Examples
     --------
@@ -169,7 +171,8 @@ def three_intervals(
     69.97 ± 1.19 (these images), ± 1.40 (new images), 48.40 to 85.26 (new classes)
     """
     level, bounds = number("level", level, above=0, below=1), checked_bounds(bounds)
-    run, units = _checked(values, support, query, labels, groups=groups, class_groups=class_groups)
+    whole = flag("transductive", transductive)
+    run, units = _checked(values, support, query, labels, groups=groups, class_groups=class_groups, whole=whole)
     without = None
     if flag("apart", apart):  # the images of a group in a class are one: a task has at most one of them
         support, query, labels = np.asarray(support), np.asarray(query), np.asarray(labels)
@@ -177,12 +180,12 @@ def three_intervals(
         of, kin = (None if a is None else np.asarray(a)[cells.first] for a in (groups, class_groups))
         of = of if cells.span else None
         places = cells.of[support], cells.of[query], labels[cells.first]
-        run, units = _checked(values, *places, groups=of, class_groups=kin)
+        run, units = _checked(values, *places, groups=of, class_groups=kin, whole=whole)
         if of is not None:
-            without = _without(run, of)
+            without = _without(run, of, whole)
     accuracy = run.values.mean(axis=(1, 2))
     tasks, ways = run.of_task.shape
-    found, freedom, noise = _variances(run, units, without)
+    found, freedom, noise = _variances(run, units, without, whole)
     if ways == run.label.max() + 1:
         freedom[1] = 0
     sampling = accuracy.var(ddof=1) / tasks
@@ -190,20 +193,7 @@ def three_intervals(
     made = assembled(
         accuracy.mean(), tasks, sampling, found, freedom, noise=noise, counts=units.counts, level=level, bounds=bounds
     )
-    made = replace(made, difference=of_difference(run.values))
-    rests = units.cells is not None or made.class_variance == made.image_variance
-    return of_neighbours(made, rests) if flag("transductive", transductive) else made
-
-
-def of_neighbours(found: ThreeIntervals, rests: bool = False) -> ThreeIntervals:
-    """Of a transductive learner: without new images, and without new classes where that ``rests`` on new images."""
-    unknown = replace(found.images, half_width=np.inf, df=np.nan, kind="images", exact=None)
-    classes, variance = found.classes, found.class_variance
-    if rests:
-        classes, variance = replace(unknown, kind="classes"), np.inf
-    return replace(
-        found, images=unknown, classes=classes, image_variance=np.inf, class_variance=variance, transductive=True
-    )
+    return replace(made, difference=of_difference(run.values))
 
 
 def of_difference(values: np.ndarray) -> bool | None:
@@ -266,8 +256,11 @@ def assembled(
     return ThreeIntervals(closed, images, of_classes, float(sampling), float(image_variance), float(class_variance))
 
 
-def _without(run: _Run, groups: np.ndarray) -> Floats:
-    """Changes (P, G) of a mean accuracy without each group, of tasks that keep groups apart; places are cells."""
+def _without(run: _Run, groups: np.ndarray, whole: bool) -> Floats:
+    """Changes (P, G) of a mean accuracy without each group, of tasks that keep groups apart; places are cells.
+
+    ``whole`` is whether each answer depends on all images of its task.
+    """
     v, support, query, of_task, label = run
     there = label >= 0
     place = np.full(len(label), -1)
@@ -275,24 +268,31 @@ def _without(run: _Run, groups: np.ndarray) -> Floats:
     members = np.zeros((place.max() + 1, label.max() + 1), bool)
     members[place[there], label[there]] = True
     parts = min(PARTS, len(v))
-    return shrunk(without_groups(v, place[support], place[query], of_task, members, parts=parts), members)
+    changes = without_groups(v, place[support], place[query], of_task, members, parts=parts, whole=whole)
+    return shrunk(changes, members)
 
 
-def _variances(run: _Run, units: Units, without: Floats | None = None) -> tuple[Floats, Floats, Floats]:
+def _variances(run: _Run, units: Units, without: Floats | None, whole: bool) -> tuple[Floats, Floats, Floats]:
     """`variances` of a mean accuracy, without bias: noise may make them negative.
 
-    ``without`` are the changes (P, G) without each group, where they are known otherwise.
+    ``without`` are the changes (P, G) without each group, where they were computed by themselves; ``whole`` as for
+    `_without`.
     """
     v, support, query, of_task, label = run
     (tasks, ways, shots), size = support.shape, np.bincount(label[label >= 0])
     classes = len(size)
     accuracy = v.mean(axis=(1, 2))
-    # By how much the mean over all tasks changes without an image, as each of its uses tells it.
+    # By how much the mean over all tasks changes without an image, as estimated from each of its uses.
     n = size[of_task]
-    own, others = v.mean(axis=2), (v.sum(axis=(1, 2))[:, None] - v.sum(axis=2)) / v[0, 1:].size
-    as_support = shots * (own / (n - shots - 1) + (ways - 1) * others / (n - shots))
-    as_support = np.repeat(as_support[..., None], shots, axis=2)
-    as_query = v / (n - shots - 1)[..., None]
+    if whole:
+        of_all = ways * _adjusted(accuracy, _table(np.ones((tasks, ways)), of_task, classes))[:, None]
+        of_all = (of_all / (n - shots - query.shape[2]))[..., None]
+        as_support, as_query = shots * of_all.repeat(shots, axis=2), of_all * np.full(query.shape, query.shape[2])
+    else:
+        own, others = v.mean(axis=2), (v.sum(axis=(1, 2))[:, None] - v.sum(axis=2)) / v[0, 1:].size
+        as_support = shots * (own / (n - shots - 1) + (ways - 1) * others / (n - shots))
+        as_support = np.repeat(as_support[..., None], shots, axis=2)
+        as_query = v / (n - shots - 1)[..., None]
     holding = np.bincount(of_task.ravel())  # tasks that hold each class
     parts = []
     for change in (as_support, as_query):
@@ -319,6 +319,16 @@ def _variances(run: _Run, units: Units, without: Floats | None = None) -> tuple[
         return _products(held @ matrix, usual, all_classes @ matrix)
 
     return variances(units, of_images, of_classes)
+
+
+def _adjusted(accuracy: Floats, held: sparse.csr_array) -> Floats:
+    """Accuracies (T,) less what a regression on the classes that each task holds (T, C) explains, up to its scale."""
+    tasks, classes = held.shape
+    rest: Floats = accuracy - accuracy.mean()
+    if tasks > classes:
+        rest -= held @ sparse.linalg.lsqr(held, rest, atol=1e-12, btol=1e-12)[0]
+        rest *= np.sqrt(tasks / (tasks - classes))
+    return rest
 
 
 def _table(numbers: np.ndarray, places: np.ndarray, count: int) -> sparse.csr_array:
@@ -354,6 +364,7 @@ def _checked(
     *,
     groups: ArrayLike | None,
     class_groups: ArrayLike | None,
+    whole: bool,
 ) -> tuple[_Run, Units]:
     """What the tasks gave, by class, and the units of the data."""
     values, labels = floats("values", values, None), checked_labels("labels", labels)
@@ -384,7 +395,7 @@ def _checked(
     query, of_query, order = _by_class("query", query, label)
     if of_task.shape != of_query.shape or (of_task != of_query).any():
         raise InputError("support and query of a task hold different classes")
-    needed = support.shape[2] + 2
+    needed = support.shape[2] + (query.shape[2] + 1 if whole else 2)
     if size.min() < needed:
         raise InputError(f"class {names[size.argmin()]} has {size.min()} images; {needed} are needed, to leave one out")
     units = units_of(label, *checked_groups(label, names, groups, class_groups))

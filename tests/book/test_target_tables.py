@@ -67,24 +67,18 @@ def test_one_interval_for_two_targets_is_named_once():
     assert cells(1.0, 4.0, freedom=np.zeros(2))["new classes"] == "—"
 
 
-def test_no_interval_for_new_images_of_a_transductive_learner(features):
+def test_the_intervals_of_a_transductive_learner_count_its_other_answers(features):
     found = three_targets.queries([features], ["none"], ["ncc", "lr", "opta"], tasks=400, **SHAPE)
-    table = pd.concat([three_targets.intervals(found), three_targets.pairs(found)], ignore_index=True)
-    shown = three_targets.shown(table)
-    opta = table["result"].map(lambda r: r.transductive)
-    assert opta.tolist() == [False, False, True, False, True, True]  # and each difference from it
-    assert ((shown["new images"] == "transductive") == opta.to_numpy()).all()
-    cell = shown.iloc[2]
-    assert "±" in cell["these images"] and cell["new classes"] == "—"  # it would rest on the variance from images
-    few = three_targets.queries(
-        [features], ["none"], ["opta"], tasks=400, **SHAPE | {"shots": 4, "queries": 5, "ways": 2}
-    )
-    (result,) = three_targets.intervals(few)["result"]
-    assert in_cells(result)["new classes"] not in ("—", "transductive") and np.isinf(result.image_variance)
-    (line,) = [line for line in legend(shown) if line.startswith("transductive")]
-    assert "answers depend on the task's other queries" in line and "there is no interval" in line
-    assert not any(line.startswith("transductive") for line in legend(shown[~opta.to_numpy()]))
-    assert three_targets.verdicts(three_targets.pairs(found)).loc["all", "new images"] <= 1
+    (of,) = found.values()
+    result = pd.concat([three_targets.intervals(found), three_targets.pairs(found)], ignore_index=True)["result"]
+    places = of.support, of.query, of.labels
+    for (a, b), got in zip([(0, None), (2, None), (0, 2)], result[[0, 2, 4]]):
+        right = [of.right[m] for m in of.right]
+        values = right[a] if b is None else right[a] - right[b]
+        asked = dict(transductive=2 in (a, b), bounds=(0, 100) if b is None else None)
+        assert got == stats.three_intervals(values, *places, **asked)
+        assert np.isfinite(got.images.half_width)
+    assert result[2] != stats.three_intervals(right[2], *places, bounds=(0, 100))
 
 
 def test_pairs_verdicts_and_needs(features):

@@ -42,7 +42,6 @@ def paragraphs(results: Results) -> dict[str, str]:
             _compared(mine, len(pairs), level),
             *(_beyond(new[target], found[setting], TARGETS[target], level) for target in new),
             _best(found[setting], mine, new),
-            _together([m for m in found[setting] if m in three and three[m].transductive]),
         ]
         out[setting] = " ".join(filter(None, sentences))
     return out
@@ -110,13 +109,6 @@ def _best(found: dict[str, Interval], mine: pd.DataFrame, new: dict[str, dict[st
     return (
         f"Found were: {numbers}. {told} That two methods are not told apart does not say that they are equal{unsaid}."
     )
-
-
-def _together(methods: list[str]) -> str:
-    """That these methods are transductive."""
-    if not methods:
-        return ""
-    return f"Answers of {', '.join(methods)} depend on the task's other queries; no interval for new images is given."
 
 
 def _wider(method: str, new: dict[str, dict[str, Interval]]) -> str:

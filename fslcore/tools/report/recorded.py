@@ -12,7 +12,6 @@ import pandas as pd
 from ... import stats
 from ...errors import InputError, visible
 from ...stats.influence import Influence
-from ...stats.three_intervals import of_neighbours
 from .. import recorder
 from ..recorder import Recording
 from .targets import in_cells
@@ -116,12 +115,9 @@ def three_intervals(
     for a, b in unpaired:
         name = f"{called[a]} − {called[b]} (unpaired)"
         try:
-            made = (influence(a) - influence(b)).intervals(level)
+            found[name] = (influence(a) - influence(b)).intervals(level)
         except InputError as error:
             reason = reason or f"{name}: {error}"
-        else:
-            transductive = recording.transductive.get(a, False) or recording.transductive.get(b, False)
-            found[name] = of_neighbours(made) if transductive else made
     return found, reason
 
 

@@ -15,8 +15,6 @@ MARKS = {  # of cells, by what stands in them
     "few errors": "so few errors, or right answers, are left that the limits are rough",
     "as new images": "the tasks do not show that classes add anything",
     "as new classes": "nothing is known of new images alone, so what new classes add is in it",
-    "transductive": "answers depend on the task's other queries; how an image that is a query changes those answers is "
-    "not computed yet, so there is no interval",
     "—": "these tasks do not tell",
 }
 
@@ -25,14 +23,11 @@ def in_cells(found: stats.ThreeIntervals) -> dict[str, str]:
     """The three intervals for reading, by target.
 
     New classes come with new images, so where classes are not seen to add anything the variance of images is a floor,
-    and the cell says so. Where nothing is known of new images alone, the interval for new classes stands for both; of
-    transductive learners it does not.
+    and the cell says so. Where nothing is known of new images alone, the interval for new classes stands for both.
     """
     cells = {target: _around(getattr(found, kind)) for kind, target in TARGETS.items()}
     images, classes = TARGETS["images"], TARGETS["classes"]
-    if found.transductive:
-        cells[images] = "transductive"
-    elif np.isfinite(found.classes.half_width):
+    if np.isfinite(found.classes.half_width):
         if not np.isfinite(found.image_variance):
             cells[images] = f"as {classes}"
         elif found.class_variance == found.image_variance:

@@ -246,7 +246,8 @@ def assembled(
         df = 1 / min(of_units + of_noise, 1.0) if of_units + of_noise else np.inf
         half = stats.t.ppf((1 + level) / 2, df) * np.sqrt(total)
         # Where nothing varies: a sign test of images, groups or classes, which all lie on one side of 0.
-        return Interval(closed.mean, float(half), level, tasks, kind, float(df), 2.0 ** (1 - units), bounds)
+        classes = units if kind == "classes" else None
+        return Interval(closed.mean, float(half), level, tasks, kind, float(df), 2.0 ** (1 - units), bounds, classes)
 
     images = interval("images", image_variance, freedom[0], noise[0], counts[0])
     of_classes = interval("classes", class_variance, freedom[1], noise[1], min(counts))  # groups may span classes

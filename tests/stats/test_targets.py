@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from fslbook.beyond import coverage, worlds
 from fslcore.errors import InputError
-from fslcore.stats import closed_interval, influence, plan, three_intervals
+from fslcore.stats import Interval, closed_interval, influence, plan, three_intervals
 from fslcore.tasks import sample_closed, sample_open
 
 CLASSES, IMAGES, WAYS = 4, 5, 3
@@ -205,11 +206,11 @@ def test_no_error_at_all_is_no_certainty(run):
             r = three_intervals(np.full(values.shape, unit), support, query, labels, groups=groups)
             assert r.closed.high == r.classes.high == unit and r.closed.few_errors and r.classes.few_errors
             units = 10 if groups is None else 4
-            assert r.classes.low == pytest.approx(unit * 0.025 ** (1 / units))  # Clopper and Pearson, of 0 in so many
+            assert r.classes.low == pytest.approx(unit * units / (units + 1))  # as if one more were all wrong
             assert r.classes.low <= r.images.low <= r.closed.low
     assert str(r).count("few errors") == 3
     wrong = three_intervals(np.zeros_like(values), support, query, labels, bounds=(0, 1))
-    assert wrong.classes.high == pytest.approx(1 - 0.025**0.1) and wrong.classes.low == 0
+    assert wrong.classes.high == pytest.approx(1 / 11) and wrong.classes.low == 0
     none = three_intervals(np.zeros_like(values), support, query, labels)  # two methods that are equal, perhaps
     assert (none.classes.low, none.classes.high, none.classes.few_errors) == (0, 0, False)
 
@@ -384,6 +385,43 @@ def test_of_transductive_learners_what_an_image_changes_in_other_answers_counts(
     for column in (2, 5):
         assert [x[column] for x in (alone, together)] == pytest.approx([x[0] for x in (alone, together)], rel=0.06)
     assert alone[4] == pytest.approx(alone[3], rel=0.01) and together[4] == pytest.approx(together[3], rel=0.01)
+
+
+def test_near_a_bound_the_interval_for_new_classes_holds_one_more_class_at_the_other():
+    def ends(mean, half, bounds=(0, 100), classes=12, kind="classes"):
+        made = Interval(mean, half, 0.95, 600, kind, 11.0, 2.0**-11, bounds, classes)
+        return made.low, made.high
+
+    assert ends(100, 0)[0] == pytest.approx(100 * 12 / 13)
+    for mean, part in (
+        (99.999, 0.9999),
+        (99, 0.9),
+        (95, 0.5),
+    ):  # no jump where the first errors come, and a tenth fades
+        assert ends(mean, 1e-5)[0] == pytest.approx(mean - part * mean / 13)
+        assert ends(mean, 1e-5)[1] == pytest.approx(mean, abs=2e-5)
+        mirrored = ends(-mean, 1e-5, (-100, 0))
+        assert mirrored == pytest.approx(tuple(-end for end in reversed(ends(mean, 1e-5))))
+        low, high = ends(mean / 100, 1e-7, (0, 1))
+        assert (100 * low, 100 * high) == pytest.approx(ends(mean, 1e-5))
+    assert ends(1.0, 1e-5)[1] == pytest.approx(1 + 0.9 * 99 / 13)
+    # Farther off, without bounds, and for new images alone, it changes nothing; nor does it narrow anything.
+    for mean, half, bounds in ((89.9, 0.1, (0, 100)), (99.9, 0.1, None), (99.0, 20.0, (0, 100))):
+        assert ends(mean, half, bounds) == ends(mean, half, bounds, None)
+
+
+@pytest.mark.parametrize("share, count", [(0.02, 60), (0.04, 60), (0.1, 20), (0.15, 12)])
+def test_rare_hard_classes_near_the_ceiling_are_not_excluded(share, count):
+    """Classes drawn again and again, some of them at 60 %, the others near 100 %."""
+    rng = np.random.default_rng(0)
+    inside, before = [], []
+    for _ in range(400):
+        of_class = np.where(rng.random(count) < share, 60.0, rng.normal(99.9, 0.05, count).clip(99.7, 100))
+        truth, half = 99.9 - 39.9 * share, stats.t.ppf(0.975, count - 1) * of_class.std(ddof=1) / count**0.5
+        for into, classes in ((inside, count), (before, None)):
+            made = Interval(of_class.mean(), half, 0.95, 600, "classes", count - 1, None, (0, 100), classes)
+            into.append(made.low <= truth <= made.high)
+    assert np.mean(inside) > 0.92 > np.mean(before)
 
 
 def test_a_plan_is_of_a_difference():

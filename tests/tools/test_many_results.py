@@ -12,16 +12,14 @@ from fslcore.errors import InputError
 from fslcore.tools import report
 from fslcore.tools.report import figures
 
-RNG = np.random.default_rng(0)
-
 
 def long(gaps, datasets, tasks=60, **more):
     """Open tasks of methods whose means are so far below 80, in percent."""
-    parts = []
+    rng, parts = np.random.default_rng(0), []
     for dataset in datasets:
-        hard = RNG.normal(0, 4, tasks)
+        hard = rng.normal(0, 4, tasks)
         for method, gap in gaps.items():
-            accuracy = (80 - gap + hard + RNG.normal(0, 2, tasks)).clip(5, 100)
+            accuracy = (80 - gap + hard + rng.normal(0, 2, tasks)).clip(5, 100)
             parts.append(
                 pd.DataFrame({"dataset": dataset, "method": method, "task": range(tasks), "accuracy": accuracy})
             )

@@ -7,11 +7,12 @@ agree have a p-value of 2^(1 - D), however large their differences are.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import linalg, special, stats
 
 from ..errors import InputError, flag, floats, number, whole
 from .intervals import LEVEL, Floats
@@ -21,6 +22,8 @@ __all__ = ["AcrossDatasets", "across_datasets", "probability_best"]
 DIGITS = 9  # values that differ by less are equal: sums of shares are rounded
 SHUFFLES = 20_000
 ROWS = 2**22  # numbers that are drawn at once
+SIZES = (np.arange(24) + 0.5) / 24  # of effects, as shares of the largest that is looked at
+SHARED = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # shares of their variance that are common to all data sets
 
 
 @dataclass(frozen=True)
@@ -170,35 +173,36 @@ def probability_best(
     InputError
         Another shape, NaN or infinity, a matrix that is no covariance.
 
-    Notes
-    -----
-    Means are drawn as normal around what was observed. Data sets are resampled by the Bayesian bootstrap (Rubin,
-    1981): weights w₀, w₁ … w_D come from a flat Dirichlet distribution, in which w₀ goes to a made-up data set, one of
-    those there are with the names of its methods shuffled. That is the prior of a Dirichlet process of strength 1
-    (as in Benavoli et al., 2017), in which every order is equally likely. Without it a method that is the best on all
-    of three data sets would be the best for certain. With it, of two methods the one that is better on all D data sets
-    is the best with probability 1 - 2^-(D + 1).
+    Notes ----- With ``noise`` the true means are drawn from their posterior distribution in a model with a normal
+    effect of each method and one of each method on each data set, flat in the data sets' own levels. Otherwise the
+    highest of several nearly equal means would count as more than it is: noise has helped it to be the highest. How
+    large the effects are, and which share of their variance methods have on all data sets, is drawn from its posterior
+    on a grid. In simulations of five equal or nearly equal methods on four data sets, the one called the best with a
+    probability of 39 % on average was it in 31 to 40 %; means drawn around what was observed say 50 %. Data sets are
+    resampled by the Bayesian bootstrap (Rubin, 1981): weights w₀, w₁ … w_D come from a flat Dirichlet distribution, in
+    which w₀ goes to a made-up data set, one of those there are with the names of its methods shuffled. That is the
+    prior of a Dirichlet process of strength 1 (as in Benavoli et al., 2017), in which every order is equally likely.
+    Without it a method that is the best on all of three data sets would be the best for certain. With it, of two
+    methods the one that is better on all D data sets is the best with probability 1 - 2^-(D + 1).
 
     Examples
     --------
     >>> accuracies = [[81, 75, 90, 66], [79, 76, 85, 60]]
     >>> probability_best(accuracies, [2 * np.eye(2)] * 4).round(2)
-    array([0.94, 0.06])
+    array([0.96, 0.04])
     >>> probability_best(accuracies, new_datasets=True).round(2)
     array([0.82, 0.18])
     """
     x, (methods, datasets) = _methods("accuracies", accuracies), np.shape(accuracies)
     flag("new_datasets", new_datasets)
     draws, seed = whole("draws", draws, least=1, most=10**8), whole("seed", seed, least=0)
-    root = None if noise is None else _roots(noise, methods, datasets)
+    drawn = None if noise is None else _posterior(x, _covariances(noise, methods, datasets))
     rng = np.random.default_rng(seed)
     wins = np.zeros(methods)
     step = max(1, ROWS // (methods * (datasets + 1)))
     for at in range(0, draws, step):
         n = min(step, draws - at)
-        values = np.broadcast_to(x, (n, methods, datasets))
-        if root is not None:
-            values = values + np.einsum("dmk,nkd->nmd", root, rng.standard_normal((n, methods, datasets)))
+        values = np.broadcast_to(x, (n, methods, datasets)) if drawn is None else drawn(n, rng)
         weights = np.full((n, datasets), 1 / datasets)
         if new_datasets:
             chosen = values[np.arange(n), :, rng.integers(datasets, size=n)]
@@ -242,13 +246,46 @@ def _methods(name: str, values: ArrayLike) -> Floats:
     return x
 
 
-def _roots(noise: ArrayLike, methods: int, datasets: int) -> Floats:
-    """(D, M, M) matrices whose products with their transposes are the covariances."""
+def _posterior(x: Floats, noise: Floats) -> Callable[[int, np.random.Generator], Floats]:
+    """A function that draws true means (n, M, D), up to a constant on each data set, given the observed ones (M, D).
+
+    The true contrasts of methods on data set d are a + b_d, with variances ρτ² and (1 - ρ)τ²; given τ and ρ all is
+    normal. Contrasts are turned so that the noise of each data set has independent coordinates.
+    """
+    basis = linalg.null_space(np.ones((1, len(x))))
+    noise, turn = np.linalg.eigh(basis.T @ noise @ basis)
+    noise, turn = noise.clip(min=0), basis @ turn  # (D, M - 1), (D, M, M - 1)
+    z = np.einsum("dmk,md->dk", turn, x)
+    largest = 2 * np.sqrt((z**2).mean()) or 1.0
+    size, shared = (grid.ravel() for grid in np.meshgrid((largest * SIZES) ** 2, SHARED))
+    own, common = size * (1 - shared), size * shared
+    total = own[:, None, None] + noise
+    precision = np.einsum("dmk,gdk,dlk->gml", basis.T @ turn, 1 / total, basis.T @ turn, optimize=True)
+    precision += np.eye(len(x) - 1) / common[:, None, None]
+    covariance, pull = np.linalg.inv(precision), np.einsum("dmk,gdk->gm", basis.T @ turn, z / total)
+    mean = np.einsum("gml,gl->gm", covariance, pull)
+    fit = (np.log(total) + z**2 / total).sum(axis=(1, 2)) - (pull * mean).sum(axis=1)
+    fit += np.linalg.slogdet(precision)[1] + (len(x) - 1) * np.log(common)
+    chance, root = special.softmax(-fit / 2), np.linalg.cholesky(covariance)
+
+    def drawn(n: int, rng: np.random.Generator) -> Floats:
+        g = rng.choice(len(chance), n, p=chance)
+        effect = mean[g] + np.einsum("nml,nl->nm", root[g], rng.standard_normal(mean[g].shape))
+        expected = np.einsum("dmk,nm->ndk", basis.T @ turn, effect)
+        kept = own[g, None, None] / total[g]
+        true = expected + kept * (z - expected) + np.sqrt(kept * noise) * rng.standard_normal((n, *z.shape))
+        return np.asarray(np.einsum("dmk,ndk->nmd", turn, true))
+
+    return drawn
+
+
+def _covariances(noise: ArrayLike, methods: int, datasets: int) -> Floats:
+    """(D, M, M) checked covariances."""
     noise = floats("noise", noise, None)
     if noise.shape != (datasets, methods, methods):
         raise InputError(f"noise has shape {noise.shape}; ({datasets}, {methods}, {methods}), by data set, is needed")
-    values, vectors = np.linalg.eigh(noise)
+    values = np.linalg.eigvalsh(noise)
     rounded = 1e-9 * max(np.abs(values).max(initial=0), np.finfo(float).tiny)
     if not np.allclose(noise, noise.mT, rtol=1e-6, atol=rounded) or values.min() < -rounded:
         raise InputError("noise: not all matrices are covariances, symmetric and without a negative eigenvalue")
-    return np.asarray(vectors * np.sqrt(values.clip(min=0))[:, None])
+    return noise

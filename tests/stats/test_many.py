@@ -121,12 +121,42 @@ def test_equal_methods_are_seldom_called_best():
     assert np.mean(np.array(sure) >= 0.95) <= 0.05 and np.mean(np.array(sure) >= 0.6) >= 0.2
 
 
+def test_probability_best_is_that_of_the_posterior():
+    """Two methods on two data sets: against normal quadrants for each size of the effects."""
+    x, noise = np.array([[81.0, 75], [79, 74.5]]), np.array([np.eye(2), [[1, 0.5], [0.5, 3]]])
+    z, own = x[0] - x[1], np.diag([2.0, 3.0])  # differences, and the variances of their noise: 1 + 1, 1 + 3 - 1
+    top, found, weights = 2 * np.sqrt((z**2 / 2).mean()), 0.0, 0.0
+    for size in 2 * (top * across_datasets.SIZES) ** 2:  # of a difference, twice that of a contrast of length one
+        for shared in across_datasets.SHARED:
+            prior = size * np.array([[1, shared], [shared, 1]])
+            weight = scipy_stats.multivariate_normal.pdf(z, cov=prior + own)
+            gain = prior @ np.linalg.inv(prior + own)
+            mean, cov = gain @ z, prior - gain @ prior
+            both, neither = (scipy_stats.multivariate_normal.cdf(m, cov=cov) for m in (mean, -mean))
+            weights += weight
+            found += weight * (both + 0.5 * (1 - both - neither))
+    said = stats.probability_best(x, noise, draws=100_000)
+    assert said[0] == pytest.approx(found / weights, abs=0.01) and said.sum() == pytest.approx(1)
+
+
+def test_the_best_of_nearly_equal_methods_is_not_called_surer_than_it_is():
+    """Five methods on four data sets, with effects of known size: how often the one called the best is it."""
+    rng = np.random.default_rng(0)
+    for common, own, least in ((0.0, 0.0, 0.15), (0.2, 0.2, 0.3), (1.0, 0.5, 0.6)):
+        said, was = [], []
+        for _ in range(150):
+            true = common * rng.normal(size=(5, 1)) + own * rng.normal(size=(5, 4))
+            best = stats.probability_best(true + rng.normal(size=(5, 4)), [np.eye(5) + 3] * 4, draws=400)
+            ranks = scipy_stats.rankdata(-true, axis=0).mean(axis=1)
+            first = ranks == ranks.min()
+            said.append(best.max())
+            was.append(first[best.argmax()] / first.sum())
+        assert np.mean(was) > least and np.mean(said) < np.mean(was) + 0.22
+        assert np.mean(said) > np.mean(was) - 0.12
+
+
 def test_probability_best_by_noise_alone():
     x = np.array([[80.0, 70], [79, 71]])
-    first, second = scipy_stats.norm.sf(0, 1, np.sqrt(2)), scipy_stats.norm.sf(0, -1, np.sqrt(2))
-    exact = first * second + 0.5 * (first * (1 - second) + second * (1 - first))
-    found = stats.probability_best(x, [np.eye(2)] * 2, draws=100_000)
-    assert found[0] == pytest.approx(exact, abs=0.01) and found.sum() == pytest.approx(1)
     together = np.full((2, 2, 2), 4.0)  # noise that methods share changes no rank
     assert (stats.probability_best([[81, 82], [80, 81]], together) == [1, 0]).all()
     correlated = [[[1, 0.9], [0.9, 1]]] * 2

@@ -145,6 +145,18 @@ def test_new_runs_with_new_images_and_classes_are_covered():
     assert np.mean(ours, axis=0)[0] < 0.6  # without runs
 
 
+def test_two_runs_are_never_surer_than_their_means_alone():
+    """Two runs that are alike by chance: at least Student's interval of the two means, and no less for one of them."""
+    rng, covered = np.random.default_rng(1), []
+    for _ in range(400):
+        x = 70 + rng.normal(0, 2.0, (2, 1)) + rng.normal(0, 8, 300) + rng.normal(0, 3, (2, 300))
+        found, means = stats.new_runs(x).interval, x.mean(axis=1)
+        alone = scipy.stats.t.ppf(0.975, 1) * means.std(ddof=1) / 2**0.5
+        assert found.half_width >= alone * (1 - 1e-9) and (found.p_value < 0.05) == (found.conclusion != 0)
+        covered.append(abs(found.mean - 70) < found.half_width)
+    assert 0.94 < np.mean(covered) < 0.985
+
+
 def test_what_changes_in_one_run_alone_is_counted_once():
     """Runs and images that only interact: the variance of the mean is theirs over R, not twice that."""
     rng = np.random.default_rng(8)

@@ -61,6 +61,9 @@ def checked_groups(
     there = label >= 0
     if groups is not None:
         groups = np.unique(checked_labels("groups", groups, len(label)), return_inverse=True)[1]
+        if len(np.unique(groups[there])) == there.sum():  # of one image each: images are independent
+            groups = None
+    if groups is not None:
         if len(np.unique(groups[there])) < 2:
             raise InputError("groups: all images are in one; at least 2 are needed")
         cells = len(np.unique(groups[there] * len(names) + label[there]))
@@ -78,6 +81,8 @@ def checked_groups(
             name = names[label[split.argmax()]]
             raise InputError(f"class_groups: class {name} is in several; all images of a class need the same")
         class_groups = first
+        if len(np.unique(class_groups)) == len(names):
+            return groups, None
         if len(np.unique(class_groups)) < 2:
             raise InputError("class_groups: all classes are in one; at least 2 are needed")
     return groups, class_groups

@@ -78,6 +78,8 @@ def equivalence(difference: Interval, margin: float) -> Equivalence:
     Both t = (margin - mean)/SE and t = (margin + mean)/SE must be large; the p-value is the larger of the two tests'.
     It is below 5 % where the 90 % interval, not the 95 % one, lies between -margin and margin. Where nothing varies the
     p-value is that of the exact one-sided test, 2^-T for T equal differences; where the interval is infinite it is 1.
+    Both tests suppose means that are nearly normal. With ten or fewer tasks whose differences are skewed, up to 13 % of
+    methods at the margin were called equivalent at a level of 5 %.
 
     Examples
     --------

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse, stats
 
-from ..errors import InputError, flag, floats, number, wholes
+from ..errors import InputError, detached, flag, floats, number, wholes
 from ..errors import labels as checked_labels
 from .dependence import Units, checked_groups, of_parts, units_of, variances
 from .grouped import cells_of, shrunk, without_groups
-from .intervals import LEVEL, Floats, Interval, checked_bounds, decimals
+from .intervals import LEVEL, Floats, Interval, checked_bounds, closed_df, decimals
 
 __all__ = ["ThreeIntervals", "three_intervals"]
 
@@ -95,7 +95,7 @@ def three_intervals(
     Parameters
     ----------
     values : (T, K·Q) array_like
-        One number a query: 1 where it was classified rightly, else 0 (or 100 for percent). For a
+        One number per query: 1 or True where it was classified correctly, else 0 (or 100 for percent). For a
         paired comparison the difference of two methods, query by query.
     support : (T, K·S), query : (T, K·Q) integer array_like
         Image of each place, from 0 to N - 1. Tasks drawn with reuse of images, each with K of the C
@@ -107,7 +107,9 @@ def three_intervals(
         scene): what is new then is groups of images. They may span classes.
     class_groups : (N,) array_like, optional
         Images whose classes are not independent have equal entries (species of one genus, characters of one script),
-        the same for all images of a class: what is new then is groups of classes.
+        the same for all images of a class: what is new then is groups of classes. The test set then stands for others
+        whose classes form groups of the same kind. If classes of a group are alike, tasks that hold two of them are
+        harder, and the mean says little about classes without such neighbours.
     apart : bool
         That the tasks keep the groups apart (``groups`` of `fslcore.tasks.sample_closed`). Then a group counts once,
         whatever its size, and what its absence changes follows from how such tasks are drawn.
@@ -120,7 +122,8 @@ def three_intervals(
         Nominal coverage, between 0 and 1.
     bounds : (float, float), optional
         Least and largest possible mean, such as (0, 100), which the ends of the intervals respect (`limits`). By
-        default (0, x) where all values are 0 or x, with x = 1 or 100 where none is 0, and else none.
+        default (0, x) where all values are 0 or x, with x = 1 or 100 where none is 0, (0, 1) for True and False and for
+        soft scores, which lie between 0 and 1, and else none.
 
     Returns
     -------
@@ -189,11 +192,12 @@ def three_intervals(
     if ways == run.label.max() + 1:
         freedom[1] = 0
     sampling = accuracy.var(ddof=1) / tasks
-    bounds = bounds or _bounds(run.values)
+    answers = np.asarray(detached(values)).dtype == bool
+    bounds = bounds or _bounds(run.values, answers)
     made = assembled(
         accuracy.mean(), tasks, sampling, found, freedom, noise=noise, counts=units.counts, level=level, bounds=bounds
     )
-    return replace(made, difference=of_difference(run.values))
+    return replace(made, difference=False if answers else of_difference(run.values))
 
 
 def of_difference(values: np.ndarray) -> bool | None:
@@ -204,9 +208,11 @@ def of_difference(values: np.ndarray) -> bool | None:
     return False if low == 0 < high and ((values == 0) | (values == high)).all() else None
 
 
-def _bounds(values: np.ndarray) -> tuple[float, float] | None:
-    """(0, x) where the values are those of one method, as far as it can be told."""
+def _bounds(values: np.ndarray, answers: bool) -> tuple[float, float] | None:
+    """(0, x) where the values are those of one method, as far as it can be told; ``answers`` are True or False."""
     low, high = values.min(), values.max()
+    if answers or (low >= 0 and ((values > 0) & (values < 1)).any() and high <= 1):
+        return 0.0, 1.0
     one = of_difference(values) is False or (low == high and high in (1, 100))
     return (0.0, float(high)) if one else None
 
@@ -228,11 +234,12 @@ def assembled(
     With 0 degrees of freedom a variance is not known. ``counts`` are of independent units of images and of classes.
     """
     found = np.where(freedom > 0, found, np.inf)
-    z = stats.norm.ppf((1 + level) / 2)
     rounded = (1e-12 * mean) ** 2  # what varies by less does not vary
     found, noise = (np.where(np.abs(x) > rounded, x, 0.0) for x in (found, noise))
     sampling = sampling if sampling > rounded else 0.0
-    closed = Interval(float(mean), float(z * np.sqrt(sampling)), level, tasks, "closed", bounds=bounds)
+    df = closed_df(tasks)
+    half = float(stats.t.ppf((1 + level) / 2, df) * np.sqrt(sampling))
+    closed = Interval(float(mean), half, level, tasks, "closed", df, bounds=bounds)
     image_variance, class_variance = np.maximum(found, [0, max(found[0], 0) if freedom[0] > 0 else 0])
 
     def interval(kind: str, variance: float, freedom: float, noise: float, units: int) -> Interval:

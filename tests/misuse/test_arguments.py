@@ -320,6 +320,7 @@ FUNCTIONS = {
             "paired": ("flag", False),
             "groups": ("labels", np.arange(96) // 2),
             "class_groups": ("labels", None),
+            "transductive": ("flag", False),
             "level": ("level", 0.95),
         },
         "chance_better": {

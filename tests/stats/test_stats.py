@@ -33,7 +33,8 @@ levels = st.floats(0.5, 0.999)
 def test_against_scipy_and_statsmodels(x, level):
     closed, opened = stats.closed_interval(x, level), stats.open_interval(x, level)
     reference = DescrStatsW(x)
-    assert (closed.low, closed.high) == pytest.approx(reference.zconfint_mean(1 - level), abs=1e-9)
+    of_many = reference.zconfint_mean if len(x) >= 100 else reference.tconfint_mean
+    assert (closed.low, closed.high) == pytest.approx(of_many(1 - level), abs=1e-9)
     assert (opened.low, opened.high) == pytest.approx(reference.tconfint_mean(1 - level), abs=1e-9)
     if x.std() > 0:
         expected = scipy_stats.t.interval(level, len(x) - 1, x.mean(), scipy_stats.sem(x))
@@ -174,8 +175,8 @@ def test_intervals_without_a_width_conclude_only_if_that_is_rare(kind):
 
 
 def test_p_value_of_a_closed_interval_is_that_of_the_normal_distribution():
-    x = np.array([1.0, 2.0, 0.5, 0.1])
-    z = x.mean() / (x.std(ddof=1) / 2)
+    x = np.array([1.0, 2.0, 0.5, 0.1] * 25)
+    z = x.mean() / (x.std(ddof=1) / 10)
     assert stats.closed_interval(x).p_value == pytest.approx(2 * scipy_stats.norm.sf(z))
 
 
@@ -267,6 +268,16 @@ def test_one_task_that_errs_is_few_errors_whatever_the_rounding(of, off):
         if tasks > 3:
             one[1] -= off
             assert not of(one, bounds=(0, 100)).few_errors
+
+
+@pytest.mark.parametrize("tasks", [2, 5, 20, 99, 100, 600])
+def test_a_closed_interval_of_few_tasks_has_students_quantile(tasks):
+    x = np.random.default_rng(tasks).normal(70, 8, tasks)
+    found = stats.closed_interval(x)
+    df = np.inf if tasks >= 100 else tasks - 1
+    assert (
+        found.half_width == pytest.approx(scipy_stats.t.ppf(0.975, df) * x.std(ddof=1) / tasks**0.5) and found.df == df
+    )
 
 
 def test_few_errors_are_told():

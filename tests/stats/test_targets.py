@@ -107,12 +107,16 @@ def test_a_swap_of_two_methods_turns_the_difference_around(run):
     assert there.images.mean == -back.images.mean and there.image_variance == pytest.approx(back.image_variance)
 
 
-def test_groups_of_one_image_are_images(run):
+def test_groups_of_one_image_or_one_class_change_nothing(run):
     values, support, query, labels = run(2000)
     alone = three_intervals(values, support, query, labels, groups=np.arange(len(labels)))
     plain = three_intervals(values, support, query, labels)
-    assert alone.image_variance == pytest.approx(plain.image_variance, rel=0.06)  # n/(n - 1) a class or in all
-    assert alone.class_variance == pytest.approx(plain.class_variance, rel=0.06)
+    assert alone == plain
+    assert three_intervals(values, support, query, labels, class_groups=labels) == plain
+    answers = values.mean(axis=1), support, labels
+    assert influence(*answers, groups=np.arange(len(labels)), class_groups=labels).intervals() == (
+        influence(*answers).intervals()
+    )
 
 
 def test_groups_cover_when_images_of_a_group_are_alike():
@@ -385,6 +389,20 @@ def test_of_transductive_learners_what_an_image_changes_in_other_answers_counts(
     for column in (2, 5):
         assert [x[column] for x in (alone, together)] == pytest.approx([x[0] for x in (alone, together)], rel=0.06)
     assert alone[4] == pytest.approx(alone[3], rel=0.01) and together[4] == pytest.approx(together[3], rel=0.01)
+
+
+def test_soft_scores_and_true_or_false_have_bounds(run):
+    right, *places = run(100)
+    soft = np.random.default_rng(0).random(right.shape)
+    assert three_intervals(soft, *places).classes.bounds == (0, 1)
+    assert three_intervals(soft - 0.5, *places).classes.bounds is None  # a difference
+    assert three_intervals(1.5 * soft, *places).classes.bounds is None
+    for of in (right > 0, right < 0, right >= 0):  # some, none and all of them right
+        found = three_intervals(of, *places)
+        assert found.classes.bounds == (0, 1) and found.difference is False
+    assert found.classes.low < 1 == found.classes.high
+    wrong = three_intervals(right < 0, *places)
+    assert wrong.classes.low == 0 < wrong.classes.high and wrong.classes.few_errors
 
 
 def test_near_a_bound_the_interval_for_new_classes_holds_one_more_class_at_the_other():

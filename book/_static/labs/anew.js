@@ -138,15 +138,20 @@
     const bounds = [0, 100], rounded = (1e-12 * mean) ** 2;
     const seen = x => (Math.abs(x) > rounded ? x : 0);
     sampling = seen(sampling);
-    const closed = made(mean, L.quantile((1 + level) / 2) * Math.sqrt(sampling), Infinity, tasks);
+    const few = L.closedDf(tasks), closed = made(mean, L.quantile((1 + level) / 2, few) * Math.sqrt(sampling), few, tasks);
     const variance = found.map((x, i) => (freedom[i] > 0 ? Math.max(seen(x), 0) : Infinity));
     if (freedom[0] > 0) variance[1] = Math.max(variance[1], variance[0]);
 
-    function made(mean, half, df, alike) {
+    function made(mean, half, df, alike, count = 0) {
       const interval = L.interval(mean, half, { df, level, bounds });
       if (half === 0 && (mean === 0 || mean === 100)) { // nothing varies: Clopper and Pearson's of so many
         const reach = 100 * (1 - ((1 - level) / 2) ** (1 / Math.max(alike, 1)));
         [interval.low, interval.high] = mean === 0 ? [0, reach] : [100 - reach, 100];
+      }
+      if (count) { // as if one more class were at the other bound, if this one is near
+        const room = Math.min(mean, 100 - mean), near = Math.max(0, 1 - room / 10) / (count + 1);
+        if (mean > room) interval.low = Math.min(interval.low, mean - near * mean);
+        else interval.high = Math.max(interval.high, mean + near * (100 - mean));
       }
       return interval;
     }
@@ -157,7 +162,7 @@
       const ofUnits = total ? (variance[i] ** 2 / freedom[i] + sampling ** 2 / (tasks - 1)) / total ** 2 : 0;
       const ofNoise = off ? off ** 2 / (2 * (total + off) ** 2) : 0;
       const df = ofUnits + ofNoise ? 1 / Math.min(ofUnits + ofNoise, 1) : Infinity;
-      return made(mean, L.quantile((1 + level) / 2, df) * Math.sqrt(total), df, Math.min(tasks, count));
+      return made(mean, L.quantile((1 + level) / 2, df) * Math.sqrt(total), df, i ? tasks : Math.min(tasks, count), i * count);
     }
 
     let images = of(0, units[0]);

@@ -172,10 +172,13 @@
     return { mean, half, low, high, df, level };
   }
 
-  /** Closed (df infinite) or open (df = T - 1) interval of accuracies of T tasks; of differences, the paired one. */
+  /** `fslcore.stats.intervals.closed_df`. */
+  const closedDf = tasks => (tasks >= 100 ? Infinity : tasks - 1);
+
+  /** Closed (`closedDf`) or open (df = T - 1) interval of accuracies of T tasks; of differences, the paired one. */
   function intervalOf(accuracies, kind, level = 0.95, bounds = null) {
     const [mean, deviation] = moments(accuracies), n = accuracies.length;
-    const df = kind === "closed" ? Infinity : n - 1;
+    const df = kind === "closed" ? closedDf(n) : n - 1;
     return interval(mean, quantile((1 + level) / 2, df) * deviation / Math.sqrt(n), { df, level, bounds });
   }
 
@@ -456,7 +459,7 @@
   }
 
   window.fslLabs = {
-    betas, survival, quantile, chi2Quantile, chi2Survival, beyond, power, root, moments, limits, interval,
+    betas, survival, quantile, chi2Quantile, chi2Survival, beyond, power, root, moments, limits, interval, closedDf,
     intervalOf, random, fixed, number, plusMinus, words, el, svg, unique, slider, field, select, button, controls, sentence,
     table, calm, ticks, scale, picture, register,
     still: () => matchMedia("(prefers-reduced-motion: reduce)").matches,

@@ -4,7 +4,7 @@
   "use strict";
   const labs = window.fslLabs,
     report = labs.compute.report;
-  const { quantile, survival, moments, interval } = labs,
+  const { quantile, survival, moments, interval, closedDf } = labs,
     { round9 } = report;
 
   const LEVEL = 0.95,
@@ -15,7 +15,7 @@
   const GROUPS = 200; // sets of methods: they can double with each pair
   const spread = (x) => x.reduce(([low, high], v) => [Math.min(low, v), Math.max(high, v)], [Infinity, -Infinity]);
 
-  /** `stats.closed_interval` (df infinite) or `stats.open_interval` of accuracies in percent. */
+  /** `stats.closed_interval` (df `closedDf`) or `stats.open_interval` of accuracies in percent. */
   function single(x, df) {
     const n = x.length,
       [least, most] = spread(x),
@@ -40,7 +40,7 @@
         name,
         x,
         mean: moments(x)[0],
-        closed: single(x, Infinity),
+        closed: single(x, closedDf(x.length)),
         open: single(x, x.length - 1),
       }))
       .sort((a, b) => round9(b.mean) - round9(a.mean) || (a.name < b.name ? -1 : 1));

@@ -41,9 +41,9 @@ def needs(
         )
         sizes = plan.n_tasks, plan.images_per_class, plan.n_classes
         ranges = plan.tasks_range, plan.images_range, plan.classes_range
-        rows.append((row.dataset, row.a, row.b, d, *sizes, *ranges, plan.notes))
+        rows.append((row.dataset, row.a, row.b, d, *sizes, *ranges))
     ranges = [f"{size}, range" for size in SIZES]
-    return pd.DataFrame(rows, columns=["dataset", "a", "b", "difference", *SIZES, *ranges, "notes"])
+    return pd.DataFrame(rows, columns=["dataset", "a", "b", "difference", *SIZES, *ranges])
 
 
 def growth(needed: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
@@ -53,16 +53,15 @@ def growth(needed: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
 
 
 def plan_table(needed: pd.DataFrame) -> pd.DataFrame:
-    """`needs` for reading, each size with its range, or a dash: a row a pair and difference; † where a note warns."""
+    """`needs` for reading, each size with its range, or a dash: a row for each pair and difference."""
 
-    def cell(what: str, size: float, ends: tuple[float, float] | None, notes: tuple[str, ...]) -> str:
+    def cell(size: float, ends: tuple[float, float] | None) -> str:
         if ends is None:
             return "—"
         low, high = ("∞" if np.isinf(end) else f"{int(end):,}" for end in ends)
-        warned = any(note.startswith(f"Warning: {int(size)} {what}") for note in notes)
-        return f"{int(size):,} ({low}–{high})" + " †" * warned
+        return f"{int(size):,} ({low}–{high})"
 
-    cells = {c: [cell(c, *of) for of in zip(needed[c], needed[f"{c}, range"], needed["notes"])] for c in SIZES}
+    cells = {c: [cell(*of) for of in zip(needed[c], needed[f"{c}, range"])] for c in SIZES}
     return indexed(needed.assign(**cells), ["dataset", "a", "b", "difference"], SIZES)
 
 

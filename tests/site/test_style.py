@@ -43,12 +43,10 @@ NOT_YET = {
     "notebooks/honest-gaps.md",
     "notebooks/informed.md",
     "notebooks/known-truth.md",
-    "notebooks/performance.md",
     "notebooks/selection.md",
     "notebooks/spurious-bias.md",
     "notebooks/three-intervals.md",
     "notebooks/three-papers.md",
-    "notebooks/your-results.md",
     "notebooks/your-support-set.md",
 }
 

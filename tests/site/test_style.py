@@ -70,7 +70,7 @@ def said_by_code(code):
     head = re.match(r"---\n.*?^---\n|(?::[^\n]*\n)*", code, re.MULTILINE | re.DOTALL)[0]
     code = code[len(head) :]
     tree = ast.parse(code)
-    keys = {id(n.slice) for n in ast.walk(tree) if isinstance(n, ast.Subscript)}  # x["images per class"]: a name, not a text
+    keys = {id(n.slice) for n in ast.walk(tree) if isinstance(n, ast.Subscript)}  # a name, not a text
     texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in keys]
     texts = [text for text in texts if isinstance(text, str)]
     return "\n\n".join([head, *texts, *re.findall(r"#\s(.*)$", code, re.MULTILINE)])

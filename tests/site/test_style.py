@@ -49,13 +49,16 @@ BANNED = {
     rf"{COUNTED} an? {UNIT}": "per",
     rf"an? {UNIT} an? {UNIT}": "per",
 }
-PATTERNS = [re.compile(rf"(?<![\w-])(?:{pattern})(?!['’\w-])") for pattern in BANNED]
-# Who begins a statement; a question may begin so.
+PATTERNS = {re.compile(rf"(?<![\w-])(?:{pattern})(?!['’\w-])"): instead for pattern, instead in BANNED.items()}
+# "Who" at the start of a statement; a question may start so.
 WHO = re.compile(r"(?:(?<=[.!?:;] )|(?<=\| )|(?<=^))Who [^.?!|]*(?:[.!|]|$)", re.MULTILINE)
+PATTERNS[WHO] = "a subject: authors, readers, anyone who"
+
 
 FENCE = re.compile(r"^(`{3,})(\{[\w:-]+\})?([^\n]*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 NO_PROSE = [
-    (re.compile(r"\{[\w:-]+\}`([^`]*)`"), "9"),  # a role: a glued number, most often
+    (re.compile(r"\{[\w:-]+\}`([^`<]+) <[^`]*`"), r"\1"),  # a role with a text of its own
+    (re.compile(r"\{[\w:-]+\}`[^`]*`"), "9"),  # any other: a glued number, most often
     (re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL), "x"),
     (re.compile(r"\$\$.*?\$\$|(?<!\\)\$[^$]*?(?<!\\)\$", re.DOTALL), "x"),
     (re.compile(r"^\([\w-]+\)=$|^ *:[\w-]+:.*$", re.MULTILINE), ""),
@@ -94,11 +97,12 @@ def prose(text):
 
 
 def faults(text):
-    """What of a page is not plain, with the words around it."""
+    """What on a page is not plain, with the words around it and what to say instead."""
     found = []
     for part in prose(text):
-        for pattern in [*PATTERNS, WHO]:
-            found += [part[max(0, m.start() - 40) : m.end() + 30] for m in pattern.finditer(part)]
+        for pattern, instead in PATTERNS.items():
+            around = [part[max(0, m.start() - 40) : m.end() + 30] for m in pattern.finditer(part)]
+            found += [f"… {words} … — rather: {instead}" for words in around]
     return found
 
 
@@ -142,6 +146,7 @@ def test_lists_name_what_is_there():
         "with 20 queries a class",
         "with {glue:text}`n` a class",
         "a row a task",
+        "{doc}`what is drawn anew <closed-vs-open>`",
         "five **shots** a class",
         "```{exercise}\n:label: a\n\nTake 7 images a class.\n```",
         "```{code-cell} ipython3\n---\nmystnb:\n  image:\n    alt: Bars, a row a learner.\n---\nx = 1\n```",

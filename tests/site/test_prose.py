@@ -35,7 +35,7 @@ ALLOWED = {
     ("index", "with 600 tasks"): "the paper's number of closed tasks, of which no table of it has a column",
     ("oops-figure-6", "give 96, and 76 after Holm, 91 after Benjamini–Hochberg"): OF_RELEASED,
     ("estimators", "MAML's leave-one-out lies below 20 %"): "the paper's tasks have five classes",
-    ("fewstab-figure-6", "trained with 5 shots less with 1"): "the two trainings that the figure compares",
+    ("fewstab-figure-6", "trained with 5 shots minus with 1"): "the two trainings that the figure compares",
     ("evaluators-audit", "of 5 folds of 25 images. Three is the first of 10 folds."): "supports are 5-way 5-shot",
     ("evaluators-audit", "`k_fold` is 10 for Baseline on CIFAR-FS and 5 for R2D2"): "settings of the released code",
     ("evaluators-audit", "No estimate from 5 or 25 images"): "what hold-out and cross-validation test on, 5-way 5-shot",
@@ -43,7 +43,7 @@ ALLOWED = {
     ("your-support-set", "with 25 of them it moves in steps of four points"): "an example, whatever the folder holds",
     ("data-and-backbones", "native 224 and more"): "the side that these networks are known for",
     ("ten-learners", "on 84×84 pixels, ours a Conv4 on 32×32"): "networks, with the images that they take",
-    ("your-results", "finds it in 80 % of repetitions"): "what the table *needed* plans for; its columns say it too",
+    ("your-results", "detect it in 80 % of repetitions"): "what the table *needed* plans for; its columns say it too",
 }
 
 ROLE = re.compile(

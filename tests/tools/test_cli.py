@@ -670,7 +670,7 @@ def test_json_is_strict(capsys):
     assert set(found) == {"notebooks", "profiles", *names}
     assert "cub:PATH" in found["datasets"]["papers"] and found["learners"]["images"] == ["boil", "ft", "maml"]
     first = found["notebooks"]["pilot"]["parameters"][3]
-    assert first == {"name": "ways", "type": "int", "default": 5, "allowed": "2..50", "meaning": "classes a task, K"}
+    assert first == {"name": "ways", "type": "int", "default": 5, "allowed": "2..50", "meaning": "classes per task, K"}
     import pandas as pd
 
     table = pd.DataFrame({"x": [1.5, np.nan], "n": [1, 2]})

@@ -764,7 +764,7 @@ def test_report_of_a_hundred_methods_leaves_out_what_nobody_reads(tmp_path, caps
     assert app.main(["report", str(path), "-o", str(tmp_path / "mine.html"), "--quiet"]) == 0
     assert (plt.rcParams["figure.dpi"], pd.get_option("display.max_rows"), sys.modules["__main__"]) == before
     html = (tmp_path / "mine.html").read_text()
-    assert html.count("Left out: nobody reads it for more than 40 methods") == 2 and "data:image/png" not in html
+    assert html.count("Left out: unreadable for more than 40 methods") == 2 and "data:image/png" not in html
     assert "The first 500 of 1,770 rows" in html and "<td>...</td>" not in html
     found = report.tables.read(path)[0]
     assert len(report.Results(found).tables["methods"]) == 60

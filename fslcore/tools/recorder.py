@@ -410,8 +410,8 @@ def record(path: str | Path, method: str, transductive: bool | None = None, **fa
         The method's name.
     transductive : bool, optional
         Whether an answer depends on the other queries of its task, as with batch statistics of the queries
-        (`fslcore.evaluation.probe` checks this). If True, the report has no interval for new images; if not given,
-        a note.
+        (`fslcore.evaluation.probe` checks this). If True, the interval for new images counts how an image changes the
+        other answers; if not given, the report has a note.
     **facts
         ``dataset``, a name or path, and ``seed``, a whole number of at least 0, for the report.
 

@@ -1,10 +1,10 @@
-"""Few-shot evaluation: draw tasks, adapt a learner, record what it got right, do statistics.
+"""Few-shot evaluation: draw tasks, adapt a learner, record its right answers, compute statistics.
 
-The core is six rooms. Data flow one way: ``datasets`` → ``models`` → ``tasks`` → ``learners`` → ``evaluation`` →
-``stats``. ``tools`` are built on them and never imported by them: ``fslcore.record`` keeps what any other loop got
-right, ``tools.report`` compares anybody's methods, ``tools.attributes`` says which words describe an image,
-``tools.training`` makes backbones, and ``tools.estimation`` asks a task about itself. Nothing is imported here, so that
-``fslcore.stats`` needs only NumPy and SciPy.
+The core has six subpackages. Data flow one way: ``datasets`` → ``models`` → ``tasks`` → ``learners`` →
+``evaluation`` → ``stats``. ``tools`` builds on them and is never imported by them: ``fslcore.record`` records any
+evaluation loop, ``tools.report`` compares any methods, ``tools.attributes`` finds the words that describe an image,
+``tools.training`` trains backbones, and ``tools.estimation`` estimates accuracy from a support. Nothing is imported
+here, so that ``fslcore.stats`` needs only NumPy and SciPy.
 """
 
 from . import moved
@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str):
-    if name == "record":  # when it is asked for
+    if name == "record":  # on first use
         from .tools.recorder import record
 
         return record

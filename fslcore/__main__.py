@@ -6,8 +6,8 @@ import sys
 
 
 def main() -> int:
-    """`fslcore.tools.cli.app.main`; while that is imported, and while Python ends, Ctrl-C is as quiet as in between."""
-    # What libraries make while they are imported lasts: looking for garbage among it is a sixth of a report's time.
+    """`fslcore.tools.cli.app.main`; Ctrl-C is quiet also while it is imported and while Python ends."""
+    # Objects made by imports are permanent: collecting garbage among them takes a sixth of a report's time.
     gc.set_threshold(50_000)
     try:
         from .tools.cli.app import main as command
@@ -17,7 +17,7 @@ def main() -> int:
         print("fslcore: stopped", file=sys.stderr)
         return 130
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):  # by the system from here on: without a traceback
+        for number in (signal.SIGINT, signal.SIGTERM):  # handled by the system from here on: no traceback
             signal.signal(number, signal.SIG_DFL)
 
 

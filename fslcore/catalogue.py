@@ -1,6 +1,6 @@
-"""Names of backbones, learners and networks, without importing torch: a command line is checked at once.
+"""Names of backbones, learners and networks, without importing torch, so that a command line is checked at once.
 
-What stands behind a name is made elsewhere; the tests hold both alike.
+The objects behind the names are defined elsewhere; the tests keep both consistent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Known(NamedTuple):
-    """A learner of the library: what it is called in print, where its class stands, and what it reads."""
+    """A learner of the library: its name in print, the place of its class, and its input."""
 
     title: str
     place: str  # module:Class in `fslcore.learners`
@@ -66,7 +66,7 @@ known = {
     "tip-adapter": Known("Tip-Adapter", "text:TipAdapter"),
     "text-probe": Known("LR from names", "text:TextProbe"),
 }
-#: What learners are called in print, by their names here; trainings of a backbone among them.
+#: Printed names of learners, by their names here; includes the trainings of a backbone.
 LEARNERS = {
     **{name: of.title for name, of in known.items()},
     "baseline++": "Baseline++",
@@ -81,14 +81,14 @@ _SUMS = CHECKPOINTS / "SHA256SUMS"
 PINNED = (
     {file: digest for digest, file in map(str.split, _SUMS.read_text("utf-8").splitlines())} if _SUMS.is_file() else {}
 )
-_INTERVENTIONAL = ("matchingnet", "maml-frozen", "mtl", "sib")  # each alone, and with the adjustment
+_INTERVENTIONAL = ("matchingnet", "maml-frozen", "mtl", "sib")  # each with and without the adjustment
 _EPISODIC = (
     *("protonet", "r2d2", "maml", "anil", "boil", "leo", "dn4", "can", "renet"),
     *(f"{learner}{how}" for learner in _INTERVENTIONAL for how in ("", "-ifsl")),
 )
 _UNLABELLED = ("unisiam", "psco", "beclr")
 _PLAIN = ("baseline", "baseline++", "rfs")
-# What ships, and names under which a user brings what `fslcore train` made: of other learners, or a larger network.
+# Networks that ship, and names for results of `fslcore train`: of other learners, or of a larger network.
 TRAINED = (
     *(Path(file).stem for file in PINNED),
     *(f"conv4-1shot-{learner}" for learner in _EPISODIC),
@@ -98,17 +98,17 @@ TRAINED = (
         for learner in (*_PLAIN, *_UNLABELLED, *_EPISODIC)
     ),
 )
-#: Networks that others trained: from a package, which ships with the library, or fetched from the model hub.
+#: Networks trained by others: from a package, which ships with the library, or fetched from the model hub.
 BACKBONES = {
     "shipped": ("efficientnet-lite0", "efficientnet-lite2"),
     "fetched": ("clip", "clip-b32", "dino", "dinov2", "dinov2-reg"),
 }
-OWN = "trained"  # trained:FILE, any network that `fslcore train` made: its file says which
+OWN = "trained"  # trained:FILE, any network that `fslcore train` made: the file names it
 NETWORKS = ("conv4", "conv4-32", "conv4-map", "glyph-conv", "resnet12", "resnet12-map", "resnet18")
-TRAINERS = ("evaluators", "fewstab")  # papers whose own trainings `fslcore.tools.training` has
+TRAINERS = ("evaluators", "fewstab")  # papers whose own trainings are in `fslcore.tools.training`
 RECIPES = ("glyph-conv", *_PLAIN, *_EPISODIC, *_UNLABELLED)
 CAPTIONERS = ("pixels", "vit-gpt2", "blip", "blip-large")
-#: Of a task's own accuracy: the paper's, and more.
+#: Estimators of a task's own accuracy: the paper's four, and others.
 ESTIMATORS = {
     "paper": ("hold-out", "5-fold", "leave-one-out", "bootstrap"),
     "more": ("leave-one-out, refilled", "K-fold"),
@@ -116,24 +116,24 @@ ESTIMATORS = {
 
 
 def backbones() -> list[str]:
-    """Those of `fslcore.models.registry.available`."""
+    """The names in `fslcore.models.registry.available`."""
     released = (f"{name}-released" for name in BACKBONES["fetched"])
     return list(dict.fromkeys([*BACKBONES["shipped"], *BACKBONES["fetched"], *TRAINED, OWN, *released]))
 
 
 def public_name(network: str) -> str:
-    """A network of `NETWORKS` as backbones are named after it, whatever its width, and whether it keeps its map."""
+    """The name of a network of `NETWORKS` in backbone names, without its width and whether it keeps its map."""
     return network.removesuffix("-32").removesuffix("-map")
 
 
 def by_kind() -> dict[str, dict[str, list[str]]]:
-    """Names by what they are, for a list that a person reads.
+    """Names by kind, for printed lists.
 
     Returns
     -------
     dict
-        ``backbones`` that are shipped (weights and all), fetched (from the model hub, or from a file), released (the
-        same, with the preprocessing of the code that OOPS released) and brought (as NAME:FILE, after a training);
+        ``backbones`` that are shipped (with weights), fetched (from the model hub, or from a file), released (the
+        same, with the preprocessing of the code released with OOPS) and brought (as NAME:FILE, after a training);
         ``learners`` that read features, that train a network on the images of each task, and that are transductive
         (use all queries of a task together); ``estimators`` of the paper and more;
         ``captioners`` without weights and models.

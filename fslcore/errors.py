@@ -1,7 +1,7 @@
-"""The one exception for input that the user can mend, and the checks that raise it.
+"""The one exception for input that the user can correct, and the checks that raise it.
 
-Every message is one line: the name, the value, and what is allowed. Each check returns the value it was
-given, as the type it stands for, so that ``tasks = whole("tasks", tasks, least=2)`` reads as one step.
+Every message is one line: the name, the value, and what is allowed. Each check returns its value in the checked
+type, so that ``tasks = whole("tasks", tasks, least=2)`` is one step.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class InputError(ValueError):
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM: what is cleaned up on Ctrl-C is cleaned up here."""
+    """SIGTERM: triggers the same clean-up as Ctrl-C."""
 
 
 def whole(name: str, value: object, least: int | None = None, most: int | None = None) -> int:
-    """A whole number from ``least`` to ``most``; not a truth value, and not 5.0.
+    """A whole number from ``least`` to ``most``; booleans and 5.0 are refused.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def number(
     below: float | None = None,
     infinite: bool = False,
 ) -> float:
-    """A real number, with bounds that are allowed themselves (least, most) or not (above, below); never NaN.
+    """A real number, with inclusive (least, most) or exclusive (above, below) bounds; never NaN.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> str:
     Raises
     ------
     InputError
-        Another; says which are allowed, and which is near.
+        Another name; the message lists those allowed, and a similar one.
     """
     known = list(allowed)
     if not isinstance(value, str) or value not in known:
@@ -155,7 +155,7 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> str:
 
 
 def like(name: object, known: Iterable[str]) -> str:
-    """`` (did you mean …?)`` where a known name is near, else nothing."""
+    """`` (did you mean …?)`` if a known name is similar, else an empty text."""
     close = difflib.get_close_matches(name, list(known), 1) if isinstance(name, str) else []
     return f" (did you mean {close[0]}?)" if close else ""
 
@@ -166,14 +166,14 @@ def floats(name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool =
     Parameters
     ----------
     ndim : int or None
-        Its dimensions; None for any.
+        Number of dimensions; None for any.
     finite : bool
         Whether NaN and infinity are refused.
 
     Raises
     ------
     InputError
-        Not an array of real numbers (ragged, text, complex, objects), values that are masked out, another
+        Not an array of real numbers (ragged, text, complex, objects), masked values, another
         number of dimensions, NaN or infinity.
     """
     found = _array(name, values, "an array of numbers", float)
@@ -187,12 +187,12 @@ def floats(name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool =
 
 
 def wholes(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
-    """An array of whole numbers, as it is given, but with a sign: indices, in-task labels, which know -1.
+    """An array of whole numbers, unchanged except that unsigned types become signed, so that -1 is possible.
 
     Raises
     ------
     InputError
-        Not an array of whole numbers (5.0 is none, True neither), values that are masked out, another number of
+        Not an array of whole numbers (5.0 and True are none), masked values, another number of
         dimensions.
     """
     found = _array(name, values, "an array of whole numbers")
@@ -207,7 +207,7 @@ def wholes(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
 
 
 def _array(name: str, values: ArrayLike, allowed: str, of_objects: type | None = None) -> np.ndarray:
-    """Values as an array, none masked out; objects, as pandas gives numbers, as the type that is given for them."""
+    """Values as an array without masked values; object arrays, as from pandas, are converted to ``of_objects``."""
     if np.ma.is_masked(values):
         raise InputError(f"{name}: {int(np.ma.getmaskarray(values).sum())} values are masked; leave them out first")
     try:
@@ -218,11 +218,11 @@ def _array(name: str, values: ArrayLike, allowed: str, of_objects: type | None =
 
 
 def detached(values: object) -> object:
-    """The values; of a tensor of PyTorch, which is not imported here, those that NumPy reads, without gradients."""
+    """The values; for a tensor of PyTorch, which is not imported here, a detached one that NumPy can read."""
     if not hasattr(values, "detach"):
         return values
     values = values.detach().cpu()
-    return values.float() if str(values.dtype) == "torch.bfloat16" else values  # a type that NumPy lacks
+    return values.float() if str(values.dtype) == "torch.bfloat16" else values  # a type that NumPy does not have
 
 
 def _check_dimensions(name: str, found: np.ndarray, ndim: int | None) -> None:
@@ -231,22 +231,22 @@ def _check_dimensions(name: str, found: np.ndarray, ndim: int | None) -> None:
 
 
 def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray:
-    """A class (or a group) of each image: numbers, or texts.
+    """A class (or a group) for each image: numbers, or texts.
 
     Parameters
     ----------
     count : int, optional
-        How many images there are.
+        Number of images.
 
     Raises
     ------
     InputError
-        Not one dimension, none at all, another number of images, values that are masked out, NaN or infinity, None,
+        Not one dimension, empty, another number of images, masked values, NaN or infinity, None,
         other objects, or texts and numbers together.
     """
-    found = _array(name, values, "one number or text an image")
+    found = _array(name, values, "one number or text per image")
     if found.ndim != 1 or not found.size or (count is not None and len(found) != count):
-        wanted = "(N,), one an image," if count is None else f"({count},), one an image,"
+        wanted = "(N,), one per image," if count is None else f"({count},), one per image,"
         raise InputError(f"{name}: shape {found.shape}; {wanted} is needed")
     if found.dtype.kind == "f" and not np.isfinite(found).all():
         raise InputError(f"{name}: {int((~np.isfinite(found)).sum())} are NaN or infinite; every image needs one")
@@ -260,12 +260,12 @@ def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray
 
 
 def instance(name: str, value: object, kind: type[T] | tuple[type[T], ...]) -> T:
-    """A value of this class, or of one of these.
+    """A value of this class, or of one of these classes.
 
     Raises
     ------
     InputError
-        Of another.
+        A value of another class.
     """
     if not isinstance(value, kind):
         known = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
@@ -274,7 +274,7 @@ def instance(name: str, value: object, kind: type[T] | tuple[type[T], ...]) -> T
 
 
 def room(name: str, value: int, need: float) -> None:
-    """Raise `InputError` where a number of things takes more bytes of memory than this machine has."""
+    """Raise `InputError` if a number of items takes more bytes of memory than this machine has."""
     if need > memory():
         raise InputError(
             f"{name} = {value:,}; about {need / 2**30:,.0f} GiB of memory would be needed, and this machine has "
@@ -283,7 +283,7 @@ def room(name: str, value: int, need: float) -> None:
 
 
 def memory() -> float:
-    """Bytes of memory of this machine, infinite where it does not say."""
+    """Bytes of memory of this machine; infinite if unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -291,24 +291,24 @@ def memory() -> float:
 
 
 def missing(package: str, extra: str = "evaluate") -> str:
-    """What to say where a package is not installed: the extra of fslcore that brings it."""
-    return f"this needs the package {package}; pip install 'fslcore[{extra}]' brings it"
+    """The message for a package that is not installed, with the extra of fslcore that installs it."""
+    return f"this needs the package {package}; pip install 'fslcore[{extra}]' installs it"
 
 
 def reason(error: BaseException) -> str:
-    """What an error of other code says, with its kind: in one line, and not too long."""
+    """The message of a foreign error, with its kind, shortened to one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")
 
 
 @cache
 def note(line: str) -> None:
-    """What the user should know and nothing stops for: a line on stderr, the same one once; none with --quiet."""
+    """Write a note for the user to stderr, each line once; none with --quiet."""
     if not os.environ.get("FSLCORE_QUIET"):
         print(f"fslcore: {visible(line)}", file=sys.stderr)
 
 
 def shown(value: object) -> str:
-    """A value in a message: in one line, and not too long."""
+    """A value in a message, shortened to one line."""
     text = " ".join((value if isinstance(value, str) and value else repr(value)).split())
     return text if len(text) <= 80 else f"{text[:77]}..."
 
@@ -316,7 +316,7 @@ def shown(value: object) -> str:
 def visible(text: str) -> str:
     r"""The text with each control character as its escape, as \x1b.
 
-    Those are ends of lines and tabs too, and signs that nobody sees or that turn the direction of what follows; not the
+    These include ends of lines, tabs, invisible characters and those that change the direction of text; not the
     two that join letters, which some scripts need.
     """
     if text.isprintable():
@@ -335,7 +335,7 @@ def _range(least: float | None, most: float | None) -> str:
 
 
 def told(error: BaseException, extra: str) -> tuple[str, int]:
-    """The one line to be said of an error, and the exit code; ``extra`` brings what the command needs."""
+    """The one-line message for an error, and the exit code; ``extra`` installs what the command needs."""
     text = " ".join(str(error).split())
     kind = type(error).__name__
     if isinstance(error, InputError):
@@ -343,12 +343,12 @@ def told(error: BaseException, extra: str) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
         return "stopped", 143 if isinstance(error, Terminated) else 130
     if isinstance(error, BrokenPipeError):
-        return "", 141  # as the shell has it of what `head` cuts off
+        return "", 141  # the code of a shell for output that `head` cuts off
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate" in text):
         return f"not enough memory{f' ({text})' if text else ''}", 2
     if isinstance(error, OSError):
         return (f"{error.filename}: " if error.filename is not None else "") + (error.strerror or text), 2
-    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("fsl"):  # of ours, a fault
+    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("fsl"):  # of ours: internal
         return missing(error.name, extra), 2
     if isinstance(error, RecursionError):
         return f"the input is nested too deeply ({text})", 2
@@ -356,10 +356,10 @@ def told(error: BaseException, extra: str) -> tuple[str, int]:
         return f"a file is not UTF-8 text ({text})", 2
     if kind in _BROKEN:
         return f"a file is damaged or of another kind ({kind}: {text[:200]})", 2
-    return f"a fault of fslcore: {kind}: {text[:200]}; the same command with --debug shows where, please report it", 1
+    return f"a fault of fslcore: {kind}: {text[:200]}; please report it with the output of --debug", 1
 
 
-# What libraries raise on files that are cut off or hold something else; by name, since they are imported late.
+# Errors of libraries on files that are truncated or of another kind; by name, since they are imported late.
 _BROKEN = {
     "ArrowInvalid",
     "BadZipFile",

@@ -1,4 +1,4 @@
-"""Old import paths: for one release they lead to where a module has moved, with a `DeprecationWarning`."""
+"""Old import paths: for one release they import the module from its new place, with a `DeprecationWarning`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import ModuleType
 
 __all__ = ["MOVED"]
 
-#: Old path: new path, of modules and of packages with all that is in them.
+#: Old path: new path, of modules and of packages with everything in them.
 MOVED = {
     "fslcore.attributes": "fslcore.tools.attributes",
     "fslcore.chapters": "fslcore.tools.notebooks",
@@ -35,14 +35,14 @@ class _Moved(MetaPathFinder, Loader):
         return ModuleSpec(name, self) if _new(name) else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module of the new path in the place of the one that was asked for."""
+        """Import the module of the new path under the requested name."""
         name = module.__name__
         warnings.warn(f"{name} has moved; import {_new(name)}", DeprecationWarning, stacklevel=2)
         sys.modules[name] = importlib.import_module(_new(name))
 
 
 def _new(name: str) -> str:
-    """The new path of a module, or an empty text where it has none."""
+    """The new path of a module, or an empty text if it has none."""
     parts = name.split(".")
     for n in range(len(parts), 1, -1):
         if old := MOVED.get(".".join(parts[:n])):

@@ -1,4 +1,4 @@
-"""Where data, notebooks and profiles lie, where what is made goes, and how a file is written."""
+"""Locations of data, notebooks, profiles and outputs, and safe writing of files."""
 
 from __future__ import annotations
 
@@ -29,45 +29,45 @@ from .errors import InputError, memory, number, shown
 _PACKAGE = Path(__file__).resolve().parent
 ROOT = _PACKAGE.parent
 IN_CHECKOUT = (ROOT / "pyproject.toml").is_file()
-# The wheel holds inside the package what a checkout has beside it; the data are a distribution of their own.
+# The wheel contains in the package what is beside it in a checkout; the data are a separate distribution.
 _SHIPPED = ROOT if IN_CHECKOUT else _PACKAGE / "_shipped"
 _SPEC = None if IN_CHECKOUT else find_spec("fslcore_data")
 DATA = Path(_SPEC.submodule_search_locations[0]) if _SPEC else _SHIPPED / "data"
 NOTEBOOKS = _SHIPPED / "notebooks"
 PROFILES = _SHIPPED / "profiles"
-# Where outputs go that nobody has named: of an installed package, to the present folder.
+# Default folder of outputs: for an installed package, the current folder.
 BUILD = ROOT / "_build" if IN_CHECKOUT else Path()
 RUNS = BUILD / "runs" if IN_CHECKOUT else Path()
 
 
 def check_shipped(data: bool = False) -> None:
-    """Raise `InputError` where notebooks or profiles are missing, or the data where they are needed."""
+    """Raise `InputError` if notebooks or profiles are missing, or the data if they are needed."""
     for folder in (NOTEBOOKS, PROFILES):
         if not folder.is_dir():
             raise InputError(f"no folder {folder}: this installation of fslcore is incomplete; install its wheel again")
     if data and not DATA.is_dir():
-        raise InputError("fslcore-data is not installed; pip install 'fslcore[evaluate]' brings it")
+        raise InputError("fslcore-data is not installed; pip install 'fslcore[evaluate]' installs it")
 
 
 def check_output(
     path: str | Path, endings: Iterable[str] = (), inputs: Iterable[str | Path] = (), name: str = "output"
 ) -> Path:
-    """The path, if a file can be written there: asked before the work starts, so nothing is left behind.
+    """The path, if a file can be written there; checked before the work starts, and nothing is left behind.
 
     Parameters
     ----------
     endings : of str
-        Those that are allowed, with their dots; none for any.
+        The allowed suffixes, with their dots; none for any.
     inputs : of paths
-        Files that are read, and folders of which files are read: none of them is overwritten.
+        Files to be read, and folders whose files are read: none of them is overwritten.
     name : str
-        What the message calls the path.
+        The name of the path in messages.
 
     Raises
     ------
     InputError
-        Another ending; a folder or a device; an input; a name that is too long; a parent that is a file, is not
-        there and cannot be made, or cannot be written to. Where the path is a link, this is asked of what it leads to.
+        Another suffix; a folder or a device; an input; a name that is too long; a parent that is a file, is missing
+        and cannot be made, or cannot be written to. If the path is a link, its target is checked.
     """
     if not isinstance(path, (str, os.PathLike)) or not str(path):
         raise InputError(f"{name} = {shown(path)}; the name of a file is allowed")
@@ -75,33 +75,33 @@ def check_output(
     try:
         path = Path(path).expanduser()
         if endings and path.suffix not in endings:
-            raise InputError(f"{name} = {path}; a name that ends in {' or '.join(endings)} is allowed")
+            raise InputError(f"{name} = {path}; a name ending in {' or '.join(endings)} is allowed")
         if path.is_dir():
             raise InputError(f"{name} = {path}; this is a folder, the name of a file is needed")
         if path.exists() and not path.is_file():
-            raise InputError(f"{name} = {path}; this is no ordinary file, and would be replaced")
+            raise InputError(f"{name} = {path}; this is not a regular file, and would be replaced")
         for other in (Path(i).expanduser() for i in inputs):
             if path.exists() and (path.resolve() == other.resolve() or other.resolve() in path.resolve().parents):
-                raise InputError(f"{name} = {path}; this is what is read ({other}), and is never overwritten")
+                raise InputError(f"{name} = {path}; this is an input ({other}), which is never overwritten")
         target = Path(os.path.realpath(path))
         with suppress(FileNotFoundError, NotADirectoryError):
-            # A name that is too long is told, also one that is only while it is written.
+            # Also reports a name that is too long only for the temporary file.
             os.lstat(_part(target.with_name(path.name)))
         _check_writable(target.parent, name)
     except InputError:
         raise
-    except (OSError, ValueError, RuntimeError) as error:  # the others of a null byte, and of a ~ of nobody
+    except (OSError, ValueError, RuntimeError) as error:  # the others: a null byte, and a ~ of an unknown user
         raise InputError(f"{name} = {path}; {getattr(error, 'strerror', None) or error}") from None
     return path
 
 
 def at_home(path: str | Path, name: str) -> Path:
-    """The path, with the home folder for ``~``.
+    """The path, with ``~`` replaced by the home folder.
 
     Raises
     ------
     InputError
-        A ``~`` of nobody.
+        A ``~`` of an unknown user.
     """
     try:
         return Path(path).expanduser()
@@ -110,12 +110,12 @@ def at_home(path: str | Path, name: str) -> Path:
 
 
 def check_folder(path: str | Path, name: str = "folder") -> Path:
-    """The path, if it is a folder that files can be written to, or can be made one.
+    """The path, if it is a folder that can be written to, or can be created.
 
     Raises
     ------
     InputError
-        A file, or a folder that cannot be made or written to.
+        A file, or a folder that cannot be created or written to.
     """
     path = at_home(path, name)
     try:
@@ -131,8 +131,8 @@ def _check_writable(folder: Path, name: str) -> None:
     if not folder.is_dir():
         raise InputError(f"{name}: {folder} is a file, a folder is needed")
     try:
-        # Tried, since permissions do not tell (file systems that are read-only, root), and in a folder of its own,
-        # since /proc has files of its own making.
+        # Tested by writing, since permissions are not reliable (read-only file systems, root), and in a new folder,
+        # since /proc creates files of its own.
         with tempfile.TemporaryDirectory(dir=folder, prefix=".fslcore."):
             pass
     except OSError as error:
@@ -140,10 +140,10 @@ def _check_writable(folder: Path, name: str) -> None:
 
 
 def check_expanded(name: str, path: Path, size: int) -> None:
-    """Raise `InputError` where what a file holds takes far more bytes than the file: asked before it is expanded.
+    """Raise `InputError` if the content of a file expands to far more bytes than the file; checked before expanding.
 
-    Allowed are 1 GiB, or as many GiB as ``FSLCORE_EXPANDED`` says, and 20 times the file; never more than this machine
-    has memory.
+    Allowed are 1 GiB, or the number of GiB in ``FSLCORE_EXPANDED``, and 20 times the file; never more than the memory
+    of this machine.
     """
     told = os.environ.get("FSLCORE_EXPANDED") or "1"
     gib = number("FSLCORE_EXPANDED", float(told) if re.fullmatch(r"\d+(\.\d+)?", told) else told, above=0)
@@ -156,14 +156,14 @@ def check_expanded(name: str, path: Path, size: int) -> None:
 
 
 def check_zip(name: str, path: Path, inside: Iterable[str] | None = None, file: BinaryIO | None = None) -> None:
-    """`check_expanded` of a file that is a zip archive, as .npz and .pt are; of any other nothing is asked.
+    """`check_expanded` for a zip archive, such as .npz and .pt; other files are not checked.
 
     Parameters
     ----------
     inside : of str, optional
-        The arrays that are read from it; all where it is not given.
+        The arrays to be read from it; by default all.
     file : file object, optional
-        What is at ``path``, where it was opened.
+        The open file at ``path``, if it is open.
     """
     if zipfile.is_zipfile(file or path):
         with zipfile.ZipFile(file or path) as archive:
@@ -172,27 +172,27 @@ def check_zip(name: str, path: Path, inside: Iterable[str] | None = None, file: 
 
 
 def load_tensors(path: Path) -> object:
-    """What ``torch.save`` wrote, in the memory of the CPU: tensors, numbers and texts; nothing in the file is run.
+    """Load the output of ``torch.save`` on the CPU: tensors, numbers and texts; nothing in the file is executed.
 
     Raises
     ------
     ValueError
-        The file holds other objects. PyTorch's own message says how to run them.
+        The file contains other objects. PyTorch's own message says how to execute them.
     """
     import torch
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on the protocol of a pickle that is refused in the next line
+        warnings.simplefilter("ignore")  # about the protocol of a pickle that the next line refuses
         try:
             return torch.load(path, map_location="cpu", weights_only=True)
         except pickle.UnpicklingError:
             raise ValueError("it holds objects other than tensors, which are not read") from None
 
 
-# Whose a temporary name is: the process and the machine, since a folder can be shared between machines; and the thread.
+# The owner of a temporary name: process, machine (folders can be shared between machines) and thread.
 _HOST = f"{zlib.crc32(platform.node().encode()):08x}"
 _OWNER = r"(\d+)-([0-9a-f]{8})(?:-\d+)?"
-_ABANDONED = 7 * 24 * 3600  # seconds after which nobody writes to it any more, whoever has the number by now
+_ABANDONED = 7 * 24 * 3600  # seconds after which a file is abandoned, even if its process number is in use again
 
 
 def _mark() -> str:
@@ -200,36 +200,36 @@ def _mark() -> str:
 
 
 def _part(path: Path) -> Path:
-    return path.with_name(f".{_mark()}.{path.name}")  # keeps the ending, which names the format
+    return path.with_name(f".{_mark()}.{path.name}")  # keeps the suffix, which names the format
 
 
 def _remove_stale(folder: Path, pattern: str) -> None:
-    """Remove what killed processes have left in a folder: all whose whole name fits, with the owner in its groups."""
+    """Remove files left in a folder by killed processes: full matches of the pattern, whose groups name the owner."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             owner = re.fullmatch(pattern, entry.name)
             if owner and _is_stale(int(owner[1]), owner[2], entry):
-                with suppress(OSError):  # another process is at it too
+                with suppress(OSError):  # another process may do the same
                     shutil.rmtree(entry) if entry.is_dir(follow_symlinks=False) else os.unlink(entry)
 
 
 def _is_stale(process: int, host: str, entry: os.DirEntry) -> bool:
     if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED:
         return True
-    if host != _HOST or os.name != "posix":  # elsewhere, to ask for a process would end it
+    if host != _HOST or os.name != "posix":  # elsewhere, checking a process would end it
         return False
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return True
-    except (PermissionError, OverflowError):  # somebody else's
+    except (PermissionError, OverflowError):  # a process of another user
         return False
     return False
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A temporary folder, removed at the end; what killed processes have left of theirs goes first."""
+    """A temporary folder, removed at the end; those left by killed processes are removed first."""
     _remove_stale(Path(tempfile.gettempdir()), rf"fslcore\.{_OWNER}\.\w+")
     with tempfile.TemporaryDirectory(prefix=f"fslcore.{_mark()}.") as folder:
         yield Path(folder)
@@ -238,13 +238,13 @@ def scratch() -> Iterator[Path]:
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Call ``write(part)`` on a temporary name beside ``path``, then rename: whole or absent.
 
-    A link stays one, and what it leads to is replaced. The file has the permissions of any new one. What a killed
-    process has left of it is removed.
+    A link stays a link, and its target is replaced. The file has the permissions of a new one. Files left by a killed
+    process are removed.
 
     Raises
     ------
     OSError
-        It cannot be written (a full disk, say); names ``path``. What ``write`` raises of itself stays as it is.
+        The file cannot be written (for example a full disk); names ``path``. Errors of ``write`` are not changed.
     """
     target, waiting = Path(os.path.realpath(path)), _waiting.get()
     part = _part(target.with_name(path.name))
@@ -253,7 +253,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
             waiting.folders += [above for above in target.parents if not above.exists()]
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale(target.parent, rf"\.{_OWNER}\.{re.escape(path.name)}")
-        part.touch()  # with the permissions that a new file has here; some libraries leave theirs to the owner alone
+        part.touch()  # with the default permissions of a new file; some libraries restrict theirs to the owner
         mode = part.stat().st_mode
         part.unlink()
         write(part)
@@ -263,7 +263,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
         else:
             os.replace(part, target)
     except Exception as error:
-        # Libraries tell what the system said in words of their own, and none names the file.
+        # Libraries reword the system's message, and none names the file.
         told = re.search(r"(?:errno|os error) (\d+)", str(error), re.IGNORECASE)
         of_writing = isinstance(error, OSError) or type(error).__name__ == "SafetensorError"
         number = getattr(error, "errno", None) or (int(told[1]) if told and of_writing else None)
@@ -274,13 +274,13 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
         raise OSError(number, os.strerror(number), str(path)) from error
     finally:
         if waiting is None or target not in waiting.parts:
-            with suppress(OSError):  # what went wrong before is what is told
+            with suppress(OSError):  # the first error is reported
                 part.unlink()
 
 
 @dataclass
 class _Waiting:
-    """Files that are written and have no name yet, by the name that they get; and the folders that were made."""
+    """Written files without their final names yet, by that name; and the folders created for them."""
 
     parts: dict[Path, Path] = field(default_factory=dict)
     folders: list[Path] = field(default_factory=list)
@@ -312,16 +312,16 @@ def together() -> Iterator[None]:
         for part in made.parts.values():
             part.unlink(missing_ok=True)
         for folder in made.folders:
-            with suppress(OSError):  # it is not empty
+            with suppress(OSError):  # the folder is not empty
                 folder.rmdir()
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Alone with a file among all who ask: what is read from it here still holds when it is written back.
+    """Exclusive access to a file among all callers: what is read inside is still current when it is written back.
 
-    Others wait for ``.NAME.lock`` beside it, which goes at the end (Windows keeps it). Where the file system knows no
-    locks, nobody waits.
+    Others wait for ``.NAME.lock`` beside it, which is removed at the end (Windows keeps it). Without file locks in the
+    file system, there is no waiting.
     """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -331,7 +331,7 @@ def locked(path: Path) -> Iterator[None]:
             with suppress(OSError):
                 _wait_for(file.fileno())
             tries -= 1
-            if tries and not _is_at(lock, file.fileno()):  # who had it before has removed it: there is another, or none
+            if tries and not _is_at(lock, file.fileno()):  # the previous owner removed it: there is another, or none
                 continue
             try:
                 yield
@@ -342,7 +342,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def _wait_for(file: int) -> None:
-    """Take the lock of an open file, which its closing gives back."""
+    """Take the lock of an open file; closing the file releases it."""
     if sys.platform != "win32":
         import fcntl
 

@@ -1,6 +1,6 @@
-"""The papers' own data and weights: where they come from, under which terms, and what of them is at hand.
+"""The papers' own data and weights: their addresses, terms, and which of them are available.
 
-The facts stand in ``sources.yml``, which says how it is read; ``FSLCORE_SOURCES`` names another file in its place.
+The facts are in ``sources.yml``, which explains its format; ``FSLCORE_SOURCES`` names another file in its place.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ __all__ = [
 ]
 
 SHIPPED = Path(__file__).with_suffix(".yml")
-RECORD = "fetched.json"  # in the folder of a fetched data set: which files it was made of
+RECORD = "fetched.json"  # in the folder of a fetched data set: the files it was made from
 LENGTHS = {"sha256": 64, "md5": 32}  # hexadecimal digits
 
 
 @dataclass(frozen=True)
 class File:
-    """One file that is downloaded.
+    """One file to download.
 
     Attributes
     ----------
     url : tuple of str
         Addresses, tried in turn.
     bytes : int or None
-        Its exact size, where it is known.
+        Its exact size, if known.
     sha256, md5 : str or None
     by : tuple of str
-        Who lists these digests. They are enforced where two do.
+        Sources of these digests. With two or more, they are enforced.
     to : str
-        Folder in the data set that it goes to, or that it is unpacked into.
+        Folder in the data set for the file or its unpacked content.
     """
 
     url: tuple[str, ...]
@@ -68,7 +68,7 @@ class File:
 
     @property
     def packed(self) -> bool:
-        """Whether it is an archive, and unpacked."""
+        """Whether it is an archive to be unpacked."""
         return self.name.endswith((".zip", ".tar.gz", ".tgz"))
 
     @property
@@ -79,7 +79,7 @@ class File:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set of the papers: what ``sources.yml`` says of it, where each field is explained."""
+    """A data set of the papers, as described in ``sources.yml``, which explains each field."""
 
     name: str
     title: str
@@ -95,18 +95,18 @@ class DataSet:
 
     @property
     def bytes(self) -> int:
-        """Bytes to download, as far as they are known."""
+        """Bytes to download, as far as known."""
         return sum(file.bytes or 0 for file in self.files)
 
     @property
     def unpacked(self) -> int:
-        """Bytes that it takes on the disk, about."""
+        """Approximate bytes on the disk."""
         return self.disk or sum((1 + file.packed) * (file.bytes or 0) for file in self.files)
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights on the model hub: what ``sources.yml`` says of them, where each field is explained."""
+    """Weights on the model hub, as described in ``sources.yml``, which explains each field."""
 
     name: str
     title: str
@@ -124,7 +124,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Sources:
-    """All sources by their names; groups are lists of these, and ``same`` are data sets with the files of others."""
+    """All sources by name; groups are lists of names, and ``same`` are data sets with the files of others."""
 
     data: dict[str, DataSet]
     weights: dict[str, Weights]
@@ -138,7 +138,7 @@ def read() -> Sources:
     Raises
     ------
     InputError
-        No such file, or one that is not of the form that ``sources.yml`` explains: says where.
+        No such file, or one of another form than ``sources.yml`` explains; the message says where.
     """
     own = os.environ.get("FSLCORE_SOURCES")
     path = at_home(own, "FSLCORE_SOURCES") if own else SHIPPED
@@ -163,7 +163,7 @@ def _read(path: Path, _: int) -> Sources:
     try:
         found = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
-        raise wrong(f"this is no YAML ({reason(error)})") from None
+        raise wrong(f"this is not YAML ({reason(error)})") from None
     if not isinstance(found, dict) or not isinstance(found.get("data"), dict):
         raise wrong("data are needed, by their names")
     data, same, of_weights = {}, {}, {}
@@ -174,7 +174,7 @@ def _read(path: Path, _: int) -> Sources:
                     same[name] = choice("of", entry["of"], found["data"])
                 else:
                     (data if kind == "data" else of_weights)[_plain(name)] = made(name=name, **_tuples(entry))
-            except (TypeError, ValueError) as error:  # a field that is missing, unknown or of another kind
+            except (TypeError, ValueError) as error:  # a missing or unknown field, or one of another type
                 raise wrong(f"{kind}, {name}: {error}") from None
     groups = dict(found.get("groups") or {})
     for group, names in groups.items():
@@ -189,10 +189,10 @@ def _data_set(name: str, base: str = "", by: tuple[str, ...] = (), files: Iterab
         urls = tuple(base + url for url in ([fields["url"]] if isinstance(fields["url"], str) else fields["url"]))
         file = File(**{"by": by, **_tuples(fields), "url": urls})
         if bad := [url for url in urls if not re.match(r"https?://[\w.-]+", url)]:
-            raise InputError(f"{bad[0]} is no address that begins with https:// or http://")
+            raise InputError(f"{bad[0]} is not an address beginning with https:// or http://")
         for kind, length in LENGTHS.items():
             if (digest := getattr(file, kind)) and not re.fullmatch(f"[0-9a-f]{{{length}}}", digest):
-                raise InputError(f"{file.name}: {digest} is no digest of {length} hexadecimal digits")
+                raise InputError(f"{file.name}: {digest} is not a digest of {length} hexadecimal digits")
         _plain(file.name), _plain(file.to)
         listed.append(file)
     found = DataSet(name, files=tuple(listed), **entry)
@@ -208,23 +208,23 @@ def _tuples(fields: dict) -> dict:
 def _plain(path: str) -> str:
     """A path that stays in its folder."""
     if not path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\\" in path:
-        raise InputError(f"{path!r} is no path inside a folder")
+        raise InputError(f"{path!r} is not a path inside a folder")
     return path
 
 
 def weights(name: str) -> Weights | None:
-    """What is known of the weights of a backbone or a captioner; None where nothing is."""
+    """The known facts on the weights of a backbone or a captioner; None if there are none."""
     return read().weights.get(name)
 
 
 def data_folder(*parts: str) -> Path:
-    """A path among the papers' data, which ``FSLCORE_DATA`` moves; else they lie in the cache, in ``data``."""
+    """A path among the papers' data, in ``FSLCORE_DATA`` or else in ``data`` of the cache."""
     named = os.environ.get("FSLCORE_DATA")
     return (at_home(named, "FSLCORE_DATA") if named else store.path("data")).joinpath(*parts)
 
 
 def filled(text: str, dataset: str) -> str:
-    """A text with ``{dataset}`` as the name that files of a data set have: ``meta-album-test_set-0``, without its path.
+    """A text with ``{dataset}`` replaced by a data set's name in file names, without path: ``meta-album-test_set-0``.
 
     So one name stands for the network, or the captions, of each of several data sets.
 
@@ -243,7 +243,7 @@ def filled(text: str, dataset: str) -> str:
 
 
 def at_hand(name: str) -> Path | None:
-    """The folder of a data set that was fetched or brought, as readers take it; None where it is not there."""
+    """The folder of a fetched or brought data set, as readers take it; None if it is missing."""
     known = read()
     name = known.same.get(name, name)
     folder = data_folder(name, known.data[name].path if name in known.data else ".")
@@ -251,23 +251,23 @@ def at_hand(name: str) -> Path | None:
 
 
 def digests(name: str) -> dict[str, dict]:
-    """What a fetched data set was made of: by the name of a file its bytes, SHA-256 and whether that was as listed.
+    """The files of a fetched data set: by name, their bytes, SHA-256 and whether these were as listed.
 
-    Nothing of one that is not there, or that was put there by hand.
+    Empty for a data set that is missing or was put there by hand.
     """
     record = data_folder(read().same.get(name, name), RECORD)
     return json.loads(record.read_text("utf-8"))["files"] if record.is_file() else {}
 
 
 def differing(data: dict[str, dict[str, dict]], weights: dict[str, str], known: Sources) -> tuple[list[str], list[str]]:
-    """What differs from the digests that are listed, and the names of which some or all are not listed.
+    """Deviations from the listed digests, and the names that have unlisted digests.
 
     Parameters
     ----------
     data : dict
-        By data set what `digests` gives.
+        By data set, the result of `digests`.
     weights : dict of str
-        SHA-256 of the file by backbone; those that no source is listed of (they ship, say) are left alone.
+        SHA-256 of the file by backbone; backbones without a listed source, such as shipped ones, are ignored.
     known : Sources
         `read` or `shipped`.
     """

@@ -1,4 +1,4 @@
-"""The cache: features, records and attributes, each in a file named after the content of all that made it."""
+"""The cache: features, records and attributes, each in a file named after the content of all its inputs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["check_writable", "digest", "path"]
 
 
 def path(*parts: str) -> Path:
-    """A path in the cache, which ``FSLCORE_CACHE`` moves, to a larger disk say; it is read at each call.
+    """A path in the cache, which ``FSLCORE_CACHE`` moves, for example to a larger disk; it is read at each call.
 
-    Else it is below ``_build`` in a checkout, and where the platform keeps such things for an installed package.
+    The default is below ``_build`` in a checkout, and the platform's cache folder for an installed package.
     """
     return _folder().joinpath(*parts)
 
 
 def check_writable() -> None:
-    """Raise `InputError` where nothing can be written to the cache: asked before what is to be kept there is computed.
+    """Raise `InputError` if the cache cannot be written to; checked before results for it are computed.
 
-    A cache that can only be read is used as long as it holds all that is asked for.
+    A read-only cache is used as long as it contains everything that is needed.
     """
     try:
         check_folder(path(), "FSLCORE_CACHE")
@@ -36,14 +36,14 @@ def check_writable() -> None:
 def _folder() -> Path:
     named = os.environ.get("FSLCORE_CACHE")
     if named or IN_CHECKOUT:
-        return at_home(named or BUILD / "cache", "FSLCORE_CACHE")  # not all that sets a variable knows the ~
+        return at_home(named or BUILD / "cache", "FSLCORE_CACHE")  # some programs that set a variable do not expand ~
     try:
         from platformdirs import user_cache_path
-    except ModuleNotFoundError:  # with NumPy and SciPy alone nothing is computed that would be kept
+    except ModuleNotFoundError:  # with NumPy and SciPy alone, nothing is computed that would be cached
         return Path.home() / ".cache" / "fslcore"
     return user_cache_path("fslcore", appauthor=False)
 
 
 def digest(text: str) -> str:
-    """SHA-256, by which a file of the cache is named."""
+    """SHA-256 that names a file of the cache."""
     return hashlib.sha256(text.encode()).hexdigest()

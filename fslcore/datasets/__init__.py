@@ -1,4 +1,4 @@
-"""Images with labels: the embedded data sets, and folders of the user's own."""
+"""Images with labels: the embedded data sets, and the user's own folders."""
 
 from .coloured import load_coloured
 from .embedded import cards, load_embedded

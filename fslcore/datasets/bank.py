@@ -1,4 +1,4 @@
-"""What a learner reads: one tensor of features or of images, with a label a row."""
+"""The input of a learner: one tensor of features or of images, with one label per row."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from ..paths import at_home, check_expanded, check_zip, load_tensors
 
 __all__ = ["Bank", "load_features"]
 
-ARRAYS = ("features", "labels", "text", "center")  # of a file; the last two where there are any
-SHORTEST, LONGEST = 1e-10, 1e15  # of a row: the squares, and sums of them, fit into 32 bits
-CHUNK = 2**22  # numbers that are looked at together
-MAPPED = 2**28  # bytes of features; more of them stay in their file, which is mapped into memory, fewer are read
+ARRAYS = ("features", "labels", "text", "center")  # arrays of a file; the last two are optional
+SHORTEST, LONGEST = 1e-10, 1e15  # length of a row: its square, and sums of squares, fit into 32 bits
+CHUNK = 2**22  # numbers processed together
+MAPPED = 2**28  # bytes of features; larger ones stay in their file, which is mapped into memory
 
 
 @dataclass(frozen=True)
 class Bank:
-    """Rows that tasks point into.
+    """The rows that tasks index.
 
     Attributes
     ----------
     data : (N, D) float features, or (N, H, W, C) uint8 images
-        Features of large data sets have 16 bits, in a file that is mapped into memory: `rows` gives what learners read.
+        Features of large data sets have 16 bits, in a file mapped into memory; `rows` converts them for learners.
     labels : (N,) integers
     digest : str
-        Stands for the content of ``data`` and ``labels`` in cache keys.
+        Identifies the content of ``data`` and ``labels`` in cache keys.
     class_names : (K,) array, optional
-        What each label stands for, where the user's labels were text, negative or large.
+        The name of each label, if the user's labels were text, negative or large.
     text : (K, D) floats, optional
         An embedding of each class's name in the space of the features, row k of label k.
     center : (D,) floats, optional
         Mean feature of base classes, by which `fslcore.learners.SimpleShot` centres.
     finite : tensor, optional
-        Features that are known to be finite: where they are ``data`` themselves, these are not looked at again.
+        Features known to be finite: if these are ``data`` themselves, they are not checked again.
     """
 
     data: torch.Tensor
@@ -62,20 +62,20 @@ class Bank:
 
     def __post_init__(self):
         if len(self.data) != len(self.labels):
-            raise InputError(f"{len(self.labels)} labels for {len(self.data)} rows; one a row is needed")
+            raise InputError(f"{len(self.labels)} labels for {len(self.data)} rows; one per row is needed")
         for name, ndim in (("text", 2), ("center", 1)):
             self._check_beside(name, getattr(self, name), ndim)
         if self.text is not None:
             classes = int(self.labels.max(initial=-1)) + 1
             if len(self.text) < classes or (self.class_names is not None and len(self.text) != classes):
-                raise InputError(f"text: {len(self.text)} rows for {classes} classes; one a class is needed")
+                raise InputError(f"text: {len(self.text)} rows for {classes} classes; one per class is needed")
             if not self.text.any(dim=1).all():
                 raise InputError(f"text: row {int((~self.text.any(dim=1)).nonzero()[0])} has length 0")
         if self.data.is_floating_point() and self.finite is not self.data:
             check_finite(self.data)
 
     def _check_beside(self, name: str, found: torch.Tensor | None, ndim: int) -> None:
-        """Raise `InputError` unless what comes with features fits them, where it is there."""
+        """Raise `InputError` unless the optional array fits the features."""
         if found is None:
             return
         wanted = f"{'(K, D)' if ndim == 2 else '(D,)'} floats, D as of the features {tuple(self.data.shape)}"
@@ -88,31 +88,31 @@ class Bank:
         return len(self.data)
 
     def to(self, device: str | torch.device, *, wide: bool = True) -> Bank:
-        """The same bank on another device, held in memory; features of 16 bits as 32-bit floats, if ``wide``."""
+        """The same bank on another device, in memory; 16-bit features as 32-bit floats, if ``wide``."""
         tensors = {name: getattr(self, name) for name in ("data", "text", "center")}
         moved = {name: t.to(device) for name, t in tensors.items() if t is not None}
         if wide:
             moved["data"] = moved["data"].to(self.dtype)
-        return replace(self, **moved, finite=moved["data"])  # it was looked at when it was made
+        return replace(self, **moved, finite=moved["data"])  # checked when it was made
 
     @property
     def large(self) -> bool:
-        """Whether features lie in a file of 16-bit floats, too many to be held in memory or made into others."""
+        """Whether features are in a file of 16-bit floats, too many to be held in memory or converted."""
         return self.data.dtype in (torch.float16, torch.bfloat16)
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of what `rows` gives."""
+        """The type returned by `rows`."""
         return torch.float32 if self.large else self.data.dtype
 
     def rows(self, index: torch.Tensor) -> torch.Tensor:
-        """Features (..., D) of an index of any shape, on the device of the bank; those of 16 bits as 32-bit floats."""
+        """Features (..., D) of an index of any shape, on the device of the bank; 16-bit features as 32-bit floats."""
         found = F.embedding(index, self.data.flatten(1))
         return (found.float() if self.large else found).unflatten(-1, self.data.shape[1:])
 
     @property
     def classes(self) -> np.ndarray:
-        """(N,) class of each row, as the user calls it."""
+        """(N,) class of each row, by the user's name."""
         return self.labels if self.class_names is None else self.class_names[self.labels]
 
     @property
@@ -122,7 +122,7 @@ class Bank:
 
 
 def check_finite(data: torch.Tensor) -> None:
-    """Raise `InputError` where rows (N, ...) hold NaN or infinity; a few at a time are looked at."""
+    """Raise `InputError` if rows (N, ...) contain NaN or infinity; rows are checked in chunks."""
     bad = [~torch.isfinite(part).flatten(1).all(dim=1) for part in chunks(data)]
     bad = torch.cat(bad) if bad else torch.zeros(0, dtype=torch.bool)
     if bad.any():
@@ -132,7 +132,7 @@ def check_finite(data: torch.Tensor) -> None:
 
 
 def chunks(data: torch.Tensor | np.ndarray) -> Iterator[torch.Tensor | np.ndarray]:
-    """Rows after one another, a bounded number of numbers at a time."""
+    """Successive rows, in chunks of bounded size."""
     step = max(1, CHUNK // max(1, math.prod(data.shape[1:])))
     for at in range(0, len(data), step):
         yield data[at : at + step]
@@ -141,20 +141,20 @@ def chunks(data: torch.Tensor | np.ndarray) -> Iterator[torch.Tensor | np.ndarra
 def load_features(path: str | Path) -> Bank:
     """Precomputed features from a file: .npz, .safetensors, .pt or .pth, .npy, .csv or .tsv.
 
-    The first three hold ``features``, (N, D) numbers, and ``labels``, (N,) integers or text; and, where learners are to
-    read them, ``text``, (K, D), an embedding of each class's name, and ``center``, (D,), the mean feature of base
-    classes. Row k of ``text`` is of label k, or of the k-th label in sorted order where these are text, negative or
-    larger than there are rows of features. The metadata of a .safetensors may hold the names of classes, a list in JSON
-    under ``class_names``, in the order of the labels. With a .npy, which holds
-    the features, go the labels in ``labels.npy`` beside it. A table has a column ``label``; all others are features.
+    The first three contain ``features``, (N, D) numbers, and ``labels``, (N,) integers or text. For some learners they
+    also contain ``text``, (K, D), an embedding of each class's name, and ``center``, (D,), the mean feature of base
+    classes. Row k of ``text`` is for label k, or for the k-th label in sorted order if labels are text, negative or
+    larger than the number of rows. The metadata of a .safetensors may give the names of classes, a list in JSON
+    under ``class_names``, in the order of the labels. A .npy contains
+    the features; their labels are in ``labels.npy`` beside it. A table has a column ``label``; all others are features.
 
     Raises
     ------
     InputError
-        No such file, another ending, a missing array, wrong shapes or types, NaN or infinity, different lengths; rows
-        of length 0, or too long or short to be squared in 32 bits; features that are all equal; one class alone;
+        No such file, another suffix, a missing array, wrong shapes or types, NaN or infinity, different lengths; rows
+        of length 0, or too long or short to be squared in 32 bits; features that are all equal; only one class;
         ``text`` or ``center`` that do not fit.
-        Nothing is ever unpickled. More than 256 MB of 16-bit or 32-bit features in a .safetensors or a .npy stay in
+        Nothing is unpickled. More than 256 MB of 16-bit or 32-bit features in a .safetensors or a .npy stay in
         their file, which is mapped into memory.
     """
     path = at_home(path, "features")
@@ -166,7 +166,7 @@ def load_features(path: str | Path) -> Bank:
         arrays = READERS[path.suffix](path)
     except InputError:
         raise
-    except Exception as error:  # many kinds, of broken archives and tables
+    except Exception as error:  # broken archives and tables raise many kinds
         reason = " ".join(str(error).split())[:120] or "empty or cut off"
         pickles = " without pickles" if path.suffix in (".npz", ".npy", ".pt", ".pth") else ""
         raise InputError(f"features: {path} is not a readable {path.suffix}{pickles} ({reason})") from None
@@ -205,7 +205,7 @@ def load_features(path: str | Path) -> Bank:
 
 
 def _beside(name: str, found: np.ndarray, file: str) -> np.ndarray:
-    """What comes with features, as 32-bit floats."""
+    """Optional arrays of a features file, as 32-bit floats."""
     with np.errstate(over="ignore"):
         narrow = np.ascontiguousarray(found, np.float32) if found.dtype.kind in "fiub" else None
     if narrow is None or not np.isfinite(narrow).all():
@@ -225,7 +225,7 @@ def _npy(path: Path) -> dict[str, np.ndarray]:
     beside = path.with_name("labels.npy")
     if path == beside or not beside.is_file():
         raise InputError(f"features: {path.name} holds one array; labels.npy beside it, or a .npz of both, is needed")
-    # In a way that torch takes, as if it could be written to, and that would leave the file as it is.
+    # Mapped copy-on-write: torch needs writable memory, and the file stays unchanged.
     mapped = "c" if path.stat().st_size > MAPPED else None
     return {"features": np.load(path, mapped, allow_pickle=False), "labels": np.load(beside, allow_pickle=False)}
 
@@ -239,9 +239,9 @@ def _tensors(path: Path) -> dict[str, np.ndarray]:
     texts = found.get("labels")
     texts = {"labels": np.array(texts)} if isinstance(texts, list) and all(type(t) is str for t in texts) else {}
     tensors = {k: torch.as_tensor(found[k]).detach() for k in ARRAYS if k in found and k not in texts}
-    if not safe:  # a tensor may repeat one number
+    if not safe:  # a tensor may repeat one number in memory
         check_expanded("features", path, sum(t.numel() * t.element_size() for t in tensors.values()))
-    known = (torch.float16, torch.float32, torch.float64)  # NumPy's; bfloat16 is not
+    known = (torch.float16, torch.float32, torch.float64)  # the types of NumPy, which has no bfloat16
     arrays = {
         k: (t.float() if t.is_floating_point() and t.dtype not in known else t).numpy() for k, t in tensors.items()
     }
@@ -249,7 +249,7 @@ def _tensors(path: Path) -> dict[str, np.ndarray]:
 
 
 def _named(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays, with the names of classes as labels where the metadata hold them, as ``fslcore features`` does."""
+    """The arrays, with the class names in the metadata, if any, as labels; ``fslcore features`` writes them."""
     with safe_open(path, "np") as file:
         names = json.loads((file.metadata() or {}).get("class_names", "null"))
     labels = arrays.get("labels")
@@ -261,9 +261,9 @@ def _named(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     if len(np.unique(names)) < len(names):
         raise ValueError("its metadata name a class twice")
     text = arrays.get("text")
-    if text is not None:  # from the order of the integers to that of the names, which become the labels
+    if text is not None:  # reorder from the integers to the names, which become the labels
         if len(text) != len(names):
-            raise InputError(f"text: {len(text)} rows for {len(names)} classes; one a class is needed")
+            raise InputError(f"text: {len(text)} rows for {len(names)} classes; one per class is needed")
         there = np.unique(labels)
         arrays = arrays | {"text": text[there[np.argsort(names[there])]]}
     return arrays | {"labels": names[labels]}
@@ -277,7 +277,7 @@ def _table(path: Path) -> dict[str, np.ndarray]:
     features, labels = table.drop(columns=label), table[label]
     other = [c for c, kind in features.dtypes.items() if kind.kind not in "fiub" or str(c).startswith("Unnamed:")]
     if other:
-        raise InputError(f"features: column {other[0]} of {path.name} is no feature; leave it out")
+        raise InputError(f"features: column {other[0]} of {path.name} is not a feature; leave it out")
     if labels.isna().any():
         raise InputError(f"features: {path.name} has {labels.isna().sum()} rows without a label")
     return {"features": features.to_numpy(), "labels": labels.to_numpy(str if labels.dtype == object else None)}
@@ -295,16 +295,16 @@ READERS = {
 
 
 def _classes(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Labels as integers, and of text the names they stand for."""
+    """Labels as integers, and the names of text labels."""
     if labels.dtype.kind in "US":
         labels = np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" else labels
         empty = np.flatnonzero(np.char.strip(labels) == "")
         if len(empty):
             raise InputError(f"features: {len(empty)} labels in {name} are empty, the first in row {empty[0]}")
-        nan = np.flatnonzero(labels == "nan")  # what astype(str) makes of a missing value
+        nan = np.flatnonzero(labels == "nan")  # the result of astype(str) for a missing value
         if len(nan):
             raise InputError(
-                f"features: {len(nan)} labels in {name} are nan, as missing ones are written, the first in "
+                f"features: {len(nan)} labels in {name} are nan, the text of a missing value, the first in "
                 f"row {nan[0]}; leave these rows out, or give the class another name"
             )
         names, found = np.unique(labels, return_inverse=True)
@@ -316,20 +316,20 @@ def _classes(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | No
         if (labels % 1).any():
             first = np.flatnonzero(labels % 1)[0]
             raise InputError(
-                f"features: label {labels[first]:g} in {name} (row {first}) is no class; (N,) integers are needed, "
+                f"features: label {labels[first]:g} in {name} (row {first}) is not a class; (N,) integers are needed, "
                 "or text"
             )
     return labels.astype(np.int64), None
 
 
 def _check(bank: Bank, name: str) -> None:
-    """Raise `InputError` for features on which every learner would fail in silence."""
+    """Raise `InputError` for features on which every learner would fail without an error."""
     if not len(bank) or not bank.data.shape[1]:
         raise InputError(f"features: {name} holds {len(bank)} rows of {bank.data.shape[1]} numbers")
     if len(np.unique(bank.labels)) < 2:
         raise InputError(f"features: {name} holds one class, {bank.classes[0]}; at least 2 are needed")
     if all((part == bank.data[0]).all() for part in chunks(bank.data)):
-        raise InputError(f"features: the {len(bank)} rows of {name} are all equal; nothing tells classes apart")
+        raise InputError(f"features: the {len(bank)} rows of {name} are all equal; classes cannot be distinguished")
     length = torch.cat([part.double().norm(dim=1) for part in chunks(bank.data)])
     for bad, what in (
         (length == 0, "have length 0"),

@@ -1,7 +1,7 @@
-"""Glyphs in coloured ink on coloured, textured grounds, drawn when they are loaded.
+"""Glyphs in coloured ink on coloured, textured backgrounds, drawn when they are loaded.
 
-The shapes are those of ``glyphs``; what is added is known exactly, so that true attributes are at
-hand: ink, ground, texture, and where and how the character stands. The drawing is harder than the
+The shapes are those of ``glyphs``. Everything added is known exactly, so true attributes are
+available: ink, ground, texture, and position and size of the character. The drawing is harder than the
 black-on-white one, so that learners trained from scratch do not saturate.
 """
 
@@ -20,7 +20,7 @@ from .images import Images, OnDemand
 __all__ = ["COLOURS", "TEXTURES", "load_coloured"]
 
 SIDE = 32
-# Names and RGB; far enough apart that a name fits one of them only.
+# Names and RGB; distinct enough that each name fits only one of them.
 COLOURS = {
     "red": (205, 45, 40),
     "orange": (240, 140, 30),
@@ -47,13 +47,13 @@ def load_coloured(
 ) -> Images:
     """Coloured glyphs: (N, 32, 32, 3) drawings of the images of ``glyphs``.
 
-    Each character is turned by up to 20°, scaled to 80 to 115 %, shifted by up to 3 pixels and inked
-    in one of `COLOURS`; the ground is a pale tint of another, in one of `TEXTURES`, and all pixels have
-    a little noise. What was drawn is in ``facts`` (columns ink, ground, texture) and in the captions.
+    Each character is rotated by up to 20°, scaled to 80 to 115 %, shifted by up to 3 pixels and drawn
+    in one of `COLOURS`. The ground is a pale tint of another colour, in one of `TEXTURES`, and all pixels have
+    a little noise. The drawn properties are in ``facts`` (columns ink, ground, texture) and in the captions.
 
-    The scale hides size, which is most of what tells small letters from capitals. So a novel letter is
-    one class: where its capital is there, the small one is left out. Base and validation classes keep
-    both, as the networks that ship were trained with them.
+    The scaling hides size, which is the main difference between small letters and capitals. So a novel letter is
+    one class: the small letter is left out if its capital is present. Base and validation classes keep
+    both, because the shipped networks were trained with both.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ def load_coloured(
     split : str
         ``novel``, ``validation`` or ``base``.
     per_class : int
-        At most so many images a class, chosen at random (the novel scripts have hundreds).
+        The maximum number of images per class, chosen at random (the novel scripts have hundreds).
     bias : float
-        Probability that an image has its class's own ink instead of a random one: 0, the ink tells
-        nothing of the class, to 1, it is always the same.
+        Probability that an image has its class's own ink instead of a random one: from 0, no relation
+        to the class, to 1, always the class's ink.
     seed : int
-        Same seed, same drawings, whatever is sliced.
+        The same seed gives the same drawings, whatever is sliced.
     ink : str, optional
-        Draw all images again in this one of `COLOURS`, all else unchanged: what they would be in another ink.
+        Redraw all images in this one of `COLOURS`, all else unchanged (counterfactual images).
         The ground can then be a tint of the ink.
 
     Raises
@@ -87,7 +87,7 @@ def load_coloured(
     if split == "novel":
         capitals = {char for char in table["char"] if char.isupper()}
         table = table[[char.isupper() or char.upper() not in capitals for char in table["char"]]]
-    # Each use has its own stream, so that the choice of images does not depend on how they are drawn.
+    # Each purpose has its own random stream, so that the choice of images does not depend on the drawing.
     choice, drawing, noise = np.random.SeedSequence(seed).spawn(3)
     rank = pd.Series(np.random.default_rng(choice).random(len(table))).groupby(table["class_name"].to_numpy()).rank()
     table = table[(rank <= per_class).to_numpy()].reset_index(drop=True)
@@ -116,7 +116,7 @@ def load_coloured(
     facts = table.drop(columns=["image", "caption"]).assign(
         ink=np.array(list(COLOURS))[inks], ground=np.array(list(COLOURS))[ground], texture=np.array(TEXTURES)[texture]
     )
-    captions = [  # "and", since a parser takes "plain" for an adverb and "checked" for a verb without it
+    captions = [  # "and", since without it a parser takes "plain" for an adverb and "checked" for a verb
         f"{what} in {f.ink} ink on a {f.texture} and {f.ground} ground"
         for what, f in zip(table["caption"], facts.itertuples())
     ]
@@ -139,10 +139,10 @@ def load_coloured(
 
 
 def _placed(glyph: Image.Image, turn: float, size: float, right: float, down: float) -> np.ndarray:
-    """(SIDE, SIDE) share of ink, 0 to 1, of a dark-on-white glyph turned, scaled and shifted; arguments in -1 to 1."""
+    """(SIDE, SIDE) share of ink, 0 to 1, of a dark-on-white glyph rotated, scaled and shifted; arguments in -1 to 1."""
     angle, scale = np.radians(20 * turn), 1 / (0.975 + 0.175 * size)
     a, b = np.cos(angle) * scale, np.sin(angle) * scale
-    x, y = SIDE / 2 + 3 * right, SIDE / 2 + 3 * down  # the glyph's middle goes there
+    x, y = SIDE / 2 + 3 * right, SIDE / 2 + 3 * down  # centre of the glyph
     middle = glyph.width / 2
     inverse = (a, b, middle - a * x - b * y, -b, a, middle + b * x - a * y)
     drawn = glyph.transform((SIDE, SIDE), Image.Transform.AFFINE, inverse, Image.Resampling.BILINEAR, fillcolor=255)
@@ -150,7 +150,7 @@ def _placed(glyph: Image.Image, turn: float, size: float, right: float, down: fl
 
 
 def _pattern(texture: str, where: np.ndarray, seed: int) -> np.ndarray:
-    """(SIDE, SIDE) numbers in 0 to 1: how dark the ground is; ``where`` sets its direction and phase."""
+    """(SIDE, SIDE) numbers in 0 to 1: the darkness of the ground; ``where`` sets its direction and phase."""
     if texture == "plain":
         return np.zeros((SIDE, SIDE))
     if texture == "speckled":

@@ -1,4 +1,4 @@
-"""An image file of anybody's making as 8-bit RGB: scaled by its format, and nothing lost in silence."""
+"""Any image file as 8-bit RGB, scaled by its format; lost content raises an error."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..errors import InputError
 
 __all__ = ["Lost", "centre_square", "colour", "cut", "is_image", "rgb", "squeezed"]
 
-# What Pillow names and does not draw: films, containers, pages.
+# Formats that Pillow recognises and does not draw: films, containers, pages.
 NO_IMAGE = {"BUFR", "GRIB", "HDF5", "MPEG", "WMF"}
 NO_IMAGE_ENDINGS = {".bufr", ".grib", ".h5", ".hdf", ".mpeg", ".mpg", ".pdf", ".ps"}
-FOREIGN = {  # images that Pillow does not read
+FOREIGN = {  # image formats that Pillow does not read
     ".heic",
     ".heif",
     ".hif",
@@ -36,9 +36,9 @@ FOREIGN = {  # images that Pillow does not read
     ".rw2",
 }
 HEIC = {b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"}
-SLACK = 0.1  # floats may leave 0 … 1 by so much, as resampling makes them
-DIM = 1 / 16  # of the range of its format; an image that stays below has another white
-UPRIGHT = {  # what a camera says of how it was held
+SLACK = 0.1  # tolerance of floats around 0 … 1, as after resampling
+DIM = 1 / 16  # of the range of its format; an image that stays below needs a white level
+UPRIGHT = {  # EXIF orientation of the camera
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
     4: Image.Transpose.FLIP_TOP_BOTTOM,
@@ -51,16 +51,16 @@ BITS_PER_SAMPLE, PHOTOMETRIC, WHITE_IS_ZERO = 258, 262, 0  # of TIFF
 
 
 class Lost(InputError):
-    """An image that varies in its file and is one flat colour when decoded."""
+    """An image that varies in its file but is one flat colour when decoded."""
 
 
 def colour(ground: str) -> str:
-    """The name of a colour, if Pillow knows it.
+    """Return the name of a colour, if Pillow knows it.
 
     Raises
     ------
     InputError
-        It does not.
+        Pillow does not know it.
     """
     try:
         ImageColor.getrgb(ground)
@@ -75,7 +75,7 @@ def is_image(file: Path) -> bool:
     Raises
     ------
     InputError
-        It is none and ends as one, it has a form of image that Pillow does not read, or it cannot be opened.
+        The file has the suffix of an image but is none, has a format that Pillow does not read, or cannot be opened.
     """
     ending = file.suffix.lower()
     looks = ending in FOREIGN or (ending in Image.registered_extensions() and ending not in NO_IMAGE_ENDINGS)
@@ -90,7 +90,7 @@ def is_image(file: Path) -> bool:
         error = Image.UnidentifiedImageError()
     except (PermissionError, Image.DecompressionBombError) as found:
         looks, error = True, found
-    except Exception as found:  # of files that are no images anything is raised
+    except Exception as found:  # files that are not images raise anything
         error = found
     if looks or _brand(file) in HEIC:
         raise InputError(f"unreadable image {file} ({_reason(file, error)})")
@@ -98,19 +98,19 @@ def is_image(file: Path) -> bool:
 
 
 def rgb(file: Path, ground: str = "white", white: float | None = None) -> Image.Image:
-    """The (first) picture of a file, as 8-bit RGB, upright where a camera noted how it was held (Exif).
+    """The first picture of a file, as 8-bit RGB, rotated by its EXIF orientation.
 
-    Transparent parts show the ``ground``. Numbers of more than 8 bits are scaled by what the format
-    says, never by what the image holds: 16-bit grey by 65535, TIFF of fewer bits by its BitsPerSample,
-    floats from 0 … 1. An image that then stays below a sixteenth of the range has another
-    white, and so have 32-bit whole numbers: ``white`` says which value it is.
+    Transparent parts show the ``ground``. Numbers of more than 8 bits are scaled by their
+    format, never by the content of the image: 16-bit grey by 65535, TIFF of fewer bits by its BitsPerSample,
+    floats from 0 … 1. An image that stays below a sixteenth of the range needs another
+    white level, and so do 32-bit integers: ``white`` sets this value.
 
     Raises
     ------
     InputError
-        A file that cannot be decoded, or whose white is not known.
+        A file that cannot be decoded, or whose white level is unknown.
     Lost
-        All of it has one colour, and the file has not: white on transparent, say.
+        It has one colour only after decoding, for example white on transparent.
     """
     try:
         with warnings.catch_warnings():
@@ -131,12 +131,12 @@ def rgb(file: Path, ground: str = "white", white: float | None = None) -> Image.
                 return found.transpose(UPRIGHT[turn]) if turn in UPRIGHT else found
     except InputError as error:
         raise type(error)(f"image {file}: {error}") from None
-    except Exception as error:  # Pillow's readers raise whatever they stumble over in a broken file
+    except Exception as error:  # Pillow's readers raise anything on a broken file
         raise InputError(f"unreadable image {file} ({_reason(file, error)})") from None
 
 
 def centre_square(image: Image.Image, size: int) -> np.ndarray:
-    """The middle square of an RGB image at ``size`` × ``size`` pixels, (size, size, 3) uint8."""
+    """The centre square of an RGB image at ``size`` × ``size`` pixels, (size, size, 3) uint8."""
     side = min(image.size)
     left, top = (image.width - side) // 2, (image.height - side) // 2
     box = (left, top, left + side, top + side)
@@ -144,14 +144,14 @@ def centre_square(image: Image.Image, size: int) -> np.ndarray:
 
 
 def squeezed(image: Image.Image, size: int) -> np.ndarray:
-    """All of an RGB image at ``size`` × ``size`` pixels, as torchvision's ``Resize([size, size])`` makes it."""
+    """A whole RGB image squeezed to ``size`` × ``size`` pixels, as torchvision's ``Resize([size, size])`` does."""
     return np.asarray(image.resize((size, size), Image.Resampling.BILINEAR))
 
 
 def cut(image: Image.Image, box: np.ndarray, size: int, released: bool = False) -> np.ndarray:
-    """What lies in a box of an RGB image (left, top, right, bottom), squeezed to (size, size, 3) uint8.
+    """The content of a box of an RGB image (left, top, right, bottom), squeezed to (size, size, 3) uint8.
 
-    As released code does it, the box is cut out first, and `squeezed` then.
+    For ``released``, the box is cut out first and then `squeezed`, as released code does.
     """
     left, top, right, bottom = (float(edge) for edge in box)
     inside = max(left, 0.0), max(top, 0.0), min(right, image.width), min(bottom, image.height)
@@ -165,7 +165,7 @@ def cut(image: Image.Image, box: np.ndarray, size: int, released: bool = False) 
 
 
 def _eight_bits(image: Image.Image, white: float | None) -> Image.Image:
-    """A grey image of 16-bit or 32-bit numbers with 8 bits; LA where one of its greys is transparent."""
+    """A grey image of 16-bit or 32-bit numbers with 8 bits; LA if one of its greys is transparent."""
     values = np.asarray(image).astype(np.float64)
     if not np.isfinite(values).all():
         raise InputError("it holds NaN or infinity")
@@ -178,7 +178,7 @@ def _eight_bits(image: Image.Image, white: float | None) -> Image.Image:
         if low < -SLACK or high > 1 + SLACK:
             raise InputError(f"it holds floats from {low:g} to {high:g}, and 0 to 1 is read; {_say_white(255)}")
     elif image.mode == "I" and image.format != "PPM":  # Pillow gives PGM from 0 to 65535
-        raise InputError(f"its numbers, from {low:g} to {high:g}, have a type that tells no white; {_say_white(high)}")
+        raise InputError(f"numbers from {low:g} to {high:g} of a type without a known white; {_say_white(high)}")
     else:
         full = 2 ** min(np.atleast_1d(tags.get(BITS_PER_SAMPLE, 16))[0], 16) - 1
     if white is None and 0 < high < DIM * full:
@@ -200,7 +200,7 @@ def _scaled(image: Image.Image, white: float | None) -> Image.Image:
         if 0 < high < DIM * 255:
             raise InputError(
                 f"it holds colours of 16 bits up to about {256 * high} of 65535, all nearly black; "
-                f"{_say_white(4095)}, or save it with 8 bits a colour, since only the upper 8 are read"
+                f"{_say_white(4095)}, or save it with 8 bits per colour, since only the upper 8 are read"
             )
         return image
     bands = [
@@ -215,10 +215,10 @@ def _say_white(value: float) -> str:
 
 
 def _varies(image: Image.Image) -> bool:
-    """Whether any channel, transparency too, has two values."""
+    """Whether any channel, including transparency, has two values."""
     if image.mode == "P":
         image = image.convert("RGBA")
-    if image.mode.startswith("I;"):  # not all of these tell their extremes
+    if image.mode.startswith("I;"):  # some of these modes have no extremes
         return bool(np.ptp(np.asarray(image)))
     return any(low < high for low, high in np.reshape(image.getextrema(), (-1, 2)))
 
@@ -246,8 +246,8 @@ def _reason(file: Path, error: Exception) -> str:
 
 
 def _brand(file: Path) -> bytes:
-    """What a file of the ISO family (HEIC, AVIF, MP4) calls itself; nothing of others."""
-    if not file.is_file():  # to open a pipe waits for ever
+    """The brand in a file of the ISO family (HEIC, AVIF, MP4); empty for others."""
+    if not file.is_file():  # opening a pipe would block
         return b""
     try:
         with open(file, "rb") as opened:

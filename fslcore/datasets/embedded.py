@@ -37,7 +37,7 @@ def cards() -> dict[str, dict]:
 
 
 def embedded_table(name: str, split: str, domain: str | None) -> tuple[pd.DataFrame, dict]:
-    """Rows of an embedded data set (encoded images and facts) and its card; errors as for `load_embedded`."""
+    """Rows of an embedded data set (encoded images and facts) and its card; raises as `load_embedded`."""
     if name not in cards():
         raise InputError(f"dataset = {name}; embedded are {', '.join(cards())}{like(name, cards())}")
     card = cards()[name]
@@ -52,7 +52,7 @@ def embedded_table(name: str, split: str, domain: str | None) -> tuple[pd.DataFr
 
 
 def decoded(image: bytes, mode: str) -> Image.Image:
-    """An embedded image; told the format, Pillow does not try all it knows."""
+    """An embedded image; the format is given, so Pillow does not try all formats."""
     return Image.open(BytesIO(image), formats=("WEBP",)).convert(mode)
 
 
@@ -64,14 +64,14 @@ def load_embedded(name: str, *, split: str = "novel", domain: str | None = None)
     name : str
         ``clipart``, ``fashion`` or ``glyphs``.
     split : str
-        ``novel`` (the classes one evaluates on), ``validation`` or ``base`` (for training).
+        ``novel`` (the classes for evaluation), ``validation`` or ``base`` (for training).
     domain : str, optional
         For ``glyphs``, a script; all of the split by default.
 
     Raises
     ------
     InputError
-        Unknown name, split or domain: says which exist.
+        Unknown name, split or domain; the message lists those that exist.
     """
     table, card = embedded_table(name, split, domain)
     size = tuple(card["image"][side] for side in ("height", "width", "channels"))

@@ -1,4 +1,4 @@
-"""A user's own images: a folder with one folder a class."""
+"""A user's own images: a folder with one subfolder per class."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .images import Images, OnDemand
 
 __all__ = ["from_class_folders", "from_files", "is_junk", "load_folder"]
 
-SIZE = 224  # pixels, where none are asked for
+SIZE = 224  # pixels, by default
 SIZES = 8, 2048
-JUNK = {"__MACOSX", "@eaDir", "Thumbs.db", "desktop.ini"}  # what systems leave in folders, beside hidden names
+JUNK = {"__MACOSX", "@eaDir", "Thumbs.db", "desktop.ini"}  # files left by operating systems, besides hidden ones
 SPLITS = {"train", "training", "val", "valid", "validation", "dev", "test", "testing", "base", "novel"}
-DECODING = 2  # raise it when what `decode` makes of a file changes: features of before are then not found
-MANY = 0.05  # share of images of one colour that is told
-LOOKED_AT = 1000  # images that are counted before an error says how many are lost
+DECODING = 2  # raise it when the output of `decode` changes; cached features are then not reused
+MANY = 0.05  # share of one-coloured images above which a note is written
+LOOKED_AT = 1000  # images checked before an error counts the lost ones
 
 
 class _Reader:
-    """Image i of some files, decoded; tells of those that show one colour."""
+    """Image i of some files, decoded; notes one-coloured images."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class _Reader:
             raise InputError(f"image {self.files[i]}: {error}") from None
 
     def _with_others(self, i: int, error: Lost) -> InputError:
-        """The error of image i, and how many more there are of its kind."""
+        """The error for image i, with the number of further images of its kind."""
         rest, lost = self.files[i + 1 :][:LOOKED_AT], []
         for file in rest:
             try:
@@ -77,7 +77,7 @@ class _Reader:
             except Lost:
                 lost.append(file)
             except InputError:
-                pass  # the first one is told
+                pass  # the first one is reported
         if not lost:
             return error
         names = ", ".join(file.name for file in lost[:3])
@@ -100,9 +100,9 @@ def from_files(
 ) -> Images:
     """Image files with their labels, as `Images`.
 
-    Images are read on demand, as RGB, from their middle square at ``size`` × ``size`` pixels: the first of an
-    animation or of many pages. See `fslcore.datasets.decode.rgb` for photos that were turned, for
-    transparency and for more than 8 bits.
+    Images are read on demand, as RGB, from their centre square at ``size`` × ``size`` pixels; of an
+    animation or a multi-page file, the first. See `fslcore.datasets.decode.rgb` for rotated photos,
+    transparency and more than 8 bits.
 
     Parameters
     ----------
@@ -112,31 +112,31 @@ def from_files(
         Index into ``class_names``.
     class_names : list of str
     size : int or None
-        Pixels, 8 to 2048. None: 224, until `fslcore.models.backbones.fitted` asks for a backbone's own.
+        Pixels, 8 to 2048. None: 224, until `fslcore.models.backbones.fitted` sets a backbone's own size.
     facts : DataFrame, optional
-        One row an image. The last two parts of its path are added, as the column ``file``, where there is none.
+        One row per image. The last two parts of its path are added, as the column ``file``, if it is missing.
     ground : str
         Colour under transparent parts.
     white : float, optional
-        The value that is white in grey images of more than 8 bits, where their format does not say so.
+        The white level in grey images of more than 8 bits, if their format does not give it.
     boxes : (N, 4) array, optional
-        Left, top, right, bottom in pixels: all of the box is squeezed into the square, in place of the middle square.
+        Left, top, right, bottom in pixels: the box, instead of the centre square, is squeezed into the square.
     inverted : bool
-        Where a backbone has the preprocessing of released code, dark and light change places.
+        Whether dark and light are exchanged for backbones with the preprocessing of released code.
 
     Raises
     ------
     InputError
-        A file that is missing (the first, and how many) or cannot be opened; and, when it is read,
-        an image that cannot be decoded, that is one colour when decoded and not in its file, or that its box lies
-        outside of, by name.
-        No image is silently dropped. Where one image in twenty shows one colour, a line on stderr says so.
+        A missing file (the first, and how many) or one that cannot be opened. When it is read, also
+        an image that cannot be decoded, that becomes one colour when decoded, or that does not contain its
+        box, by name.
+        No image is silently dropped. If one image in twenty shows one colour, a line on stderr says so.
     """
     if size is not None:
         whole("size", size, *SIZES)
     colour(ground)
     white = None if white is None else number("white", white, above=0)
-    digests = dict.fromkeys(files, b"")  # several boxes may lie in one file, which is read once
+    digests = dict.fromkeys(files, b"")  # several boxes may be in one file, which is read once
     missing = [f for f in digests if not f.is_file()]
     if missing:
         why = "a folder" if missing[0].is_dir() else "no such file"
@@ -184,15 +184,15 @@ def load_folder(
 ) -> Images:
     """A folder of class folders: ``path/CLASS/IMAGE``, read as `from_files` does.
 
-    What is an image is told by its content, whatever its name ends in. All images below a class folder are of that
-    class, in folders in it too; links are followed. What is hidden or no image is left out, and so are
-    images beside the class folders: a line on stderr counts and names them.
+    Images are recognised by their content, whatever the file name ends in. All images below a class folder, also in
+    its subfolders, are of that class; links are followed. Hidden files, files that are not images, and
+    images outside the class folders are left out: a line on stderr counts and names them.
 
     Raises
     ------
     InputError
-        Missing folder, no class folder, a class without images; folders that look like splits, or like one level too
-        many, in the place of classes; a file that ends as images do, or has the form of one, and cannot be read;
+        A missing folder, no class folder, a class without images; folders that look like splits, or like one level too
+        many, in place of classes; a file with the suffix or form of an image that cannot be read;
         and as for `from_files`.
     """
     path = Path(path).expanduser()
@@ -224,7 +224,7 @@ def load_folder(
 
 
 def _check_levels(path: Path, classes: list[Path], beside: list[Path]) -> None:
-    """Raise `InputError` if these folders are not classes, by their names or by what they hold."""
+    """Raise `InputError` if these folders are not classes, by their names or their content."""
     if not classes:
         images = sum(map(is_image, beside))
         raise InputError(
@@ -245,14 +245,14 @@ def _check_levels(path: Path, classes: list[Path], beside: list[Path]) -> None:
 
 
 def from_class_folders(classes: list[Path], name: str) -> tuple[list[Path], np.ndarray]:
-    """The image files in and below these folders, sorted, and the index of the folder each is in.
+    """The image files in and below these folders, sorted, and the index of the folder of each.
 
-    Lines on stderr, which begin with ``name``, say what is left out, and of folders in class folders.
+    Lines on stderr, which begin with ``name``, report files left out and folders in class folders.
 
     Raises
     ------
     InputError
-        A folder that is missing or holds no image; a file that looks like an image and cannot be read.
+        A folder that is missing or contains no image; a file that looks like an image and cannot be read.
     """
     files, labels, left, broken = [], [], [], []
     for label, folder in enumerate(classes):
@@ -278,7 +278,7 @@ def from_class_folders(classes: list[Path], name: str) -> tuple[list[Path], np.n
     if left:
         kinds = Counter(f.suffix.lower() or f.name for f in left).most_common(4)
         kinds = ", ".join(f"{n} {kind}" for kind, n in kinds)
-        note(f"{name}: {len(left)} files are no images and are left out: {kinds} ({_some(left)})")
+        note(f"{name}: {len(left)} files are not images and are left out: {kinds} ({_some(left)})")
     deep = [f for f, label in zip(files, labels) if f.parent != classes[label]]
     if deep:
         note(
@@ -293,7 +293,7 @@ def _some(files: list[Path]) -> str:
 
 
 def is_junk(path: Path) -> bool:
-    """Whether it is hidden, or what a system leaves: thumbnails of a network drive, say."""
+    """Whether a file is hidden, or left by an operating system, such as thumbnails of a network drive."""
     return path.name.startswith(".") or path.name in JUNK
 
 
@@ -305,7 +305,7 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _below(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
-    """All files in and below a folder, and its junk, without going round in links."""
+    """All files in and below a folder, and its junk, without following cycles of links."""
     above = (*above, folder.resolve())
     for path in _listed(folder):
         if not path.is_dir() or is_junk(path):

@@ -1,4 +1,4 @@
-"""The one form in which every data set arrives."""
+"""The common form of all data sets."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ..errors import InputError, visible
 __all__ = ["Images", "OnDemand", "first_twice", "image_names"]
 
 KEPT = 2**29
-CHUNK = 2**24  # bytes of pixels that are read together
+CHUNK = 2**24  # bytes of pixels read together
 
 
 class OnDemand:
-    """Images that are decoded when they are indexed, as an array is: ``read(i)`` gives image i, (H, W, C) uint8.
+    """Images decoded when they are indexed like an array: ``read(i)`` gives image i, (H, W, C) uint8.
 
-    Several backbones read them, so one that was read stays in memory, if all together are no more than `KEPT` bytes.
+    Several backbones read them, so images stay in memory once read, if all together have at most `KEPT` bytes.
     """
 
     def __init__(self, read: Callable[[int], np.ndarray], n: int, size: tuple[int, int, int]):
         self._read, self.shape = read, (n, *size)
         small = math.prod(self.shape) <= KEPT
-        self._kept = np.zeros(self.shape, np.uint8) if small else None  # takes memory as it is filled
+        self._kept = np.zeros(self.shape, np.uint8) if small else None  # uses memory only as it is filled
         self._has = np.zeros(n, bool)
 
     def __len__(self) -> int:
@@ -61,7 +61,7 @@ class OnDemand:
 
 @dataclass(frozen=True)
 class Images:
-    """N images of one size, with their classes and what is known of them.
+    """N images of one size, with their classes and known properties.
 
     Attributes
     ----------
@@ -72,17 +72,17 @@ class Images:
         Index into ``class_names``.
     class_names : list of str
     captions : list of str, optional
-        A sentence an image.
+        One sentence per image.
     facts : DataFrame, optional
-        One row an image: whatever the data set knows (family, weight, author, …).
+        One row per image: properties known to the data set (family, weight, author, …).
     content : str
-        SHA-256 that stands for the pixels (of the encoded files, say); by default they are read.
+        SHA-256 that identifies the pixels (for example of the encoded files); computed from the pixels by default.
     side : int, optional
-        Pixels at which a backbone should see them, where the user asked for a size (`fslcore.models.backbones.fitted`).
+        Pixels for a backbone, if the user set a size (`fslcore.models.backbones.fitted`).
     sized : callable, optional
-        ``sized(size)`` reads the same files at another size, where no size was asked for and none is the release's.
+        ``sized(size)`` reads the same files at another size, if neither the user nor the release sets one.
     squeezed : callable, optional
-        ``squeezed(size)`` reads all of an image of the same files, squeezed into the square, as released code does.
+        ``squeezed(size)`` reads the whole images of the same files, squeezed into the square, as released code does.
     """
 
     name: str
@@ -115,12 +115,12 @@ class Images:
 
     @property
     def names(self) -> list[str]:
-        """What each image is called, by `image_names`."""
+        """The name of each image, by `image_names`."""
         return image_names(self)
 
     @property
     def counts(self) -> pd.Series:
-        """Number of images a class, by class name."""
+        """Number of images per class, by class name."""
         return pd.Series(np.bincount(self.labels, minlength=len(self.class_names)), self.class_names)
 
     @cached_property
@@ -139,14 +139,14 @@ class Images:
 
 
 def image_names(images: Images) -> list[str]:
-    """What images are called in a table, all different; control characters in their names are escaped.
+    """Names of images in a table, all different; control characters are escaped.
 
-    The end of the path, ``CLASS/IMAGE``, for images in files, and class and row in the data set for the others.
+    The end of the path, ``CLASS/IMAGE``, for images in files; class and row in the data set for others.
 
     Raises
     ------
     InputError
-        Two images of the same name, or a name with bytes that are no text.
+        Two images of the same name, or a name with bytes that are not text.
     """
     if images.facts is not None and "file" in images.facts:
         names = images.facts["file"].tolist()
@@ -155,15 +155,15 @@ def image_names(images: Images) -> list[str]:
     for name in names:
         try:
             name.encode()
-        except UnicodeEncodeError:  # as the system gives names that were written in another encoding
+        except UnicodeEncodeError:  # the system's form of names written in another encoding
             told = name.encode("utf-8", "backslashreplace").decode()
-            raise InputError(f"{images.name}: {told} holds bytes that are no UTF-8 text; rename the file") from None
+            raise InputError(f"{images.name}: {told} holds bytes that are not UTF-8 text; rename the file") from None
     names = [*map(visible, names)]
     if twice := first_twice(names):
-        raise InputError(f"{images.name}: two images are called {twice}; captions cannot tell them apart")
+        raise InputError(f"{images.name}: two images are called {twice}; captions cannot distinguish them")
     return names
 
 
 def first_twice(names: list[str]) -> str | None:
-    """The first name that stands in a list more than once; None where all differ."""
+    """The first name that occurs more than once in a list; None if all differ."""
     return next((name for name, n in Counter(names).items() if n > 1), None)

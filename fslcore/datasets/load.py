@@ -1,4 +1,4 @@
-"""A data set by one string, as notebooks and the command line name it."""
+"""A data set by one string, as used in notebooks and on the command line."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .releases import RELEASES, load_quickdraw, load_release
 
 __all__ = ["check", "fetched", "forms", "load", "names", "source_of"]
 
-#: Readers of what the user has, by the name before the colon; each takes a path and a split.
+#: Readers of the user's own data, by the name before the colon; each takes a path and a split.
 READERS = {**PAPERS, **{name: partial(load_release, name) for name in RELEASES}, "quickdraw": load_quickdraw}
-SETTINGS = {  # after a question mark: what the readers take
+SETTINGS = {  # after a question mark: settings of the readers
     "coloured": {"per_class": int, "bias": float, "seed": int, "ink": str},
     "folder": {"ground": colour, "white": float},
     "cub": {"splits": str},
@@ -29,12 +29,12 @@ SETTINGS = {  # after a question mark: what the readers take
     "quickdraw": {"per_class": int},
     **{name: {"part": str} for name, release in RELEASES.items() if release.parts},
 }
-#: What a fetched data set has to be asked for with, where papers split it differently.
+#: Settings that a fetched data set requires, where papers split it differently.
 NEEDED = {"cub": ("splits", ("chen", "fewstab", "meta-dataset")), "meta-album": ("test_set", (0, 1, 2))}
 
 
 def names(split: str = "novel") -> list[str]:
-    """Names of the embedded data sets and, where there are several domains, NAME/DOMAIN."""
+    """Names of the embedded data sets and, for several domains, NAME/DOMAIN."""
     found = []
     splits = {name: card["splits"] for name, card in cards().items()}
     splits["coloured"] = splits["glyphs"]
@@ -47,23 +47,23 @@ def names(split: str = "novel") -> list[str]:
 
 
 def forms() -> list[str]:
-    """What names a folder of the user's: ``folder:PATH`` and one form for each of the papers' data sets."""
+    """Forms that name a folder of the user: ``folder:PATH`` and one for each of the papers' data sets."""
     return [f"{kind}:PATH" for kind in ("folder", *READERS)]
 
 
 def fetched() -> dict[str, bool]:
-    """Data sets that ``fslcore fetch`` brings, by their names, and whether each is at hand (see `fslcore.sources`)."""
+    """Data sets that ``fslcore fetch`` brings, by name, and whether each is available (see `fslcore.sources`)."""
     return {name: sources.at_hand(name) is not None for name in READERS}
 
 
 def check(spec: str, split: str = "novel") -> None:
-    """Raise `InputError` if `load` would not know the name; reads no image."""
+    """Raise `InputError` if `load` does not know the name; reads no image."""
     given, (spec, settings) = spec, _settings(spec)
     kind, colon, path = spec.partition(":")
     if not colon and kind in READERS:
         _folder_of(given, kind, split, settings)
     elif colon and f"{kind}:PATH" in forms():
-        if not path:  # which would stand for this folder
+        if not path:  # the empty path would be the current folder
             raise InputError(f"dataset = {spec}; the path of a folder is needed, as {kind}:PATH")
         if not at_home(path, "dataset").is_dir():
             raise InputError(f"dataset: no folder {path}")
@@ -76,7 +76,7 @@ def check(spec: str, split: str = "novel") -> None:
 
 
 def source_of(spec: str, split: str = "novel") -> str:
-    """What `fslcore.sources` calls the data of a bare name: cub-fewstab for cub?splits=fewstab."""
+    """The name in `fslcore.sources` for a bare name: cub-fewstab for cub?splits=fewstab."""
     name, settings = _settings(spec)
     own = _source_of(name, split, settings)
     return sources.read().same.get(own, own)
@@ -88,11 +88,11 @@ def _source_of(name: str, split: str, settings: dict) -> str:
 
 
 def _folder_of(given: str, name: str, split: str, settings: dict) -> Path:
-    """Where a fetched data set lies; some settings and splits have their own folder (cub-fewstab, quickdraw-base)."""
+    """The folder of a fetched data set; some settings and splits have their own (cub-fewstab, quickdraw-base)."""
     key, allowed = NEEDED.get(name, ("", ()))
     if key and key not in settings:
         raise InputError(
-            f"dataset = {given}; papers split {name} differently, so the split is named: "
+            f"dataset = {given}; papers split {name} differently, so name the split: "
             + ", ".join(f"{name}?{key}={value}" for value in allowed)
         )
     own = _source_of(name, split, settings)
@@ -108,30 +108,30 @@ def _folder_of(given: str, name: str, split: str, settings: dict) -> Path:
 def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     """``clipart``, ``glyphs/latin`` …, ``folder:PATH`` for a folder of class folders, ``cub:PATH`` and the like.
 
-    ``dtd`` and the other names of `fetched` are those that ``fslcore fetch`` brought; they have the same content and
+    ``dtd`` and the other names of `fetched` are data sets brought by ``fslcore fetch``; they have the same content and
     digest as ``dtd:PATH``.
 
-    ``coloured?per_class=200&bias=0.5`` sets what `load_coloured` draws, ``folder:PATH?ground=black`` what
-    `load_folder` lays transparent images on, and ``folder:PATH?white=4095`` which value is white in deep ones;
+    ``coloured?per_class=200&bias=0.5`` sets arguments of `load_coloured`, ``folder:PATH?ground=black`` the background
+    for transparent images in `load_folder`, and ``folder:PATH?white=4095`` the white level of deep images;
     ``cub:PATH?splits=meta-dataset``, ``meta-album:PATH?test_set=0``, ``quickdraw:PATH?per_class=1000`` and
-    ``food101:PATH?part=test`` say which split, set or images of a release.
+    ``food101:PATH?part=test`` select the split, set or images of a release.
 
     Parameters
     ----------
     spec : str
         One of `names` or of `forms`.
     split : str
-        ``novel``, ``validation`` or ``base``; a folder of class folders has no splits, and is
-        taken whole.
+        ``novel``, ``validation`` or ``base``; a folder of class folders has no splits and is
+        read completely.
     size : int, optional
-        Pixels, 8 to 2048, at which the user's own images are read and seen (`fslcore.models.backbones.fitted`).
-        By default images are read as large as the backbone takes them; those of `fslcore.datasets.papers`, and
+        Pixels, 8 to 2048, at which the user's own images are read and used (`fslcore.models.backbones.fitted`).
+        By default images are read at the size of the backbone; those of `fslcore.datasets.papers`, and
         quickdraw, at their own pixels.
 
     Raises
     ------
     InputError
-        A size for an embedded data set, whose pixels are fixed; unknown name (says which are known) or
+        A size for an embedded data set, whose pixels are fixed; an unknown name (the message lists the known ones) or
         missing folder, and as for the reader.
     """
     if size is not None:
@@ -155,19 +155,19 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
 
 
 def _called(images: Images, name: str) -> Images:
-    """The images under a name that holds no path of this machine, at every size."""
+    """The images under a name without a path of this machine, at every size."""
     sized = images.sized
     return replace(images, name=name, sized=sized and (lambda *how: _called(sized(*how), name)))
 
 
 def _settings(spec: str) -> tuple[str, dict]:
-    """Name and settings of ``NAME?KEY=VALUE&KEY=VALUE``; a path may hold a question mark."""
+    """Name and settings of ``NAME?KEY=VALUE&KEY=VALUE``; a path may contain a question mark."""
     own = ":" in spec
     name, mark, given = spec.rpartition("?") if own else spec.partition("?")
     allowed = SETTINGS.get(name.partition(":" if own else "/")[0], {})
     first, equals, _ = given.partition("=")
     if not mark or (own and first not in allowed):
-        # A path, unless what stands before the question mark is one.
+        # A path, unless the text before the question mark is one.
         if mark and equals and allowed and not _is_folder(spec) and _is_folder(name):
             raise _unknown(spec, first, allowed)
         return spec, {}
@@ -185,7 +185,7 @@ def _settings(spec: str) -> tuple[str, dict]:
         except InputError:
             raise
         except ValueError:
-            raise InputError(f"dataset = {spec}; {key} = {value} is not a number that is allowed") from None
+            raise InputError(f"dataset = {spec}; {key} = {value} is not an allowed number") from None
     return name, found
 
 

@@ -1,21 +1,21 @@
-"""The papers' own data sets, read from a folder in which the user has them, in the form they were released.
+"""The papers' own data sets, read from the user's folder, in the form in which they were released.
 
 ============== ====== ==================================================================================
-name           pixels what PATH holds
+name           pixels contents of PATH
 ============== ====== ==================================================================================
-cifar-fs       32     ``data/CLASS/IMAGE`` and ``splits/bertinetto/{train,val,test}.txt``, a class a line
+cifar-fs       32     ``data/CLASS/IMAGE`` and ``splits/bertinetto/{train,val,test}.txt``, one class per line
                       (or a folder ``cifar100`` that holds them); or CIFAR-100 in its binary form: ``train.bin``,
                       ``test.bin`` and ``fine_label_names.txt`` (or a folder ``cifar-100-binary`` that holds them)
 miniimagenet   84     ``images/`` and ``{train,val,test}.csv`` with columns filename and label
 tieredimagenet 84     ``{train,val,test}/CLASS/IMAGE``, or as miniimagenet
 meta-album     128    one of its data sets: ``images/`` and ``labels.csv`` with columns FILE_NAME, CATEGORY
-                      and, where there is one, SUPER_CATEGORY; or folders of such, by their names (BRD_Mini)
+                      and optionally SUPER_CATEGORY; or folders of such, by their names (BRD_Mini)
 cub            84     ``images.txt``, ``image_class_labels.txt``, ``classes.txt`` and ``images/``, or as
                       miniimagenet
 ============== ====== ==================================================================================
 
 The split novel is the release's test, validation its val, base its train. Nothing is unpickled: of
-the many forms in which miniImageNet is passed round, the one with images is read.
+the many circulating forms of miniImageNet, the one with images is read.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from .splits import of_split
 __all__ = ["PAPERS", "load_cifar_fs", "load_cub", "load_image_net", "load_meta_album"]
 
 RELEASED = {"base": "train", "validation": "val", "novel": "test"}
-# Meta-Album's sets: a data set of each of ten domains in each (Ullah et al., NeurIPS 2022).
+# Meta-Album's sets: each has one data set for each of ten domains (Ullah et al., NeurIPS 2022).
 SETS = (
     ("BRD", "PLK", "FLW", "PLT_VIL", "BCT", "RESISC", "CRS", "TEX", "SPT", "MD_MIX"),
     ("DOG", "INS_2", "PLT_NET", "MED_LF", "PNU", "RSICB", "APL", "TEX_DTD", "ACT_40", "MD_5_BIS"),
     ("AWA", "INS", "FNG", "PLT_DOC", "PRT", "RSD", "BTS", "TEX_ALOT", "ACT_410", "MD_6"),
 )
-RECORD = 2 + 3 * 32 * 32  # bytes of an image of CIFAR-100 in its binary form
-VERSIONS = ("Mini", "Micro", "Extended")  # of a data set of Meta-Album, which end the name of its folder
+RECORD = 2 + 3 * 32 * 32  # bytes per image of CIFAR-100 in its binary form
+VERSIONS = ("Mini", "Micro", "Extended")  # of a data set of Meta-Album, at the end of its folder's name
 
 
 def _released(split: str) -> str:
@@ -56,14 +56,14 @@ def _released(split: str) -> str:
 
 
 def text_table(path: Path, columns: list[str] | None = None, *, what: str = "dataset", **options) -> pd.DataFrame:
-    """A text table, everything in it as text; errors begin with ``what``."""
+    """A text table, all cells as text; error messages begin with ``what``."""
     if not path.is_file():
         raise InputError(f"{what}: no file {path}")
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, **options)
     except (ValueError, OSError) as error:  # pandas' own parser errors are ValueErrors
         raise InputError(f"{what}: {path} is not a readable table ({str(error).splitlines()[0]})") from None
-    if columns:  # pandas renames the second of two columns of one name
+    if columns:  # pandas renames the second of two columns of the same name
         head = pd.read_csv(path, dtype=str, keep_default_na=False, nrows=1, header=None).iloc[0].tolist()
         if twice := next((c for c in columns if head.count(c) > 1), None):
             raise InputError(f"{what}: {path} has the column {twice} twice")
@@ -110,7 +110,7 @@ def load_cifar_fs(path: str | Path, split: str = "novel", *, size: int = 32) -> 
     ------
     InputError
         No split file, a class in two splits, a class without folder or images; and as for `from_files`. A binary file
-        that is cut off, or whose labels have no name.
+        that is truncated, or whose labels have no name.
     """
     part, root = _released(split), Path(path).expanduser()
     for binary in (root, root / "cifar-100-binary"):
@@ -127,17 +127,17 @@ def load_cifar_fs(path: str | Path, split: str = "novel", *, size: int = 32) -> 
 
 
 def _no_pickles(name: str, root: Path) -> None:
-    """Refuse forms that are passed round as pickles."""
+    """Refuse forms that circulate as pickles."""
     found = next((f for of in ("*.pkl", "meta", "cifar-100-python/meta") for f in sorted(root.glob(of))), None)
     if found and not (root / ("test" if found.suffix else "splits")).is_dir():
         raise InputError(
             f"dataset: {found} is a pickle, which can run code and is not read; fslcore fetch {name} "
-            + ("prints the lines that convert it" if found.suffix else "brings the binary form, without pickles")
+            + ("prints the code that converts it" if found.suffix else "brings the binary form, without pickles")
         )
 
 
 def _of_binary(name: str, root: Path, split: str, size: int) -> Images:
-    """CIFAR-100 as its page describes it: per image a record of two labels and three planes of 32 × 32 bytes."""
+    """CIFAR-100 as described on its page: per image a record of two labels and three planes of 32 × 32 bytes."""
     whole("size", size, *SIZES)
     known = text_table(root / "fine_label_names.txt", header=None, sep="\t")[0].tolist()
     names, records = of_split("cifar-fs", split, known, root), []
@@ -151,7 +151,7 @@ def _of_binary(name: str, root: Path, split: str, size: int) -> Images:
         raise InputError(f"dataset: {root} has images of class {most}, and fine_label_names.txt names {len(known)}")
     label = np.array([names.index(of) if of in names else -1 for of in known])[every[:, 1]]
     rows = np.flatnonzero(label >= 0)
-    rows = rows[np.argsort(label[rows], kind="stable")]  # as they lie in folders of classes
+    rows = rows[np.argsort(label[rows], kind="stable")]  # in the order of class folders
     pixels = every[rows, 2:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
     content = hashlib.sha256(f"binary {size} {hashlib.sha256(pixels.tobytes()).hexdigest()}".encode()).hexdigest()
     read = OnDemand(lambda i: centre_square(Image.fromarray(pixels[i]), size), len(rows), (size, size, 3))
@@ -162,7 +162,7 @@ def _of_binary(name: str, root: Path, split: str, size: int) -> Images:
 def load_image_net(path: str | Path, split: str = "novel", *, name: str = "miniimagenet", size: int = 84) -> Images:
     """MiniImageNet with the splits of Ravi and Larochelle (ICLR 2017), or tieredImageNet (Ren et al., ICLR 2018).
 
-    Images of any size are read, from their middle square.
+    Images of any size are read, from their centre square.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def load_image_net(path: str | Path, split: str = "novel", *, name: str = "minii
     split : str
         ``novel``, ``validation`` or ``base``.
     name : str
-        ``miniimagenet`` or ``tieredimagenet``, of which only the second may come as folders of class folders.
+        ``miniimagenet`` or ``tieredimagenet``; only the second may be folders of class folders.
     size : int
         Pixels.
 
@@ -199,21 +199,21 @@ def load_image_net(path: str | Path, split: str = "novel", *, name: str = "minii
 
 
 def load_meta_album(path: str | Path, split: str = "novel", *, size: int = 128, test_set: int | None = None) -> Images:
-    """One data set of Meta-Album (Ullah et al., NeurIPS 2022), or a set of ten, a data set a domain.
+    """One data set of Meta-Album (Ullah et al., NeurIPS 2022), or a set of ten, one per domain.
 
-    Meta-Album is split by data set. All classes of a data set at ``path`` are novel. Of a folder that holds data sets
-    under their names, ``BRD_Mini`` say, Set-``test_set`` is novel, the next is base and the one after it validation, as
-    in the authors' experiments: each set is tested on once, and the mean of the three is reported.
+    Meta-Album is split by data set. All classes of a data set at ``path`` are novel. In a folder that contains data
+    sets under their names, such as ``BRD_Mini``, Set-``test_set`` is novel, the next is base and the one after it
+    validation, as in the authors' experiments: each set is tested on once, and the mean of the three is reported.
 
     Parameters
     ----------
     path : path
     split : str
-        ``novel``; ``validation`` or ``base`` of sets alone.
+        ``novel``; ``validation`` or ``base`` for sets only.
     size : int
         Pixels.
     test_set : int, optional
-        0, 1 or 2: the set that is tested on. A class is then called DATASET/CATEGORY, and the fact ``domain`` has
+        0, 1 or 2: the set to test on. A class is then called DATASET/CATEGORY, and the fact ``domain`` is
         its data set.
 
     Raises
@@ -262,12 +262,12 @@ def load_cub(path: str | Path, split: str = "novel", *, size: int = 84, splits: 
     """CUB-200-2011 (Wah et al., 2011), all images of the classes of a split.
 
     The release has no few-shot split. Files ``{base,val,novel}.json`` as Chen et al. (ICLR 2019)
-    write them, or ``{train,val,test}.csv`` with a column label, decide where they are there.
-    Otherwise the rule of Chen et al. does: of the classes, numbered from 0 in the order of
-    ``classes.txt``, every even one is base (100), of the others those with remainder 1 by 4 are
+    write them, or ``{train,val,test}.csv`` with a column label, are used if present.
+    Otherwise the rule of Chen et al. applies: of the classes, numbered from 0 in the order of
+    ``classes.txt``, every even one is base (100), those with remainder 1 modulo 4 are
     validation (50) and those with remainder 3 are novel (50). Meta-Dataset has another split (140, 30, 30), and
-    FewSTAB one of 130, 20 and 50 (its Table S1), for which its code asks for the files of LibFewShot: such
-    ``{train,val,test}.csv`` with images, but without the release's lists, are read as miniImageNet is.
+    FewSTAB one of 130, 20 and 50 (its Table S1), for which its code uses the files of LibFewShot: such
+    ``{train,val,test}.csv`` with images, but without the release's lists, are read like miniImageNet.
 
     Parameters
     ----------
@@ -277,8 +277,8 @@ def load_cub(path: str | Path, split: str = "novel", *, size: int = 84, splits: 
     size : int
         Pixels.
     splits : str, optional
-        ``chen`` or ``meta-dataset``: this split, whatever files there are; ``fewstab``: that of the files
-        ``{train,val,test}.csv``, which have to be there.
+        ``chen`` or ``meta-dataset``: this split, whatever files there are; ``fewstab``: the split of the files
+        ``{train,val,test}.csv``, which must be present.
 
     Raises
     ------
@@ -318,7 +318,7 @@ def _cub_split(root: Path, classes: list[str], splits: str | None) -> dict[str, 
 
 
 def _listed(path: Path) -> set[str]:
-    """Class folders of the images that such a split file lists."""
+    """Class folders of the images listed in a split file."""
     try:
         return {Path(name).parent.name for name in json.loads(path.read_text("utf-8"))["image_names"]}
     except (OSError, ValueError, KeyError, TypeError) as error:

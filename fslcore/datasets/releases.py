@@ -1,4 +1,4 @@
-"""Releases that few-shot benchmarks are made of, read from a folder that holds them: described by data, in `RELEASES`.
+"""Releases used by few-shot benchmarks, read from a folder that contains them; described by data, in `RELEASES`.
 
 ============= ============================================================================== =========================
 name          what PATH, or a folder in it, holds                                            classes that are novel
@@ -16,11 +16,11 @@ flowers102    as vgg-flower; with ``setid.mat`` for ``part``                    
 food101       ``images/CLASS/IMAGE`` and ``meta/{train,test}.txt``                           all 101
 ============= ============================================================================== =========================
 
-The classes of a split are those of Meta-Dataset (Triantafillou et al., ICLR 2020), as ``splits.yml`` lists them; the
-last three are evaluated on as a whole (Evaluating the evaluators, section 4). What differs from Meta-Dataset's records:
-images are not compressed again; an image that is not cut by a box is read from its middle square, where Meta-Dataset
-squeezes all of it; strokes of Omniglot stay dark on light, where Meta-Dataset inverts them. Backbones whose name ends
-in ``-released`` (`fslcore.models.backbones`) see both as Meta-Dataset has them.
+The classes of a split are those of Meta-Dataset (Triantafillou et al., ICLR 2020), as listed in ``splits.yml``; the
+last three are used as a whole (Evaluating the evaluators, section 4). Differences from Meta-Dataset's records:
+images are not compressed again; an image without a box is read from its centre square, where Meta-Dataset
+squeezes the whole image; strokes of Omniglot stay dark on light, where Meta-Dataset inverts them. Backbones whose
+name ends in ``-released`` (`fslcore.models.backbones`) read both as Meta-Dataset does.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from .splits import SPLITS, listed_splits, of_split
 
 __all__ = ["RELEASES", "Release", "load_quickdraw", "load_release"]
 
-VALIDATION_ALPHABETS = {  # the five of images_background with the fewest characters; Meta-Dataset validates on them
+VALIDATION_ALPHABETS = {  # Meta-Dataset's: the five of images_background with the fewest characters
     "Alphabet_of_the_Magi",
     "Blackfoot_(Canadian_Aboriginal_Syllabics)",
     "Inuktitut_(Canadian_Aboriginal_Syllabics)",
     "Ojibwe_(Canadian_Aboriginal_Syllabics)",
     "Tagalog",
 }
-AROUND = 1.2  # sides of what is cut out for an object of mscoco, in sides of its box
+AROUND = 1.2  # side of the cut-out of an object of mscoco, relative to its box
 DRAWN = 28  # pixels of a bitmap of quickdraw
 
 
@@ -61,14 +61,14 @@ class Release:
     Attributes
     ----------
     mark : str
-        A file or folder by which its folder is known.
+        A file or folder by which its folder is recognised.
     listed : callable
-        ``listed(root, name, split)`` gives a row an image of the split: columns ``file`` (a path), ``class``, facts,
-        and ``left``, ``top``, ``right``, ``bottom`` where a box is cut out.
+        ``listed(root, name, split)`` gives one row per image of the split: columns ``file`` (a path), ``class``, facts,
+        and ``left``, ``top``, ``right``, ``bottom`` if a box is cut out.
     parts : callable, optional
         ``parts(root)`` gives the part of the release (train, val, test) of images, by their paths below ``root``.
     inverted : bool
-        Whether released code lets dark and light change places.
+        Whether released code exchanges dark and light.
     """
 
     mark: str
@@ -80,27 +80,27 @@ class Release:
 def load_release(
     name: str, path: str | Path, split: str = "novel", *, size: int | None = None, part: str | None = None
 ) -> Images:
-    """A release by its name.
+    """Load a release by its name.
 
     Parameters
     ----------
     name : str
         A key of `RELEASES`.
     path : path
-        The folder of the release, or one that holds it.
+        The folder of the release, or one that contains it.
     split : str
         ``novel``, ``validation`` or ``base``.
     size : int, optional
-        Pixels; by default as large as the backbone takes images.
+        Pixels; by default the size of the backbone.
     part : str, optional
-        ``train``, ``val`` or ``test``: images of this part of the release alone, where it has parts.
+        ``train``, ``val`` or ``test``: only images of this part of the release, if it has parts.
 
     Returns
     -------
     Images
-        Their facts have the path of an image (``file``) and what else the release knows: alphabet and drawer of
-        omniglot, the track of a traffic sign (one sign, filmed from a car), the photo that an object of mscoco was cut
-        out of, and ``part``.
+        Their facts have the path of an image (``file``) and further facts of the release: alphabet and drawer of
+        omniglot, the track of a traffic sign (one sign, filmed from a car), the photo of an object of mscoco,
+        and ``part``.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def load_release(
         table = table[table["part"] == part].reset_index(drop=True)
     box = ["left", "top", "right", "bottom"]
     boxes = table[box].to_numpy(float) if "left" in table else None
-    if "crop" in table:  # several of a file, which are told apart
+    if "crop" in table:  # several objects per file, which need different names
         table["image"] = table["image"] + "#" + table.pop("crop").astype(str)
     classes = pd.Categorical(table["class"])
     facts = table.drop(columns=["file", "class", *(box if boxes is not None else [])]).rename(columns={"image": "file"})
@@ -134,7 +134,7 @@ def load_release(
 def load_quickdraw(
     path: str | Path, split: str = "novel", *, size: int | None = None, per_class: int | None = None
 ) -> Images:
-    """The bitmaps of Quick, Draw! (Jongejan et al., 2016), white on black, one file of 28 × 28 pixels a word.
+    """The bitmaps of Quick, Draw! (Jongejan et al., 2016), white on black, one file of 28 × 28 pixels per word.
 
     Meta-Dataset takes all of them; the 52 novel words have 7.7 million drawings. Files of strokes (``.ndjson``, and
     ``.npz``, which are pickles) are not read.
@@ -147,7 +147,7 @@ def load_quickdraw(
     size : int, optional
         Pixels; by default 28, which backbones enlarge.
     per_class : int, optional
-        So many drawings a word, the first of its file; all by default.
+        Number of drawings per word, the first of its file; all by default.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def load_quickdraw(
 
 
 def _bitmaps(file: Path) -> np.ndarray:
-    """(N, 784) uint8, not yet read."""
+    """(N, 784) uint8, mapped and not read yet."""
     try:
         found = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
@@ -195,7 +195,7 @@ def _bitmaps(file: Path) -> np.ndarray:
 
 
 def _home(root: Path, mark: str, name: str) -> Path:
-    """The folder in which the mark of a release lies: the one that is named, or one in it."""
+    """The folder that contains the mark of a release: the named one, or one in it."""
     if not root.is_dir():
         raise InputError(f"dataset: no folder {root}")
     for folder in (root, *sorted(d for d in root.iterdir() if d.is_dir())):
@@ -205,7 +205,7 @@ def _home(root: Path, mark: str, name: str) -> Path:
 
 
 def _folders(where: str, key: str | None = None, fact: str = "") -> Callable[[Path, str, str], pd.DataFrame]:
-    """A folder a class; ``fact`` is a regular expression whose named groups are facts that the name of a file tells."""
+    """One folder per class; ``fact`` is a regular expression whose named groups are facts in the file name."""
 
     def listed(root: Path, name: str, split: str) -> pd.DataFrame:
         found = {
@@ -232,7 +232,7 @@ def _omniglot(root: Path, name: str, split: str) -> pd.DataFrame:
         found = {c: d for c, d in found.items() if (d.parent.name in VALIDATION_ALPHABETS) == held}
     table = _in_folders(found, name)
     table["alphabet"] = [file.parents[1].name for file in table["file"]]
-    # Twenty people drew all characters of an alphabet, others those of the next.
+    # Twenty people drew all characters of an alphabet; other people drew the next alphabet.
     table["drawer"] = [f"{a}/{file.stem.rpartition('_')[2]}" for a, file in zip(table["alphabet"], table["file"])]
     return table
 
@@ -245,7 +245,7 @@ def _in_folders(folders: dict[str, Path], name: str) -> pd.DataFrame:
 
 
 def _aircraft(root: Path, name: str, split: str) -> pd.DataFrame:
-    """Variants, cut out by their boxes as Meta-Dataset does, without the strip that names the photographer."""
+    """Variants, cut out by their boxes as in Meta-Dataset, without the strip with the photographer's name."""
     data = root / "data"
     lists = {file: _lines(file) for file in (data / f"images_variant_{part}.txt" for part in ("trainval", "test"))}
     for file, of in lists.items():
@@ -296,13 +296,13 @@ def _flower_parts(root: Path) -> dict[str, str]:
 
 
 def _mat(file: Path, array: str) -> np.ndarray:
-    from scipy.io import loadmat  # late, since names are checked without it
+    from scipy.io import loadmat  # late, since checking names does not need it
 
     try:
         return np.ravel(loadmat(file, variable_names=[array])[array]).astype(int)
     except FileNotFoundError:
         raise InputError(f"dataset: no file {file}") from None
-    except Exception as error:  # SciPy's reader raises whatever a broken file leads to
+    except Exception as error:  # SciPy's reader raises anything on a broken file
         raise InputError(f"dataset: {file} is not a MATLAB file with {array} ({type(error).__name__})") from None
 
 
@@ -319,7 +319,7 @@ def _lines(file: Path) -> list[str]:
 
 
 def _fungi(root: Path, name: str, split: str) -> pd.DataFrame:
-    """Both lists together, by category; some share a name, so that a class has its number too."""
+    """Both lists together, by category; some categories share a name, so class names include the number."""
     tables = []
     for file in ("train.json", "val.json"):
         images, categories, found = _coco(root / file)
@@ -332,7 +332,7 @@ def _fungi(root: Path, name: str, split: str) -> pd.DataFrame:
 
 
 def _mscoco(root: Path, name: str, split: str) -> pd.DataFrame:
-    """Objects, cut out with a fifth more than their boxes, in whole pixels; what is then empty is left out.
+    """Objects, cut out with a fifth more than their boxes, in whole pixels; empty cut-outs are left out.
 
     Groups of objects (``iscrowd``) count as one, as in Meta-Dataset.
     """
@@ -346,7 +346,7 @@ def _mscoco(root: Path, name: str, split: str) -> pd.DataFrame:
     photos = [images[i] for i in found["image_id"]]
     for low, high, at, extent, side in (("left", "right", 0, 2, "width"), ("top", "bottom", 1, 3, "height")):
         start, length = found["bbox"].str[at], found["bbox"].str[extent]
-        first = start - (AROUND - 1) / 2 * length - 0.5  # annotations count from the middle of a pixel
+        first = start - (AROUND - 1) / 2 * length - 0.5  # annotations count from the centre of a pixel
         found[low] = first.round().clip(lower=0)
         found[high] = np.minimum((first + AROUND * length).round() + 1, [photo[side] for photo in photos])
     found["file"] = [root / "train2017" / photo["file_name"] for photo in photos]
@@ -356,7 +356,7 @@ def _mscoco(root: Path, name: str, split: str) -> pd.DataFrame:
 
 
 def _coco(file: Path, box: bool = False) -> tuple[dict, dict, pd.DataFrame]:
-    """Images and categories of COCO annotations by their numbers, and a row an annotation."""
+    """Images and categories of COCO annotations by their numbers, and one row per annotation."""
     if not file.is_file():
         raise InputError(f"dataset: no file {file}")
     columns = ["id", "image_id", "category_id", *(["bbox"] if box else [])]

@@ -1,4 +1,4 @@
-"""What tasks can be drawn from: images, or a bank of features."""
+"""The input of task samplers: images, or a bank of features."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ __all__ = ["Source"]
 
 
 class Source(Protocol):
-    """N images, as they are (`fslcore.datasets.Images`) or as features (`fslcore.datasets.bank.Bank`).
+    """N images, as images (`fslcore.datasets.Images`) or as features (`fslcore.datasets.bank.Bank`).
 
     Attributes
     ----------
     labels : (N,) integers
     classes : (N,) array
-        Class of each image, as the user calls it.
+        Class of each image, by the user's name.
     names : list of str
-        What each image is called, all different; of features, the number of the row.
+        Names of images, all different; of features, the row number.
     facts : DataFrame or None
-        One row an image: what is known of it.
+        One row per image: its known properties.
     digest : str
-        Stands for the content in cache keys.
+        Identifies the content in cache keys.
     needs_backbone : bool
-        Whether a backbone makes features of them.
+        Whether a backbone is needed to compute features.
     """
 
     labels: np.ndarray

@@ -1,4 +1,4 @@
-"""Which classes of a data set are base, validation and novel in Meta-Dataset (``splits.yml``)."""
+"""The base, validation and novel classes of Meta-Dataset (``splits.yml``)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ SPLITS = ("novel", "validation", "base")
 
 @cache
 def listed_splits() -> dict[str, dict[str, list]]:
-    """``splits.yml``: by data set and split, names of classes, or their numbers."""
+    """``splits.yml``: names or numbers of classes, by data set and split."""
     return yaml.safe_load(Path(__file__).with_name("splits.yml").read_text("utf-8"))
 
 
 def of_split(key: str | None, split: str, known: Iterable[str], where: Path) -> list[str]:
-    """Those of the known classes that a split has, in their order; ``key`` None says that all are novel.
+    """The known classes that belong to a split, in their order; for ``key`` None all are novel.
 
     Raises
     ------
     InputError
-        A split that the data set has not; a class of the split that is not known (the first, and how many).
+        A split that the data set does not have; a class of the split that is not known (the first, and how many).
     """
     known = list(known)
     lists = {"novel": known} if key is None else listed_splits()[key]

@@ -1,4 +1,4 @@
-"""Evaluation: a learner on tasks, the record of what it got right, and the results table."""
+"""Evaluation: a learner on tasks, the record of its right answers, and the results table."""
 
 from .cache import record
 from .export import write_features

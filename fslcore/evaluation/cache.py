@@ -1,4 +1,4 @@
-"""Records by the content of all that made them: found in the cache or among those that ship, else computed and kept."""
+"""Records by the content of all inputs: from the cache or the shipped results, or else computed and cached."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from .records import Record, evaluate, narrow, progress_bar, used
 
 __all__ = ["bank", "blocks", "keys", "prepared", "reading", "record"]
 
-# Tasks that are kept together, and that a process does at once: a stopped run loses little, and keeping costs little.
-BLOCK = 20  # of learners that train a network on each
+# Tasks that are stored together and computed at once: a stopped run loses little, and storing is cheap.
+BLOCK = 20  # of learners that train a network on each task
 BLOCK_OF_MAPS = 256
 BLOCK_OF_FEATURES = 1024
 SHORT = 16  # hexadecimal digits by which a file names its blocks
@@ -44,21 +44,21 @@ def record(
     progress: bool = False,
     read: Bank | None = None,
 ) -> tuple[Record | None, str]:
-    """The record of a learner on tasks, found by the content of all inputs or else computed and kept.
+    """The record of a learner on tasks, found by the content of all inputs or else computed and cached.
 
     Parameters
     ----------
     source : Images or Bank
-        Images, whose features are taken from ``backbone`` (some learners read the images); or a
+        Images, whose features are computed by ``backbone`` (some learners read the images); or a
         bank of features.
     backbone : Backbone or None
         None for a bank.
     learner, tasks
         As for `evaluate`.
     stored : bool
-        Compute nothing: the record of the first tasks, as many as are kept, or None.
+        Compute nothing: return the record of as many of the first tasks as are stored, or None.
     read : Bank, optional
-        What `prepared` gave for this learner, where it is at hand.
+        The result of `prepared` for this learner, if available.
 
     Returns
     -------
@@ -96,12 +96,12 @@ def record(
 
 
 def keys(source: Source, backbone: backbones.Backbone | None, learner: Learner) -> Callable[[Tasks], str]:
-    """What gives the key of `record` for any tasks."""
+    """A function that gives the key of `record` for any tasks."""
     trains = learner.reads == "images"
     digest = source.digest if trains or not source.needs_backbone else backbones.feature_key(source, backbone)
     if learner.reads_text and source.needs_backbone:
         digest += f" {backbones.names_key(source.class_names, backbone)}"
-    config = identity(learner)  # of some it holds all weights
+    config = identity(learner)  # for some learners it contains all weights
 
     def key(part: Tasks) -> str:
         return store.digest(json.dumps({"bank": digest, "tasks": part.digest, **config}, sort_keys=True))
@@ -110,7 +110,7 @@ def keys(source: Source, backbone: backbones.Backbone | None, learner: Learner) 
 
 
 def blocks(learner: Learner, tasks: Tasks) -> list[Tasks]:
-    """The tasks, cut into those that are kept together; one process may do some of them and another the others."""
+    """The tasks, divided into the blocks that are stored together; different processes may compute different blocks."""
     size = BLOCK if learner.reads == "images" else BLOCK_OF_MAPS if learner.places else BLOCK_OF_FEATURES
     return [tasks[at : at + size] for at in range(0, len(tasks), size)]
 
@@ -120,7 +120,7 @@ def joined(parts: list[Record]) -> Record:
 
 
 def bank(source: Source, backbone: backbones.Backbone | None, learner: Learner, *, progress: bool = False) -> Bank:
-    """What a learner reads, where it computes: the bank itself, the images, or their features by the backbone."""
+    """The input of a learner for computing: the bank itself, the images, or their features by the backbone."""
     if not source.needs_backbone:
         found = source
     elif learner.reads == "images":
@@ -133,14 +133,14 @@ def bank(source: Source, backbone: backbones.Backbone | None, learner: Learner, 
 
 
 def reading(source: Source, backbone: backbones.Backbone | None, learner: Learner, tasks: Tasks) -> tuple[Bank, Tasks]:
-    """What a learner reads for some tasks, and the tasks by its rows: `bank`, or, of too many images, theirs alone."""
+    """The input of a learner for some tasks, and the tasks by its rows: `bank`, or only their images if too many."""
     return _of_tasks(source, tasks) if _by_tasks(source, learner) else (bank(source, backbone, learner), tasks)
 
 
 def prepared(
     source: Source, backbone: backbones.Backbone | None, learner: Learner, *, progress: bool = False
 ) -> Bank | None:
-    """`bank`, as many blocks of tasks share it; None where each of them reads images of its own."""
+    """`bank`, shared by many blocks of tasks; None if each block reads its own images."""
     if _by_tasks(source, learner):
         return None
     found = bank(source, backbone, learner, progress=progress)
@@ -148,19 +148,19 @@ def prepared(
 
 
 def _by_tasks(source: Source, learner: Learner) -> bool:
-    """Whether the images that a learner reads are too many to be held in memory."""
+    """Whether a learner reads images that are too many to be held in memory."""
     return learner.reads == "images" and source.needs_backbone and math.prod(source.images.shape) > KEPT
 
 
 def _of_tasks(source: Images, tasks: Tasks) -> tuple[Bank, Tasks]:
-    """The images that some tasks name, and the tasks by their places among these."""
+    """The images named by some tasks, and the tasks by their positions among these."""
     rows, placed = used(tasks)
     pixels = torch.from_numpy(np.ascontiguousarray(source.images[rows]))
     return Bank(pixels, source.labels[rows], source.digest).to(backbones.device()), placed
 
 
 def _find(key: str) -> Record | None:
-    """The record kept under this key, in the cache or among the results that ship with the book."""
+    """The record stored under this key, in the cache or among the shipped results."""
     path = store.path("records", f"{key}.npz")
     if path.is_file():
         try:
@@ -168,7 +168,7 @@ def _find(key: str) -> Record | None:
             if made["key"] != key or found.correct.shape != found.query_label.shape:
                 raise ValueError("other content")
             return found
-        except Exception as error:  # many kinds, of broken archives
+        except Exception as error:  # broken archives raise many kinds
             note(f"{path} is damaged and made again ({error or type(error).__name__})")
     path, rows = _shipped().get(key[:SHORT], (None, None))
     if path is None:
@@ -179,7 +179,7 @@ def _find(key: str) -> Record | None:
 
 @cache
 def _shipped() -> dict[str, tuple[Path, slice]]:
-    """Where a record lies among the results that ship: all tasks of a file, or a block of them."""
+    """The place of a record among the shipped results: all tasks of a file, or a block of them."""
     found = {}
     for path in sorted((DATA / "results").glob("*.npz")):
         made = Record.load(path)[1]

@@ -1,4 +1,4 @@
-"""Features with their labels as a file of the user's, which `fslcore.datasets.bank.load_features` reads."""
+"""Features with their labels as a file for the user, which `fslcore.datasets.bank.load_features` reads."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["write_features"]
 
 
 def write_features(path: Path, bank: Bank, images: Images) -> None:
-    """Write 16-bit features (N, D), as they are kept, and the class of each image.
+    """Write 16-bit features (N, D), as they are cached, and the class of each image.
 
     Parameters
     ----------
     path : Path
         A .npz, whose ``labels`` are the names of classes, or a .safetensors, whose ``labels`` are integers and whose
-        metadata hold the names, in JSON under ``class_names``.
+        metadata contain the names, in JSON under ``class_names``.
     bank : Bank
         Features of the images.
     images : Images
@@ -37,7 +37,7 @@ def write_features(path: Path, bank: Bank, images: Images) -> None:
 
         replace_file(path, write)
         return
-    tensors = {  # in this order, in which every number lies at a multiple of its length
+    tensors = {  # in this order, in which every number is aligned to its length
         "labels": ("int64", images.labels.shape, [images.labels.astype(np.int64)]),
         "features": ("float16", tuple(bank.data.shape), (part.half().numpy() for part in chunks(bank.data))),
     }

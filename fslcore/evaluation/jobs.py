@@ -1,7 +1,7 @@
 """Several processes of one machine on one evaluation: shards of features first, then blocks of tasks.
 
-Each piece is kept when it is done, by the functions that one process uses too, under a name made of its content. What
-the processes hand back is nothing; who asks for the features or the record afterwards finds all pieces there.
+Each piece is stored when it is done, by the same functions as in one process, under a name made of its content. The
+processes return nothing: the caller then finds all pieces in the store.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .methods import Ready, load_backbone, load_source, ready
 
 __all__ = ["Setting", "make_features", "make_records", "processes", "share"]
 
-GRACE = 5.0  # seconds in which a process that is told to stop may clean up
+GRACE = 5.0  # seconds for clean-up in a process that is asked to stop
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Setting:
     size : int or None
         As for `fslcore.evaluation.run_queries`.
     split : str
-        Of the data set.
+        The split of the data set.
     """
 
     dataset: str
@@ -59,7 +59,7 @@ class Setting:
 
 
 def share(pieces: Iterable, part: tuple[int, int] | None) -> list:
-    """The K-th of N parts of some pieces, ``part`` being (K, N), K from 1: each N-th of them; all for None."""
+    """The K-th of N parts of some pieces, for ``part`` = (K, N) with K from 1: every N-th of them; all for None."""
     k, n = part or (1, 1)
     return list(pieces)[k - 1 :: n]
 
@@ -71,14 +71,14 @@ def make_features(
     pool: Pool | None = None,
     progress: bool = False,
 ) -> int:
-    """Make the shards of features that are missing, or a part of them, and gather them once all are there.
+    """Make missing shards of features, or a part of them, and gather them once all are complete.
 
     Parameters
     ----------
     images, backbone
-        As `fslcore.models.backbones.fitted` gives them.
+        The results of `fslcore.models.backbones.fitted`.
     part : (K, N), optional
-        The K-th of N parts alone.
+        Only the K-th of N parts.
     pool : Pool, optional
         Processes that do the work, of a `Setting` with these images and this backbone.
     progress : bool
@@ -87,7 +87,7 @@ def make_features(
     Returns
     -------
     int
-        Images that were turned into features.
+        Number of images turned into features.
     """
     kept = backbones.shards_of(images, backbone)
     missing = set(kept.missing())
@@ -111,7 +111,7 @@ def make_records(
     pool: Pool | None,
     progress: bool = False,
 ) -> int:
-    """Compute the blocks of tasks that no record is kept of, or a part of them.
+    """Compute the blocks of tasks without a stored record, or a part of them.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def make_records(
     Returns
     -------
     int
-        Blocks of the part.
+        Number of blocks of the part.
     """
     pieces = []
     for (learner, _), tasks in drawn.items():
@@ -154,14 +154,14 @@ def make_records(
 
 
 class Pool:
-    """Processes that do pieces of work; see `processes`."""
+    """Processes that compute pieces of work; see `processes`."""
 
     def __init__(self, executor: ProcessPoolExecutor):
         self._executor = executor
 
     def run(self, pieces: list[Callable[[], None]], sizes: list[int], bar: tqdm) -> None:
-        """Do all pieces, in any order; the first error ends it, in the words of the process that met it."""
-        with _ignored(signal.SIGINT):  # until they listen to it themselves, processes that start are deaf to it
+        """Compute all pieces, in any order; the first error ends the work, with the message of its process."""
+        with _ignored(signal.SIGINT):  # starting processes ignore the signal until they handle it
             futures = {self._executor.submit(_done, piece): size for piece, size in zip(pieces, sizes, strict=True)}
         left = set(futures)
         try:
@@ -176,17 +176,17 @@ class Pool:
 
 @contextmanager
 def processes(jobs: int, setting: Setting) -> Iterator[Pool | None]:
-    """So many processes, which end with the block, and whatever becomes of this one; None for one job.
+    """A number of processes that end with the block, whatever happens to this one; None for one job.
 
-    They share the threads that torch has here, and the GPUs: with ``FSLCORE_DEVICE=cuda``, process i takes the i-th,
-    and begins again at the first where there are more processes than GPUs.
+    They share torch's threads of this process, and the GPUs: with ``FSLCORE_DEVICE=cuda``, process i takes the i-th,
+    starting again at the first if there are more processes than GPUs.
     """
     if jobs == 1:
         yield None
         return
-    # Fresh processes: a fork of one whose libraries have threads may hang.
+    # New processes: a fork of one whose libraries have threads may hang.
     context = multiprocessing.get_context("spawn")
-    # Nobody writes to this pipe. It ends when this process closes it, or ends itself, however that happens.
+    # Nothing is written to this pipe. It ends when this process closes it or ends itself, for any reason.
     alive, here = context.Pipe(duplex=False)
     number = context.Value("i", 0)
     threads = max(1, torch.get_num_threads() // jobs)
@@ -195,15 +195,15 @@ def processes(jobs: int, setting: Setting) -> Iterator[Pool | None]:
     try:
         yield Pool(executor)
     finally:
-        here.close()  # they end at once; to unload torch would take seconds
+        here.close()  # they end at once; unloading torch would take seconds
         executor.shutdown(cancel_futures=True)
         alive.close()
 
 
 def _sent(tasks: Tasks) -> tuple:
-    """Tasks as another process is told them: what is the same row in all, once, so that it lies in memory as here.
+    """Tasks as sent to another process: rows equal in all are sent once, so that the memory layout stays the same.
 
-    The layout decides bytes of the file of a record.
+    The layout determines bytes of the file of a record.
     """
     arrays = (tasks.support, tasks.support_label, tasks.query, tasks.query_label)
     told = [(a[:1] if a.strides[0] == 0 else a, len(a)) for a in arrays]
@@ -222,10 +222,10 @@ def _ignored(number: int) -> Iterator[None]:
         signal.signal(number, before)
 
 
-# What follows runs in the processes.
+# The following runs in the processes.
 
 _setting: Setting
-_tells = False  # one of them says what there is to say of images
+_tells = False  # one of them reports notes about images
 _busy, _ending = threading.Lock(), threading.Event()
 
 
@@ -235,7 +235,7 @@ def _begin(alive, number, threads: int, setting: Setting) -> None:
     with number.get_lock():
         mine, number.value = number.value, number.value + 1
     torch.set_num_threads(threads)
-    tqdm.set_lock(threading.RLock())  # its own is one of several processes, which ours does not stay to remove
+    tqdm.set_lock(threading.RLock())  # its own lock is shared by processes, and ours does not stay to remove it
     _tells = mine == 0 and not os.environ.get("FSLCORE_QUIET")
     os.environ["FSLCORE_QUIET"] = os.environ["TQDM_DISABLE"] = "1"
     if os.environ.get("FSLCORE_DEVICE", "cuda") == "cuda" and torch.cuda.is_available():
@@ -248,11 +248,11 @@ def _begin(alive, number, threads: int, setting: Setting) -> None:
 def _stop(*_) -> None:
     _ending.set()
     if _busy.locked():
-        raise KeyboardInterrupt  # so that what is half written is removed
+        raise KeyboardInterrupt  # so that incomplete files are removed
 
 
 def _end_with(alive) -> None:
-    """End this process when the one that began it closes the pipe, or is no more."""
+    """End this process when its parent closes the pipe or has ended."""
     with suppress(EOFError, OSError):
         alive.recv()
     signal.raise_signal(signal.SIGINT)
@@ -276,7 +276,7 @@ def _fitted() -> tuple[datasets.Images, backbones.Backbone]:
     return backbones.fitted(_source(), load_backbone(_setting.backbone))
 
 
-@lru_cache(maxsize=1)  # what one learner reads may be large
+@lru_cache(maxsize=1)  # the input of one learner may be large
 def _method(learner: str) -> tuple[Ready, Bank | None]:
     found = ready(_source(), _setting.backbone, learner)
     return found, prepared(found.source, found.backbone, found.learner)

@@ -1,4 +1,4 @@
-"""Methods, by their names and ready to run: a backbone with a learner, on images or on a bank of features."""
+"""Methods, by name and ready to run: a backbone with a learner, on images or on a bank of features."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .records import Record
 __all__ = ["LEARNERS", "Method", "Ready", "load_backbone", "load_source", "ready"]
 
 PAPER = ("baseline", "baseline++", "protonet", "r2d2", "maml")  # of Evaluating the evaluators
-DECIDES = {"baseline": "lr", "baseline++": "cosine"}  # after a training on batches; others decide as they are trained
+DECIDES = {"baseline": "lr", "baseline++": "cosine"}  # after a training on batches
 
 
 class Method(NamedTuple):
@@ -39,7 +39,7 @@ class Method(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Method:
-        """The method that is written with a space: 'conv4-protonet protonet'.
+        """The method written with a space: 'conv4-protonet protonet'.
 
         Raises
         ------
@@ -63,14 +63,14 @@ class Method(NamedTuple):
 
     @property
     def title(self) -> str:
-        """'ProtoNet' for ('conv4-protonet', 'protonet'); else, where they were not trained together, the label."""
+        """'ProtoNet' for ('conv4-protonet', 'protonet'); the label if the two were not trained together."""
         name, _, file = self.backbone.partition(":")
         trained = Path(file).stem if name == OWN else name.partition("-")[2]
         return LEARNERS[trained] if trained in PAPER and self.learner == DECIDES.get(trained, trained) else self.label
 
 
 def load_source(dataset: str, size: int | None = None) -> datasets.Source:
-    """The images of a data set (see `fslcore.datasets.load`), or the bank that ``features:PATH`` names."""
+    """The images of a data set (see `fslcore.datasets.load`), or the bank named by ``features:PATH``."""
     if dataset.startswith("features:"):
         if size is not None:
             raise InputError(f"size = {size}; {dataset} are features, not images")
@@ -83,19 +83,19 @@ def load_backbone(name: str) -> backbones.Backbone:
     return backbones.load(name) if ":" in name else _named_backbone(name)
 
 
-# What ships with the book does not change while a process runs, and a chapter asks for it many times.
+# What ships with the book does not change while a process runs, and a chapter loads it many times.
 _shipped_images = lru_cache(maxsize=8)(datasets.load)
 _named_backbone = lru_cache(maxsize=8)(backbones.load)
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A learner and what it reads, ready for tasks.
+    """A learner and its input, ready for tasks.
 
     Attributes
     ----------
     source : Images or Bank
-        Images of which features are taken (some learners read the images), or a bank of features.
+        Images whose features are computed (some learners read the images), or a bank of features.
     backbone : Backbone or None
         None for a bank.
     learner
@@ -112,21 +112,21 @@ class Ready:
         return self.learner.reads == "images"
 
     def bank(self, *, progress: bool = False) -> Bank:
-        """What the learner reads: images, or features, computed where they are not kept."""
+        """The input of the learner: images, or features, which are computed unless cached."""
         return bank(self.source, self.backbone, self.learner, progress=progress)
 
     def reading(self, tasks: Tasks) -> tuple[Bank, Tasks]:
-        """What the learner reads for some tasks, and the tasks by its rows: of a great many images, theirs alone."""
+        """The input of the learner for some tasks, and the tasks by its rows; only their images if very many."""
         return reading(self.source, self.backbone, self.learner, tasks)
 
     def blocks(self, tasks: Tasks) -> list[Tasks]:
-        """The tasks, cut into those whose records are kept together, which may be computed by several processes."""
+        """The tasks, divided into blocks whose records are stored together, and which several processes may compute."""
         return blocks(self.learner, tasks)
 
     def record(
         self, tasks: Tasks, *, stored: bool = False, progress: bool = False, read: Bank | None = None
     ) -> Record | None:
-        """Which queries of the tasks the learner gets right; see `fslcore.evaluation.record`."""
+        """Which queries of the tasks the learner classifies correctly; see `fslcore.evaluation.record`."""
         given = dict(stored=stored, progress=progress, read=read)
         return record(self.source, self.backbone, self.learner, tasks, **given)[0]
 
@@ -139,27 +139,27 @@ def ready(
     size: int | None = None,
     **settings,
 ) -> Ready:
-    """A method on a data set, with the learner's weights where it was trained beside the backbone.
+    """A method on a data set, with the learner's weights if it was trained together with the backbone.
 
     Parameters
     ----------
     source : str, Images or Bank
-        A name as for `load_source`, or what it gives.
+        A name as for `load_source`, or its result.
     backbone : str
-        As for `fslcore.models.backbones.load`, where ``{dataset}`` stands for the data set (`fslcore.sources.filled`);
+        As for `fslcore.models.backbones.load`, with ``{dataset}`` replaced by the data set (`fslcore.sources.filled`);
         ignored for a bank.
     learner : str or Learner
         A name of `fslcore.learners.names`, ``module:Class`` for a class of your own, or an object.
     size : int, optional
         As for `load_source`.
     **settings
-        Arguments of the learner, ``C=10`` say, where it is a name.
+        Arguments of the learner, such as ``C=10``, if it is a name.
 
     Raises
     ------
     InputError
-        As for the loaders; a learner that cannot read the features, that wants the names of classes embedded where
-        they are not, or a mean over base classes where there are none.
+        As for the loaders; a learner that cannot read the features, or that needs embeddings of class names or a mean
+        over base classes where there are none.
     """
     if isinstance(source, str):
         source = load_source(source, size)
@@ -181,7 +181,7 @@ def ready(
 
 
 def _given(learner: object, _: object, **settings) -> learners.Learner:
-    """A learner that was made already, which takes no settings."""
+    """A learner object, which takes no settings."""
     if settings:
         raise InputError(f"{', '.join(settings)}: none is taken with a learner that is made; give them to its class")
     return complete(learner)

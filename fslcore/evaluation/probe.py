@@ -15,29 +15,29 @@ from .records import scores
 
 __all__ = ["Neighbours", "class_by_class", "probe"]
 
-TOLERANCE = 1e-3  # of the spread of the scores; what 32-bit floats and other batches of tasks move is far less
-COMPANY = {"alone": "asked one by one", "order": "asked in another order", "class": "asked beside their own class only"}
+TOLERANCE = 1e-3  # of the standard deviation of the scores; 32-bit rounding and batching move scores far less
+COMPANY = {"alone": "asked one by one", "order": "asked in another order", "class": "asked with their own class only"}
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What `probe` returns: how answers differ from those to all queries of a task together.
+    """Result of `probe`: differences from the answers to all queries of a task together.
 
     Attributes
     ----------
     learner : str
         Its name.
     queries : int
-        Queries that were asked in each way.
+        Number of queries asked in each way.
     moved : dict of float
-        By way of asking ('alone', 'order', 'class'): by how much a score moves at most, in standard deviations of the
+        By way of asking ('alone', 'order', 'class'): the largest change of a score, in standard deviations of the
         scores.
     changed : dict of float
         By way of asking: the share of queries whose answer changes.
     together, alone : float
-        Share of right answers where all queries of a task are asked together, and where each is asked alone.
+        Accuracy with all queries of a task asked together, and with each asked alone.
     depends : bool
-        Whether answers depend on neighbours: the learner is *transductive*.
+        Whether answers depend on other queries: the learner is *transductive*.
     """
 
     learner: str
@@ -59,42 +59,42 @@ class Neighbours:
 
 
 def probe(learner: Learner, bank: Bank, tasks: Tasks, *, queries: int = 5, seed: int = 0) -> Neighbours:
-    """Ask a learner the same queries together and one by one, in another order and beside others, and compare.
+    """Ask a learner the same queries together, one by one, in another order and with others, and compare.
 
-    A learner that looks at all queries of a task at once, as batch normalisation in training mode does, is given
-    more than a single image to classify: its accuracy is that of a batch, and depends on how many queries a task has
-    and on how evenly they come from its classes. That may be what is wanted, and has to be said.
+    A learner that uses all queries of a task at once, as batch normalisation in training mode does,
+    classifies a batch instead of single images. Its accuracy depends on the number of queries of a task
+    and on how evenly they come from its classes. That may be intended, but has to be stated.
 
     Parameters
     ----------
     learner
         Has ``scores(bank, tasks)``, as for `evaluate`: one of this package or your own.
     bank : Bank
-        What it reads.
+        Its input.
     tasks : Tasks
         A few are enough; each is run about ``queries`` times.
     queries : int
-        At most so many queries of each task are asked one by one, chosen at random from ``seed``.
+        At most this many queries of each task are asked one by one, chosen at random from ``seed``.
 
     Returns
     -------
     Neighbours
-        Its ``depends``, and as text one line.
+        Its ``depends``; printed as one line.
 
     Raises
     ------
     InputError
-        A task names an image that the bank lacks; tasks with a single query, which has no neighbours.
+        A task names an image that is not in the bank; tasks with a single query.
 
     Notes
     -----
-    That answers stay the same is evidence for these tasks, no proof for all. A learner that answers at random, without
-    a seed of its own for each query, moves too.
+    Equal answers are evidence for these tasks, not a proof for all. A learner that answers at random, without
+    a seed of its own for each query, shows changes too.
     """
     instance("bank", bank, Bank), instance("tasks", tasks, Tasks)
     queries, rng = whole("queries", queries, least=1), np.random.default_rng(whole("seed", seed, least=0))
     if ((tasks.query >= 0).sum(axis=1) < 2).any():
-        raise InputError("tasks: one has a single query; at least 2 are needed, to be neighbours")
+        raise InputError("tasks: one has a single query; at least 2 are needed")
     score = lambda of: np.concatenate([part.double().cpu().numpy() for part in scores(learner, bank, of)])  # noqa: E731
     asked = score(tasks)
     spread = asked[np.isfinite(asked) & (tasks.query >= 0)[..., None]].std()
@@ -108,7 +108,7 @@ def probe(learner: Learner, bank: Bank, tasks: Tasks, *, queries: int = 5, seed:
     found["order"] = mixed[task, np.argsort(order, axis=1)[task, place]]
     kin = (tasks.query_label[task] == label[:, None]) & (np.arange(tasks.query.shape[1]) != place[:, None])
     if kin.any():
-        # The query itself, and those of its class after it; what is not is padding.
+        # The query itself, and the following ones of its class; the rest is padding.
         rest = np.where(kin, np.arange(tasks.query.shape[1]), -1)
         rest = -np.sort(-rest, axis=1)[:, : kin.sum(axis=1).max()]
         found["class"] = score(_asking(tasks, task, np.concatenate([place[:, None], rest], axis=1)))[:, 0]
@@ -135,12 +135,12 @@ def probe(learner: Learner, bank: Bank, tasks: Tasks, *, queries: int = 5, seed:
 
 
 def class_by_class(tasks: Tasks) -> Tasks:
-    """Tasks that ask for one class at a time: T × K of them, those of a task one after another, in the order of labels.
+    """Tasks with the queries of one class each: T × K tasks, those of a task in sequence, in the order of labels.
 
-    FewSTAB's released code computes wAcc in this way: it forwards the queries of each class alone. Most learners answer
-    each query by itself, and their accuracies stay as they are. A learner that normalises queries by their own
-    statistics gets those of a single class: `fslcore.learners.MAML` and BOIL with ``transductive``, and in that code
-    ANIL and BOIL, which it runs in training mode. Their accuracies change, and can fall to chance or below. Of a record
+    FewSTAB's released code computes wAcc in this way: it classifies the queries of each class alone. Most learners
+    answer each query independently, so their accuracies do not change. A learner that normalises queries by their own
+    statistics uses those of a single class: `fslcore.learners.MAML` and BOIL with ``transductive``, and in that code
+    ANIL and BOIL, which it runs in training mode. Their accuracies change, and can fall to chance or below. In a record
     of these tasks, ``accuracy().reshape(T, K).min(axis=1).mean()`` is wAcc.
 
     Raises

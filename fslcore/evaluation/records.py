@@ -1,4 +1,4 @@
-"""Run a learner on tasks and record which queries it got right."""
+"""Run a learner on tasks and record which queries it classifies correctly."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Record", "evaluate", "scores"]
 
 @dataclass(frozen=True)
 class Record:
-    """Was each query right? All metrics derive from this.
+    """Whether each query was right. All metrics derive from this.
 
     Attributes
     ----------
@@ -38,18 +38,18 @@ class Record:
     query_label: np.ndarray
 
     def accuracy(self) -> np.ndarray:
-        """(T,) share of queries that were right, 0 to 1 (OOPS, equation 1)."""
+        """(T,) share of correct queries, 0 to 1 (OOPS, equation 1)."""
         return self.correct.sum(axis=1) / (self.query_label >= 0).sum(axis=1)
 
     def class_accuracy(self) -> np.ndarray:
-        """(T, K) share of each class's queries that were right; NaN for a class without queries."""
+        """(T, K) share of each class's correct queries; NaN for a class without queries."""
         ways = self.query_label.max() + 1
         of_class = self.query_label[:, None] == np.arange(ways)[:, None]
         with np.errstate(invalid="ignore"):
             return (self.correct[:, None] & of_class).sum(axis=2) / of_class.sum(axis=2)
 
     def by_class(self) -> np.ndarray:
-        """(T, K, Q) 1 where a query was right and 0 where not, as `fslcore.stats.moments` takes them.
+        """(T, K, Q) array, 1 for a correct query and 0 otherwise, as `fslcore.stats.moments` takes it.
 
         Raises
         ------
@@ -69,7 +69,7 @@ class Record:
         return np.nanmin(self.class_accuracy(), axis=1)
 
     def save(self, path: str | Path, provenance: dict) -> None:
-        """Write an .npz without pickles, with what made it (JSON values)."""
+        """Write an .npz without pickles, with its provenance (JSON values)."""
 
         def write(part: Path) -> None:
             with open(part, "wb") as file:
@@ -90,7 +90,7 @@ class Record:
 
 
 def evaluate(learner: Learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False) -> Record:
-    """Run ``learner`` on every task and record which queries it got right.
+    """Run ``learner`` on every task and record which queries it classifies correctly.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ def evaluate(learner: Learner, bank: Bank, tasks: Tasks, *, chunk: int | None = 
     bank : Bank
         Features, or images for learners that train the backbone.
     tasks : Tasks
-        T tasks whose indices point into ``bank``.
+        T tasks whose indices refer to rows of ``bank``.
     chunk : int, optional
-        Tasks at once; bounds the memory and does not change the result. By default 256 for
+        Tasks at once; limits the memory and does not change the result. By default 256 for
         features, fewer where a support is large; for fine-tuning 1 on a CPU and 16 on a GPU.
     progress : bool
         Show a progress bar.
@@ -109,7 +109,7 @@ def evaluate(learner: Learner, bank: Bank, tasks: Tasks, *, chunk: int | None = 
     Raises
     ------
     InputError
-        A task names an image that the bank lacks; a chunk below 1; scores of another shape than (t, n_query, K), or
+        A task names an image that is not in the bank; a chunk below 1; scores of another shape than (t, n_query, K), or
         with NaN.
     """
     chunks = scores(learner, bank, tasks, chunk=chunk, progress=progress)
@@ -121,7 +121,7 @@ def evaluate(learner: Learner, bank: Bank, tasks: Tasks, *, chunk: int | None = 
 def scores(
     learner: Learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False
 ) -> Iterator[torch.Tensor]:
-    """The learner's scores for every query, (t, n_query, K) for a chunk of t tasks after another.
+    """The learner's scores for every query, (t, n_query, K) for each chunk of t tasks in turn.
 
     Parameters and errors: as for `evaluate`.
     """
@@ -143,26 +143,26 @@ def scores(
 
 
 def narrow(bank: Bank, learner: Learner) -> Bank:
-    """The bank; features of 64 bits as 32-bit floats, for a learner of ours whose weights are such."""
+    """The bank, with 64-bit features as 32-bit floats for a learner of this package whose weights have 32 bits."""
     if bank.data.dtype != torch.float64 or learner.trained is None or not learner.trained.state_dict():
         return bank
     return replace(bank, data=bank.data.float(), finite=None)
 
 
 def _scored(learner: Learner, bank: Bank, tasks: Tasks) -> object:
-    """What a learner gives for tasks; an error in the user's own is reported as such."""
+    """The output of a learner for tasks; an error in the user's own learner is reported as such."""
     try:
         return learner.scores(bank, tasks)
     except (InputError, MemoryError, OSError):
         raise
     except Exception as error:
-        if not is_own(learner) or "allocate" in str(error):  # as `errors.told` knows too little memory
+        if not is_own(learner) or "allocate" in str(error):  # `errors.told` recognises a lack of memory by it too
             raise
         raise InputError(f"learner = {learner.name}; its method scores fails ({reason(error)})") from error
 
 
 def _checked(learner: Learner, found, tasks: Tasks) -> torch.Tensor:
-    """What a learner, perhaps the user's own, gives for tasks, if it is a score for each query and class."""
+    """The output of a learner, perhaps the user's own, for tasks, if it is a score for each query and class."""
     wanted = (*tasks.query.shape, tasks.ways)
     if what := misshapen(found, wanted):
         raise InputError(
@@ -177,7 +177,7 @@ def _checked(learner: Learner, found, tasks: Tasks) -> torch.Tensor:
 
 
 def used(tasks: Tasks) -> tuple[np.ndarray, Tasks]:
-    """The rows of a bank that tasks name, sorted, and the tasks by their places among these."""
+    """The rows of a bank that tasks name, sorted, and the tasks by their positions among these."""
     both = np.concatenate([tasks.support, tasks.query], axis=1)
     rows = np.unique(both[both >= 0]).astype(np.int64)
     support, query = (np.where(a >= 0, np.searchsorted(rows, a), PAD) for a in (tasks.support, tasks.query))
@@ -185,5 +185,5 @@ def used(tasks: Tasks) -> tuple[np.ndarray, Tasks]:
 
 
 def progress_bar(learner: Learner, tasks: int, progress: bool) -> tqdm:
-    """Counts tasks, where they take longer than five seconds."""
+    """Counts tasks, if they take longer than five seconds."""
     return tqdm(total=tasks, desc=learner.name, unit="task", delay=5, disable=not progress)

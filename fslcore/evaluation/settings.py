@@ -21,19 +21,19 @@ from .table import COLUMNS, results_table
 
 __all__ = ["class_of", "draw", "groups_of", "left_out", "run", "run_queries"]
 
-ABSENT = ("", "na", "n/a", "#n/a", "nan", "none", "null")  # what tables write where a value is missing
-MISSED = 0.1  # share of copies, from which a line says that groups miss them
+ABSENT = ("", "na", "n/a", "#n/a", "nan", "none", "null")  # written in tables for a missing value
+MISSED = 0.1  # share of missed copies above which a note is written
 
 
 def run(dataset: str, backbone: str, learner: str, sampling: str, **options) -> pd.DataFrame | None:
-    """Results table of one setting, from the cache or from ``data/results`` where it is there.
+    """Results table of one setting, from the cache or from ``data/results`` if available.
 
     Parameters and errors: as for `run_queries`.
 
     Returns
     -------
     DataFrame or None
-        One row a task, with the columns of `COLUMNS`; accuracy in percent.
+        One row per task, with the columns of `COLUMNS`; accuracy in percent.
     """
     given = inspect.signature(run_queries).bind(dataset, backbone, learner, sampling, **options)
     given.apply_defaults()
@@ -43,7 +43,7 @@ def run(dataset: str, backbone: str, learner: str, sampling: str, **options) -> 
     return results_table(kept, **{name: given.arguments[name] for name in COLUMNS if name in given.arguments})
 
 
-def run_queries(  # noqa: PLR0913 (what a table is made of)
+def run_queries(  # noqa: PLR0913 (the inputs of a table)
     dataset: str,
     backbone: str,
     learner: str,
@@ -71,7 +71,7 @@ def run_queries(  # noqa: PLR0913 (what a table is made of)
     learner : str
         A name of `fslcore.learners.names`.
     sampling : str
-        'closed' (with reuse of images) or 'open' (without, until the data are used up).
+        'closed' (images are used again) or 'open' (each image once, until the data are used up).
     ways, shots, queries, seed : int
         Of the tasks.
     tasks : int or None
@@ -79,12 +79,12 @@ def run_queries(  # noqa: PLR0913 (what a table is made of)
     skip_small_classes : bool
         Leave out classes with fewer than S + Q images instead of raising.
     stored : bool
-        Compute nothing (fine-tuning takes hours on a CPU): as many of the first tasks as results
-        are kept of, or None.
+        Compute nothing (fine-tuning takes hours on a CPU): return as many of the first tasks as
+        results are stored of, or None.
     progress : bool
         Show progress bars.
     size : int, optional
-        Pixels at which the user's own images are read and seen, as for `fslcore.datasets.load`.
+        Pixels at which the user's own images are read and used, as for `fslcore.datasets.load`.
     apart : str, optional
         As for `draw`.
 
@@ -92,12 +92,12 @@ def run_queries(  # noqa: PLR0913 (what a table is made of)
     -------
     tasks : Tasks
     record : Record or None
-        Of the first of these tasks, where fewer are kept.
+        Of the first of these tasks, if fewer are stored.
 
     Raises
     ------
     InputError
-        What the loaders and samplers raise; an unknown learner or sampling.
+        As for the loaders and samplers; an unknown learner or sampling.
     """
     _known(sampling)
     method = ready(dataset, backbone, learner, size=size)
@@ -110,8 +110,8 @@ def run_queries(  # noqa: PLR0913 (what a table is made of)
 def draw(source: Source, sampling: str, *, tasks: int | None, apart: str | None = None, **shape) -> Tasks:
     """Tasks of a sampling by its name; ``shape`` and errors as for `fslcore.tasks.sample_closed`.
 
-    With ``apart`` they keep groups of images apart, which `groups_of` finds by that name; the tasks' ``sampler`` says
-    so.
+    With ``apart``, groups of images are kept apart, which `groups_of` finds by that name; the tasks' ``sampler`` names
+    it.
     """
     labels = class_of(source)  # by name, so that an error can name one
     if apart is not None:
@@ -154,7 +154,7 @@ def groups_of(source: Source, name: str) -> np.ndarray:
     Raises
     ------
     InputError
-        No such fact, file or column; an image twice, or without a group (also where it is written as NA or the like).
+        No such fact, file or column; an image twice, or without a group (including NA and the like).
     """
     facts = source.facts
     if facts is not None and name in facts:
@@ -187,7 +187,7 @@ def groups_of(source: Source, name: str) -> np.ndarray:
 
 
 def class_of(source: Source) -> np.ndarray:
-    """(N,) class of each image: its name, or what a bank calls it."""
+    """(N,) class of each image: its name, or the name used by a bank."""
     return source.classes
 
 

@@ -15,7 +15,7 @@ from .cache import joined
 
 __all__ = ["until"]
 
-BLOCK = 100  # tasks between two looks; a multiple of what is kept together of fine-tuning
+BLOCK = 100  # tasks between two checks; a multiple of the blocks of fine-tuning
 
 
 def until(
@@ -28,11 +28,11 @@ def until(
     runs : mapping of Ready
         Methods by any name. All are run on the same tasks.
     tasks : Tasks
-        Closed ones, the most that may be run. `fslcore.tasks.sample_closed` draws the same first tasks whatever their
-        number is, so that another limit changes none of them.
+        Closed tasks, the most that may be run. `fslcore.tasks.sample_closed` draws the same first tasks for any
+        number, so that another limit changes none of them.
     width : float
-        Points: half of the interval's length (`fslcore.stats.anytime_interval`), which holds although one looks
-        after every 100 tasks and stops by what is seen.
+        In points: half of the interval's length (`fslcore.stats.anytime_interval`). The interval is valid even if
+        it is checked after every 100 tasks and the result decides when to stop.
     level : float
         Nominal coverage of each method's interval.
     progress : bool
@@ -41,14 +41,14 @@ def until(
     Returns
     -------
     records : dict of Record
-        By the methods' names; of the first 100, 200 … tasks, or of all if they are too few.
+        By the methods' names; of the first 100, 200 … tasks, or of all if there are too few.
     intervals : dict of AnytimeInterval
         In percent.
 
     Raises
     ------
     InputError
-        A width that is not over 0.
+        A width that is not above 0.
     """
     number("width", width, above=0)
     parts = {name: [] for name in runs}

@@ -1,4 +1,4 @@
-"""The results table: a row a task."""
+"""The results table: one row per task."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .records import Record
 
 __all__ = ["COLUMNS", "results_table", "write_table"]
 
-# One row a task; `fslcore.tools.report.read` reads it back (book/running.md, "The results table").
+# One row per task; `fslcore.tools.report.read` reads it back (book/running.md, "The results table").
 COLUMNS = {
     "dataset": str,
     "backbone": str,
@@ -29,7 +29,7 @@ COLUMNS = {
 
 
 def results_table(kept: Record, **setting) -> pd.DataFrame:
-    """A row a task, with the columns of `COLUMNS` that ``setting`` gives to all rows; accuracy in percent."""
+    """One row per task, with the columns of `COLUMNS` that ``setting`` gives to all rows; accuracy in percent."""
     if setting["dataset"].startswith("features:"):
         setting["backbone"] = "none"
     table = pd.DataFrame({"task": np.arange(len(kept.correct)), "accuracy": 100 * kept.accuracy()})
@@ -39,7 +39,7 @@ def results_table(kept: Record, **setting) -> pd.DataFrame:
 
 
 def check_ending(path: str | Path) -> Path:
-    """The path, if it has an ending that `write_table` can write."""
+    """The path, if it has a suffix that `write_table` can write."""
     path = Path(path)
     if path.suffix not in (".parquet", ".csv"):
         raise InputError(f"results: {path.name}; .parquet and .csv are allowed")

@@ -1,6 +1,6 @@
 """Learners: from a task's support to scores for its queries.
 
-What a learner has is the protocol `Learner`.
+All learners follow the protocol `Learner`.
 """
 
 from ..catalogue import known
@@ -76,17 +76,17 @@ names = (*of_features, *of_images)
 
 
 def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
-    """A learner by name, or by ``module:Class``, with what was trained with the backbone beside its network (R2D2: λ).
+    """A learner by name, or by ``module:Class``, with weights that were trained with the backbone's network (R2D2: λ).
 
-    ``settings`` are arguments of its class, such as ``C`` of `LogisticRegression`; by default those that the
-    learner was trained with beside the backbone, and those of fine-tuning that released code has for it.
+    ``settings`` are arguments of its class, such as ``C`` of `LogisticRegression`. The defaults are the settings of its
+    training, and for fine-tuning those of released code for the backbone.
 
     Raises
     ------
     InputError
         Unknown name; a learner that reads images without a backbone, or with one it cannot use; a learner that
-        compares places with a backbone whose features are no map; a module or a class of your own that is not there, or
-        is no learner.
+        compares places with a backbone whose features are not a map; a module or a class of your own that is missing or
+        is not a learner.
     """
     if ":" in name:
         from .own import made
@@ -106,7 +106,7 @@ def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
         settings.setdefault("dim", backbone.dim)
     if backbone is not None and of_features[name].places:
         if backbone.map is None:
-            raise InputError(f"learner = {name}; the features of {backbone.name} are no map, those of conv4-{name} are")
+            raise InputError(f"learner = {name}; the features of {backbone.name} are no map; those of conv4-{name} are")
         settings.setdefault("map", backbone.map)
     learner = of_features[name](**settings)
     if trained and backbone.head:

@@ -11,11 +11,11 @@ __all__ = ["ANIL"]
 
 
 class ANIL(OnFeatures):
-    """MAML whose inner loop moves the head alone: a few steps of gradient descent on a linear head.
+    """MAML whose inner loop updates only the head: a few steps of gradient descent on a linear head.
 
-    The network is trained through the steps, second derivatives included. As in our `MAML`, the head and its bias
-    start at zero, where the paper trains the start: so a task may have any number of classes, in any order.
-    The steps are fewer and longer than those of a fitted classifier; the features are made for them.
+    The network is trained through the steps, including second derivatives. As in our `MAML`, the head and its bias
+    start at zero, where the paper trains the start; so a task may have any number of classes, in any order.
+    The steps are fewer and larger than those of a fitted classifier; the features are trained for them.
 
     Parameters
     ----------

@@ -14,11 +14,11 @@ __all__ = ["BOIL"]
 
 
 class BOIL(MAML):
-    """MAML whose inner loop moves the network alone: the head is trained with it and then stays as it is.
+    """MAML whose inner loop updates only the network: the head is trained with it and then stays fixed.
 
-    So the features of a task must come to the head, not the head to the features. The head knows as
-    many classes as it was trained with, and their order matters. Statistics of batch normalisation are
-    those of the support, as in our `MAML`; released code takes those of the queries.
+    So the features of a task must adapt to the head, not the head to the features. The head has a fixed number of
+    classes, from its training, and their order matters. The statistics of batch normalisation are
+    those of the support, as in our `MAML`; released code uses those of the queries.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class BOIL(MAML):
     Raises
     ------
     InputError
-        As `MAML`; a backbone without a head; in `scores` and `on_images`, tasks of another number of classes.
+        As `MAML`; a backbone without a head; in `scores` and `on_images`, tasks with another number of classes.
     """
 
     name = "boil"

@@ -12,15 +12,15 @@ __all__ = ["CAN"]
 
 
 class CAN(OnMaps):
-    """Cosine of a class and a query, each attended to where the other resembles it (cross attention module).
+    """Cosine of a class and a query, each weighted where the other resembles it (cross attention module).
 
-    The correlation map holds the cosines of all places of the class, the mean map of its shots, with all places of the
-    query. A small network reads the mean correlations of a map's places and answers with a kernel that fuses the
+    The correlation map contains the cosines between all places of the class (mean map of its shots) and all places of
+    the query. A small network reads the mean correlations of a map's places and returns a kernel that fuses the
     correlations of each place into one number; a softmax of these, added to 1, weights the places.
 
-    Unlike the paper: the fusion has no batch normalisation, so that a score depends on its own pair alone; the loss is
+    Unlike the paper: the fusion has no batch normalisation, so that a score depends only on its own pair; the loss is
     that of the pooled cosine, as in the paper's test, not of each place of the query; the auxiliary classifier reads
-    queries before the attention. The transductive form is not here.
+    queries before the attention. The transductive form is not implemented.
 
     Parameters
     ----------

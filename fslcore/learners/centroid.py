@@ -22,5 +22,5 @@ class NearestCentroid(Learner):
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
         """Cosines (T, n_query, K) from a bank of features; -inf for a class without support."""
         x, members, scale, query = fetch(bank, tasks)
-        centroids = F.normalize((members * scale).mT @ x, dim=-1)  # normalising makes sum and mean alike
+        centroids = F.normalize((members * scale).mT @ x, dim=-1)  # after normalisation, sum and mean are equal
         return without_empty(query_scores(bank, query, centroids), members)

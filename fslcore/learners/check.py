@@ -1,4 +1,4 @@
-"""What is wrong with a learner: its configuration, its scores, and what they depend on."""
+"""Checks of a learner: its configuration, its scores, and what they depend on."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from .protocol import Learner, complete, misshapen
 
 __all__ = ["check_learner"]
 
-TOLERANCE = 1e-3  # of the spread of the scores, as for `fslcore.evaluation.probe`
+TOLERANCE = 1e-3  # of the standard deviation of the scores, as for `fslcore.evaluation.probe`
 WAYS, SHOTS, QUERIES = 3, 2, 2
 
 
 def check_learner(learner: Learner, bank: Bank | None = None, *, seed: int = 0) -> None:
-    """Run a learner on a few small tasks and say all that is wrong with it, as scikit-learn's `check_estimator` does.
+    """Run a learner on a few small tasks and report all faults, as scikit-learn's `check_estimator` does.
 
-    Its configuration is JSON and stays the same. Its scores have the shape (T, n_query, K), lie on the bank's device
-    and are finite; they are the same when it is asked again, when tasks come in batches of another size or in another
-    order, and when they are padded with -1; without ``transductive`` they do not depend on the other queries of a task.
-    The bank and the tasks stay as they were.
+    Its configuration must be JSON and stay the same. Its scores must have the shape (T, n_query, K), be on the bank's
+    device and be finite. They must not change when it is asked again, when tasks come in batches of another size or in
+    another order, or when they are padded with -1. Without ``transductive`` they must not depend on other queries of
+    a task. The bank and the tasks must not be changed.
 
     Parameters
     ----------
     learner
         As for `fslcore.evaluation.evaluate`.
     bank : Bank, optional
-        What it reads: at least 3 classes of at least 4 rows. By default 36 rows of 6 classes at random: 64 features
+        Its input: at least 3 classes of at least 4 rows. By default 36 random rows of 6 classes: 64 features
         with embeddings of names and a mean, or images of 32 × 32 pixels.
     seed : int
-        Of the default bank and the tasks.
+        Seed of the default bank and the tasks.
 
     Raises
     ------
     InputError
-        It is no learner; else with all faults that were found, one after another.
+        It is not a learner; otherwise, all faults found, in sequence.
     """
     learner = complete(learner)
     bank = _bank(learner, seed) if bank is None else bank
@@ -66,7 +66,7 @@ def _bank(learner: Learner, seed: int) -> Bank:
 
 
 def _faults(learner: Learner, bank: Bank, tasks: Tasks) -> Iterator[str]:
-    """What is wrong, in the order in which it is looked at; what makes the rest meaningless ends it."""
+    """The faults, in the order of the checks; a fault that makes the rest meaningless ends them."""
     config, fault = _config(learner)
     yield from fault
     before = {name: value.clone() for name in ("data", "text", "center") if (value := getattr(bank, name)) is not None}
@@ -89,28 +89,28 @@ def _faults(learner: Learner, bank: Bank, tasks: Tasks) -> Iterator[str]:
     if any((getattr(tasks, name) != array).any() for name, array in zip(_ARRAYS, arrays)):
         yield "it changes the tasks"
     if not fault and _config(learner)[0] != config:
-        yield "config() is another after scores"
+        yield "config() differs after scores"
 
 
 def _config(learner: Learner) -> tuple[str | None, list[str]]:
-    """The configuration as text, and what is wrong with it."""
+    """The configuration as text, and its faults."""
     try:
         first, second = (json.dumps(learner.config(), sort_keys=True, allow_nan=False) for _ in range(2))
     except Exception as error:
-        return None, [f"config() gives no JSON ({reason(error)})"]
-    return first, [] if first == second else ["config() is another each time"]
+        return None, [f"config() does not give JSON ({reason(error)})"]
+    return first, [] if first == second else ["config() differs each time"]
 
 
 def _form(scores: object, bank: Bank, tasks: Tasks) -> list[str]:
-    """What is wrong with the form of scores, or with their numbers."""
+    """Faults of the form of scores, or of their values."""
     wanted = (*tasks.query.shape, tasks.ways)
     if what := misshapen(scores, wanted):
         return [f"scores are {what}, not a tensor of shape {wanted}: (T, n_query, K)"]
     if isinstance(scores, torch.Tensor) and scores.device != bank.data.device:
-        return [f"scores lie on {scores.device}, not on the bank's device, {bank.data.device}"]
+        return [f"scores are on {scores.device}, not on the bank's device, {bank.data.device}"]
     lost = ~np.isfinite(_plain(scores))
     return (
-        [f"{lost.sum()} of {lost.size} scores are NaN or infinite, where all classes have support"]
+        [f"{lost.sum()} of {lost.size} scores are NaN or infinite, although all classes have support"]
         if lost.any()
         else []
     )
@@ -121,7 +121,7 @@ def _plain(scores: torch.Tensor | np.ndarray) -> np.ndarray:
 
 
 def _changed(learner: Learner, bank: Bank, tasks: Tasks, asked: np.ndarray, most: float) -> Iterator[str]:
-    """Ways of asking the same by which scores move, and must not."""
+    """Equivalent ways of asking in which scores change, though they must not."""
     score = lambda of: _plain(learner.scores(bank, of))  # noqa: E731
     n = len(tasks)
 
@@ -129,16 +129,16 @@ def _changed(learner: Learner, bank: Bank, tasks: Tasks, asked: np.ndarray, most
         return other.shape != asked.shape or not (np.abs(other - asked) <= most).all()
 
     if moves(score(tasks)):
-        yield "scores are others when it is asked again"
-        return  # the ways below would all say so
+        yield "scores differ when it is asked again"
+        return  # the checks below would all fail
     if moves(np.concatenate([score(tasks[[i]]) for i in range(n)])):
         yield "scores depend on how many tasks are asked together"
     if moves(score(tasks[np.arange(n)[::-1]])[::-1]):
         yield "scores depend on the order of tasks"
     if moves(score(_padded(tasks, ("support", "support_label")))):
-        yield "scores depend on padding of the support: support and support_label of -1 are no image"
+        yield "scores depend on padding of the support: support and support_label of -1 are not an image"
     if moves(score(_padded(tasks, ("query", "query_label")))[:, : asked.shape[1]]):
-        yield "scores depend on padding of the queries: a query of -1 is no image"
+        yield "scores depend on padding of the queries: a query of -1 is not an image"
     if not learner.transductive:
         alone = [
             replace(tasks, query=tasks.query[:, [i]], query_label=tasks.query_label[:, [i]])

@@ -1,4 +1,4 @@
-"""What the learners share: fetching a chunk of tasks from the bank."""
+"""Code shared by the learners, such as fetching a chunk of tasks from the bank."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .protocol import Learner
 
 
 class OnFeatures(nn.Module, Learner):
-    """A learner that reads features and is written once, for a batch of tasks, to train and to evaluate.
+    """A learner that reads features, with one implementation for training and evaluation, batched over tasks.
 
     A subclass has a ``name`` and a differentiable ``forward(support, members, query)``: support
     features (T, n, D), one-hot labels (T, n, K), query features (T, q, D) to scores (T, q, K). Rows of
-    ``members`` without a class are padding. What it does to each image alone, before, is ``embed``. One that is
-    ``transductive`` looks at all queries of a task at once: its ``forward`` takes as a fourth argument which queries
-    (T, q) are no padding.
+    ``members`` without a class are padding. ``embed`` is applied to each image alone, before. A learner that is
+    ``transductive`` uses all queries of a task at once: its ``forward`` takes as a fourth argument which queries
+    (T, q) are not padding.
     """
 
-    digested = False  # whether its weights, which are many, stand in a key by their digest
+    digested = False  # whether its many weights are represented by their digest in a key
 
     def config(self) -> dict:
         state = self.state_dict()
@@ -48,16 +48,16 @@ class OnFeatures(nn.Module, Learner):
         return without_empty(self(support, members, query, *asked), members)
 
     def prepare(self, bank: Bank) -> Bank:
-        """The bank with its features embedded; one call serves many of `scores`."""
+        """The bank with its features embedded; one call serves many calls of `scores`."""
         check_features(bank)
         return bank
 
     def embed(self, features: torch.Tensor) -> torch.Tensor:
-        """What the learner makes of the features (..., D) of each image alone."""
+        """The learner's embedding of the features (..., D) of each image alone."""
         return features
 
     def descriptors(self, embedded: torch.Tensor) -> torch.Tensor:
-        """What an auxiliary classifier of the training classes reads: (..., V, C), V vectors an image."""
+        """The input of an auxiliary classifier of the training classes: (..., V, C), V vectors per image."""
         return embedded[..., None, :]
 
     def on_images(self, network: nn.Module, support, members, query) -> torch.Tensor:
@@ -71,14 +71,14 @@ class OnFeatures(nn.Module, Learner):
         return self.embed(features).split([support.shape[1], query.shape[1]], dim=1)
 
     def loss(self, scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """What training minimises, from the scores (T, q, K) of queries and their labels (T, q)."""
+        """The training loss, from the scores (T, q, K) of queries and their labels (T, q)."""
         return query_loss(scores, target)
 
 
 class OnMaps(OnFeatures):
-    """A learner that compares places of the last map of a network, H × W local descriptors of C numbers an image.
+    """A learner that compares places of the last map of a network, H × W local descriptors of C numbers per image.
 
-    It reads the map's flattening, as features are kept, and ``embed`` gives ``forward`` the descriptors:
+    It reads the flattened map, as features are stored, and ``embed`` gives ``forward`` the descriptors:
     (T, n, HW, C) for support and (T, q, HW, C) for queries.
 
     Parameters
@@ -88,7 +88,7 @@ class OnMaps(OnFeatures):
     """
 
     places = True
-    pairs = 2**14  # of a support and a query image, in as many tasks as are taken at once
+    pairs = 2**14  # of a support and a query image, in all tasks taken at once
 
     def __init__(self, map: tuple[int, int, int] = (64, 4, 4)):
         super().__init__()
@@ -105,7 +105,7 @@ class OnMaps(OnFeatures):
         return max(1, min(256, self.pairs // (tasks.support.shape[1] * tasks.query.shape[1])))
 
     def prepare(self, bank: Bank) -> Bank:
-        if bank.data.ndim == 3:  # prepared already
+        if bank.data.ndim == 3:  # already prepared
             return bank
         check_features(bank)
         self.to(bank.data.device)
@@ -128,7 +128,7 @@ class OnMaps(OnFeatures):
 
 
 def indices(tasks: Tasks, where: torch.device) -> tuple[torch.Tensor, ...]:
-    """support, support_label, query as int64 tensors; padded indices point at row 0."""
+    """support, support_label, query as int64 tensors; padded indices refer to row 0."""
     support, label, query = (
         torch.as_tensor(a.copy(), dtype=torch.int64, device=where)
         for a in (tasks.support, tasks.support_label, tasks.query)
@@ -137,7 +137,7 @@ def indices(tasks: Tasks, where: torch.device) -> tuple[torch.Tensor, ...]:
 
 
 def check_features(bank: Bank) -> None:
-    """Raise `InputError` unless the bank holds features."""
+    """Raise `InputError` unless the bank contains features."""
     if bank.data.ndim != 2 or not bank.data.is_floating_point():
         raise InputError(f"bank: {bank.data.dtype} of shape {tuple(bank.data.shape)}; (N, D) features are needed")
 
@@ -145,8 +145,8 @@ def check_features(bank: Bank) -> None:
 def fetch(bank: Bank, tasks: Tasks) -> tuple[torch.Tensor, ...]:
     """Support features x (T, n, D), one-hot labels (T, n, K), scale (T, n, 1), query indices (T, q).
 
-    ``scale * x`` are the unit features, zeros for padding. It goes into the products with x, which
-    are far fewer numbers than x itself.
+    ``scale * x`` are the unit features, zeros for padding. The scale is applied in the products with x, which
+    have far fewer numbers than x itself.
     """
     check_features(bank)
     support, label, query = indices(tasks, bank.data.device)
@@ -159,7 +159,7 @@ def fetch(bank: Bank, tasks: Tasks) -> tuple[torch.Tensor, ...]:
 def query_scores(bank: Bank, query: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
     """Products (T, q, K) of unit query features with ``weights`` (T, K, D).
 
-    A few tasks at a time, so that on a CPU the features they fetch stay in its cache.
+    A few tasks at a time, so that on a CPU their features stay in its cache.
     """
     out = weights.new_empty(*weights.shape[:2], query.shape[1])
     step = len(out) if weights.is_cuda else max(1, 2**19 // (query.shape[1] * weights.shape[-1]))
@@ -181,12 +181,12 @@ def query_loss(scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
 
 
 def support_loss(logits: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
-    """(T,) mean cross-entropy of each task's support; classes without support are out of the softmax.
+    """(T,) mean cross-entropy of each task's support; classes without support are excluded from the softmax.
 
     ``logits`` and the one-hot ``members`` are (T, n, K).
     """
     absent = members.sum(dim=1, keepdim=True) == 0
-    # A large number in place of infinity, whose products with zero are no number.
+    # A large number in place of infinity, since infinity times zero is not a number.
     right = members * torch.log_softmax(logits.masked_fill(absent, -1e9), dim=-1)
     return -right.sum((1, 2)) / members.sum((1, 2))
 
@@ -196,7 +196,7 @@ def descended_head(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Linear heads (T, K, D) and biases (T, 1, K) after gradient descent on each task's support, from zero.
 
-    ``support`` is (T, n, D), the one-hot ``members`` (T, n, K); with ``create_graph`` one can train through the steps.
+    ``support`` is (T, n, D), the one-hot ``members`` (T, n, K); ``create_graph`` allows training through the steps.
     """
     tasks, ways = len(support), members.shape[-1]
     head = support.new_zeros(tasks, ways, support.shape[-1], requires_grad=True)
@@ -221,7 +221,7 @@ def descended(
 
 
 def weights_digest(learner: nn.Module) -> str:
-    """SHA-256 of a learner's weights, for the key of one that has many."""
+    """SHA-256 of a learner's weights, for the key of a learner with many."""
     sha = hashlib.sha256()
     for name, w in learner.state_dict().items():
         sha.update(name.encode() + w.cpu().numpy().tobytes())
@@ -229,9 +229,9 @@ def weights_digest(learner: nn.Module) -> str:
 
 
 def by_class(members: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Each class's support: indices (T, K, s) into the n of ``members`` (T, n, K), and which of them are no padding.
+    """Each class's support: indices (T, K, s) into the n of ``members`` (T, n, K), and which of them are not padding.
 
-    s is the number of shots of the class that has most.
+    s is the largest number of shots of a class.
     """
     filled, index = members.mT.sort(dim=-1, descending=True, stable=True)
     most = int(members.sum(dim=1).max())

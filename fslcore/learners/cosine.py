@@ -11,18 +11,18 @@ __all__ = ["CosineClassifier"]
 
 
 class CosineClassifier(OnFeatures):
-    """Softmax over scaled cosines to one weight vector a class, fitted to the support by gradient descent.
+    """Softmax over scaled cosines to one weight vector per class, fitted to the support by gradient descent.
 
-    The weights start at the class means of the unit features, so that nothing is left to chance
-    (the paper starts them at random), and stay combinations of the support: W = AX, so a step of
+    The weights start at the class means of the unit features, so that the result is deterministic
+    (the paper starts them at random). They stay linear combinations of the support, W = AX, so a step of
     full-batch gradient descent is a product with the n × n Gram matrix of the unit features.
 
     Parameters
     ----------
     scale : float
-        Of the cosines; the network is trained with the same.
+        Scale of the cosines; the network is trained with the same.
     steps : int
-        Of gradient descent.
+        Steps of gradient descent.
     lr : float
         Learning rate, for unit weight vectors.
     """

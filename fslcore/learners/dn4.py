@@ -14,8 +14,8 @@ __all__ = ["DN4"]
 class DN4(OnMaps):
     """Image-to-class measure: for each place of a query, the sum of the ``neighbours`` highest cosines to a class.
 
-    A class is the pool of the local descriptors of all its shots. Nothing is trained beside the network. The paper's
-    map is 21×21, of a network that pools twice; here it is as small as the network leaves it.
+    A class is the pool of the local descriptors of all its shots. Only the network is trained. The paper's
+    map is 21×21, of a network that pools twice; here it has the size of the network's last map.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class DN4(OnMaps):
     Raises
     ------
     InputError
-        A number of neighbours that one support image cannot give.
+        More neighbours than one support image has places.
     """
 
     name = "dn4"
@@ -56,7 +56,7 @@ class DN4(OnMaps):
         if torch.is_grad_enabled():
             return cosines.topk(self.neighbours, dim=2, sorted=False).values.sum(dim=2)
         best = list(cosines[:, :, : self.neighbours].sort(dim=2, descending=True).values.unbind(2))
-        for other in cosines[:, :, self.neighbours :].unbind(2):  # many times as fast as topk, which takes row by row
+        for other in cosines[:, :, self.neighbours :].unbind(2):  # much faster than topk, which works row by row
             for i, known in enumerate(best):
                 best[i], other = torch.maximum(known, other), torch.minimum(known, other)
         return sum(best)

@@ -21,13 +21,13 @@ __all__ = ["FineTune"]
 
 
 class FineTune(Learner):
-    """Train all of the backbone and a linear head on the support, for each task anew (FT in OOPS).
+    """Train the whole backbone and a linear head on the support, separately for each task (FT in OOPS).
 
     The head reads L2-normalised features and starts at all ones with zero bias, as in the released
     code. SGD with momentum 0.9; learning rate ``lr`` for the backbone and ``head_lr`` for the
-    head, both on a cosine down to zero over the epochs; the whole support is one batch; batch
+    head, both with a cosine schedule to zero over the epochs; the whole support is one batch; batch
     normalisation stays in evaluation mode. A batch of tasks is trained at once, each with its own
-    copy of the weights, which is exact: tasks share no parameter.
+    copy of the weights, which is exact because tasks share no parameter.
 
     Parameters
     ----------
@@ -54,17 +54,17 @@ class FineTune(Learner):
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
         """Logits (T, n_query, K) from a bank of (N, H, W, C) uint8 images; -inf for a class without support.
 
-        Memory grows with T times the size of the network: pass few tasks at once.
+        Memory grows with T times the size of the network: use few tasks at once.
         """
         where = bank.data.device
         network = self.network.to(where)
         support, label, query = indices(tasks, where)
         members = one_hot(label, tasks.ways)
-        # cross_entropy leaves out what has this label
+        # cross_entropy ignores this label
         target = label.masked_fill(label < 0, -100)
         count = members.sum((1, 2))
 
-        def stacked(tensor):  # one copy of the weights a task
+        def stacked(tensor):  # one copy of the weights per task
             return tensor.detach().expand(len(tasks), *tensor.shape).clone().requires_grad_()
 
         weights = {name: stacked(p) for name, p in network.named_parameters()}
@@ -79,7 +79,7 @@ class FineTune(Learner):
         def logits(*stack):
             if len(tasks) > 1:
                 return vmap(of_one)(*stack)
-            # One task needs no vmap, whose layouts cost a factor of two on a CPU.
+            # One task does not need vmap, whose layouts cost a factor of two on a CPU.
             return of_one(*tree_map(lambda t: t[0], stack))[None]
 
         def images(index):
@@ -93,7 +93,7 @@ class FineTune(Learner):
         with torch.enable_grad():
             for _ in range(self.epochs):
                 loss = F.cross_entropy(logits(weights, head, bias, x).mT, target, reduction="none")
-                # the mean over each task's own images; tasks add up without touching each other
+                # the mean over each task's own images; tasks are summed and stay independent
                 (loss.sum(dim=1) / count).sum().backward()
                 optimiser.step()
                 optimiser.zero_grad()

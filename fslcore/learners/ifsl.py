@@ -1,4 +1,4 @@
-"""Interventional few-shot learning (Yue et al., 2020): one adjustment, and the learners that are run with it."""
+"""Interventional few-shot learning (Yue et al., 2020): the adjustment, and the learners combined with it."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ __all__ = ["MTLIFSL", "SIBIFSL", "FrozenMAMLIFSL", "Interventional", "MatchingNe
 
 
 class Interventional(OnFeatures):
-    """A learner on frozen features with the backdoor adjustment for what the network was trained on.
+    """A learner on frozen features with the backdoor adjustment for the network's training classes.
 
-    *Feature-wise*: the features fall into ``parts`` equal parts in their order; the learner classifies by each alone,
-    with weights of its own, and the probabilities are averaged. Features of at most ``threshold`` count as
-    absent. *Class-wise*: beside an image's features x stands what the network takes it for, Σᵢ P(aᵢ|x) x̄ᵢ over the
-    classes aᵢ that it was trained on, with mean features x̄ᵢ. *Combined*, the default, is both: each part of x with the
-    same part of that mean. One part and ``classes`` is class-wise alone.
+    *Feature-wise*: the features are divided in order into ``parts`` equal parts; the learner classifies by each alone,
+    with separate weights, and the probabilities are averaged. Features of at most ``threshold`` count as
+    absent. *Class-wise*: an image's features x are joined by Σᵢ P(aᵢ|x) x̄ᵢ over the
+    classes aᵢ that the network was trained on, with mean features x̄ᵢ. *Combined*, the default, is both: each part of x
+    with the same part of that mean. One part and ``classes`` is only class-wise.
 
-    The network's own classifier is not kept, so that P is of a linear one that is fitted to its features of the
-    same images. As in the released code, features and means are of unit length, and the weight 1/m of each of
-    m classes, which would make their part vanish, is left out. The released code also centres the features on the mean
-    of all classes, for the adjusted learners alone; here both read the same, so that the adjustment is all that
-    differs. It averages logarithms for some learners, where the paper has probabilities.
+    The network's own classifier is not kept, so P comes from a linear classifier fitted to its features of the
+    same images. As in the released code, features and means have unit length, and the weight 1/m of each of
+    m classes, which would make their part vanish, is omitted. The released code also centres the features on the mean
+    of all classes, for the adjusted learners only. Here both read the same features, so that the adjustment is the only
+    difference. It averages logarithms for some learners, where the paper averages probabilities.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ class Interventional(OnFeatures):
     threshold : float
         t of the paper (1e-3).
     **options
-        Of the learner.
+        Options of the learner.
 
     Raises
     ------
     InputError
-        Parts below 1, or that do not divide D; in `scores`, classes that are not known.
+        Parts below 1, or that do not divide D; in `scores`, unknown classes.
     """
 
-    of: type[OnFeatures]  # the learner that is adjusted
+    of: type[OnFeatures]  # the learner to be adjusted
     sized = True
     digested = True
     knows_classes = True
@@ -71,14 +71,14 @@ class Interventional(OnFeatures):
                 self.register_buffer(name, torch.zeros(shape))
 
     def know(self, head: nn.Linear, means: torch.Tensor) -> None:
-        """Take over what the network knows of the m classes it was trained on.
+        """Set the network's knowledge of the m classes it was trained on.
 
         Parameters
         ----------
         head : nn.Linear
             From features (D) to the classes.
         means : (m, D) tensor
-            Of the unit features of each class.
+            Means of the unit features of each class.
         """
         if self.classes:
             self.weight, self.bias, self.means = head.weight.detach(), head.bias.detach(), means
@@ -93,14 +93,14 @@ class Interventional(OnFeatures):
         return super().prepare(bank)
 
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor, *asked) -> torch.Tensor:
-        """As all learners'; the scores are logarithms of probabilities."""
+        """As for all learners; the scores are logarithms of probabilities."""
         split = zip(self._split(support), self._split(query))
         found = [of(x, members, z, *asked) for of, (x, z) in zip(self.parts, split)]
         each = torch.stack([torch.log_softmax(without_empty(scores, members), dim=-1) for scores in found])
         return each.logsumexp(dim=0) - math.log(len(found))
 
     def _split(self, x: torch.Tensor) -> list[torch.Tensor]:
-        """What each part reads of features (..., D)."""
+        """The input of each part from features (..., D)."""
         n = len(self.parts)
         unit = F.normalize(x * (x.abs() > self.threshold), dim=-1)
         if not self.classes:
@@ -109,7 +109,7 @@ class Interventional(OnFeatures):
         return [torch.cat(pair, dim=-1) for pair in zip(unit.chunk(n, dim=-1), taken_for.chunk(n, dim=-1))]
 
     def _load_from_state_dict(self, state: dict, prefix: str, *rest) -> None:
-        # The number of classes is that of the file.
+        # The number of classes is taken from the file.
         for name, _ in self.named_buffers(recurse=False):
             if prefix + name in state:
                 setattr(self, name, torch.zeros_like(state[prefix + name]))
@@ -138,7 +138,7 @@ class MTLIFSL(Interventional):
 
 
 class SIBIFSL(Interventional):
-    """`SIB` with the adjustment; transductive as it is."""
+    """`SIB` with the adjustment; transductive, like `SIB`."""
 
     name = "sib-ifsl"
     of = SIB

@@ -16,14 +16,14 @@ __all__ = ["LEO"]
 class LEO(OnFeatures):
     """Gradient descent on a short code of each class, from which the weights of a linear classifier are decoded.
 
-    An encoder and a relation network turn the support into a distribution of codes z, one a class; a decoder turns a
-    code into a distribution of weights. ``steps`` of gradient descent on the support move the codes, then
-    ``fine_steps`` the weights; both rates are trained. In training codes and weights are drawn; in evaluation
-    they are the means, so that scores repeat. The network that makes the features is trained before and stays.
+    An encoder and a relation network turn the support into a distribution of codes z, one per class; a decoder turns a
+    code into a distribution of weights. ``steps`` of gradient descent on the support update the codes, then
+    ``fine_steps`` the weights; both rates are trained. In training, codes and weights are sampled; in evaluation
+    they are the means, so that scores are reproducible. The network for the features is trained before and frozen.
 
-    The sizes and weights are ours: the paper searches for them at random, on a wide residual network. Standard
-    deviations are exponentials, of the weights times √(2 / (D + 1)), of the codes times a tenth, so that first draws
-    do not drown what was read. Features are taken to unit length, as the paper's are.
+    The sizes and weights are ours: the paper uses a random search, on a wide residual network. Standard
+    deviations are exponentials, for the weights times √(2 / (D + 1)), for the codes times a tenth, so that the first
+    samples do not dominate the encoding. Features have unit length, as in the paper.
 
     Parameters
     ----------
@@ -34,10 +34,10 @@ class LEO(OnFeatures):
     steps, fine_steps : int
         Of gradient descent, in the codes and then in the weights.
     dropout : float
-        Share of the features that the encoder does not see in training.
+        Share of the features that are dropped for the encoder in training.
     kl, drift, correlation : float
         Weights of the penalties in training: divergence of the codes from a standard normal; squared distance of
-        the codes from where the steps took them; correlation between rows of the decoder.
+        the codes from their values after the steps; correlation between rows of the decoder.
     """
 
     name = "leo"
@@ -74,7 +74,7 @@ class LEO(OnFeatures):
         self.penalties: dict[str, torch.Tensor] = {}
 
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
-        """As all learners'; in training the ``penalties`` of these tasks are kept for `loss`."""
+        """As for all learners; in training the ``penalties`` of these tasks are kept for `loss`."""
         x = F.normalize(support, dim=-1)
         mean, log_sd = self._encode(x, members)
         start = mean + torch.randn_like(mean) * log_sd.exp() if self.training else mean
@@ -101,7 +101,7 @@ class LEO(OnFeatures):
         h = self.encoder(F.dropout(x, self.dropout, self.training))
         real = members.sum(dim=-1)
         found = []
-        for one, here in zip(h, real):  # a task at a time: n² pairs
+        for one, here in zip(h, real):  # one task at a time: n² pairs
             n = len(one)
             pairs = torch.cat([one[:, None].expand(n, n, -1), one.expand(n, n, -1)], dim=-1)
             found.append((self.relation(pairs) * here[:, None]).sum(dim=1) / here.sum())
@@ -110,13 +110,13 @@ class LEO(OnFeatures):
         return mean, log_sd + math.log(0.1)
 
     def _decode(self, code: torch.Tensor) -> torch.Tensor:
-        """Weights (T, K, D), drawn in training."""
+        """Weights (T, K, D), sampled in training."""
         mean, log_sd = self.decoder(code).chunk(2, dim=-1)
         if not self.training:
             return mean
         return mean + torch.randn_like(mean) * log_sd.exp() * (2 / (mean.shape[-1] + 1)) ** 0.5
 
     def _correlation(self) -> torch.Tensor:
-        """Mean squared departure from orthogonality of what the decoder makes of each number of a code."""
+        """Mean squared deviation from orthogonality of the decoder's outputs for the numbers of a code."""
         rows = F.normalize(self.decoder.weight, dim=0)
         return (rows.T @ rows - torch.eye(rows.shape[1], device=rows.device)).square().mean()

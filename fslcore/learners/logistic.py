@@ -12,24 +12,24 @@ from .protocol import Learner
 
 __all__ = ["LogisticRegression"]
 
-MANY = 10  # classes from which on it is L-BFGS
-PAIRS = 5  # of steps and changes of the gradient that it remembers
+MANY = 10  # classes from which L-BFGS is used
+PAIRS = 5  # of steps and gradient changes that it stores
 IN_CACHE = 2**19  # entries of a few tasks' Gram matrices
-LARGE = 1000.0  # C above which the penalty is so small that rounding in 32 bits is not small beside it
+LARGE = 1000.0  # C above which 32-bit rounding is not small compared with the penalty
 
 
 class LogisticRegression(Learner):
     """L2-regularised multinomial logistic regression on L2-normalised features (LR in OOPS).
 
     Minimises, for each task, C · Σ cross-entropy + ½‖W‖² over weights W and a free intercept b,
-    as scikit-learn does by default; for two classes the penalty is ‖W‖², because scikit-learn fits one
-    weight vector, their difference, then. With n support images, n ≪ D, the weights are W = XᵀA, so a
+    as scikit-learn does by default. For two classes the penalty is ‖W‖², because scikit-learn then fits one
+    weight vector, their difference. With n support images, n ≪ D, the weights are W = XᵀA, so a
     task is a problem in the n × n Gram matrix. Up to 9 classes it is solved with a fixed Hessian hI in place of
-    diag(p) - ppᵀ, and Nesterov's momentum with restarts: one Cholesky factor a task, then matrix products
-    only. h = ½ is a bound (Böhning, 1992) that always converges; a smaller h, near the truth where
-    several classes have a share, takes half the steps and is tried first. With 10 classes and more both are far
-    too large, and L-BFGS starts at h = 1/K. Whichever it is, a task is done when its gradient vanishes, which is
-    the optimum. Each task stops by itself, so its result does not depend on the tasks beside it.
+    diag(p) - ppᵀ, and Nesterov's momentum with restarts: one Cholesky factor per task, then only matrix
+    products. h = ½ is a bound (Böhning, 1992) that always converges. A smaller h, near the truth where
+    several classes have a share, takes half the steps and is tried first. With 10 or more classes both are far
+    too large, and L-BFGS starts at h = 1/K. In all cases a task is done when its gradient vanishes, which is
+    the optimum. Each task stops by itself, so its result does not depend on the other tasks.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class LogisticRegression(Learner):
     tol : float
         Stop a task when no entry of its gradient is larger, in double precision.
     max_iter : int
-        At most so many steps with h = ½, or of L-BFGS.
+        The maximum number of steps with h = ½, or of L-BFGS.
     """
 
     name = "lr"
@@ -57,7 +57,7 @@ class LogisticRegression(Learner):
         """Logits (T, n_query, K) from a bank of features; -inf for a class without support."""
         if tasks.ways < MANY or bank.data.is_cuda:
             return self._scores(bank, tasks)
-        # A few tasks at a time, whose matrices stay in the cache of a CPU.
+        # A few tasks at a time, whose matrices fit into the cache of a CPU.
         step = max(1, IN_CACHE // tasks.support.shape[1] ** 2)
         return torch.cat([self._scores(bank, tasks[at : at + step]) for at in range(0, max(len(tasks), 1), step)])
 
@@ -73,8 +73,8 @@ class LogisticRegression(Learner):
 def products(x: torch.Tensor, C: float, scale: torch.Tensor | None = None) -> torch.Tensor:
     """(T, n, n) products of features x (T, n, D), each times its ``scale`` (T, n, 1), in 64 bits.
 
-    Rounding in 32 bits leaves eigenvalues below 0 where there are more images than features, or one twice. That is
-    nothing beside the penalty 1 / C, unless C is large: the objective would have no least value then.
+    Rounding in 32 bits leaves eigenvalues below 0 if there are more images than features, or one occurs twice. This is
+    negligible compared with the penalty 1 / C, unless C is large: the objective would then have no minimum.
     """
     if C > LARGE:
         x = x.double() if scale is None else (scale * x).double()
@@ -98,8 +98,8 @@ def solve(
     tol, max_iter
         As for `LogisticRegression`.
     start : (T, K, n) floats, optional
-        Logits of the support by weights from which those found are penalised to depart, in place of zero weights; there
-        is no intercept then.
+        Logits of the support by the weights from which departures are penalised, in place of zero weights; there
+        is then no intercept.
     """
     if start is None and y.shape[1] >= MANY:
         return _quasi_newton(gram, y, lam, tol, max_iter)
@@ -116,10 +116,10 @@ def _quasi_newton(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """A and b of `solve`, for many classes: L-BFGS from the Hessian at equal probabilities, h gram + λI with h = 1/K.
 
-    Among many classes an image's own stays far from sure, unless C is large, so that few steps are left; what else
-    the Hessian is, the last `PAIRS` of them tell (Liu and Nocedal, 1989). A step is halved until the objective falls
-    enough (Armijo), so that it converges for every C. The logits of a step follow from its own equation, which saves
-    a product with the Gram matrix.
+    Among many classes the probability of an image's own class stays far from 1, unless C is large, so few steps
+    suffice. The last `PAIRS` of them estimate the rest of the Hessian (Liu and Nocedal, 1989). A step is halved until
+    the objective falls enough (Armijo), so that it converges for every C. The logits of a step follow from its own
+    equation, which saves a product with the Gram matrix.
     """
     n, y = gram.shape[-1], y.contiguous()
     mask = y.sum(dim=1, keepdim=True)  # 1 for an image, 0 for padding
@@ -129,7 +129,7 @@ def _quasi_newton(
     h = 1 / (size > 0).sum(dim=1, keepdim=True).to(y.dtype)
     eye = torch.eye(n, dtype=gram.dtype, device=gram.device)
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(h * gram + lam * eye))
-    v = h * (mask @ inverse)  # what an intercept takes from A, and from the logits without it
+    v = h * (mask @ inverse)  # the contribution of an intercept to A, and to the logits without it
     v_logits = mask - lam / h * v
     pull = mask.sum(dim=-1, keepdim=True) - v_logits.sum(dim=-1, keepdim=True)
 
@@ -137,12 +137,12 @@ def _quasi_newton(
     a, z = torch.zeros_like(y), y.new_zeros(*y.shape[:2], n + 1)
     fixed_parts = y, mask, fixed, label, lam
     value, slope = _objective(a, z, *fixed_parts)
-    pairs = []  # steps of a and z, what they change in the gradient, and 1 over the product of both
+    pairs = []  # steps of a and z, their changes of the gradient, and 1 over the product of both
     out_a, out_b = a.clone(), z[..., n:].clone()
     live = torch.arange(len(y), device=y.device)
     for _ in range(max_iter):
         done = slope[..., n].abs().amax(1) < tol
-        if done.any():  # else a product is saved
+        if done.any():  # otherwise a product is saved
             done &= (slope[..., :n] @ gram).abs().amax((1, 2)) < tol
         if done.any():
             out_a[live[done]], out_b[live[done]] = a[done], z[done, :, n:]
@@ -217,7 +217,7 @@ def _descend(
     """
     mask = y.sum(dim=1, keepdim=True)  # 1 for an image, 0 for padding
     size = y.sum(dim=-1, keepdim=True)  # images of each class
-    # Classes without support stay out of the softmax.
+    # Classes without support are excluded from the softmax.
     fixed = torch.zeros_like(size).masked_fill_(size == 0, -torch.inf)
     eye = torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(h * gram + lam * eye))
@@ -236,7 +236,7 @@ def _descend(
         gradient, slope = error @ gram, residual.sum(dim=-1, keepdim=True) * (start is None)
         new_a, new_b = za - error @ project, zb - error @ mean.mT / h
         done = torch.maximum(gradient.abs().amax((1, 2)), slope.abs().amax((1, 2))) < tol
-        # Momentum, dropped where the step went uphill (gradient restart).
+        # Momentum, reset after an uphill step (gradient restart).
         uphill = (gradient * (new_a - a)).sum((1, 2)) + (slope * (new_b - b)).sum((1, 2)) > 0
         following = (1 + torch.sqrt(1 + 4 * momentum**2)) / 2
         factor = (momentum - 1) / following

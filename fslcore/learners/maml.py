@@ -20,11 +20,11 @@ __all__ = ["MAML"]
 
 
 class MAML(Learner):
-    """A few steps of gradient descent on the support, from weights that were trained to start there.
+    """A few steps of gradient descent on the support, from weights trained for this purpose.
 
     The linear head starts at zero, so a task may have any number of classes and their order does not
     matter. Batch normalisation uses the statistics of the support, so that a query's score does not
-    depend on the other queries; ``transductive`` uses those of the support in the steps and those of the
+    depend on the other queries. ``transductive`` uses those of the support in the steps and those of the
     queries at the end, as released code does.
 
     Parameters
@@ -49,7 +49,7 @@ class MAML(Learner):
     name = "maml"
     reads = "images"
     settings = ("steps", "lr", "transductive")
-    head: nn.Linear | None = None  # a head that is trained with the network and that no step moves
+    head: nn.Linear | None = None  # a head that is trained with the network and not changed by the steps
 
     def __init__(
         self,
@@ -96,8 +96,8 @@ class MAML(Learner):
     def on_images(self, network: nn.Module, support, members, query) -> torch.Tensor:
         """Scores (T, q, K) from normalised images (T, n, 3, H, W), one-hot labels and (T, q, 3, H, W).
 
-        ``network`` must have come through `with_task_norm`. Differentiable, with ``first_order`` only
-        through the weights that the steps end at.
+        ``network`` must have passed through `with_task_norm`. Differentiable; with ``first_order`` only
+        through the final weights of the steps.
         """
         out = []
         for x, y, z in zip(support, members, query):
@@ -107,7 +107,7 @@ class MAML(Learner):
         return torch.stack(out)
 
     def loss(self, scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """What training minimises, from the scores (T, q, K) of queries and their labels (T, q)."""
+        """The training loss, from the scores (T, q, K) of queries and their labels (T, q)."""
         return query_loss(scores, target)
 
     def _start(self, features: torch.Tensor, ways: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -123,7 +123,7 @@ class MAML(Learner):
         head, bias = self._start(features, y.shape[1])
         for step in range(self.steps):
             loss = F.cross_entropy(features @ head.T + bias + absent, target)
-            # A head of zeros passes no gradient on: the first step moves the head alone.
+            # A head of zeros passes no gradient on: the first step changes only the head.
             body = weights if step or self.head else {}
             moving = [*body.values(), *(() if self.head else (head, bias))]
             slopes = torch.autograd.grad(loss, moving, create_graph=create_graph)
@@ -136,7 +136,7 @@ class MAML(Learner):
         return weights, head, bias
 
     def _answer(self, network, weights: dict, head, bias, x, z) -> torch.Tensor:
-        """Scores (q, K) of queries z by what was adapted to support x."""
+        """Scores (q, K) of queries z by the weights adapted to support x."""
         if self.transductive:
             return self._features(network, weights, z, len(z)) @ head.T + bias
         return self._features(network, weights, torch.cat([x, z]), len(x))[len(x) :] @ head.T + bias
@@ -155,7 +155,7 @@ class TaskNorm(nn.BatchNorm2d):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.rows == len(x):
-            # In training the running statistics follow, so that the network serves other learners too.
+            # In training the running statistics are updated, so that the network serves other learners too.
             running = (self.running_mean, self.running_var) if self.training else (None, None)
             return F.batch_norm(x, *running, self.weight, self.bias, True, self.momentum, self.eps)
         variance, mean = torch.var_mean(x[: self.rows], dim=(0, 2, 3), correction=0, keepdim=True)

@@ -12,12 +12,12 @@ __all__ = ["FrozenMAML"]
 
 
 class FrozenMAML(OnFeatures):
-    """MAML whose network is one hidden layer on frozen features: the steps move the layer and the head.
+    """MAML whose network is one hidden layer on frozen features: the steps update the layer and the head.
 
-    This is how `MAML` is run beside interventional learners, whose features must stay (Yue et al., 2020, with two
-    layers and a trained start of the head). As in our `MAML` the head starts at zero, so that a task may have
-    any number of classes, in any order. Training goes through the steps, second derivatives included. A feature vector
-    is taken to the length √D.
+    This is the form of `MAML` compared with interventional learners, whose features are frozen (Yue et al., 2020, with
+    two layers and a trained start of the head). As in our `MAML` the head starts at zero, so that a task may have
+    any number of classes, in any order. Training goes through the steps, including second derivatives. Feature vectors
+    are scaled to the length √D.
 
     Parameters
     ----------

@@ -14,13 +14,13 @@ __all__ = ["MatchingNet"]
 
 
 class MatchingNet(OnFeatures):
-    """Attention of a query over the support: a class's score is the log of the attention its images get.
+    """Attention of a query over the support: a class's score is the log of the attention on its images.
 
     The attention is a softmax of the cosines to all support images, times a scale (the paper's equations 1 and 2, where
-    the scale is 1). The scale is trained, alone where the network that makes the features stays as it is.
+    the scale is 1). The scale is trained, and nothing else if the network for the features is frozen.
 
-    Fully contextual embeddings are not here: they read the support as a sequence, so that scores depend on the order of
-    its images, which a task does not have.
+    Fully contextual embeddings are not implemented: they read the support as a sequence, so that scores depend on the
+    order of its images, which a task does not have.
 
     Parameters
     ----------

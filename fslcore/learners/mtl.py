@@ -17,17 +17,17 @@ class MTL(OnFeatures):
     """A linear classifier fitted to the support by gradient descent, on frozen features that are scaled and shifted.
 
     The paper freezes a pre-trained network and trains, over many tasks, a scale and a shift of its neurons and a start
-    of the classifier. Here they are those of the last layer, so that features are computed once: one scale and one
-    shift a feature, of features of unit length. The rate of the steps is trained too. The classifier starts at zero,
-    so that a task may have any number of classes in any order: a start that all classes share moves all scores of a
-    query alike, and changes no answer.
+    of the classifier. Here they belong to the last layer, so that features are computed once: one scale and one
+    shift per feature, on features of unit length. The rate of the steps is trained too. The classifier starts at zero,
+    so that a task may have any number of classes in any order. A start shared by all classes would change all scores of
+    a query by the same amount, and no answer.
 
     Parameters
     ----------
     dim : int
         Length D of a feature vector.
     steps : int
-        Of gradient descent on the support (paper: 100), through which is trained.
+        Steps of gradient descent on the support (paper: 100), through which the parameters are trained.
     lr : float
         Their learning rate, before training.
     """

@@ -13,7 +13,7 @@ from .protocol import Learner
 
 __all__ = ["OpTA", "transport"]
 
-TOLERANCE = 1e-6  # change of a potential over ε, after which a plan stays
+TOLERANCE = 1e-6  # change of a potential over ε below which a plan is final
 
 
 def transport(
@@ -27,29 +27,29 @@ def transport(
     """Entropy-regularised optimal transport between two sets of equal weights, by Sinkhorn's algorithm in logarithms.
 
     The plan π minimises ⟨π, cost⟩ - ε · entropy(π); its rows sum to 1 / n and its columns to 1 / m (Cuturi, 2013). Each
-    plan of a batch stops by itself, so that it does not depend on the plans beside it.
+    plan of a batch stops by itself, so that it does not depend on the other plans.
 
     Parameters
     ----------
     cost : (..., n, m) tensor
-        Of moving a row to a column.
+        Cost of moving a row to a column.
     epsilon : float
         ε, in units of the cost, over 0.
     rows, columns : (..., n) and (..., m) tensors of booleans, optional
-        Which of them are there; those that are not get no weight, and nothing is moved from or to them.
+        Which of them are present; absent ones get no weight, and nothing is moved from or to them.
     iterations : int
-        At most so many.
+        The maximum number of iterations.
 
     Returns
     -------
     (..., n, m) tensor
-        π. Its columns sum as they should to the last digit; its rows do when it has converged.
+        π. Its columns have the exact sums to the last digit; its rows do after convergence.
     """
     scaled = -cost / epsilon
     n, m = cost.shape[-2:]
     rows = torch.ones_like(cost[..., 0], dtype=torch.bool) if rows is None else rows
     columns = torch.ones_like(cost[..., 0, :], dtype=torch.bool) if columns is None else columns
-    # Logarithms of the weights; minus infinity for what is not there.
+    # Logarithms of the weights; minus infinity for absent rows and columns.
     a, b = ((there / there.sum(-1, keepdim=True)).to(cost.dtype).log() for there in (rows, columns))
     f, g = torch.zeros_like(a), torch.zeros_like(b).masked_fill(~columns, -torch.inf)
     live = torch.ones_like(a[..., :1], dtype=torch.bool)
@@ -65,24 +65,24 @@ def transport(
 
 
 class OpTA(Learner):
-    """Nearest prototype, after prototypes were moved into the midst of the queries by optimal transport.
+    """Nearest prototype, after the prototypes are moved towards the queries by optimal transport.
 
-    Prototypes are the means of each class's support. A plan between them and all queries of the task gives every
-    class the same share of the queries, at the least cost (squared distances, over the largest of the task); each
+    Prototypes are the means of each class's support. A transport plan between them and all queries of the task gives
+    every class the same share of the queries, at the least cost (squared distances, over the largest of the task); each
     prototype becomes the mean of the queries, weighted by its row of the plan. Features are centred and of unit length.
 
-    The learner is transductive: an answer depends on the task's other queries, and the equal shares suppose as many
-    queries of each class. A query alone has no answer: all prototypes are moved onto it.
+    The learner is transductive: an answer depends on the task's other queries, and the equal shares assume equally
+    many queries of each class. A single query has no answer: all prototypes are moved onto it.
 
-    Unlike the released code: the nearest transported prototype decides, not a logistic regression fitted to these
+    Unlike the released code, the nearest transported prototype decides, not a logistic regression fitted to these
     few points.
 
     Parameters
     ----------
     epsilon : float
-        Of the entropy, in units of the largest cost, over 0 (released code: 0.05).
+        Weight of the entropy, in units of the largest cost, above 0 (released code: 0.05).
     passes : int
-        How often prototypes are moved.
+        How often the prototypes are moved.
     """
 
     name = "opta"

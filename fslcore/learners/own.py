@@ -1,4 +1,4 @@
-"""A learner of the user's own: found by ``module:Class``, and known again by its source."""
+"""A learner of the user's own: found by ``module:Class``, and identified by its source."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["identity", "is_own", "load", "made"]
 
 
 def load(name: str) -> object:
-    """The class (or the object) that ``module:Class`` names; the current folder is looked in first.
+    """The class (or object) named by ``module:Class``; the current folder is searched first.
 
     Raises
     ------
     InputError
-        Another form, a module that is not there or cannot be imported, no such class in it.
+        Another form, a module that is missing or cannot be imported, no such class in it.
     """
     module, _, path = name.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
-        raise InputError(f"learner = {name}; module:Class is allowed, as mylearner:MyLearner")
+        raise InputError(f"learner = {name}; module:Class is allowed, such as mylearner:MyLearner")
     folder = os.getcwd()
     if folder not in sys.path:
-        sys.path.insert(0, folder)  # as Python does for a script that lies there
+        sys.path.insert(0, folder)  # as Python does for a script in that folder
     try:
         found = importlib.import_module(module)
     except (Exception, SystemExit) as error:  # of any kind: it is the user's code
@@ -51,9 +51,9 @@ def load(name: str) -> object:
 
 
 def made(name: str, backbone: Backbone | None, settings: dict) -> Learner:
-    """The learner that ``module:Class`` names, made with what its class asks for of ``backbone``, ``dim`` and ``map``.
+    """The learner named by ``module:Class``, with the arguments of its class among ``backbone``, ``dim`` and ``map``.
 
-    Errors: as for `load`; a class that cannot be made so, or whose objects are no learners.
+    Errors: as for `load`; a class that cannot be made so, or whose objects are not learners.
     """
     found = load(name)
     if isinstance(found, type):
@@ -75,7 +75,7 @@ def made(name: str, backbone: Backbone | None, settings: dict) -> Learner:
 
 
 def is_own(learner: Learner) -> bool:
-    """Whether its class is the user's."""
+    """Whether its class is the user's own."""
     return not type(_given(learner)).__module__.startswith("fslcore.")
 
 
@@ -84,14 +84,14 @@ def _given(learner: Learner) -> object:
 
 
 def identity(learner: Learner) -> dict:
-    """What decides a learner's scores, for cache keys: its configuration, and of the user's own its class and source.
+    """The basis of a learner's scores, for cache keys: its configuration, and for the user's own its class and source.
 
     The source is that of its module and of the modules in the same folder or package that this imports.
 
     Raises
     ------
     InputError
-        Settings that its configuration does not hold, a configuration that is no JSON, or a class that no file holds.
+        Settings that its configuration does not contain, a configuration that is not JSON, or a class without a file.
     """
     config = learner.config()
     if not is_own(learner):
@@ -104,25 +104,25 @@ def identity(learner: Learner) -> dict:
     ]
     if loose:
         raise InputError(
-            f"learner = {learner.name}; {', '.join(loose)}: to be kept, its records need a method config() that "
+            f"learner = {learner.name}; {', '.join(loose)}: to cache its records, it needs a method config() that "
             "returns all settings as JSON values, or the names of these attributes in settings"
         )
     try:
         json.dumps(config, sort_keys=True)
     except (TypeError, ValueError) as error:
-        raise InputError(f"learner = {learner.name}; its config() is no JSON ({reason(error)})") from None
+        raise InputError(f"learner = {learner.name}; its config() is not JSON ({reason(error)})") from None
     own = {"class": f"{kind.__module__}:{kind.__qualname__}", "source": _source(kind), "config": config}
     return {"learner": learner.name, "own": own}
 
 
 def _source(kind: type) -> str:
-    """SHA-256 of the module of a class, and of those beside it that it imports."""
+    """SHA-256 of the module of a class, and of the modules beside it that it imports."""
     module = sys.modules[kind.__module__]
     file = getattr(module, "__file__", None)
     if file is None:
         raise InputError(
-            f"learner = {kind.__qualname__}; no file holds its class, by which its records could be known again: write "
-            "it into a module, or use fslcore.evaluation.evaluate, which keeps nothing"
+            f"learner = {kind.__qualname__}; no file holds its class, which would identify its records: write "
+            "it into a module, or use fslcore.evaluation.evaluate, which caches nothing"
         )
     names = [] if module.__name__ == "__main__" else module.__name__.split(".")
     package = hasattr(module, "__path__")
@@ -135,7 +135,7 @@ def _source(kind: type) -> str:
 
 
 class _Beside(ModuleFinder):
-    """Reads which modules of a folder import which; among installed packages, of the learner's alone."""
+    """Reads which modules of a folder import which; among installed packages, only the learner's own."""
 
     def __init__(self, root: Path, own: str):
         super().__init__([str(root)], excludes=["fslcore"])

@@ -1,4 +1,4 @@
-"""What a learner is, and what holds for one that does not say otherwise."""
+"""The protocol of a learner, and its defaults."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ __all__ = ["Completed", "Learner", "complete", "misshapen"]
 
 
 class Learner(Protocol):
-    """From the support of tasks to scores for their queries; a class below this one has its defaults.
+    """From the support of tasks to scores for their queries; a subclass has the defaults.
 
     A learner of your own needs no base class: a ``name`` and ``scores`` are enough for `fslcore.evaluation.evaluate`,
-    and `complete` adds the defaults. To be kept in the cache, one with settings needs ``config()``, too.
+    and `complete` adds the defaults. To be cached, a learner with settings also needs ``config()``.
 
     Attributes
     ----------
     name : str
     reads : str
-        'features', or 'images' for one that trains a network on each task.
+        'features', or 'images' for a learner that trains a network on each task.
     transductive : bool
         Whether a score may depend on the other queries of its task.
     reads_text, reads_center : bool
         Whether it reads ``bank.text``, embeddings of the names of classes, or ``bank.center``, the mean feature of base
         classes; the latter is then an argument ``center`` of its class, too.
     sized, places : bool
-        Whether its class has an argument ``dim``, the length of features that its trained weights fit, or ``map``, the
+        Whether its class has an argument ``dim``, the length of features of its trained weights, or ``map``, the
         shape of the map whose places it compares.
     knows_classes : bool
-        Whether `fslcore.tools.training` tells it the classes that its network was trained on, by a method ``know``.
+        Whether `fslcore.tools.training` gives it the training classes of its network, by a method ``know``.
     version : int
-        Part of ``config()``: it changes when the scores do.
+        Part of ``config()``: raised when the scores change.
     settings : tuple of str
-        Names of the attributes that decide the scores.
+        Names of the attributes that determine the scores.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Learner(Protocol):
     settings: tuple[str, ...] = ()
 
     def config(self) -> dict:
-        """What decides the scores, for cache keys: JSON values."""
+        """The configuration that determines the scores, for cache keys: JSON values."""
         own = {name: getattr(self, name) for name in self.settings}
         return {"learner": self.name, "version": self.version, **own}
 
@@ -64,7 +64,7 @@ class Learner(Protocol):
 
     @property
     def trained(self) -> nn.Module | None:
-        """The weights it has beside those of the network, where it has any."""
+        """Its trained weights besides those of the network, if any."""
         return None
 
     def check(self, bank: Bank) -> None:
@@ -80,18 +80,18 @@ class Learner(Protocol):
             )
 
     def prepare(self, bank: Bank) -> Bank:
-        """What ``scores`` reads, made of the bank once for many tasks."""
+        """The input of ``scores``, made from the bank once for many tasks."""
         return bank
 
     def at_once(self, tasks: Tasks, device: torch.device) -> int:
-        """Tasks that fit into memory together, at the most."""
+        """The largest number of tasks that fit into memory together."""
         if self.reads == "images":
             return 1 if device.type == "cpu" else 16
         return max(1, min(256, 2**23 // tasks.support.shape[1] ** 2))  # Gram matrices of n × n
 
 
 class Completed(Learner):
-    """What is given, and the defaults for what it lacks."""
+    """A given learner with the defaults for missing attributes."""
 
     def __init__(self, given: object):
         members = [*Learner.__annotations__, "config", "scores", "prepare", "at_once"]
@@ -99,18 +99,18 @@ class Completed(Learner):
         self.name, self.given = getattr(given, "name", type(given).__name__), given
 
     def __getattr__(self, name: str) -> object:
-        if name == "given":  # while it is not there yet
+        if name == "given":  # before it is set
             raise AttributeError(name)
         return getattr(self.given, name)
 
 
 def complete(learner: object) -> Learner:
-    """The learner; one that lacks some of what a `Learner` has, with the defaults for it.
+    """The learner, with the defaults for missing parts of `Learner`.
 
     Raises
     ------
     InputError
-        It has no method ``scores``, ``config`` is no method, or ``reads`` is neither 'features' nor 'images'.
+        It has no method ``scores``, ``config`` is not a method, or ``reads`` is neither 'features' nor 'images'.
     """
     if Learner in type(learner).__mro__:
         return learner
@@ -127,7 +127,7 @@ def complete(learner: object) -> Learner:
 
 
 def misshapen(scores: object, wanted: tuple[int, ...]) -> str:
-    """What scores are instead of a tensor or array of the shape that is wanted; an empty text where they are one."""
+    """A description of scores of another form than the wanted shape; an empty text if the form is right."""
     if isinstance(scores, torch.Tensor | np.ndarray) and tuple(scores.shape) == wanted:
         return ""
     return f"of shape {tuple(scores.shape)}" if hasattr(scores, "shape") else f"a {type(scores).__name__}"

@@ -9,13 +9,13 @@ from .common import OnFeatures
 
 __all__ = ["R2D2"]
 
-LARGE = 1e6  # squared length of a support over λ, above which 32 bits do not solve the system any more
+LARGE = 1e6  # squared length of a support over λ, above which 32 bits no longer solve the system
 
 
 class R2D2(OnFeatures):
     """Ridge regression from features to one-hot labels, solved in closed form.
 
-    W = Xᵀ(XXᵀ + λI)⁻¹Y needs an n × n system only, for n support images (Woodbury). λ and the scale
+    W = Xᵀ(XXᵀ + λI)⁻¹Y only needs an n × n system, for n support images (Woodbury). λ and the scale
     and bias of the scores are trained with the network.
     """
 
@@ -31,7 +31,7 @@ class R2D2(OnFeatures):
         support = support * members.sum(dim=-1, keepdim=True)  # padding is a row of zeros, which changes nothing
         penalty = self.log_lambda.exp()
         large = (support.square().sum((1, 2)) > LARGE * penalty)[:, None, None]
-        x = support.masked_fill(large, 0)  # what is solved apart is not to be singular here
+        x = support.masked_fill(large, 0)  # tasks solved separately must not be singular here
         ridge = penalty * torch.eye(x.shape[1], device=x.device)
         weights = x.mT @ torch.linalg.solve(x @ x.mT + ridge, members)
         if large.any():

@@ -12,16 +12,16 @@ __all__ = ["RENet"]
 
 
 class RENet(OnMaps):
-    """Cosine of a query and a class, from maps that know their own structure, attended to where they match.
+    """Cosine of a query and a class, from maps that encode their own structure, weighted where they match.
 
     Self-correlation (SCR): the products of each unit descriptor with those of its 5×5 neighbours go through
-    convolutions that shrink the neighbourhood to one place; what comes out is added to the map. Cross-correlation
+    convolutions that shrink the neighbourhood to one place; the result is added to the map. Cross-correlation
     (CCA): the cosines of all places of a query with all places of a support image are refined by 4-D convolutions;
     softmaxes over the places of one image, averaged over those of the other, weight the places. With several shots
     the attended embeddings of the pairs are averaged.
 
     Unlike the paper: layer normalisation (over one place's neighbourhood) instead of batch normalisation, so that a
-    score depends on its own pair alone; the 4-D convolutions are two separable ones of one channel with a
+    score depends only on its own pair; the 4-D convolutions are two separable ones of one channel with a
     rectifier between them, where the paper has 16 channels; 16 channels in the self-correlation of a map of 64.
 
     Parameters
@@ -58,7 +58,7 @@ class RENet(OnMaps):
         )
         self.reduce = nn.Linear(channels, width, bias=False)
         kernels = torch.zeros(2, 2, 1, 1, 3, 3)  # (first and last, over support and query places, ...)
-        kernels[..., 1, 1] = 1  # at first the correlations themselves
+        kernels[..., 1, 1] = 1  # initially the correlations themselves
         self.kernels = nn.Parameter(kernels)
         self.threshold = nn.Parameter(torch.zeros(()))
 

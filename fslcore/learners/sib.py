@@ -14,18 +14,18 @@ __all__ = ["SIB"]
 
 
 class SIB(OnFeatures):
-    """Class weights that start at prototypes and follow a gradient that a small network makes up from the queries.
+    """Class weights that start at prototypes and follow a synthetic gradient, computed from queries by a small network.
 
-    Scores are scaled cosines to one weight vector a class. The weights start at the means of the support's unit
-    features, times a trained factor a feature. Each step then moves them by a gradient with respect to the scores of
-    the unlabelled queries, which a network says in place of a loss that would need their labels, and which goes
+    Scores are scaled cosines to one weight vector per class. The weights start at the means of the support's unit
+    features, times a trained factor per feature. Each step then updates them by a gradient with respect to the scores
+    of the unlabelled queries. A network provides it in place of a loss that would need their labels; it is passed
     on to the weights by the chain rule. So the learner is *transductive*: a score depends on the other queries of
     its task.
 
-    Unlike the paper, whose network reads the vector of a query's scores and fits one number of classes in one
-    order, ours reads for each class the log of its probability, the probability and the entropy of the query's
+    The paper's network reads the vector of a query's scores and fits one number of classes in one
+    order. Ours reads for each class the log of its probability, the probability and the entropy of the query's
     probabilities. It has no batch normalisation and starts at zero, a step is the mean over queries, not the sum,
-    and the bias that all classes share, which changes no softmax, is left out.
+    and the bias shared by all classes, which changes no softmax, is omitted.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class SIB(OnFeatures):
         query: torch.Tensor,
         asked: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """As all learners'; ``asked`` (T, q) is True for a query and False for padding, by default True."""
+        """As for all learners; ``asked`` (T, q) is True for a query and False for padding, by default True."""
         z = F.normalize(query, dim=-1)
         asked = torch.ones_like(z[..., 0]) if asked is None else asked.to(z.dtype)
         share = (asked / asked.sum(dim=1, keepdim=True).clamp(min=1))[..., None]
@@ -83,7 +83,7 @@ class SIB(OnFeatures):
 
     def _synthetic(self, logits: torch.Tensor, absent: torch.Tensor) -> torch.Tensor:
         """(T, q, K) gradient with respect to the logits, zero for classes without support."""
-        # A large number in place of infinity, whose products with zero are no number.
+        # A large number in place of infinity, since infinity times zero is not a number.
         log_p = torch.log_softmax(logits.masked_fill(absent, -1e9), dim=-1)
         p = log_p.exp()
         entropy = -(p * log_p).sum(dim=-1, keepdim=True).expand_as(p)

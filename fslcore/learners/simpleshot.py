@@ -27,16 +27,16 @@ class SimpleShot(Learner):
     Parameters
     ----------
     transform : str
-        'CL2N': the mean of base features is subtracted, then each feature is L2-normalised; 'L2N': normalised alone;
-        'UN': as they are.
+        'CL2N': the mean of base features is subtracted, then each feature is L2-normalised; 'L2N': only normalised;
+        'UN': unchanged.
     center : (D,) array_like or path of a .npy, optional
-        The mean of base features, for 'CL2N'. By default that of the bank, ``bank.center``;
-        `fslcore.evaluation.ready` gives it the mean over the images of base classes.
+        The mean of base features, for 'CL2N'. By default the mean in the bank, ``bank.center``;
+        `fslcore.evaluation.ready` sets it to the mean over the images of base classes.
 
     Raises
     ------
     InputError
-        Another transform; a center that is no vector of finite numbers, or not to be read.
+        Another transform; a center that is not a vector of finite numbers, or cannot be read.
     """
 
     name = "simpleshot"
@@ -47,14 +47,14 @@ class SimpleShot(Learner):
 
     @property
     def reads_center(self) -> bool:
-        """Whether a mean of base features is subtracted, and the bank has to bring it."""
+        """Whether a mean of base features is subtracted, and the bank must provide it."""
         return self.transform == "CL2N" and self.center is None
 
     def check(self, bank: Bank) -> None:
         self.shift(bank)
 
     def config(self) -> dict:
-        """What decides the scores, for cache keys."""
+        """The configuration that determines the scores, for cache keys."""
         center = None if self.center is None else hashlib.sha256(self.center.numpy().tobytes()).hexdigest()
         return {"learner": self.name, "version": 1, "transform": self.transform, "center": center}
 
@@ -73,7 +73,7 @@ class SimpleShot(Learner):
         return without_empty(-distance.square(), members)
 
     def shift(self, bank: Bank) -> torch.Tensor | float:
-        """What is subtracted from each feature: the mean of base features (D,), or 0.
+        """The vector subtracted from each feature: the mean of base features (D,), or 0.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Learners that read the support and an embedding of each class's name: Tip-Adapter, and a linear probe from it."""
+"""Learners that read the support and an embedding of each class's name: Tip-Adapter, and a linear probe."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["TextProbe", "TipAdapter"]
 
 
 class TipAdapter(Learner):
-    """CLIP's text classifier with a cache of the support beside it, not trained (Zhang et al., 2022).
+    """CLIP's text classifier plus a cache of the support, without training (Zhang et al., 2022).
 
     A query with unit features z scores s·z·t for a class whose name has the unit embedding t, and α·exp(-β(1 - z·x))
-    more for each unit feature x of its support. Nothing but β, α and s says how far to trust the names: where they
-    tell nothing of the images, s·z·t is noise that a support of a few images does not outweigh.
+    more for each unit feature x of its support. Only β, α and s determine the weight of the names: where they
+    are unrelated to the images, s·z·t is noise that a support of a few images does not outweigh.
 
     Parameters
     ----------
     alpha : float
-        α, weight of the cache; 0 leaves the text classifier alone.
+        α, weight of the cache; 0 uses only the text classifier.
     beta : float
-        β, how fast an image of the support loses weight with its distance.
+        β, how fast the weight of a support image falls with its distance.
     scale : float
-        s, of the cosines to the names, 100 in CLIP; 0 leaves the cache alone.
+        s, scale of the cosines to the names, 100 in CLIP; 0 uses only the cache.
     """
 
     name = "tip-adapter"
@@ -50,20 +50,20 @@ class TipAdapter(Learner):
 
 
 class TextProbe(Learner):
-    """Logistic regression on L2-normalised features that begins at, and is held to, the embeddings of the names.
+    """Logistic regression on L2-normalised features, from the embeddings of the names and penalised towards them.
 
     Minimises, for each task, C · Σ cross-entropy + ½‖W - sT‖² over weights W without intercept; T are the unit
-    embeddings of the classes' names, so that CLIP's text classifier is what it gives for C → 0 and the optimum
-    nearest to it for C → ∞. Linear probes that start at the names and stop early (Lin et al., 2023) or are penalised
-    to depart from them (Silva-Rodríguez et al., 2024) go from one to the other in such a way; here the penalty is the
-    same for all classes, and no step size decides. Solved in the n × n Gram matrix, as `LogisticRegression` is.
+    embeddings of the classes' names. So CLIP's text classifier is the limit for C → 0, and the optimum
+    nearest to it the limit for C → ∞. Linear probes that start at the names and stop early (Lin et al., 2023) or are
+    penalised to depart from them (Silva-Rodríguez et al., 2024) interpolate in a similar way. Here the penalty is the
+    same for all classes, and no step size matters. Solved in the n × n Gram matrix, like `LogisticRegression`.
 
     Parameters
     ----------
     C : float
         Inverse strength of the penalty, over 0.
     scale : float
-        s, of the cosines to the names, 100 in CLIP; 0 leaves logistic regression without an intercept.
+        s, scale of the cosines to the names, 100 in CLIP; 0 gives logistic regression without an intercept.
     tol, max_iter
         As for `LogisticRegression`.
     """

@@ -1,1 +1,1 @@
-"""Backbones: networks, where their weights come from, and the features that they give."""
+"""Backbones: networks, the origin of their weights, and their features."""

@@ -1,4 +1,4 @@
-"""A backbone: a network that turns an image into a feature vector, with the preprocessing that it is used with."""
+"""A backbone: a network that turns an image into a feature vector, with its preprocessing."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ PREPARED = "v1"  # part of a backbone's digest: raise it when `Backbone.preproce
 
 
 def device() -> torch.device:
-    """The device evaluations run on: the first CUDA GPU where there is one, else the CPU.
+    """The device for evaluations: the first CUDA GPU if there is one, else the CPU.
 
     The environment variable ``FSLCORE_DEVICE`` sets another: cpu, cuda, cuda:NUMBER or mps.
 
     Raises
     ------
     InputError
-        It names one that is not there.
+        It names a device that is not available.
     """
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     wanted = os.environ.get("FSLCORE_DEVICE")
@@ -45,51 +45,51 @@ def device() -> torch.device:
 
 @dataclass(frozen=True)
 class Backbone:
-    """A network with the preprocessing and the weights it is used with.
+    """A network with its preprocessing and weights.
 
-    ``Backbone("mine", made=network, mean=…, std=…)`` is a network of your own; `load` gives those that are known.
+    ``Backbone("mine", made=network, mean=…, std=…)`` is a network of your own; `load` gives the known ones.
 
     Attributes
     ----------
     name : str
     source, licence : str
-        Where the weights come from and what allows their use; nothing depends on them.
+        Origin of the weights and the licence for their use; for information only.
     dim : int
-        Length D of a feature vector; where it is not given, the network is run once to find it.
+        Length D of a feature vector; if it is not given, the network is run once to find it.
     made : nn.Module or callable
-        The network, or what builds it: `network` asks for it once, when images are to be turned into features.
+        The network, or a function that builds it: `network` calls it once, when features are to be computed.
     mean, std : 3 floats
-        Channel statistics, for pixels in 0 … 1; by default the network sees these pixels as they are.
+        Channel statistics, for pixels in 0 … 1; by default these pixels are not normalised.
     resolution : int or None
         Side in pixels that images are resized to; None: their own side, rounded up to a multiple
         of 32 and at most 64 (the quick profile's bound for CPUs).
     interpolation : str
         How images are resized: 'bilinear' or 'bicubic', with antialiasing.
     read_at : int or None
-        Side in pixels that all of an image is squeezed to, of which the network sees the middle ``resolution``, as
-        released code has it; None: the middle square of an image, at ``resolution``.
+        Side in pixels that whole images are squeezed to, of which the network reads the central ``resolution``, as in
+        released code; None: the centre square of an image, at ``resolution``.
     fine_tuning : dict
-        Settings of `fslcore.learners.FineTune` that released code has for this network.
+        Settings of `fslcore.learners.FineTune` for this network in released code.
     weights : str
         SHA-256 of the weights file; for a network of your own, any text that belongs in its keys (see `digest`).
     head : dict of str to tensors
-        What a learner trained beside the network (see `fslcore.learners.make`).
+        Weights of a learner trained with the network (see `fslcore.learners.make`).
     map : (C, H, W) or None
-        Channels, height and width of the map whose flattening the features are, where they are one.
+        Channels, height and width of the map, if the features are a flattened map.
     trained_at : int or None
-        Side in pixels of the images the network was trained on, where it takes any.
+        Side in pixels of the images the network was trained on, if it takes any size.
     options : dict
-        Settings of the learner that was trained beside the network, where its recipe has any.
+        Settings of the learner that was trained with the network, if its recipe has any.
     text : callable or None
-        From n sentences to their (n, D) unit embeddings in the space of the features, by the text tower that was
-        trained beside the network.
+        From n sentences to their (n, D) unit embeddings in the space of the features, by the text tower trained
+        with the network.
     base : str or None
-        Data set on whose base classes the network was trained, where it is known.
+        Data set on whose base classes the network was trained, if known.
 
     Raises
     ------
     InputError
-        Without ``dim``: a network that cannot read images of that side, or gives no (B, D) features.
+        Without ``dim``: a network that cannot read images of that side, or does not return (B, D) features.
     """
 
     name: str
@@ -139,12 +139,12 @@ class Backbone:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that decides a feature besides the image.
+        """SHA-256 of everything except the image that determines a feature.
 
-        Of a network that `load` gave: its name, the preprocessing and the SHA-256 of its file. Once you change its
-        parameters it is one of your own, ``replace(backbone, made=network)``. Of your own network: also its parameters,
-        its buffers and what it prints of itself (`repr`), at each use. Neither the code of its ``forward`` nor plain
-        attributes are covered, which is all that there is of a network without parameters: where these change, or the
+        For a network from `load`: its name, the preprocessing and the SHA-256 of its file. Once you change its
+        parameters it is a network of your own, ``replace(backbone, made=network)``. For your own network: also its
+        parameters, buffers and `repr`, at each use. The code of its ``forward`` and plain
+        attributes are not covered, so nothing is for a network without parameters. If these change, or the
         tower of ``text`` does, change ``weights`` or ``name``.
         """
         facts = [self.name, self.dim, self.mean, self.std, self.resolution, self.interpolation, self.weights, PREPARED]
@@ -152,7 +152,7 @@ class Backbone:
         return hashlib.sha256(json.dumps([*facts, *self._own()]).encode()).hexdigest()
 
     def _own(self) -> list[str]:
-        """SHA-256 of what a network of the user's own holds; nothing for one that ``weights`` stands for."""
+        """SHA-256 of the content of a network of the user's own; empty for one identified by ``weights``."""
         if self.made is None or isinstance(self.made, FromFile):
             return []
         sha = hashlib.sha256(repr(self.network).encode())
@@ -187,7 +187,7 @@ class FromFile(partial):
 
 
 def check_features(backbone: Backbone, found: object, images: int) -> torch.Tensor:
-    """What a network, perhaps the user's own, gives for so many images, if it is a feature vector for each."""
+    """The output of a network, perhaps the user's own, for a number of images, if it is a feature vector for each."""
     shape = tuple(found.shape) if isinstance(found, torch.Tensor) else ()
     if len(shape) != 2 or shape[0] != images or backbone.dim not in (None, shape[1]):
         what = f"shape {shape}" if shape else f"a {type(found).__name__}"
@@ -199,17 +199,17 @@ def check_features(backbone: Backbone, found: object, images: int) -> torch.Tens
 
 
 def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
-    """The user's own images and a backbone at one size, so that the network sees the pixels that are read.
+    """The user's own images and a backbone at one size, so that the network gets the pixels that are read.
 
-    That is the size the user asked for (`fslcore.datasets.load`); else, for a folder of class folders,
-    the one the network was trained at, not the 64 pixels that bound embedded data. All other images and
-    their backbone come back as they are. The size is told in a line on stderr, and so is a folder that the network
+    The size is the one the user set (`fslcore.datasets.load`); otherwise, for a folder of class folders,
+    the one the network was trained at, instead of the limit of 64 pixels for embedded data. All other images and
+    their backbone are returned unchanged. A line on stderr reports the size, and a folder that the network
     was trained on.
 
     Raises
     ------
     InputError
-        The network takes another size only; neither the images nor the backbone name a size.
+        The network takes only another size; neither the images nor the backbone name a size.
     """
     if images.side is None and not (images.squeezed if backbone.read_at else images.sized):
         return images, backbone
@@ -217,8 +217,8 @@ def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
         if images.side:
             raise InputError(f"size = {images.side}; {backbone.name} reads images at {backbone.read_at} pixels only")
         note(
-            f"{images.name}: all of an image at {backbone.read_at} × {backbone.read_at} pixels, of which "
-            f"{backbone.name} sees the middle {backbone.resolution}"
+            f"{images.name}: the whole image at {backbone.read_at} × {backbone.read_at} pixels, of which "
+            f"{backbone.name} reads the central {backbone.resolution}"
         )
         return images.squeezed(backbone.read_at), backbone
     side = images.side or backbone.resolution or backbone.trained_at
@@ -228,17 +228,17 @@ def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
             "backbone or size=PIXELS of the images is needed"
         )
     if backbone.resolution not in (None, side):
-        raise InputError(f"size = {side}; {backbone.name} takes images of {backbone.resolution} pixels a side only")
-    note(f"{images.name}: read at {side} × {side} pixels, which {backbone.name} sees")
+        raise InputError(f"size = {side}; {backbone.name} takes images of {backbone.resolution} pixels per side only")
+    note(f"{images.name}: read at {side} × {side} pixels for {backbone.name}")
     if _folder(images.name) and _folder(images.name) == _folder(backbone.base or ""):
         note(
             f"{images.name}: {backbone.name} was trained and selected on the classes of this folder, so that its "
-            "accuracies say nothing of new classes; evaluate on classes of another folder"
+            "accuracies do not apply to new classes; evaluate on classes of another folder"
         )
     return images.sized(side) if images.sized else images, replace(backbone, resolution=side)
 
 
 def _folder(dataset: str) -> Path | None:
-    """The folder of class folders that a data set's name holds."""
+    """The folder of class folders in a data set's name."""
     kind, _, path = dataset.partition("?")[0].partition(":")
     return Path(path).expanduser().resolve() if kind == "folder" else None

@@ -1,6 +1,6 @@
 """Backbones: networks that turn an image into a feature vector, and their pinned weights.
 
-`load` gives one by name; `features` runs it over images.
+`load` gives one by name; `features` computes the features of images with it.
 """
 
 from .backbone import Backbone, device, fitted

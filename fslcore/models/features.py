@@ -1,6 +1,6 @@
-"""Features of images by a backbone, from the cache where the same were computed before.
+"""Features of images by a backbone, from the cache if they were computed before.
 
-They are kept by content, so that a changed image, weight or preprocessing is computed anew and never served stale.
+They are stored by content, so that a changed image, weight or preprocessing is recomputed and never served stale.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from .shards import Shards
 
 __all__ = ["base_mean", "compute", "feature_key", "features", "make_shard", "shards_of", "speed"]
 
-BATCH = 256  # fixed, so that a feature does not depend on the memory at hand
-LARGE = 128  # pixels of a side; of images above, a batch holds fewer
+BATCH = 256  # fixed, so that a feature does not depend on the available memory
+LARGE = 128  # pixels per side; batches of larger images have fewer
 TRIED = 8  # images on which a faster form of a network is compared with the network
-COMPUTED = "folded"  # part of the features' cache key: raise it when what `compute` gives changes
+COMPUTED = "folded"  # part of the features' cache key: raise it when the output of `compute` changes
 
 
 def feature_key(images: Images, backbone: Backbone) -> str:
-    """SHA-256 of all that decides the features of these images."""
+    """SHA-256 of everything that determines the features of these images."""
     return store.digest(f"{images.digest} {backbone.digest} {COMPUTED}")
 
 
 def features(images: Images, backbone: Backbone, *, progress: bool = False) -> Bank:
-    """Features of all images, from the cache where the same were computed before.
+    """Features of all images, from the cache if they were computed before.
 
-    The cache key is made of the content of the images and labels, the digest of the weights and
-    the preprocessing. Features are kept as 16-bit floats (relative error under 0.05 %). Those of many images are made
-    and kept shard by shard (see `fslcore.models.shards`), which several processes may do at once.
+    The cache key consists of the content of the images and labels, the digest of the weights and
+    the preprocessing. Features are stored as 16-bit floats (relative error below 0.05 %). Those of many images are made
+    and stored shard by shard (see `fslcore.models.shards`), which several processes may do at once.
 
     Parameters
     ----------
@@ -63,26 +63,26 @@ def features(images: Images, backbone: Backbone, *, progress: bool = False) -> B
 
 
 def shards_of(images: Images, backbone: Backbone) -> Shards:
-    """Where the features of these images are kept, and which are still to be made."""
+    """The place of the features of these images, and which are still to be made."""
     path = store.path("features", f"{feature_key(images, backbone)}.safetensors")
     return Shards(path, len(images), _batch(images, backbone))
 
 
 def make_shard(images: Images, backbone: Backbone, rows: range, *, progress: bool = False) -> None:
-    """Make and keep one of the shards that `shards_of` names, unless it is there by now."""
+    """Make and store one of the shards that `shards_of` names, unless it exists by now."""
     store.check_writable()
     shards_of(images, backbone).make(rows, lambda rows: compute(images, backbone, progress, rows))
 
 
 def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> torch.Tensor:
-    """Mean feature (D,) of the images of base classes: those the network was trained on, else the data set's own.
+    """Mean feature (D,) of the images of base classes: those of the network's training, or else of the data set.
 
-    A line on stderr says whose they are.
+    A line on stderr names them.
 
     Parameters
     ----------
     images : Images
-        Those that tasks are drawn from; their data set's base split counts where the network's ships with no data set.
+        Images for the tasks; the base split of their data set is used if that of the network does not ship.
     backbone : Backbone
     progress : bool
         Show a progress bar.
@@ -90,7 +90,7 @@ def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> 
     Raises
     ------
     InputError
-        Neither has base classes here.
+        Neither has base classes.
     """
     fetched = images.name.partition("?")[0] in datasets.fetched()
     own = images.name if ":" in images.name or fetched else images.name.partition("?")[0].partition("/")[0]
@@ -98,7 +98,7 @@ def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> 
     name = backbone.base if backbone.base in shipped else own
     if name not in shipped and not fetched and (":" not in name or name.startswith("folder:")):
         raise InputError(
-            f"center: neither {backbone.name} nor {images.name} has base classes here to take the mean feature of; "
+            f"center: neither {backbone.name} nor {images.name} has base classes for the mean feature; "
             "center=VECTOR or FILE.npy is needed, or transform='L2N'"
         )
     base = datasets.load(name, split="base", size=images.side)
@@ -113,13 +113,13 @@ def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> 
 
 @torch.inference_mode()
 def compute(images: Images, backbone: Backbone, progress: bool = False, rows: range | None = None) -> torch.Tensor:
-    """(N, D) 16-bit features of all images, computed; or of some rows, which begin with a whole batch.
+    """(N, D) 16-bit features of all images, computed; or of some rows, which start at a batch.
 
     Images are read a batch at a time.
     """
     where, size = device(), _batch(images, backbone)
     rows = range(len(images)) if rows is None else rows
-    # As it is fastest for the first images, whichever rows are asked for.
+    # The form that is fastest for the first images, for any rows.
     network = _for_features(backbone, _normalised(images, backbone, slice(0, min(size, TRIED)), where))
     out = []
     what = dict(desc=f"{backbone.name} on {images.name}", unit="image", delay=5, disable=not progress)
@@ -132,7 +132,7 @@ def compute(images: Images, backbone: Backbone, progress: bool = False, rows: ra
 
 
 def _batch(images: Images, backbone: Backbone) -> int:
-    """Images of a batch: fewer of large ones."""
+    """Images per batch: fewer if they are large."""
     return max(1, min(BATCH, BATCH * LARGE**2 // backbone.side(*images.images.shape[1:3]) ** 2))
 
 
@@ -142,7 +142,7 @@ def _normalised(images: Images, backbone: Backbone, rows: slice, where: torch.de
 
 @torch.inference_mode()
 def speed(backbone: Backbone, images: np.ndarray) -> float:
-    """Images a second that the backbone turns into features here, after one batch to warm up.
+    """Images per second that the backbone turns into features here, after one batch to warm up.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def speed(backbone: Backbone, images: np.ndarray) -> float:
 
 
 def _for_features(backbone: Backbone, images: torch.Tensor) -> nn.Module:
-    """The network as it is fastest where the images are; a few of these are tried."""
-    with torch.inference_mode(False):  # else a network of the user's own could not be trained on
+    """The network in its fastest form for the device of the images; a few of these are tried."""
+    with torch.inference_mode(False):  # otherwise a network of the user's own could not be trained further
         network = backbone.network.to(images.device, memory_format=torch.channels_last)
     return folded(network, images[:TRIED])

@@ -1,4 +1,4 @@
-"""The same networks, faster where they only compute features: folded norms and direct convolutions."""
+"""The same networks, faster for computing features only: folded norms and direct convolutions."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class _Pointwise(nn.Module):
 
 
 class _Depthwise(nn.Module):
-    """A depthwise convolution without the taps that see only padding, on the small maps of small images."""
+    """A depthwise convolution without the taps that read only padding, on the small maps of small images."""
 
     def __init__(self, convolution: nn.Conv2d):
         super().__init__()
         self.weight, self.bias = convolution.weight, convolution.bias
         self.stride, self.size = convolution.stride[0], convolution.kernel_size[0]
-        # timm's Conv2dSame pads as much as the map needs; else the padding is a number.
+        # timm's Conv2dSame pads as much as the map needs; otherwise the padding is a number.
         self.padding = None if type(convolution).__name__ == "Conv2dSame" else convolution.padding[0]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -70,9 +70,9 @@ def with_fast_convolutions(module: nn.Module) -> nn.Module:
 def folded(network: nn.Module, images: torch.Tensor) -> nn.Module:
     """A copy for evaluation with each batch norm folded into the convolution before it, a quarter to a third faster.
 
-    *Before* is the order in which a module lists its parts, which need not be that of the data. So the copy is tried
-    on ``images``, a few that are normalised, and where its features differ by more than rounding the network itself is
-    given.
+    *Before* is the order in which a module lists its parts, which need not be that of the data. So the copy is tested
+    on ``images``, a few normalised ones, and if its features differ by more than rounding, the network itself is
+    returned.
     """
     norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
     if not norms or any(norm.running_mean is None for norm in norms):
@@ -85,7 +85,7 @@ def folded(network: nn.Module, images: torch.Tensor) -> nn.Module:
                 last.weight, last.bias = fuse_conv_bn_weights(
                     last.weight, last.bias, child.running_mean, child.running_var, child.eps, child.weight, child.bias
                 )
-                setattr(module, name, getattr(child, "act", nn.Identity()))  # timm's hold their activation
+                setattr(module, name, getattr(child, "act", nn.Identity()))  # timm's contain their activation
             last = child
     same, found = network(images), copy(images)
     return copy if torch.allclose(same, found, rtol=1e-3, atol=1e-4 * same.abs().max().item()) else network

@@ -1,4 +1,4 @@
-"""Networks that are trained here, from scratch: images in, one flat feature vector an image out."""
+"""Networks that are trained here, from scratch: images in, one flat feature vector per image out."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Conv4(nn.Sequential):
     Parameters
     ----------
     width : int, or tuple of them
-        Channels of each of four blocks: 64, or 32 as MAML has it (Finn et al., 2017); or of as many blocks as there are
-        numbers.
+        Channels of each of four blocks: 64, or 32 as in MAML (Finn et al., 2017); or one number for each of any
+        number of blocks.
     pooled : int
-        Blocks that pool. With 3 of them a 32×32 image ends as a 4×4 map, for learners that compare places.
+        Blocks that pool. With 3 of them a 32×32 image gives a 4×4 map, for learners that compare places.
     """
 
     def __init__(self, width: int | tuple[int, ...] = 64, pooled: int = 4):
@@ -120,17 +120,17 @@ class DropBlock(nn.Module):
     Parameters
     ----------
     rate : float
-        Share of the places that is dropped at the end.
+        Final share of the places that is dropped.
     side : int
-        Of the squares, in places; at most that of the map.
+        Side of the squares, in places; at most that of the map.
     batches : int
-        The share rises to ``rate`` over so many batches.
+        Number of batches over which the share rises to ``rate``.
     """
 
     def __init__(self, rate: float, side: int, batches: int = 40_000):
         super().__init__()
         self.rate, self.side, self.batches = rate, side, batches
-        self.register_buffer("seen", torch.zeros((), dtype=torch.int64))  # batches; a stopped training goes on from it
+        self.register_buffer("seen", torch.zeros((), dtype=torch.int64))  # batches; kept for a resumed training
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if not self.training:
@@ -152,7 +152,7 @@ def resnet18(stem: int = 7) -> nn.Module:
     ----------
     stem : int
         Side of the first convolution: 7, with stride 2 and max pooling after it; or 3, with stride 1 and no pooling,
-        as LibFewShot has it for small images.
+        as in LibFewShot for small images.
     """
     from torchvision import models
 
@@ -166,29 +166,29 @@ def resnet18(stem: int = 7) -> nn.Module:
 
 @dataclass(frozen=True)
 class Network:
-    """A network that `fslcore.tools.training` knows, as data.
+    """A network that `fslcore.tools.training` can train, described by data.
 
     Attributes
     ----------
     kind : str
         'conv' (`Conv4`), 'strided' (`GlyphConv`), 'residual' (`ResNet12`) or 'resnet18'.
     widths : tuple of int
-        Channels of each block, which are as many as there are numbers; not for 'resnet18'.
+        Channels of each block, one number per block; not for 'resnet18'.
     side : int
-        Of the square images it reads, in pixels.
+        Side of the square input images, in pixels.
     pooled : int
         Blocks of 'conv' that halve the map.
     averaged : bool
-        Whether 'residual' averages the last map over its places; else it is flattened.
+        Whether 'residual' averages the last map over its places; otherwise it is flattened.
     dropout, dropblock : float, int
-        What training drops of 'residual' (`ResNet12`); nothing is dropped in evaluation.
+        Dropout of 'residual' in training (`ResNet12`); none in evaluation.
     stem : int
         Side of the first convolution of 'resnet18', 7 or 3 (`resnet18`).
 
     Raises
     ------
     InputError
-        Another kind, or a field that it does not have; widths or a side below 1; an image of which no place is left.
+        Another kind, or a field that it does not have; widths or a side below 1; an image too small for the blocks.
     """
 
     kind: str
@@ -216,7 +216,7 @@ class Network:
             raise InputError(f"side = {self.side}; {len(widths)} blocks of {self.kind} leave no place of such an image")
 
     def build(self) -> nn.Module:
-        """It, with random weights."""
+        """The network, with random weights."""
         if self.kind == "conv":
             return Conv4(self.widths, self.pooled)
         if self.kind == "residual":
@@ -225,7 +225,7 @@ class Network:
 
     @property
     def map(self) -> tuple[int, int, int] | None:
-        """Channels, height and width of the map whose flattening the features are, where they are one."""
+        """Channels, height and width of the map, if the features are a flattened map."""
         if self.kind == "resnet18" or (self.kind == "residual" and self.averaged):
             return None
         halved = min(self.pooled, len(self.widths)) if self.kind == "conv" else len(self.widths)
@@ -234,7 +234,7 @@ class Network:
 
     @property
     def dim(self) -> int:
-        """Its number of features."""
+        """Number of features."""
         return math.prod(self.map) if self.map else self.widths[-1] if self.widths else 512
 
 
@@ -250,9 +250,9 @@ NETWORKS = {
 
 
 class _Torchvision(MetaPathFinder):
-    """Lets torchvision import beside a torch of another build (a CPU torch, say), once this module is imported.
+    """Lets torchvision import with a torch of another build (for example a CPU torch), once this module is imported.
 
-    timm and open_clip import torchvision, whose import names two compiled operators. Where they are missing, their
+    timm and open_clip import torchvision, whose import names two compiled operators. If they are missing, their
     schemas are declared just before the part of torchvision that names them. They are never called here.
     """
 
@@ -264,4 +264,4 @@ class _Torchvision(MetaPathFinder):
 
 
 sys.meta_path.insert(0, _Torchvision())
-warnings.filterwarnings("ignore", message="IProgress not found")  # of a library that timm imports
+warnings.filterwarnings("ignore", message="IProgress not found")  # from a library that timm imports

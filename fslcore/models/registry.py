@@ -1,4 +1,4 @@
-"""Which backbones there are: how each is built and where its weights come from."""
+"""The known backbones: how each is built, and the origin of its weights."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _clip(state: dict, model: str, **options) -> nn.Module:
 
 
 def _clip_text(state: dict, sentences: list[str], model: str, **options) -> torch.Tensor:
-    """(n, D) unit embeddings of sentences by the text tower beside the images' in a checkpoint of CLIP."""
+    """(n, D) unit embeddings of sentences by the text tower of a CLIP checkpoint."""
     import open_clip
 
     whole = open_clip.create_model(model, pretrained=None, **options).eval()
@@ -59,7 +59,7 @@ def of_this_library(network: Network, state: dict) -> nn.Module:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the registry: how to build a backbone and where its weights come from."""
+    """One line of the registry: how to build a backbone, and the origin of its weights."""
 
     build: Callable[[dict], nn.Module] | str  # from a state dict; or a name of `NETWORKS`, if the file names no other
     dim: int
@@ -70,14 +70,14 @@ class Entry:
     resolution: int | None
     interpolation: str
     map: tuple[int, int, int] | None = None
-    local: Path | tuple[str, str] | None = None  # a file here, or (Python package, file in it)
+    local: Path | tuple[str, str] | None = None  # a local file, or (Python package, file in it)
     hub: tuple[str, ...] | None = None  # repository, file and perhaps revision on the model hub
     sha256: str | None = None
     trained_at: int | None = None
     text: Callable[[dict, list[str]], torch.Tensor] | None = None  # embeds sentences, from the same state dict
-    base: str | None = None  # data set whose base classes it was trained on, where its file does not say
+    base: str | None = None  # data set of its base classes, if its file does not name it
     read_at: int | None = None  # see `fslcore.models.backbones.Backbone`
-    pinned_as: str | None = None  # the backbone that has the same file
+    pinned_as: str | None = None  # the backbone with the same file
     fine_tuning: dict = field(default_factory=dict)
 
 
@@ -156,7 +156,7 @@ REGISTRY: dict[str, Entry] = {
     OWN: replace(
         _trained_here("conv4-baseline"),
         source="fslcore train, by its user",
-        local=CHECKPOINTS / f"{OWN}.safetensors",  # as of all that a user brings, a file that is not there
+        local=CHECKPOINTS / f"{OWN}.safetensors",  # a file that is missing, as for everything a user brings
         sha256=None,
     ),
     "clip": _clip_entry(16),
@@ -173,7 +173,7 @@ REGISTRY: dict[str, Entry] = {
     "dinov2": _dinov2("vit_base_patch14_dinov2.lvd142m", "DINOv2 ViT-B/14 (timm)"),
     "dinov2-reg": _dinov2("vit_base_patch14_reg4_dinov2.lvd142m", "DINOv2 ViT-B/14 with registers (timm)"),
 }
-# The preprocessing of the code that OOPS released, which is the same for all backbones and data sets.
+# The preprocessing of the code released with OOPS, the same for all backbones and data sets.
 _RELEASED = {
     "mean": (0.4712, 0.4499, 0.4031),
     "std": (0.2726, 0.2634, 0.2794),
@@ -189,7 +189,7 @@ REGISTRY |= {
 
 
 def shipped(name: str) -> bool:
-    """Whether a network that was trained here ships with the book, and not its name alone."""
+    """Whether a network trained here ships with the book."""
     return f"{name}.safetensors" in PINNED
 
 

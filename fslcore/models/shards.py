@@ -1,12 +1,12 @@
-"""Features of a data set of any size: made shard by shard, gathered into one file, and mapped into memory to be read.
+"""Features of a data set of any size: made shard by shard, gathered into one file, and mapped into memory for reading.
 
-A shard is a run of rows that begins and ends with a whole batch, so that no number depends on how rows are cut. It is
-written when it is done, under the rows it holds: a stopped run loses no more than the shard it was at, and processes
+A shard is a run of rows that begins and ends with a whole batch, so that no number depends on the division. It is
+written when it is done, under the rows it contains. A stopped run loses at most its current shard, and processes
 that share a folder, on one machine or on several, each make some without a lock. At worst two make the same shard,
 with the same bytes.
 
-When all are there, they are copied one after another into one file, and removed. One file, and not the shards, is
-what is read: a task's images lie anywhere in it, and one index reaches them.
+When all exist, they are copied in order into one file and removed. Reading uses the file instead of the shards,
+because a task's images may be anywhere in it, and one index reaches them.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from ..paths import replace_file
 __all__ = ["Shards", "digest", "kept", "write_features", "write_tensors"]
 
 BATCHES = 32  # of a shard: one to ten minutes of a CPU
-_SEEN: set[tuple] = set()  # small files whose SHA-256 this process has compared, and found finite
+_SEEN: set[tuple] = set()  # small files whose SHA-256 this process has checked, and found finite
 FORMATS = {"float16": "F16", "float32": "F32", "int64": "I64"}  # of NumPy's types in a .safetensors
 
 
 @dataclass(frozen=True)
 class Shards:
-    """Where the features of some images are kept, and what of them is there.
+    """The place of the features of some images, and which of them exist.
 
     Attributes
     ----------
     path : Path
-        The file of all of them, a .safetensors with ``features`` (N, D) of 16 bits and their SHA-256. Shards lie in a
+        The file of all of them, a .safetensors with ``features`` (N, D) of 16 bits and their SHA-256. Shards are in a
         folder beside it, until they are gathered.
     rows : int
         N.
@@ -62,27 +62,27 @@ class Shards:
         return [range(at, min(at + size, self.rows)) for at in range(0, self.rows, size)]
 
     def missing(self) -> list[range]:
-        """The rows of each shard that is still to be made; none where all is there."""
+        """The rows of each shard that is still to be made; empty if all exist."""
         return [] if self.path.is_file() else [rows for rows in self.bounds if not self.file(rows).is_file()]
 
     def file(self, rows: range) -> Path:
-        """Of one shard."""
+        """The file of one shard."""
         return self.path.with_suffix("") / f"{rows.start}-{rows.stop}.safetensors"
 
     def make(self, rows: range, compute: Callable[[range], torch.Tensor]) -> None:
-        """Make one shard by ``compute(rows)``, unless it is there by now."""
+        """Make one shard by ``compute(rows)``, unless it exists by now."""
         if self.path.is_file() or self.file(rows).is_file():
             return
         found = compute(rows)
         if len(rows) == self.rows:
             write_features(self.path, self.rows, [found])
-        elif not self.path.is_file():  # else another process has gathered all
+        elif not self.path.is_file():  # otherwise another process has gathered all
             write_features(self.file(rows), len(rows), [found])
 
     def gather(self, compute: Callable[[range], torch.Tensor]) -> None:
-        """Put all shards into one file, and remove them; what is missing or damaged is made by ``compute(rows)``.
+        """Put all shards into one file, and remove them; missing or damaged ones are made by ``compute(rows)``.
 
-        For a moment the disk holds all of them twice.
+        For a short time the disk holds all of them twice.
         """
 
         def parts() -> Iterator[torch.Tensor]:
@@ -100,17 +100,17 @@ class Shards:
         for rows in self.bounds:
             with suppress(OSError):
                 self.file(rows).unlink()
-        with suppress(OSError):  # none, or not empty: a process that is still at work there ends with nothing to do
+        with suppress(OSError):  # none, or not empty: a process still working there ends with nothing to do
             self.path.with_suffix("").rmdir()
 
     def read(self) -> tuple[torch.Tensor, bool] | None:
         """All features, and whether they were found finite.
 
-        Few are read at once, their SHA-256 is compared, and they come as 32-bit floats; a process does this once, and
-        looks again only at a file that is longer, shorter or newer than it was then. Many are mapped into memory as
-        they are: 16-bit floats, of which only the rows that are indexed are read. To compare the SHA-256 of gigabytes
-        takes as long as to read them, so of these ``.checked``, beside the file, tells other processes too. None where
-        there is no file, or one that is damaged, which is told.
+        Small files are read at once, their SHA-256 is checked, and they become 32-bit floats. A process checks them
+        once, and again only if the file's length or time has changed. Large files are mapped into memory unchanged:
+        16-bit floats, of which only the indexed rows are read. Checking the SHA-256 of gigabytes takes as
+        long as reading them, so ``.checked``, beside the file, records it for other processes too. None if
+        there is no file, or a damaged one, which is reported.
 
         Raises
         ------
@@ -145,17 +145,17 @@ class Shards:
             self.path.unlink(missing_ok=True)
             return None
         if new:
-            with suppress(OSError):  # a cache of somebody else's, to be read only
+            with suppress(OSError):  # a read-only cache of another user
                 replace_file(checked, lambda part: part.write_bytes(state))
         return found, True
 
 
 class _Gathered(Exception):
-    """Another process has put the shards together."""
+    """Another process has gathered the shards."""
 
 
 def kept(path: Path, rows: int) -> torch.Tensor | None:
-    """The features in a file of the cache; None if there is none, or one that is damaged, which is told."""
+    """The features in a file of the cache; None if there is none, or a damaged one, which is reported."""
     if not path.is_file():
         return None
     try:
@@ -171,13 +171,13 @@ def kept(path: Path, rows: int) -> torch.Tensor | None:
 
 
 def mapped(path: Path) -> tuple[torch.Tensor, str | None]:
-    """The features in a file, which are read from it where they are used, and the SHA-256 it names."""
+    """The features in a file, which are read on access, and the SHA-256 it names."""
     with safe_open(path, "pt") as file:
         return file.get_tensor("features"), (file.metadata() or {}).get("sha256")
 
 
 def digest(parts: Iterable[torch.Tensor]) -> str:
-    """SHA-256 of the numbers of tensors, one after another."""
+    """SHA-256 of the numbers of tensors, in sequence."""
     sha = hashlib.sha256()
     for part in parts:
         sha.update(_bytes(part.numpy()))
@@ -189,9 +189,9 @@ def _bytes(array: np.ndarray) -> np.ndarray:
 
 
 def _check(path: Path, found: torch.Tensor, rows: int, sha: str | None) -> None:
-    """Raise ValueError unless these are the features of so many rows, `InputError` where one is not finite.
+    """Raise ValueError unless these are the features of this many rows, `InputError` if one is not finite.
 
-    The file is read and not mapped, so that it does not fill the memory of this process.
+    The file is read, not mapped, so that it does not fill the memory of this process.
     """
     bad = []
 
@@ -212,7 +212,7 @@ def _check(path: Path, found: torch.Tensor, rows: int, sha: str | None) -> None:
 
 
 def write_features(path: Path, rows: int, parts: Iterable[torch.Tensor]) -> None:
-    """Write the features of so many rows, which come as (n, D) tensors of 16 bits, with their SHA-256."""
+    """Write the features of this many rows, given as (n, D) tensors of 16 bits, with their SHA-256."""
     parts = iter(parts)
     first = next(parts)
     arrays = (part.numpy() for part in chain([first], parts))
@@ -220,15 +220,15 @@ def write_features(path: Path, rows: int, parts: Iterable[torch.Tensor]) -> None
 
 
 def write_tensors(path: Path, tensors: Mapping[str, tuple], metadata: Mapping[str, str] | None = None) -> None:
-    """Write a .safetensors of which one part at a time is held in memory.
+    """Write a .safetensors with only one part in memory at a time.
 
     Parameters
     ----------
     path : Path
     tensors : mapping of (dtype, shape, parts)
-        By name: NumPy's name of the type, the shape, and arrays that make it up along its first axis.
+        By name: NumPy's name of the type, the shape, and arrays that are joined along its first axis.
     metadata : mapping of str, optional
-        Beside the SHA-256 of the first tensor, under ``sha256``.
+        Added to the SHA-256 of the first tensor, under ``sha256``.
     """
 
     def header(sha: str) -> bytes:
@@ -255,7 +255,7 @@ def write_tensors(path: Path, tensors: Mapping[str, tuple], metadata: Mapping[st
             file.seek(0)
             file.write(header(first))
             file.flush()
-            if large:  # it is looked at once, and then trusted
+            if large:  # it is checked once, and then trusted
                 os.fsync(file.fileno())
 
     replace_file(path, write)

@@ -1,4 +1,4 @@
-"""Embeddings of the names of classes by the text tower of a backbone, as CLIP has one."""
+"""Embeddings of class names by the text tower of a backbone, such as CLIP."""
 
 from __future__ import annotations
 
@@ -18,44 +18,42 @@ from .shards import digest, kept
 
 __all__ = ["names_embedded", "names_key"]
 
-BATCH = 256  # names at once
-TEMPLATES = ("a photo of a {}.",)  # what is said of a class to a text tower
-EMBEDDED = "v1"  # part of the cache key of embedded names: raise it when what `names_embedded` gives changes
+BATCH = 256  # names per batch
+TEMPLATES = ("a photo of a {}.",)  # prompts for a text tower
+EMBEDDED = "v1"  # part of the cache key of embedded names: raise it when the output of `names_embedded` changes
 
 
 def names_key(names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES) -> str:
-    """SHA-256 of all that decides the embeddings of these names."""
+    """SHA-256 of everything that determines the embeddings of these names."""
     return store.digest(
         json.dumps([list(names), backbone.name, backbone.weights, list(templates), EMBEDDED, *backbone._own()])
     )
 
 
 def names_embedded(names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES) -> torch.Tensor:
-    """Embeddings of the names of classes, in the space of the features, from the cache where they were made before.
+    """Embeddings of class names, in the space of the features, from the cache if they were computed before.
 
     Parameters
     ----------
     names : K texts
-        Of the classes; an underscore counts as a blank.
+        The class names; an underscore counts as a blank.
     backbone : Backbone
-        With a text tower, as CLIP has.
+        A backbone with a text tower, such as CLIP.
     templates : texts
-        What is said of a class, with {} for its name; the mean of the unit embeddings is taken.
+        Prompts, with {} for the class name; the mean of the unit embeddings is taken.
 
     Returns
     -------
     (K, D) float32 tensor
-        Of unit length.
+        Embeddings of unit length.
 
     Raises
     ------
     InputError
-        A backbone without a text tower, or a file of weights that lacks it; a template without {}.
+        A backbone without a text tower, or a file of weights without one; a template without {}.
     """
     if backbone.text is None:
-        raise InputError(
-            f"backbone {backbone.name}: it has no text tower, so that names of classes have no embeddings; clip has one"
-        )
+        raise InputError(f"backbone {backbone.name}: it has no text tower to embed names of classes; clip has one")
     if not templates or any("{}" not in t for t in templates):
         raise InputError(f"templates = {list(templates)}; texts with {{}} for the name of a class are needed")
     path = store.path("text", f"{names_key(names, backbone, templates)}.safetensors")

@@ -1,6 +1,6 @@
-"""Where the weights of a backbone come from: this library, a Python package, the model hub, or a file of the user's.
+"""The origin of a backbone's weights: this library, a Python package, the model hub, or the user's file.
 
-Nothing in a file is executed, and a file with another SHA-256 than is pinned is refused.
+Nothing in a file is executed, and a file whose SHA-256 is not the pinned one is refused.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ __all__ = ["load", "recipe_of", "trained_path"]
 def load(name: str) -> Backbone:
     """A backbone by name, or by ``name:path`` with a weights file of the user's own.
 
-    ``trained:path`` is a file that `fslcore train` made, whatever its network, which the file says; the backbone is
-    called after both. Without an ending, it is one of those that ``fslcore train --paper`` keeps in the cache:
+    ``trained:path`` is a file that `fslcore train` made, of any network, which the file names; the backbone is
+    named after both. Without a suffix, it is one of those that ``fslcore train --paper`` stores in the cache:
     ``trained:evaluators/cifar-fs/protonet``.
 
-    Packaged weights must match their pinned SHA-256, and so must weights from the model hub where two sources list it
+    Packaged weights must match their pinned SHA-256, and so must weights from the model hub if two sources list it
     (`fslcore.sources`). Others are pinned at their first download: a later file with another digest is refused.
     Checkpoints are read as safetensors or with ``weights_only``: nothing in them is executed.
 
     Raises
     ------
     InputError
-        Unknown name; no weights (says which file, from where); wrong digest; a file that is not
-        a checkpoint of this network. There is never a silent random network.
+        Unknown name; no weights (the message names the file and its origin); wrong digest; a file that is not
+        a checkpoint of this network. A network with random weights is never used.
     """
     name, _, own = name.partition(":")
     if name == OWN and not own:
@@ -78,7 +78,7 @@ def load(name: str) -> Backbone:
                 std=tuple(recipe.get("std", entry.std)),
             )
         network = cache(lambda: with_fast_convolutions(entry.build(state)).eval())
-        if own or not entry.sha256:  # else the weights are known, and it can wait: timm alone takes seconds to import
+        if own or not entry.sha256:  # other weights are known, and it can wait: timm alone takes seconds to import
             network()
     except (RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
         reason = (str(error).splitlines() or ["the file is empty or cut off"])[0]
@@ -106,19 +106,19 @@ def load(name: str) -> Backbone:
 
 
 def trained_path(name: str) -> Path:
-    """Where ``fslcore train --paper`` keeps a network: of PAPER/DATASET/LEARNER, in the cache."""
+    """The place where ``fslcore train --paper`` stores a network: PAPER/DATASET/LEARNER, in the cache."""
     return store.path("trained", f"{name}.safetensors")
 
 
 def recipe_of(name: str) -> dict:
-    """The recipe of `fslcore.tools.training` by which a backbone's file was made, as JSON values; empty for others."""
+    """The recipe of `fslcore.tools.training` that made a backbone's file, as JSON values; empty for others."""
     name, _, own = name.partition(":")
     entry = REGISTRY[name]
     return _read_state(_weights(name, _as_listed(entry, entry.pinned_as or name), own))[1]
 
 
 def _as_listed(entry: Entry, name: str) -> Entry:
-    """The entry with the repository, revision, digest and architecture that `fslcore.sources` has under a name."""
+    """The entry with the repository, revision, digest and architecture listed in `fslcore.sources` under a name."""
     listed = sources.weights(name) if entry.hub else None
     if listed is None:
         return entry
@@ -134,7 +134,7 @@ def _as_listed(entry: Entry, name: str) -> Entry:
 
 
 def _embed(name: str, path: Path, text: Callable, sentences: list[str]) -> torch.Tensor:
-    """Embeddings of sentences by the text tower of a checkpoint, which is read when it is wanted."""
+    """Embeddings of sentences by the text tower of a checkpoint, which is read on first use."""
     try:
         return text(_read_state(path)[0], sentences)
     except RuntimeError as error:
@@ -173,7 +173,7 @@ def _from_hub(repository: str, file: str, revision: str | None = None) -> Path |
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     from huggingface_hub.utils import logging
 
-    logging.set_verbosity_error()  # what fails is told once, by us, and not at every new try
+    logging.set_verbosity_error()  # failures are reported once, by us, and not at every retry
     try:
         return Path(hf_hub_download(repository, file, revision=revision))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError):
@@ -181,19 +181,19 @@ def _from_hub(repository: str, file: str, revision: str | None = None) -> Path |
 
 
 def _first_seen(name: str, digest: str) -> str:
-    """The digest under which a hub's weights were first seen on this machine."""
+    """The digest of a hub's weights at their first use on this machine."""
     pins = store.path("weights.json")
     if name in (seen := _pinned(pins)):
         return seen[name]
     store.check_writable()
-    with locked(pins):  # what another process pins meanwhile stays
+    with locked(pins):  # what another process pins at the same time is kept
         seen = {name: digest, **_pinned(pins)}
         replace_file(pins, lambda part: part.write_text(json.dumps(seen, indent=1)))
     return seen[name]
 
 
 def _pinned(pins: Path) -> dict[str, str]:
-    """Digests by the names of backbones."""
+    """Digests by backbone names."""
     try:
         return dict(json.loads(pins.read_text("utf-8"))) if pins.is_file() else {}
     except (ValueError, TypeError):
@@ -202,7 +202,7 @@ def _pinned(pins: Path) -> dict[str, str]:
 
 
 def _read_state(path: Path) -> tuple[dict, dict]:
-    """Named tensors, and the recipe of `fslcore.tools.training` where the file has one."""
+    """Named tensors, and the recipe of `fslcore.tools.training` if the file has one."""
     with open(path, "rb") as file:
         head = file.read(9)
     if path.suffix == ".safetensors" or head[8:] == b"{":
@@ -211,7 +211,7 @@ def _read_state(path: Path) -> tuple[dict, dict]:
         return load_file(path), made.get("recipe", {})
     if not head:
         raise ValueError("the file is empty")
-    if not head.startswith((b"PK", b"\x80")):  # a zip, or a pickle of before
+    if not head.startswith((b"PK", b"\x80")):  # a zip, or an older pickle
         raise ValueError("it is neither a PyTorch nor a safetensors file")
     state = load_tensors(path)
     if not isinstance(state, dict):

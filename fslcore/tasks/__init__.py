@@ -1,4 +1,4 @@
-"""Tasks: index arrays that say which images a learner learns from and which it is tested on, and how they are drawn."""
+"""Tasks: index arrays that name the support and query images of a learner, and how they are drawn."""
 
 from .biased import sample_biased, sample_matched
 from .resplits import ESTIMATORS, ORACLE, REFILLED, Resplit, bootstrap, hold_out, k_fold, leave_one_out, resplit

@@ -1,8 +1,8 @@
-"""Attribute-biased tasks: what the support images of a class share, its query images lack (FewSTAB).
+"""Attribute-biased tasks: the support images of a class share an attribute that its query images lack (FewSTAB).
 
-Images carry attributes (words of a caption, say). In a biased task each class has an attribute of its
-own that all its support images have, so that a learner may take it for the class; its query images
-do not have it, and preferably have that of another class. Section and equation numbers are those of
+Images have attributes, such as the words of a caption. In a biased task each class has an attribute of its
+own that all its support images have, so that a learner may mistake it for the class. Its query images
+do not have it, and preferably have that of another class. Section and equation numbers refer to
 Zheng, Ye and Zhang (2024).
 """
 
@@ -35,9 +35,9 @@ def sample_biased(
     query: str = "QC3",
     variant: str = "paper",
 ) -> tuple[Tasks, np.ndarray]:
-    """Draw tasks with an attribute for each class, which the support has and the query lacks (section 4).
+    """Draw tasks with an attribute for each class that the support has and the query lacks (section 4).
 
-    Images are used again between tasks. The first t tasks are the same whatever ``tasks`` is.
+    Images are used again between tasks. The first t tasks are the same for any number of ``tasks``.
 
     Parameters
     ----------
@@ -48,18 +48,18 @@ def sample_biased(
     tasks : int
         T, at least 2 (an interval needs a variance).
     ways, shots, queries : int
-        K, S and Q: classes a task, images a class in the support and in the query.
+        K, S and Q: classes per task, images per class in the support and in the query.
     seed : int
-        Same seed, same tasks.
+        The same seed gives the same tasks.
     support : str
         Support of a class (Table S5): 'SC1' any of its images; 'SC2' those with its attribute; 'SC3' those
         that also lack the attributes of the task's other classes.
     query : str
         Query of a class (Table S6): 'QC1' images without its attribute (equation 3); 'QC2' those that also have
         an attribute of the task's other classes (equation 5); 'QC3' of these the Q with the lowest scores.
-        Where fewer than Q images are left for QC2 or QC3, those of QC1 take their place.
+        If fewer than Q images are left for QC2 or QC3, images of QC1 replace them.
     variant : str
-        'paper', or 'released' for what the authors' code does (SC3 and QC3 only); see the notes.
+        'paper', or 'released' for the behaviour of the authors' code (SC3 and QC3 only); see the notes.
 
     Returns
     -------
@@ -72,36 +72,36 @@ def sample_biased(
     Raises
     ------
     InputError
-        Shapes or values that do not fit, or data of which no task can be built: the message says which
+        Shapes or values that do not fit, or data from which no task can be built: the message says which
         condition fails for which classes.
 
     Notes
     -----
-    **Paper.** The paper draws K classes, for each one of its spurious attributes (those that some but not all
-    of its images have, definition 1), all uniformly, and starts again where a support or a query
-    lacks images. This gives each choice of K classes with their attributes that a task can be built of
+    **Paper.** The paper draws K classes, and for each one of its spurious attributes (those that some but not all
+    of its images have, definition 1), all uniformly, and starts again if a support or a query
+    lacks images. This gives each feasible choice of K classes with their attributes
     a probability proportional to the product of 1/n, with n the number of spurious attributes of each
-    class. A choice will do if every class has Q images without its attribute, and S images for the support;
-    attributes of a task differ. The sampler here draws from the same distribution without starting again
-    all the time: it chooses one class with its attribute after the other, only among those that go with each
-    that was chosen before, in proportion to an upper bound of the weight of what can follow, and corrects for the
-    bound by rejection. What it learns of a bound it keeps, so no dead end is entered twice. Where pairs of classes
-    go together and all K hardly ever do, it chooses the K attributes first: which images of a class are left then
-    depends on nothing else, so that all classes that will do are known exactly.
+    class. A choice is feasible if every class has Q images without its attribute, and S images for the support;
+    attributes of a task differ. The sampler here draws from the same distribution with fewer
+    restarts. It chooses one class with its attribute after the other, only among those compatible with each
+    one chosen before, in proportion to an upper bound of the weight of what can follow, and corrects for the
+    bound by rejection. It stores improved bounds, so no dead end is entered twice. If pairs of classes
+    are compatible and all K hardly ever are, it chooses the K attributes first. The remaining images of a class then
+    depend on nothing else, so that all feasible classes are known exactly.
 
-    Three things the paper leaves open. Ties of scores are broken at random, not by the order of the data. A
-    query that falls back to QC1 takes the lowest scores too, under QC3. Under SC1, where a support may hold
+    The paper leaves three things open. Ties of scores are broken at random, not by the order of the data. A
+    query that falls back to QC1 takes the lowest scores too, under QC3. Under SC1, where a support may contain
     images that suit the query, a choice needs S more images without the attribute.
 
     **Score.** An image's score is the sum, over its attributes that the task did not choose, of their
     frequencies among the candidates (equation 6).
 
     **Released.** Attributes are drawn first, uniformly among those that, in some class, at least S images have
-    and at least Q lack; then for each a class where this holds for it and for another one of the K. Five
-    failed supports in a row let a support image have one of the others' attributes (ten, two); five failed
+    and at least Q lack; then for each a class for which this is true of it and of another one of the K. Five
+    failed supports in a row allow a support image to have one of the others' attributes (ten, two); five failed
     queries in a row make the next one intra-class. The score sums log(p + 1e-10) over the attributes an
-    image has and log(1e-10) over those it lacks, which ranks first by how many it has. That code can start
-    again for ever; this one stops after 20,000 tries for a task and says what failed.
+    image has and log(1e-10) over those it lacks, which ranks first by the number it has. That code can restart
+    for ever; this one stops after 20,000 tries for a task and says what failed.
     """
     for name, value, allowed in zip(METHODS, (support, query, variant), METHODS.values()):
         checked_choice(name, value, allowed)
@@ -110,7 +110,7 @@ def sample_biased(
     tasks = whole("tasks", tasks, least=2)
     counts = [per_class(name, value, ways) for name, value in (("shots", shots), ("queries", queries))]
     if any((c != c[0]).any() for c in counts):
-        raise InputError(f"shots, queries = {shots}, {queries}; biased tasks have equal numbers a class")
+        raise InputError(f"shots, queries = {shots}, {queries}; biased tasks have equal numbers per class")
     shots, queries = (int(c[0]) for c in counts)
     data = Candidates(labels, has)
     if ways > len(data.names):
@@ -160,19 +160,19 @@ def sample_biased(
 
 
 def sample_matched(labels: np.ndarray, tasks: Tasks, *, seed: int = 0) -> Tasks:
-    """Random tasks with the classes of ``tasks``, task by task: what they would be without the bias.
+    """Random tasks with the classes of ``tasks``, task by task: the same tasks without the bias.
 
-    Biased tasks do not hold all classes equally often, so that the gap to tasks from `fslcore.tasks.sample_closed`
-    is in part one of classes. Against these it is not, and the two can be compared in pairs.
+    Biased tasks do not contain all classes equally often, so the gap to tasks from `fslcore.tasks.sample_closed`
+    is partly one of classes. The gap to matched tasks is not, and the two can be compared in pairs.
 
     Parameters
     ----------
     labels : (N,) integers or strings
         The class of each image.
     tasks : Tasks
-        T tasks with equal numbers of images a class from task to task.
+        T tasks with equal numbers of images per class from task to task.
     seed : int
-        Same seed, same tasks.
+        The same seed gives the same tasks.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def sample_matched(labels: np.ndarray, tasks: Tasks, *, seed: int = 0) -> Tasks:
     labels = checked_labels("labels", labels)
     shape = [label[0] for label in (tasks.support_label, tasks.query_label)]
     if any((x != row).any() or (row < 0).any() for x, row in zip((tasks.support_label, tasks.query_label), shape)):
-        raise InputError("tasks differ in their numbers of images a class; equal numbers are needed")
+        raise InputError("tasks differ in their numbers of images per class; equal numbers are needed")
     tasks.check_bank(len(labels))
     shots, queries = (np.bincount(row, minlength=tasks.ways) for row in shape)
     names, of_class, size = np.unique(labels, return_inverse=True, return_counts=True)

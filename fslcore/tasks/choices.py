@@ -1,4 +1,4 @@
-"""How the sampler of biased tasks picks classes and attributes: one engine a way of choosing."""
+"""How the sampler of biased tasks chooses classes and attributes: one engine per way of choosing."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PATIENCE = 500  # tries for one task by classes, before the paper's sampler goes
 
 @dataclass(frozen=True)
 class _Choice:
-    """K classes with their attributes, and what the released variant adds for each class.
+    """K classes with their attributes, and for each class what the released variant adds.
 
     ``tolerated``: how many of the others' attributes a support image may have; ``intra``: whether the
-    query need have none of them; ``scored`` (A,) bool: attributes that count for its score, by logarithms.
+    query may have none of them; ``scored`` (A,) bool: attributes that count for its score, by logarithms.
     """
 
     classes: np.ndarray
@@ -57,14 +57,14 @@ class Candidates:
         self.size = np.array([[len(i)] for i in self.images])
 
     def marks(self, c: int, attributes: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of each image of class c, the k-th of a task: has it its attribute, and how many of the others'?"""
+        """For each image of class c, the k-th of a task: whether it has its attribute, and how many of the others'."""
         chosen = self.columns[c][attributes]
         own = chosen[k].copy()
         chosen[k] = False
         return own, chosen.sum(axis=0)
 
     def scores(self, c: int, candidates: np.ndarray, choice: _Choice) -> np.ndarray:
-        """Score of each candidate of a class (equation 6, times their number: whole, so that ties are exact)."""
+        """Score of each candidate of a class (equation 6, times their number: integers, so that ties are exact)."""
         lists = self.lists[c][candidates]
         weight = np.bincount(lists.ravel(), minlength=self.count.shape[1] + 1)
         if choice.scored is not None:
@@ -77,7 +77,7 @@ class Candidates:
 def as_in_the_paper(
     data: Candidates, ways: int, shots: int, queries: int, support: str, rng: np.random.Generator
 ) -> Iterator[_Choice]:
-    """Choices as the paper's, which starts again from scratch, for ever (see `sample_biased`)."""
+    """Choices as in the paper, which restarts from scratch, without end (see `sample_biased`)."""
     spurious = (data.count > 0) & (data.count < data.size)
     lacking = queries + shots * (support == "SC1")
     fits = spurious & (data.size - data.count >= lacking)
@@ -103,11 +103,11 @@ def as_in_the_paper(
 
 
 class _Tree:
-    """Draws K pairs of class and attribute that go together, each set in proportion to its product of weights.
+    """Draws K compatible pairs of class and attribute, each set in proportion to its product of weights.
 
-    A path in the tree is a tuple of pairs, their classes ascending. ``root`` and ``known`` hold upper bounds
-    of the weight of all that may follow a path; at first the elementary symmetric polynomial of the
-    weights that each later class has left.
+    A path in the tree is a tuple of pairs with ascending classes. ``root`` and ``known`` contain upper bounds
+    of the total weight of all continuations of a path, initially the elementary symmetric polynomial of the
+    weights left to each later class.
     """
 
     def __init__(self, data: Candidates, fits: np.ndarray, weight: np.ndarray, ways: int, shots: int, exclusive: bool):
@@ -116,7 +116,7 @@ class _Tree:
         self.weight = weight[self.of_class]
         self.all = np.arange(len(self.weight))
         used, self.column = np.unique(self.attribute, return_inverse=True)
-        # (pairs, attributes): has a pair support images enough where another class has that attribute?
+        # (pairs, attributes): has a pair enough support images if another class has that attribute?
         if exclusive:
             parts = []
             for c, columns in enumerate(data.columns):
@@ -159,7 +159,7 @@ class _Tree:
             at = int(np.searchsorted(upto, rng.random() * total, side="right"))
             pair = int(left[at])
             promised = bounds[at] / self.weight[pair]
-            if self.exclusive:  # the pairs go with each other; do they all at once?
+            if self.exclusive:  # the pairs are compatible in twos; are they all at once?
                 c, a = self.of_class[pair], self.attribute[pair]
                 left_images = [images & ~self.data.columns[self.of_class[p]][a] for images, p in zip(left_images, path)]
                 others = self.data.columns[c][self.attribute[list(path)]].any(axis=0)
@@ -173,7 +173,7 @@ class _Tree:
         return path
 
     def _bounds(self, path: tuple[int, ...], left: np.ndarray) -> np.ndarray:
-        """For each pair that may come next, its weight times the bound of what can follow it."""
+        """For each possible next pair, its weight times the bound of its continuations."""
         of_class = self.of_class[left]
         classes = np.bincount(of_class, self.weight[left], len(self.data.names))
         bounds = self.weight[left] * _of_later(classes, self.ways - len(path) - 1)[of_class]
@@ -188,7 +188,7 @@ class _Tree:
             self.known.setdefault(path[:-1], {})[path[-1]] = total
 
     def _failure(self) -> str:
-        """Which condition fails for which classes."""
+        """The condition that fails, and the classes for which it fails."""
         classes = len(self.data.names)
         together = np.zeros((classes, classes), dtype=bool)
         for pair in self.all:
@@ -201,33 +201,33 @@ class _Tree:
         condition = f"support = SC3 with {self.shots} shots" if self.exclusive else "different attributes"
         if able.sum() < self.ways:
             return (
-                f"{condition}: no task of {self.ways} ways; too few other classes go with "
+                f"{condition}: no task of {self.ways} ways; too few other classes are compatible with "
                 f"{_listed(self.data.names[~able])} (lower ways or shots)"
             )
         proven = "no" if not self.root.any() else f"in {TRIES:,} tries no"
         return (
-            f"{condition}: {proven} task of {self.ways} ways, though pairs of classes go together; of "
+            f"{condition}: {proven} task of {self.ways} ways, though pairs of classes are compatible; of "
             f"{_listed(self.data.names[able])} never {self.ways} at once (lower ways or shots)"
         )
 
 
 class _Sets:
-    """Draws what `_Tree` draws, attributes first: a set of K, then a class for each that will do beside the others.
+    """Same distribution as `_Tree`, attributes first: draws a set of K, then for each a class compatible with the rest.
 
-    A path is a tuple of attributes (columns of those that are used), ascending. ``nodes`` hold, of a path, upper bounds
-    of the weight of all tasks with it and each attribute that may come next: at first the product of the weights that
-    the classes left give each attribute of the path, times the elementary symmetric polynomial of later ones.
+    A path is an ascending tuple of attributes (columns of those in use). ``nodes`` contain, for a path, upper bounds
+    of the weight of all tasks with it and each possible next attribute: initially the product of the weights that
+    the remaining classes give each attribute of the path, times the elementary symmetric polynomial of later ones.
     """
 
     WAYS = 12  # at most: the classes of a set are counted over its 2^K subsets
-    KEPT = 2**22  # numbers in the nodes that are kept
+    KEPT = 2**22  # numbers in the stored nodes
 
     def __init__(self, tree: _Tree):
         data, self.ways, self.shots = tree.data, tree.ways, tree.shots
         used, place = np.unique(tree.attribute), (tree.column, tree.of_class)
         self.weight, self.pair = np.zeros((len(used), len(data.names))), np.full((len(used), len(data.names)), -1)
         self.weight[place], self.pair[place] = tree.weight, tree.all
-        # Of each attribute a bit an image, in words of 64 that belong to one class.
+        # For each attribute one bit per image, in words of 64 that belong to one class.
         padded = [np.pad(columns[used], ((0, 0), (0, -columns.shape[1] % 64))) for columns in data.columns]
         self.bits = np.packbits(np.concatenate(padded, axis=1), axis=1).view(np.uint64)
         self.starts = np.cumsum([0] + [p.shape[1] // 64 for p in padded[:-1]])
@@ -235,7 +235,7 @@ class _Sets:
         self.root = self._node(())
 
     def sample(self, rng: np.random.Generator) -> np.ndarray | None:
-        """K pairs of the tree; or none, when a bound was too high."""
+        """K pairs of the tree; or none, if a bound was too high."""
         path, bounds, promised = (), self.root, np.inf
         while True:
             upto = bounds.cumsum()
@@ -252,7 +252,7 @@ class _Sets:
             bounds = self._node(path)
 
     def _node(self, path: tuple[int, ...]) -> np.ndarray:
-        """Bounds (A,) by the attribute that comes next; of a whole path its weight, alone."""
+        """Bounds (A,) by the next attribute; for a complete path only its weight."""
         if path in self.nodes:
             return self.nodes[path]
         left, chosen = self._left(path), list(path)
@@ -316,7 +316,7 @@ def _of_later(weight: np.ndarray, number: int) -> np.ndarray:
 
 
 def as_released(data: Candidates, ways: int, shots: int, queries: int, rng: np.random.Generator) -> Iterator[_Choice]:
-    """Choices as the released code's, for ever (see `sample_biased`)."""
+    """Choices as in the released code, without end (see `sample_biased`)."""
     fits = (data.count >= shots) & (data.size - data.count >= queries)
     pool = np.flatnonzero(fits.any(axis=0))
     if len(pool) < ways:
@@ -327,7 +327,7 @@ def as_released(data: Candidates, ways: int, shots: int, queries: int, rng: np.r
     while True:
         failed = {"class": 0, "support": 0, "query": 0}
         poor = set()
-        row = {"support": 0, "query": 0}  # failures in a row
+        row = {"support": 0, "query": 0}  # consecutive failures
         for _ in range(TRIES):
             attributes = rng.choice(pool, ways, replace=False)
             classes, tolerated, intra = [], [], []

@@ -1,4 +1,4 @@
-"""Tasks that keep groups of images apart: none has images in the support and in the query of a task."""
+"""Tasks that keep groups of images apart: no group has images in both the support and the query of a task."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Cells:
     order : (N,) integers
         Images, those of a cell together, cells of a class together.
     start, size : (M,) integers
-        Where in ``order`` a cell begins, and how many images it has.
+        Start of a cell in ``order``, and its number of images.
     group : (M,) integers
-        Of each cell, 0 to G - 1.
+        Group of each cell, 0 to G - 1.
     first, groups, needed : (C,) integers
-        The first cell of each class, how many it has, and how many a task may take or have to pass by.
+        The first cell of each class, the number of its cells, and how many a task may take or have to skip.
     n_groups : int
-        G, in the whole data.
+        G, the number of groups in the whole data.
     left_out : list of str
         Classes with too few groups.
     """
@@ -46,7 +46,7 @@ class Cells:
 
     @classmethod
     def of(cls, labels, groups, ways: int, shots: np.ndarray, queries: np.ndarray, skip_small_classes: bool) -> Cells:
-        """From a class and a group of each image; raises `InputError` where a class has too few groups."""
+        """From a class and a group of each image; raises `InputError` if a class has too few groups."""
         labels = checked_labels("labels", labels)
         groups = checked_labels("groups", groups, len(labels))
         classes, label = np.unique(labels, return_inverse=True)
@@ -59,7 +59,7 @@ class Cells:
         size = np.diff(start, append=len(order))
         of_class, of_group = label[order[start]], group[order[start]]
         count = np.bincount(of_class, minlength=len(classes))
-        # Of the groups that a class shares with others, their supports may hold some, which its queries pass by.
+        # A class's queries skip groups that it shares with other classes and that their supports may contain.
         shared = np.bincount(of_class, np.bincount(of_group)[of_group] > 1, len(classes)).astype(int)
         passed = np.minimum(shared, shots.sum() - shots.min())
         enough = int((shots + queries).max())
@@ -87,7 +87,7 @@ class Cells:
 
 
 def draw_closed(cells: Cells, chosen: np.ndarray, shots, queries, group_rng, order_rng, image_rng) -> list[np.ndarray]:
-    """Images (T, S_k + Q_k) of the classes (T, K) of tasks, each of its own group: for `samplers.assemble`."""
+    """Images (T, S_k + Q_k) of the classes (T, K) of tasks, each of a different group: for `samplers.assemble`."""
     tasks, ways = chosen.shape
     most = int(cells.needed.max())
     uniform, shuffle = (rng.random((tasks, ways, most)) for rng in (group_rng, order_rng))
@@ -156,7 +156,7 @@ def draw_open(cells: Cells, ways: int, shots, queries, max_tasks: int | None, cl
         support: set[int] = set()
 
         def take(c: int, count: int, passed: set[int]) -> list[int]:
-            """The next cells of a class whose groups neither an earlier task nor the support holds."""
+            """The next cells of a class whose groups are neither in an earlier task nor in the support."""
             found: list[int] = []
             while len(found) < count:
                 cell = lists[c][at[c]]

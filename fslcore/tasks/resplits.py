@@ -1,10 +1,10 @@
-"""What a support set alone says of the accuracy: hold-out, k-fold, leave-one-out and bootstrap.
+"""Estimates of the accuracy from a support set alone: hold-out, k-fold, leave-one-out and bootstrap.
 
 Each of them trains on some of a task's support images and tests on others. That is a smaller task, so
-it is written as one: a *re-split* holds R tasks whose support and query both lie inside the supports
+it is represented as one: a *re-split* contains R tasks whose support and query are both inside the supports
 of T given tasks. Every learner runs on them as on any other tasks, batched; the estimate for a task is
-the mean accuracy over its re-splits. The query of the given tasks is never looked at: it is the
-*oracle* that estimates are held against (Shimabucoro et al., 2024).
+the mean accuracy over its re-splits. The query of the given tasks is never used: the accuracy on it is the
+*oracle* with which estimates are compared (Shimabucoro et al., 2024).
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ __all__ = ["ESTIMATORS", "ORACLE", "REFILLED", "Resplit", "bootstrap", "hold_out
 ORACLE = "oracle"
 ESTIMATORS = ("hold-out", "5-fold", "leave-one-out", "bootstrap")
 REFILLED = "leave-one-out, refilled"  # not in the paper
-DRAWS = 2_000  # after so many, bootstrap gives up on a support
+DRAWS = 2_000  # after this many, bootstrap gives up on a support
 
 
 class Undrawn(InputError):
-    """No draw of the bootstrap holds all classes of a support: they are too many."""
+    """No draw of the bootstrap contains all classes of a support, because there are too many."""
 
 
 @dataclass(frozen=True)
 class Resplit:
-    """Smaller tasks inside the supports of T given ones.
+    """Smaller tasks inside the supports of T given tasks.
 
     Attributes
     ----------
     tasks : Tasks
-        R tasks; the query of each is what was held out.
+        R tasks; the query of each is the held-out part.
     owner : (R,) integers
         Which of the T given tasks each belongs to, ascending.
     """
@@ -48,10 +48,10 @@ class Resplit:
 def k_fold(tasks: Tasks, k: int = 5) -> Resplit:
     """Cross-validation: every image of the support is held out once, in one of k folds.
 
-    The support is put in an order that takes one image of each class in turn, and cut into k runs
-    of nearly equal length, the longer first; so 5-fold at 5 shots holds out one image a class each
-    time. This is the order of the paper's released code, with nothing random in it: images of a
-    support come in random order.
+    The support is put in an order that takes one image of each class in turn, and divided into k runs
+    of nearly equal length, the longer first; so 5-fold at 5 shots holds out one image per class each
+    time. This is the order of the paper's released code, without randomness: images of a
+    support are in random order.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def k_fold(tasks: Tasks, k: int = 5) -> Resplit:
     Returns
     -------
     Resplit
-        k re-splits a task.
+        k re-splits per task.
 
     Raises
     ------
@@ -75,9 +75,9 @@ def k_fold(tasks: Tasks, k: int = 5) -> Resplit:
 
 
 def hold_out(tasks: Tasks, k: int = 5) -> Resplit:
-    """The first of k folds alone: train on the others, test once on about n/k images.
+    """Only the first of k folds: train on the others, test once on about n/k images.
 
-    Parameters and errors: as for `k_fold`; one re-split a task.
+    Parameters and errors: as for `k_fold`; one re-split per task.
     """
     return _folds(tasks, whole("k", k, least=2), only_first=True)
 
@@ -90,13 +90,13 @@ def leave_one_out(tasks: Tasks, refill: bool = False) -> Resplit:
     tasks : Tasks
         T tasks.
     refill : bool
-        Put a copy of another image of the class, the next one, in the place of the image held out. So
-        the class counts of the support stay as they are; not in the paper.
+        Replace the image held out by a copy of another image of the class, the next one. So
+        the class counts of the support do not change; not in the paper.
 
     Raises
     ------
     InputError
-        A support of one image; to refill, a class with one.
+        A support of one image; with ``refill``, a class with one.
     """
     flag("refill", refill)
     split = _folds(tasks, None)
@@ -119,29 +119,29 @@ def leave_one_out(tasks: Tasks, refill: bool = False) -> Resplit:
 def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
     """Draw n of the n support images with replacement and test on those that were not drawn.
 
-    A draw is repeated until it holds every class of the support and leaves an image out. On average
-    0.63 n different images are trained on, some several times.
+    A draw is repeated until it contains every class of the support and leaves an image out. On average
+    training uses 0.63 n different images, some several times.
 
     Parameters
     ----------
     tasks : Tasks
         T tasks.
     rounds : int
-        Re-splits a task; the paper's released code takes 20 to 30.
+        Re-splits per task; the paper's released code takes 20 to 30.
     seed : int
-        Same seed, same draws. Those of the first t tasks are the same whatever T is, for tasks
+        The same seed gives the same draws. Those of the first t tasks are the same for any T, for tasks
         of one support width.
 
     Returns
     -------
     Resplit
-        ``rounds`` re-splits a task; queries are padded with -1, as their number varies.
+        ``rounds`` re-splits per task; queries are padded with -1, as their number varies.
 
     Raises
     ------
     InputError
-        Fewer than 1 round, a negative seed; a support with one image a class, which every draw
-        that holds all classes uses up; classes so many that no draw was found to hold them all.
+        Fewer than 1 round, a negative seed; a support with one image per class, all of which every draw
+        of all classes uses; too many classes for a draw that contains them all to be found.
     """
     rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed, least=0)
     _, label, n = _packed(tasks)
@@ -150,7 +150,7 @@ def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
     single = n <= classes.sum(axis=1)
     if single.any():
         raise InputError(
-            f"bootstrap: task {int(single.argmax())} has one support image a class, so a draw of all classes leaves "
+            f"bootstrap: task {int(single.argmax())} has one support image per class, so a draw of all classes leaves "
             "none to test on; a class with 2 images is needed"
         )
     owner = np.repeat(np.arange(len(n)), rounds)
@@ -159,7 +159,7 @@ def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
     real = label[owner] >= 0
     left = np.arange(len(owner))
     for attempt in range(DRAWS):
-        # All are drawn anew, and those in need take theirs: so no task depends on the ones beside it.
+        # All are redrawn, and those that need one take theirs: so no task depends on the others.
         rng = np.random.default_rng([seed, attempt])
         drawn[left] = rng.integers(n[owner][:, None], size=drawn.shape)[left]
         times[left] = _counts(drawn[left], real[left])
@@ -179,7 +179,7 @@ def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
 
 
 def resplit(tasks: Tasks, name: str, *, rounds: int = 30, seed: int = 0) -> Resplit:
-    """The re-splits of the estimator of this name.
+    """The re-splits of the estimator with this name.
 
     Parameters
     ----------
@@ -187,12 +187,12 @@ def resplit(tasks: Tasks, name: str, *, rounds: int = 30, seed: int = 0) -> Resp
     name : str
         'hold-out', 'leave-one-out', 'leave-one-out, refilled', 'bootstrap', or 'K-fold' with a number K.
     rounds, seed : int
-        Of the bootstrap.
+        For the bootstrap.
 
     Raises
     ------
     InputError
-        Another name; what the estimator raises.
+        Another name; and as for the estimator.
     """
     instance("name", name, str)
     if name == "bootstrap":
@@ -209,7 +209,7 @@ def resplit(tasks: Tasks, name: str, *, rounds: int = 30, seed: int = 0) -> Resp
 
 
 def _packed(tasks: Tasks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Support and labels (T, n) with padding last, and how many images each task has."""
+    """Support and labels (T, n) with padding last, and the number of images of each task."""
     instance("tasks", tasks, Tasks)
     order = np.argsort(tasks.support_label < 0, axis=1, kind="stable")
     support, label = (np.take_along_axis(a, order, axis=1) for a in (tasks.support, tasks.support_label))
@@ -230,7 +230,7 @@ def _folds(tasks: Tasks, k: int | None, only_first: bool = False) -> Resplit:
     before = np.where(members, members.cumsum(axis=1) - 1, 0).sum(axis=2)
     key = np.where(label >= 0, before * tasks.ways + label, members[0].size)
     place = key.argsort(axis=1, kind="stable").argsort(axis=1)
-    # Runs of nearly equal length: the first n mod k have one image more.
+    # Runs of nearly equal length: the first n mod k have one more image.
     short, longer = (n // k)[:, None], (n % k)[:, None]
     cut = longer * (short + 1)
     fold = np.where(place < cut, place // (short + 1), longer + (place - cut) // short)
@@ -250,7 +250,7 @@ def _counts(drawn: np.ndarray, real: np.ndarray) -> np.ndarray:
 
 
 def _positions(chosen: np.ndarray) -> np.ndarray:
-    """(R, n) booleans to the positions of the true ones, first; -1 after them, as wide as needed."""
+    """The (R, n) booleans as positions of the true ones, first; -1 after them, as wide as needed."""
     count = chosen.sum(axis=1)
     order = np.argsort(~chosen, axis=1, kind="stable")[:, : count.max()]
     return np.where(np.arange(order.shape[1]) < count[:, None], order, PAD)

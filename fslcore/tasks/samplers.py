@@ -1,4 +1,4 @@
-"""Draw tasks at random: closed (images are used again), open (they are not), and with all classes."""
+"""Draw tasks at random: closed (images are used again), open (each image once), and with all classes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tasks import Tasks, describe
 
 __all__ = ["sample_all", "sample_closed", "sample_open"]
 
-MOST, MOST_WAYS = 10**9, 10**6  # images a class, and classes, in a task
+MOST, MOST_WAYS = 10**9, 10**6  # images per class, and classes, in a task
 
 
 def sample_closed(
@@ -28,15 +28,15 @@ def sample_closed(
     skip_small_classes: bool = False,
     groups: ArrayLike | None = None,
 ) -> Tasks:
-    """Draw tasks with reuse of images between tasks (OOPS, Algorithm 1).
+    """Draw tasks that use images again (OOPS, Algorithm 1).
 
     Each task takes ``ways`` classes, then images without repetition inside the task; the next
-    task starts from the whole data again. The first t tasks are the same whatever ``tasks`` is.
+    task starts from the whole data again. The first t tasks are the same for any number of ``tasks``.
 
-    With ``groups``, a task has no group in its support and in its query, whatever the classes. The support of each of
-    its classes is S of the class's groups, all equally likely, with an image of each drawn at random; then its queries
-    are Q of its groups that no support of the task holds, with an image of each. So groups count alike, however many
-    images they have, and the mean over tasks is that of new groups.
+    With ``groups``, no group is in both the support and the query of a task, in any class. The support of each of
+    its classes is S of the class's groups, all equally likely, with one random image of each. Its queries
+    are Q of its groups that are in no support of the task, with one image of each. So groups count equally, for any
+    number of images, and the mean over tasks is an estimate for new groups.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ def sample_closed(
     tasks : int
         T, at least 2 (an interval needs a variance).
     ways : int
-        K, classes a task.
+        K, classes per task.
     shots, queries : int or K ints
-        Images a class in the support (S) and in the query (Q); a sequence gives imbalanced tasks.
+        Images per class in the support (S) and in the query (Q); a sequence gives imbalanced tasks.
     seed : int
-        Same seed, same tasks.
+        The same seed gives the same tasks.
     skip_small_classes : bool
         Leave out classes with fewer than S + Q images instead of raising.
     groups : (N,) array_like, optional
@@ -58,8 +58,8 @@ def sample_closed(
     Raises
     ------
     InputError
-        More ways than classes, shots + queries beyond a class, fewer than 2 tasks, more than there is memory for;
-        a class with fewer than S + Q groups, and those that the supports of other classes may hold.
+        More ways than classes, shots + queries beyond a class, fewer than 2 tasks, too many tasks for the memory;
+        a class with fewer than S + Q groups besides those that the supports of other classes may contain.
     """
     tasks = whole("tasks", tasks, least=2)
     shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
@@ -92,25 +92,25 @@ def sample_open(
 ) -> Tasks:
     """Draw tasks that share no image, until the data are used up (OOPS, Algorithm 2).
 
-    Each task takes ``ways`` classes at random among those with at least S + Q images left, and
-    uses its images up. It stops when fewer than ``ways`` such classes are left. Time and memory
+    Each task takes ``ways`` random classes among those with at least S + Q images left, and
+    uses up its images. Sampling stops when fewer than ``ways`` such classes are left. Time and memory
     are linear in the number of images.
 
-    With ``groups``, no group is in two tasks either, so that an interval of tasks speaks of new groups. A task takes
-    its groups as those of `sample_closed` do, among the groups that no task has used, and uses them up with all
+    With ``groups``, no group is in two tasks either, so that an interval over tasks applies to new groups. A task takes
+    its groups like those of `sample_closed`, among the unused groups, and uses them up with all
     their images in all classes.
 
     Parameters
     ----------
     max_tasks : int, optional
-        Stop after so many tasks (the released code stops at 2,000; the paper at exhaustion).
+        Stop after this many tasks (the released code stops at 2,000; the paper at exhaustion).
     labels, ways, shots, queries, seed, skip_small_classes, groups
         As for `sample_closed`.
 
     Raises
     ------
     InputError
-        As for `sample_closed`; also if the data hold fewer than 2 tasks.
+        As for `sample_closed`; also if the data allow fewer than 2 tasks.
     """
     if max_tasks is not None:
         max_tasks = whole("max_tasks", max_tasks, least=2)
@@ -123,7 +123,7 @@ def sample_open(
         return assemble(picks, shots, queries, made)
     order, start, size = _by_class(labels, ways, shots, queries, skip_small_classes)
     image_rng, class_rng = streams(seed, 2)
-    # One shuffle a class; drawing the next images of a shuffled class is drawing at random.
+    # One shuffle per class; taking the next images of a shuffled class is random sampling.
     for first, n in zip(start, size):
         image_rng.shuffle(order[first : first + n])
 
@@ -131,7 +131,7 @@ def sample_open(
     enough = max(need)
     left, used = size.tolist(), [0] * len(size)
     eligible = [c for c, n in enumerate(left) if n >= enough]
-    rows: list[int] = []  # class, then position in it, flat: K pairs a task
+    rows: list[int] = []  # class, then position in it, flat: K pairs per task
     limit = max_tasks if max_tasks is not None else len(order)
     tasks, block, at = 0, [], 0
     while len(eligible) >= ways and tasks < limit:
@@ -175,16 +175,16 @@ def sample_all(labels: np.ndarray, *, shots: int, tasks: int, seed: int = 0) -> 
     labels : (N,) integers or strings
         The class of each image; each class needs S + 1.
     shots : int
-        Images a class in the support, S. Task t with fewer shots has part of the same support.
+        Images per class in the support, S. Task t with fewer shots has part of the same support.
     tasks : int
-        T, at least 1. The first t are the same whatever T is.
+        T, at least 1. The first t are the same for any T.
     seed : int
-        Same seed, same tasks.
+        The same seed gives the same tasks.
 
     Raises
     ------
     InputError
-        Fewer than 2 classes, a class with S images or fewer, fewer than 1 task, more than there is memory for.
+        Fewer than 2 classes, a class with S images or fewer, fewer than 1 task, too many tasks for the memory.
     """
     tasks, shots = whole("tasks", tasks, least=1), whole("shots", shots, least=1)
     labels = checked_labels("labels", labels)
@@ -216,7 +216,7 @@ def per_class(name: str, count: int | Sequence[int], ways: int) -> np.ndarray:
         raise InputError(f"ways = {ways}; at least 2 are needed")
     try:
         counts = np.atleast_1d(wholes(name, count))
-    except InputError:  # a number that is too large for 64 bits is no array of them
+    except InputError:  # a number too large for 64 bits does not give an integer array
         counts = np.zeros(0, int)
     if not counts.size or counts.ndim > 1 or counts.min() < 1 or counts.max() > MOST:
         raise InputError(f"{name} = {shown(count)}; whole numbers of at least 1, up to {MOST:,}, are allowed")
@@ -226,7 +226,7 @@ def per_class(name: str, count: int | Sequence[int], ways: int) -> np.ndarray:
 
 
 def _by_class(labels, ways, shots, queries, skip_small_classes):
-    """Image indices sorted by class, and where each class starts and how many it has."""
+    """Image indices sorted by class, and the start and size of each class."""
     flag("skip_small_classes", skip_small_classes)
     labels = checked_labels("labels", labels)
     classes, size = np.unique(labels, return_counts=True)
@@ -250,7 +250,7 @@ def _by_class(labels, ways, shots, queries, skip_small_classes):
 def fill(chosen: np.ndarray, order, start, size, shots, queries, image_rng, order_rng) -> list[np.ndarray]:
     """Random images, without repetition in a task, for the classes (T, K) of tasks: for `assemble`.
 
-    ``order`` holds the images by class; class c has the ``size[c]`` from ``start[c]`` on.
+    ``order`` contains the images by class; class c has ``size[c]`` of them from ``start[c]`` on.
     """
     tasks, ways = chosen.shape
     m = int((shots + queries).max())
@@ -266,7 +266,7 @@ def fill(chosen: np.ndarray, order, start, size, shots, queries, image_rng, orde
 
 
 def assemble(picks: list[np.ndarray], shots, queries, sampler: dict) -> Tasks:
-    """Tasks from one (T, S_k + Q_k) index array a class: shots first, then queries."""
+    """Tasks from one (T, S_k + Q_k) index array per class: shots first, then queries."""
     tasks, ways = len(picks[0]), len(picks)
     label = [np.repeat(np.arange(ways), n) for n in (shots, queries)]
     label = [np.broadcast_to(row, (tasks, len(row))) for row in label]

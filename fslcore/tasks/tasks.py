@@ -1,4 +1,4 @@
-"""The one task format: which images a learner learns from, and which it is tested on."""
+"""The common format of tasks: the support and query images of each."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Tasks:
     sampler : dict
         How the tasks were drawn (name, parameters, seed); plain JSON values.
     unseen : bool
-        That no query is in the support of its task, or else an accuracy would be that on images the learner was
-        shown. False to allow it, where the queries are not looked at.
+        Require that no query is in the support of its task, since its accuracy would be that on a known image.
+        False allows it, if the queries are not used.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class Tasks:
             if len(index) != len(self.support):
                 raise InputError(f"{name}: {len(index)} tasks, support has {len(self.support)}")
             if ((index < 0) != (label < 0)).any() or (index < PAD).any() or (label < PAD).any():
-                raise InputError(f"{name}: padding is -1 in index and label alike")
+                raise InputError(f"{name}: padding is -1 in both index and label")
             if (label >= self.ways).any():
                 raise InputError(f"{name}_label: {label.max()} is not below ways = {self.ways}")
             empty = label.max(axis=1, initial=PAD) < 0
@@ -108,7 +108,7 @@ class Tasks:
         return sha.hexdigest()
 
     def check_bank(self, n_images: int) -> None:
-        """Raise `InputError` if a task names an image that a bank of ``n_images`` lacks."""
+        """Raise `InputError` if a task names an image that is not in a bank of ``n_images``."""
         whole("n_images", n_images, least=0)
         top = max(self.support.max(initial=PAD), self.query.max(initial=PAD))
         if top >= n_images:
@@ -120,7 +120,7 @@ class Tasks:
         Raises
         ------
         InputError
-            A folder, or what cannot be written to.
+            A folder, or a path that cannot be written to.
         """
         path = check_output(_path(path), name="path")
 
@@ -141,12 +141,12 @@ class Tasks:
 
     @classmethod
     def load(cls, path: str | Path) -> Tasks:
-        """Read what `save` wrote.
+        """Read the output of `save`.
 
         Raises
         ------
         InputError
-            No such file, or one that holds no tasks. Nothing is ever unpickled.
+            No such file, or one without tasks. Nothing is ever unpickled.
         """
         path = _path(path)
         check_zip("tasks", path)
@@ -166,16 +166,16 @@ class Tasks:
 
 
 def _shared(support: np.ndarray, query: np.ndarray) -> tuple[int, int] | None:
-    """A task, and an image of it that is in its support and in its query; None if there is none."""
+    """A task, and an image in both its support and its query; None if there is none."""
     images = int(max(support.max(), query.max())) + 1
-    if images > 2**40:  # beyond any bank: their places among the images of these tasks will do
+    if images > 2**40:  # beyond any bank: positions among the images of these tasks suffice
         known = np.unique(np.concatenate([support.ravel(), query.ravel()]))
         found = _shared(*(np.where(a < 0, PAD, np.searchsorted(known, a)) for a in (support, query)))
         return found and (found[0], int(known[found[1]]))
-    rows = max(1, 2**16 // support.shape[1])  # as many tasks at once as a processor's own memory holds
+    rows = max(1, 2**16 // support.shape[1])  # as many tasks at once as fit into a processor's cache
     for at in range(0, len(support), rows):
         held, wanted = (a[at : at + rows].astype(np.int64) for a in (support, query))
-        of_task = np.arange(len(held))[:, None] * (images + 1)  # keeps the images of two tasks, and padding, apart
+        of_task = np.arange(len(held))[:, None] * (images + 1)  # separates the images of different tasks, and padding
         held = np.sort(held + of_task, axis=None)
         place = np.searchsorted(held, wanted + of_task).clip(max=held.size - 1)
         both = (held[place] == wanted + of_task) & (wanted >= 0)

@@ -1,1 +1,1 @@
-"""Tools: what is built on the core, for people."""
+"""Tools built on the core."""

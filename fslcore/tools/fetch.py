@@ -1,8 +1,8 @@
-"""Download the papers' own data: each data set is whole or not there, and a stopped download goes on where it was.
+"""Download the papers' own data: each data set is complete or absent, and an interrupted download is resumed.
 
-What can be fetched, from where and under which terms stands in `fslcore.sources`. The work is done by the standard
-library's ``urllib``, ``zipfile`` and ``tarfile``: torchvision, pooch and openml do not resume a cut download, do not
-look at the free disk, and do not unpack to a folder that gets its name at the end.
+The sources and their terms are in `fslcore.sources`. The work is done by the standard
+library's ``urllib``, ``zipfile`` and ``tarfile``: torchvision, pooch and openml do not resume an interrupted
+download, check the free disk space, or unpack to a folder that gets its name at the end.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from ..sources import DataSet, File, Weights
 
 __all__ = ["described", "fetch", "names", "room"]
 
-CHUNK = 2**20  # bytes that are read together
+CHUNK = 2**20  # bytes read together
 TIMEOUT = 60  # seconds without an answer
-WAITS = (1, 2, 4, 8, 16)  # seconds before each new try
-AGAIN = {408, 425, 429, 500, 502, 503, 504}  # answers after which another try may do
-FULL = {errno.ENOSPC, errno.EDQUOT}  # what a full disk says
-MOST, SMALL = 20, 2**30  # bytes that an archive may expand to, for each of its own; up to the second, no matter
+WAITS = (1, 2, 4, 8, 16)  # seconds before each retry
+AGAIN = {408, 425, 429, 500, 502, 503, 504}  # answers after which a retry may succeed
+FULL = {errno.ENOSPC, errno.EDQUOT}  # errors of a full disk
+MOST, SMALL = 20, 2**30  # an archive may expand by this factor, and always up to the second number of bytes
 PINS = "digests.json"  # beside the data: SHA-256 of first downloads whose digest is not enforced
 
 
 def names() -> list[str]:
-    """All that can be fetched: groups, data sets and weights."""
+    """All names that can be fetched: groups, data sets and weights."""
     known = sources.read()
     return [*known.groups, *known.data, *known.same, *known.weights]
 
 
 def described(source: DataSet | Weights) -> list[str]:
-    """What a person should know before a source is fetched: licence, terms, origin, size, who lists its digests."""
+    """Facts to show before a source is fetched: licence, terms, origin, size, and who lists its digests."""
     size = f"{source.bytes / 1e9:,.2f} GB to download" if source.bytes else "size not known"
     lines = [f"{source.name}: {source.title}", f"  licence: {source.licence}"]
     lines += [f"  terms: {source.terms}"] * bool(source.terms)
@@ -73,34 +73,34 @@ def fetch(
     progress: bool = False,
     say: Callable[[str], object] = print,
 ) -> list[Path]:
-    """Fetch data sets and weights that are not at hand.
+    """Fetch data sets and weights that are not available yet.
 
     Parameters
     ----------
     wanted : of str
         `names`.
     accept : bool
-        The terms are accepted, where they limit the use.
+        Whether the terms are accepted, if they limit the use.
     given : Path, optional
-        A folder of downloaded files, by the names that they have at the source: those that are there are not fetched.
+        A folder of downloaded files, by their names at the source: files found there are not fetched.
     progress : bool
-        Show a bar a file.
+        Show a progress bar per file.
     say : callable
-        Takes each line that a person should read.
+        Called with each line for the user.
 
     Returns
     -------
     list of Path
-        A folder a data set, a file (of captioners: a folder) for weights; those of a group that have to be brought are
-        left out, and named by ``say``.
+        One folder per data set, one file (for captioners: folder) for weights. Members of a group that have to be
+        brought are left out, and named by ``say``.
 
     Raises
     ------
     InputError
-        An unknown name; terms that are not accepted; too little disk; no connection, or one that broke off at every
+        An unknown name; terms that are not accepted; too little disk space; no connection, or one lost at every
         try; an answer such as 403 or 404; another digest or size than is enforced; an archive that cannot be read,
-        expands too far or holds paths that lead out of it; a data set that has to be brought. What was
-        downloaded until then is kept, and the same call goes on from there.
+        expands too far or contains paths that lead out of it; a data set that has to be brought. The
+        downloaded parts are kept, and the same call resumes from there.
     """
     known, chosen, optional = sources.read(), {}, set()
     for name in wanted:
@@ -127,27 +127,27 @@ def fetch(
         elif source in coming:
             found[name] = _data_set(source, given, progress, say)
         elif name in optional:
-            say(f"{name}: not at hand; it has to be brought")
+            say(f"{name}: not available; it has to be brought")
         else:
-            raise InputError(f"{name}: it has to be brought, as said above; {sources.data_folder(name)} is where to")
+            raise InputError(f"{name}: it has to be brought, as said above, to {sources.data_folder(name)}")
     return [found[name] for name in chosen if name in found]
 
 
 def _is_brought(source: DataSet, given: Path | None) -> bool:
-    """Whether nothing can be fetched of it: the files of such a data set may still lie in a folder that is named."""
+    """Whether nothing of it can be fetched; files of such a data set may still be in the named folder."""
     there = given and source.files and all((given / file.name).is_file() for file in source.files)
     return bool(source.bring) and not there
 
 
 def room(wanted: list[DataSet]) -> None:
-    """Raise `InputError` where what is to be downloaded, and then unpacked, is more than the disk has free."""
+    """Raise `InputError` if downloading and unpacking need more than the free disk space."""
     folder = sources.data_folder()
     while not folder.exists():
         folder = folder.parent
     there = sum(
         file.stat().st_size for source in wanted for file in _working(source.name).glob("*") if file.is_file()
     )  # of an earlier try
-    # An archive goes once it is unpacked, so that the largest data set decides.
+    # An archive is removed once it is unpacked, so the largest data set decides.
     archives = max(sum(file.bytes or 0 for file in source.files if file.packed) for source in wanted)
     need, free = sum(source.unpacked for source in wanted) + archives - there, shutil.disk_usage(folder).free
     if need > free:
@@ -157,7 +157,7 @@ def room(wanted: list[DataSet]) -> None:
 
 
 def _working(name: str) -> Path:
-    """Where a data set is made, beside where it gets its name."""
+    """The folder in which a data set is made, beside its final place."""
     return sources.data_folder(f".{name}")
 
 
@@ -182,7 +182,7 @@ def _weights(source: Weights, progress: bool, say: Callable[[str], object]) -> P
 
 
 def _data_set(source: DataSet, given: Path | None, progress: bool, say: Callable[[str], object]) -> Path:
-    """All of a data set, made beside its folder, which then gets its name."""
+    """A complete data set, made beside its final folder and then renamed."""
     folder, work = sources.data_folder(source.name), _working(source.name)
     made, here, record = work / "unpacked", {}, {}
     try:
@@ -196,11 +196,11 @@ def _data_set(source: DataSet, given: Path | None, progress: bool, say: Callable
                 if not path.is_file():
                     _download(source.name, file, path, progress)
                 record[file.name] = _checked(source.name, file, path, work, progress)
-            shutil.rmtree(made, ignore_errors=True)  # of a try that was stopped
+            shutil.rmtree(made, ignore_errors=True)  # left by a try that was stopped
             for file in source.files:
                 _put(source.name, file, here[file.name], made)
             if missing := next((inside for inside in source.has if not (made / inside).exists()), None):
-                raise InputError(f"{source.name}: {missing} is not in what was downloaded; its layout is another")
+                raise InputError(f"{source.name}: {missing} is not in the download; its layout differs")
             _pin(source.name, source.files, record, say)
             text = json.dumps({"title": source.title, "licence": source.licence, "files": record}, indent=1)
             (made / sources.RECORD).write_text(text, "utf-8")
@@ -209,18 +209,18 @@ def _data_set(source: DataSet, given: Path | None, progress: bool, say: Callable
     except OSError as error:
         if error.errno not in FULL:
             raise
-        shutil.rmtree(made, ignore_errors=True)  # what was downloaded stays
+        shutil.rmtree(made, ignore_errors=True)  # the downloads are kept
         raise InputError(
-            f"{source.name}: the disk of {sources.data_folder()} is full; the same command goes on once there is room"
+            f"{source.name}: the disk of {sources.data_folder()} is full; the same command resumes once there is space"
         ) from None
     return folder
 
 
 def _download(name: str, file: File, whole: Path, progress: bool) -> None:
-    """Fetch a file to ``whole``, by way of a ``.part`` that another call goes on with."""
+    """Fetch a file to ``whole``, through a ``.part`` that another call can resume."""
     part, told = whole.with_name(f"{whole.name}.part"), []
     for url in file.url:
-        failed = 0  # times in turn, without getting on
+        failed = 0  # consecutive tries without progress
         while failed <= len(WAITS):
             before = _size(part)
             try:
@@ -239,12 +239,12 @@ def _download(name: str, file: File, whole: Path, progress: bool) -> None:
             failed = 0 if _size(part) > before else failed + 1
             time.sleep((0, *WAITS, 0)[failed])
         told.append(f"{url}: {last}")
-    has = f"; {_size(part):,} bytes are kept, and the same command goes on from there" if _size(part) else ""
+    has = f"; {_size(part):,} bytes are kept, and the same command resumes from there" if _size(part) else ""
     raise InputError(f"{name}: {'; '.join(told)}{has}; --from FOLDER takes files that you have")
 
 
 def _take(url: str, file: File, part: Path, progress: bool) -> None:
-    """Append to ``part`` what it lacks, or begin it again where the server says that the file is another one."""
+    """Append the missing bytes to ``part``, or start it again if the server says that the file has changed."""
     have, tag = _size(part), part.with_suffix(".tag")
     if have and have == file.bytes:
         return
@@ -256,14 +256,14 @@ def _take(url: str, file: File, part: Path, progress: bool) -> None:
     except HTTPError as error:
         if error.code != 416:
             raise
-        if (error.headers.get("Content-Range") or "").endswith(f"/{have}"):  # it has all
+        if (error.headers.get("Content-Range") or "").endswith(f"/{have}"):  # it is complete
             return
         part.unlink()
-        raise ConnectionError("what was downloaded is no beginning of it, and is fetched again") from None
+        raise ConnectionError("the downloaded part is not its beginning, and is fetched again") from None
     with answer:
         more = answer.status == 206
         if more and not (answer.headers.get("Content-Range") or "").startswith(f"bytes {have}-"):
-            raise ConnectionError("the server sent another part than was asked for")
+            raise ConnectionError("the server sent another part than requested")
         length = answer.headers.get("Content-Length")
         total = int(length) + have * more if length else None
         if file.enforced and file.bytes and total not in (None, file.bytes):
@@ -319,11 +319,11 @@ def _pins() -> dict[str, str]:
     try:
         return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
     except (ValueError, TypeError):
-        raise InputError(f"{path} is damaged; it holds the SHA-256 of first downloads: mend or remove it") from None
+        raise InputError(f"{path} is damaged; it holds the SHA-256 of first downloads: repair or remove it") from None
 
 
 def _pin(name: str, files: Iterable[File], record: dict[str, dict], say: Callable[[str], object]) -> None:
-    """Keep the digests that are not enforced, and show those that are new."""
+    """Store the digests that are not enforced, and show new ones."""
     path, own = sources.data_folder(PINS), {f"{name}/{file.name}": file.name for file in files if not file.enforced}
     with locked(path):
         new = {key: record[file]["sha256"] for key, file in own.items() if key not in _pins()}
@@ -335,11 +335,11 @@ def _pin(name: str, files: Iterable[File], record: dict[str, dict], say: Callabl
 
 
 def _put(name: str, file: File, here: Path, made: Path) -> None:
-    """A file where it belongs in the data set, an archive unpacked."""
+    """Put a file in its place in the data set, an archive unpacked."""
     if not file.packed:
         (made / file.to).mkdir(parents=True, exist_ok=True)
         try:
-            os.link(here, made / file.to / file.name)  # no second copy, and still there for another try
+            os.link(here, made / file.to / file.name)  # no second copy, and kept for another try
         except OSError:
             shutil.copyfile(here, made / file.to / file.name)
         return
@@ -347,9 +347,9 @@ def _put(name: str, file: File, here: Path, made: Path) -> None:
     try:
         _unpack(name, here, into)
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, RuntimeError, NotImplementedError) as error:
-        raise InputError(f"{name}: {here} is no readable archive ({reason(error)})") from None
+        raise InputError(f"{name}: {here} is not a readable archive ({reason(error)})") from None
     inside = list(into.iterdir()) if into.is_dir() else []
-    if file.to != "." and len(inside) == 1 and inside[0].is_dir():  # an archive may hold the folder, or what is in it
+    if file.to != "." and len(inside) == 1 and inside[0].is_dir():  # an archive may contain the folder, or its content
         for path in list(inside[0].iterdir()):
             path.rename(into / path.name)
         inside[0].rmdir()

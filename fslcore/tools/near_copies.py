@@ -1,4 +1,4 @@
-"""Near-copies: which images show nearly the same, by a perceptual hash of pixels and by features of a backbone."""
+"""Near-copies: images that show nearly the same, by a perceptual hash of pixels and by features of a backbone."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "Copies", "find", "hashes", "sheet", "write_sheet"]
 
 RULES = ("either", "both", "hash", "features")
-SIDE, LOW = 32, 8  # pixels of the grey image that is hashed, and its lowest frequencies that are kept, a side
+SIDE, LOW = 32, 8  # pixels of the grey image that is hashed, and its lowest frequencies, per side
 Apart = tuple[
     np.ndarray | None, np.ndarray | None, np.ndarray | None
 ]  # bits, and distances of frequencies and features
-BLOCK = 256  # images that are compared with all others at a time
-SAMPLE = 1000  # images that a threshold rests on
+BLOCK = 256  # images compared with all others at a time
+SAMPLE = 1000  # sample for a threshold
 OWN, OTHERS, MISTAKEN, LEAST, MOST = 0.95, 0.01, 0.05, 0.9, 0.99  # shares of images: see `find`
-THUMBNAIL = 48  # pixels a side, of the smallest own copies
+THUMBNAIL = 48  # pixels per side of the smallest generated copies
 EXACT = 1e-3  # bits or distance
-WITHOUT_PIXELS = 0.05  # the largest distance of features whose images are not at hand
+WITHOUT_PIXELS = 0.05  # the largest distance of features without images
 STEPS = {"half": 0.5, "the threshold": 1.0, "half as much again": 1.5}
 
 
 @dataclass(frozen=True)
 class Copies:
-    """What `find` returns.
+    """Result of `find`.
 
     Attributes
     ----------
     name : str
-        Of the data set.
+        Name of the data set.
     images : DataFrame
-        A row an image, N in all: ``split``, ``image`` (its name), ``class``, ``group`` (a whole number; images that
-        near-copies join, over any number of steps, share one) and its nearest image: ``nearest`` (a row number),
+        One row per image, N in all: ``split``, ``image`` (its name), ``class``, ``group`` (a whole number; images
+        connected by near-copies, over any number of steps, share one) and its nearest image: ``nearest`` (a row),
         ``bits``, ``frequencies`` and ``distance`` to it, and ``closeness``, up to 1 for near-copies.
     pairs : DataFrame
         Numbers of pairs up to the threshold, half of it and half as much again: within a class, across classes of a
@@ -58,18 +58,18 @@ class Copies:
     by : str
         One of `RULES`.
     bits : int or None
-        The most bits of 64 that may differ; None where hashes are not asked.
+        The largest number of differing bits out of 64; None if hashes are not used.
     frequencies : float or None
-        The largest cosine distance of the frequencies that are hashed; None where they are not asked.
+        The largest cosine distance of the hashed frequencies; None if they are not used.
     distance : float or None
-        The largest cosine distance of features; None where they are not asked.
+        The largest cosine distance of features; None if they are not used.
     reference : dict
-        What ``bits`` and ``distance`` rest on, where they were not given: ``own`` and ``others``, each of these two.
+        The basis of ``bits`` and ``distance`` that were not given: ``own`` and ``others``, each with both values.
     shares : dict
         Of a sample of images, the share whose own copy is a near-copy at these thresholds, for each kind of copy in
-        `CHANGES`; and ``others``, the share that have a near-copy of another class. Empty for features without images.
+        `CHANGES`; and ``others``, the share with a near-copy of another class. Empty for features without images.
     sources : of Images
-        Where the images are, in this order; none of features without images.
+        The data sets of the images, in this order; empty for features without images.
     """
 
     name: str
@@ -85,18 +85,18 @@ class Copies:
 
     @property
     def sizes(self) -> pd.Series:
-        """Number of images of each group of two or more, the largest first."""
+        """Number of images of each group of two or more, in descending order."""
         sizes = self.images["group"].value_counts(sort=True)
         return sizes[sizes > 1]
 
     @property
     def missed(self) -> float | None:
-        """Share of images whose own copy is not found, of the kind that is found least; None without images."""
+        """Share of images whose own copy is not found, for the kind found least; None without images."""
         return 1 - min(self.shares[change] for change in CHANGES) if self.shares else None
 
     @property
     def rule(self) -> str:
-        """When two images are near-copies, in words."""
+        """The rule for near-copies, in words."""
         said = [
             f"at most {self.bits} of {LOW * LOW} bits of their hashes differ" if self.bits is not None else "",
             f"their low frequencies are at most {self.frequencies:.2g} apart (cosine)" if self.frequencies else "",
@@ -105,7 +105,7 @@ class Copies:
         return (" and " if self.by == "both" else " or ").join(filter(None, said))
 
     def examples(self, each: int = 4) -> pd.DataFrame:
-        """Pairs to judge the threshold by: the nearest, the last below it, and the first beyond; ``each`` of a kind."""
+        """Pairs for judging the threshold: the nearest, the last below it, and the first above; ``each`` of a kind."""
         each = whole("each", each, least=1)
         far = ["bits", "frequencies", "distance"] if self.frequencies else ["bits", "distance"]
         near = self.images[["nearest", *far, "closeness"]].rename_axis("a").reset_index()
@@ -123,7 +123,7 @@ class Copies:
         return found[["pair", *far, "same_class", "first", "second", "a", "b"]]
 
     def lines(self) -> list[str]:
-        """The finding in words and tables, for reading."""
+        """The result in words and tables."""
         splits = self.images.groupby("split", sort=False)["class"].agg(["size", "nunique"])
         counts = ", ".join(f"{r['size']:,} images of {r['nunique']} classes ({s})" for s, r in splits.iterrows())
         rests = [
@@ -191,35 +191,35 @@ def find(
 ) -> Copies:
     """Find near-copies within and across the classes and splits of a data set.
 
-    Two images are near-copies where few of the 64 bits of their perceptual hashes differ, or where their features
-    are near. No number fits all data: what is far for photos is near for letters. A threshold that is not given starts
-    at the smaller of two numbers. Within the first lie 95 % of (a sample of) the images and their own copies, saved as
-    JPEG of quality 75, or at 80 % of their size and back. Within the second 1 % of the images have one of another
-    class, exact copies aside: beyond it, what is alike is a kind of picture rather than a copy.
+    Two images are near-copies if few of the 64 bits of their perceptual hashes differ, or if their features
+    are near. No threshold fits all data: a large distance for photos is small for letters. A missing threshold
+    is initially the smaller of two numbers. Within the first are 95 % of (a sample of) the images and their own copies,
+    saved as JPEG of quality 75, or at 80 % of their size and back. Within the second, 1 % of the images have one of
+    another class, exact copies excluded; beyond it, similar images are the same kind of picture rather than copies.
 
-    A bit of a hash is chance where its frequency is near the median, as many are in symmetric icons. And drawings of
-    one thing by two hands can be as near by features as copies. So where these thresholds find less than 90 % of the
-    own copies of some kind, JPEG thumbnails of 48 pixels among them, images are near-copies by the distance of the
-    frequencies themselves, instead of the hash and, by 'either', of features. It is such that the most own copies are
-    found, up to 99 %, less the share of images with a near-copy of another class, which is 5 % at most; and four times
-    that of an own copy, which is as far as two copies of an image can be from each other. Thresholds that are given
-    stay, and with ``bits`` the hash. `Copies.missed` is the share of own copies that are not found.
+    A bit of a hash is random if its frequency is near the median, as many are in symmetric icons. And drawings of
+    one object by two people can be as near by features as copies. So if these thresholds find less than 90 % of the
+    own copies of some kind, including JPEG thumbnails of 48 pixels, near-copies are found by the distance of the
+    frequencies themselves, instead of the hash and, for 'either', of features. This threshold maximises the share of
+    own copies found, up to 99 %, minus the share of images with a near-copy of another class, which is at most 5 %. It
+    is four times the distance of an own copy, the largest possible between two copies of an image. Given thresholds
+    are kept, and with ``bits`` the hash. `Copies.missed` is the share of own copies that are not found.
 
-    Look at the pairs around the threshold (`Copies.examples`, `sheet`), and give your own. All pairs are compared, a
-    block at a time, so that memory grows with the number of images.
+    Check the pairs around the threshold (`Copies.examples`, `sheet`), and set your own. All pairs are compared,
+    in blocks, so that memory grows with the number of images.
 
     Parameters
     ----------
     dataset : str
-        As for `fslcore.evaluation.load_source`; ``features:PATH`` has no pixels, so features alone are compared.
+        As for `fslcore.evaluation.load_source`; ``features:PATH`` has no pixels, so only features are compared.
     backbone : str
-        As for `fslcore.models.backbones.load`. Its features are taken from the cache where they are there.
+        As for `fslcore.models.backbones.load`. Its features are taken from the cache if available.
     splits : of str
-        Among novel, base and validation; more than one are searched together.
+        Among novel, base and validation; several are searched together.
     by : str
-        What makes a near-copy: 'either' of hash and features, 'both', 'hash' alone or 'features' alone.
+        The rule for near-copies: 'either' of hash and features, 'both', 'hash' only or 'features' only.
     bits : int, optional
-        The most bits that may differ, 0 to 64.
+        The largest number of differing bits, 0 to 64.
     distance : float, optional
         The largest cosine distance of features, over 0 and up to 2.
     size : int, optional
@@ -230,8 +230,8 @@ def find(
     Raises
     ------
     InputError
-        What the loaders raise; an unknown rule or split, a split twice; a threshold out of range or of no use to the
-        rule; pixels asked of features; fewer than 2 images.
+        As for the loaders; an unknown rule or split, a split twice; a threshold out of range or not used by the
+        rule; hashes for features; fewer than 2 images.
     """
     choice("by", by, RULES)
     splits = [choice("split", s, ("novel", "validation", "base")) for s in splits]
@@ -241,11 +241,11 @@ def find(
     distance = None if distance is None else number("distance", distance, above=0, most=2)
     for name, given, other in (("bits", bits, "features"), ("distance", distance, "hash")):
         if given is not None and by == other:
-            raise InputError(f"{name} = {given}; it has no use where near-copies are found by {other} alone")
+            raise InputError(f"{name} = {given}; it is not used if near-copies are found by {other} alone")
     if dataset.startswith("features:"):
         sources = [evaluation.load_source(dataset, size)]
         if by not in ("either", "features") or bits is not None or splits != ["novel"]:
-            raise InputError(f"dataset = {dataset}; there are no pixels to hash and no splits, use features alone")
+            raise InputError(f"dataset = {dataset}; there are no pixels to hash and no splits; use only features")
         by = "features"
     else:
         sources = [load(dataset, split, size) for split in splits]
@@ -276,7 +276,7 @@ def find(
         distance = float(max(1e-6, min(most)))
     if hashed is not None and bits is None:
         most = min(of[0] for of in reference.values()), None, distance
-        if classes.any():  # without another class, nothing says how many images are taken for copies by mistake
+        if classes.any():  # without another class, false positives cannot be estimated
             most = _found(own, others, by, most, alone)
     else:
         most = bits, None, distance
@@ -289,15 +289,15 @@ def find(
 
 
 def hashes(images: np.ndarray, *, progress: bool = False) -> np.ndarray:
-    """(N,) 64-bit perceptual hashes, the same as the package ImageHash makes by ``phash``.
+    """(N,) 64-bit perceptual hashes, the same as by ``phash`` of the package ImageHash.
 
-    A bit says whether one of the lowest 8 × 8 cosine frequencies of the grey image, at 32 × 32 pixels, is over their
-    median (Zauner, 2010). Of copies few bits differ; of unrelated images half do.
+    A bit says whether one of the lowest 8 × 8 cosine frequencies of the grey image, at 32 × 32 pixels, is above their
+    median (Zauner, 2010). Copies differ in few bits; unrelated images in half of them.
 
     Parameters
     ----------
     images : (N, H, W, 1 or 3) uint8
-        Or what gives such an array when sliced.
+        Or an object that gives such an array when sliced.
     progress : bool
         Show a progress bar.
     """
@@ -305,7 +305,7 @@ def hashes(images: np.ndarray, *, progress: bool = False) -> np.ndarray:
 
 
 def _hashed(images: np.ndarray, *, progress: bool = False) -> tuple[np.ndarray, torch.Tensor]:
-    """(N,) `hashes`, and the frequencies that they rest on, (N, 63) of length 1: all but the first, the mean grey."""
+    """(N,) `hashes`, and their frequencies, (N, 63) of length 1: all but the first, the mean grey."""
     out, waves = np.empty(len(images), np.uint64), np.empty((len(images), LOW * LOW - 1), np.float32)
     with tqdm(total=len(images), desc="hashes", unit="image", delay=5, disable=not progress) as bar:
         for at in range(0, len(images), BLOCK):
@@ -334,14 +334,14 @@ def _rows(source: Source, split: str) -> pd.DataFrame:
 
 
 def _apart(known: tuple, rows: slice | np.ndarray, columns: slice) -> Apart:
-    """How far some images are from others, by hashes (N,), frequencies (N, 63) and features (N, D)."""
+    """Distances of some images from others, by hashes (N,), frequencies (N, 63) and features (N, D)."""
     hashed, *vectors = known
     bits = None if hashed is None else np.bitwise_count(hashed[rows, None] ^ hashed[None, columns])
     return bits, *(None if of is None else (1 - of[rows] @ of[columns].T).clamp_(min=0).numpy() for of in vectors)
 
 
 def _closeness(apart: Apart, by: str, most: tuple) -> np.ndarray:
-    """Up to 1 for near-copies at these thresholds of bits, frequencies and features; what is None is not asked."""
+    """Up to 1 for near-copies at these thresholds of bits, frequencies and features; None is not used."""
     bits, *distances = apart
     parts = [] if most[0] is None else [(bits.astype(np.float32) + 1) / (most[0] + 1)]
     parts += [of / np.float32(least) for of, least in zip(distances, most[1:]) if least is not None]
@@ -349,9 +349,9 @@ def _closeness(apart: Apart, by: str, most: tuple) -> np.ndarray:
 
 
 def _others(known: tuple, classes: np.ndarray) -> Apart:
-    """How far each of a sample of images is from the nearest of another class.
+    """The distance of each of a sample of images from the nearest of another class.
 
-    Images with an exact copy there do not count: they are a fault of the data, not a chance likeness.
+    Images with an exact copy there do not count: they are an error in the data, not a chance similarity.
     """
     n = len(classes)
     rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int))
@@ -369,15 +369,15 @@ def _others(known: tuple, classes: np.ndarray) -> Apart:
 
 
 def _few(others: Apart) -> tuple[int | None, float | None]:
-    """Up to which bits, and which distance, no more than 1 % of the images of `_others` have one of another class."""
+    """The bits and the distance up to which at most 1 % of the images of `_others` have one of another class."""
     bits, _, distance = others
-    if bits is not None:  # the whole number below that of the first image too many
+    if bits is not None:  # the integer below that of the first image too many
         bits = max(0, int(np.quantile(bits, OTHERS, method="higher")) - 1)
     return bits, None if distance is None else float(np.quantile(distance, OTHERS, method="lower"))
 
 
 def _own(sources, model, known: tuple) -> dict[str, Apart]:
-    """How far a sample of images and their own copies are from each other, for each of `CHANGES`."""
+    """The distances of a sample of images from their own copies, for each of `CHANGES`."""
     hashed, waves, features = known
     sizes = [len(source) for source in sources]
     rows = np.unique(np.linspace(0, sum(sizes) - 1, min(sum(sizes), BLOCK)).astype(int))
@@ -399,7 +399,7 @@ def _own(sources, model, known: tuple) -> dict[str, Apart]:
 
 
 def _most(own: list[Apart]) -> tuple[int | None, float | None]:
-    """Up to which bits, and which distance, 95 % of images and their own copies are from each other."""
+    """The bits and the distance within which 95 % of images and their own copies are."""
     bits, _, distance = (None if of[0] is None else np.concatenate(of) for of in zip(*own))
     return (
         None if bits is None else int(np.quantile(bits, OWN, method="higher")),
@@ -408,7 +408,7 @@ def _most(own: list[Apart]) -> tuple[int | None, float | None]:
 
 
 def _found(own: dict[str, Apart], others: Apart, by: str, most: tuple, alone: bool) -> tuple:
-    """These thresholds, or frequencies instead of the hash, and where they are alone of features, as `find` says."""
+    """These thresholds, or frequencies instead of the hash and, if better alone, of features, as in `find`."""
 
     def near(apart: Apart, most: tuple) -> float:
         return (_closeness(apart, by, most) <= 1).mean()
@@ -420,8 +420,8 @@ def _found(own: dict[str, Apart], others: Apart, by: str, most: tuple, alone: bo
         return most
     gains = {most: found(most) - near(others, most)}
     for far in np.unique(np.concatenate([waves for _, waves, _ in own.values()])).clip(EXACT**2).tolist():
-        # Two copies of an image are up to twice as far from each other as from it, which by the cosine is four times.
-        # By "both" the share mistaken is the most it can be: what is nearest by frequencies may be far by features.
+        # Two copies of an image are up to twice as far from each other as from it, which is four times by the cosine.
+        # For "both" the mistaken share is an upper bound: the nearest by frequencies may be far by features.
         seen, twice = ((None, times * far, None if alone else most[2]) for times in (1, 4))
         if (mistaken := near(others, twice)) <= MISTAKEN:
             gains[twice] = min(MOST, found(seen)) - mistaken
@@ -454,7 +454,7 @@ CHANGES = SLIGHT | {f"as thumbnails of {THUMBNAIL} pixels": _thumbnail}
 
 
 def _compare(known: tuple, classes, splits, by: str, most: tuple, progress) -> tuple[dict, pd.DataFrame]:
-    """The columns of `Copies.images` that come of comparing all pairs, and the numbers of pairs."""
+    """The columns of `Copies.images` from the comparison of all pairs, and the numbers of pairs."""
     n, asked = len(classes), [None if least is None else of for of, least in zip(known, most)]
     nearest, closeness = np.full(n, -1), np.full(n, np.inf, np.float32)
     group, counts = np.arange(n), np.zeros((len(STEPS), 3), int)
@@ -462,7 +462,7 @@ def _compare(known: tuple, classes, splits, by: str, most: tuple, progress) -> t
         for at in range(0, n, BLOCK):
             rows, rest = np.arange(at, min(at + BLOCK, n)), slice(at, n)
             close = _closeness(_apart(asked, rows, rest), by, most)
-            close[np.tril_indices(len(rows), m=close.shape[1])] = np.inf  # itself, and pairs that were compared
+            close[np.tril_indices(len(rows), m=close.shape[1])] = np.inf  # itself, and pairs already compared
             for axis, here, there in ((1, rows, at), (0, np.arange(at, n), at)):
                 best = close.argmin(axis=axis)
                 value = np.take_along_axis(close, np.expand_dims(best, axis), axis).squeeze(axis)
@@ -473,7 +473,7 @@ def _compare(known: tuple, classes, splits, by: str, most: tuple, progress) -> t
             kind = np.where(splits[i] != splits[j], 2, (classes[i] != classes[j]).astype(int))
             counts += [np.bincount(kind[values <= step], minlength=3) for step in STEPS.values()]
             joined = values <= 1
-            if joined.any():  # which groups the pairs of this block join
+            if joined.any():  # the groups that the pairs of this block join
                 pairs = sparse.coo_array((np.ones(joined.sum(), bool), (group[i[joined]], group[j[joined]])), (n, n))
                 group = sparse.csgraph.connected_components(pairs, directed=False)[1][group]
             bar.update(len(rows))
@@ -491,18 +491,18 @@ def _compare(known: tuple, classes, splits, by: str, most: tuple, progress) -> t
 
 
 def sheet(found: Copies, each: int = 6) -> Figure:
-    """The pairs of `Copies.examples` as pictures, with their distances; ≠ where their classes differ.
+    """The pairs of `Copies.examples` as pictures, with their distances; ≠ if their classes differ.
 
     Parameters
     ----------
     found : Copies
     each : int
-        Pairs of a kind.
+        Pairs per kind.
 
     Raises
     ------
     InputError
-        Features without pictures; ``each`` below 1.
+        Features without images; ``each`` below 1.
     """
     if not found.sources:
         raise InputError(f"sheet: {found.name} has features, and no pictures to show")
@@ -527,7 +527,7 @@ def sheet(found: Copies, each: int = 6) -> Figure:
 
 
 def write_sheet(found: Copies, path: str | Path, each: int = 6) -> None:
-    """Write the picture that `sheet` draws to a .png, .pdf or .svg."""
+    """Write the picture by `sheet` to a .png, .pdf or .svg."""
     from matplotlib import pyplot as plt
 
     figure = sheet(found, each)

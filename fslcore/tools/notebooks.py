@@ -1,10 +1,10 @@
-"""The notebooks: what parameters they take, whether given values fit, and running one.
+"""The notebooks: their parameters, checks of given values, and running one.
 
 A notebook is a MyST Markdown file under ``notebooks/`` whose first code cell is tagged
-``parameters``. Each line of that cell reads ``name: type = default  # allowed: meaning``, where
+``parameters``. Each line of that cell is ``name: type = default  # allowed: meaning``, where
 *allowed* is a range (``2..50``, ``0..``), a choice (``closed|open``), or one of the words
 ``dataset``, ``backbone``, ``learner``, ``captioner`` (or a .csv of captions) and ``method`` (a backbone, a space, a
-learner) for names that fslcore knows, ``file``, ``folder`` and ``path`` (either) for what is there or an empty text,
+learner) for names known to fslcore, ``file``, ``folder`` and ``path`` (either) for an existing path or an empty text,
 ``text`` for any.
 ``method or none``, and the like, allow an empty list too.
 """
@@ -44,7 +44,7 @@ __all__ = [
     "value",
 ]
 
-RENAMED = {"paper.yml": "large.yml"}  # profiles that ship, by the name that they had
+RENAMED = {"paper.yml": "large.yml"}  # shipped profiles, by their former names
 TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool}
 
 
@@ -70,7 +70,7 @@ def source(name: str) -> Path:
     Raises
     ------
     InputError
-        Unknown notebook (says which there are), or an installation without any.
+        Unknown notebook (the message lists them), or an installation without any.
     """
     check_shipped()
     return NOTEBOOKS / f"{choice('notebook', name, names())}.md"
@@ -82,12 +82,12 @@ def title(name: str) -> str:
 
 
 def parameters(name: str) -> list[Parameter]:
-    """What a notebook can be run with.
+    """The parameters of a notebook.
 
     Raises
     ------
     InputError
-        Unknown notebook (says which there are).
+        Unknown notebook (the message lists them).
     """
     cell = re.search(r"^:tags: \[parameters\]$(.*?)^```$", source(name).read_text("utf-8"), re.MULTILINE | re.DOTALL)[1]
     lines = re.findall(r"^(\w+): (\S+) = (.+?)  # (.+?): (.+)$", cell, re.MULTILINE)
@@ -95,23 +95,23 @@ def parameters(name: str) -> list[Parameter]:
 
 
 def parameter_table(name: str) -> pd.DataFrame:
-    """The parameters of a notebook as a table for its reader."""
+    """The parameters of a notebook as a table for readers."""
     import pandas as pd
 
     rows = [(p.name, p.default, p.type, p.allowed.replace("|", " | "), p.meaning) for p in parameters(name)]
     columns = ["parameter", "default", "type", "allowed", "meaning"]
-    return pd.DataFrame(rows, columns=columns, dtype=object).set_index("parameter")  # 600 tasks are not 600.00
+    return pd.DataFrame(rows, columns=columns, dtype=object).set_index("parameter")  # prevents 600.00 tasks
 
 
 def check(name: str, given: dict, absent: bool = False) -> dict:
-    """The given parameters, if the notebook takes them; with ``absent``, also data sets whose folder is not there yet.
+    """The given parameters, if the notebook takes them; ``absent`` also allows data sets without a folder yet.
 
-    One value where a list is meant is the list of it.
+    A single value for a list parameter becomes a list of it.
 
     Raises
     ------
     InputError
-        Unknown parameter, wrong type, or a value that is not allowed: names all three.
+        Unknown parameter, wrong type, or a value that is not allowed: the message names all three.
     """
     known = {p.name: p for p in parameters(name)}
     given = dict(given)
@@ -177,12 +177,12 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
 
 
 def value(name: str, text: str) -> object:
-    """The value of a parameter that was given as text, in YAML.
+    """The value of a parameter given as text, in YAML.
 
     Raises
     ------
     InputError
-        Not YAML, or not of the kinds that YAML has.
+        Not YAML, or not of a type of YAML.
     """
     return _yaml(text, f"parameter {name} = {shown(text)}")
 
@@ -191,7 +191,7 @@ def _yaml(text: str, what: str) -> object:
     import yaml
 
     class Once(yaml.SafeLoader):
-        """Takes no name twice: YAML itself keeps the last one, without a word."""
+        """Allows no name twice: YAML itself keeps the last one without an error."""
 
         def construct_mapping(self, node, deep=False):
             keys = [key.value for key, _ in node.value]
@@ -203,9 +203,9 @@ def _yaml(text: str, what: str) -> object:
             return super().construct_mapping(node, deep)
 
         def construct_yaml_int(self, node):
-            if not re.fullmatch(r"[-+]?(0|[1-9]\d*)", node.value):  # to YAML 1.1 010 is 8, and 1:30 is 90
+            if not re.fullmatch(r"[-+]?(0|[1-9]\d*)", node.value):  # in YAML 1.1 010 is 8, and 1:30 is 90
                 raise yaml.constructor.ConstructorError(
-                    problem=f"{node.value} is no whole number in decimal digits", problem_mark=node.start_mark
+                    problem=f"{node.value} is not a whole number in decimal digits", problem_mark=node.start_mark
                 )
             return int(node.value)
 
@@ -217,7 +217,7 @@ def _yaml(text: str, what: str) -> object:
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         problem = getattr(error, "problem", None) or str(error)
         raise InputError(f"{what}; not a YAML value: {shown(problem)}{where}") from None
-    except ValueError as error:  # a date that is none, say
+    except ValueError as error:  # such as an invalid date
         raise InputError(f"{what}; not a YAML value: {shown(str(error))}") from None
     except RecursionError:
         raise InputError(f"{what}; nested too deeply") from None
@@ -226,7 +226,7 @@ def _yaml(text: str, what: str) -> object:
 def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
     """Parameters by notebook from a profile file; ``absent`` as for `check`.
 
-    Where there is no such file, ``large.yml`` and ``profiles/large.yml`` name one that ships with the package.
+    If there is no such file, ``large.yml`` and ``profiles/large.yml`` name one that ships with the package.
 
     Raises
     ------
@@ -260,19 +260,19 @@ def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
 
 
 def run(name: str, given: dict, output: str | Path, progress: bool = False) -> Path:
-    """Execute a notebook with these parameters and write it, executed, to ``output``.
+    """Execute a notebook with these parameters and write it with its outputs to ``output``.
 
     Parameters
     ----------
     progress : bool
-        Show a bar where it takes more than five seconds.
+        Show a bar if it takes more than five seconds.
 
     Raises
     ------
     InputError
-        As for `check`; or what the notebook raised as such, in one line. Then nothing is written.
+        As for `check`; or an error that the notebook raised as such, in one line. Then nothing is written.
     OSError, MemoryError, ModuleNotFoundError, RecursionError, RuntimeError
-        What else the notebook raised, in one line too; its process ended.
+        Any other error of the notebook, in one line too; its process has ended.
     """
     import jupytext
     import papermill
@@ -284,9 +284,9 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
     output = Path(output)
     papermill_engines.register("fslcore", _engine(name, progress))
     with scratch() as folder:
-        # Talk to the kernel through files of our own: no open port, and none shared with a second run.
+        # The kernel is reached through private files: no open port, and none shared with a second run.
         sockets = {"transport": "ipc", "ip": str(folder / "kernel"), "connection_file": str(folder / "kernel.json")}
-        quiet = ["--IPKernelApp.log_level=50"]  # its own log, which tells of its end, is no output of ours
+        quiet = ["--IPKernelApp.log_level=50"]  # its own log reports its end, which is not our output
         config = Config({"KernelManager": sockets, "NotebookClient": {"extra_arguments": quiet}})
         try:
             replace_file(
@@ -312,19 +312,19 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
                 raise kind(f"{name}: {error.evalue}") from error
             raise RuntimeError(f"{name}: {error.ename}: {error.evalue}") from error
         except DeadKernelError:
-            raise MemoryError(f"{name}: its process ended; that is how the system stops what takes too much") from None
+            raise MemoryError(f"{name}: its process was killed, probably for using too much memory") from None
     return output
 
 
 def _advice(name: str, said: str) -> str:
-    """An error with the option that it advises as a parameter of the notebook, or without it where there is none."""
+    """An error with the option that it advises as a parameter of the notebook, or without it if there is none."""
     if any(p.name == "skip_small_classes" for p in parameters(name)):
         return said.replace("--skip-small-classes", "-p skip_small_classes true")
     return said.replace(", or skip small classes: --skip-small-classes", "")
 
 
 def _engine(name: str, progress: bool) -> type:
-    """Papermill's own engine with a bar that waits five seconds, which papermill's own does not."""
+    """Papermill's own engine with a bar that appears after five seconds."""
     from papermill.engines import NBClientEngine
     from tqdm import tqdm
 
@@ -332,7 +332,7 @@ def _engine(name: str, progress: bool) -> type:
         @classmethod
         def execute_managed_notebook(cls, nb_man, kernel_name, **options):
             cells, ended = len(nb_man.nb.cells), Event()
-            # No least number of steps, so that the clock runs on during a long cell.
+            # No minimum number of steps, so that the clock runs on during a long cell.
             bar = tqdm(
                 total=cells,
                 desc=name,
@@ -341,7 +341,7 @@ def _engine(name: str, progress: bool) -> type:
                 leave=False,
                 miniters=0,
                 disable=None if progress else True,
-            )  # on a terminal alone
+            )  # only on a terminal
 
             def tick() -> None:
                 while not ended.wait(1):
@@ -349,8 +349,8 @@ def _engine(name: str, progress: bool) -> type:
 
             clock = Thread(target=tick, daemon=True)
             clock.start()
-            # On a stop nobody listens to the tasks that talk to the kernel: what they say of its end, then or when
-            # they are collected, is no news.
+            # After a stop nobody awaits the tasks that talk to the kernel: their messages about its end
+            # are not errors.
             asyncio = logging.getLogger("asyncio")
             level = asyncio.level
             asyncio.setLevel(logging.CRITICAL)
@@ -367,24 +367,24 @@ def _engine(name: str, progress: bool) -> type:
 
 
 def executed(name: str, given: dict, progress: bool = False, made: dict[str, object] | None = None) -> NotebookNode:
-    """The notebook executed with these parameters in this process: for those whose work is less than a kernel's start.
+    """The notebook executed with these parameters in this process, for notebooks faster than the start of a kernel.
 
     Parameters
     ----------
     name, given
         As for `run`.
     progress : bool
-        Show a bar where it takes more than five seconds.
+        Show a bar if it takes more than five seconds.
     made : dict, optional
-        What the notebook is to show, by the names that its cells use: the cells tagged ``given``, which make that, are
-        left out.
+        Results for the notebook to show, by the names that its cells use: the cells tagged ``given``, which compute
+        them, are left out.
 
     Raises
     ------
     InputError
         As for `check`.
     Exception
-        What a cell raised.
+        The error of a cell.
     """
     import matplotlib.pyplot as plt
     import nbformat
@@ -400,11 +400,11 @@ def executed(name: str, given: dict, progress: bool = False, made: dict[str, obj
     given = check(name, given)
     notebook = read_myst_markdown_notebook(source(name).read_text("utf-8"))
     notebook.cells = [c for c in notebook.cells if not made or "given" not in c.metadata.get("tags", [])]
-    if InteractiveShell.initialized():  # called from a notebook, say, whose names are not ours to touch
+    if InteractiveShell.initialized():  # called from a notebook, whose names must not change
         with scratch() as folder:
             return nbformat.read(run(name, given, folder / f"{name}.ipynb"), as_version=4)
     backend = plt.get_backend()
-    # What a chapter sets of pandas is forgotten with it.
+    # The chapter's pandas settings end with it.
     kept = [(name, pd.get_option(name)) for name in ("display.max_rows", "display.max_columns")]
     options = pd.option_context("display.max_colwidth", None, *(x for pair in kept for x in pair))
     with scratch() as folder, plt.rc_context(), options:
@@ -413,13 +413,13 @@ def executed(name: str, given: dict, progress: bool = False, made: dict[str, obj
         )
         plt.switch_backend("agg")
         try:
-            select_figure_formats(shell, {"png"}, bbox_inches="tight")  # as the kernel's own figures
+            select_figure_formats(shell, {"png"}, bbox_inches="tight")  # like the kernel's own figures
             shell.push(made or {})
             cells = [c for c in notebook.cells if c.cell_type == "code"]
             for cell in tqdm(cells, desc=name, unit="cell", delay=5, leave=False, disable=not progress):
                 with capture_output() as found:
                     result = shell.run_cell(cell.source)
-                    # The value of the last line, which is captured as text only.
+                    # The value of the last line, which is otherwise captured as text only.
                     if result.result is not None and not cell.source.rstrip().endswith(";"):
                         display(result.result)
                     for number in plt.get_fignums():
@@ -433,25 +433,25 @@ def executed(name: str, given: dict, progress: bool = False, made: dict[str, obj
         finally:
             shell.restore_sys_module_state()
             InteractiveShell.clear_instance()
-            atexit.unregister(shell.atexit_operations)  # it holds all that the cells made, until the process ends
+            atexit.unregister(shell.atexit_operations)  # it keeps all objects of the cells until the process ends
             plt.switch_backend(backend)
     return notebook
 
 
 def page(executed: str | Path | NotebookNode, output: str | Path, title: str) -> None:
-    """One HTML file of an executed notebook: what its cells gave, without code, and nothing to fetch.
+    """One HTML file of an executed notebook: the outputs of its cells, without code, and nothing to fetch.
 
-    Cells tagged ``book`` are for readers of the book and left out; so their markup may be Sphinx's,
+    Cells tagged ``book`` are for readers of the book and left out; so their markup may be Sphinx's, while
     that of the others is plain MyST.
 
     Parameters
     ----------
     executed : path or notebook
-        An .ipynb that `run` wrote, or what `executed` gave.
+        An .ipynb that `run` wrote, or the result of `executed`.
     output : path
         The .html file; pictures and style are inside it, formulas are MathML.
     title : str
-        Of the browser's tab.
+        Title of the browser's tab.
     """
     import nbformat
     from docutils.core import publish_string
@@ -482,6 +482,6 @@ def page(executed: str | Path | NotebookNode, output: str | Path, title: str) ->
                 writer_name="html5",
                 settings_overrides=settings,
             )
-        except OSError as error:  # of a temporary file, whose name tells nothing
+        except OSError as error:  # of a temporary file, whose name is not informative
             raise OSError(error.errno, error.strerror, str(output)) from error
     replace_file(Path(output), lambda part: part.write_text(html, "utf-8"))

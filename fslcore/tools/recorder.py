@@ -1,7 +1,7 @@
 """Record any evaluation loop: which images each task used, and which queries were right.
 
-A mean and a ± cannot be compared, corrected or asked about new images afterwards. The record can: `fslcore report`
-reads it, and the three intervals of `fslcore.stats.three_intervals` follow from it. This module needs NumPy alone, and
+A mean and a ± cannot be compared, corrected or extended to new images afterwards. The record can: `fslcore report`
+reads it, and computes the three intervals of `fslcore.stats.three_intervals` from it. This module needs only NumPy, and
 takes tensors of any library.
 """
 
@@ -28,19 +28,19 @@ __all__ = ["ENDING", "Recorder", "Recording", "load", "record", "recording", "sa
 ENDING = ".npz"
 FORMAT = "fslcore recording 1"
 GROUPS = ("groups", "class_groups")
-MOST = 2**53  # of seeds: whole numbers up to here are the same in every file format
-BLOCK = 20  # tasks after which a recording is written, before it is finished
-# What is not finished is appended to the archive in blocks: each begins with this (no text holds the first byte), then
-# CRC-32, length and expanded length of compressed JSON, and the run. A block that was cut off is left out.
+MOST = 2**53  # of seeds: integers up to here are exact in every file format
+BLOCK = 20  # tasks after which a recording is written before it is finished
+# Unfinished tasks are appended to the archive in blocks. Each begins with this (no text contains the first byte), then
+# CRC-32, length and expanded length of compressed JSON, and the run. An incomplete block is ignored.
 UNFINISHED = b"\xff\nfslcore recording, not finished\n"
 HEAD = struct.Struct("<III16s")
 
-Tasks = list[tuple[list[str], list[tuple[str, bool]]]]  # of each its support, and its queries with whether it was right
+Tasks = list[tuple[list[str], list[tuple[str, bool]]]]  # the support of each, and its queries with: was it right
 
 
 @dataclass(frozen=True)
 class Recording:
-    """Tasks of several methods, as `Recorder` kept them.
+    """Tasks of several methods, as recorded by `Recorder`.
 
     Attributes
     ----------
@@ -49,19 +49,19 @@ class Recording:
     classes : (N,) array of str
         Class of each image.
     support, query : dict of (T, ·) integer arrays
-        By method: images of each task, by their place in ``images``, sorted by class and name; -1 is padding.
+        By method: images of each task, by their position in ``images``, sorted by class and name; -1 is padding.
     correct : dict of (T, ·) bool arrays
-        By method: was each query right. False on padding.
+        By method: whether each query was right. False on padding.
     facts : dict
-        What was said of the tasks besides: dataset and seed, where they were given.
+        Further facts on the tasks: dataset and seed, if given.
     transductive : dict of bool
-        By method, where it was said: does an answer depend on the other queries of its task.
+        By method, if given: whether an answer depends on the other queries of its task.
     groups : dict of (N,) arrays of str
-        ``groups`` and ``class_groups``, as `fslcore.stats.three_intervals` takes them, where they are known.
+        ``groups`` and ``class_groups``, as for `fslcore.stats.three_intervals`, if known.
     unfinished : dict of int
-        Methods whose loop was stopped or is still running, with the number of tasks that were written until then.
+        Methods whose loop was stopped or is still running, with the number of tasks written so far.
     left_out : dict of int
-        Tasks of further unfinished recordings, by method: of a method that is finished too, or has a longer one.
+        Tasks of further unfinished recordings, by method, if the method is also finished or has a longer one.
     """
 
     images: np.ndarray
@@ -77,21 +77,21 @@ class Recording:
 
     @property
     def methods(self) -> list[str]:
-        """Names, in the order in which they were recorded."""
+        """Names, in the order of recording."""
         return list(self.correct)
 
 
 class Recorder:
-    """Keeps tasks of one method, and writes them every 20 tasks and when the ``with`` block ends; made by `record`."""
+    """Records tasks of one method, and writes them every 20 tasks and when the ``with`` block ends; see `record`."""
 
     def __init__(self, path: str | Path, method: str, transductive: bool | None = None, **facts: object):
-        # All that can be told of is told before hours of work, not after.
+        # Every possible error is raised before hours of work, not after.
         self.path = check_output(path, [ENDING], name="record")
         self.method = _text("method", method if method is None else str(method))
         self.transductive = transductive if transductive is None else flag("transductive", transductive)
         unknown = sorted(set(facts) - {"dataset", "seed"})
         if unknown:
-            raise InputError(f"{unknown[0]}: dataset, seed and transductive can be said of a recording")
+            raise InputError(f"{unknown[0]}: dataset, seed and transductive can be set for a recording")
         self.facts = {name: value for name, value in facts.items() if value is not None}
         if "dataset" in self.facts:
             self.facts["dataset"] = _text("dataset", facts["dataset"])
@@ -101,12 +101,12 @@ class Recorder:
         self._before = _class_of(self._done)
         self._replaced = {run for run, of in _runs(blocks).items() if of["method"] == self.method}
         self._own = os.urandom(8)
-        self._kept: tuple = (0,)  # how many tasks were written as unfinished, of which run, into which file
+        self._kept: tuple = (0,)  # number of tasks written as unfinished, their run, and the file
         self._place: dict[tuple[str, str | None], int] = {}  # of images with their classes, in these blocks
         self._class_of: dict[str, str] = {}
         self._first: dict[str, int] = {}
         self._tasks: list[tuple[list[str], list[tuple[str, bool]]]] = []
-        self._asked = self._strange = 0  # queries, and those whose prediction is no class of their task
+        self._asked = self._strange = 0  # queries, and those whose prediction is not a class of their task
 
     def __repr__(self) -> str:
         return f"Recorder({str(self.path)!r}, {self.method!r}): {len(self)} tasks"
@@ -132,7 +132,7 @@ class Recorder:
         support_labels: Iterable | None = None,
         classes: Sequence | None = None,
     ) -> None:
-        """Keep one task.
+        """Record one task.
 
         Parameters
         ----------
@@ -141,16 +141,16 @@ class Recorder:
         labels : (q,)
             True class of each query.
         predictions : (q,)
-            What the method said, in the same terms as ``labels``; None or a negative number where it said nothing.
+            Predictions of the method, in the same terms as ``labels``; None or a negative number if it made none.
         support_labels : (n,), optional
-            Class of each support image; needed for those that are never a query.
+            Class of each support image; required for images that are never a query.
         classes : (K,), optional
-            Where labels are numbers within the task, 0 to K - 1: the class of the data set that each stands for.
+            If labels are numbers within the task, 0 to K - 1: the class of the data set for each.
 
         Raises
         ------
         InputError
-            Lengths that differ, an image twice in the task, pixels in place of a name, an image of two classes or of
+            Different lengths, an image twice in the task, pixels in place of a name, an image of two classes or
             none, a label without a class; predictions in other terms than the labels.
         """
         number = len(self._tasks)
@@ -166,11 +166,11 @@ class Recorder:
         if not query:
             raise InputError(f"task {number}: no query")
         if nested := [i for i in (*support, *query) if isinstance(i, list | dict)]:
-            raise InputError(f"task {number}: image {shown(nested[0])}; a name or number an image is needed, no pixels")
+            raise InputError(f"task {number}: image {shown(nested[0])}; names or numbers are needed, not pixels")
         images = [str(i) for i in (*support, *query)]
         if len(set(images)) < len(images):
             twice = next(i for i in images if images.count(i) > 1)
-            raise InputError(f"task {number}: image {shown(twice)} stands twice in it")
+            raise InputError(f"task {number}: image {shown(twice)} occurs twice in it")
         true = [*(of_support or []), *labels]
         if unsaid := [label for label in true if label is None or label != label]:
             raise InputError(f"task {number}: label {unsaid[0]}; the class of each image is needed")
@@ -180,7 +180,7 @@ class Recorder:
         places = images if of_support is not None else images[len(support) :]
         for image, label in zip(places, named):
             self._check_class(number, image, label)
-        for image, label in zip(places, named):  # of a task that is refused, nothing is kept
+        for image, label in zip(places, named):  # nothing of a refused task is recorded
             self._class_of[image] = label
             self._first.setdefault(image, number)
         self._tasks.append((images[: len(support)], list(zip(images[len(support) :], right))))
@@ -191,16 +191,16 @@ class Recorder:
             self._keep()
 
     def _same_terms(self, number: int, labels: list, predictions: list, classes: Sequence | None) -> None:
-        """Raise `InputError` for predictions that could never be right: all would be wrong, without a word."""
+        """Raise `InputError` for predictions that could never be right: all would be wrong, without an error."""
         said = [value for value in predictions if value is not None]
         for name, values in (("label", labels), ("prediction", said)):
             if several := [value for value in values if isinstance(value, list | tuple | dict)]:
                 hint = ", the argmax of its scores" * (name == "prediction")
-                raise InputError(f"task {number}: {name} {shown(several[0])}; one class an image is needed{hint}")
+                raise InputError(f"task {number}: {name} {shown(several[0])}; one class per image is needed{hint}")
         beyond = [] if classes is None else [v for v in said if isinstance(v, int | float) and v >= len(classes)]
         if beyond:
             raise InputError(
-                f"task {number}: prediction {beyond[0]}; 0 to {len(classes) - 1}, places in classes as the labels are, "
+                f"task {number}: prediction {beyond[0]}; 0 to {len(classes) - 1}, indices in classes like the labels, "
                 "are allowed"
             )
         kinds = [{type(v) if isinstance(v, str | bytes) else float for v in values} for values in (labels, said)]
@@ -216,12 +216,12 @@ class Recorder:
         for label in labels:
             if not (isinstance(label, int) and 0 <= label < len(classes)):
                 raise InputError(
-                    f"task {number}: label {shown(label)}; 0 to {len(classes) - 1}, places in classes, are allowed"
+                    f"task {number}: label {shown(label)}; 0 to {len(classes) - 1}, indices in classes, are allowed"
                 )
         return [str(classes[label]) for label in labels]
 
     def _check_class(self, number: int, image: str, label: str) -> None:
-        """Raise `InputError` for an image that was of another class, in a task or in the file."""
+        """Raise `InputError` for an image that had another class, in a task or in the file."""
         known = self._class_of.get(image, label)
         if known != label:
             first = self._first[image]
@@ -235,22 +235,22 @@ class Recorder:
             )
 
     def save(self) -> Path:
-        """Write the tasks as finished, beside those of other methods that the file holds.
+        """Write the tasks as finished, together with those of other methods in the file.
 
-        What the file held of this method when the recorder was made is replaced. What another process has written of
-        it since then stays, and these tasks are kept under the method's name with a number, which is told.
+        The recording of this method that the file contained when the recorder was made is replaced. One that
+        another process has written since then is kept; these tasks get the method's name with a number, and a note.
 
         Raises
         ------
         InputError
-            No task, a support image whose class was never said, other classes than the file has for an image.
+            No task, a support image without a class, other classes than in the file for an image.
         """
         if not self._tasks:
             raise InputError(f"record: no task of {self.method} was recorded")
         if 2 * self._strange > self._asked:
             note(
-                f"record: {self._strange / self._asked:.0%} of the predictions of {self.method} are no class of their "
-                "task; are they in the same terms as the labels?"
+                f"record: {self._strange / self._asked:.0%} of the predictions of {self.method} are not a class of "
+                "their task; are they in the same terms as the labels?"
             )
         unknown = next((i for support, _ in self._tasks for i in support if i not in self._class_of), None)
         if unknown is not None:
@@ -287,7 +287,7 @@ class Recorder:
         self._done = made
 
     def _there(self) -> tuple[Recording, list[tuple[bytes, bytes]]]:
-        """`_read` of the file that is recorded into, which need not be there."""
+        """`_read` of the target file, which may be missing."""
         if not self.path.is_file():
             return _recording({}, {}, {}), []
         done, blocks = _read(self.path)
@@ -300,18 +300,18 @@ class Recorder:
 
     @property
     def _run(self) -> bytes:
-        return self._own + struct.pack("<Q", os.getpid())  # a fork goes on with a copy of this recorder
+        return self._own + struct.pack("<Q", os.getpid())  # a fork continues with a copy of this recorder
 
     def _keep(self) -> bool:
-        """Append the tasks that the file lacks to it, as not finished; whether they are there.
+        """Append the tasks that are missing in the file to it, as unfinished; returns whether they are there.
 
-        Where nothing can be written, they are kept in memory until the next block, and the loop goes on.
+        If nothing can be written, they stay in memory until the next block, and the loop continues.
         """
         try:
             with locked(self.path), open(self.path, "ab", buffering=0) as file:
                 now = os.fstat(file.fileno())
                 where = self._run, now.st_ino
-                # Another process that writes the file anew may have left out what was there.
+                # Another process that rewrites the file may have left out earlier blocks.
                 start = self._kept[0] if self._kept[1:] == where else 0
                 written = start == len(self._tasks) or self._append(file, start)
                 if not written:  # a part of it
@@ -351,7 +351,7 @@ def recording(
     facts: dict,
     groups: dict[str, np.ndarray],
 ) -> Recording:
-    """What learners got right on tasks, as `record` keeps it.
+    """Results of learners on tasks, in the form of `record`.
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ def recording(
         By the name of a method: its `fslcore.tasks.Tasks`, their `fslcore.evaluation.Record`, and whether its answers
         depend on each other.
     facts, groups : dict
-        As `Recording` has them, groups (N,) of all images.
+        As in `Recording`, with groups (N,) of all images.
     """
     names, classes = np.array(names, str), np.array(classes, str)
     order = np.lexsort((names, classes))
@@ -379,7 +379,7 @@ def recording(
 
 
 def save(path: str | Path, found: Recording, unfinished: bytes = b"") -> None:
-    """Write a recording, in the place of what the file held, and blocks of others that are not finished."""
+    """Write a recording, replacing the file's content, and blocks of other unfinished recordings."""
     about = {"format": FORMAT, "methods": found.methods, "facts": found.facts}
     about |= {"transductive": found.transductive} if found.transductive else {}
     arrays = {"about": np.array(json.dumps(about, sort_keys=True)), "images": found.images, "classes": found.classes}
@@ -397,9 +397,9 @@ def save(path: str | Path, found: Recording, unfinished: bytes = b"") -> None:
 def record(path: str | Path, method: str, transductive: bool | None = None, **facts: object) -> Recorder:
     """Record an evaluation loop: ``with record("mine.npz", "my method") as r: r.task(…)`` for each task.
 
-    Tasks are written every 20 tasks, as not finished; the recording is finished when the block ends without an error.
-    Of a loop that is killed at most 20 tasks are lost. Several methods go into one file, one after another or at the
-    same time. A method that is there already is replaced when the new recording is finished; of processes that record
+    Tasks are written every 20 tasks, as unfinished; the recording is finished when the block ends without an error.
+    If a loop is killed, at most 20 tasks are lost. Several methods go into one file, one after another or at the
+    same time. An existing method is replaced when the new recording is finished. If processes record
     one method at the same time, each recording is kept, under names with a number.
 
     Parameters
@@ -410,16 +410,16 @@ def record(path: str | Path, method: str, transductive: bool | None = None, **fa
         The method's name.
     transductive : bool, optional
         Whether an answer depends on the other queries of its task, as with batch statistics of the queries
-        (`fslcore.evaluation.probe` finds out). If True, the report has no interval for new images; if it is not said,
-        a note.
+        (`fslcore.evaluation.probe` checks this). If True, the interval for new images counts how an image changes the
+        other answers; if not given, the report has a note.
     **facts
         ``dataset``, a name or path, and ``seed``, a whole number of at least 0, for the report.
 
     Raises
     ------
     InputError
-        At once, not when the block ends: another ending, a path that cannot be written to, a file that is there and is
-        no recording; a name that is empty or no Unicode; other facts; transductive neither True nor False.
+        At once, not when the block ends: another suffix, a path that cannot be written to, an existing file that is
+        not a recording; a name that is empty or not Unicode; other facts; transductive neither True nor False.
 
     Examples
     --------
@@ -434,16 +434,16 @@ def record(path: str | Path, method: str, transductive: bool | None = None, **fa
 
 
 def load(path: str | Path | Sequence[str | Path]) -> Recording:
-    """A recording from its file, or from several files, each of other methods on images of the same names.
+    """A recording from its file, or from several files, each with other methods on images of the same names.
 
-    Of a method that is not finished, the tasks that were written are given, and `Recording.unfinished` names it. Its
-    tasks whose support has an image of no known class yet are left out.
+    For an unfinished method, the tasks written so far are returned, and `Recording.unfinished` names it. Its
+    tasks whose support has an image of unknown class are left out.
 
     Raises
     ------
     InputError
-        No such file, or none that `Recorder` wrote. Nothing is unpickled. Of several: a method in two, an image of two
-        classes, or facts that differ.
+        No such file, or one that `Recorder` did not write. Nothing is unpickled. For several: a method in two,
+        an image of two classes, or facts that differ.
     """
     if isinstance(path, (str, os.PathLike)):
         return _load(Path(path))
@@ -467,13 +467,13 @@ def _load(path: Path) -> Recording:
             kept[method], unfinished[method], class_of, facts = tasks, len(tasks), classes, {**run["facts"], **facts}
             said |= {} if run["transductive"] is None else {method: run["transductive"]}
     if not kept:
-        raise InputError(f"record: {path} is no recording (it was stopped before the first {BLOCK} tasks)")
+        raise InputError(f"record: {path} is not a recording (it was stopped before the first {BLOCK} tasks)")
     more = dict(transductive=said, unfinished=unfinished, left_out=left_out)
     return replace(_recording(kept, class_of, facts), **more)
 
 
 def _read(path: Path) -> tuple[Recording, list[tuple[bytes, bytes]]]:
-    """What is finished in a file; and the blocks of what is not, each with its run."""
+    """The finished part of a file, and the blocks of the unfinished part, each with its run."""
     if not path.is_file():
         raise InputError(f"record: no file {path}")
     try:
@@ -482,7 +482,7 @@ def _read(path: Path) -> tuple[Recording, list[tuple[bytes, bytes]]]:
         for part in parts:
             crc, length, size, run = HEAD.unpack(part[: HEAD.size]) if len(part) > HEAD.size else (0, 0, 0, b"")
             packed = part[HEAD.size : HEAD.size + length]
-            if length and zlib.crc32(packed) == crc:  # else it was cut off while it was written
+            if length and zlib.crc32(packed) == crc:  # otherwise it is incomplete
                 blocks.append((run, UNFINISHED + part[: HEAD.size + length]))
                 expanded += size
         check_expanded("record", path, expanded)
@@ -497,17 +497,17 @@ def _read(path: Path) -> tuple[Recording, list[tuple[bytes, bytes]]]:
                 name: {m: z[f"{name}_{k}"] for k, m in enumerate(about["methods"])}
                 for name in ("support", "query", "correct")
             }
-            # Files of earlier versions say neither.
+            # Files of earlier versions contain neither.
             more = {"transductive": about.get("transductive", {}), "groups": {k: z[k] for k in GROUPS if k in z}}
             return Recording(z["images"], z["classes"], **kept, facts=about["facts"], **more), blocks
     except InputError:
         raise
-    except Exception as error:  # many kinds, of broken archives and of other files
-        raise InputError(f"record: {path} is no recording ({' '.join(str(error).split())[:120]})") from None
+    except Exception as error:  # broken archives and other files raise many kinds
+        raise InputError(f"record: {path} is not a recording ({' '.join(str(error).split())[:120]})") from None
 
 
 def _runs(blocks: list[tuple[bytes, bytes]]) -> dict[bytes, dict]:
-    """Blocks by their run: its method, facts, tasks, and the classes of its images where they are known."""
+    """Blocks by their run: its method, facts, tasks, and the known classes of its images."""
     runs: dict[bytes, dict] = {}
     for run, block in blocks:
         size = HEAD.unpack_from(block, len(UNFINISHED))[2]
@@ -516,7 +516,7 @@ def _runs(blocks: list[tuple[bytes, bytes]]) -> dict[bytes, dict]:
             runs[run] = {name: found.get(name) for name in ("method", "facts", "transductive")}
             runs[run] |= {"images": [], "tasks": [], "classes": {}}
         of = runs.get(run)
-        if of is None or len(of["tasks"]) != found["start"]:  # a block before it is damaged
+        if of is None or len(of["tasks"]) != found["start"]:  # an earlier block is damaged
             continue
         of["images"] += [image for image, _ in found["images"]]
         of["classes"] |= {image: label for image, label in found["images"] if label is not None}
@@ -556,7 +556,7 @@ def _recording(tasks: dict[str, Tasks], class_of: dict[str, str], facts: dict) -
 
 
 def _together(found: dict[Path, Recording]) -> Recording:
-    """One recording of all: images are those of the same name."""
+    """One recording of all: images are identified by name."""
     class_of: dict[str, str] = {}
     facts: dict = {}
     holder: dict[str, Path] = {}
@@ -578,7 +578,7 @@ def _together(found: dict[Path, Recording]) -> Recording:
     kept: dict[str, dict[str, np.ndarray]] = {"support": {}, "query": {}, "correct": {}}
     place = {image: i for i, image in enumerate(images.tolist())}
     for one in found.values():
-        # Sorted alike in every file, so places keep their order.
+        # The order is the same in every file, so positions keep their order.
         new = np.array([*(place[image] for image in one.images.tolist()), -1], dtype=np.int32)
         kept["support"] |= {m: new[at] for m, at in one.support.items()}
         kept["query"] |= {m: new[at] for m, at in one.query.items()}
@@ -595,7 +595,7 @@ def _together(found: dict[Path, Recording]) -> Recording:
 
 
 def _groups(name: str, found: dict[Path, Recording], images: np.ndarray) -> np.ndarray:
-    """The group of each image, which each file that says it says alike."""
+    """The group of each image, on which all files with groups must agree."""
     of: dict[str, str] = {}
     for path, one in found.items():
         for image, group in zip(one.images.tolist(), one.groups.get(name, np.array([])).tolist()):
@@ -603,8 +603,8 @@ def _groups(name: str, found: dict[Path, Recording], images: np.ndarray) -> np.n
                 raise InputError(f"record: {name} of image {shown(image)} is {group} in {path}, elsewhere {of[image]}")
     if lacking := [image for image in images.tolist() if image not in of]:
         raise InputError(
-            f"record: {name} of image {shown(lacking[0])} is in none of the files, and of others it is; files that all "
-            "say it are needed"
+            f"record: {name} of image {shown(lacking[0])} is in none of the files, but known for others; files "
+            "that all say it are needed"
         )
     return np.array([of[image] for image in images.tolist()])
 
@@ -622,14 +622,14 @@ def _text(name: str, value: object) -> str:
 
 
 def _plain(values: Iterable) -> list:
-    """A list of Python's own values, of tensors and arrays too; 1.0 and True as 1, the same class or image."""
+    """A list of Python's own values, also from tensors and arrays; 1.0 and True become 1, the same class or image."""
     found = values.tolist() if hasattr(values, "tolist") else list(values)
     found = [_own(v) if hasattr(v, "item") else v for v in (found if isinstance(found, list) else [found])]
     return [int(v) if isinstance(v, bool) or (isinstance(v, float) and v.is_integer()) else v for v in found]
 
 
 def _own(value: object) -> object:
-    """What an array or tensor of one number holds; the nested list of a larger one."""
+    """The value of an array or tensor of one number; the nested list of a larger one."""
     found = value.tolist() if hasattr(value, "tolist") else value.item()
     while isinstance(found, list) and len(found) == 1:
         found = found[0]

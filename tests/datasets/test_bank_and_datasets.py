@@ -117,8 +117,11 @@ def test_other_files_of_features(tmp_path):
     assert (load_features(tmp_path / "f.pt").classes == np.array(["a", "b", "c"])[LABELS]).all()
     table.to_csv(tmp_path / "f.csv")
     for make, message in (
-        (lambda: None, "column Unnamed: 0 of f.csv is no feature"),
-        (lambda: table.assign(file="x").to_csv(tmp_path / "f.csv", index=False), "column file of f.csv is no feature"),
+        (lambda: None, "column Unnamed: 0 of f.csv is not a feature"),
+        (
+            lambda: table.assign(file="x").to_csv(tmp_path / "f.csv", index=False),
+            "column file of f.csv is not a feature",
+        ),
         (
             lambda: table.drop(columns="label").to_csv(tmp_path / "f.csv", index=False),
             "f.csv lacks the column label; it has 0, 1",
@@ -150,7 +153,7 @@ def changed(rows, value):
     [
         (FEATURES, np.where(LABELS == 1, np.nan, LABELS), r"4 labels in f.npz are NaN or infinite, the first in row 1"),
         (FEATURES, np.array(["a", "", "b"])[LABELS], "4 labels in f.npz are empty, the first in row 1"),
-        (FEATURES, np.array(["a", "nan", "b"])[LABELS], "4 labels in f.npz are nan, as missing"),
+        (FEATURES, np.array(["a", "nan", "b"])[LABELS], "4 labels in f.npz are nan, the text"),
         (FEATURES, np.stack([LABELS] * 2), r"'labels' in f.npz is int64 of shape \(2, 12\)"),
         (FEATURES, np.zeros(12, int), "f.npz holds one class, 0; at least 2"),
         (np.ones((12, 4)), LABELS, "the 12 rows of f.npz are all equal"),
@@ -424,7 +427,7 @@ def test_settings_in_the_name_of_coloured_glyphs():
         ("clipart?bias=1", "only coloured takes settings"),
         ("coloured?tint=1", "not tint"),
         ("coloured?", "not nothing"),
-        ("coloured?bias=much", "bias = much is not a number"),
+        ("coloured?bias=much", "bias = much is not an allowed number"),
         ("coloured?bias=2", "bias = 2.0; 0 to 1"),
     ):
         with pytest.raises(InputError, match=message):

@@ -123,7 +123,7 @@ def test_what_would_vanish_stops_with_names(tmp_path):
     assert np.ptp(grey.images[:3].reshape(3, -1), axis=1).min() > 100
     for wrong, message in (
         ("ground=mauvish", "ground = mauvish"),
-        ("white=much", "white = much is not a number"),
+        ("white=much", "white = much is not an allowed number"),
         ("ground=red&size=3", "not size"),
         ("white=0", "white = 0.0"),
     ):
@@ -156,7 +156,7 @@ def test_flat_in_the_file_too_is_no_loss(tmp_path):
             r"numbers up to 4080 of 65535, all nearly black; say which value is white, as in folder:PATH\?white=4095",
         ),
         (GREY.astype(np.float32), r"floats from 0 to 255, and 0 to 1 is read; .*white=255"),
-        (GREY.astype(np.int32) * 257, "numbers, from 0 to 65535, have a type that tells no white; .*white=65535"),
+        (GREY.astype(np.int32) * 257, "numbers from 0 to 65535 of a type without a known white; .*white=65535"),
         (np.where(GREY, GREY / 255, np.nan).astype(np.float32), "NaN or infinity"),
     ],
     ids=["12-of-16", "float", "int32", "nan"],
@@ -312,7 +312,7 @@ def test_what_is_left_out_is_counted_and_named(tmp_path, capsys):
     noise(9).save(tmp_path / "poster.png")
     assert datasets.load(spec).counts.to_dict() == {"a": 2, "b": 2}
     first, second = capsys.readouterr().err.splitlines()
-    assert f"{spec}: 11 files are no images and are left out: 2 .txt, " in first and "a/.DS_Store" in first
+    assert f"{spec}: 11 files are not images and are left out: 2 .txt, " in first and "a/.DS_Store" in first
     assert f"{spec}: 2 files beside the class folders belong to no class and are left out (" in second
     assert "poster.png" in second
     datasets.load(spec)
@@ -409,13 +409,13 @@ def test_own_images_are_seen_as_large_as_the_network_takes_them(tmp_path, capsys
     for name, side in sides.items():
         images, model = of(evaluation.ready(evaluation.load_source(spec), name, "ncc"))
         assert images.images.shape == (5, side, side, 3) == (5, *[model.side(300, 300)] * 2, 3)
-        assert f"{spec}: read at {side} × {side} pixels, which {name} sees" in capsys.readouterr().err
+        assert f"{spec}: read at {side} × {side} pixels for {name}" in capsys.readouterr().err
         again, _ = of(evaluation.ready(images, "efficientnet-lite0", "ncc"))  # one after the other, as chapters do
         assert again.digest == datasets.load_folder(tmp_path, size=224).digest
     images, model = of(evaluation.ready(evaluation.load_source(spec, 96), "efficientnet-lite0", "ncc"))
     assert images.images.shape[1] == 96 == model.side(*images.images.shape[1:3])
     assert model.digest != backbones.load("efficientnet-lite0").digest
-    with pytest.raises(InputError, match="size = 96; glyph-conv takes images of 28 pixels a side only"):
+    with pytest.raises(InputError, match="size = 96; glyph-conv takes images of 28 pixels per side only"):
         evaluation.ready(evaluation.load_source(spec, 96), "glyph-conv", "ncc")
 
 

@@ -127,7 +127,7 @@ def test_neighbours_of_each_kind_are_found(learner, way, tasks):
     assert found.depends and found.moved[way] > 0.05, found
     if learner is OfOthers:
         assert found.moved["alone"] < 1e-4 and found.changed["class"] > 0
-        assert "beside their own class only" in str(found)
+        assert "with their own class only" in str(found)
 
 
 def test_what_is_counted():

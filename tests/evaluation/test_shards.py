@@ -425,8 +425,8 @@ def test_parts_of_what_is_kept_whole_compute_nothing(command, tmp_path, monkeypa
         (["--part", "3/2"], "part = 3/2; K/N"),
         (["--part", "1"], "part = 1; K/N"),
         (["--part", "1/2/3"], "part = 1/2/3; K/N"),
-        (["--part", "1/2", "--until", "1"], "--until: none with --part"),
-        (["--part", "1/2", "--intervals"], "--intervals: none with --part"),
+        (["--part", "1/2", "--until", "1"], "--until: not with --part"),
+        (["--part", "1/2", "--intervals"], "--intervals: not with --part"),
         (["--jobs", "0"], "jobs = 0; a whole number from 1 to 1024"),
         ([], "output: none; -o FILE.csv, FILE.parquet or FILE.npz is needed"),
     ],
@@ -456,7 +456,7 @@ def test_the_command_features(tmp_path, capsys, monkeypatch):
     told = json.loads(capsys.readouterr().out)
     assert told["computed"] == 0 and Path(told["features"]).is_file() and told["images_per_second"] is None
     assert app.main([*given, "--part", "1/2", "-o", f"{tmp_path}/f.npz"]) == 2
-    assert "a part of the features is not written" in capsys.readouterr().err
+    assert "parts of the features are not written" in capsys.readouterr().err
 
 
 # ---- processes

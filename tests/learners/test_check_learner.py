@@ -70,17 +70,17 @@ def broken(said=None, **members):
 
 count = itertools.count()
 FAULTS = {
-    "config\\(\\) gives no JSON \\(TypeError": broken(config=lambda self: {"k": object()}),
-    "config\\(\\) gives no JSON \\(ValueError": broken(config=lambda self: {"k": float("nan")}),
-    "config\\(\\) is another each time": broken(config=lambda self: {"k": next(count)}),
-    "config\\(\\) is another after scores": broken(
+    "config\\(\\) does not give JSON \\(TypeError": broken(config=lambda self: {"k": object()}),
+    "config\\(\\) does not give JSON \\(ValueError": broken(config=lambda self: {"k": float("nan")}),
+    "config\\(\\) differs each time": broken(config=lambda self: {"k": next(count)}),
+    "config\\(\\) differs after scores": broken(
         config=lambda self: dict(vars(self)), scores=lambda self, b, t: vars(self).update(n=1) or self.found(b, t)[0]
     ),
     "scores are of shape \\(4, 3, 6\\), not a tensor of shape \\(4, 6, 3\\)": broken(lambda s, *_: s.mT),
     "scores are a list, not a tensor": broken(lambda s, *_: s.tolist()),
-    "scores lie on meta, not on the bank's device, cpu": broken(lambda s, *_: s.to("meta")),
+    "scores are on meta, not on the bank's device, cpu": broken(lambda s, *_: s.to("meta")),
     "12 of 72 scores are NaN or infinite": broken(lambda s, *_: s.index_fill(1, torch.tensor([0]), torch.nan)),
-    "scores are others when it is asked again": broken(lambda s, *_: s + torch.randn(s.shape)),
+    "scores differ when it is asked again": broken(lambda s, *_: s + torch.randn(s.shape)),
     "scores depend on how many tasks are asked together": broken(lambda s, *_: s * len(s)),
     "scores depend on the order of tasks": broken(
         lambda s, *_: s + (torch.arange(len(s)) if len(s) > 1 else 0 * s[:, 0, 0])[:, None, None]

@@ -634,7 +634,7 @@ def test_maps_that_do_not_fit(meta_trained):
     tasks = sample_closed(bank.labels, tasks=2)
     with pytest.raises(InputError, match="learner = dn4; features of length 64, the flattening of a map of 64 × 4 × 4"):
         DN4().scores(bank, tasks)
-    with pytest.raises(InputError, match="can; the features of conv4-maml are no map, those of conv4-can are"):
+    with pytest.raises(InputError, match="can; the features of conv4-maml are no map; those of conv4-can are"):
         learners.make("can", meta_trained)
     assert learners.make("renet", replace(meta_trained, map=(8, 2, 2))).map == (8, 2, 2)
     with pytest.raises(InputError, match="neighbours = 13; 1 to 12"):

@@ -110,11 +110,11 @@ def test_a_stranger_evaluates_a_module_of_the_current_folder(folder, tmp_path):
         ("mine:Reads", "reads of learner nearest image = pixels; features, images are allowed$"),
         ("mine:Asks", "it cannot be made \\(TypeError: .*missing 1 required positional argument: 'k'\\)$"),
         ("mine:Breaks", "learner = Breaks; its method scores fails \\(KeyError: 'x'\\)$"),
-        ("mine:Loose", "k: to be kept, its records need a method config\\(\\) that returns all settings"),
+        ("mine:Loose", "k: to cache its records, it needs a method config\\(\\) that returns all settings"),
         ("bad:X", "the module bad cannot be imported \\(SyntaxError: invalid syntax"),
         ("ends:X", "the module ends cannot be imported \\(SystemExit: done\\)$"),
         ("lacks:X", "cannot be imported \\(it imports nothing_of_the_kind, which is not installed\\)$"),
-        (":", "module:Class is allowed, as mylearner:MyLearner$"),
+        (":", "module:Class is allowed, such as mylearner:MyLearner$"),
     ],
 )
 def test_a_learner_that_is_none_is_told_in_one_line(folder, capsys, named, message):
@@ -201,7 +201,7 @@ def test_the_identity_of_an_own_learner_cannot_stand_for_another():
     assert found["own"]["class"].endswith("test_own_learners:Mine") and len(found["own"]["source"]) == 64
     assert found["own"]["config"] == {"learner": "mine", "version": 1, "k": 3}
     assert json.dumps(identity(Mine(4))) != json.dumps(found)
-    with pytest.raises(InputError, match="its config\\(\\) is no JSON \\(TypeError"):
+    with pytest.raises(InputError, match="its config\\(\\) is not JSON \\(TypeError"):
         identity(Mine(object()))
     assert identity(learners.make("ncc")) == {"learner": "ncc", "version": 1}
 

@@ -123,7 +123,7 @@ def test_base_classes_are_the_networks_else_the_data_sets(monkeypatch, capsys):
     assert [a for (a,), _ in asked] == ["glyphs", "clipart", "glyphs", "cub:/data"]
     assert all(k == {"split": "base", "size": None} for _, k in asked)
     for name in ("fashion", "folder:/data"):
-        with pytest.raises(InputError, match=f"center: neither glyph-conv nor {name} has base classes here"):
+        with pytest.raises(InputError, match=f"center: neither glyph-conv nor {name} has base classes"):
             evaluation.ready(pictures(name), "x", "simpleshot")
     assert evaluation.ready(pictures("fashion"), "x", "simpleshot", transform="L2N").learner.center is None
     assert evaluation.ready(pictures("fashion"), "x", "simpleshot", center=mean).record(TASKS) is not None
@@ -298,7 +298,7 @@ def test_text_and_center_in_a_file_of_features(tmp_path):
 @pytest.mark.parametrize(
     "array, value, words",
     [
-        ("text", np.ones((CLASSES - 1, DIM)), "text: 19 rows for 20 classes; one a class is needed"),
+        ("text", np.ones((CLASSES - 1, DIM)), "text: 19 rows for 20 classes; one per class is needed"),
         ("text", np.ones((CLASSES, DIM + 1)), r"text: .* shape \(20, 65\); \(K, D\) floats, D as of the features"),
         ("text", np.ones(DIM), r"text: .* shape \(64,\)"),
         ("text", np.full((CLASSES, DIM), np.nan), "'text' in f.npz is float64 .*; finite floats are needed"),

@@ -26,7 +26,7 @@ def length(n):
     [
         *(row(f"what {v}", f"'{v}'", f"{v} & allowed") for v in ("oop", "", "benchmark", "oops-bench", "all")),
         row("terms that are not accepted", "oops", "aircraft & --accept-terms"),
-        row("what has to be brought", "fungi --accept-terms", "fungi & brought & where to"),
+        row("what has to be brought", "fungi --accept-terms", "fungi & has to be brought"),
         row("a data set twice", "dtd dtd", "dtd & once"),
         row("a folder for a data set", "dtd --folder x", "--folder & FSLCORE_DATA"),
         row("from a folder that is none", "dtd --from nowhere", "nowhere"),

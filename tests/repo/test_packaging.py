@@ -181,7 +181,7 @@ def test_a_report_needs_no_data_and_what_needs_them_says_so(reporting):
     for command in ("evaluate clipart conv4-protonet -o x.csv", "run estimators", "plan-run quick.yml"):
         code, out, told = reporting.run("fslcore", *command.split())
         assert (code, out) == (2, "")
-        assert told.startswith("fslcore: fslcore-data is not installed; pip install 'fslcore[evaluate]' brings it")
+        assert told.startswith("fslcore: fslcore-data is not installed; pip install 'fslcore[evaluate]' installs it")
 
 
 def test_a_package_without_its_notebooks_says_so(wheel, tmp_path):

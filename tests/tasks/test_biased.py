@@ -221,7 +221,7 @@ def test_weight_of_a_set_is_the_permanent_and_only_possible_classes_are_drawn(wa
         (dict(variant="mine"), "variant = mine; paper, released"),
         (dict(variant="released", query="QC1"), "the released variant knows SC3 and QC3 only"),
         (dict(variant="released", shots=11), "that, in a class, 11 images have and 3 lack: 0; at least 3"),
-        (dict(shots=(1, 2, 3)), "equal numbers a class"),
+        (dict(shots=(1, 2, 3)), "equal numbers per class"),
         (dict(tasks=1), "tasks = 1; a whole number of at least 2"),
         (dict(seed=-1), "seed = -1"),
         (dict(has=np.zeros((60, 4))), "bool (images, attributes) are needed"),

@@ -286,7 +286,7 @@ def test_supports_too_small_to_be_split():
         leave_one_out(one)
     with pytest.raises(InputError, match="refilled: task 0 has a class with one image; at least 2"):
         leave_one_out(sample_closed(np.arange(6).repeat(10), tasks=2, ways=2, shots=(1, 3), queries=1), refill=True)
-    with pytest.raises(InputError, match="task 0 has one support image a class"):
+    with pytest.raises(InputError, match="task 0 has one support image per class"):
         bootstrap(sample_closed(np.arange(6).repeat(10), tasks=2, shots=1, queries=1))
     with pytest.raises(InputError, match="none of 2000 draws of 81 support images held all 80 classes"):
         bootstrap(sample_closed(np.arange(80).repeat(9), tasks=2, ways=80, shots=[2] + 79 * [1], queries=1), rounds=1)

@@ -76,7 +76,7 @@ def test_faults_of_a_table_are_told_in_one_line(tmp_path, table, message):
 def test_a_name_that_is_no_text_is_told_before_the_work(folder, capsys):
     os.rename(folder / "cat" / "cat0.png", os.fsencode(folder / "cat") + b"/\xff.png")
     assert app.main(["caption", f"folder:{folder}", "-o", str(folder / "c.csv")]) == 2
-    assert r"cat/\udcff.png holds bytes that are no UTF-8 text" in capsys.readouterr().err
+    assert r"cat/\udcff.png holds bytes that are not UTF-8 text" in capsys.readouterr().err
     assert not (folder / "c.csv").exists()
 
 
@@ -161,7 +161,7 @@ def test_command(folder, capsys):
     capsys.readouterr()
     for arguments, message in [
         (["--captioner", "clip"], "captioner = clip; pixels, vit-gpt2, blip, blip-large are allowed"),
-        (["-o", "captions.txt"], "captions.txt; a name that ends in .csv is allowed"),
+        (["-o", "captions.txt"], "captions.txt; a name ending in .csv is allowed"),
     ]:
         assert app.main(["caption", "clipart", "-o", str(folder / "d.csv"), *arguments]) == 2
         error = capsys.readouterr().err.strip().splitlines()[-1]
@@ -177,8 +177,8 @@ def test_words_of_a_captioner_are_known_by_its_name_on_several_data_sets(monkeyp
     assert capsys.readouterr().out.splitlines() == [*map(str, written)] and len(pd.read_csv(written[1])) == 4
     assert {"blue", "boat"} <= set(attributes.of(small["fashion"], "blip").names)
     for arguments, line in (
-        ([*small, "-o", "c.csv"], "without it, the captions of 2 data sets are kept"),
-        ([f"folder:{own_cache}"], "has no name to keep its captions by, so -o FILE.csv is needed"),
+        ([*small, "-o", "c.csv"], "without it, the captions of 2 data sets are cached"),
+        ([f"folder:{own_cache}"], "has no name for cached captions, so -o FILE.csv is needed"),
     ):
         assert app.main(["caption", *arguments]) == 2
         said = capsys.readouterr().err
@@ -331,7 +331,7 @@ def test_there_is_never_a_random_model(tiny):
     weights = load_file(folder / "model.safetensors")
     gone = next(name for name in weights if name.endswith("query.weight") or name.endswith("c_attn.weight"))
     save_file({n: w for n, w in weights.items() if n != gone}, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(InputError, match="are not whole; .* is missing"):
+    with pytest.raises(InputError, match="are incomplete; .* is missing"):
         captions.captioner(f"{kind}:{folder}")
     (folder / "model.safetensors").unlink()
     with pytest.raises(InputError, match=f"captioner {kind}: .* gives no weights .* name its folder") as error:

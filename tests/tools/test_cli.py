@@ -201,7 +201,7 @@ def test_a_profile_that_is_a_folder_and_one_that_is_empty(small, tmp_path, capsy
 def test_a_notebook_whose_process_ends_or_fails_is_told_in_one_line(small, tmp_path, capsys):
     book = tmp_path / "nb" / "small.md"
     for code, message in [
-        ("import os; os._exit(1)", "not enough memory (small: its process ended; "),
+        ("import os; os._exit(1)", "not enough memory (small: its process was killed"),
         ("open('/none/x')", "fslcore: small: [Errno 2] No such file or directory: '/none/x'"),
         ("1 / 0", "a fault of fslcore: RuntimeError: small: ZeroDivisionError: division by zero; "),
     ]:
@@ -219,7 +219,7 @@ def test_a_notebook_whose_process_ends_or_fails_is_told_in_one_line(small, tmp_p
         (["--tasks", "1"], "tasks = 1; a whole number of at least 2"),
         (["--learners", "svm"], "learner = svm"),
         (["--seed", "-1"], "seed = -1"),
-        (["-o", "table.txt"], "table.txt; a name that ends in .parquet or .csv or .npz is allowed"),
+        (["-o", "table.txt"], "table.txt; a name ending in .parquet or .csv or .npz is allowed"),
     ],
 )
 def test_evaluate(tmp_path, capsys, arguments, message):
@@ -267,12 +267,12 @@ def test_evaluate_writes_a_recording_whose_report_has_three_intervals(tmp_path, 
     for more, words in (
         (["--learners", "ncc"], "it is a recording of none lr, which would be lost"),
         (["--samplings", "closed", "open"], "samplings: closed and open; .npz holds tasks of one"),
-        (["--apart", "g.csv"], "--apart: none with .npz"),
+        (["--apart", "g.csv"], "--apart: not with .npz"),
     ):
         assert app.main([*command, *more, "-o", str(path)]) == 2
         assert words in capsys.readouterr().err and path.read_bytes() == before
     assert app.main([part for part in command if part != "--intervals"] + ["-o", str(table)]) == 2
-    assert "--level 0.8: none without --intervals" in capsys.readouterr().err
+    assert "--level 0.8: only with --intervals" in capsys.readouterr().err
 
 
 # Told before torch is imported: {t} is a folder with the file f.npz, which is not read either.
@@ -327,13 +327,13 @@ BAD = [
     ("fetch oops-benchmark --folder ''", "folder = ''; a path is needed"),
     ("assess ''", "folder = ''; a path is needed"),
     (EVALUATE + " --device gpu", "device = gpu; cpu, cuda, cuda:NUMBER and mps are allowed"),
-    ("evaluate features:{t}/f.npz none -o {t}/t.txt", "t.txt; a name that ends in .parquet or .csv or .npz is allowed"),
-    ("evaluate features:{t}/f.npz none -o {t}", "a name that ends in .parquet or .csv"),
+    ("evaluate features:{t}/f.npz none -o {t}/t.txt", "t.txt; a name ending in .parquet or .csv or .npz is allowed"),
+    ("evaluate features:{t}/f.npz none -o {t}", "a name ending in .parquet or .csv"),
     ("evaluate features:{t}/f.npz none -o {t}/folder.csv", "this is a folder, the name of a file is needed"),
     ("evaluate features:{t}/f.npz none -o {t}/f.npz/t.csv", "{t}/f.npz is a file, a folder is needed"),
     ("evaluate features:{t}/f.npz none -o /proc/t.csv", "nothing can be written to /proc"),
     ("evaluate features:{t}/f.npz none -o {t}/" + "x" * 251 + ".csv", ".csv; File name too long"),
-    ("evaluate folder:{t} glyph-conv -o {t}/old.csv", "this is what is read ({t}), and is never overwritten"),
+    ("evaluate folder:{t} glyph-conv -o {t}/old.csv", "this is an input ({t}), which is never overwritten"),
     ("train protnet", "learner = protnet; "),
     ("train protnet", "one of 24 names is allowed (did you mean protonet?)"),
     ("train protonet --epochs 0", "epochs = 0; a whole number of at least 1 is allowed"),
@@ -341,14 +341,14 @@ BAD = [
     ("train protonet --seed -1", "seed = -1; "),
     ("train protonet --network conv5", "network = conv5; "),
     ("train protonet --dataset coloured/hebrw", "dataset = coloured/hebrw; known are "),
-    ("train protonet -o {t}/x.pt", "output = {t}/x.pt; a name that ends in .safetensors is allowed"),
+    ("train protonet -o {t}/x.pt", "output = {t}/x.pt; a name ending in .safetensors is allowed"),
     ("train protonet -o /proc/x.safetensors", "nothing can be written to /proc"),
     (
         "caption clipart --captioner blib -o {t}/c.csv",
         "captioner = blib; pixels, vit-gpt2, blip, blip-large are",
     ),
     ("caption clipart --split nvel -o {t}/c.csv", "split = nvel; novel, validation, base are allowed (did you mean"),
-    ("caption clipart -o {t}/c.txt", "a name that ends in .csv is allowed"),
+    ("caption clipart -o {t}/c.txt", "a name ending in .csv is allowed"),
     ("features clipard glyph-conv", "(did you mean clipart?)"),
     ("features features:{t}/f.npz none", "dataset = features:{t}/f.npz; "),
     ("features clipart glif-conv", "one of 100 names is allowed (did you mean glyph-conv?)"),
@@ -357,11 +357,11 @@ BAD = [
         "features clipart glyph-conv --split bas",
         "split = bas; novel, validation, base are allowed (did you mean base?)",
     ),
-    ("features clipart glyph-conv --part 5/4", "part = 5/4; K/N with K from 1 to N is allowed, as 1/4"),
+    ("features clipart glyph-conv --part 5/4", "part = 5/4; K/N with K from 1 to N is allowed, such as 1/4"),
     ("features clipart glyph-conv --jobs many", "jobs = many; a whole number from 1 to 1024 is allowed"),
-    ("features clipart glyph-conv -o {t}/f.csv", "a name that ends in .safetensors or .npz is allowed"),
-    ("features folder:{t} glyph-conv -o {t}/f.npz", "this is what is read ({t}), and is never overwritten"),
-    ("features clipart glyph-conv --part 1/2 -o {t}/g.npz", "a part of the features is not written"),
+    ("features clipart glyph-conv -o {t}/f.csv", "a name ending in .safetensors or .npz is allowed"),
+    ("features folder:{t} glyph-conv -o {t}/f.npz", "this is an input ({t}), which is never overwritten"),
+    ("features clipart glyph-conv --part 1/2 -o {t}/g.npz", "parts of the features are not written"),
     ("fetch opps-benchmark", "(did you mean oops-benchmark?)"),
     ("fetch oops-benchmark --folder {t}/f.npz", "{t}/f.npz is a file, a folder is needed"),
     ("report {t}/old.csv --level 1", "level = 1.0; a number between 0 and 1 is allowed"),
@@ -375,7 +375,7 @@ BAD = [
     ("run pilot -o {t}/out.ipynb -p shots [", "parameter shots = [; not a YAML value: "),
     ("run pilot -o {t}/out.ipynb -p first glyf-conv", "parameter first = glyf-conv; one of 100 names"),
     ("run pilot -o {t}/out.ipynb --profile {t}", "profile: {t} is a folder"),
-    ("run pilot -o {t}/out.html", "a name that ends in .ipynb is allowed"),
+    ("run pilot -o {t}/out.html", "a name ending in .ipynb is allowed"),
     ("completion tcsh", "shell = tcsh; bash, zsh, fish are allowed"),
 ]
 
@@ -441,7 +441,7 @@ def test_a_missing_package_is_named_with_what_brings_it(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "yaml", None)
     assert app.main(["run", "planning"]) == 2
     assert (
-        capsys.readouterr().err == "fslcore: this needs the package yaml; pip install 'fslcore[evaluate]' brings it\n"
+        capsys.readouterr().err == "fslcore: this needs the package yaml; pip install 'fslcore[evaluate]' installs it\n"
     )
 
 
@@ -471,7 +471,7 @@ def test_a_missing_module_of_our_own_is_a_fault(monkeypatch, capsys):
         (
             ZeroDivisionError("division\nby zero"),
             1,
-            "a fault of fslcore: ZeroDivisionError: division by zero; the same ",
+            "a fault of fslcore: ZeroDivisionError: division by zero; please report it ",
         ),
     ],
 )
@@ -527,7 +527,7 @@ def test_output_is_checked_and_nothing_left_behind(tmp_path):
         (None, "= None; the name of a file is allowed"),
         ("~nobody here/t.csv", "home"),
         ("t\0.csv", "null"),
-        ("/dev/null", "this is no ordinary file"),
+        ("/dev/null", "this is not a regular file"),
         (tmp_path / "in.csv", "is never overwritten"),
         (tmp_path / "link.csv", "is never overwritten"),
         (tmp_path / "in.csv" / "t.csv", "in.csv is a file, a folder is needed"),
@@ -805,7 +805,7 @@ def test_list_shows_all_of_a_kind_or_the_parameters_of_a_notebook(capsys):
     assert list(both) == ["notebooks", "estimators"] and list(both["notebooks"]) == ["estimators"]
     lines = {line.split(" (")[0].strip(): line for line in out("backbones").splitlines()[1:]}
     assert lines["fetched"] == "  fetched (from the model hub, or NAME:FILE): clip, clip-b32, dino, dinov2, dinov2-reg"
-    assert "  more (beside the paper's; K is a number): 'leave-one-out, refilled', K-fold" in out("estimators")
+    assert "  more (not in the paper; K is a number): 'leave-one-out, refilled', K-fold" in out("estimators")
 
 
 def test_the_plain_way_jupytext_and_papermill(tmp_path):

@@ -309,8 +309,8 @@ def test_a_fetched_data_set_is_the_folder_without_its_path(here, tmp_path):
     [
         ("dtd", "dtd is not in .*data: fslcore fetch dtd brings it"),
         ("flowers102?part=test", "fslcore fetch flowers102"),
-        ("cub", "differently, so the split is named: cub.splits=chen, cub.splits=fewstab, cub.splits=meta-dataset"),
-        ("meta-album", "the split is named: meta-album.test_set=0, "),
+        ("cub", "differently, so name the split: cub.splits=chen, cub.splits=fewstab, cub.splits=meta-dataset"),
+        ("meta-album", "name the split: meta-album.test_set=0, "),
         ("cub?splits=fewstab", "fslcore fetch cub-fewstab"),
         ("dtd?part=test", "dtd takes no settings"),
         ("dtdd", "did you mean dtd"),
@@ -385,7 +385,7 @@ def test_a_group_leaves_out_what_has_to_be_brought(here, mirror, tmp_path, monke
     assert app.main(["fetch", "oops", "--quiet"]) == 2 and not here.exists()
     assert capsys.readouterr().err == "fslcore: dtd: read the terms above; --accept-terms accepts them\n"
     assert app.main(["fetch", "oops", "--accept-terms", "--quiet"]) == 0
-    assert "fungi: not at hand; it has to be brought" in capsys.readouterr().out and (here / "omniglot").is_dir()
+    assert "fungi: not available; it has to be brought" in capsys.readouterr().out and (here / "omniglot").is_dir()
 
 
 # ---------------------------------------------------------------- faults of the network
@@ -403,7 +403,7 @@ def test_a_cut_connection_goes_on_where_it_was(here, server):
 def test_a_connection_that_never_holds_is_named_and_gone_on_with_later(here, server):
     path, size = "/dtd/dtd-r1.0.1.tar.gz", len(server.files["/dtd/dtd-r1.0.1.tar.gz"])
     server.faults[path] = [("cut", 1000), *[503] * 20]
-    with pytest.raises(InputError, match=r"dtd: .*503.*1,000 bytes are kept, and the same command goes on from there"):
+    with pytest.raises(InputError, match=r"dtd: .*503.*1,000 bytes are kept, and the same command resumes from there"):
         quiet(["dtd"])
     assert len(server.log) == 5 and not (here / "dtd").exists()  # one, and three more tries after it got on
     server.faults.clear(), server.log.clear()
@@ -585,7 +585,7 @@ def test_an_archive_that_expands_without_end_is_refused(here, served, name, monk
 def test_a_broken_archive_is_named_and_not_held_to(here, served, name):
     good = archive(name, {f"{i}.txt": os.urandom(1000) for i in range(9)})
     for bad in (good[: len(good) // 2], b"<html>log in</html>", b""):
-        with pytest.raises(InputError, match=rf"one: .*{name} is no readable archive \("):
+        with pytest.raises(InputError, match=rf"one: .*{name} is not a readable archive \("):
             served(name, bad)
         assert not (here / "one").exists() and not (here / fetch.PINS).exists()
         (here / ".one" / name).unlink()
@@ -593,7 +593,7 @@ def test_a_broken_archive_is_named_and_not_held_to(here, served, name):
 
 
 def test_another_layout_is_named(here, served):
-    with pytest.raises(InputError, match="one: images is not in what was downloaded; its layout is another"):
+    with pytest.raises(InputError, match="one: images is not in the download; its layout differs"):
         served("a.zip", archive("a.zip", {"good.txt": b"x"}), has=["images"])
     assert not (here / "one").exists()
 
@@ -615,7 +615,7 @@ class Full(io.FileIO):
 
 def test_a_disk_that_fills_while_downloading(here, server, monkeypatch):
     monkeypatch.setattr(fetch, "open", lambda path, mode, **_: Full(path, mode), raising=False)
-    with pytest.raises(InputError, match="dtd: the disk of .* is full; the same command goes on once there is room"):
+    with pytest.raises(InputError, match="dtd: the disk of .* is full; the same command resumes once there is space"):
         quiet(["dtd"])
     assert len(server.log) == 1 and not (here / "dtd").exists()
     monkeypatch.undo()
@@ -727,15 +727,15 @@ def test_the_shipped_manifest_says_what_a_person_needs():
 @pytest.mark.parametrize(
     "change, words",
     [
-        ("[", "this is no YAML"),
+        ("[", "this is not YAML"),
         ("data: 3", "data are needed"),
         ("data: {a: {title: a}}", "data, a: .*licence"),
         ("data: {a: {title: a, licence: b, color: c}}", "data, a: .*color"),
-        ("data: {a: {title: a, licence: b, files: [{url: 'ftp://x/y'}]}}", "data, a: ftp://x/y is no address"),
+        ("data: {a: {title: a, licence: b, files: [{url: 'ftp://x/y'}]}}", "data, a: ftp://x/y is not an address"),
         ("data: {a: {title: a, licence: b, files: [{url: 'https://x/y', md5: 12}]}}", "data, a: "),
-        ("data: {a: {title: a, licence: b, files: [{url: 'https://x/y', to: ../b}]}}", "is no path inside a folder"),
-        ("data: {a: {title: a, licence: b, path: /etc}}", "'/etc' is no path inside a folder"),
-        ("data: {../a: {title: a, licence: b}}", "is no path inside a folder"),
+        ("data: {a: {title: a, licence: b, files: [{url: 'https://x/y', to: ../b}]}}", "is not a path inside a folder"),
+        ("data: {a: {title: a, licence: b, path: /etc}}", "'/etc' is not a path inside a folder"),
+        ("data: {../a: {title: a, licence: b}}", "is not a path inside a folder"),
         ("data: {}\ngroups: {oops: [b]}", "groups, oops: b is not there"),
     ],
 )
@@ -874,7 +874,7 @@ def test_pickles_are_refused_with_lines_that_convert_them(here, tmp_path, monkey
     for n, part in enumerate(("train", "validation", "test")):
         of = {"image_data": images, "class_dict": {f"n{n}a": [0, 1, 2], f"n{n}b": [3, 4, 5]}}
         Path(f"mini-imagenet-cache-{part}.pkl").write_bytes(pickle.dumps(of))
-    with pytest.raises(InputError, match=r"-test.pkl is a pickle.*fslcore fetch miniimagenet prints the lines that"):
+    with pytest.raises(InputError, match=r"-test.pkl is a pickle.*fslcore fetch miniimagenet prints the code that"):
         datasets.load(f"miniimagenet:{tmp_path}/mini")
     exec(sources.read().data["miniimagenet"].convert, {})
     found = datasets.load(f"miniimagenet:{tmp_path}/mini")

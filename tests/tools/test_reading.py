@@ -359,7 +359,7 @@ def test_files_that_nobody_can_turn_into_a_table_are_refused_alone():
     with pytest.raises(InputError, match="bad.parquet cannot be read"):
         report.tables.read("bad.parquet")
     np.savez("r.npz", ours=np.full(9, 0.5))
-    with pytest.raises(InputError, match="r.npz is no recording .*; accuracies are read from the columns of a .csv"):
+    with pytest.raises(InputError, match="r.npz is not a recording .*; accuracies are read from the columns of a .csv"):
         report.tables.read("r.npz")
 
 

@@ -205,7 +205,7 @@ def test_a_file_that_was_cut_off_in_its_first_block_can_be_recorded_into(tmp_pat
     path = tmp_path / "r.npz"
     for begin in (b"", recorder.UNFINISHED[:9], recorder.UNFINISHED + b"torn"):
         path.write_bytes(begin)
-        with pytest.raises(InputError, match="is no recording .it was stopped before the first 20 tasks"):
+        with pytest.raises(InputError, match="is not a recording .it was stopped before the first 20 tasks"):
             recorder.load(path)
         with fslcore.record(path, "A") as r:
             r.task(**GOOD)
@@ -217,7 +217,7 @@ def test_tasks_whose_support_has_no_class_yet_wait_for_it(tmp_path):
     r = fslcore.record(path, "A")
     for k in range(20):
         r.task([f"s{k}"], ["q", "p"], [0, 1], [0, 1])
-    with pytest.raises(InputError, match="is no recording"):
+    with pytest.raises(InputError, match="is not a recording"):
         recorder.load(path)
     for k in range(20):
         r.task([f"t{k}"], [f"s{k}", "p"], [k % 2, 1], [0, 1])
@@ -349,25 +349,25 @@ GOOD = dict(support=[0, 20], query=[1, 21], labels=[0, 1], predictions=[0, 1], s
         (dict(labels=[0]), "task 1: 1 labels for 2 images"),
         (dict(predictions=[0, 1, 1]), "task 1: 3 predictions for 2 images"),
         (dict(support_labels=[0]), "task 1: 1 support_labels for 2 images"),
-        (dict(query=[1, 1]), "task 1: image 1 stands twice in it"),
-        (dict(query=[0, 21]), "task 1: image 0 stands twice in it"),
+        (dict(query=[1, 1]), "task 1: image 1 occurs twice in it"),
+        (dict(query=[0, 21]), "task 1: image 0 occurs twice in it"),
         (dict(query=[], labels=[], predictions=[]), "task 1: no query"),
         (dict(labels=[1, 0]), "is of class 1, and was of 0 in task 0; labels are classes of the data set"),
         (dict(classes=["x"]), "task 1: label 1; 0 to 0"),
         (dict(classes=["x", "y"]), "and was of 0 in task 0"),
         # What could never be right would make an accuracy of 0, and nothing else would say so.
-        (dict(predictions=np.eye(2)), "task 1: prediction [1.0, 0.0]; one class an image is needed, the argmax"),
-        (dict(predictions=torch.eye(2)), "task 1: prediction [1.0, 0.0]; one class an image is needed, the argmax"),
-        (dict(labels=np.eye(2)), "task 1: label [1.0, 0.0]; one class an image is needed"),
+        (dict(predictions=np.eye(2)), "task 1: prediction [1.0, 0.0]; one class per image is needed, the argmax"),
+        (dict(predictions=torch.eye(2)), "task 1: prediction [1.0, 0.0]; one class per image is needed, the argmax"),
+        (dict(labels=np.eye(2)), "task 1: label [1.0, 0.0]; one class per image is needed"),
         (dict(predictions=["0", "1"]), "task 1: label 1 and prediction '1'; predictions in the same terms"),
         (dict(labels=["0", "1"], support_labels=["0", "1"]), "task 1: label '1' and prediction 1; predictions in"),
         (dict(labels=[b"0", b"1"], support_labels=[b"0", b"1"], predictions=["0", "1"]), "label b'1' and prediction"),
         (dict(labels=[0, None], predictions=[0, None]), "task 1: label None; the class of each image is needed"),
         (dict(labels=np.array([0, np.nan])), "task 1: label nan; the class of each image is needed"),
-        (dict(query=np.zeros((2, 4, 4))), "a name or number an image is needed, no pixels"),
-        (dict(support=[np.zeros((4, 4)), np.ones((4, 4))]), "a name or number an image is needed, no pixels"),
-        (dict(support=torch.zeros(2, 1, 4, 4)), "a name or number an image is needed, no pixels"),
-        (dict(classes=[0, 1], predictions=[0, 7]), "task 1: prediction 7; 0 to 1, places in classes as the labels are"),
+        (dict(query=np.zeros((2, 4, 4))), "names or numbers are needed, not pixels"),
+        (dict(support=[np.zeros((4, 4)), np.ones((4, 4))]), "names or numbers are needed, not pixels"),
+        (dict(support=torch.zeros(2, 1, 4, 4)), "names or numbers are needed, not pixels"),
+        (dict(classes=[0, 1], predictions=[0, 7]), "task 1: prediction 7; 0 to 1, indices in classes like the labels"),
     ],
 )
 def test_bad_tasks_are_named(tmp_path, changed, words):
@@ -387,8 +387,8 @@ def test_predictions_of_other_classes_are_told_when_they_are_most(tmp_path, caps
         return capsys.readouterr().err
 
     assert kept("local", [0, 1], [0, 0]) == (  # of classes 6 and 8
-        "fslcore: record: 100% of the predictions of local are no class of their task; are they in the same terms as "
-        "the labels?\n"
+        "fslcore: record: 100% of the predictions of local are not a class of their task; are they in the same terms "
+        "as the labels?\n"
     )
     for name, said in {"wrong": [8, 6], "floats": np.array([8.0, 6.0]), "none": [None, None], "some": [7, 8]}.items():
         assert kept(name, said, said) == ""
@@ -400,9 +400,9 @@ def test_bad_files_are_named_before_the_work(tmp_path):
     np.savez(tmp_path / "other.npz", x=np.zeros(3))
     (tmp_path / "folder.npz").mkdir()
     for path, method, facts, words in (
-        (tmp_path / "r.csv", "A", {}, "a name that ends in .npz is allowed"),
-        (tmp_path / "other.npz", "A", {}, "is no recording"),
-        (tmp_path, "A", {}, "a name that ends in .npz"),
+        (tmp_path / "r.csv", "A", {}, "a name ending in .npz is allowed"),
+        (tmp_path / "other.npz", "A", {}, "is not a recording"),
+        (tmp_path, "A", {}, "a name ending in .npz"),
         (tmp_path / "folder.npz", "A", {}, "this is a folder"),
         (tmp_path / "other.npz" / "r.npz", "A", {}, "other.npz is a file, a folder is needed"),
         ("/proc/1/r.npz", "A", {}, "nothing can be written to /proc/1"),
@@ -605,7 +605,7 @@ def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
     assert (recorder.load([path, second]).groups["groups"] == both.groups["groups"]).all()  # of the same images
     with fslcore.record(tmp_path / "c.npz", "C", seed=0) as r:
         r.task(**GOOD)
-    with pytest.raises(InputError, match="^record: groups of image .* is in none of the files, and of others it is"):
+    with pytest.raises(InputError, match="^record: groups of image .* is in none of the files, but known for others"):
         recorder.load([path, tmp_path / "c.npz"])
     recorder.save(
         second,

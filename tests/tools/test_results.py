@@ -308,7 +308,7 @@ def test_queries_are_averaged_where_a_column_names_them():
             ["mine.xlsx"],
             ".parquet, .npz are allowed; in Python: import pandas as pd; pd.read_excel('mine.xlsx').to_csv(",
         ),
-        (["mine.csv", "-o", "out.pdf"], "output = out.pdf; a name that ends in .html"),
+        (["mine.csv", "-o", "out.pdf"], "output = out.pdf; a name ending in .html"),
         (["mine.csv", "--level", "95"], "level = 95.0; a number between 0 and 1"),
         (["open.csv", "--sampling", "closed"], "sampling = closed; row 1 of open.csv says open"),
     ],

@@ -266,8 +266,8 @@ def test_bad_settings(tmp_path, monkeypatch):
     (tmp_path / "folder.safetensors").mkdir()
     (tmp_path / "taken.csv").mkdir()
     for output, message in (
-        ("curve.csv", "curve.csv; a name that ends in .safetensors"),
-        ("x.pt", "x.pt; a name that ends in .safetensors"),
+        ("curve.csv", "curve.csv; a name ending in .safetensors"),
+        ("x.pt", "x.pt; a name ending in .safetensors"),
         ("folder.safetensors", "this is a folder"),
         ("taken.safetensors", "taken.csv; this is a folder"),
     ):

@@ -270,7 +270,7 @@ def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(sma
     again = [*training.train_paper("fewstab", **small_paper)]
     assert again == paths and (folder / "protonet.safetensors").read_bytes() == (folder / "kept").read_bytes()
     assert all(path.read_bytes() == content for path, content in before.items())
-    assert "fewstab/cifar-fs/rfs is trained, and kept" in capsys.readouterr().err
+    assert "fewstab/cifar-fs/rfs is already trained" in capsys.readouterr().err
 
     run = evaluation.ready(cifar_fs, "trained:fewstab/{dataset}/1shot-leo", "leo")
     assert run.backbone.name == "resnet12-1shot-leo" and run.backbone.read_at == 36
@@ -295,8 +295,8 @@ def test_the_command_trains_a_paper_and_says_which_data_are_missing(small_paper,
     assert app.main(["train", "--paper", "fewstab", "--epochs", "1", "--quiet", *options]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
     for arguments, line in (
-        ([], "learner: one is needed, or --paper alone"),
-        (["--paper", "fewstab", "-o", "x.safetensors"], "learner: one is needed, or --paper alone"),
+        ([], "learner: one is needed, or only --paper"),
+        (["--paper", "fewstab", "-o", "x.safetensors"], "learner: one is needed, or only --paper"),
         (["--paper", "evaluators"], "data sets cifar-fs, miniimagenet, meta-album?test_set=0, "),
     ):
         assert app.main(["train", *arguments]) == 2

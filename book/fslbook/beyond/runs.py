@@ -94,7 +94,7 @@ def answers(dataset: str, learner: str) -> np.ndarray:
     for row in found.itertuples():
         if any(json.loads(row.provenance)[key] != digest for key, digest in made.items()):
             raise InputError(
-                f"{RECORDS.name}: {dataset}, {learner}, seed {row.seed}, is of other images or tasks than are at hand; "
+                f"{RECORDS.name}: {dataset}, {learner}, seed {row.seed}, is of other images or tasks; "
                 "python data/runs/build.py makes it again"
             )
     bits = np.stack([np.unpackbits(np.frombuffer(of, np.uint8), count=drawn.query.size) for of in found["correct"]])
@@ -267,7 +267,7 @@ def verdicts(found: pd.DataFrame) -> pd.DataFrame:
         "new runs, new images": sum(r.conclusion != 0 for r in found["images"]),
     }
     shown = pd.Series(told).map(lambda n: f"{n:.1f}" if n % 1 else f"{n:.0f}")
-    return shown.rename(f"told apart, of {len(found)}").to_frame()
+    return shown.rename(f"significant, of {len(found)}").to_frame()
 
 
 def needed(found: pd.DataFrame, differences: list[float], power: float, level: float = stats.LEVEL) -> pd.DataFrame:

@@ -337,8 +337,8 @@ def _same_episodes(said: str, e: Evidence):
     alike = (t["mae"] - t["unrelated"]).abs() < scipy_stats.norm.ppf(0.975) * t["standard_error"]
     sets, learners = (", ".join(alike[alike].index.unique(level)) for level in ("dataset", "learner"))
     given = (
-        f"{share(alike)[0]} errors of hold-out and 5-fold cannot be told (at 95 %) from those of estimates of other "
-        f"episodes, if errors are normal: {learners} on {sets}"
+        f"{share(alike)[0]} errors of hold-out and 5-fold do not differ significantly (at 95 %) from those of other "
+        f"episodes' estimates, if errors are normal: {learners} on {sets}"
     )
     return given, not alike.any()
 

@@ -591,7 +591,7 @@ def _gain_cub(said: str, e: Evidence):
 @CHECKS
 def _sc3_largest(said: str, e: Evidence):
     more = e.drops["sc3"] - e.drops["sc2"]
-    given = f"SC3 less SC2: {_by_dataset(more, '{:+.2f}'.format)} points"
+    given = f"SC3 − SC2: {_by_dataset(more, '{:+.2f}'.format)} points"
     return given, bool((more.drop(index="cub") > 0).all() and abs(more["cub"]) < 1)
 
 

@@ -32,7 +32,7 @@ __all__ = [
 
 
 def gap_bars(
-    gaps: pd.Series, half: pd.Series, xlabel: str = "gap, wAcc-R less wAcc-A (points)", near: pd.Series | None = None
+    gaps: pd.Series, half: pd.Series, xlabel: str = "gap, wAcc-R − wAcc-A (points)", near: pd.Series | None = None
 ) -> plt.Figure:
     """Gap of each learner with its interval by number of shots, a panel a data set (FewSTAB, Figure 4).
 

@@ -124,7 +124,7 @@ def check_shots(shots: Sequence[int], shown: int, redrawn: int, per_class: int, 
     for name, images, tested in (("redrawn", redrawn, CONFLICT_QUERIES), ("per_class", per_class, queries)):
         if images < (least := max(shots) + tested):
             raise InputError(
-                f"{name} = {images}; {max(shots)} shots and {tested} queries take {least} images a class: "
+                f"{name} = {images}; {max(shots)} shots and {tested} queries take {least} images per class: "
                 f"{name} = {least} or more is needed, or fewer shots"
             )
 

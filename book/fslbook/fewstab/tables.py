@@ -612,12 +612,12 @@ def findings(table: pd.DataFrame, guess: float) -> pd.DataFrame:
     Parameters
     ----------
     guess : float
-        As for `near_chance`: cases of which a cell is near chance speak neither for a finding nor against it.
+        As for `near_chance`: cases with a cell near chance count neither for a finding nor against it.
 
     Returns
     -------
     DataFrame
-        A row a finding: of (cases), holds, opposite, not told (neither by the intervals), and near chance, the cases
+        One row per finding: of (cases), holds, opposite, open (neither by the intervals), and near chance, the cases
         that are left out.
     """
     few, many = (table.index.unique("shots")[i] for i in (0, -1))
@@ -634,7 +634,7 @@ def findings(table: pd.DataFrame, guess: float) -> pd.DataFrame:
         {
             what: {
                 "of": (~out).sum(),
-                **{how: (signs[~out] == sign).sum() for how, sign in (("holds", 1), ("opposite", -1), ("not told", 0))},
+                **{how: (signs[~out] == sign).sum() for how, sign in (("holds", 1), ("opposite", -1), ("open", 0))},
                 "near chance": out.sum(),
             }
             for what, (signs, out) in rows.items()

@@ -189,7 +189,7 @@ def _joint_coverage(said: str, e: Evidence):
     bound, error = (1 - 0.025) ** 2, 2 * scipy_stats.norm.sf(z * np.sqrt(2))
     given = (
         f"(1 − 0.025)² = {bound:.4f}, if the two are independent, as a rate over repetitions and not as the chance "
-        f"that one order found is right; equal means of equal standard error would be told apart in {error:.1%} of the "
+        f"that one order found is right; equal means of equal standard error would differ in {error:.1%} of the "
         "cases, so the rule is far stricter than 95 %"
     )
     return given, bound >= float(said)
@@ -444,8 +444,8 @@ def _q_star_images(said: str, e: Evidence):
         best = _variance(5, queries) / tasks
         cost.append(np.sqrt(_variance(5, fixed) / (images // (5 + fixed)) / best) - 1)
     given = (
-        f"α and β do not contain N. With whole tasks only, the best Q at 5 shots is {', '.join(found)} images a class; "
-        f"to take {fixed} everywhere widens intervals by {max(cost):.0%} at most"
+        f"α and β do not contain N. With whole tasks only, the best Q at 5 shots is {', '.join(found)} images per "
+        f"class; to take {fixed} everywhere widens intervals by {max(cost):.0%} at most"
     )
     return given, max(cost) < 0.05
 

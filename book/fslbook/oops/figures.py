@@ -201,7 +201,7 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
         for ax in (left, right):
             _log_queries(ax, (1, 3))
             plain_ticks(ax.yaxis)
-            ax.set_xlabel("queries a class, Q" if s == shots[-1] else "")
+            ax.set_xlabel("queries per class, Q" if s == shots[-1] else "")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=10)
     return figure
 
@@ -228,11 +228,11 @@ def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
         _log_queries(ax)
         ax.set(yticks=range(len(names)), yticklabels=names, title=f"{s} shot{'s' * (s > 1)}", xlabel="")
         ax.invert_yaxis()
-    axes[-1, 0].set_xlabel("best number of queries a class, Q*")
+    axes[-1, 0].set_xlabel("best number of queries per class, Q*")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", fontsize=9)
     return figure
 
 
 def _log_queries(ax: plt.Axes, digits: tuple[int, ...] = (1, 2, 5)) -> None:
-    ax.set(xscale="log", xlabel="queries a class, Q")
+    ax.set(xscale="log", xlabel="queries per class, Q")
     plain_ticks(ax.xaxis, digits)

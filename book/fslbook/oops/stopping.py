@@ -68,7 +68,7 @@ def figure(one: pd.DataFrame, shares: pd.DataFrame, level: float = stats.LEVEL) 
         xscale="log",
         xlabel="tasks drawn so far",
         ylabel="studies (%)",
-        title="told apart at some look: all of them wrong",
+        title="significant at some look: all of them wrong",
     )
     plain_ticks(bottom.xaxis)
     bottom.set_ylim(-2)

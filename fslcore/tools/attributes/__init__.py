@@ -1,4 +1,4 @@
-"""Attributes: which words describe which image, from captions, from facts or from the pixels."""
+"""Attributes: the words that describe each image, from captions, facts or pixels."""
 
 from .matrix import (
     Attributes,

@@ -1,7 +1,7 @@
-"""Captions: a sentence an image, from a captioner or a table.
+"""Captions: one sentence per image, from a captioner or a table.
 
 A captioner is a function from (B, H, W, C) uint8 images to B sentences. `captioner` gives one by name,
-`write` runs it over a data set into a .csv, and `read` reads such a table, ours or another's.
+`write` runs it over a data set into a .csv, and `read` reads such a table from any source.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from . import pixels
 __all__ = ["NAMES", "Captioner", "captioner", "read", "table_of", "write"]
 
 Captioner = Callable[[np.ndarray], list[str]]
-#: Where a captioner's weights are on the model hub, and how it writes: the search, the longest caption in tokens, and
-#: what each caption begins with. For ViT-GPT2 and the large BLIP as in FewSTAB's released code, where BLIP has the
-#: library's own settings; so has the small BLIP here.
+#: Place of a captioner's weights on the model hub, and its settings: the search, the longest caption in tokens, and
+#: the beginning of each caption. For ViT-GPT2 and the large BLIP as in FewSTAB's released code, where BLIP has the
+#: library's defaults, which the small BLIP uses here too.
 HUB = {
     "vit-gpt2": ("nlpconnect/vit-gpt2-image-captioning", dict(num_beams=4, max_length=16)),
     "blip": ("Salesforce/blip-image-captioning-base", dict(num_beams=1, max_length=20)),
@@ -50,14 +50,14 @@ def captioner(name: str) -> Captioner:
     ----------
     name : str
         ``pixels``, which needs no weights; ``vit-gpt2``, ``blip`` or ``blip-large``, whose weights come from the model
-        hub; ``vit-gpt2:WHERE`` and the like, with a folder that holds them or another name on the hub. FewSTAB's
-        released code has ``vit-gpt2`` and ``blip-large``.
+        hub; ``vit-gpt2:WHERE`` and the like, with a folder that contains them or another name on the hub. FewSTAB's
+        released code uses ``vit-gpt2`` and ``blip-large``.
 
     Raises
     ------
     InputError
-        Unknown name; no `transformers`; no weights (says where they are to be had), or weights that are
-        not whole: there is never a silent random model. Nothing in them is executed.
+        Unknown name; no `transformers`; no weights (the message says where to get them), or incomplete
+        weights: random weights are never used. Nothing in them is executed.
     """
     kind, _, where = str(name).partition(":")
     if name == "pixels":
@@ -67,7 +67,7 @@ def captioner(name: str) -> Captioner:
         raise InputError(f"captioner = {shown(name)}; {', '.join(NAMES)} and {folders} are allowed{like(kind, NAMES)}")
     if not find_spec("transformers"):
         raise InputError(
-            f"captioner {kind} needs the package transformers; make captions, in the book's repository, brings it"
+            f"captioner {kind} needs the package transformers; make captions, in the book's repository, installs it"
         )
     repository, settings = HUB[kind]
     listed = None if where else sources.weights(kind)
@@ -96,10 +96,10 @@ def _transformer(name: str, where: str, settings: dict, revision: str | None = N
             f"captioner {name}: {where} gives no weights ({str(error).strip().splitlines()[0]}); "
             f"bring {HUB[name][0]} from the model hub, and name its folder: {name}:FOLDER"
         ) from None
-    # The pooling layer is not used for captions, and some checkpoints lack it.
+    # The pooling layer is not used for captions, and some checkpoints do not have it.
     lacking = sorted(key for key in found["missing_keys"] if ".pooler." not in key) + sorted(found["mismatched_keys"])
     if lacking:
-        raise InputError(f"captioner {name}: the weights in {where} are not whole; {lacking[0]} is missing")
+        raise InputError(f"captioner {name}: the weights in {where} are incomplete; {lacking[0]} is missing")
     model = model.to(on).eval()
 
     search = dict(settings)
@@ -121,7 +121,7 @@ def _transformer(name: str, where: str, settings: dict, revision: str | None = N
 
 
 def table_of(name: str, dataset: str) -> Path:
-    """Where ``fslcore caption`` writes what a captioner says of a data set, unless it is given another place."""
+    """The default output of ``fslcore caption`` for a captioner and a data set."""
     return store.path("captions", name.partition(":")[0], sources.filled("{dataset}.csv", dataset))
 
 
@@ -131,8 +131,8 @@ def read(path: str | Path, images: Images) -> list[str]:
     Parameters
     ----------
     path : path
-        Has the columns ``image`` (or ``file``) and ``caption``. Images go by the names that `image_names` gives,
-        or, if the table has other ones, by the last part of their paths. Rows of other images are not used. In a
+        Has the columns ``image`` (or ``file``) and ``caption``. Images are identified by `image_names`,
+        or, if the table has other names, by the last part of their paths. Rows of other images are not used. In a
         table that `write` made, a caption may be empty.
     images : Images
         N images.
@@ -156,9 +156,9 @@ def read(path: str | Path, images: Images) -> list[str]:
     if not set(given) & set(wanted):
         given, wanted = ([name.replace("\\", "/").rsplit("/", 1)[-1] for name in names] for names in (given, wanted))
     if twice := first_twice(wanted) or first_twice(given):
-        raise InputError(f"captions: {path} cannot tell images apart by name; {twice} is there twice")
+        raise InputError(f"captions: {path} cannot distinguish images by name; {twice} is there twice")
     caption = dict(zip(given, table["caption"]))
-    silent = "captioner" in table  # a network may say nothing of an image; a person who does has forgotten it
+    silent = "captioner" in table  # a network may return an empty caption; in a table by a person it is an omission
     missing = [name for name in wanted if name not in caption or not (silent or caption[name].strip())]
     if missing:
         raise InputError(f"captions: {path} has none for {missing[0]} ({len(missing)} of {len(wanted)} are missing)")
@@ -166,7 +166,7 @@ def read(path: str | Path, images: Images) -> list[str]:
 
 
 def write(images: Images, name: str, path: str | Path, *, progress: bool = False) -> Path:
-    """Caption a data set's images into a .csv; what an interrupted run has written is kept, and not done again.
+    """Caption a data set's images into a .csv; an interrupted run is resumed from its written rows.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def write(images: Images, name: str, path: str | Path, *, progress: bool = False
     name : str
         Of a captioner (see `captioner`).
     path : path
-        A row an image: ``image`` (see `image_names`), ``caption`` and ``captioner``. Written every `CHUNK` images,
+        One row per image: ``image`` (see `image_names`), ``caption`` and ``captioner``. Written every `CHUNK` images,
         whole or not at all.
     progress : bool
         Show a progress bar.
@@ -183,11 +183,11 @@ def write(images: Images, name: str, path: str | Path, *, progress: bool = False
     Raises
     ------
     InputError
-        Another ending; a file of other columns, of another captioner or of other images; and as for `captioner`.
+        Another suffix; a file with other columns, of another captioner or of other images; and as for `captioner`.
     """
     path, names = Path(path), image_names(images)
     if path.suffix != ".csv":
-        raise InputError(f"output = {path}; a name that ends in .csv is allowed")
+        raise InputError(f"output = {path}; a name ending in .csv is allowed")
     done = _begun(path, name, names)
     if len(done) == len(names):
         return path
@@ -207,7 +207,7 @@ def write(images: Images, name: str, path: str | Path, *, progress: bool = False
 
 
 def _begun(path: Path, name: str, names: list[str]) -> pd.DataFrame:
-    """The rows that an earlier run wrote: they are those of the first images."""
+    """The rows that an earlier run wrote, for the first images."""
     if not path.exists():
         return pd.DataFrame(columns=["image", "caption", "captioner"], dtype=str)
     done = text_table(path, ["image", "caption", "captioner"], what="captions")

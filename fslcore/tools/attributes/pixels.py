@@ -1,8 +1,8 @@
-"""What can be said of an image from its pixels alone: a captioner without weights.
+"""A description of an image from its pixels alone: a captioner without weights.
 
-An image is taken for one object on a ground. `look` says which colours the object has, whether it is
+An image is taken as one object on a ground. `look` says which colours the object has, whether it is
 bright or dark, solid or hollow (drawn in lines), and the colour and texture of the ground;
-`sentences` puts that in words. Nothing is learnt, so any folder of images has attributes.
+`sentences` puts this into words. Nothing is learnt, so any folder of images has attributes.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ __all__ = ["COLOURS", "look", "name_colours", "sentences"]
 
 #: The eleven basic colour terms of English (Berlin and Kay, 1969).
 COLOURS = ("black", "grey", "white", "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown")
-# Degrees of hue at which a name ends; past the last it is red again.
+# Hues in degrees at which a name ends; past the last it is red again.
 ENDS = {"red": 14, "orange": 45, "yellow": 70, "green": 170, "blue": 260, "purple": 305, "pink": 348}
-SHADE = 0.3  # how much lighter or darker counts, where other hues count 1: less, so that shadows are no object
+SHADE = 0.3  # weight of lighter or darker relative to other hues, below 1 so that shadows are not objects
 FAR = 40  # distance from the ground's colour that makes a pixel one of the object; 0 to 441
 ROUGH = 25  # standard deviation of the ground's shade above which it is textured; same scale
 SMALL = 0.01  # share of the image below which there is no object
-SHARE = 0.2  # share of the object above which a colour is told
+SHARE = 0.2  # share of the object above which a colour is named
 BATCH = 256
-VERSION = "pixels 1"  # raise it when `look` changes: what was cached is then computed anew
+VERSION = "pixels 1"  # raise it when `look` changes: cached results are then recomputed
 
 
 def name_colours(rgb: np.ndarray) -> np.ndarray:
-    """What colours are called: by their hue, and where there is little of it, by their lightness.
+    """Names of colours: by hue, and for little saturation by lightness.
 
-    Pale colours go by their hue too (a pale red is ``red``); dark or dull orange is ``brown``.
+    Pale colours are named by their hue too (a pale red is ``red``); dark or dull orange is ``brown``.
 
     Parameters
     ----------
@@ -52,23 +52,23 @@ def name_colours(rgb: np.ndarray) -> np.ndarray:
 
 
 def look(images: np.ndarray) -> pd.DataFrame:
-    """What the pixels of images show.
+    """Properties shown by the pixels of images.
 
-    The ground's colour is the median of the outermost pixels. The object is what differs from it, and
-    by more where it is only darker or lighter, since the shadows and patterns of a ground are that.
+    The ground's colour is the median of the outermost pixels. The object is what differs from it, with a
+    larger threshold for pixels that are only darker or lighter, as the shadows and patterns of a ground are.
 
     Parameters
     ----------
     images : (N, H, W, C) uint8
-        C is 1 or 3. What is read on demand is read in batches.
+        C is 1 or 3. On-demand images are read in batches.
 
     Returns
     -------
     DataFrame
-        A row an image, all of it text. ``light``: bright, dark or empty, of the object; ``form``: solid
+        One row per image, all of it text. ``light``: bright, dark or empty, of the object; ``form``: solid
         or hollow; ``colour``: of the object, one to three `COLOURS` separated by "; ", the most frequent
         first; ``texture``: plain or textured, and ``ground``: one of `COLOURS`, of the ground. The first
-        three are empty where no object was found.
+        three are empty if no object was found.
     """
     rows = [_look(image) for at in range(0, len(images), BATCH) for image in images[at : at + BATCH]]
     return pd.DataFrame(rows, columns=["light", "form", "colour", "texture", "ground"])
@@ -92,7 +92,7 @@ def _look(image: np.ndarray) -> tuple[str, str, str, str, str]:
     told = texture, COLOURS[name_colours(ground)]
     if shape.mean() < SMALL:
         return "", "", "", *told
-    # Pixels far from the ground count more: the nearer ones are mixed with it.
+    # Pixels far from the ground count more, since the nearer ones are mixed with it.
     shares = np.bincount(name_colours(x[shape]), weights=far[shape], minlength=len(COLOURS)) / far[shape].sum()
     colours = [i for i in np.argsort(-shares, kind="stable")[:3] if shares[i] > SHARE] or [shares.argmax()]
     light = (x[shape] @ [0.2126, 0.7152, 0.0722]).mean() / 255
@@ -106,9 +106,9 @@ def _look(image: np.ndarray) -> tuple[str, str, str, str, str]:
 
 
 def sentences(seen: pd.DataFrame) -> list[str]:
-    """What `look` saw, as a sentence an image.
+    """The output of `look` as one sentence per image.
 
-    Worded so that spaCy takes each of the words for a noun or an adjective; of "a plain red ground" it does not.
+    Worded so that spaCy takes each of the words as a noun or an adjective, unlike in "a plain red ground".
     """
     return [_sentence(*row) for row in seen[["light", "form", "colour", "texture", "ground"]].itertuples(index=False)]
 

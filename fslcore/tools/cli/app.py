@@ -1,4 +1,4 @@
-"""The command line, ``fslcore COMMAND``: which commands there are, their arguments, and how an error is told."""
+"""The command line, ``fslcore COMMAND``: the commands, their arguments, and how errors are reported."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ EXIT_CODES = """exit codes:
   0    done
   1    a fault of fslcore
   2    bad input, a file that cannot be read or written, or not enough memory
-  130  stopped with Ctrl-C (143 by another program, with SIGTERM)"""
-OPTIONS_OF_CHILDREN = ("FSLCORE_DEVICE", "FSLCORE_QUIET", "TQDM_DISABLE")  # how --device and --quiet reach notebooks
+  130  stopped with Ctrl-C (143: by another program, with SIGTERM)"""
+OPTIONS_OF_CHILDREN = ("FSLCORE_DEVICE", "FSLCORE_QUIET", "TQDM_DISABLE")  # pass --device and --quiet on to notebooks
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command and return its exit code (see `EXIT_CODES`); what goes wrong is told in one line."""
+    """Run a command and return its exit code (see `EXIT_CODES`); errors are reported in one line."""
     arguments = sys.argv[1:] if arguments is None else arguments
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the shell
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (open until Python ends)
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # for consoles that lack ± or →
+        sys.stdout.reconfigure(errors="replace")  # for consoles without ± or →
     before = {name: os.environ[name] for name in OPTIONS_OF_CHILDREN if name in os.environ}
     extra = "evaluate"
     try:
@@ -67,12 +67,12 @@ def main(arguments: list[str] | None = None) -> int:
             os.environ["FSLCORE_DEVICE"] = options.device  # read by `models.backbones.device`, here and in notebooks
         check_shipped(data=extra == "evaluate")
         if options.computes:
-            if not store.path().is_dir():  # one that is there may hold all that is needed
+            if not store.path().is_dir():  # an existing one may contain everything needed
                 store.check_writable()
             if os.environ.get("FSLCORE_DEVICE", "cpu") != "cpu":
                 from ...models import backbones
 
-                backbones.device()  # one that is not there is told also where all is found in the cache
+                backbones.device()  # a missing device is reported even if everything is in the cache
         if options.quiet:
             os.environ["TQDM_DISABLE"] = os.environ["FSLCORE_QUIET"] = "1"  # no bars, no notes; in notebooks too
             warnings.simplefilter("ignore")
@@ -87,7 +87,7 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(error, OSError):
             _drop_output()
         return code
-    finally:  # another command in this process has options of its own
+    finally:  # another command in this process has its own options
         for name in OPTIONS_OF_CHILDREN:
             os.environ.pop(name, None)
         os.environ.update(before)
@@ -98,13 +98,13 @@ def _stop_on_sigterm() -> None:
     def stop(*_) -> None:
         raise Terminated
 
-    # Not where somebody else listens to it, or within another program's thread.
+    # Not if the signal has another handler, or within another program's thread.
     if current_thread() is main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         signal.signal(signal.SIGTERM, stop)
 
 
 def _drop_output() -> None:
-    """Let nothing that is still to be written to a closed pipe or a full disk make noise at the end."""
+    """Discard output still to be written to a closed pipe or a full disk, so that it raises nothing at the end."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -114,20 +114,20 @@ def _drop_output() -> None:
 def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument(
-        "--debug", action="store_true", default=argparse.SUPPRESS, help="show where an error comes from"
+        "--debug", action="store_true", default=argparse.SUPPRESS, help="show the full traceback of an error"
     )
     common.add_argument(
         "--quiet",
         action="store_true",
         default=argparse.SUPPRESS,
-        help="no progress bars and no notes: the result and errors alone",
+        help="no progress bars or notes: only the result and errors",
     )
     device = argparse.ArgumentParser(add_help=False)
     device.add_argument(
         "--device",
         type=checked(device_of),
         default=argparse.SUPPRESS,
-        help="cpu, cuda, cuda:NUMBER or mps (the first CUDA GPU, else the CPU)",
+        help="cpu, cuda, cuda:NUMBER or mps (the first CUDA GPU, or else the CPU)",
     )
     parser = Parser(
         "fslcore",
@@ -136,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_epilog("list", "evaluate --help"),
     )
-    parser.add_argument("--version", action="version", version=__version__, help="print the version and stop")
+    parser.add_argument("--version", action="version", version=__version__, help="print the version and exit")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
 
     def command(
@@ -168,7 +168,7 @@ def _parser() -> argparse.ArgumentParser:
         extra="report",
     )
     listable = name_of("name", lambda: [*commands.KINDS, *notebooks.names()])
-    add.add_argument("what", nargs="?", type=listable, help="a kind of names, or a notebook (all in short)")
+    add.add_argument("what", nargs="?", type=listable, help="a kind of names, or a notebook (an overview of all)")
     add.add_argument("--json", **as_json)
 
     add = command(
@@ -178,7 +178,7 @@ def _parser() -> argparse.ArgumentParser:
         'closed-vs-open -p shots 1 -p datasets "[clipart, fashion]"',
         computes=True,
     )
-    add.add_argument("notebook", type=checked(notebook_of, notebooks.names), help="a name that fslcore list gives")
+    add.add_argument("notebook", type=checked(notebook_of, notebooks.names), help="a name from fslcore list")
     add.add_argument(
         "-p",
         "--parameter",
@@ -186,7 +186,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar=("NAME", "VALUE"),
-        help="a parameter of the notebook and its value, in YAML; may be given again",
+        help="a parameter of the notebook and its value, in YAML; may be repeated",
     )
     add.add_argument("--profile", type=Path, default=PROFILES / "quick.yml", help="file of parameters (quick.yml)")
     add.add_argument(
@@ -197,16 +197,16 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     add = command(
-        "plan-run", commands.plan_run, "say what a profile would take, by measured rates", "profiles/large.yml --json"
+        "plan-run", commands.plan_run, "estimate the cost of a profile from measured rates", "profiles/large.yml --json"
     )
     add.add_argument("profile", type=checked(path_of("profile")), help="file of parameters; data may be absent yet")
-    add.add_argument("--machine", help="one of those in data/performance (the nearest to this one)")
+    add.add_argument("--machine", help="a machine in data/performance (the one nearest to this)")
     add.add_argument("--json", **as_json)
 
     add = command(
         "report",
         commands.report,
-        "say what per-task accuracies of your own methods show",
+        "report on per-task accuracies of your own methods",
         "results.csv",
         "protonet.csv maml.csv -o report.html",
         "protonet-0.csv protonet-1.csv maml-0.csv maml-1.csv --runs",
@@ -218,8 +218,8 @@ def _parser() -> argparse.ArgumentParser:
         "results",
         nargs="+",
         type=checked(path_of("results")),
-        help=".csv, .tsv, .txt or .parquet, a row per task, or .npz by fslcore.record, or what LibFewShot's tests "
-        "leave; several files are one table; see The results table in the book",
+        help=".csv, .tsv, .txt or .parquet with a row per task, .npz by fslcore.record, or the output of LibFewShot's "
+        "tests; several files are one table; see The results table in the book",
     )
     add.add_argument(
         "-o",
@@ -227,37 +227,37 @@ def _parser() -> argparse.ArgumentParser:
         type=checked(path_of("output", file=True)),
         help="the report, one HTML file (RESULTS.html in this folder; of several, report.html)",
     )
-    add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, where the file does not say")
+    add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, if the file does not say")
     add.add_argument(
         "--runs", action="store_true", help="each file is a training run: protonet-0.csv run 0 of protonet"
     )
-    add.add_argument("--common", action="store_true", help="use the tasks that all methods share, leave out the others")
+    add.add_argument("--common", action="store_true", help="use only the tasks that all methods share")
     add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
-    add.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="the methods, and no other column is one")
+    add.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="the methods; no other column is used")
     kinds = ["comma", "semicolon", "tab", "bar", "blanks"]
     for name, choices, text in (
-        ("seed", ["run", "tasks"], "what a column seed numbers: trainings of a method, or draws of tasks"),
-        ("repeats", ["copies", "tasks"], "what rows are that come again in blocks"),
-        ("separator", kinds, "what separates the cells of text, where its first line does not say it"),
+        ("seed", ["run", "tasks"], "the meaning of a column seed: trainings of a method, or draws of tasks"),
+        ("repeats", ["copies", "tasks"], "the meaning of rows that recur in blocks"),
+        ("separator", kinds, "separator of the cells of text, if the header is ambiguous"),
     ):
         add.add_argument(f"--{name}", choices=choices, default="unknown", help=text)
     add.add_argument("--decimal", choices=[".", ","], default=".", help="the decimal sign of text (.)")
     full = number_of("out-of", above=0)
-    add.add_argument("--out-of", type=full, metavar="N", help="a full score: 100 for percent, 75 for 75 queries")
+    add.add_argument("--out-of", type=full, metavar="N", help="the full score: 100 for percent, 75 for 75 queries")
     add.add_argument("--level", type=LEVEL, default=0.95, help="nominal coverage (0.95)")
     points = number_of("margin", above=0, most=100)
-    add.add_argument("--margin", type=points, metavar="POINTS", help="the largest difference that does not matter")
-    add.add_argument("--json", action="store_true", help="print the whole report as strict JSON, not the summary")
+    add.add_argument("--margin", type=points, metavar="POINTS", help="the largest negligible difference")
+    add.add_argument("--json", action="store_true", help="print the whole report as strict JSON instead of the summary")
     for name, text in (
-        ("tables", "write the tables there too, in LaTeX and Markdown"),
-        ("figures", "write the figure there too, as PNG, PDF and SVG"),
+        ("tables", "folder for the tables in LaTeX and Markdown"),
+        ("figures", "folder for the figure as PNG, PDF and SVG"),
     ):
         add.add_argument(f"--{name}", type=checked(path_of(name)), metavar="FOLDER", help=text)
 
     add = command(
         "compare",
         commands.compare,
-        "say what two printed accuracies with their ± tell, without the results behind them",
+        "compare two printed accuracies with their ±, without the underlying results",
         "71.2±0.4 70.5±0.5 --tasks 600",
         "61.34+-0.65 62.64+-0.61 --tasks 1000 --images 12000 --classes 20 --shots 1 --same-tasks no",
         "79.59±0.52 76.87±0.56 --tasks 600 --images 840 --json",
@@ -266,13 +266,13 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("a", type=printed_of("a"), help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4")
     add.add_argument("b", type=printed_of("b"), help="likewise")
     count = dict(type=count_of("tasks", 2), required=True, metavar="T")
-    add.add_argument("--tasks", nargs="+", **count, help="tasks behind each mean; two numbers where they differ")
-    add.add_argument("--images", type=count_of("images", 1), help="in the test set, where it is known")
-    add.add_argument("--classes", type=count_of("classes", 1), help="in the test set, where it is known")
+    add.add_argument("--tasks", nargs="+", **count, help="tasks of each mean; two numbers if they differ")
+    add.add_argument("--images", type=count_of("images", 1), help="in the test set, if known")
+    add.add_argument("--classes", type=count_of("classes", 1), help="in the test set, if known")
     for name, least, default, text in (
-        ("ways", 2, 5, "classes a task"),
-        ("shots", 1, 5, "labelled images a class"),
-        ("queries", 1, 15, "test images a class"),
+        ("ways", 2, 5, "classes per task"),
+        ("shots", 1, 5, "labelled images per class"),
+        ("queries", 1, 15, "test images per class"),
     ):
         add.add_argument(f"--{name}", type=count_of(name, least), default=default, help=f"{text} ({default})")
     same = name_of("same-tasks", lambda: ["yes", "no", "unknown"])
@@ -290,13 +290,13 @@ def _parser() -> argparse.ArgumentParser:
     add = command(
         "assess",
         commands.assess,
-        "say what a support set of your own promises, before there is a test set",
+        "estimate the accuracy from a support set of your own, without a test set",
         "my-images",
         "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8",
         "my-images --json",
         computes=True,
     )
-    add.add_argument("folder", type=checked(path_of("folder")), help="one folder a class, 1 to 20 images in each")
+    add.add_argument("folder", type=checked(path_of("folder")), help="one folder per class, with 1 to 20 images each")
     add.add_argument(
         "--backbone",
         nargs="+",
@@ -309,7 +309,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--learner", dest="learners", **learners, help="(ncc lr)")
     add.add_argument("--level", type=LEVEL, default=0.9, help="nominal coverage (0.9)")
     add.add_argument("-o", "--output", type=Path, help="the page, one HTML file (FOLDER.html in this folder)")
-    add.add_argument("--json", action="store_true", help="print methods, intervals and cautions as strict JSON")
+    add.add_argument("--json", action="store_true", help="print methods, intervals and warnings as strict JSON")
 
     add = command(
         "evaluate",
@@ -319,47 +319,45 @@ def _parser() -> argparse.ArgumentParser:
         "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000",
         computes=True,
     )
-    add.add_argument(
-        "dataset", type=dataset_of("novel"), help="a name that fslcore list gives, folder:PATH or features:PATH"
-    )
+    add.add_argument("dataset", type=dataset_of("novel"), help="a name from fslcore list, folder:PATH or features:PATH")
     add.add_argument(
         "backbone",
         type=checked(str, catalogue.backbones),
-        help="a name that fslcore list gives, or NAME:WEIGHTS_FILE; none for features:PATH",
+        help="a name from fslcore list, or NAME:WEIGHTS_FILE; none for features:PATH",
     )
-    add.add_argument("-o", "--output", type=Path, help=".parquet or .csv; .npz is a recording; none with --part")
+    add.add_argument("-o", "--output", type=Path, help=".parquet or .csv; .npz is a recording; not with --part")
     own = learners | {"type": name_of("learner", lambda: [*catalogue.known], own=True)}
-    add.add_argument("--learners", **own, help="names that fslcore list gives, or your own as module:Class (ncc lr)")
+    add.add_argument("--learners", **own, help="names from fslcore list, or your own as module:Class (ncc lr)")
     add.add_argument(
         "--samplings",
         nargs="+",
         type=name_of("sampling", lambda: ["closed", "open"]),
         action=Once,
-        help="closed: images are used again; open: each at most once (both; closed alone for .npz)",
+        help="closed: images are used again; open: each at most once (both; only closed for .npz)",
     )
     for name, least, default, text in (
-        ("ways", 2, 5, "classes a task"),
-        ("shots", 1, 5, "labelled images a class"),
-        ("queries", 1, 15, "test images a class"),
+        ("ways", 2, 5, "classes per task"),
+        ("shots", 1, 5, "labelled images per class"),
+        ("queries", 1, 15, "test images per class"),
         ("seed", 0, 0, "of the task samplers"),
-        ("tasks", 2, 600, "closed tasks; open ones are as many as there can be"),
+        ("tasks", 2, 600, "closed tasks; open ones: as many as possible"),
     ):
         most = LARGEST if name == "seed" else None
         add.add_argument(f"--{name}", type=count_of(name, least, most), default=default, help=f"{text} ({default})")
     add.add_argument(
         "--size",
         type=count_of("size", 8, 2048),
-        help="pixels at which your own images are read and seen (the backbone's own)",
+        help="pixels at which your own images are read and used (the backbone's own)",
     )
     add.add_argument(
-        "--ft-tasks", type=count_of("ft-tasks", 2), help="closed tasks of fine-tuning, where fewer than the others"
+        "--ft-tasks", type=count_of("ft-tasks", 2), help="closed tasks of fine-tuning, if fewer than the others"
     )
-    add.add_argument("--max-open", type=count_of("max-open", 2), help="at most so many open tasks (all)")
-    add.add_argument("--ft-open", type=count_of("ft-open", 2), help="at most so many of fine-tuning (as --max-open)")
+    add.add_argument("--max-open", type=count_of("max-open", 2), help="maximum number of open tasks (all)")
+    add.add_argument("--ft-open", type=count_of("ft-open", 2), help="maximum for fine-tuning (as --max-open)")
     add.add_argument(
         "--skip-small-classes",
         action="store_true",
-        help="leave out classes with fewer than shots + queries images, where they would be an error",
+        help="leave out classes with fewer than shots + queries images, instead of an error",
     )
     add.add_argument(
         "--until",
@@ -372,7 +370,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FACT",
         help="keep images with the same family, author … apart, never on both sides of a task; or a .csv of duplicates",
     )
-    intervals = "print what the closed tasks say of these images, new images and new classes"
+    intervals = "print intervals from the closed tasks for these images, new images and new classes"
     add.add_argument("--intervals", action="store_true", help=intervals)
     add.add_argument("--level", type=LEVEL, help="nominal coverage of --intervals (0.95)")
     add.add_argument(
@@ -387,28 +385,28 @@ def _parser() -> argparse.ArgumentParser:
     add = command(
         "features",
         commands.features,
-        "turn the images of a data set into features, which evaluate then finds",
+        "compute the features of a data set's images, which evaluate then uses",
         "folder:/data/mushrooms efficientnet-lite0 --jobs 8 -o mushrooms.safetensors",
         "tieredimagenet:/data/tiered clip --part 3/40",
         computes=True,
     )
     add.add_argument(
-        "dataset", type=checked(str, datasets_named), help="a name that fslcore list gives, folder:PATH and the like"
+        "dataset", type=checked(str, datasets_named), help="a name from fslcore list, folder:PATH and the like"
     )
     add.add_argument(
-        "backbone", type=checked(str, catalogue.backbones), help="a name that fslcore list gives, or NAME:WEIGHTS_FILE"
+        "backbone", type=checked(str, catalogue.backbones), help="a name from fslcore list, or NAME:WEIGHTS_FILE"
     )
     add.add_argument(
         "--split",
         default="novel",
         choices=["novel", "validation", "base"],
-        help="which classes of the data set (novel)",
+        help="classes of the data set (novel)",
     )
     add.add_argument("--size", type=count_of("size", 8, 2048), help="pixels, as for evaluate")
-    add.add_argument("--part", type=checked(part_of), metavar="K/N", help="the K-th of N parts alone, as 1/4")
+    add.add_argument("--part", type=checked(part_of), metavar="K/N", help="only the K-th of N parts, such as 1/4")
     add.add_argument("--jobs", **jobs)
     add.add_argument(
-        "-o", "--output", type=Path, help=".safetensors or .npz: features and labels too, which features:FILE reads"
+        "-o", "--output", type=Path, help=".safetensors or .npz for features and labels, which features:FILE reads"
     )
     add.add_argument("--json", **as_json)
 
@@ -424,20 +422,20 @@ def _parser() -> argparse.ArgumentParser:
     fetchable = name_of("what", commands.fetchable)
     help = "data sets and weights by name; oops, evaluators, fewstab: all of that paper; oops-benchmark: its results"
     add.add_argument("what", nargs="+", type=fetchable, action=Once, help=help)
-    help = "accept the licences and terms that are printed, where they limit the use"
+    help = "accept the printed licences and terms, if they limit the use"
     add.add_argument("--accept-terms", action="store_true", help=help)
-    help = "a folder of downloaded files: those that are there are not fetched"
+    help = "a folder of downloaded files, which are not fetched again"
     add.add_argument("--from", dest="given", type=checked(path_of("from")), metavar="FOLDER", help=help)
-    add.add_argument("--folder", type=checked(path_of("folder")), help="where oops-benchmark goes to (the cache)")
+    add.add_argument("--folder", type=checked(path_of("folder")), help="folder for oops-benchmark (the cache)")
 
     add = command(
         "pack",
         commands.pack,
-        "write what a profile gave on the papers' own data as one file, which others can check and show",
+        "write a profile's results on the papers' own data as one file, which others can check and show",
         'profiles/oops.yml --by "A. Name, a lab" -o oops.zip',
     )
-    add.add_argument("profile", type=checked(path_of("profile")), help="file of parameters, of a run that is done")
-    add.add_argument("--by", required=True, help="who reports it: shown wherever its numbers are")
+    add.add_argument("profile", type=checked(path_of("profile")), help="file of parameters of a finished run")
+    add.add_argument("--by", required=True, help="the author's name, shown with its numbers")
     add.add_argument("-o", "--output", type=Path, required=True, help=".zip or .npz, of a few MB")
 
     add = command(
@@ -455,7 +453,7 @@ def _parser() -> argparse.ArgumentParser:
         "learner",
         nargs="?",
         type=name_of("learner", lambda: [*catalogue.RECIPES]),
-        help=f"one of {', '.join(catalogue.RECIPES)}; without one, --paper trains all of that paper",
+        help=f"one of {', '.join(catalogue.RECIPES)}; without one, --paper trains all networks of that paper",
     )
     add.add_argument(
         "-o",
@@ -471,16 +469,16 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument(
         "--dataset",
         type=dataset_of("base"),
-        help="its base classes train, its validation classes select (the learner's own)",
+        help="its base classes for training, its validation classes for selection (the learner's own)",
     )
     for name, text in (
-        ("frozen", "backbone on whose features leo, matchingnet and the like learn, NAME or NAME:FILE"),
-        ("teacher", "backbone whose answers rfs learns, NAME or NAME:FILE"),
+        ("frozen", "backbone whose features leo, matchingnet and the like use, NAME or NAME:FILE"),
+        ("teacher", "backbone whose outputs rfs learns, NAME or NAME:FILE"),
     ):
         text += " (conv4-baseline for the learner's own data; needed for other data)"
         add.add_argument(f"--{name}", type=checked(str, catalogue.backbones), help=text)
-    add.add_argument("--shots", type=count_of("shots", 1), help="images a class in the training tasks (5)")
-    add.add_argument("--epochs", type=count_of("epochs", 1), help="how often all is gone through (the learner's own)")
+    add.add_argument("--shots", type=count_of("shots", 1), help="images per class in the training tasks (5)")
+    add.add_argument("--epochs", type=count_of("epochs", 1), help="number of epochs (the learner's own)")
     add.add_argument(
         "--paper", type=name_of("paper", lambda: [*catalogue.TRAINERS]), help="train as this paper does on the data set"
     )
@@ -489,14 +487,14 @@ def _parser() -> argparse.ArgumentParser:
         type=checked(setting_of),
         action="append",
         metavar="FIELD=VALUE",
-        help="a field of the recipe, or a key of one, as lr=0.01 or architecture.side=64; may be given several times",
+        help="a field of the recipe, or a key of one, such as lr=0.01 or architecture.side=64; may be repeated",
     )
     add.add_argument("--seed", type=count_of("seed", 0, LARGEST), default=0, help="of weights and batches (0)")
 
     add = command(
         "caption",
         commands.caption,
-        "describe every image of a data set in a sentence",
+        "write one caption for every image of a data set",
         "folder:/data/mushrooms -o mushrooms.csv",
         "clipart --captioner vit-gpt2 -o clipart.csv",
         "miniimagenet tieredimagenet --captioner blip-large --size 384",
@@ -507,7 +505,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         type=checked(str, datasets_named),
         metavar="dataset",
-        help="names that fslcore list gives, folder:PATH and the like",
+        help="names from fslcore list, folder:PATH and the like",
     )
     add.add_argument(
         "--captioner",
@@ -519,12 +517,10 @@ def _parser() -> argparse.ArgumentParser:
         "--split",
         default="novel",
         choices=["novel", "validation", "base"],
-        help="which classes of the data set (novel)",
+        help="classes of the data set (novel)",
     )
-    add.add_argument("--size", type=count_of("size", 8, 2048), help="pixels at which images of your own are read")
-    help = (
-        ".csv, of one data set; where one was begun, it is gone on with (the cache, where captioners are known by name)"
-    )
+    add.add_argument("--size", type=count_of("size", 8, 2048), help="pixels at which your own images are read")
+    help = ".csv for one data set; an unfinished one is resumed (the cache, which finds captions by captioner)"
     add.add_argument("-o", "--output", type=Path, help=help)
 
     add = command(
@@ -535,21 +531,23 @@ def _parser() -> argparse.ArgumentParser:
         "folder:/data/mushrooms --distance 0.04 -o groups.csv",
         computes=True,
     )
-    dataset = "a name that fslcore list gives, folder:PATH or features:PATH"
+    dataset = "a name from fslcore list, folder:PATH or features:PATH"
     add.add_argument("dataset", type=checked(str, datasets_named), help=dataset)
     add.add_argument(
         "--backbone",
         type=checked(str, catalogue.backbones),
         default="efficientnet-lite0",
-        help="whose features are compared (efficientnet-lite0)",
+        help="backbone of the features to compare (efficientnet-lite0)",
     )
     splits = dict(nargs="+", type=name_of("split", lambda: ["novel", "validation", "base"]), action=Once)
     add.add_argument("--splits", **splits, default=["novel"], help="searched together (novel)")
     by = name_of("by", lambda: ["either", "both", "hash", "features"])
     add.add_argument("--by", type=by, default="either", help="what must be near: hash, features, both, either (either)")
-    add.add_argument("--bits", type=count_of("bits", 0, 64), help="of 64, the most that differ (from the data)")
     add.add_argument(
-        "--distance", type=number_of("distance", above=0, most=2), help="cosine of features, at most (from the data)"
+        "--bits", type=count_of("bits", 0, 64), help="maximum of differing bits, out of 64 (from the data)"
+    )
+    add.add_argument(
+        "--distance", type=number_of("distance", above=0, most=2), help="largest distance of features (from the data)"
     )
     add.add_argument("--size", type=count_of("size", 8, 2048), help="pixels, as for evaluate")
     add.add_argument("-o", "--output", type=Path, help="a .csv: the group of each image, which evaluate --apart takes")
@@ -578,7 +576,7 @@ def _completion(options: argparse.Namespace) -> None:
 
 
 def _words(parser: argparse.ArgumentParser) -> list[str]:
-    """All that can be completed after a command: its options, and the names that its arguments take."""
+    """The words after a command for completion: its options, and the names that its arguments take."""
     words = []
     for action in parser._actions:
         names = getattr(action.type, "names", list)()

@@ -1,4 +1,4 @@
-"""What each command does with its arguments: a function a command, which prints what came out."""
+"""The commands: one function per command, which prints its results."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _notebook(name: str) -> dict:
 def _data_sets() -> dict[str, list[str]]:
     try:
         from ... import datasets
-    except ModuleNotFoundError as error:  # with NumPy and SciPy alone there is all the rest
+    except ModuleNotFoundError as error:  # with NumPy and SciPy alone, the rest still works
         print(f"fslcore: data sets: {missing(error.name)}", file=sys.stderr)
         return {}
     own, *papers = datasets.forms()
@@ -67,7 +67,7 @@ def _data_sets() -> dict[str, list[str]]:
     return {"shipped": shipped, "at hand": there, "to fetch": not_there, "own": mine, "papers": papers}
 
 
-KINDS = {  # what `fslcore list` shows
+KINDS = {  # kinds for `fslcore list`
     "notebooks": lambda: {name: _notebook(name) for name in notebooks.names()},
     "datasets": _data_sets,
     "backbones": lambda: catalogue.by_kind()["backbones"],
@@ -124,7 +124,7 @@ def report(options: argparse.Namespace) -> None:
         print_json(found.record() | recorded | {"report": output})
         return
     lines = found.summary()
-    # What may change the lines above.
+    # Options that may change the lines above.
     lines += [note for note in found.notes if any(word in note for word in ("--runs", "transductive", "not finished"))]
     if found.three:
         shown = found.tables["three_intervals"]
@@ -134,7 +134,7 @@ def report(options: argparse.Namespace) -> None:
 
 
 def _print(*lines: object) -> None:
-    """Print lines, and tables of several lines, in which names may hold control characters."""
+    """Print lines, and tables of several lines, whose names may contain control characters."""
     print(*(visible(line) for one in lines for line in str(one).split("\n")), sep="\n")
 
 
@@ -165,9 +165,9 @@ def assess(options: argparse.Namespace) -> None:
     given = dict(folder=str(options.folder), level=options.level)
     given |= dict(backbones=options.backbones, learners=options.learners)
     notebooks.check("your-support-set", given)
-    from ..estimation import assess  # only now: this imports torch
+    from ..estimation import assess  # imported only now, because it imports torch
 
-    # Assessed here too: bad input is told before anything runs, and the notebook finds the features in the cache.
+    # Assessed here too, so that bad input is reported before anything runs, and the notebook finds cached features.
     images = assess.load(options.folder)
     table = assess.assess(images, chosen, options.level, progress=not options.quiet)
     executed = notebooks.executed("your-support-set", given, progress=not options.quiet)
@@ -181,7 +181,7 @@ def assess(options: argparse.Namespace) -> None:
 def evaluate(options: argparse.Namespace) -> None:
     import pandas as pd
 
-    _check_evaluation(options)  # all that can fail does so before the work, which may take hours
+    _check_evaluation(options)  # all possible errors are raised before the work, which may take hours
     from ... import evaluation
 
     shape = {
@@ -252,7 +252,7 @@ def evaluate(options: argparse.Namespace) -> None:
 
 
 def _write_recording(options: argparse.Namespace, source, runs: dict) -> None:
-    """Which queries were right, with what the data know of images and classes that depend on each other."""
+    """Write which queries were right, with the known dependence of images and classes."""
     from .. import recorder
     from ..report import three_targets
 
@@ -266,7 +266,7 @@ def _write_recording(options: argparse.Namespace, source, runs: dict) -> None:
 
 
 def _pieces(options: argparse.Namespace, methods: dict, drawn: dict) -> int:
-    """Compute what `evaluate` needs, or a part of it, by as many processes as were asked for; how many blocks."""
+    """Compute what `evaluate` needs, or a part of it, in a number of processes; returns the number of blocks."""
     from ... import evaluation
 
     setting = evaluation.Setting(options.dataset, options.backbone, options.size)
@@ -275,13 +275,13 @@ def _pieces(options: argparse.Namespace, methods: dict, drawn: dict) -> int:
         reads = next((m for m in methods.values() if m.backbone is not None and not m.slow), None)
         if reads is not None:
             evaluation.make_features(reads.source, reads.backbone, options.part, pool, progress)
-        if options.until is not None:  # its tasks follow from what those before them gave
+        if options.until is not None:  # its number of tasks depends on earlier results
             return 0
         return evaluation.make_records(methods, drawn, options.part, pool, progress)
 
 
 def _count(options: argparse.Namespace, learner: str, sampling: str) -> int | None:
-    """How many tasks of a sampling a learner is to be run on; None for as many as the data hold."""
+    """Number of tasks of a sampling for a learner; None for as many as the data allow."""
     slow = learner == "ft"
     if sampling == "open":
         return options.ft_open if slow and options.ft_open is not None else options.max_open
@@ -289,7 +289,7 @@ def _count(options: argparse.Namespace, learner: str, sampling: str) -> int | No
 
 
 def _drawn(options: argparse.Namespace, source, **shape) -> dict:
-    """The tasks of each learner and sampling; open ones that the data cannot give are told, and left out."""
+    """The tasks of each learner and sampling; impossible open ones are reported, and left out."""
     from ... import evaluation
 
     found = {}
@@ -298,7 +298,7 @@ def _drawn(options: argparse.Namespace, source, **shape) -> dict:
         try:
             tasks = {count: evaluation.draw(source, sampling, tasks=count, **shape) for count in set(counts.values())}
         except InputError as error:
-            # Closed tasks ask least of the data: where they cannot be drawn, nothing can.
+            # Closed tasks need the least data: if they cannot be drawn, nothing can.
             if sampling == "closed" or "closed" not in options.samplings:
                 raise
             if not options.quiet:
@@ -313,7 +313,7 @@ def _drawn(options: argparse.Namespace, source, **shape) -> dict:
 
 
 def _intervals(options: argparse.Namespace, **shape) -> pd.DataFrame:
-    """What the closed tasks say of these images, new images and new classes, a line a learner."""
+    """Intervals from the closed tasks for these images, new images and new classes, one line per learner."""
     import pandas as pd
 
     from ...stats import LEVEL
@@ -337,13 +337,13 @@ def _intervals(options: argparse.Namespace, **shape) -> pd.DataFrame:
 
 
 def _check_recording(options: argparse.Namespace) -> None:
-    """What a recording cannot hold, and one that would be lost."""
+    """Refuse what a recording cannot contain, or would overwrite."""
     if options.samplings and len(options.samplings) > 1:
         raise InputError(
             f"samplings: {' and '.join(options.samplings)}; {ENDING} holds tasks of one, closed by default"
         )
     if options.apart is not None:
-        raise InputError(f"--apart: none with {ENDING}, which does not keep it; .csv and .parquet are, and --intervals")
+        raise InputError(f"--apart: not with {ENDING}, which does not record it; .csv and .parquet do, and --intervals")
     if options.output.is_file():
         from ..recorder import load
 
@@ -359,14 +359,14 @@ def _check_recording(options: argparse.Namespace) -> None:
 
 
 def _check_evaluation(options: argparse.Namespace) -> None:
-    """What can be told of the arguments together, before torch is imported or an image read."""
+    """Check the arguments together, before torch is imported or an image read."""
     kind, _, path = options.dataset.partition(":")
     if kind != "features":
         choice("backbone", options.backbone.partition(":")[0], catalogue.backbones())
     weights = options.backbone.partition(":")[2]
     if options.part and (options.until is not None or options.intervals):
         name = "intervals" if options.intervals else "until"
-        raise InputError(f"--{name}: none with --part, which computes blocks of tasks and writes nothing")
+        raise InputError(f"--{name}: not with --part, which computes blocks of tasks and writes nothing")
     if options.output is None and not options.part:
         raise InputError(
             "output: none; -o FILE.csv, FILE.parquet or FILE.npz is needed (or --part K/N, which writes nothing)"
@@ -383,7 +383,7 @@ def _check_evaluation(options: argparse.Namespace) -> None:
         load(name)
     options.samplings = options.samplings or (["closed"] if recorded else ["closed", "open"])
     if options.level is not None and not options.intervals:
-        raise InputError(f"--level {options.level:g}: none without --intervals, whose level it is")
+        raise InputError(f"--level {options.level:g}: only with --intervals, whose level it is")
     if options.intervals:
         from ...stats.three_intervals import LEAST
 
@@ -392,7 +392,7 @@ def _check_evaluation(options: argparse.Namespace) -> None:
     if options.until is not None and ("closed" not in options.samplings or options.ft_tasks is not None):
         raise InputError(f"until = {options.until:g}; closed tasks, of one number for all (no --ft-tasks), are needed")
     images = options.ways * (options.shots + options.queries)
-    wanted, there = 24 * options.tasks * images, memory()  # bytes at the peak of drawing them, as measured
+    wanted, there = 24 * options.tasks * images, memory()  # peak bytes for drawing them, as measured
     if wanted > there:
         usual = dict(tasks=600, ways=5, shots=5, queries=15)
         name = max(usual, key=lambda name: getattr(options, name) / usual[name])
@@ -406,7 +406,7 @@ def features(options: argparse.Namespace) -> None:
     inputs = [part for part in (options.dataset.partition(":")[2], options.backbone.partition(":")[2]) if part]
     output = options.output and check_output(options.output, [".safetensors", ".npz"], inputs)
     if output and options.part:
-        raise InputError(f"output = {output}; a part of the features is not written, all are, without --part")
+        raise InputError(f"output = {output}; parts of the features are not written; without --part, all are")
     from ... import datasets
 
     datasets.check(options.dataset, options.split)
@@ -437,7 +437,7 @@ def features(options: argparse.Namespace) -> None:
     if options.json:
         print_json(found)
         return
-    speed = f" ({computed / seconds:,.0f} a second)" if computed else ""
+    speed = f" ({computed / seconds:,.0f} per second)" if computed else ""
     left = f"; {found['shards_left']} of {len(kept.bounds)} shards are still to be made" * (not found["features"])
     print(f"{options.dataset} {options.backbone}: {computed:,} of {len(images):,} images computed{speed}{left}")
     print(*filter(None, (found["features"], output)), sep="\n")
@@ -449,7 +449,7 @@ def fetch(options: argparse.Namespace) -> None:
         raise InputError(f"from = {options.given}; there is no such folder")
     progress, wanted = not options.quiet, [name for name in options.what if name != RELEASED]
     if folder and wanted:
-        raise InputError(f"--folder {folder}: {RELEASED} alone takes it; FSLCORE_DATA says where data sets go")
+        raise InputError(f"--folder {folder}: only {RELEASED} takes it; FSLCORE_DATA is the folder for data sets")
     if wanted:
         from .. import fetch
 
@@ -462,7 +462,7 @@ def fetch(options: argparse.Namespace) -> None:
 
 
 def fetchable() -> list[str]:
-    """What `fetch` takes."""
+    """Names that `fetch` takes."""
     from .. import fetch
 
     return [RELEASED, *fetch.names()]
@@ -485,7 +485,7 @@ def train(options: argparse.Namespace) -> None:
         print(training.train(options.learner, output, **settings, **changes))
         return
     if output or not options.paper:
-        raise InputError("learner: one is needed, or --paper alone, which trains all of that paper (to the cache)")
+        raise InputError("learner: one is needed, or only --paper, which trains all of that paper (to the cache)")
     for path in training.train_paper(**settings, **{k: v for k, v in changes.items() if v is not None}):
         print(path)
 
@@ -493,9 +493,9 @@ def train(options: argparse.Namespace) -> None:
 def caption(options: argparse.Namespace) -> None:
     output = options.output and check_output(options.output, [".csv"])
     if not output and (own := [name for name in options.datasets if name.startswith("folder:")]):
-        raise InputError(f"output: none; {own[0]} has no name to keep its captions by, so -o FILE.csv is needed")
+        raise InputError(f"output: none; {own[0]} has no name for cached captions, so -o FILE.csv is needed")
     if output and options.datasets[1:]:
-        raise InputError(f"output = {output}; without it, the captions of {len(options.datasets)} data sets are kept")
+        raise InputError(f"output = {output}; without it, the captions of {len(options.datasets)} data sets are cached")
     from ... import datasets
     from ..attributes import captions
 

@@ -1,4 +1,4 @@
-"""How the arguments of a command are read: each check of one argument in the words of `fslcore.errors`."""
+"""Parsing of arguments: each check of one argument with the messages of `fslcore.errors`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = [
     "setting_of",
 ]
 
-LARGEST = 2**53  # of seeds: whole numbers up to here are the same in every file format
+LARGEST = 2**53  # of seeds: integers up to here are exact in every file format
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, with the near name if there is one."""
+    """Reports an error in one line, with a similar name if there is one."""
 
     def error(self, message: str):
         raise InputError(f"{message}; see {self.prog} --help")
@@ -53,7 +53,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Once(argparse.Action):
-    """A list of names, in which none is twice."""
+    """A list of names without repetition."""
 
     def __call__(self, parser, namespace, values, option_string=None):
         twice = next((value for value in values if values.count(value) > 1), None)
@@ -63,7 +63,7 @@ class Once(argparse.Action):
 
 
 def checked(check: Callable[[str], object], names: Callable[[], list[str]] = list) -> Callable[[str], object]:
-    """A check of errors.py for ``type=``: its own words reach the user. ``names`` are what can be completed."""
+    """A check of errors.py for ``type=`` that keeps its message. ``names`` gives the words for completion."""
 
     def read(text: str) -> object:
         try:
@@ -85,7 +85,7 @@ def setting_of(text: str) -> tuple[str, object]:
     except yaml.YAMLError:
         found = None
     if not (name and equals) or found is None:
-        raise InputError(f"set = {text}; FIELD=VALUE is allowed, as lr=0.01 or augmentation=[flip]")
+        raise InputError(f"set = {text}; FIELD=VALUE is allowed, such as lr=0.01 or augmentation=[flip]")
     return name, found
 
 
@@ -98,15 +98,15 @@ def part_of(text: str) -> tuple[int, int]:
     """K and N of K/N, the K-th of N parts."""
     found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
     if not found or not 1 <= int(found[1]) <= int(found[2]):
-        raise InputError(f"part = {text}; K/N with K from 1 to N is allowed, as 1/4")
+        raise InputError(f"part = {text}; K/N with K from 1 to N is allowed, such as 1/4")
     return int(found[1]), int(found[2])
 
 
 def path_of(name: str, file: bool = False) -> Callable[[str], Path]:
-    """A reader of a path; with ``file``, of a file's."""
+    """A reader of a path; with ``file``, of a file name."""
 
     def check(text: str) -> Path:
-        if not text:  # which would stand for this folder
+        if not text:  # the empty path would be the current folder
             raise InputError(f"{name} = ''; a path is needed")
         if file and text.endswith(("/", os.sep)):
             raise InputError(f"{name} = {text}; the name of a file is allowed")
@@ -132,7 +132,7 @@ LEVEL = number_of("level", above=0, below=1)
 
 
 def printed_of(name: str) -> Callable[[str], object]:
-    """A reader of a printed figure: its mean and what stands behind its ±."""
+    """A reader of a printed figure: its mean and the number after ±."""
 
     def check(text: str) -> tuple[float, float]:
         found = re.fullmatch(r"\s*(\d+\.?\d*)\s*%?\s*(?:±|\+/?-|\\pm)\s*(\d*\.?\d+)\s*%?\s*", text)
@@ -164,7 +164,7 @@ def notebook_of(text: str) -> str:
 
 
 def dataset_of(split: str) -> Callable[[str], object]:
-    """A check of a data set's name, which has this split; features of the user's own stand for novel classes."""
+    """A check of a data set's name with this split; the user's own features count as novel classes."""
 
     def check(text: str) -> str:
         from ... import datasets
@@ -181,14 +181,14 @@ def dataset_of(split: str) -> Callable[[str], object]:
 
 
 def datasets_named(split: str = "novel") -> list[str]:
-    """Names that can be completed."""
+    """Names for completion."""
     from ... import datasets
 
     return [*datasets.names(split), *(name for name, there in datasets.fetched().items() if there)]
 
 
 def device_of(text: str) -> str:
-    """A device's name; whether it is there, torch knows."""
+    """A device's name; torch checks whether it is available."""
     if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", text):
         raise InputError(f"device = {text}; cpu, cuda, cuda:NUMBER and mps are allowed")
     return text

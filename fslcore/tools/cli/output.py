@@ -1,4 +1,4 @@
-"""What commands print for programs: results as strict JSON, and scripts by which a shell completes commands."""
+"""Output of commands for programs: results as strict JSON, and scripts for shell completion."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["completion", "listed", "overview", "print_json"]
 SCREEN = 100  # columns of a terminal, whose lines are 24
 TRAINED = ("conv4-", "resnet")  # backbones that `fslcore train` names
 
-EXPLAINED = {  # what a kind of names means, where its own name does not say it
+EXPLAINED = {  # meaning of a kind of names, if its own name does not say it
     "datasets": {
         "shipped": "come with the package",
-        "at hand": "of the papers: fetched, or brought to where fslcore fetch says",
+        "at hand": "of the papers: fetched, or brought to the place named by fslcore fetch",
         "to fetch": "of the papers: fslcore fetch NAME brings them",
-        "papers": "released by others: PATH is a folder that holds the release",
+        "papers": "released by others: PATH is a folder with the release",
         "own": "a folder of class folders; a file of features",
     },
     "backbones": {
         "shipped": "come with weights",
         "fetched": "from the model hub, or NAME:FILE",
-        "released": "the same, and images are prepared as in the code that OOPS released",
+        "released": "the same, with the preprocessing of the code released with OOPS",
         "brought": "NAME:FILE, as fslcore train writes it",
     },
     "learners": {
@@ -35,7 +35,7 @@ EXPLAINED = {  # what a kind of names means, where its own name does not say it
         "images": "read images, and train a network on each task",
         "transductive": "use all queries of a task together",
     },
-    "estimators": {"paper": "of a task's own accuracy, from its support", "more": "beside the paper's; K is a number"},
+    "estimators": {"paper": "of a task's own accuracy, from its support", "more": "not in the paper; K is a number"},
     "captioners": {"pixels": "without weights", "models": "with weights, from the model hub or NAME:FOLDER"},
 }
 
@@ -46,24 +46,24 @@ def print_json(value: object) -> None:
     Parameters
     ----------
     value
-        Of dicts, dataclasses, lists, text, paths, numbers (of NumPy too), truth values and None; a data frame is the
+        Of dicts, dataclasses, lists, text, paths, numbers (also of NumPy), booleans and None; a data frame becomes the
         list of its rows.
     """
     text = json.dumps(_plain(value), allow_nan=False, ensure_ascii=False, indent=1)
-    # The control characters that JSON leaves as they are; a terminal does not.
+    # The control characters that JSON does not escape, but a terminal would interpret.
     print(re.sub(r"[^\n -~]", lambda sign: _escaped(sign[0]), text))
 
 
 def overview(found: dict[str, object]) -> list[str]:
-    """Lines of ``fslcore list``, one screen: the names of each kind, as many as there is room for."""
+    """Lines of ``fslcore list``, one screen: the names of each kind, as many as fit."""
     lines = []
     for what, names in found.items():
         kinds = [one for of in names.values() for one in of] if what in EXPLAINED else [*names]
-        # Whose own names say most come first; the domains of a data set, and what is named by a training, last.
+        # The most informative names come first; domains of a data set, and names of trainings, last.
         kinds.sort(key=lambda name: "/" in name or name.startswith(TRAINED))
         room = {"width": SCREEN, "subsequent_indent": "  ", "max_lines": 6 if what == "notebooks" else 4}
         lines += textwrap.wrap(f"{what}: {_joined(kinds)}", **room, placeholder=" …", break_on_hyphens=False)
-    lines.append("fslcore list KIND: all of a kind and what they are; fslcore list NOTEBOOK: its parameters")
+    lines.append("fslcore list KIND: all names of a kind with their meaning; fslcore list NOTEBOOK: its parameters")
     return lines
 
 
@@ -112,7 +112,7 @@ def _plain(value: object) -> object:
 
 
 def completion(shell: str, words: dict[str, list[str]]) -> str:
-    """A script that lets bash, zsh or fish complete commands, from the words that may follow each command."""
+    """A script with which bash, zsh or fish completes commands, from the words that may follow each command."""
     if shell == "fish":
         lines = [f"complete -c fslcore -n __fish_use_subcommand -a '{' '.join(words)}'"]
         lines += [

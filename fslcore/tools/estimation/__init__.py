@@ -1,1 +1,1 @@
-"""Estimation: what a task says of its own accuracy when there is no query set."""
+"""Estimation: a task's own accuracy without a query set."""

@@ -1,4 +1,4 @@
-"""An honest word on a support set of one's own: how accurate is each method likely to be on further images?"""
+"""Assess a user's own support set: the likely accuracy of each method on further images."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ __all__ = [
     "truth",
 ]
 
-SIZE = 64  # pixels: no image of the episodes was larger when its backbone saw it
-QUERIES = 15  # a class, of the episodes
-MOST = 20  # images a class; from there on a test set of one's own is the better answer
-NEAR = 1500  # episodes of a method that an interval is calibrated on, those of the nearest shapes
-LIKE = 100  # episodes of each data set, of the nearest shapes, that tell how far the classical estimators are off
-# What an estimate rests on, and that in a line of text.
+SIZE = 64  # pixels: the largest image size in the episodes
+QUERIES = 15  # per class, in the episodes
+MOST = 20  # images per class; with more, the user's own test set is better
+NEAR = 1500  # episodes of nearest shape for calibrating a method's interval
+LIKE = 100  # episodes of nearest shape of each data set, for the errors of the classical estimators
+# The basis of an estimate, and its name in text.
 INFORMED, SHAPE = "informed", "shape"
 BY = {INFORMED: "", "5-fold": "5-fold", "bootstrap": "the bootstrap", SHAPE: "its shape alone"}
-EDGE = 0.02  # share of those, at either end, that were farther off than is allowed
-GUESS = 1.64  # standard errors: what is no farther above chance may be a guess
-FEW = 5  # of fewer images a class not every fold of 5 has one, and the bootstrap errs less
+EDGE = 0.02  # share at either end that exceeds the allowed deviation
+GUESS = 1.64  # standard errors above chance within which an accuracy may be a guess
+FEW = 5  # with fewer images per class, not every fold of 5 has one, and the bootstrap has smaller errors
 
 
 def load(folder: str | Path) -> Images:
-    """A support set: a folder of class folders, read at the size that the episodes had.
+    """A support set: a folder of class folders, read at the size of the episodes.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def load(folder: str | Path) -> Images:
 def assess(
     images: Images, chosen: Sequence[tuple[str, str]], level: float = 0.9, *, progress: bool = False
 ) -> pd.DataFrame:
-    """Estimate and interval of every method, for its accuracy on 15 further images a class; see `judge`.
+    """Estimate and interval of every method, for its accuracy on 15 further images per class; see `judge`.
 
     Parameters
     ----------
@@ -85,9 +85,9 @@ def assess(
     Returns
     -------
     DataFrame
-        A row a method, the best estimate first: backbone, learner, low, estimate, high, 5-fold (NaN where a
-        class has one image), shares, 0 to 1; basis and guess, as `judge` gives them; outside, what of the support lies
-        outside the range of the episodes, in words, else empty.
+        One row per method, the best estimate first: backbone, learner, low, estimate, high, 5-fold (NaN if a
+        class has one image), shares, 0 to 1; basis and guess, as in `judge`; outside, in words, how the support
+        exceeds the range of the episodes, or else empty.
 
     Raises
     ------
@@ -105,11 +105,11 @@ def assess(
 
 
 def assess_bank(bank: Bank, backbone: str, learner: str, level: float = 0.9) -> dict:
-    """The row of `assess` of one method, for a support whose features by that backbone are at hand."""
+    """The row of `assess` for one method, for a support whose features by that backbone are given."""
     n, label = np.arange(len(bank))[None], bank.labels[None]
-    task = Tasks(n, label, n, label, int(label.max()) + 1, unseen=False)  # the query is never looked at
+    task = Tasks(n, label, n, label, int(label.max()) + 1, unseen=False)  # the query is never used
     own = informed.signals(bank, learners.make(learner), task).assign(queries=QUERIES * task.ways)
-    # Distances between single images mislead: on a data set left out they err more than the shape alone.
+    # Distances between single images mislead: on left-out data sets their errors are larger than from the shape alone.
     columns = informed.SIGNALS if own[list(informed.SIGNALS)].notna().all(axis=None) else informed.SHAPE
     model, table, scores = _calibration(backbone, learner, columns)
     found = judge(model, table, scores, own, level).iloc[0]
@@ -127,23 +127,23 @@ def assess_bank(bank: Bank, backbone: str, learner: str, level: float = 0.9) -> 
 def judge(
     model: informed.Informed, table: pd.DataFrame, scores: np.ndarray, tasks: pd.DataFrame, level: float
 ) -> pd.DataFrame:
-    """Estimate and interval of a method for each task, by the informed estimator as far as that reaches.
+    """Estimate and interval of a method for each task, by the informed estimator within its range.
 
-    *Inside* the range of the episodes the estimate is the informed one, but no farther below the lowest or above the
-    highest of the four classical estimators than the truth was on all but `EDGE` of the `LIKE` episodes of nearest
-    shape of each data set. Where a class has one image, and none of the four can be had, it is the mean for tasks of
-    this shape, whatever their images, and within the accuracies of these episodes. Its interval is calibrated on errors
-    made with the data set left out of the fit, because a folder from elsewhere is no draw from those data sets either;
-    and on the `NEAR` episodes whose shape is nearest.
+    *Inside* the range of the episodes the estimate is the informed one, limited relative to the lowest and
+    highest of the four classical estimators: the truth exceeded these limits in only `EDGE` of the `LIKE` episodes of
+    nearest shape of each data set. If a class has one image, none of the four exists, and the estimate is the mean for
+    tasks of this shape, within the accuracies of these episodes. Its interval is calibrated on errors
+    with the data set left out of the fit, because a user's folder is not from those data sets either,
+    and on the `NEAR` episodes of nearest shape.
 
     *Outside*, where `informed.Informed.outside` says that it would extrapolate, the estimate is 5-fold (the bootstrap
-    where a class has fewer than `FEW` images), moved by its median error on those `LIKE` episodes; the interval is
-    as wide as the data set with the largest errors needs, and never narrower than inside. Where a class has one
-    image it is the median accuracy of these episodes, and the interval goes from chance to 1.
+    if a class has fewer than `FEW` images), corrected by its median error on those `LIKE` episodes. The interval is
+    as wide as the data set with the largest errors requires, and never narrower than inside. If a class has one
+    image, the estimate is the median accuracy of these episodes, and the interval goes from chance to 1.
 
-    No estimate is below chance, one in the number of ways: cross-validation of few images can be, since it leaves
-    out the very images that their class is known from. But where it is not `GUESS` standard errors above chance, the
-    interval begins at chance or below.
+    No estimate is below chance, one over the number of ways. Cross-validation of few images can be, since it leaves
+    out the very images that define their class. But if it is not `GUESS` standard errors above chance, the
+    interval starts at chance or below.
 
     Parameters
     ----------
@@ -152,17 +152,17 @@ def judge(
     table : DataFrame
         These episodes, with their ``domain``.
     scores : (T,) array
-        `informed.cross_scores` of them.
+        `informed.cross_scores` of these episodes.
     tasks : DataFrame
-        `informed.signals` and ``queries``, a row a task.
+        `informed.signals` and ``queries``, one row per task.
     level : float
         Nominal coverage.
 
     Returns
     -------
     DataFrame
-        A row a task: low, estimate, high, shares, 0 to 1; basis: 'informed', '5-fold', 'bootstrap', or 'shape' for the
-        accuracies of tasks of that shape alone; guess: whether cross-validation leaves room for a guess.
+        One row per task: low, estimate, high, shares, 0 to 1; basis: 'informed', '5-fold', 'bootstrap', or 'shape' for
+        the accuracies of tasks of that shape; guess: whether cross-validation allows a guess.
     """
     shapes, at = np.unique(tasks[list(informed.SHAPE)].to_numpy(float), axis=0, return_inverse=True)
     near = [_near(table, scores, dict(zip(informed.SHAPE, shape)), model.columns, level) for shape in shapes]
@@ -184,13 +184,13 @@ def judge(
 
 
 def _near(table: pd.DataFrame, scores: np.ndarray, shape: dict, columns: Sequence[str], level: float) -> dict:
-    """What the episodes of nearest shape say: the factor of the spread, and how far off the classical estimators."""
+    """From the episodes of nearest shape: the factor of the spread, and the errors of the classical estimators."""
     order = nearest(table, shape, len(table))
     like = table.iloc[order].groupby("domain", observed=True).head(LIKE)
     basis = SHAPE if "5-fold" not in columns else "5-fold" if shape["fewest"] >= FEW else "bootstrap"
     truth, (first, last, fallback) = like["accuracy"].astype(float), _classical(like, pd.Series(basis, like.index))
     below, above = (truth - first).quantile(EDGE), (truth - last).quantile(1 - EDGE)
-    if basis != SHAPE:  # all between the lowest and the highest is allowed
+    if basis != SHAPE:  # every value between the lowest and the highest is allowed
         below, above = min(below, 0), max(above, 0)
     shift = (truth - fallback).median()
     errors = (truth - (fallback + shift).clip(1 / like["ways"], 1)).abs()
@@ -200,7 +200,7 @@ def _near(table: pd.DataFrame, scores: np.ndarray, shape: dict, columns: Sequenc
 
 
 def _classical(tasks: pd.DataFrame, basis: pd.Series) -> tuple[pd.Series, pd.Series, pd.Series]:
-    """Lowest and highest classical estimate of each task, and the one that ``basis`` names; 0 where there are none."""
+    """Lowest and highest classical estimate of each task, and the one named by ``basis``; 0 if there are none."""
     names = [SHAPE] if (basis == SHAPE).all() else list(ESTIMATORS)
     found = tasks.assign(**{SHAPE: 0.0})[names].astype(float)
     named = found.to_numpy()[np.arange(len(tasks)), found.columns.get_indexer(basis)]
@@ -229,7 +229,7 @@ def _of_method(backbone: str, learner: str, columns: Sequence[str]) -> pd.DataFr
 
 
 def _beyond(table: pd.DataFrame, task: pd.Series, columns: Sequence[str]) -> str:
-    """The signal that lies farthest outside the range of the episodes, in words."""
+    """The signal farthest outside the range of the episodes, in words."""
     known, own = table[list(columns)].astype(float), task[list(columns)].astype(float)
     low, high = known.min(), known.max()
     away = np.maximum(low - own, own - high) / known.std()
@@ -240,7 +240,7 @@ def _beyond(table: pd.DataFrame, task: pd.Series, columns: Sequence[str]) -> str
 
 
 def record(chosen: Sequence[tuple[str, str]], level: float = 0.9) -> pd.DataFrame:
-    """What the page's promise is worth: every data set of the episodes in turn plays the unknown folder.
+    """The coverage of the page's intervals: every data set of the episodes in turn is the unknown folder.
 
     Parameters
     ----------
@@ -252,8 +252,8 @@ def record(chosen: Sequence[tuple[str, str]], level: float = 0.9) -> pd.DataFram
     Returns
     -------
     DataFrame
-        A row a method and data set left out: backbone, learner, domain, episodes, coverage (share of
-        intervals that hold, percent), mean width, error and 5-fold (mean absolute errors; points).
+        One row per method and left-out data set: backbone, learner, domain, episodes, coverage (share of
+        intervals that contain the accuracy, percent), mean width, error and 5-fold (mean absolute errors; points).
     """
     rows = []
     for backbone, learner in chosen:
@@ -272,7 +272,7 @@ def record(chosen: Sequence[tuple[str, str]], level: float = 0.9) -> pd.DataFram
 
 
 def summary(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[str]:
-    """The assessment in lines of text: every method, the recommended one, and what the interval rests on."""
+    """The assessment in lines of text: every method, the recommended one, and the basis of the interval."""
     lines = [
         f"{row.backbone} {row.learner}: {100 * row.estimate:.0f} % of further images right "
         f"({100 * level:.6g} % interval {100 * row.low:.0f} to {100 * row.high:.0f} %"
@@ -286,7 +286,7 @@ def summary(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[str
 
 
 def as_json(images: Images, table: pd.DataFrame, level: float = 0.9) -> dict:
-    """The same for programs: images a class, a dict a method (shares, 0 to 1; None for no 5-fold), and cautions."""
+    """The same for programs: images per class, a dict per method (shares, 0 to 1; None for no 5-fold), and warnings."""
     rows = table.rename(columns={"5-fold": "five_fold"}).astype(object)
     rows = rows.where(rows.notna(), None).to_dict("records")
     counts = {name: int(count) for name, count in images.counts.items()}
@@ -302,48 +302,48 @@ def as_json(images: Images, table: pd.DataFrame, level: float = 0.9) -> dict:
 
 
 def cautions(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[str]:
-    """What to mind: what the intervals were calibrated on, and whether the support is of that kind."""
+    """Warnings: what the intervals were calibrated on, and whether the support is of that kind."""
     counts = images.counts
     name, percent = (table["backbone"] + " " + table["learner"]).to_numpy(), f"{100 * level:.6g} %"
     known = episodes()
     domains = known["domain"][known["backbone"].isin(table["backbone"]) & known["learner"].isin(table["learner"])]
     lines = [
         f"The interval is for the accuracy on {QUERIES} further images of each class. It was calibrated on tasks of "
-        f"{', '.join(sorted(domains.unique()))}, each data set left out in turn; it holds in {percent} of cases if "
+        f"{', '.join(sorted(domains.unique()))}, each data set left out in turn; its coverage is {percent} if "
         "your images differ from those no more than these do from each other."
     ]
     for (basis, beyond), rows in table[table["outside"] != ""].groupby(["basis", "outside"], sort=False):
         names = ", ".join(rows["backbone"] + " " + rows["learner"])
-        rests = f"that of {BY[basis]}, moved by its usual error on tasks of this shape; the interval is wider"
+        rests = f"that of {BY[basis]}, corrected by its usual error on tasks of this shape; the interval is wider"
         if basis == SHAPE:
             rests = "the median accuracy of tasks of this shape; the interval goes from chance to 100 %"
         lines.append(f"Outside the calibrated range, {names}: {beyond}. The estimate is {rests}.")
     if table["outside"].str.contains("ratio").any():
         lines.append(
-            "The ratio is the distance between classes over that within them. Above its range, the images of a class "
-            "are more alike than in any task, as shots of one scene are: then all this is of images just as alike."
+            "The ratio is the distance between classes divided by that within them. Above its range, the images of a "
+            "class are more similar than in any task, like shots of one scene; it then applies only to such images."
         )
     guess = table["guess"].to_numpy()
     if guess.any():
         lines.append(
-            f"Cross-validation does not rule out a guess, one in {len(counts)}: {', '.join(name[guess])}. The classes "
+            f"Cross-validation does not rule out guessing, one in {len(counts)}: {', '.join(name[guess])}. The classes "
             "may be mislabelled, or look the same to the backbone."
         )
     if (table["basis"] == SHAPE).any() and counts.min() > 1:
         lines.append(
-            f"With {len(counts)} classes and {counts.mean():.3g} images of each, hardly a draw of the bootstrap holds "
-            "them all, so this is what tasks of this shape give, whatever their images; more images would tell more."
+            f"With {len(counts)} classes and {counts.mean():.3g} images of each, hardly a draw of the bootstrap "
+            "contains them all. So the estimate is the usual one for tasks of this shape; more images would improve it."
         )
     if counts.min() == 1:
         alone = ", ".join(counts.index[counts == 1])
         lines.append(
-            f"One image only: {alone}. Such a class cannot be held out, so this is what tasks of this shape give, "
-            "whatever their images; a second image would tell much more."
+            f"One image only: {alone}. Such a class cannot be held out. So the estimate is the usual one for tasks "
+            "of this shape, whatever their images; a second image would improve it greatly."
         )
     beyond = (table["outside"] != "").to_numpy()
     for known, mine in ((NEAR, ~beyond), (LIKE, beyond & (table["basis"] != SHAPE).to_numpy())):
         if mine.any() and level > known / (known + 1):
-            vouched = f"{known} tasks cannot vouch for {percent}"
+            vouched = f"{known} tasks are too few for {percent}"
             lines.append(f"{vouched}, so the interval is 0 to 100 %: {', '.join(name[mine])}.")
     return lines
 
@@ -354,7 +354,7 @@ def example(dataset: str, ways: int = 5, shots: int = 5, seed: int = 0) -> tuple
     Raises
     ------
     InputError
-        What `fslcore.datasets.load` and the sampler raise.
+        As for `fslcore.datasets.load` and the sampler.
     """
     images = datasets.load(dataset)
     task = sample_closed(images.labels, tasks=2, ways=ways, shots=shots, queries=1, seed=seed)
@@ -365,7 +365,7 @@ def example(dataset: str, ways: int = 5, shots: int = 5, seed: int = 0) -> tuple
 
 
 def truth(support: Images, rest: Images, chosen: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    """backbone, learner and truth: accuracy on all the other images, the mean over classes; shares, 0 to 1."""
+    """backbone, learner and truth: accuracy on all the other images, averaged over classes; shares, 0 to 1."""
     pixels = np.concatenate([support.images[:], rest.images[:]])
     both = Images("both", pixels, np.r_[support.labels, rest.labels], support.class_names)
     n, m = len(support), len(rest)

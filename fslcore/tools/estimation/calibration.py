@@ -1,4 +1,4 @@
-"""The episodes of known outcome that ship with the book (``data/episodes``), and which methods they are of.
+"""The episodes of known accuracy that ship with the book (``data/episodes``), and the methods they cover.
 
 Imports neither torch nor an image, so that names are checked before the slow work starts.
 """
@@ -19,9 +19,9 @@ METHOD = ["backbone", "learner"]
 
 
 def stored() -> pd.DataFrame:
-    """All episodes, of 5 ways and 5 shots and of mixed shapes (``data/episodes/README.md`` tells the columns).
+    """All episodes, of 5 ways and 5 shots and of mixed shapes (``data/episodes/README.md`` explains the columns).
 
-    ``classes`` is added: data set and split, as no two of them share a class.
+    ``classes`` is added: data set and split; no two of them share a class.
     """
     table = pd.read_parquet(DATA / "episodes" / "episodes.parquet")
     return table.assign(classes=table["dataset"].astype(str) + " " + table["split"].astype(str))
@@ -29,25 +29,25 @@ def stored() -> pd.DataFrame:
 
 @cache
 def episodes() -> pd.DataFrame:
-    """Those of mixed shapes, with their ``domain``, the data set without its part."""
+    """The episodes of mixed shapes, with their ``domain``, the data set without its part."""
     table = stored()
     domain = table["dataset"].astype(str).str.split("/").str[0]
     return table[table["block"] >= 0].assign(domain=domain).reset_index(drop=True)
 
 
 def calibrated() -> list[tuple[str, str]]:
-    """(backbone, learner) of the methods that episodes of several data sets ship of."""
+    """(backbone, learner) of the methods with shipped episodes of several data sets."""
     domains = episodes().groupby(METHOD, observed=True)["domain"].nunique()
     return list(domains.index[domains > 1])
 
 
 def methods(backbones: Sequence[str] | None = None, learners: Sequence[str] | None = None) -> list[tuple[str, str]]:
-    """Those of `calibrated` with these backbones and learners; all by default.
+    """The methods of `calibrated` with these backbones and learners; all by default.
 
     Raises
     ------
     InputError
-        A backbone or learner that no episodes ship of.
+        A backbone or learner without shipped episodes.
     """
     known = calibrated()
     for what, names, have in zip(METHOD, (backbones, learners), zip(*known)):

@@ -1,8 +1,8 @@
-"""An estimator of a task's accuracy that has seen other tasks, and an interval for one task.
+"""An estimator of a task's accuracy that has learned from other tasks, and an interval for one task.
 
-Hold-out, cross-validation and the bootstrap know one support and nothing else. Who has many tasks of
-known outcome, *episodes*, can learn how what a support shows (its *signals*) goes with the accuracy on
-queries, and predict for a new support. The errors on episodes kept apart then give an interval:
+Hold-out, cross-validation and the bootstrap use one support only. Many tasks of
+known accuracy, *episodes*, allow learning how properties of a support (its *signals*) relate to the accuracy on
+queries, and a prediction for a new support. The errors on separate episodes then give an interval:
 split conformal prediction.
 """
 
@@ -41,7 +41,7 @@ __all__ = [
     "signals",
 ]
 
-FOLDS = 25  # leave-one-out of a larger support holds out one of so many parts instead, to bound the time
+FOLDS = 25  # for a larger support, leave-one-out holds out one of this many parts instead, to limit the time
 SHOTS = (1, 2, 3, 4, 5, 7, 10, 15, 20)  # of tasks of mixed shapes
 SHAPE = ("ways", "shots", "fewest")
 SEPARATION = ("between", "nearest", "within", "ratio", "silhouette")
@@ -51,9 +51,9 @@ RESAMPLED = tuple(
     for of in ("", " margin", " spread", " smooth", " low", " worst")
 )
 COLUMNS = (*SHAPE, *SEPARATION, "hold-out", *RESAMPLED)
-# What the estimator reads: distances as such differ from data set to data set, their ratios less.
+# The input of the estimator: distances as such differ between data sets, their ratios less so.
 SIGNALS = tuple(name for name in COLUMNS if name not in ("between", "nearest", "within"))
-BARE = (*SHAPE, "between", "nearest")  # what a class with a single image leaves
+BARE = (*SHAPE, "between", "nearest")  # available if a class has a single image
 REGRESSORS = {
     "ridge": partial(RidgeCV, np.logspace(-1, 4, 11)),
     "forest": partial(RandomForestRegressor, 40, min_samples_leaf=5, max_features=0.2, max_samples=0.5, random_state=0),
@@ -72,36 +72,36 @@ REGRESSORS = {
 def signals(
     bank: Bank, learner, tasks: Tasks, *, features: Bank | None = None, rounds: int = 20, seed: int = 0
 ) -> pd.DataFrame:
-    """What the support of each task shows; its query is never looked at.
+    """Signals of each task's support; its query is never used.
 
-    Of the held-out images of each re-split: the *margin*, score of the true class minus the best other, in units
-    of the mean standard deviation of an image's scores, so that learners with other scales compare.
+    Among the held-out images of each re-split: the *margin*, score of the true class minus the best other, divided
+    by the mean standard deviation of an image's scores, so that learners with different scales are comparable.
 
     Parameters
     ----------
     bank : Bank
-        What the learner reads.
+        The learner's input.
     learner
         As for `fslcore.evaluation.evaluate`.
     tasks : Tasks
         T tasks, of about as many support images each.
     features : Bank, optional
-        Features to take distances of, where the learner reads images.
+        Features for distances, if the learner reads images.
     rounds, seed : int
-        Of the bootstrap.
+        For the bootstrap.
 
     Returns
     -------
     DataFrame
-        A row a task, columns `COLUMNS`. ``ways``; ``shots``, mean images a class; ``fewest``, images of the smallest
-        class. Of cosine distances between support images: ``within`` (mean over pairs of one class),
+        One row per task, columns `COLUMNS`. ``ways``; ``shots``, mean images per class; ``fewest``, of the smallest
+        class. From cosine distances between support images: ``within`` (mean over pairs of one class),
         ``between`` (mean over pairs of classes), ``nearest`` (of the closest two classes),
-        ``ratio`` (between / within) and ``silhouette`` (mean; Rousseeuw, 1987). Of the held-out images of
+        ``ratio`` (between / within) and ``silhouette`` (mean; Rousseeuw, 1987). From the held-out images of
         5-fold, leave-one-out (above 25 images: 25-fold) and bootstrap: the estimated accuracy, mean
         ``margin`` and its ``spread`` (standard deviation), ``smooth`` = Φ(margin / spread), ``low``
         (the 10 % quantile of the margins) and ``worst`` (lowest accuracy of a class). ``hold-out`` is
-        the first of the 5 folds. Where a class has a single image, no column besides those of `BARE` has a value,
-        and none of the bootstrap's where classes are so many that no draw holds all of a task.
+        the first of the 5 folds. If a class has a single image, only the columns of `BARE` have values. The
+        bootstrap's have none if there are too many classes for a draw to contain all of them.
     """
     out = _separation(features or bank, tasks)
     whole = out["fewest"].to_numpy() > 1
@@ -133,7 +133,7 @@ def signals(
 
 
 def episodes(bank: Bank, learner, tasks: Tasks, **options) -> pd.DataFrame:
-    """`signals` of each task and its true outcome: ``accuracy`` on its query (0 to 1) and their number, ``queries``.
+    """`signals` of each task and its true ``accuracy`` on its query (0 to 1), with the number of ``queries``.
 
     Parameters: as for `signals`.
     """
@@ -143,7 +143,7 @@ def episodes(bank: Bank, learner, tasks: Tasks, **options) -> pd.DataFrame:
 
 
 def _held_out(bank: Bank, learner, split: Resplit) -> pd.DataFrame:
-    """A row a held-out image: task, split, label, right (was it classified so), margin, scale."""
+    """One row per held-out image: task, split, label, right (whether it was classified correctly), margin, scale."""
     label = split.tasks.query_label
     scores = np.concatenate([s.double().cpu().numpy() for s in evaluation.scores(learner, bank, split.tasks)])
     row, image = np.nonzero(label >= 0)
@@ -162,7 +162,7 @@ def _held_out(bank: Bank, learner, split: Resplit) -> pd.DataFrame:
             "split": row,
             "label": label,
             "right": scores.argmax(axis=1) == label,
-            # An image whose class went with it has no margin, but counts as an error.
+            # An image whose class has no training image left has no margin, but counts as an error.
             "margin": np.where(np.isfinite(margin), margin, np.nan),
             "scale": np.sqrt(square.sum(axis=1) / present.sum(axis=1)),
         }
@@ -170,7 +170,7 @@ def _held_out(bank: Bank, learner, split: Resplit) -> pd.DataFrame:
 
 
 def _summary(held: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Signals of the held-out images, a row a task."""
+    """Signals of the held-out images, one row per task."""
     held = held.assign(margin=held["margin"] / held.groupby("task")["scale"].transform("mean").clip(lower=1e-12))
     by_split = held.groupby(["task", "split"])["right"].mean()
     margins = held.groupby("task")["margin"]
@@ -203,7 +203,7 @@ def _separation(bank: Bank, tasks: Tasks) -> pd.DataFrame:
     within = pairs.diagonal(dim1=1, dim2=2).sum(dim=1) / own_pairs.clamp(min=1)
     between = (mean * apart).sum((1, 2)) / apart.sum((1, 2))
     nearest = mean.masked_fill(apart == 0, np.inf).amin((1, 2))
-    # Silhouette: an image's distance to its own class, without itself, against the nearest other class.
+    # Silhouette: an image's distance to its own class, without itself, compared with the nearest other class.
     own_size = (members * size[:, None]).sum(dim=-1)
     own = (to_class * members).sum(dim=-1) / (own_size - 1).clamp(min=1)
     other = (to_class / size[:, None].clamp(min=1)).masked_fill((members > 0) | (size[:, None] == 0), np.inf).amin(-1)
@@ -224,10 +224,10 @@ def _separation(bank: Bank, tasks: Tasks) -> pd.DataFrame:
 
 
 def mixed_shapes(labels: np.ndarray, blocks: int, *, tasks: int = 10, queries: int = 15, seed: int = 0) -> list[Tasks]:
-    """Blocks of closed tasks, each block of a shape of its own: 2 to 10 ways and 1 to 20 shots.
+    """Blocks of closed tasks, each block with its own shape: 2 to 10 ways and 1 to 20 shots.
 
-    In every second block the classes have numbers of support images of their own, uniform between two
-    bounds. A shape that the data have too few images for is drawn again.
+    In every second block the classes have different numbers of support images, uniform between two
+    bounds. A shape for which the data have too few images is redrawn.
 
     Parameters
     ----------
@@ -236,14 +236,14 @@ def mixed_shapes(labels: np.ndarray, blocks: int, *, tasks: int = 10, queries: i
     blocks, tasks : int
         Number of blocks and of tasks in each.
     queries : int
-        A class.
+        Per class.
     seed : int
-        Same seed, same tasks.
+        The same seed gives the same tasks.
 
     Raises
     ------
     InputError
-        No class has ``queries`` + 20 images, so that shapes are not of one kind over data sets.
+        No two classes have ``queries`` + 20 images, so shapes would differ between data sets.
     """
     sizes = np.sort(np.bincount(labels))[::-1]
     if (sizes >= queries + max(SHOTS)).sum() < 2:
@@ -261,11 +261,11 @@ def mixed_shapes(labels: np.ndarray, blocks: int, *, tasks: int = 10, queries: i
 
 
 class Informed:
-    """Accuracy of a task predicted from what its support shows.
+    """Accuracy of a task predicted from signals of its support.
 
-    Fitted at once, from the episodes given: nothing is stored but those. Episodes are weighted so that
-    every level of accuracy counts alike: what to expect of an accuracy before any image is seen changes from
-    data set to data set, and is not to be learned. The spread of its error is
+    Fitted at once from the given episodes, and not stored. Episodes are weighted so that
+    every level of accuracy counts equally: the accuracy to expect before seeing an image varies between
+    data sets, and must not be learned. The standard deviation of its error is
     modelled as the square root of a sum of three variances with weights of at least 0: the noise of the
     query, p (1 - p) / queries, that of the support, p (1 - p) / images, and a constant, fitted to
     squared errors of 5-fold cross-validation over the episodes.
@@ -273,14 +273,14 @@ class Informed:
     Parameters
     ----------
     fitting : DataFrame
-        `episodes`: a row a task.
+        `episodes`, one row per task.
     columns : sequence of str
-        Which columns to predict from; any that are not numbers (the method, say) become
+        Columns to predict from; non-numeric ones, such as the method, become
         indicators. Rows with missing values are left out.
     regressor : str
         A name of `REGRESSORS`.
     level : float
-        How far the weights go, from 0 (as drawn) to 1 (all the way).
+        Degree of the weighting, from 0 (as drawn) to 1 (full).
 
     Raises
     ------
@@ -313,16 +313,16 @@ class Informed:
 
     @cached_property
     def _geometry(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean of the standardised columns and inverse of their penalised scatter, as the ridge regressor sees them."""
+        """Mean of the standardised columns and inverse of their penalised scatter, as in the ridge regressor."""
         x, (weight,) = self._model[:-1].transform(self._fitting[self.columns]), self._weight.values()
         mean = np.average(x, axis=0, weights=weight)
         scatter = (x - mean).T @ (weight[:, None] * (x - mean))
         return mean, np.linalg.inv(scatter + self._model[-1].alpha_ * np.eye(len(mean)))
 
     def leverage(self, table: pd.DataFrame) -> np.ndarray:
-        """(T,) leverage of each task, for ridge: its distance from the middle of the episodes, squared.
+        """(T,) leverage of each task, for ridge: its squared distance from the centre of the episodes.
 
-        In units of their own spread in that direction, so that an unusual combination of usual signals counts
+        It is relative to their spread in that direction, so that an unusual combination of usual signals counts
         too. The variance of a linear prediction grows with it (Hoaglin and Welsch, 1978).
         """
         mean, inverse = self._geometry
@@ -330,9 +330,9 @@ class Informed:
         return np.einsum("ti,ij,tj->t", away, inverse, away)
 
     def outside(self, table: pd.DataFrame) -> np.ndarray:
-        """(T,) whether a task lies outside the range of the episodes of the fit, so that the estimate extrapolates.
+        """(T,) whether a task is outside the range of the fitted episodes, so that the estimate extrapolates.
 
-        That is, its number of ways or images is beyond theirs, or its `leverage` larger than that of any of them.
+        That is, its number of ways or images is beyond theirs, or its `leverage` is larger than any of theirs.
         """
         shape = [name for name in SHAPE if name in self.columns]
         known = self._fitting[shape].astype(float)
@@ -345,7 +345,7 @@ class Informed:
 
     @cached_property
     def _spread(self) -> LinearRegression:
-        """From the variances' parts to the variance of the error; only intervals need it."""
+        """From the parts of the variance to the variance of the error; only intervals need it."""
         x, y = self._fitting[self.columns], self._fitting["accuracy"].to_numpy(dtype=float)
         folds = KFold(5, shuffle=True, random_state=0)
         found = cross_val_predict(self._model, x, y, cv=folds, params=self._weight).clip(0, 1)
@@ -357,15 +357,15 @@ class Informed:
         return self._model.predict(table[self.columns]).clip(0, 1)
 
     def spread(self, table: pd.DataFrame, estimate: np.ndarray | None = None) -> np.ndarray:
-        """(T,) root mean square of the error to expect, against the accuracy on ``queries`` queries.
+        """(T,) expected root mean square error, for the accuracy on ``queries`` queries.
 
-        Of `predict`, or of another ``estimate``, (T,), as if it were as good.
+        For `predict`, or for another ``estimate``, (T,), as if it were as good.
         """
         variance = self._spread.predict(_variances(self.predict(table) if estimate is None else estimate, table))
-        return np.sqrt(variance.clip(min=1e-4))  # a point at least
+        return np.sqrt(variance.clip(min=1e-4))  # at least one point
 
     def scores(self, table: pd.DataFrame) -> np.ndarray:
-        """(T,) size of the error on episodes, in units of the spread: what `intervals` is calibrated with."""
+        """(T,) size of the error on episodes, relative to the spread; `intervals` is calibrated with it."""
         return np.abs(table["accuracy"].to_numpy(dtype=float) - self.predict(table)) / self.spread(table)
 
     def intervals(self, table: pd.DataFrame, scores: np.ndarray, level: float = 0.9) -> pd.DataFrame:
@@ -374,7 +374,7 @@ class Informed:
         Parameters
         ----------
         table : DataFrame
-            Signals and ``queries``, a row a task.
+            Signals and ``queries``, one row per task.
         scores : (n,) array
             `scores` of episodes that the estimator was not fitted on, exchangeable with the tasks.
         level : float
@@ -392,9 +392,9 @@ class Informed:
 
 
 def cross_scores(table: pd.DataFrame, groups: np.ndarray, **options) -> np.ndarray:
-    """`Informed.scores` of every episode by an estimator fitted on the other groups only.
+    """`Informed.scores` of every episode by an estimator fitted only on the other groups.
 
-    With data sets as groups, these are the errors to expect on a data set that no episode came from.
+    With data sets as groups, these are the errors to expect on a data set without episodes.
 
     Parameters
     ----------
@@ -414,7 +414,7 @@ def cross_scores(table: pd.DataFrame, groups: np.ndarray, **options) -> np.ndarr
 
 
 def apart(learning: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Episodes to fit on and to calibrate on: the last set of ``classes`` is for calibration, others for fitting."""
+    """Episodes for fitting and for calibration: the last set of ``classes`` is for calibration, others for fitting."""
     last = learning["classes"] == learning["classes"].iloc[-1]
     return learning[~last].reset_index(drop=True), learning[last].reset_index(drop=True)
 
@@ -427,7 +427,7 @@ def _level_weights(accuracy: np.ndarray) -> np.ndarray:
 
 
 def _variances(estimate: np.ndarray, table: pd.DataFrame) -> np.ndarray:
-    """(T, 3) what the variance of an error is made of."""
+    """(T, 3) components of the variance of an error."""
     p = np.clip(estimate, 0.03, 0.97)
     images = (table["ways"] * table["shots"]).to_numpy(dtype=float)
     binomial = p * (1 - p)

@@ -1,4 +1,4 @@
-"""What a task's own support says of its accuracy: a learner on the re-splits of each task."""
+"""Estimates of a task's accuracy from its own support: a learner on the re-splits of each task."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ COLUMNS = (ORACLE, *ESTIMATORS)
 
 
 def estimate(record: evaluation.Record, owner: np.ndarray, n: int) -> np.ndarray:
-    """The estimated accuracy of each of n tasks: the mean over its re-splits of their accuracy.
+    """The estimated accuracy of each of n tasks: the mean accuracy over its re-splits.
 
     Parameters
     ----------
     record : Record
-        Of a learner on the R tasks of a `Resplit`.
+        Record of a learner on the R tasks of a `Resplit`.
     owner : (R,) integers
-        Of that re-split.
+        Owners of that re-split.
     n : int
         T, the number of given tasks.
 
@@ -37,7 +37,7 @@ def estimate(record: evaluation.Record, owner: np.ndarray, n: int) -> np.ndarray
     Raises
     ------
     InputError
-        Owners that are not 0 to n - 1, one of each task of the record; fewer than 1 task.
+        Owners that are not 0 to n - 1, one per task of the record; fewer than 1 task.
     """
     instance("record", record, evaluation.Record)
     owner, n = wholes("owner", owner, 1), whole("n", n, least=1)
@@ -66,20 +66,20 @@ def run(
     Parameters
     ----------
     method : Ready
-        From `fslcore.evaluation.ready`; the results of each estimator are found in the cache.
+        From `fslcore.evaluation.ready`; the results of each estimator are cached.
     tasks : Tasks
         As for `fslcore.evaluation.evaluate`.
     names : sequence of str
-        'oracle' and what `resplit` takes.
+        'oracle' and names for `resplit`.
     rounds, seed : int
-        Of the bootstrap.
+        For the bootstrap.
     stored : bool
-        Compute nothing: None if results of any estimator are not kept.
+        Compute nothing: return None if results of any estimator are not stored.
 
     Returns
     -------
     DataFrame or None
-        A row a task, a column a name; shares, 0 to 1.
+        One row per task, one column per name; shares, 0 to 1.
     """
     instance("tasks", tasks, Tasks), flag("stored", stored), flag("progress", progress)
     if isinstance(names, str) or not all(isinstance(n, str) for n in instance("names", names, Iterable)):

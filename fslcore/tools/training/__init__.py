@@ -1,4 +1,4 @@
-"""Training: recipes, and the one loop that follows them."""
+"""Training: recipes, and the loop that runs them."""
 
 from .recipes import RECIPES, Recipe, checkpoint_name, split_classes
 from .run import train

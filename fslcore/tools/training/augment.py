@@ -1,4 +1,4 @@
-"""What is done to images while a network is trained on them; all is drawn from torch's generator."""
+"""Augmentation of images in training; all random numbers are from torch's generator."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ __all__ = ["AUGMENTATIONS"]
 
 
 def jitter(x: torch.Tensor) -> torch.Tensor:
-    """(B, 3, H, W) images turned by up to 10°, scaled by up to 15 % and shifted by up to 2 pixels."""
+    """(B, 3, H, W) images rotated by up to 10°, scaled by up to 15 % and shifted by up to 2 pixels."""
     uniform = torch.rand(len(x), 4, device=x.device) * 2 - 1
     angle, scale = uniform[:, 0] * torch.pi / 18, 1 + 0.15 * uniform[:, 1]
     return warped(x, angle, scale, uniform[:, 2:] * 2 * 2 / x.shape[-1], "border")
 
 
 def crop(x: torch.Tensor) -> torch.Tensor:
-    """A square of 60 to 100 % of the side, at a random place, resized to the whole."""
+    """A random square of 60 to 100 % of the side, resized to the full size."""
     uniform = torch.rand(len(x), 3, device=x.device)
     part = 1 - 0.4 * uniform[:, 0]
     return warped(x, torch.zeros_like(part), part, (2 * uniform[:, 1:] - 1) * (1 - part[:, None]), "border")
 
 
 def flip(x: torch.Tensor) -> torch.Tensor:
-    """One image in two from right to left."""
+    """Mirror half of the images, at random."""
     return torch.where(torch.rand(len(x), 1, 1, 1, device=x.device) < 0.5, x.flip(-1), x)
 
 
@@ -39,7 +39,7 @@ def colour(x: torch.Tensor) -> torch.Tensor:
 
 
 def window(x: torch.Tensor, side: int) -> torch.Tensor:
-    """Of (B, 3, H, W) images a square of so many pixels each, at a random place: (B, 3, side, side)."""
+    """A random square of this side from each of (B, 3, H, W) images: (B, 3, side, side)."""
     places = torch.tensor(x.shape[-2:], device=x.device) - side + 1
     top, left = (torch.rand(len(x), 2, device=x.device) * places).long().T
     along = torch.arange(side, device=x.device)

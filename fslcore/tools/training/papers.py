@@ -1,4 +1,4 @@
-"""What the papers' networks are trained with (``papers.yml``)."""
+"""Training settings of the papers' networks (``papers.yml``)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ...errors import InputError, choice
 
 __all__ = ["of_paper", "settings_of"]
 
-BELOW = ("datasets", "learners", "shots")  # whose fields lie over those before them
+BELOW = ("datasets", "learners", "shots")  # whose fields override the earlier ones
 TOLD = ("source", "unverified")
-WHOLE = ("sets", "trained_with")  # of all trainings together
+WHOLE = ("sets", "trained_with")  # for all trainings together
 
 
 @lru_cache
@@ -23,30 +23,30 @@ def _file() -> dict:
 
 
 def settings_of(paper: str) -> dict:
-    """What a paper trains: its ``learners``, its data sets as loaded (``sets``), and its shots (``trained_with``)."""
+    """The trainings of a paper: its ``learners``, its data sets as loaded (``sets``), its shots (``trained_with``)."""
     return _file()[choice("paper", paper, TRAINERS)]
 
 
 def of_paper(paper: str, learner: str, dataset: str, shots: int = 5) -> tuple[dict, dict[str, list[str]]]:
-    """How a paper trains a learner on a data set.
+    """Settings with which a paper trains a learner on a data set.
 
     Parameters
     ----------
     paper : str
-        Of `fslcore.catalogue.TRAINERS`.
+        A name of `fslcore.catalogue.TRAINERS`.
     learner : str
         A name of `RECIPES`.
     dataset : str
-        As for `fslcore.datasets.load`; what stands before a colon or a question mark counts.
+        As for `fslcore.datasets.load`; only the part before a colon or a question mark counts.
     shots : int
-        Of the training tasks.
+        Shots of the training tasks.
 
     Returns
     -------
     fields : dict
-        Of `Recipe`, with their values, where they differ from the learner's own recipe.
+        Fields of `Recipe` with their values, if they differ from the learner's own recipe.
     told : dict of list of str
-        ``source``: where the values stand; ``unverified``: what is not said there, or differs here.
+        ``source``: the source of the values; ``unverified``: settings that it does not state, or that differ here.
 
     Raises
     ------

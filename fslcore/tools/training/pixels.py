@@ -1,4 +1,4 @@
-"""Images that training reads again and again: in memory, or decoded once into a file of the cache."""
+"""Images that training reads repeatedly: in memory, or decoded once into a file of the cache."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["chosen", "only", "ready"]
 
 
 def ready(images: Images, progress: bool = False) -> Images:
-    """The images with their pixels as an array: in memory, or memory-mapped where `OnDemand` finds them too many.
+    """The images with their pixels as an array: in memory, or memory-mapped if `OnDemand` considers them too many.
 
     The file is named after the content of the images, written once, and whole or absent.
 
     Raises
     ------
     InputError
-        The cache's disk has no room for the pixels.
+        The cache's disk has no space for the pixels.
     """
     if not getattr(images.images, "large", False):
         return replace(images, images=np.ascontiguousarray(images.images[:]))
@@ -43,11 +43,11 @@ def ready(images: Images, progress: bool = False) -> Images:
                 f"{free / 1e9:,.1f} GB left; set FSLCORE_CACHE to a folder on a larger disk"
             )
         replace_file(path, _writer(images, progress))
-    return replace(images, images=np.load(path, mmap_mode="c"))  # torch takes no array that is read-only
+    return replace(images, images=np.load(path, mmap_mode="c"))  # torch does not accept read-only arrays
 
 
 def _writer(images: Images, progress: bool) -> Callable[[Path], None]:
-    """Writes all pixels as .npy, a few images at a time; an array that is mapped for writing dies of a full disk."""
+    """Writes all pixels as .npy, a few images at a time; writing to a mapped array would crash on a full disk."""
     shape, step = images.images.shape, max(1, CHUNK // math.prod(images.images.shape[1:]))
 
     def write(part: Path) -> None:
@@ -61,14 +61,14 @@ def _writer(images: Images, progress: bool) -> Callable[[Path], None]:
 
 
 def chosen(images: np.ndarray | OnDemand, rows: np.ndarray) -> np.ndarray | OnDemand:
-    """These rows of images; they are read when they are wanted, where there are too many to keep."""
+    """These rows of images; read on demand if there are too many to keep."""
     if getattr(images, "large", False) or isinstance(images, np.memmap):
         return OnDemand(lambda i: images[int(rows[i])], len(rows), images.shape[1:])
     return images[rows]
 
 
 def only(images: Images, tasks: Tasks) -> tuple[Images, Tasks]:
-    """The images that tasks without padding use, and the tasks with these images' new places."""
+    """The images used by tasks without padding, and the tasks with these images' new positions."""
     rows = np.unique(np.concatenate([tasks.support.ravel(), tasks.query.ravel()]))
     places = {name: np.searchsorted(rows, getattr(tasks, name)) for name in ("support", "query")}
     few = Images(images.name, chosen(images.images, rows), images.labels[rows], images.class_names)

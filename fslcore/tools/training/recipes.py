@@ -1,4 +1,4 @@
-"""Recipes: what a learner is trained on and how; data, and how files of it are called."""
+"""Recipes: what a learner is trained on and how, as data, and the names of their files."""
 
 from __future__ import annotations
 
@@ -18,67 +18,67 @@ __all__ = ["RECIPES", "Recipe", "checkpoint_name", "split_classes"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a learner is trained.
+    """A training of a learner.
 
     Attributes
     ----------
     learner : str
-        A name of `fslcore.learners.names`: tested on the validation tasks, and trained where ``batch``
+        A name of `fslcore.learners.names`: tested on the validation tasks, and trained if ``batch``
         is 'tasks'.
     batch : str
-        'classes': batches of images, cross-entropy over all base classes, with a head that is thrown
-        away; 'tasks': few-shot tasks, cross-entropy of the learner's scores on their queries; 'views': two random views
-        of each image, without labels. Validation tasks, which select the epoch, have labels all the same.
+        'classes': batches of images, cross-entropy over all base classes, with a head that is discarded
+        afterwards; 'tasks': few-shot tasks, cross-entropy of the learner's scores on their queries; 'views': two random
+        views of each image, without labels. Validation tasks, which select the epoch, have labels in all cases.
     network : str
         A name of `fslcore.models.networks.NETWORKS`.
     dataset : str
-        Its base classes are trained on, its validation classes select (as for `fslcore.datasets.load`).
+        Its base classes are for training, its validation classes for selection (as for `fslcore.datasets.load`).
     epochs, steps : int
-        Steps of the optimiser an epoch; 0 steps: as many as the images fill.
+        Epochs, and optimiser steps per epoch; 0 steps: one pass over the images.
     size : int
-        Images a batch, or tasks a batch.
+        Images per batch, or tasks per batch.
     ways, shots, queries : int
-        Of the training tasks; the validation tasks have as many shots.
+        Shape of the training tasks; the validation tasks have as many shots.
     lr, weight_decay : float
-        The largest learning rate of the schedule, and the optimiser's decay.
+        The largest learning rate of the schedule, and the optimiser's weight decay.
     jitter : bool
-        Turn, scale and shift each image a little; for data that are not drawn so.
+        Rotate, scale and shift each image slightly; for data without such variation.
     frozen : str
-        With tasks: a backbone (as for `fslcore.models.backbones.load`) whose network is taken and stays as it is; the
-        learner alone is trained.
+        With tasks: a backbone (as for `fslcore.models.backbones.load`) whose network is used and stays frozen; only the
+        learner is trained.
     teacher : str
-        With classes: a backbone whose answers are learned beside the labels (Tian et al., 2020). Its
+        With classes: a backbone whose outputs are learned in addition to the labels (Tian et al., 2020). Its
         head is fitted again on its features.
     auxiliary : float
         With tasks: weight of a second cross-entropy, of the queries over all base classes, with a head that is
-        thrown away. It reads the learner's descriptors of the queries (of each place, where it compares places).
+        discarded afterwards. It reads the learner's descriptors of the queries (of each place, if it compares places).
     objective : str
-        With views: what is minimised, a name of `fslcore.tools.training.unlabelled.OBJECTIVES`.
+        With views: the loss, a name of `fslcore.tools.training.unlabelled.OBJECTIVES`.
     options : dict
-        Of the objective, with views; else of the learner.
+        Options of the objective, with views; otherwise of the learner.
     architecture : dict
-        Fields of `fslcore.models.networks.Network` that differ from those of ``network``: ``widths`` (a number a
-        block, so depth too), ``side`` (pixels of the images) and the like.
+        Fields of `fslcore.models.networks.Network` that differ from those of ``network``: ``widths`` (one number per
+        block, which sets the depth too), ``side`` (pixels of the images) and the like.
     augmentation : tuple of str
         Names of `fslcore.tools.training.augment.AUGMENTATIONS`, after ``jitter``.
     optimiser, schedule : str
         Names of `fslcore.tools.training.schedule.OPTIMISERS` and ``SCHEDULES``.
     temperature, taught : float
-        With a teacher: what both answers are divided by before the softmax, and the weight of the divergence from the
-        teacher's beside 1 - ``taught`` of the cross-entropy.
+        With a teacher: the divisor of both outputs before the softmax, and the weight of the divergence from the
+        teacher's, with 1 - ``taught`` for the cross-entropy.
     read_at : int or None
-        Side in pixels that all of an image is squeezed to. Training sees a square of the network's side at a random
-        place of it, evaluation the middle one. None: the middle square of an image, at the network's side.
+        Side in pixels that the whole image is squeezed to. Training uses a random square of the network's side,
+        evaluation the central one. None: the centre square of an image, at the network's side.
     mean, std : 3 floats
         Channel statistics by which pixels in 0 … 1 are normalised, after the augmentation; (0, 0, 0) and (1, 1, 1)
-        leave them as they are. The checkpoint brings them back, and ``read_at`` too.
+        leave them unchanged. The checkpoint stores them, and ``read_at`` too.
     milestones, factor : tuple of int, float
         Epochs after which the schedule 'steps' multiplies the learning rate by ``factor``; by default six and eight
         tenths of them.
     patience : int
-        Training ends after so many epochs without a better validation accuracy; 0: after all epochs.
+        Training ends after this many epochs without a better validation accuracy; 0: after all epochs.
     validation : int
-        Validation tasks; 0: 1,000, or 150 for a learner that trains a network on each.
+        Number of validation tasks; 0: 1,000, or 150 for a learner that trains a network on each.
     """
 
     learner: str
@@ -114,12 +114,12 @@ class Recipe:
     validation: int = 0
 
     def __post_init__(self):
-        for name in ("augmentation", "mean", "std", "milestones"):  # data files have lists
+        for name in ("augmentation", "mean", "std", "milestones"):  # lists in data files
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @property
     def built(self) -> Network:
-        """The network, with what differs.
+        """The network, with the changed fields.
 
         Raises
         ------
@@ -131,14 +131,14 @@ class Recipe:
         return replace(NETWORKS[choice("network", self.network, NETWORKS)], **self.architecture)
 
     def plain(self) -> dict:
-        """As JSON values, for the metadata of a checkpoint; fields after ``options`` where they are not the default."""
+        """The recipe as JSON values, for the metadata of a checkpoint; fields after ``options`` if not the default."""
         found, default = asdict(self), asdict(Recipe(self.learner, self.batch))
         names = [field.name for field in fields(self)]
         late = names[names.index("options") + 1 :]
         return {name: value for name, value in found.items() if name not in late or value != default[name]}
 
 
-# On the features of a network that stays as it is, which are computed once (FewSTAB, Table S10).
+# On the features of a frozen network, which are computed once (FewSTAB, Table S10).
 _FROZEN = dict(batch="tasks", steps=250, size=4, lr=0.002, epochs=4, frozen="conv4-baseline")
 RECIPES = {
     "glyph-conv": Recipe("ncc", "classes", network="glyph-conv", dataset="glyphs", size=256, jitter=True),
@@ -174,7 +174,7 @@ WAYS = 5  # of validation tasks
 
 
 def checkpoint_name(name: str, shots: int) -> str:
-    """The backbone that `train` makes by a recipe of `RECIPES`: of so many shots, where it is trained on tasks."""
+    """The backbone that `train` makes by a recipe of `RECIPES`, named with its shots if trained on tasks."""
     recipe = RECIPES[name]
     return file_name(name, replace(recipe, shots=shots) if recipe.batch == "tasks" else recipe)
 
@@ -185,25 +185,25 @@ def file_name(name: str, recipe: Recipe) -> str:
 
 
 def with_shots(name: str, shots: int) -> str:
-    """A training as its file is called after it: '1shot-protonet', and 'protonet' for 5 shots."""
+    """A training's name in its file name: '1shot-protonet', and 'protonet' for 5 shots."""
     return name if shots == 5 else f"{shots}shot-{name}"
 
 
 def split_classes(images: datasets.Images, ways: int = 5) -> tuple[datasets.Images, datasets.Images]:
-    """Classes to train on and classes to validate on, of images that come without a split.
+    """Classes for training and classes for validation, of images without a split.
 
-    In the order of the SHA-256 of their names, the first quarter validates, at least five classes, and the others
-    train: the split does not depend on the machine, nor on how the classes' names are sorted.
+    In the order of the SHA-256 of their names, the first quarter is for validation, at least five classes, the rest for
+    training: the split does not depend on the machine, nor on the sorting of class names.
 
     Parameters
     ----------
     ways : int
-        As many classes are needed to train on.
+        The minimum number of training classes.
 
     Raises
     ------
     InputError
-        Fewer classes than five and ``ways``.
+        Fewer classes than five plus ``ways``.
     """
     names = {name: name.encode("utf-8", "surrogateescape") for name in images.class_names}
     order = sorted(names, key=lambda name: hashlib.sha256(names[name]).digest())

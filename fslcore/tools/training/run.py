@@ -1,8 +1,8 @@
-"""Train the learners of the book on base classes: one loop, a recipe a learner.
+"""Train the learners of the book on base classes: one loop, one recipe per learner.
 
-A recipe says which network and which learner, and whether a batch is images of all base classes, views of
+A recipe names the network and the learner, and whether a batch is images of all base classes, views of
 images without labels, or few-shot tasks. After each epoch the learner is tested on tasks of validation classes;
-the weights of the best epoch are kept. A run that was stopped goes on from its last epoch, to the same weights.
+the weights of the best epoch are kept. A stopped run resumes from its last epoch, to the same weights.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from .unlabelled import OBJECTIVES, two_views
 
 __all__ = ["train"]
 
-EPOCHS = 10**6  # the most: beyond it, a number is a slip of the keyboard
+EPOCHS = 10**6  # the maximum: a larger number is a typing error
 VALIDATION = {"features": 1000, "images": 150}  # tasks after each epoch, by what the learner reads
 
 
@@ -58,46 +58,46 @@ def train(
 ) -> Path:
     """Train by a recipe and write the checkpoint, with its training curve beside it (.csv).
 
-    A folder of class folders comes without splits: some of its classes train and the others validate (see
-    `split_classes`), which is told with ``progress``.
+    A folder of class folders has no splits: some of its classes are for training and the others for validation (see
+    `split_classes`), which is reported with ``progress``.
 
-    Some recipes rest on another network: ``frozen`` or ``teacher``. The one that they name was trained on the recipe's
+    Some recipes depend on another network: ``frozen`` or ``teacher``. The default was trained on the recipe's
     own data, so for other data it must be given among the changes.
 
     Parameters
     ----------
     name : str
-        Of `RECIPES`.
+        A name of `RECIPES`.
     output : path, optional
-        Ends in .safetensors. By default ``_build/NETWORK-NAME.safetensors``, or ``NETWORK-1shot-NAME`` where
-        another number of shots than 5 is trained with; use it as ``NETWORK-NAME:PATH``.
+        A path with the suffix .safetensors. Default: ``_build/NETWORK-NAME.safetensors``, or ``NETWORK-1shot-NAME`` for
+        another number of shots than 5; use it as ``NETWORK-NAME:PATH``.
     paper : str, optional
-        'evaluators' or 'fewstab': train as that paper does on the data set (`fslcore.tools.training.papers`), which is
-        to be among the changes. The default output then names both.
+        'evaluators' or 'fewstab': train as that paper does on the data set (`fslcore.tools.training.papers`), which
+        must be among the changes. The default output then names both.
     seed : int
-        Same seed and machine, same weights.
+        The same seed and machine give the same weights.
     progress : bool
-        Tell what other network the recipe rests on and how each epoch went, and show a bar where one takes longer than
-        five seconds.
+        Report the other network that the recipe depends on and the result of each epoch, with a bar if one takes longer
+        than five seconds.
     **changes
-        Fields of `Recipe` that differ, ``epochs`` say; ``NAME.KEY`` is one key of a field that has several, as
+        Fields of `Recipe` that differ, such as ``epochs``; ``NAME.KEY`` is one key of a field that has several, such as
         ``architecture.side``.
 
     Returns
     -------
     Path
         The checkpoint, in safetensors format: the network, the learner's own weights, and as
-        metadata the recipe, and digests of the images that it was trained on and selected with, and of a frozen
+        metadata the recipe, digests of the images for training and selection, and the digest of a frozen
         network or teacher that did not ship.
 
     Raises
     ------
     InputError
         Unknown name, network or data set; epochs or shots below 1, too many epochs, a seed below 0;
-        an output that ends otherwise or cannot be written to; shots of a learner that is trained on batches of
-        images; a network that is not the one of the frozen backbone; other data than the recipe's, without the frozen
-        network or teacher to rest on; one of these for a recipe that has none; an auxiliary loss for a learner that
-        reads images; classes too few or too small to train on some and to validate on others. All of it is told before
+        an output with another suffix or that cannot be written to; shots of a learner that is trained on batches of
+        images; another network than that of the frozen backbone; other data than the recipe's, without the frozen
+        network or teacher for them; one of these for a recipe without it; an auxiliary loss for a learner that
+        reads images; too few or too small classes for training and validation. All errors are raised before
         the work.
     """
     changes = {k: v for k, v in changes.items() if v is not None}
@@ -122,15 +122,15 @@ def train(
         run.save(kept)
     tensors, curve = run.checkpoint()
     replace_file(path.with_suffix(".csv"), partial(curve.to_csv, index=False))
-    # One key: the format does not keep the order of several, and equal trainings give equal files.
+    # One key: the format does not preserve the order of several, and equal trainings must give equal files.
     made = json.dumps(json.loads(run.settings) | {"data": run.data}, sort_keys=True)
     replace_file(path, partial(save_file, tensors, metadata={"training": made}))
-    kept.unlink(missing_ok=True)  # a second process may have trained the same, to the same weights
+    kept.unlink(missing_ok=True)  # a second process may have trained the same weights
     return path
 
 
 def _laid(recipe: Recipe, changes: dict) -> dict:
-    """The changes as values of whole fields, where some name one key of a field."""
+    """The changes as values of whole fields; some name one key of a field."""
     found: dict = {}
     for given, value in changes.items():
         name, dot, key = given.partition(".")
@@ -146,7 +146,7 @@ def _laid(recipe: Recipe, changes: dict) -> dict:
 
 
 def _checked(name: str, usual: Recipe, changes: dict, paper: str | None) -> Recipe:
-    """The usual recipe of this name with its changes, if it can be trained."""
+    """The default recipe of this name with its changes, if it can be trained."""
     changes = _laid(usual, changes)
     recipe = _as_frozen(replace(usual, **changes), changes)
     for field in ("learner", "batch"):
@@ -173,7 +173,7 @@ def _checked(name: str, usual: Recipe, changes: dict, paper: str | None) -> Reci
     return recipe
 
 
-# Fields that are whole numbers, with the least and the most of them; real numbers; and names.
+# Integer fields, with minimum and maximum; real numbers; and names.
 COUNTS = {
     **{"epochs": (1, EPOCHS), "steps": (0,), "size": (1,), "ways": (2,), "shots": (1,), "queries": (1,)},
     **{"patience": (0,), "validation": (0,)},
@@ -187,7 +187,7 @@ NAMED = {"optimiser": OPTIMISERS, "schedule": SCHEDULES}
 
 
 def _check_values(recipe: Recipe) -> None:
-    """Raise `InputError` where a field of a recipe has a value that it cannot have."""
+    """Raise `InputError` if a field of a recipe has an invalid value."""
     for name, bounds in COUNTS.items():
         whole(name, getattr(recipe, name), *bounds)
     for name, limits in AMOUNTS.items():
@@ -209,7 +209,7 @@ def _check_values(recipe: Recipe) -> None:
 
 
 def _as_frozen(recipe: Recipe, changes: dict) -> Recipe:
-    """The recipe with the network and the preprocessing of a frozen backbone that was given, as far as none was."""
+    """The recipe with the network and the preprocessing of a given frozen backbone, unless these were given."""
     if not changes.get("frozen"):
         return recipe
     backbones.load(changes["frozen"])  # before images are read
@@ -219,7 +219,7 @@ def _as_frozen(recipe: Recipe, changes: dict) -> Recipe:
 
 
 def _check_usual(name: str, field: str, usual: str, dataset: str, paper: str | None) -> None:
-    """Raise `InputError` where a recipe rests on a network that was trained on other data than these."""
+    """Raise `InputError` if a recipe depends on a network that was trained on other data than these."""
     own = RECIPES[name].dataset
     if usual and paper:
         made = f"fslcore train {usual.partition('-')[2]} --paper {paper} --dataset {dataset} writes it"
@@ -248,7 +248,7 @@ class _Run:
             raise InputError(
                 f"options = {recipe.options}; {recipe.learner} does not take them ({reason(error)})"
             ) from None
-        # Where there are fewer images than a batch holds, it holds some twice.
+        # If there are fewer images than a batch holds, some occur twice in it.
         self.steps = recipe.steps or max(1, len(self.labels) // recipe.size)
         rates = dict(lr=recipe.lr, weight_decay=recipe.weight_decay)
         self.optimiser = OPTIMISERS[recipe.optimiser](self.parts.parameters(), **rates)
@@ -257,9 +257,9 @@ class _Run:
         self.kept: dict[str, torch.Tensor] = {}
 
     def _read(self, recipe: Recipe, progress: bool) -> None:
-        """The images to train on and to select with, and what other networks make of them."""
+        """The images for training and selection, and their outputs from other networks."""
         base = datasets.load(recipe.dataset, split="base")
-        if recipe.dataset.startswith("folder:"):  # it has no splits, and no size of its own
+        if recipe.dataset.startswith("folder:"):  # without splits and without a size of its own
             side = recipe.read_at or recipe.built.side
             read = base.squeezed(side) if recipe.read_at else base.sized(side)
             base, validation = split_classes(read, recipe.ways)
@@ -277,7 +277,7 @@ class _Run:
         self.data = {"base": base.digest, "validation": validation.digest}
         self.labels, self.classes = base.labels, len(base.class_names)
         self.validation = pixels.ready(validation, progress)
-        if not recipe.frozen:  # of which the features alone are read
+        if not recipe.frozen:  # only its features are read
             self.images = pixels.ready(base, progress).images
             if not isinstance(self.images, np.memmap):
                 self.images = torch.from_numpy(self.images).to(self.where)
@@ -292,7 +292,7 @@ class _Run:
             self.answers = _logits_of_all(bank, self.classes, self.seed)
 
     def _other(self, field: str, role: str, progress: bool) -> Backbone:
-        """Another network that the recipe rests on; the digest of one that did not ship goes into the metadata."""
+        """Another network that the recipe depends on; the digest of one that did not ship goes into the metadata."""
         name = getattr(self.recipe, field)
         found = backbones.load(name)
         if not shipped(name):
@@ -303,7 +303,7 @@ class _Run:
         return found
 
     def _check_tasks(self, recipe: Recipe) -> None:
-        """Raise `InputError` where the data give no tasks to train or to validate with."""
+        """Raise `InputError` if the data allow no tasks for training or validation."""
         parts = [("validate", self.validation.labels, dict(shots=recipe.shots, queries=15))]
         if recipe.batch == "tasks":
             parts.append(("train", self.labels, dict(ways=recipe.ways, shots=recipe.shots, queries=recipe.queries)))
@@ -314,7 +314,7 @@ class _Run:
                 raise InputError(f"dataset = {recipe.dataset}; its classes do not do to {what} on ({error})") from None
 
     def _build(self, recipe: Recipe) -> None:
-        """Network, learner and head, at their start."""
+        """Network, learner and head, in their initial state."""
         kind = recipe.built
         network = kind.build()
         if self.frozen:
@@ -343,7 +343,7 @@ class _Run:
             read_at=recipe.read_at,
         )
         shown = dict(mean=(0.5,) * 3, std=(0.5,) * 3, resolution=recipe.read_at or kind.side, read_at=None)
-        self.shown = replace(self.backbone, **shown)  # as augmentations take images: all of them, in -1 … 1
+        self.shown = replace(self.backbone, **shown)  # the input of augmentations: the whole images, in -1 … 1
         if on_images:
             made = learners.of_images[recipe.learner]
             self.learner = made(**recipe.options, **({"dim": kind.dim, "ways": recipe.ways} if made.sized else {}))
@@ -353,7 +353,7 @@ class _Run:
         if _interventional(recipe):
             head = _head_of_all(self.features, self.classes, self.seed)
             self.learner.know(head, _class_means(self.features, self.classes))
-        # What the learner trains beside the network: itself, or the head it has.
+        # The trained parts of the learner besides the network: itself, or its head.
         self.own = self.learner.trained and self.learner.trained.to(self.where)
         self.head = None
         if recipe.batch == "classes":
@@ -369,12 +369,12 @@ class _Run:
 
     @property
     def stalled(self) -> bool:
-        """Whether the validation accuracy has not grown for as many epochs as the recipe is patient."""
+        """Whether the validation accuracy has not improved for as many epochs as the recipe's patience."""
         found = [row["validation"] for row in self.curve]
         return bool(found) and 0 < self.recipe.patience < len(found) - found.index(max(found))
 
     def train_epoch(self, progress: bool) -> None:
-        """One epoch and its test on validation tasks; all that is random depends on seed and epoch alone."""
+        """One epoch and its test on validation tasks; all randomness depends only on seed and epoch."""
         torch.manual_seed(1000 * self.seed + self.epoch)
         self.parts.train()
         total = 0.0
@@ -403,7 +403,7 @@ class _Run:
             )
 
     def _rows(self):
-        """Rows of images, batch after batch, each once before any is there again."""
+        """Rows of images, batch after batch, each once before any is repeated."""
         order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self.labels))
         for rows in np.resize(order, (self.steps, self.recipe.size)):
             yield torch.from_numpy(rows).to(self.where)
@@ -473,7 +473,7 @@ class _Run:
         return self._normalised(x).contiguous(memory_format=torch.channels_last)
 
     def _seen(self, rows: torch.Tensor) -> torch.Tensor:
-        """What training sees of these images, (B, 3, side, side) in -1 … 1, as augmentations take it."""
+        """The training input of these images, (B, 3, side, side) in -1 … 1, as augmentations take it."""
         if isinstance(self.images, np.memmap):
             found = torch.from_numpy(self.images[rows.cpu().numpy()]).to(self.where)
         else:
@@ -513,7 +513,7 @@ class _Run:
         return float(evaluate(self.learner, bank, tasks).accuracy().mean())
 
     def _tensors(self) -> dict[str, torch.Tensor]:
-        """What the checkpoint holds."""
+        """The content of the checkpoint."""
         own = self.own.state_dict() if self.own else {}
         parts = {"network": self.network.state_dict(), "head": own}
         return {f"{part}.{name}": w.detach().cpu().contiguous() for part, of in parts.items() for name, w in of.items()}
@@ -523,7 +523,7 @@ class _Run:
         return self.kept, pd.DataFrame(self.curve)
 
     def save(self, path: Path) -> None:
-        """Write all that the next epoch depends on."""
+        """Write everything that the next epoch depends on."""
         state = {
             "settings": self.settings,
             "data": self.data,
@@ -534,16 +534,16 @@ class _Run:
             "optimiser": self.optimiser.state_dict(),
             "schedule": self.schedule.state_dict(),
         }
-        made = io.BytesIO()  # written by Python, whose errors are the system's own
+        made = io.BytesIO()  # written by Python, which raises the system's own errors
         torch.save(state, made)
         replace_file(path, lambda part: part.write_bytes(made.getbuffer()))
 
     def resume(self, path: Path) -> None:
-        """Go on from what `save` wrote, if it is there, whole, and of the same settings and data."""
+        """Resume from the file of `save`, if it exists, is complete, and has the same settings and data."""
         if not path.is_file():
             return
         try:
-            with zipfile.ZipFile(path) as file:  # torch.load reads weights whose check sum is wrong, and says nothing
+            with zipfile.ZipFile(path) as file:  # torch.load reads weights with a wrong check sum without an error
                 if damaged := file.testzip():
                     raise zipfile.BadZipFile(f"bad check sum of {damaged}")
             state = torch.load(path, map_location=self.where, weights_only=True)
@@ -577,7 +577,7 @@ def _logits_of_all(bank: Bank, classes: int, seed: int) -> torch.Tensor:
 
 
 def _head_of_all(bank: Bank, classes: int, seed: int) -> nn.Linear:
-    """A linear head that is fitted to (N, D) features of known classes, in five epochs."""
+    """A linear head fitted to (N, D) features of known classes, in five epochs."""
     torch.manual_seed(seed)
     x, y = bank.data, torch.from_numpy(bank.labels).to(bank.data.device)
     head = nn.Linear(x.shape[1], classes).to(x.device)

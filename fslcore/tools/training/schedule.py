@@ -1,4 +1,4 @@
-"""Optimisers and learning rates by their names."""
+"""Optimisers and learning rate schedules by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPTIMISERS = {
     "sgd": partial(optim.SGD, momentum=0.9, nesterov=True),
     "sgd-momentum": partial(optim.SGD, momentum=0.9),
 }
-#: From an optimiser, a recipe and the optimiser's steps in all to a schedule, which moves at each step.
+#: From an optimiser, a recipe and the total number of steps to a schedule, which changes at each step.
 SCHEDULES = {
     "one-cycle": lambda optimiser, recipe, steps: lr_scheduler.OneCycleLR(optimiser, recipe.lr, total_steps=steps),
     "cosine": lambda optimiser, recipe, steps: lr_scheduler.CosineAnnealingLR(optimiser, steps),
@@ -28,6 +28,6 @@ SCHEDULES = {
 
 
 def _at(recipe: Recipe, steps: int) -> list[int]:
-    """Steps at which the rate falls: those of the recipe's epochs, else six and eight tenths of all."""
+    """Steps at which the rate falls: those of the recipe's epochs, or else six and eight tenths of all."""
     epochs = [epoch * (steps // recipe.epochs) for epoch in recipe.milestones]
     return epochs or [steps * 6 // 10, steps * 8 // 10]

@@ -1,9 +1,9 @@
-"""Training on images without labels: two views of each, and what is learned from them.
+"""Training on images without labels: two views of each, and the objectives.
 
 An objective is a module: its ``forward(network, views)`` is a loss of normalised images (2B, 3, H, W), the first views
-of B images and then their second views. It holds the heads that are thrown away after training and, as buffers, all
-that it remembers, so that a stopped training goes on to the same weights. After each step of the optimiser
-``follow(network)`` moves the momentum copies.
+of B images and then their second views. It contains the heads that are discarded after training and, as buffers, all
+its state, so that a stopped training resumes to the same weights. After each step of the optimiser
+``follow(network)`` updates the momentum copies.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ ROUNDS = 10  # of k-means
 def two_views(images: torch.Tensor) -> torch.Tensor:
     """(2B, 3, H, W): two random views of each of (B, 3, H, W) images in -1 … 1, all first ones before all second ones.
 
-    A view is turned by up to 20°, magnified by a factor of 0.8 to 1.6 and shifted by up to a tenth of the side. One
-    view in two is given other colours: the mean colour becomes another, what differs from it is mixed by a random
-    matrix, and half of these views have lost the channel of lightness before. All is drawn from torch's generator.
+    A view is rotated by up to 20°, magnified by a factor of 0.8 to 1.6 and shifted by up to a tenth of the side. Half
+    of the views are recoloured: the mean colour is replaced, deviations from it are mixed by a random
+    matrix, and half of these views have lost the channel of lightness before. All randomness is torch's.
     """
     x = images.repeat(2, 1, 1, 1)
     return _recoloured(_moved(x))
@@ -41,9 +41,9 @@ def _moved(x: torch.Tensor) -> torch.Tensor:
 
 
 def warped(x: torch.Tensor, angle: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor, beyond: str) -> torch.Tensor:
-    """Images (B, 3, H, W), each turned by its angle (B,), made smaller by its scale (B,), and shifted.
+    """Images (B, 3, H, W), each rotated by its angle (B,), reduced by its scale (B,), and shifted.
 
-    Shifts (B, 2) are in halves of the side; ``beyond`` says what comes in at the edges (`F.grid_sample`'s padding).
+    Shifts (B, 2) are in halves of the side; ``beyond`` fills the edges (`F.grid_sample`'s padding).
     """
     cos, sin = torch.cos(angle) * scale, torch.sin(angle) * scale
     affine = torch.stack([cos, -sin, shift[:, 0], sin, cos, shift[:, 1]], dim=1).view(-1, 2, 3)
@@ -62,7 +62,7 @@ def _recoloured(x: torch.Tensor) -> torch.Tensor:
 
 
 def _mlp(*widths: int, last_norm: bool) -> nn.Sequential:
-    """Linear layers with batch normalisation and ReLU between; after the last one normalisation at most."""
+    """Linear layers with batch normalisation and ReLU between; after the last one at most normalisation."""
     layers: list[nn.Module] = []
     for i, (narrow, wide) in enumerate(itertools.pairwise(widths)):
         last = i == len(widths) - 2
@@ -75,7 +75,7 @@ def _mlp(*widths: int, last_norm: bool) -> nn.Sequential:
 def uniformity(embedded: torch.Tensor, temperature: float) -> torch.Tensor:
     """Log of the mean of exp(cosine / τ) over ordered pairs of views (2B, D) of different images.
 
-    The mean stands inside the logarithm: one estimate of the whole batch, where InfoNCE takes a logarithm for each
+    The mean is inside the logarithm: one estimate of the whole batch, where InfoNCE takes a logarithm for each
     image (Lu et al., 2022).
     """
     z = F.normalize(embedded, dim=1)
@@ -87,14 +87,14 @@ class UniSiam(nn.Module):
     """Siamese network with a uniform term (Lu et al., 2022, *Self-supervision can be a good few-shot learner*).
 
     Minus the mean cosine of each view's prediction with the projection of the image's other view, through which no
-    gradient flows, and ``weight`` times `uniformity` of the projections. Nothing is taken from a larger teacher.
+    gradient flows, and ``weight`` times `uniformity` of the projections. No larger teacher is used.
 
     Parameters
     ----------
     network : nn.Module
         Images to (B, dim) features.
     dim, width : int
-        Features of the network; width of the projector, whose predictor has a waist of a quarter.
+        Features of the network; width of the projector, whose predictor has a bottleneck of a quarter.
     weight, temperature : float
         λ and τ of the uniform term (released code: 0.1 and 2).
     """
@@ -116,7 +116,7 @@ class UniSiam(nn.Module):
 
 
 class _Momentum(nn.Module):
-    """An objective with a copy of network and projector that follows them slowly."""
+    """An objective with a slowly updated momentum copy of network and projector."""
 
     def __init__(self, network: nn.Module, projector: nn.Module, momentum: float):
         super().__init__()
@@ -131,22 +131,22 @@ class _Momentum(nn.Module):
 
     @torch.no_grad()
     def follow(self, network: nn.Module) -> None:
-        """Move the copy, as ``momentum`` says, after a step of the optimiser."""
+        """Update the copy, with factor ``momentum``, after a step of the optimiser."""
         now = (*network.parameters(), *self.projector.parameters())
         for slow, fast in zip(self.slow.parameters(), now, strict=True):
             slow.lerp_(fast.detach(), 1 - self.momentum)
 
 
 class PsCo(_Momentum):
-    """Pseudo-supervised contrast (Jang et al., 2023), with momentum contrast beside it (He et al., 2020).
+    """Pseudo-supervised contrast (Jang et al., 2023), combined with momentum contrast (He et al., 2020).
 
-    A queue holds projections of earlier images by a momentum network. Each batch is a task of B classes: the shots of
-    an image's class are the members of the queue that optimal transport gives most of the image's second view; its
-    first view is the query. The loss is that of supervised contrast of queries with all shots, and of MoCo, in which
-    an image's second view is told from the whole queue.
+    A queue contains projections of earlier images by a momentum network. Each batch is a task of B classes: the shots
+    of an image's class are the members of the queue to which optimal transport assigns most of its second view; its
+    first view is the query. The loss is that of supervised contrast of queries with all shots, plus MoCo, in which
+    an image's second view is distinguished from the whole queue.
 
-    Its features are tested by logistic regression, as those of `UniSiam`. The paper's test within a domain compares
-    projections with class means; the projector is thrown away here, so that one bank of features serves every learner.
+    Its features are tested by logistic regression, like those of `UniSiam`. The paper's test within a domain compares
+    projections with class means; the projector is discarded here, so that one bank of features serves every learner.
 
     Parameters
     ----------
@@ -155,11 +155,11 @@ class PsCo(_Momentum):
     dim, width, out : int
         Features of the network; hidden width of projector and predictor; length of their output.
     queue : int
-        Projections that are kept (released code: 16,384, for batches of 256).
+        Number of stored projections (released code: 16,384, for batches of 256).
     shots : int
         K, of each pseudo-class (released code: 4).
     momentum : float
-        Of the copy (released code: 0.99).
+        Factor of the copy (released code: 0.99).
     temperature, shot_temperature : float
         τ of MoCo and of the pseudo-supervised contrast (released code: 0.2 and 1).
     """
@@ -200,15 +200,15 @@ class PsCo(_Momentum):
 class BECLR(_Momentum):
     """Batch-enhanced contrast with a dynamic clustered memory, DyCE (Poulakakis-Daktylidis and Jamali-Rad, 2024).
 
-    As `UniSiam`, with a momentum network in place of the stopped gradient, and with more positives: a view's prediction
-    is drawn to the other view and to the ``neighbours`` nearest to that view in the memory, out of one partition of it,
-    that of the nearest prototype. The memory holds the latest projections of the momentum network. When it is full for
-    the first time, k-means parts it; from then on optimal transport spreads each batch evenly over the prototypes,
-    which are the means of what lies in their partitions.
+    Like `UniSiam`, with a momentum network in place of the stopped gradient, and more positives: a view's prediction
+    is attracted to the other view and to the ``neighbours`` nearest to that view in the memory, from one partition,
+    that of the nearest prototype. The memory has the latest projections of the momentum network. When it is full for
+    the first time, k-means partitions it; from then on optimal transport distributes each batch evenly over the
+    prototypes, which are the means of their partitions.
 
     Unlike the released code: one memory, of the momentum network, not three (the neighbours of a student's projection
-    come out of a memory without gradients there, so that pairs of neighbours teach nothing); neighbours are looked
-    up before the batch is remembered, so that none is the view itself; a prototype is the mean itself.
+    come from a memory without gradients there, so that pairs of neighbours teach nothing); neighbours are looked
+    up before the batch is stored, so that none is the view itself; a prototype is the mean itself.
 
     Parameters
     ----------
@@ -219,13 +219,13 @@ class BECLR(_Momentum):
     weight, temperature : float
         As for `UniSiam`.
     momentum : float
-        Of the copy (released code: 0.996).
+        Factor of the copy (released code: 0.996).
     memory, prototypes : int
-        Projections that are kept; partitions of them.
+        Number of stored projections; number of partitions.
     neighbours : int
-        k, of each view (released code: 5, for classes of 600 images; those of the glyphs have some 50).
+        k, for each view (released code: 5, for classes of 600 images; those of the glyphs have some 50).
     start : int
-        Views that are remembered before neighbours are used, so that partitions mean something.
+        Views that are stored before neighbours are used, so that partitions are meaningful.
     """
 
     def __init__(
@@ -247,7 +247,7 @@ class BECLR(_Momentum):
         self.register_buffer("memory", torch.zeros(memory, width))
         self.register_buffer("partition", torch.zeros(memory, dtype=torch.long))
         self.register_buffer("prototypes", torch.zeros(prototypes, width))
-        self.register_buffer("seen", torch.zeros((), dtype=torch.long))  # views that were remembered
+        self.register_buffer("seen", torch.zeros((), dtype=torch.long))  # views that were stored
 
     def forward(self, network: nn.Module, views: torch.Tensor) -> torch.Tensor:
         z, slow = self.projector(network(views)), self.slowly(views)
@@ -262,13 +262,13 @@ class BECLR(_Momentum):
         if self.seen < max(self.start, len(self.memory)):
             return slow[:, None]
         own = self.partition == (slow @ self.prototypes.T).argmax(1, keepdim=True)  # (2B, M)
-        few = own.sum(1, keepdim=True) < self.neighbours  # then the whole memory is looked through
+        few = own.sum(1, keepdim=True) < self.neighbours  # then the whole memory is searched
         near = (slow @ self.memory.T).masked_fill(~(own | few), -torch.inf).topk(self.neighbours, dim=1).indices
         return torch.cat([slow[:, None], self.memory[near]], dim=1)
 
     @torch.no_grad()
     def remember(self, slow: torch.Tensor) -> None:
-        """Put unit projections (2B, D) into the memory, in place of the oldest."""
+        """Store unit projections (2B, D) in the memory, in place of the oldest."""
         size, full = len(self.memory), self.seen >= len(self.memory)
         self.seen = self.seen + len(slow)
         partition = transport(-(slow @ self.prototypes.T), EPSILON, iterations=ITERATIONS).argmax(1)
@@ -281,7 +281,7 @@ class BECLR(_Momentum):
 
 
 def _k_means(points: torch.Tensor, clusters: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Unit means (P, D) of unit points (M, D), and which mean (M,) each is nearest to; random points start it."""
+    """Unit means (P, D) of unit points (M, D), and the nearest mean of each (M,); starts at random points."""
     means = points[torch.randperm(len(points))[:clusters].to(points.device)]
     for _ in range(ROUNDS):
         means = _means(points, (points @ means.T).argmax(1), means)
@@ -289,7 +289,7 @@ def _k_means(points: torch.Tensor, clusters: int) -> tuple[torch.Tensor, torch.T
 
 
 def _means(points: torch.Tensor, partition: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
-    """Unit means (P, D) of the points (M, D) in each partition; that of before where there is none."""
+    """Unit means (P, D) of the points (M, D) in each partition; the previous mean if it is empty."""
     members = F.one_hot(partition, len(before)).to(points.dtype)
     means = F.normalize(members.T @ points, dim=1)
     return torch.where((members.sum(0) > 0)[:, None], means, before)

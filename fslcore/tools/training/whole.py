@@ -1,4 +1,4 @@
-"""All networks of a paper: what ``fslcore train --paper`` trains where no learner is named."""
+"""All networks of a paper: the trainings of ``fslcore train --paper`` without a learner."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["missing", "networks", "train_paper"]
 def networks(paper: str, dataset: str | None = None) -> Iterator[tuple[str, str, int, str]]:
     """The trainings of a paper: learner, data set, shots and the name of the network, PAPER/DATASET/LEARNER.
 
-    A learner that is trained on tasks has one network a number of shots, named after it where that is not 5
+    A learner that is trained on tasks has one network per number of shots, named after it if that is not 5
     (``1shot-protonet``). Learners on a frozen network come after it.
 
     Parameters
     ----------
     paper : str
-        Of `fslcore.catalogue.TRAINERS`.
+        A name of `fslcore.catalogue.TRAINERS`.
     dataset : str, optional
         One of the paper's, as for `fslcore.datasets.load`; by default all.
 
@@ -38,7 +38,7 @@ def networks(paper: str, dataset: str | None = None) -> Iterator[tuple[str, str,
     all_of_it = settings_of(paper)
     names = sorted(all_of_it["learners"], key=lambda name: "frozen" in of_paper(paper, name, all_of_it["sets"][0])[0])
     for of, name in product([dataset] if dataset else all_of_it["sets"], names):
-        of_paper(paper, name, of)  # a data set that it does not have
+        of_paper(paper, name, of)  # raises for a data set that it does not have
         for shots in all_of_it["trained_with"] if RECIPES[name].batch == "tasks" else (5,):
             yield name, of, shots, sources.filled(f"{paper}/{{dataset}}/{with_shots(name, shots)}", of)
 
@@ -59,9 +59,9 @@ def _at_hand(dataset: str) -> bool:
 def train_paper(
     paper: str, dataset: str | None = None, *, seed: int = 0, progress: bool = True, **changes
 ) -> Iterator[Path]:
-    """Train all networks of a paper, one after the other, and yield each file; those that are there are kept.
+    """Train all networks of a paper, one after the other, and yield each file; existing ones are kept.
 
-    They go to the cache, where ``trained:PAPER/DATASET/LEARNER`` finds them. Stopped, the same call goes on.
+    They go to the cache, where ``trained:PAPER/DATASET/LEARNER`` finds them. After a stop, the same call resumes.
 
     Parameters
     ----------
@@ -73,21 +73,21 @@ def train_paper(
     Raises
     ------
     InputError
-        As for `networks` and `train`; data sets that are not at hand, all of them, before the work.
+        As for `networks` and `train`; all data sets that are not available, before the work.
     """
     todo = [*networks(paper, dataset)]
     wanted = dict.fromkeys(of for _, of, _, _ in todo)
     absent = [of for of in wanted if not dataset and not _at_hand(of)]
     if absent:
         raise InputError(
-            f"data sets {', '.join(absent)} of {paper} are not at hand; fslcore fetch {paper} brings them or says what "
-            "to bring; --dataset NAME trains for one data set alone"
+            f"data sets {', '.join(absent)} of {paper} are not available; fslcore fetch {paper} brings them or says "
+            "what to bring; --dataset NAME trains for one data set only"
         )
     datasets.check(next(iter(wanted)), "base")
     for name, of, shots, network in todo:
         path = trained_path(network)
         if path.is_file():
-            note(f"{network} is trained, and kept; without the file {path} it is trained again")
+            note(f"{network} is already trained; without the file {path} it is trained again")
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             given = dict(changes, dataset=of)

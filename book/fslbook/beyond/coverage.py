@@ -62,6 +62,7 @@ GIVEN = {
     "class groups": "which classes do",
     "apart": "groups, and tasks draw from one on one side only",
     "one of each": "one image of each group, the others dropped",
+    "transductive": "that answers depend on the other queries",
 }
 
 
@@ -93,13 +94,14 @@ def replicates(regime: Regime, new: str, worlds: int, sets: int, *, seed: int = 
         made = population(regime, OWN_MEANS * (1 - regime.alike) if new == "classes" else 0.0, rng)
         for repeat in range(sets):
             found = _intervals(regime, new, sample(made, rng), rng)
-            rows += [(regime.name, new, number, repeat, *named, *ends(r)) for *named, r in found]
+            unit = 100 if regime.soft else 1
+            rows += [(regime.name, new, number, repeat, *named, *ends(r, unit)) for *named, r in found]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def ends(r: stats.Interval) -> tuple[int, float, float, float]:
-    """What a table of studies keeps of an interval."""
-    return r.n_tasks, r.mean, r.low, r.high
+def ends(r: stats.Interval, unit: float = 1) -> tuple[int, float, float, float]:
+    """What a table of studies keeps of an interval, in percent: of which its own numbers are so many."""
+    return r.n_tasks, unit * r.mean, unit * r.low, unit * r.high
 
 
 def _intervals(
@@ -110,10 +112,12 @@ def _intervals(
     shape = dict(ways=WAYS, shots=regime.shots, seed=int(rng.integers(2**31)))
     closed = shape | dict(tasks=regime.tasks, queries=regime.queries)
     tasks = sample_closed(labels, **closed)
-    right, *other = answers(drawn.banks[: 1 + regime.paired], tasks)
+    kind = dict(steps=regime.steps, soft=regime.soft)
+    right, *other = answers(drawn.banks[: 1 + regime.paired], tasks, **kind)
     yield "closed", "", stats.closed_interval(right.mean(axis=1))
     yield "usual", "", stats.closed_interval(right[:USUAL_TASKS].mean(axis=1))
     told = {"": {}, "groups": {"groups": drawn.groups}, "class groups": {"class_groups": drawn.class_groups}}
+    told["transductive"] = {"transductive": True}
     for given in regime.given:
         if given in told:
             found = stats.three_intervals(right, tasks.support, tasks.query, labels, **told[given])
@@ -394,9 +398,8 @@ def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict
     dict
         The true ``difference`` (points, over many large test sets); of the first pilot the ``pilot_half_width`` and
         the ``images`` a class that it plans, with their range, ``low`` and ``high``; ``least`` and ``most`` of the
-        middle nine in ten of all plans, none below S + Q; the shares of test sets that tell the two apart: ``told``
-        of the size that their own pilot planned, ``told_by_pilot`` of the pilots; and ``excess``, the variance from
-        images that the pilots give for the planned size over the one that test sets of that size give, means over all.
+        middle nine in ten of all plans, none below S + Q; the shares of test sets that find the difference:
+        ``told`` of the size that their own pilot planned, and ``told_by_pilot`` of the pilots.
     """
     rng = np.random.default_rng(seed)
     means, scale = world(PILOT, 0.0, rng)
@@ -420,7 +423,6 @@ def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict
     planned = [max(plan.images_per_class, PILOT.shots + 15) for plan in plans]  # a task has as many
     least, most = np.quantile(planned, [0.05, 0.95])
     carried_out = [paired(n) for n in planned]
-    said = np.mean([p.image_variance * PILOT.images / n for p, n in zip(pilots, planned)])
     return {
         "difference": difference,
         "pilot_half_width": pilots[0].images.half_width,
@@ -431,5 +433,4 @@ def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict
         "most": float(most),
         "told": float(np.mean([r.images.conclusion == 1 for r in carried_out])),
         "told_by_pilot": float(np.mean([p.images.conclusion == 1 for p in pilots])),
-        "excess": float(said / np.mean([r.image_variance for r in carried_out])),
     }

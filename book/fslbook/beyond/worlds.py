@@ -32,6 +32,7 @@ __all__ = [
 
 WAYS, DIMENSIONS, USUAL_TASKS = 5, 16, 600
 QUERIES = (1, 2, 3, 5, 8)  # of the open intervals; the narrowest lie between
+SHARP = 10.0  # by what cosines are multiplied before they become chances
 OWN_MEANS = 0.6  # of the noise that two backbones have for themselves, so much is in their class means
 
 
@@ -73,6 +74,12 @@ class Regime:
         Standard deviation, in logarithms, of noise to one side that each cloud has in directions of its own.
     wrong : float
         Share of images whose label is of another class.
+    rare : float
+        Share of hard classes, whose images scatter four times as much.
+    steps : int
+        Of the centroids towards the queries near them: with some, the learner is transductive.
+    soft : bool
+        Whether a query's value is the probability of its class, and not whether it is right.
     new : tuple of str
         Targets that are asked for: 'images', 'classes'.
     given : tuple of str
@@ -101,6 +108,9 @@ class Regime:
     modes: int = 1
     skew: float = 0.0
     wrong: float = 0.0
+    rare: float = 0.0
+    steps: int = 0
+    soft: bool = False
     new: tuple[str, ...] = ("images", "classes")
     given: tuple[str, ...] = ("",)
     paired: bool = True
@@ -161,6 +171,9 @@ HARDER = tuple(
         dict(called="50 tasks, C = 15", classes=15, images=40, drawn=50, paired=True),
         dict(called="heavy tails, 20 to 120 images", classes=30, images=20, largest=120, **OTHER, tails=3, spread=0.9),
         dict(called="modes, skew, wrong labels", classes=15, images=60, **OTHER, modes=3, skew=0.7, wrong=0.05),
+        dict(called="rare hard classes, C = 60", classes=60, spread=1.8, rare=0.03),
+        dict(called="transductive, 1-shot", shots=1, steps=3, given=("", "transductive")),
+        dict(called="soft scores", soft=True),
     ]
 )
 
@@ -208,6 +221,8 @@ def population(regime: Regime, own: float, rng: np.random.Generator) -> Populati
     """A population of the regime, whose two backbones have a share ``own`` of their class means for themselves."""
     means, scale = world(regime, own, rng)
     c, m, d = regime.classes, regime.modes, regime.dimensions
+    if regime.rare:
+        scale = np.where(rng.random((c, 1)) < regime.rare, 4 * scale, scale)
     centres, shares, aside = means[:, :, None], np.ones((c, 1)), np.zeros((c, 1, d))
     sizes = np.full(c, regime.images)
     if m > 1:
@@ -273,8 +288,13 @@ def correct(bank: Bank, tasks: Tasks) -> np.ndarray:
     return 100.0 * evaluate(learners.NearestCentroid(), bank, tasks).correct
 
 
-def answers(banks: list[Bank], tasks: Tasks, chunk: int = 256) -> list[np.ndarray]:
-    """`correct` of each bank, three times as fast: the banks together, with tasks whose supports are in class order."""
+def answers(
+    banks: list[Bank], tasks: Tasks, chunk: int = 256, *, steps: int = 0, soft: bool = False
+) -> list[np.ndarray]:
+    """`correct` of each bank, three times as fast: the banks together, with tasks whose supports are in class order.
+
+    ``steps`` and ``soft`` as in `Regime`.
+    """
     x = torch.stack([functional.normalize(bank.data, dim=-1) for bank in banks], 1)  # (N, B, D)
     places = (torch.from_numpy(np.array(a, np.int64)) for a in (tasks.support, tasks.query, tasks.query_label))
     right = []
@@ -282,8 +302,16 @@ def answers(banks: list[Bank], tasks: Tasks, chunk: int = 256) -> list[np.ndarra
         centroids = functional.embedding(support, x.flatten(1)).reshape(len(support), tasks.ways, -1, *x.shape[1:])
         centroids = functional.normalize(centroids.sum(2), dim=-1).permute(2, 0, 3, 1)  # (B, t, D, K)
         queries = functional.embedding(query, x.flatten(1)).reshape(*query.shape, *x.shape[1:]).permute(2, 0, 1, 3)
-        right.append((queries @ centroids).argmax(-1) == label)
-    return list(100.0 * torch.cat(right, 1).numpy())
+        held = centroids * (tasks.support.shape[1] // tasks.ways)
+        for _ in range(steps):
+            near = (SHARP * queries @ centroids).softmax(-1)
+            centroids = functional.normalize(held + queries.mT @ near, dim=-2)
+        if soft:
+            chances = (SHARP * queries @ centroids).softmax(-1)
+            right.append(chances.gather(-1, label.expand(len(banks), -1, -1)[..., None])[..., 0].double())
+        else:
+            right.append((queries @ centroids).argmax(-1) == label)
+    return list((1.0 if soft else 100.0) * torch.cat(right, 1).numpy())
 
 
 def part_of(bank: Bank, rows: np.ndarray) -> Bank:

@@ -28,7 +28,7 @@ from .attributes.captions import table_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Gpu", "Job", "Workload", "evaluations", "machines", "reckon", "stored"]
+__all__ = ["Gpu", "Job", "Workload", "evaluations", "machines", "merged", "reckon", "stored"]
 
 FOLDER = DATA / "performance"
 GPU = "gpu.json"  # there: what `benchmarks/gpu.py` measured
@@ -364,6 +364,8 @@ class _Evaluation:
     queries: int = 15
     trainings: int = 1  # of each task
     seed: int = 0
+    captioner: str | None = None  # of biased tasks
+    rounds: int | None = None  # of the bootstrap, of re-split ones
 
     @property
     def shape(self) -> dict:
@@ -373,7 +375,8 @@ class _Evaluation:
     def setting(self) -> tuple:
         """What two chapters share, but for the number of tasks."""
         shape = tuple(self.shape.values())
-        return (self.dataset, self.backbone, self.learner, self.sampling, shape, self.trainings, self.seed)
+        of = (self.dataset, self.backbone, self.learner, self.sampling, self.captioner, self.rounds)
+        return (*of, shape, self.trainings, self.seed)
 
 
 def _shared(p: dict) -> Iterator[_Evaluation]:
@@ -440,14 +443,42 @@ EVALUATES = {
 }
 
 
-#: Chapters whose tables rest on plain evaluations (`fslcore.evaluation.run`), all of which these give.
-TABLES = {"closed-vs-open": _shared, "comparing-methods": _shared, "benchmark": _whole_benchmark}
+def _re_split(p: dict) -> Iterator[_Evaluation]:
+    """Methods and the estimates of their accuracy, on the tasks of Tables 1, 2 and 5 of the evaluators' paper."""
+    shape = {name: p[name] for name in (*SHAPE, "seed", "rounds")}
+    for dataset, method in product(p["datasets"], [*p["methods"], *p.get("image_methods", ())]):
+        backbone, learner = method.rsplit(" ", 1)
+        if learner not in SLOW or p["image_learners"] == "run":
+            tasks = min(p["tasks"], p["image_tasks"]) if learner in SLOW else p["tasks"]
+            yield _Evaluation(dataset, sources.filled(backbone, dataset), learner, "re-split", tasks, **shape)
+
+
+def _worst(p: dict) -> Iterator[_Evaluation]:
+    """Learners on random tasks and on those biased by each captioner, of FewSTAB's Tables 3, S7 and S8."""
+    from .training.recipes import method, trained_with
+
+    for dataset, name, shots in product(p["datasets"], p["learners"], (1, 5)):
+        backbone, learner = method(name, trained_with(name, shots, p["trained"]), p["trained"])
+        if learner not in SLOW or p["image_learners"] == "run":
+            tasks = min(p["tasks"], p["image_tasks"]) if learner in SLOW else p["tasks"]
+            of = dict(ways=p["ways"], shots=shots, queries=p["queries"], seed=p["seed"])
+            one = (dataset, sources.filled(backbone, dataset), learner)
+            yield _Evaluation(*one, "closed", tasks, **of)
+            for captioner in p.get("captioners") or [p["captioner"]]:
+                yield _Evaluation(*one, "biased", tasks, **of, captioner=captioner)
+
+
+#: Chapters whose tables rest on evaluations that `fslcore.tools.pack` can write, and all of these.
+TABLES = {
+    **{"closed-vs-open": _shared, "comparing-methods": _shared, "benchmark": _whole_benchmark},
+    **{"estimators": _re_split, "selection": _re_split, "spurious-bias": _worst, "captioners-and-tasks": _worst},
+}
 
 
 def evaluations(given: dict[str, dict]) -> dict[str, list[_Evaluation]]:
-    """By chapter the plain evaluations that its tables rest on, of parameters as `notebooks.profile` gives them."""
+    """By chapter the evaluations of `TABLES`, of parameters as `notebooks.profile` gives them."""
     asked = {n: {p.name: p.default for p in notebooks.parameters(n)} | given[n] for n in given if n in TABLES}
-    return {name: list(_merged(TABLES[name](p))) for name, p in asked.items()}
+    return {name: list(merged(TABLES[name](p))) for name, p in asked.items()}
 
 
 def reckon(profile: str | Path | dict, machine: str | None = None) -> Workload:
@@ -472,7 +503,7 @@ def reckon(profile: str | Path | dict, machine: str | None = None) -> Workload:
     rates = _Rates(facts["rates"])
     chapters = [n for n in notebooks.names() if n in given] or notebooks.names()  # those that the build makes
     asked = {n: {p.name: p.default for p in notebooks.parameters(n)} | given.get(n, {}) for n in chapters}
-    evaluations = list(_merged(e for n, p in asked.items() if n in EVALUATES for e in EVALUATES[n](p)))
+    evaluations = list(merged(e for n, p in asked.items() if n in EVALUATES for e in EVALUATES[n](p)))
     sets = {e.dataset: _source(e.dataset) for e in evaluations}
     pairs = {(e.dataset, e.backbone) for e in evaluations if e.learner not in SLOW}
     for n, p in asked.items():
@@ -527,7 +558,7 @@ def _before(asked: dict[str, dict]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _merged(found: Iterable[_Evaluation]) -> Iterator[_Evaluation]:
+def merged(found: Iterable[_Evaluation]) -> Iterator[_Evaluation]:
     """One a setting, with the most tasks: chapters find in the cache what another one made."""
     kept = {}
     for one in found:

@@ -184,6 +184,19 @@ def test_an_item_is_reported_where_a_file_has_all_its_evaluations(site, monkeypa
     assert site.status("oops-figure-4", **changed).text == provenance.NOT_YET  # no plain evaluations
 
 
+def test_of_biased_tasks_an_item_is_reported_where_a_file_has_its_tasks_and_its_captioner(site, monkeypatch):
+    wanted = workload.evaluations({"spurious-bias": OTHERS["spurious-bias"]})["spurious-bias"]
+    assert len(wanted) == 3 * 2 * 10 * 2 and {e.captioner for e in wanted} == {None, "vit-gpt2"}
+    rows = [{name: getattr(e, name) for name in (*provenance.KEY, "tasks")} for e in wanted]
+    one = SimpleNamespace(by="A", about={"results": rows})
+    monkeypatch.setattr(contributed, "contributed", lambda folder=None: [one])
+    changed = {"datasets": ["clipart"]}
+    assert site.status("fewstab-table-3", **changed).text == "reported by A"
+    assert site.status("fewstab-figure-6", **changed).text == provenance.NOT_YET  # networks of other shots besides
+    one.about["results"] = [row | {"captioner": row["captioner"] and "blip-large"} for row in rows]
+    assert site.status("fewstab-table-3", **changed).text == "reported by A (in part)"
+
+
 def test_a_file_that_does_not_pass_its_checks_stops_chapters_and_site(tmp_path, monkeypatch):
     folder = tmp_path / "data" / "contributed"
     folder.mkdir(parents=True)

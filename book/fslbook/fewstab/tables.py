@@ -24,10 +24,11 @@ from fslcore.stats import Interval, closed_interval, independent_interval, paire
 from fslcore.stats.intervals import plus_minus
 from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_matched
 from fslcore.tools import attributes
-from fslcore.tools.training import RECIPES, checkpoint_name
-from fslcore.tools.training.recipes import with_shots
+from fslcore.tools.contributed import Pack
+from fslcore.tools.training import RECIPES, recipes
+from fslcore.tools.training.recipes import trained_with
 
-from .. import published
+from .. import contributed, published
 from ..checks import DATASETS
 from . import training
 
@@ -45,6 +46,7 @@ __all__ = [
     "beside",
     "collect",
     "constructions",
+    "contributed_table",
     "draw",
     "draw_matched",
     "draw_random",
@@ -62,6 +64,7 @@ __all__ = [
     "ranks",
     "records",
     "remedy",
+    "reported",
     "spoken",
     "training_gap",
 ]
@@ -93,6 +96,7 @@ SETTING = ["dataset", "shots"]
 #: The paper's data sets and captioners, by their names here.
 OWN = {"miniimagenet": "miniimagenet", "tieredimagenet": "tieredimagenet", "cub?splits=fewstab": "cub"}
 BY = {"blip-large": "blip"}
+NETWORKS = "trained:fewstab/"  # those that are trained as the paper has them
 NEAR = "°"  #: what marks a cell near chance (`near_chance`)
 
 
@@ -115,14 +119,7 @@ def method(name: str, train_shots: int = 5, trained: str = "") -> Method:
         raise InputError(f"learner = {name}; {', '.join(DECIDES)} are allowed")
     if train_shots not in (1, 5):
         raise InputError(f"train_shots = {train_shots}; 1 and 5 are allowed")
-    called = name if name in ON_BATCHES else with_shots(name, train_shots)
-    backbone = trained.replace("{learner}", called) or checkpoint_name(name, train_shots)
-    return Method(backbone, DECIDES[name])
-
-
-def trained_with(name: str, shots: int, trained: str = "") -> int:
-    """Shots of the training that goes with tasks of so many shots: 1 for 1 where there is such a checkpoint, else 5."""
-    return 1 if shots == 1 and (trained or registry.shipped(method(name, 1)[0])) else 5
+    return Method(*recipes.method(name, train_shots, trained))
 
 
 @lru_cache(maxsize=4)
@@ -558,8 +555,65 @@ def on_own_data(found: dict[str, pd.DataFrame] | pd.DataFrame, printed: pd.DataF
         for key, r in table[metric].items()
     ]
     live = pd.DataFrame(rows, columns=[*SETTING, "learner", "metric", "captioner", "mean", "half_width"])
-    own = OWN if trained.startswith("trained:fewstab/") else {}
+    own = OWN if trained.startswith(NETWORKS) else {}
     return published.beside(live, printed, next(iter(named.values())).iloc[0, 0].level, own.get)
+
+
+def contributed_table(
+    one: Pack, captioner: str, *, ways: int, queries: int, seed: int, level: float = 0.95
+) -> pd.DataFrame:
+    """The table of `collect` as a contributed file has it, by networks trained as the paper has them.
+
+    Parameters
+    ----------
+    one : Pack
+    captioner, ways, queries, seed, level
+        As for `collect`.
+    """
+    shape, columns = dict(ways=ways, queries=queries, seed=seed), ("dataset", "shots", "backbone", "learner")
+    found = [(row, a) for row, a in one.arrays if {name: row[name] for name in shape} == shape]
+    plain = {tuple(row[c] for c in columns): a for row, a in found if row["sampling"] == "closed"}
+    cells = {}
+    for row, array in found:
+        random, name = plain.get(tuple(row[c] for c in columns)), _trained_as(row)
+        if row["captioner"] == captioner and random is not None and name:
+            acc, r, a = (
+                100 * of / queries for of in (random.mean(axis=1), random.min(axis=1), array[:, ways:].min(axis=1))
+            )
+            cells[row["dataset"], row["shots"], name] = {
+                **{k: closed_interval(v, level) for k, v in (("acc", acc), ("wacc-r", r), ("wacc-a", a))},
+                "gap": independent_interval(r, a, level),
+            }
+    table = pd.DataFrame.from_dict(cells, orient="index", columns=["acc", "wacc-r", "wacc-a", "gap"])
+    return table.set_axis(pd.MultiIndex.from_tuples(cells, names=[*SETTING, "learner"])) if cells else table
+
+
+def _trained_as(row: dict) -> str | None:
+    """The training of a contributed row's network, where it is the paper's for tasks of so many shots."""
+    for name in training.TEN if row["backbone"].startswith(NETWORKS) else ():
+        called, learner = recipes.method(name, trained_with(name, row["shots"], NETWORKS), "{learner}")
+        if row["backbone"].rpartition("/")[2] == called and row["learner"] == learner:
+            return name
+    return None
+
+
+def reported(printed: pd.DataFrame, captioners: Sequence[str], columns: Sequence[str], **options) -> pd.DataFrame:
+    """Tables 3, S7 or S8 as others report them, beside the printed cells.
+
+    Parameters
+    ----------
+    printed : DataFrame
+        As for `on_own_data`.
+    captioners, columns : sequences of str
+        What of the tables of `contributed_table` is shown; options are those of that function.
+    """
+
+    def cells(one: Pack) -> pd.DataFrame:
+        found = {by: contributed_table(one, by, **options)[list(columns)] for by in captioners}
+        found = {by: table for by, table in found.items() if len(table)}
+        return on_own_data(found, printed, NETWORKS) if found else pd.DataFrame()
+
+    return contributed.each(cells)
 
 
 def text(r: Interval) -> str:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 import numpy as np
 
 from ... import datasets
-from ...catalogue import public_name
+from ...catalogue import PINNED, public_name
 from ...errors import InputError, choice
 from ...models.networks import NETWORKS, Network
 from .pixels import chosen
@@ -187,6 +187,27 @@ def file_name(name: str, recipe: Recipe) -> str:
 def with_shots(name: str, shots: int) -> str:
     """A training as its file is called after it: '1shot-protonet', and 'protonet' for 5 shots."""
     return name if shots == 5 else f"{shots}shot-{name}"
+
+
+def method(name: str, shots: int, trained: str = "") -> tuple[str, str]:
+    """Backbone and learner of a training with tasks of so many shots, ('conv4-1shot-r2d2', 'r2d2') for 'r2d2' and 1.
+
+    Parameters
+    ----------
+    name : str
+        Of `RECIPES`.
+    trained : str
+        The backbone, where ``{learner}`` stands for the training and its shots ('1shot-r2d2'); by default the network
+        that ships.
+    """
+    recipe = RECIPES[name]
+    called = with_shots(name, shots) if recipe.batch == "tasks" else name
+    return trained.replace("{learner}", called) or checkpoint_name(name, shots), recipe.learner
+
+
+def trained_with(name: str, shots: int, trained: str = "") -> int:
+    """Shots of the training that goes with tasks of so many shots: 1 for 1 where there is such a network, else 5."""
+    return 1 if shots == 1 and (trained or f"{checkpoint_name(name, 1)}.safetensors" in PINNED) else 5
 
 
 def split_classes(images: datasets.Images, ways: int = 5) -> tuple[datasets.Images, datasets.Images]:

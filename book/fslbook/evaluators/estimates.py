@@ -150,8 +150,10 @@ def draw(
     return fresh.draw(labels, fresh.parts_of(source), **shape)
 
 
-def own_cells(table: pd.DataFrame, which: int, methods: Sequence[str], level: float = 0.95) -> pd.DataFrame:
-    """Table 1 or 2 on the paper's own data, by networks trained as it has them, beside the printed cells.
+def own_cells(
+    table: pd.DataFrame, which: int, methods: Sequence[str], level: float = 0.95, theirs: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """A table of the paper on its own data, by networks trained as it has them, beside the printed cells.
 
     The three sets of Meta-Album, each tested on once, count as one data set, of all their tasks.
 
@@ -160,9 +162,11 @@ def own_cells(table: pd.DataFrame, which: int, methods: Sequence[str], level: fl
     table : DataFrame
         Of `collect`.
     which : int
-        1 (means) or 2 (mean absolute errors).
+        1, 4, 5 (means), 2 or 3 (mean absolute errors).
     methods : sequence of str
         As for `collect`. Nothing is compared unless `fslcore.tools.training.train_paper` made the networks of all.
+    theirs : DataFrame, optional
+        The printed cells, by default those of `printed`.
 
     Returns
     -------
@@ -170,8 +174,9 @@ def own_cells(table: pd.DataFrame, which: int, methods: Sequence[str], level: fl
         As of `fslbook.published.beside`.
     """
     pooled = table.assign(dataset=table["dataset"].str.replace(r"^meta-album\?test_set=\d$", "meta-album", regex=True))
-    live = means(pooled.drop(columns=FRESH), level) if which == 1 else maes(pooled, level)
-    live, theirs = (cells.rename(columns={"mae": "mean"}) for cells in (live, printed(which)))
+    live = maes(pooled, level) if which in (2, 3) else means(pooled, level)
+    theirs = printed(which) if theirs is None else theirs
+    live, theirs = (cells.rename(columns={"mae": "mean"}) for cells in (live, theirs))
     own = DATASETS if all(name.startswith(NETWORKS) for name in methods) else {}
     return published.beside(live, theirs, level, own.get)
 

@@ -59,6 +59,11 @@ __all__ = [
     "named",
     "near_chance",
     "on_own_data",
+    "own_ablation",
+    "own_agreement",
+    "own_recent",
+    "own_remedy",
+    "own_training",
     "printed_ablation",
     "rank_correlations",
     "ranks",
@@ -95,7 +100,7 @@ CONSTRUCTIONS = {
 SETTING = ["dataset", "shots"]
 #: The paper's data sets and captioners, by their names here.
 OWN = {"miniimagenet": "miniimagenet", "tieredimagenet": "tieredimagenet", "cub?splits=fewstab": "cub"}
-BY = {"blip-large": "blip"}
+BY = {"vit-gpt2": "vit-gpt2", "blip-large": "blip"}
 NETWORKS = "trained:fewstab/"  # those that are trained as the paper has them
 NEAR = "°"  #: what marks a cell near chance (`near_chance`)
 
@@ -393,7 +398,7 @@ def remedy(
     -------
     DataFrame
         By dataset, shots and learner (without the remedy), each a `fslcore.stats.Interval`: wacc-r and wacc-a, paired,
-        and without, wAcc-R of the learner without the remedy.
+        without, wAcc-R of the learner without the remedy, and no and yes, wAcc-A without and with it.
     """
     tables, shape = {}, dict(ways=ways, queries=queries, seed=seed, tasks=tasks)
     names = [name + how for name in REMEDIED.values() for how in ("", "-ifsl")]
@@ -406,9 +411,10 @@ def remedy(
         for kind, of in drawn.items():
             found = records(dataset, of, names, **options)
             with_, without = ({name: found[name + how] for name in REMEDIED.values()} for how in ("-ifsl", ""))
-            columns[kind] = gaps(with_, without, paired=True, level=level)
+            sides = gaps(with_, without, paired=True, level=level)
+            columns[kind] = sides.set_axis(["yes", "no", "gap"], axis=1)  # with the remedy, and without
         tables[dataset, s] = pd.DataFrame({kind: of["gap"] for kind, of in columns.items()}).assign(
-            without=columns["wacc-r"]["wAcc-A"]  # the second of the two
+            without=columns["wacc-r"]["no"], **columns["wacc-a"][["no", "yes"]]
         )
     return pd.concat(tables, names=[*SETTING, "learner"])
 
@@ -547,16 +553,100 @@ def on_own_data(found: dict[str, pd.DataFrame] | pd.DataFrame, printed: pd.DataF
     DataFrame
         As of `fslbook.published.beside`.
     """
-    named = {BY.get(name, name): of for name, of in found.items()} if isinstance(found, dict) else {None: found}
-    rows = [
-        (*key, metric, by, r.mean, r.half_width)
-        for by, table in named.items()
-        for metric in table
-        for key, r in table[metric].items()
-    ]
-    live = pd.DataFrame(rows, columns=[*SETTING, "learner", "metric", "captioner", "mean", "half_width"])
+    named = {BY.get(name, ""): of for name, of in found.items()} if isinstance(found, dict) else {None: found}
+    live = pd.concat([_long(table).assign(captioner=by) for by, table in named.items()])
+    return _of_paper(live, printed, trained, next(iter(named.values())).iloc[0, 0].level)
+
+
+def _long(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of intervals in long form: its index, metric (the column), mean and half_width."""
+    rows = [(*key, metric, r.mean, r.half_width) for metric in table for key, r in table[metric].items()]
+    return pd.DataFrame(rows, columns=[*table.index.names, "metric", "mean", "half_width"])
+
+
+def _of_paper(live: pd.DataFrame, printed: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
     own = OWN if trained.startswith(NETWORKS) else {}
-    return published.beside(live, printed, next(iter(named.values())).iloc[0, 0].level, own.get)
+    return published.beside(live, printed, level, own.get)
+
+
+def own_ablation(gaps: pd.DataFrame, average: pd.DataFrame, table: str, trained: str, level: float) -> pd.DataFrame:
+    """Gaps of Table S5 or S6 on the paper's own data, and their average over learners, beside the printed ones.
+
+    Parameters
+    ----------
+    gaps, average : DataFrame of Interval
+        Of `ablation` and `averages`.
+    table : str
+        S5 or S6, which prints no intervals.
+    trained, level
+        As for `on_own_data` and `collect`.
+    """
+    mean = average[list(gaps)].assign(learner="average").set_index("learner", append=True)
+    printed = published.table(table, "fewstab").query("tasks != 'random'")
+    printed = printed.assign(metric=printed["tasks"].str.upper(), mean=printed["gap"], half_width=np.nan)
+    return _of_paper(_long(pd.concat([gaps, mean])), printed, trained, level)
+
+
+def own_training(found: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
+    """The sides of Figure 6 that Table 3 prints, wAcc-A with as many shots in training as in tasks, beside it.
+
+    ``found`` is of `training_gap`; the differences themselves are not printed.
+    """
+    sides = [found[[of]].xs(s, level="shots", drop_level=False) for s, of in ((1, "one"), (5, "five")) if len(found)]
+    live = pd.concat([_long(side.set_axis(["wacc-a"], axis=1)) for side in sides]) if sides else pd.DataFrame()
+    printed = published.table(3, "fewstab")
+    return _of_paper(live, printed, trained, level) if len(live) else live
+
+
+def own_recent(found: dict[str, pd.DataFrame], trained: str, level: float) -> pd.DataFrame:
+    """Table S9 on the paper's own data, by networks that a user brought, beside the printed cells.
+
+    Parameters
+    ----------
+    found : dict of DataFrame
+        Of `collect`, by captioner.
+    trained : str
+        As for `method`; no cells for the networks that ship.
+    """
+    printed = published.table("S9", "fewstab").rename(columns={"tasks": "metric"})
+    live = [_long(next(iter(found.values()))[["wacc-r"]].set_axis(["random"], axis=1))]
+    live += [_long(table[["wacc-a"]].set_axis([BY.get(by, "")], axis=1)) for by, table in found.items()]
+    return _of_paper(pd.concat(live), printed, NETWORKS if trained else "", level)
+
+
+def own_remedy(found: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
+    """Table S10, wAcc-A without and with the remedy, on the paper's own data; ``found`` is of `remedy`."""
+    printed = published.table("S10", "fewstab").rename(columns={"ifsl": "metric"})
+    names = {name: short for short, name in REMEDIED.items()}
+    live = _long(found[["no", "yes"]].rename(index=names, level="learner"))
+    return _of_paper(live, printed, trained, level)
+
+
+def own_agreement(agree: dict[str, pd.DataFrame], ranks: pd.Series, trained: str) -> pd.DataFrame:
+    """Table S11, detection accuracy and rank correlations of two captioners, on the paper's own data beside it.
+
+    Parameters
+    ----------
+    agree : dict of DataFrame
+        Of `fslcore.tools.attributes.agreement_table` of the two, by data set.
+    ranks : Series
+        Of `rank_correlations`.
+    trained : str
+        As for `on_own_data`; no correlations by other networks.
+    """
+    printed = published.table("S11", "fewstab")
+    shots = printed["shots"].map("correlation, {:.0f}-shot".format)
+    printed["metric"] = shots.where(printed["shots"].notna(), "detection by " + printed["captioner"].astype(str))
+    detection = [
+        (name, f"detection by {BY.get(by, '')}", table.loc[by].drop(by).item())
+        for name, table in agree.items()
+        for by in table.index
+    ]
+    of = ranks.items() if trained.startswith(NETWORKS) else ()
+    rows = [*detection, *((name, f"correlation, {s}-shot", rho) for (name, s), rho in of)]
+    live = pd.DataFrame(rows, columns=["dataset", "metric", "mean"]).assign(half_width=np.nan)
+    printed = printed.rename(columns={"value": "mean"}).assign(half_width=np.nan)[[*live]]
+    return published.beside(live, printed, own=OWN.get)
 
 
 def contributed_table(

@@ -39,6 +39,41 @@ def of_copy(here: Path, environ: dict) -> dict:
     return environ | {"FSLCORE_CACHE": str(here / "cache"), "PYTHONPATH": f"{here}:{here / 'book'}"}
 
 
+#: What the chapters of a paper show of the file, and the name that a reader would look for.
+REPORTED = {
+    "evaluators": (
+        "from fslbook.evaluators import choosing, estimates as e",
+        "shape = dict(ways=3, shots=2, queries=4, seed=0, rounds=2)",
+        "print(len(e.reported(1, **shape)), len(e.reported(2, **shape)), len(choosing.reported(**shape)))",
+    ),
+    "fewstab": (
+        "from fslbook import published as p",
+        "from fslbook.fewstab import tables as t",
+        "shape = dict(ways=5, queries=2, seed=0)",
+        "columns = ['acc', 'wacc-r', 'wacc-a']",
+        "both = ['vit-gpt2', 'blip-large']",
+        "of = [(3, both[:1], columns), ('S7', both[:1], columns), ('S8', both, columns[2:])]",
+        "print(*(len(t.reported(p.table(n, 'fewstab'), by, what, **shape)) for n, by, what in of))",
+    ),
+}
+CELLS = {"evaluators": "75 60 15", "fewstab": "120 120 120"}  # data sets, learners, shots, and what is printed of each
+
+
+def reported(packed: Path, paper: str, here: Path, environ: dict) -> list[str]:
+    """What is wrong with the cells that a copy with the file in ``data/contributed`` shows, and with other manifests."""
+    copied(packed, here)
+    command, environ = [sys.executable, "-c", "\n".join(REPORTED[paper])], of_copy(here, environ)
+    done = subprocess.run(command, cwd=here, env=environ, capture_output=True, text=True)
+    wrong = []
+    if done.stdout.strip() != CELLS[paper]:
+        wrong.append(f"{paper}: cells of the packed run: {done.stdout} {done.stderr[-500:]}, not {CELLS[paper]}")
+    plain = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
+    done = subprocess.run(command, cwd=here, env=plain, capture_output=True, text=True)
+    if done.returncode == 0 or packed.name not in done.stderr:
+        wrong.append(f"a rehearsal's file is not refused by the manifest that ships: exit code {done.returncode}")
+    return wrong
+
+
 def second_build(packed: Path, first: dict, build: list[str], here: Path, environ: dict) -> list[str]:
     """What is wrong with a clean build that has the file in ``data/contributed``.
 

@@ -60,6 +60,7 @@ __all__ = [
     "near_chance",
     "on_own_data",
     "own_ablation",
+    "own_accuracies",
     "own_agreement",
     "own_recent",
     "own_remedy",
@@ -585,6 +586,12 @@ def own_ablation(gaps: pd.DataFrame, average: pd.DataFrame, table: str, trained:
     printed = published.table(table, "fewstab").query("tasks != 'random'")
     printed = printed.assign(metric=printed["tasks"].str.upper(), mean=printed["gap"], half_width=np.nan)
     return _of_paper(_long(pd.concat([gaps, mean])), printed, trained, level)
+
+
+def own_accuracies(found: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
+    """The first half of Table S7 on the paper's own data; ``found`` is of `fslbook.fewstab.training.accuracies`."""
+    printed = published.table("S7", "fewstab").query("metric == 'acc'")
+    return _of_paper(found.assign(metric="acc"), printed, trained, level)
 
 
 def own_training(found: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from .. import catalogue, sources
+from ..catalogue import OWN
 from ..datasets.bank import MAPPED
 from ..datasets.images import KEPT
 from ..datasets.load import READERS, source_of
@@ -27,6 +28,8 @@ from .attributes.captions import table_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from .training import Recipe
 
 __all__ = ["Gpu", "Job", "Workload", "evaluations", "machines", "merged", "reckon", "stored"]
 
@@ -92,13 +95,16 @@ class Download:
 
 @dataclass(frozen=True)
 class Gpu:
-    """What a GPU would take for features and for training on each task: an estimate from operations.
+    """What a GPU would take: an estimate from operations.
 
     Attributes
     ----------
     operations : float
         Floating-point operations of all looks at images, a multiplication and an addition being two; there and back
         counts as three.
+    trainings, captions : float
+        The part of them that makes the networks and captions which are not there yet; the rest is that of features and
+        of training on each task. Trainings count with all of their epochs.
     per_second : float
         Of them, that a GPU does.
     source : str
@@ -111,6 +117,8 @@ class Gpu:
     per_second: float
     source: str
     uncounted: tuple[str, ...] = ()
+    trainings: float = 0.0
+    captions: float = 0.0
 
     @property
     def hours(self) -> float:
@@ -119,8 +127,11 @@ class Gpu:
     def line(self) -> str:
         """For a person."""
         rest = f"; not counted: {', '.join(self.uncounted)}" if self.uncounted else ""
+        parts = {"networks, with all epochs,": self.trainings, "captions": self.captions}
+        before = [f"{what} {_hours(n / self.per_second / 3600)}" for what, n in parts.items() if n]
+        of = f", of them {', '.join(before)}" if before else ""
         return (
-            f"hours on one GPU {_hours(self.hours)} (an estimate: {self.operations:.2g} operations at "
+            f"hours on one GPU {_hours(self.hours)}{of} (an estimate: {self.operations:.2g} operations at "
             f"{self.per_second / 1e12:.3g} TFLOP/s, {self.source}{rest})"
         )
 
@@ -203,7 +214,7 @@ class Workload:
             share = job.core_hours / self.core_hours if self.core_hours else 0
             found.append(f"  {_hours(job.core_hours):>10}  {share:>5.1%}  {job.kind}: {job.name}{_note(job)}")
         found += [self.gpu.line()] if self.gpu else []
-        for source, said in (("data", "counted in the data"), ("papers", "as the papers print them")):
+        for source, said in (("data", "counted in the data"), ("papers", "as papers and releases have them")):
             there = [f"{name} {count:,}" for name, (count, of) in self.images.items() if of == source]
             found += [f"images, {said}: {', '.join(there)}"] if there else []
         if self.downloads:
@@ -226,6 +237,7 @@ class Workload:
 MEANING = {
     "at most": "at most: a chapter's measured time, as if all of it grew with the parameter that grows most",
     "derived": "derived: from images a second, by the ratio of the two that was measured on another network",
+    "by operations": "by operations: from those of the network, at the median rate of the networks that were measured",
 }
 
 
@@ -303,10 +315,16 @@ class _Rates:
         of = [row for row in self._features if row["name"] == name]
         return min(of, key=lambda row: abs(math.log(row["side"] / side)), default=None)
 
-    def per_image(self, backbone: str, side: int) -> float | None:
-        """Seconds of an image, which grow with its pixels."""
+    def per_image(self, backbone: str, side: int) -> tuple[float | None, str]:
+        """Seconds of an image, which grow with its pixels, and a note."""
         row = self.image(backbone, side)
-        return None if row is None else side**2 / row["side"] ** 2 / row["per_second"]
+        if row is not None:
+            return side**2 / row["side"] ** 2 / row["per_second"], ""
+        operations = _operations(backbone)
+        a_second = [row["per_second"] * n for row in self._features if (n := _operations(row["name"]))]
+        if operations is None or not a_second:
+            return None, f"no rate of {backbone}"
+        return operations / median(a_second), "by operations"
 
     def task(self, learner: str, backbone: str | None = None) -> dict | None:
         of = [row for row in self._tasks if row["name"] == learner and backbone in (None, row.get("backbone"))]
@@ -316,12 +334,17 @@ class _Rates:
         """Seconds of a task and a note. They grow with its images, of features with their length over that measured."""
         slow, backbone = learner in SLOW, backbone.removesuffix("-released")
         row = self.task(learner, backbone if slow else None)
+        measured = self.task(learner) if backbone.startswith(f"{OWN}:") and slow else None
+        both = measured and (_operations(backbone), _operations(measured["backbone"]))
+        if both and all(both):
+            size = shape["ways"] * shape["shots"] / (measured["ways"] * measured["shots"])
+            return size * both[0] / both[1] / measured["per_second"], "by operations"
         if row is not None and slow:
             size = _looks(shape) / _looks(row) if learner == "ft" else shape["ways"] * shape["shots"] / 25
             return size * side**2 / row["side"] ** 2 / row["per_second"], ""
         if row is not None:
             return _images(shape) / _images(row) * max(1.0, dim / row["dim"]) / row["per_second"], ""
-        factor, image = self.of_a_look(), self.per_image(backbone, side)
+        factor, image = self.of_a_look(), self.per_image(backbone, side)[0]
         if learner == "ft" and factor is not None and image is not None:
             return factor * _looks(shape) * image, "derived"
         return None, f"no rate of {learner}" + (f" on {backbone}" if slow else "")
@@ -330,7 +353,7 @@ class _Rates:
         """Seconds of fine-tuning over those that its looks would take for features: a median of those measured."""
         found = []
         for row in self._tasks:
-            image = self.per_image(row["backbone"], row["side"]) if row["name"] == "ft" else None
+            image = self.per_image(row["backbone"], row["side"])[0] if row["name"] == "ft" else None
             found += [1 / row["per_second"] / (_looks(row) * image)] if image else []
         return median(found) if found else None
 
@@ -392,8 +415,7 @@ def _shared(p: dict) -> Iterator[_Evaluation]:
 
 def _benchmark(p: dict) -> Iterator[_Evaluation]:
     """Fine-tuning; the other learners take a small part of the chapter's time."""
-    sizes = list(zip(p["shots"], p["queries"]))
-    return (e for e in _whole_benchmark(p) if e.learner == "ft" and (e.shots, e.queries) in sizes)
+    return (e for e in _whole_benchmark(p) if e.learner == "ft")
 
 
 def _whole_benchmark(p: dict) -> Iterator[_Evaluation]:
@@ -417,17 +439,22 @@ def _estimates(p: dict) -> Iterator[_Evaluation]:
     for dataset, method in product(p["datasets"], [*p.get("image_methods", ()), *p["methods"]]):
         backbone, learner = method.split(" ")
         if learner in SLOW:
-            shape = {name: p[name] for name in SHAPE}
-            yield _Evaluation(dataset, backbone, learner, "closed", p["image_tasks"], **shape, trainings=trainings)
+            shape = {name: p[name] for name in SHAPE} | dict(trainings=trainings)
+            yield _Evaluation(dataset, sources.filled(backbone, dataset), learner, "closed", p["image_tasks"], **shape)
 
 
 def _trained(p: dict) -> Iterator[_Evaluation]:
     """Chapters on trained learners: those that read images, on so many tasks of their own."""
+    from .training.recipes import method, trained_with
+
     if p.get("image_learners", "run") == "run":
-        for dataset, learner in product(p["datasets"], [name for name in p["learners"] if name in SLOW]):
-            for shots in p.get("shots", [5]):
-                network = p.get("trained") or f"conv4-{learner}"
-                yield _Evaluation(dataset, network, learner, "closed", p["image_tasks"], shots=shots)
+        for dataset, name, shots in product(p["datasets"], p["learners"], p.get("shots", (1, 5))):
+            network, learner = method(name, trained_with(name, shots, p["trained"]), p["trained"])
+            one = (dataset, sources.filled(network, dataset), learner)
+            for captioner in (None, *(p.get("captioners") or [p[of] for of in ("captioner",) if of in p])):
+                sampling = "biased" if captioner else "closed"
+                if learner in SLOW:
+                    yield _Evaluation(*one, sampling, p["image_tasks"], shots=shots, captioner=captioner)
 
 
 #: Chapters whose evaluations are jobs of their own; of others they are part of the chapter's measured time.
@@ -514,7 +541,8 @@ def reckon(profile: str | Path | dict, machine: str | None = None) -> Workload:
     jobs += [_chapter(n, p, rates) for n, p in asked.items()]
     where = f"{facts['cpu']}, {facts['cores']} cores, one thread a job, measured {facts['date']}"
     images = {d: (s.count, s.known) for d, s in sorted(sets.items()) if s is not None}
-    return Workload(name, where, tuple(jobs), images, _downloads(asked), _before(asked), _gpu(evaluations, pairs, sets))
+    gpu = _gpu(evaluations, pairs, sets, asked)
+    return Workload(name, where, tuple(jobs), images, _downloads(asked), _before(asked), gpu)
 
 
 def _texts(asked: dict[str, dict]) -> list[str]:
@@ -543,19 +571,32 @@ def _bare(value: str) -> bool:
 
 def _before(asked: dict[str, dict]) -> tuple[str, ...]:
     """Commands that make what chapters read and is not there yet: networks of the papers, and captions."""
-    values, found = _texts(asked), []
-    for paper in catalogue.TRAINERS:
-        if any(v.startswith(f"{catalogue.OWN}:{paper}/") for v in values):
-            from .training.whole import missing
+    networks = [
+        f"fslcore train --paper {paper} ({len(todo)} networks)" for paper, todo in _missing(asked).items() if todo
+    ]
+    captions = [
+        f"fslcore caption {' '.join(map(shlex.quote, sets))} --captioner {captioner}"
+        for captioner, sets in _silent(asked).items()
+    ]
+    return (*networks, *captions)
 
-            todo = missing(paper)
-            found += [f"fslcore train --paper {paper} ({len(todo)} networks)"] if todo else []
+
+def _missing(asked: dict[str, dict]) -> dict[str, list[str]]:
+    """By paper whose networks chapters read, those that are not trained yet."""
+    from .training.whole import missing
+
+    values = _texts(asked)
+    return {of: missing(of) for of in catalogue.TRAINERS if any(v.startswith(f"{OWN}:{of}/") for v in values)}
+
+
+def _silent(asked: dict[str, dict]) -> dict[str, list[str]]:
+    """By captioner the data sets of chapters that it has not captioned yet."""
+    found = {}
     for captioner in catalogue.CAPTIONERS[1:]:
         of = [p for p in asked.values() if captioner in (p.get("captioner"), *p.get("captioners", ()))]
         sets = dict.fromkeys(dataset for p in of for dataset in p["datasets"])
-        todo = [dataset for dataset in sets if not table_of(captioner, dataset).is_file()]
-        found += [f"fslcore caption {' '.join(map(shlex.quote, todo))} --captioner {captioner}"] if todo else []
-    return tuple(found)
+        found[captioner] = [dataset for dataset in sets if not table_of(captioner, dataset).is_file()]
+    return {captioner: sets for captioner, sets in found.items() if sets}
 
 
 def merged(found: Iterable[_Evaluation]) -> Iterator[_Evaluation]:
@@ -568,16 +609,38 @@ def merged(found: Iterable[_Evaluation]) -> Iterator[_Evaluation]:
     yield from kept.values()
 
 
-def _pairs(name: str, p: dict) -> Iterator[tuple[str, str]]:
-    """(data set, backbone) of a chapter: each of its data sets with each of its backbones, and of its methods."""
-    kinds = {of.name: of.allowed for of in notebooks.parameters(name)}
+#: Chapters where a parameter with data sets goes with some of the backbones and methods alone, and with which.
+APART = {
+    "estimators": {"datasets": ["methods"], "sweep_dataset": ["sweep_methods"]},
+    "selection": {"datasets": ["methods", "tuned_method"], "curve_datasets": ["features"]},
+    "three-intervals": {"datasets": ["backbones"], "scripts": ["seen_by"]},
+}
 
-    def given(*allowed: str) -> list[str]:
-        values = [p[n] for n, of in kinds.items() if of in allowed and p[n]]  # '' stands for one of a list
+
+def _pairs(name: str, p: dict) -> Iterator[tuple[str, str]]:
+    """(data set, backbone) of a chapter: of its data sets with the backbones, and those of methods, that they meet."""
+    kinds = {of.name: of.allowed for of in notebooks.parameters(name)}
+    of_kind = {
+        kind: [n for n, of in kinds.items() if of.partition(" ")[0] == kind]
+        for kind in ("dataset", "backbone", "method")
+    }
+
+    def given(names: Iterable[str]) -> list[str]:
+        values = [p[n] for n in names if p[n]]  # '' stands for one of a list
         return [v for value in values for v in (value if isinstance(value, list) else [value])]
 
-    backbones = [*given("backbone"), *(method.split(" ")[0] for method in given("method") if not _slow(method))]
-    yield from product(dict.fromkeys(given("dataset")), dict.fromkeys(backbones))
+    together = APART.get(name, {n: [*of_kind["backbone"], *of_kind["method"]] for n in of_kind["dataset"]})
+    for sets, networks in together.items():
+        methods = [v for v in given(networks) if " " not in v or not _slow(v)]
+        for dataset, backbone in product(given([sets]), [v.partition(" ")[0] for v in methods]):
+            yield dataset, sources.filled(backbone, dataset)
+    if p.get("trained"):
+        from .training.recipes import method, trained_with
+
+        for dataset, learner, shots in product(p["datasets"], p["learners"], p.get("shots", (1, 5))):
+            network, decides = method(learner, trained_with(learner, shots, p["trained"]), p["trained"])
+            if decides not in SLOW:
+                yield dataset, sources.filled(network, dataset)
 
 
 def _slow(method: str) -> bool:
@@ -605,6 +668,8 @@ def _source(dataset: str) -> _Source | None:
     if sources.at_hand(source_of(dataset)) is None if fetched else colon and not Path(path).expanduser().exists():
         import pandas as pd
 
+        if fetched and (count := _in_release(dataset)):
+            return _Source(count, None, None, "papers")
         printed = pd.read_csv(DATA / "published" / "oops_table2.csv").groupby("dataset")["n_images"].first()
         of_oops = kind in printed and dataset.partition("?")[2] in ("", "splits=meta-dataset")
         return _Source(int(printed[kind]), None, None, "papers") if of_oops else None
@@ -617,10 +682,52 @@ def _source(dataset: str) -> _Source | None:
     return _Source(len(images), images.images.shape[1:], images.labels, "data")
 
 
+#: Images of releases whose number no table of the papers has: of the split that is tested on, and of the base split.
+RELEASED = {
+    "cifar-fs": (20 * 600, 64 * 600),
+    "eurosat": (27_000, 0),
+    "flowers102": (8_189, 0),
+    "food101": (101_000, 0),
+    **{f"meta-album?test_set={i}": (40 * classes, 0) for i, classes in enumerate((1658, 1149, 1273))},
+}
+
+
+def _in_release(dataset: str, split: str = "test") -> int | None:
+    """Images of a data set of the evaluators' or FewSTAB papers: as Table S1 of the latter has them, or `RELEASED`."""
+    import pandas as pd
+
+    printed = pd.read_csv(DATA / "published" / "fewstab_tableS1.csv").set_index(["dataset", "split"])["images"]
+    key = ("cub" if dataset == "cub?splits=fewstab" else dataset, split)
+    if key in printed and dataset != "cub":
+        return int(printed[key])
+    return RELEASED.get(dataset, (0, 0))[split != "test"] or None
+
+
+@cache
+def _trainings() -> dict[str, tuple[str, Recipe]]:
+    """All networks that the papers train: by name, the paper and the recipe."""
+    from dataclasses import replace
+
+    from .training import RECIPES
+    from .training.papers import of_paper
+    from .training.whole import networks
+
+    found = {}
+    for paper in catalogue.TRAINERS:
+        for learner, dataset, shots, network in networks(paper):
+            given = {"shots": shots} if RECIPES[learner].batch == "tasks" else {}
+            laid = of_paper(paper, learner, dataset, shots)[0]
+            found[network] = (paper, replace(RECIPES[learner], **laid | given, dataset=dataset))
+    return found
+
+
 def _seen(backbone: str, source: _Source) -> tuple[int, int]:
     """Side in pixels at which a backbone sees the images, and the length of its features."""
     from ..models.registry import REGISTRY
 
+    own = _trainings().get(backbone.partition(":")[2]) if backbone.startswith(f"{OWN}:") else None
+    if own:
+        return own[1].built.side, own[1].built.dim
     entry = REGISTRY[backbone.partition(":")[0]]
     side = max(source.shape[:2]) if source.shape else math.inf
     own = min(64, 32 * math.ceil(min(side, 64) / 32))
@@ -631,8 +738,10 @@ def _seen(backbone: str, source: _Source) -> tuple[int, int]:
 # ---------------------------------------------------------------- what a GPU takes
 
 
-def _gpu(evaluations: list[_Evaluation], pairs: set[tuple[str, str]], sets: dict[str, _Source | None]) -> Gpu | None:
-    """Operations of all features, and of all learners that train on images, over those a second."""
+def _gpu(
+    evaluations: list[_Evaluation], pairs: set[tuple[str, str]], sets: dict[str, _Source | None], asked: dict[str, dict]
+) -> Gpu | None:
+    """Operations of all features, of learners that train on images, and of what is made before, over those a second."""
     looks: dict[str, float] = {}
     for dataset, backbone in pairs:
         if (source := sets[dataset]) is not None:
@@ -642,17 +751,21 @@ def _gpu(evaluations: list[_Evaluation], pairs: set[tuple[str, str]], sets: dict
             of_tasks = _count(e, source) * e.trainings * _looks(e.shape, STEPS if e.learner == "ft" else INNER)
             looks[e.backbone] = looks.get(e.backbone, 0) + of_tasks
     each = {backbone: _operations(backbone) for backbone in looks}
-    total = math.fsum(n * each[backbone] for backbone, n in looks.items() if each[backbone])
-    if not looks:
+    made = {network: _of_training(network) for network in chain.from_iterable(_missing(asked).values())}
+    captions, silent = _of_captions(asked)
+    before = {"trainings": math.fsum(n for n in made.values() if n), "captions": captions}
+    total = math.fsum([*(n * each[of] for of, n in looks.items() if each[of]), *before.values()])
+    if not looks and not made:
         return None
-    uncounted = tuple(sorted(backbone for backbone, n in each.items() if n is None))
+    uncounted = (of for of, n in {**each, **made}.items() if n is None)
+    uncounted = (*sorted(uncounted), *silent)
     path = FOLDER / GPU
     if not path.is_file():
-        return Gpu(total, ASSUMED, "which is assumed: benchmarks/gpu.py measures a GPU", uncounted)
+        return Gpu(total, ASSUMED, "which is assumed: benchmarks/gpu.py measures a GPU", uncounted, **before)
     try:
         found = json.loads(path.read_text("utf-8"))
         per_second = found["pieces"][MEASURED]["speed"] * _of_vit(16, 384)
-        return Gpu(total, per_second, f"measured on {found['machine']['gpu']}", uncounted)
+        return Gpu(total, per_second, f"measured on {found['machine']['gpu']}", uncounted, **before)
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} lacks {MEASURED} ({error}); benchmarks/gpu.py measures it") from None
 
@@ -669,6 +782,9 @@ def _operations(backbone: str) -> float | None:
     from ..models.networks import NETWORKS
 
     kind = next((NETWORKS[n] for n in sorted(NETWORKS, key=len, reverse=True) if name.startswith(n)), None)
+    if name == OWN:
+        own = _trainings().get(backbone.partition(":")[2])
+        kind = own and own[1].built
     if kind is None:
         return None
     with torch.device("meta"), FlopCounterMode(display=False) as counter:
@@ -676,11 +792,49 @@ def _operations(backbone: str) -> float | None:
     return counter.get_total_flops()
 
 
-def _of_vit(patch: int, width: int, registers: int = 0) -> float:
-    """Of a vision transformer of depth 12 at 224 pixels: its patches, its layers (12 n d² + 2 n² d) and no more."""
-    patches = (224 // patch) ** 2
+def _of_vit(patch: int, width: int, registers: int = 0, depth: int = 12, side: int = 224) -> float:
+    """Of a vision transformer: its patches, its layers (12 n d² + 2 n² d) and no more."""
+    patches = (side // patch) ** 2
     n = patches + 1 + registers
-    return 2 * (patches * 3 * patch**2 * width + 12 * (12 * n * width**2 + 2 * n**2 * width))
+    return 2 * (patches * 3 * patch**2 * width + depth * (12 * n * width**2 + 2 * n**2 * width))
+
+
+def _of_training(network: str) -> float | None:
+    """Of the training of a network, all epochs and their validation; None where the images are not counted anywhere."""
+    recipe = _trainings()[network][1]
+    ways, shots, queries = recipe.ways, recipe.shots, recipe.queries
+    if recipe.batch == "tasks":
+        slow = recipe.learner in SLOW  # then the support is looked at, there and back, at each step
+        task = ways * ((3 * recipe.options.get("steps", INNER) if slow else 3) * shots + 3 * queries)
+        looks = recipe.steps * recipe.size * task / (3 if recipe.frozen else 1)
+    elif recipe.steps or (images := _in_release(recipe.dataset, "train")):
+        looks = 3 * (recipe.steps * recipe.size if recipe.steps else images)
+        looks += looks / 3 if recipe.teacher else 0
+    else:
+        return None
+    tested = recipe.validation * 5 * (shots + queries)
+    return recipe.epochs * (looks + tested) * _operations(f"{OWN}:{network}")
+
+
+#: Captioners: of a vision transformer patch, width, registers, depth and side; parameters of the decoder, with its
+#: cross-attention, each of which is a multiplication and an addition for a token; tokens, of all beams.
+CAPTIONS = {
+    "vit-gpt2": ((16, 768, 0, 12, 224), 152e6, 4 * 16),
+    "blip": ((16, 768, 0, 12, 384), 138e6, 20),
+    "blip-large": ((16, 1024, 0, 24, 384), 138e6, 20),
+}
+
+
+def _of_captions(asked: dict[str, dict]) -> tuple[float, list[str]]:
+    """Of all captions that are not there yet, and of which data sets no number of images is known."""
+    total, silent = 0.0, []
+    for captioner, sets in _silent(asked).items():
+        vision, parameters, tokens = CAPTIONS[captioner]
+        for dataset in sets:
+            source = _source(dataset)
+            total += (_of_vit(*vision) + 2 * parameters * tokens) * source.count if source else 0
+            silent += [] if source else [f"captions of {dataset} by {captioner}"]
+    return total, silent
 
 
 # ---------------------------------------------------------------- what each job takes
@@ -691,15 +845,11 @@ def _features(dataset: str, backbone: str, source: _Source | None, rates: _Rates
     if source is None:
         return Job("features", name, None, note="a data set that is neither here nor in the papers' tables")
     side, dim = _seen(backbone, source)
-    row, per_image = rates.image(backbone, side), rates.per_image(backbone, side)
-    if row is None:
-        return Job("features", name, None, note=f"no rate of {backbone}")
-    return Job(
-        "features",
-        name,
-        source.count * per_image / 3600,
-        row["peak_mb"] / 1074 + min(6 * source.count * dim, 3 * MAPPED) / 2**30,
-    )
+    row, (per_image, note) = rates.image(backbone, side), rates.per_image(backbone, side)
+    if per_image is None:
+        return Job("features", name, None, note=note)
+    memory = row and row["peak_mb"] / 1074 + min(6 * source.count * dim, 3 * MAPPED) / 2**30
+    return Job("features", name, source.count * per_image / 3600, memory, note)
 
 
 def _evaluation(e: _Evaluation, source: _Source | None, rates: _Rates) -> Job:
@@ -723,7 +873,7 @@ def _evaluation(e: _Evaluation, source: _Source | None, rates: _Rates) -> Job:
 
 def _count(e: _Evaluation, source: _Source) -> int:
     """Number of tasks; of open ones as many as the data give, or at most if only their number of images is known."""
-    if e.sampling == "closed":
+    if e.sampling != "open":
         return e.tasks
     if source.labels is None:
         there = source.count // _images(e.shape)

@@ -60,7 +60,7 @@ CELLS = {"evaluators": "75 60 15", "fewstab": "120 120 120"}  # data sets, learn
 
 
 def reported(packed: Path, paper: str, here: Path, environ: dict) -> list[str]:
-    """What is wrong with the cells that a copy with the file in ``data/contributed`` shows, and with other manifests."""
+    """What is wrong with the cells of a copy with the file in ``data/contributed``, and by the manifest that ships."""
     copied(packed, here)
     command, environ = [sys.executable, "-c", "\n".join(REPORTED[paper])], of_copy(here, environ)
     done = subprocess.run(command, cwd=here, env=environ, capture_output=True, text=True)

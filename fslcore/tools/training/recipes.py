@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
 
 import numpy as np
 
@@ -124,11 +125,18 @@ class Recipe:
         Raises
         ------
         InputError
-            No such network or field, or as for `fslcore.models.networks.Network`.
+            No such network or field, or as for `fslcore.models.networks.Network`; batches of one image where batch
+            normalisation needs more.
         """
         for name in self.architecture:
             choice("architecture", name, [field.name for field in fields(Network)])
-        return replace(NETWORKS[choice("network", self.network, NETWORKS)], **self.architecture)
+        made = replace(NETWORKS[choice("network", self.network, NETWORKS)], **self.architecture)
+        if self.size == 1 and (self.batch == "views" or (self.batch == "classes" and _needs_batches(made))):
+            raise InputError(
+                f"size = 1; {self.network} at {made.side} pixels is normalised over a batch here; 2 images or more are "
+                "needed"
+            )
+        return made
 
     def plain(self) -> dict:
         """As JSON values, for the metadata of a checkpoint; fields after ``options`` where they are not the default."""
@@ -139,6 +147,20 @@ class Recipe:
 
 
 # On the features of a network that stays as it is, which are computed once (FewSTAB, Table S10).
+@cache
+def _needs_batches(network: Network) -> bool:
+    """Whether batch normalisation sees one value per channel where a batch is one image; as PyTorch itself says."""
+    import torch
+
+    plain = replace(network, dropout=0.0, dropblock=0)  # drawn by values, which tensors without any do not have
+    with torch.device("meta"):
+        try:
+            plain.build().train()(torch.empty(1, 3, network.side, network.side))
+        except ValueError:
+            return True
+    return False
+
+
 _FROZEN = dict(batch="tasks", steps=250, size=4, lr=0.002, epochs=4, frozen="conv4-baseline")
 RECIPES = {
     "glyph-conv": Recipe("ncc", "classes", network="glyph-conv", dataset="glyphs", size=256, jitter=True),

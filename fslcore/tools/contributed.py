@@ -10,7 +10,8 @@ of the row the array contains
 No names of files, no paths, nothing that is run. What `load` checks proves that a file is consistent: that its digests
 are those of the manifest, and that its tasks are those which the samplers draw from its class sizes and seeds. Biased
 tasks follow from attributes, which are not in the file: their number, classes and ranges are checked, and the row says
-that they were not drawn again. It does not prove that the learners were ever run.
+that they were not drawn again. Of data that a person brought no digests are listed: the number of their classes and
+images is compared. It does not prove that the learners were ever run.
 """
 
 from __future__ import annotations
@@ -226,6 +227,11 @@ def _other_sources(about: dict) -> list[str]:
         wanted = (row["sampling"] == "biased", row["sampling"] == "re-split", REDRAWN[row["sampling"]])
         if (row["captioner"] is not None, row["rounds"] is not None, row["redrawn"]) != wanted:
             wrong.append(f"captioner, rounds or redrawn of a row of {row['sampling']} tasks")
+    for name, sizes in about["classes"].items():
+        of = sources.read().data.get(source_of(name))
+        if of and of.novel and (len(sizes), round(sum(sizes), -2)) != of.novel:
+            there = f"{len(sizes)} classes with {sum(sizes):,} images"
+            wrong.append(f"{shown(name)}: {there}, not {of.novel[0]} with about {of.novel[1]:,}")
     return wrong or [
         f"no digest of {shown(row[column])}"
         for kind, column, name in (("data", "dataset", source_of), ("weights", "backbone", plain))

@@ -102,7 +102,10 @@ def _packed(e, about: dict) -> tuple[dict, np.ndarray]:
     from .. import evaluation
 
     name = source_of(e.dataset.partition(":")[0])
-    if ":" in e.dataset or not (files := sources.digests(name)):
+    known = sources.read().data.get(name)
+    brought = known and known.bring and not known.files and sources.at_hand(name)  # no digest of it is listed
+    files = {} if ":" in e.dataset else sources.digests(name)
+    if ":" in e.dataset or not (files or brought):
         raise InputError(f"{e.dataset}: its digests are not known; fslcore fetch {name} records them")
     own, _, of = e.backbone.partition(":")
     if own == OWN and (of.partition("/")[0] not in TRAINERS or Path(of).suffix):

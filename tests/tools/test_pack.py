@@ -344,6 +344,30 @@ def test_parts_of_a_data_set_are_drawn_from_in_turn_again():
     assert digest != contributed._drawn((12,) * 6, (), "re-split", 9, 2, 3, 3, 1, 5)[1]
 
 
+def test_data_that_a_person_brought_are_known_by_their_number_alone(run, tmp_path, monkeypatch):
+    def manifest(**more):
+        entry = {"title": "DTD", "licence": "none", "path": "dtd", "bring": "the folder", **more}
+        path = tmp_path / f"{more}.yml"
+        path.write_text(yaml.safe_dump({"data": {"dtd": entry}}))
+        monkeypatch.setenv("FSLCORE_SOURCES", str(path))
+
+    record = sources.data_folder("dtd", sources.RECORD)
+    kept = record.read_text()
+    try:
+        record.unlink()
+        manifest()
+        path = pack.write(run / "small.yml", tmp_path / "brought.zip", "A. Name")
+    finally:
+        record.write_text(kept)
+    assert contributed.load(path).about["data"] == {"dtd": {}}
+    manifest(novel=[7, 100])  # 140, to the nearest hundred
+    assert contributed.load(path).images == {"dtd": 140}
+    for novel in ([8, 100], [7, 200]):
+        manifest(novel=novel)
+        with pytest.raises(InputError, match=f"7 classes with 140 images, not {novel[0]} with about {novel[1]}"):
+            contributed.load(path)
+
+
 def test_a_network_of_ones_own_is_not_packed(run):
     given = {"estimators": OF_CHAPTERS["estimators"] | {"methods": ["trained:/home/me/x.safetensors lr"]}}
     (run / "own.yml").write_text(yaml.safe_dump(given))

@@ -8,7 +8,6 @@ import io
 import json
 import os
 import platform
-import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -94,7 +93,7 @@ def _listed(found: list) -> list:
     """Evaluations on data sets of the manifest by learners of the library."""
     known = sources.read()
     names = {*known.data, *known.same}
-    return [e for e in found if re.split(r"[?:]", e.dataset)[0] in names and e.learner in catalogue.known]
+    return [e for e in found if source_of(e.dataset.partition(":")[0]) in names and e.learner in catalogue.known]
 
 
 def _packed(e, about: dict) -> tuple[dict, np.ndarray]:

@@ -25,6 +25,7 @@ def pack(profile: str, folder: Path, environ: dict) -> Path:
 
 def copied(packed: Path, here: Path) -> None:
     """The sources in a new folder, with the file in ``data/contributed``."""
+    shutil.rmtree(here, ignore_errors=True)
     copy_sources(here)
     (here / "data").unlink()  # a link to all that ships
     (here / "data" / "contributed").mkdir(parents=True)

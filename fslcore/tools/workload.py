@@ -25,22 +25,30 @@ from ..errors import InputError, choice
 from ..paths import DATA
 from . import notebooks
 from .attributes.captions import table_of
+from .operations import (
+    INNER,
+    SLOW,
+    Gpu,
+    in_release,
+    of_caption,
+    of_training,
+    of_vit,
+    operations,
+    shown_hours,
+    trainings,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .training import Recipe
-
-__all__ = ["Gpu", "Job", "Workload", "evaluations", "machines", "merged", "reckon", "stored"]
+__all__ = ["Job", "Workload", "evaluations", "machines", "merged", "reckon", "stored"]
 
 FOLDER = DATA / "performance"
 GPU = "gpu.json"  # there: what `benchmarks/gpu.py` measured
 ASSUMED = 10e12  # floating-point operations a second of a GPU that nobody measured
 MEASURED = "features of vit_small_patch16_224, cuda"
-PATCHES = {"clip": 16, "clip-b32": 32, "dino": 16, "dinov2": 14, "dinov2-reg": 14}  # of ViT-B, at 224 pixels
 SHAPE = dict(ways=5, shots=5, queries=15)
 STEPS = 30  # of fine-tuning; one costs as much as three looks at the support
-INNER = 5  # steps of MAML and BOIL on a task
 ESTIMATES = (
     2 + 5
 )  # trainings of a task for the oracle, hold-out and 5-fold; leave-one-out and the bootstrap come on top
@@ -91,49 +99,6 @@ class Download:
     unpacked: int | None
     accept: bool = False
     bring: bool = False
-
-
-@dataclass(frozen=True)
-class Gpu:
-    """What a GPU would take: an estimate from operations.
-
-    Attributes
-    ----------
-    operations : float
-        Floating-point operations of all looks at images, a multiplication and an addition being two; there and back
-        counts as three.
-    trainings, captions : float
-        The part of them that makes the networks and captions which are not there yet; the rest is that of features and
-        of training on each task. Trainings count with all of their epochs.
-    per_second : float
-        Of them, that a GPU does.
-    source : str
-        Where that is from.
-    uncounted : tuple of str
-        Backbones whose operations are not known.
-    """
-
-    operations: float
-    per_second: float
-    source: str
-    uncounted: tuple[str, ...] = ()
-    trainings: float = 0.0
-    captions: float = 0.0
-
-    @property
-    def hours(self) -> float:
-        return self.operations / self.per_second / 3600
-
-    def line(self) -> str:
-        """For a person."""
-        rest = f"; not counted: {', '.join(self.uncounted)}" if self.uncounted else ""
-        parts = {"networks, with all epochs,": self.trainings, "captions": self.captions}
-        before = [f"{what} {_hours(n / self.per_second / 3600)}" for what, n in parts.items() if n]
-        of = f", of them {', '.join(before)}" if before else ""
-        return (
-            f"hours on one GPU {_hours(self.hours)}{of} (an estimate: {self.operations:.2g} operations at "
-            f"{self.per_second / 1e12:.3g} TFLOP/s, {self.source}{rest})"
-        )
 
 
 @dataclass(frozen=True)
@@ -204,15 +169,17 @@ class Workload:
         found.append(f"{'':<14}{'jobs':>6}{'core-hours':>14}{'most memory':>14}{'no estimate':>14}")
         for row in self.totals().itertuples():
             memory = "" if math.isnan(row.memory_gib) else f"{row.memory_gib:,.1f} GiB"
-            hours = _hours(row.core_hours)
+            hours = shown_hours(row.core_hours)
             found.append(f"{row.kind:<14}{row.jobs:>6,}{hours:>14}{memory:>14}{row.not_estimated or '':>14}")
-        found += [f"{'in all':<14}{len(self.jobs):>6,}{_hours(self.core_hours):>14}", ""]
+        found += [f"{'in all':<14}{len(self.jobs):>6,}{shown_hours(self.core_hours):>14}", ""]
         found.append(
-            f"hours on 1 core {_hours(self.hours(1))}, on 2 {_hours(self.hours(2))}; the jobs that take longest:"
+            "hours on 1 core {}, on 2 {}; the jobs that take longest:".format(
+                *(shown_hours(self.hours(n)) for n in (1, 2))
+            )
         )
         for job in self.top(n):
             share = job.core_hours / self.core_hours if self.core_hours else 0
-            found.append(f"  {_hours(job.core_hours):>10}  {share:>5.1%}  {job.kind}: {job.name}{_note(job)}")
+            found.append(f"  {shown_hours(job.core_hours):>10}  {share:>5.1%}  {job.kind}: {job.name}{_note(job)}")
         found += [self.gpu.line()] if self.gpu else []
         for source, said in (("data", "counted in the data"), ("papers", "as papers and releases have them")):
             there = [f"{name} {count:,}" for name, (count, of) in self.images.items() if of == source]
@@ -239,10 +206,6 @@ MEANING = {
     "derived": "derived: from images a second, by the ratio of the two that was measured on another network",
     "by operations": "by operations: from those of the network, at the median rate of the networks that were measured",
 }
-
-
-def _hours(hours: float) -> str:
-    return f"{hours:,.0f}" if hours >= 100 else f"{hours:,.1f}" if hours >= 1 else f"{hours:.3f}"
 
 
 def _note(job: Job) -> str:
@@ -320,11 +283,11 @@ class _Rates:
         row = self.image(backbone, side)
         if row is not None:
             return side**2 / row["side"] ** 2 / row["per_second"], ""
-        operations = _operations(backbone)
-        a_second = [row["per_second"] * n for row in self._features if (n := _operations(row["name"]))]
-        if operations is None or not a_second:
+        count = operations(backbone)
+        a_second = [row["per_second"] * n for row in self._features if (n := operations(row["name"]))]
+        if count is None or not a_second:
             return None, f"no rate of {backbone}"
-        return operations / median(a_second), "by operations"
+        return count / median(a_second), "by operations"
 
     def task(self, learner: str, backbone: str | None = None) -> dict | None:
         of = [row for row in self._tasks if row["name"] == learner and backbone in (None, row.get("backbone"))]
@@ -335,7 +298,7 @@ class _Rates:
         slow, backbone = learner in SLOW, backbone.removesuffix("-released")
         row = self.task(learner, backbone if slow else None)
         measured = self.task(learner) if backbone.startswith(f"{OWN}:") and slow else None
-        both = measured and (_operations(backbone), _operations(measured["backbone"]))
+        both = measured and (operations(backbone), operations(measured["backbone"]))
         if both and all(both):
             size = shape["ways"] * shape["shots"] / (measured["ways"] * measured["shots"])
             return size * both[0] / both[1] / measured["per_second"], "by operations"
@@ -356,9 +319,6 @@ class _Rates:
             image = self.per_image(row["backbone"], row["side"])[0] if row["name"] == "ft" else None
             found += [1 / row["per_second"] / (_looks(row) * image)] if image else []
         return median(found) if found else None
-
-
-SLOW = ("ft", "maml", "boil")
 
 
 def _images(shape: dict) -> int:
@@ -668,7 +628,7 @@ def _source(dataset: str) -> _Source | None:
     if sources.at_hand(source_of(dataset)) is None if fetched else colon and not Path(path).expanduser().exists():
         import pandas as pd
 
-        if fetched and (count := _in_release(dataset)):
+        if fetched and (count := in_release(dataset)):
             return _Source(count, None, None, "papers")
         printed = pd.read_csv(DATA / "published" / "oops_table2.csv").groupby("dataset")["n_images"].first()
         of_oops = kind in printed and dataset.partition("?")[2] in ("", "splits=meta-dataset")
@@ -682,50 +642,11 @@ def _source(dataset: str) -> _Source | None:
     return _Source(len(images), images.images.shape[1:], images.labels, "data")
 
 
-#: Images of releases whose number no table of the papers has: of the split that is tested on, and of the base split.
-RELEASED = {
-    "cifar-fs": (20 * 600, 64 * 600),
-    "eurosat": (27_000, 0),
-    "flowers102": (8_189, 0),
-    "food101": (101_000, 0),
-    **{f"meta-album?test_set={i}": (40 * classes, 0) for i, classes in enumerate((1658, 1149, 1273))},
-}
-
-
-def _in_release(dataset: str, split: str = "test") -> int | None:
-    """Images of a data set of the evaluators' or FewSTAB papers: as Table S1 of the latter has them, or `RELEASED`."""
-    import pandas as pd
-
-    printed = pd.read_csv(DATA / "published" / "fewstab_tableS1.csv").set_index(["dataset", "split"])["images"]
-    key = ("cub" if dataset == "cub?splits=fewstab" else dataset, split)
-    if key in printed and dataset != "cub":
-        return int(printed[key])
-    return RELEASED.get(dataset, (0, 0))[split != "test"] or None
-
-
-@cache
-def _trainings() -> dict[str, tuple[str, Recipe]]:
-    """All networks that the papers train: by name, the paper and the recipe."""
-    from dataclasses import replace
-
-    from .training import RECIPES
-    from .training.papers import of_paper
-    from .training.whole import networks
-
-    found = {}
-    for paper in catalogue.TRAINERS:
-        for learner, dataset, shots, network in networks(paper):
-            given = {"shots": shots} if RECIPES[learner].batch == "tasks" else {}
-            laid = of_paper(paper, learner, dataset, shots)[0]
-            found[network] = (paper, replace(RECIPES[learner], **laid | given, dataset=dataset))
-    return found
-
-
 def _seen(backbone: str, source: _Source) -> tuple[int, int]:
     """Side in pixels at which a backbone sees the images, and the length of its features."""
     from ..models.registry import REGISTRY
 
-    own = _trainings().get(backbone.partition(":")[2]) if backbone.startswith(f"{OWN}:") else None
+    own = trainings().get(backbone.partition(":")[2]) if backbone.startswith(f"{OWN}:") else None
     if own:
         return own[1].built.side, own[1].built.dim
     entry = REGISTRY[backbone.partition(":")[0]]
@@ -750,8 +671,8 @@ def _gpu(
         if e.learner in SLOW and (source := sets[e.dataset]) is not None:
             of_tasks = _count(e, source) * e.trainings * _looks(e.shape, STEPS if e.learner == "ft" else INNER)
             looks[e.backbone] = looks.get(e.backbone, 0) + of_tasks
-    each = {backbone: _operations(backbone) for backbone in looks}
-    made = {network: _of_training(network) for network in chain.from_iterable(_missing(asked).values())}
+    each = {backbone: operations(backbone) for backbone in looks}
+    made = {network: of_training(network) for network in chain.from_iterable(_missing(asked).values())}
     captions, silent = _of_captions(asked)
     before = {"trainings": math.fsum(n for n in made.values() if n), "captions": captions}
     total = math.fsum([*(n * each[of] for of, n in looks.items() if each[of]), *before.values()])
@@ -764,75 +685,19 @@ def _gpu(
         return Gpu(total, ASSUMED, "which is assumed: benchmarks/gpu.py measures a GPU", uncounted, **before)
     try:
         found = json.loads(path.read_text("utf-8"))
-        per_second = found["pieces"][MEASURED]["speed"] * _of_vit(16, 384)
+        per_second = found["pieces"][MEASURED]["speed"] * of_vit(16, 384)
         return Gpu(total, per_second, f"measured on {found['machine']['gpu']}", uncounted, **before)
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} lacks {MEASURED} ({error}); benchmarks/gpu.py measures it") from None
-
-
-@cache
-def _operations(backbone: str) -> float | None:
-    """Floating-point operations of a look at an image, from the network's shape; None where that is not known here."""
-    name = backbone.partition(":")[0].removesuffix("-released")
-    if name in PATCHES:
-        return _of_vit(PATCHES[name], 768, 4 if name == "dinov2-reg" else 0)
-    import torch
-    from torch.utils.flop_counter import FlopCounterMode
-
-    from ..models.networks import NETWORKS
-
-    kind = next((NETWORKS[n] for n in sorted(NETWORKS, key=len, reverse=True) if name.startswith(n)), None)
-    if name == OWN:
-        own = _trainings().get(backbone.partition(":")[2])
-        kind = own and own[1].built
-    if kind is None:
-        return None
-    with torch.device("meta"), FlopCounterMode(display=False) as counter:
-        kind.build().eval()(torch.empty(1, 3, kind.side, kind.side))
-    return counter.get_total_flops()
-
-
-def _of_vit(patch: int, width: int, registers: int = 0, depth: int = 12, side: int = 224) -> float:
-    """Of a vision transformer: its patches, its layers (12 n d² + 2 n² d) and no more."""
-    patches = (side // patch) ** 2
-    n = patches + 1 + registers
-    return 2 * (patches * 3 * patch**2 * width + depth * (12 * n * width**2 + 2 * n**2 * width))
-
-
-def _of_training(network: str) -> float | None:
-    """Of the training of a network, all epochs and their validation; None where the images are not counted anywhere."""
-    recipe = _trainings()[network][1]
-    ways, shots, queries = recipe.ways, recipe.shots, recipe.queries
-    if recipe.batch == "tasks":
-        slow = recipe.learner in SLOW  # then the support is looked at, there and back, at each step
-        task = ways * ((3 * recipe.options.get("steps", INNER) if slow else 3) * shots + 3 * queries)
-        looks = recipe.steps * recipe.size * task / (3 if recipe.frozen else 1)
-    elif recipe.steps or (images := _in_release(recipe.dataset, "train")):
-        looks = 3 * (recipe.steps * recipe.size if recipe.steps else images)
-        looks += looks / 3 if recipe.teacher else 0
-    else:
-        return None
-    tested = recipe.validation * 5 * (shots + queries)
-    return recipe.epochs * (looks + tested) * _operations(f"{OWN}:{network}")
-
-
-#: Captioners: of a vision transformer patch, width, registers, depth and side; parameters of the decoder, with its
-#: cross-attention, each of which is a multiplication and an addition for a token; tokens, of all beams.
-CAPTIONS = {
-    "vit-gpt2": ((16, 768, 0, 12, 224), 152e6, 4 * 16),
-    "blip": ((16, 768, 0, 12, 384), 138e6, 20),
-    "blip-large": ((16, 1024, 0, 24, 384), 138e6, 20),
-}
 
 
 def _of_captions(asked: dict[str, dict]) -> tuple[float, list[str]]:
     """Of all captions that are not there yet, and of which data sets no number of images is known."""
     total, silent = 0.0, []
     for captioner, sets in _silent(asked).items():
-        vision, parameters, tokens = CAPTIONS[captioner]
         for dataset in sets:
             source = _source(dataset)
-            total += (_of_vit(*vision) + 2 * parameters * tokens) * source.count if source else 0
+            total += of_caption(captioner) * source.count if source else 0
             silent += [] if source else [f"captions of {dataset} by {captioner}"]
     return total, silent
 

@@ -49,7 +49,7 @@ REPORTED = {
     ),
     "fewstab": (
         "from fslbook import published as p",
-        "from fslbook.fewstab import tables as t",
+        "from fslbook.fewstab import beside as t",
         "shape = dict(ways=5, queries=2, seed=0)",
         "columns = ['acc', 'wacc-r', 'wacc-a']",
         "both = ['vit-gpt2', 'blip-large']",

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from fslbook.evaluators import estimates
+from fslbook.fewstab import beside
 from fslbook.fewstab import tables as fewstab
 from fslcore import evaluation, sources
 from fslcore.errors import InputError
@@ -272,13 +273,13 @@ def test_per_task_results_of_chapters_come_back_from_the_file(by_task, monkeypat
     got = estimates.contributed_table(found, **{**SHAPE, "shots": 3}, rounds=3)
     pd.testing.assert_frame_equal(got, one[list(got)], check_exact=False, rtol=1e-12)
     assert estimates.contributed_table(found, **SHAPE, rounds=3).empty
-    monkeypatch.setattr(fewstab, "_trained_as", lambda row: row["backbone"].rpartition("-")[2])
+    monkeypatch.setattr(beside, "_trained_as", lambda row: row["backbone"].rpartition("-")[2])
     shape = dict(ways=2, queries=2, seed=3)
-    got = fewstab.contributed_table(found, "pixels", **shape)
+    got = beside.contributed_table(found, "pixels", **shape)
     assert sorted(got.index) == sorted(two.index)
     for key, column in product(got.index, got):
         assert str(got.loc[key, column]) == str(two.loc[key, column]), (key, column)
-    assert fewstab.contributed_table(found, "blip", **shape).empty
+    assert beside.contributed_table(found, "blip", **shape).empty
 
 
 def of_sampling(about, sampling):

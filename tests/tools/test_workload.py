@@ -111,25 +111,25 @@ def test_what_no_rate_tells_is_told_and_not_guessed(capsys):
 def test_a_network_that_was_not_measured_is_estimated_by_its_operations():
     found = workload.reckon({"closed-vs-open": SETTINGS | {"backbones": ["dino"]}})
     a_second = sorted(
-        row["per_second"] * workload._operations(row["name"])
+        row["per_second"] * workload.operations(row["name"])
         for row in RATES
-        if row["kind"] == "features" and workload._operations(row["name"])
+        if row["kind"] == "features" and workload.operations(row["name"])
     )
     (job,) = [job for job in found.jobs if job.name == "clipart by dino"]
     assert len(a_second) == 3 and job.note == "by operations"
-    assert job.core_hours == pytest.approx(894 * workload._operations("dino") / a_second[1] / 3600)
+    assert job.core_hours == pytest.approx(894 * workload.operations("dino") / a_second[1] / 3600)
     assert any(line.startswith("by operations: ") for line in found.lines())
 
 
 def test_trained_networks_have_the_operations_of_their_own_settings(rates):
     own = {
-        name: workload._operations(f"trained:evaluators/{name}/maml")
+        name: workload.operations(f"trained:evaluators/{name}/maml")
         for name in ("cifar-fs", "miniimagenet", "meta-album-test_set-0")
     }
-    assert own["cifar-fs"] == workload._operations("conv4-maml")
+    assert own["cifar-fs"] == workload.operations("conv4-maml")
     assert own["miniimagenet"] == pytest.approx((84 / 32) ** 2 * own["cifar-fs"], rel=0.1)
     assert own["meta-album-test_set-0"] > 30 * own["miniimagenet"]  # a ResNet-18 at 128 pixels
-    assert workload._operations("trained:/home/x.safetensors") is None
+    assert workload.operations("trained:/home/x.safetensors") is None
     measured = dict(
         kind="tasks", name="maml", backbone="conv4-maml", side=32, dim=0, per_second=2.0, peak_mb=1.0, **SHAPE
     )
@@ -341,13 +341,13 @@ def test_operations_of_networks_are_those_that_are_counted():
         size = {"img_size": 224} if "dinov2" in model else {}
         with torch.device("meta"), FlopCounterMode(display=False) as counter:
             timm.create_model(model, num_classes=0, **size).eval()(torch.empty(1, 3, 224, 224))
-        assert workload._operations(name) == pytest.approx(counter.get_total_flops(), rel=0.01)
-    assert workload._operations("clip-released:FILE") == workload._operations("dino")
-    assert workload._operations("conv4-maml") > 1e7 and workload._operations("efficientnet-lite0") is None
+        assert workload.operations(name) == pytest.approx(counter.get_total_flops(), rel=0.01)
+    assert workload.operations("clip-released:FILE") == workload.operations("dino")
+    assert workload.operations("conv4-maml") > 1e7 and workload.operations("efficientnet-lite0") is None
 
 
 def test_gpu_hours_are_operations_over_those_a_second(tmp_path, monkeypatch):
-    monkeypatch.setattr(workload, "_operations", lambda name: 2e9 if name == "clip" else None)
+    monkeypatch.setattr(workload, "operations", lambda name: 2e9 if name == "clip" else None)
     given = {"closed-vs-open": SETTINGS | {"backbones": ["clip", "glyph-conv"], "learners": ["ncc", "ft"]}}
     found = workload.reckon(given)
     images, tasks = found.images["clipart"][0], 100 + 3
@@ -360,7 +360,7 @@ def test_gpu_hours_are_operations_over_those_a_second(tmp_path, monkeypatch):
     speed = {"pieces": {workload.MEASURED: {"unit": "images/s", "speed": 1000.0}}, "machine": {"gpu": "A card"}}
     (tmp_path / "gpu.json").write_text(json.dumps(speed))
     measured = workload.reckon(given)
-    assert measured.gpu.per_second == 1000 * workload._of_vit(16, 384) and "measured on A card" in measured.gpu.line()
+    assert measured.gpu.per_second == 1000 * workload.of_vit(16, 384) and "measured on A card" in measured.gpu.line()
     assert workload.machines() == ["some"] and measured.core_hours == found.core_hours  # it has no rates of a core
     (tmp_path / "gpu.json").write_text('{"pieces": {}}')
     with pytest.raises(InputError, match=r"gpu\.json lacks features of vit_small"):
@@ -374,9 +374,9 @@ def test_a_gpu_trains_and_captions_what_is_not_there_yet(tmp_path, monkeypatch):
     assert "networks, with all epochs, " in found.line() and ", captions " in found.line()
     name = "fewstab/miniimagenet/protonet"  # 100 epochs of 2,000 tasks, there and back, and 600 validation tasks
     looks = 2000 * 3 * 5 * (5 + 15) + 600 * 5 * (5 + 15)
-    each = looks * 100 * workload._operations(f"trained:{name}")
-    assert workload._of_training(name) == each
-    assert workload._of_training("fewstab/miniimagenet/leo") < each  # on a frozen network
+    each = looks * 100 * workload.operations(f"trained:{name}")
+    assert workload.of_training(name) == each
+    assert workload.of_training("fewstab/miniimagenet/leo") < each  # on a frozen network
     weights.trained_path(name).parent.mkdir(parents=True, exist_ok=True)
     weights.trained_path(name).touch()
     assert workload.reckon(PROFILES / "fewstab.yml").gpu.trainings == pytest.approx(found.trainings - each)

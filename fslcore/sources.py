@@ -92,6 +92,7 @@ class DataSet:
     disk: int = 0
     bring: str = ""
     convert: str = ""
+    novel: tuple[int, ...] = ()
 
     @property
     def bytes(self) -> int:

@@ -10,10 +10,15 @@ from fslcore.tools import contributed
 
 from .published import LABELS, beside
 
-__all__ = ["REPORTED", "reported", "results"]
+__all__ = ["REPORTED", "UNDRAWN", "each", "reported", "results"]
 
 #: What stands above a table of `reported`.
 REPORTED = f"**Reported** by others: {LABELS['reported']}."
+#: And where tasks are biased.
+UNDRAWN = (
+    f"{REPORTED} **Biased tasks were not drawn again:** they follow from attributes, which are not in the file. "
+    "Checked are their number, their classes, and that no class has more right answers than queries."
+)
 
 
 def results(ways: int, sizes: Iterable[tuple[int, int]], seed: int) -> Iterator[tuple[str, pd.DataFrame, dict]]:
@@ -46,12 +51,21 @@ def reported(
     **shape
         As for `results`.
     """
+    return _named((by, beside(cells(of, images), printed, level)) for by, of, images in results(**shape))
+
+
+def each(cells: Callable[[contributed.Pack], pd.DataFrame]) -> pd.DataFrame:
+    """What `fslbook.published.beside` gives of each contributed file, by who reports it; empty without any.
+
+    Errors: as for `results`.
+    """
+    return _named((one.by, found) for one in contributed.contributed() if len(found := cells(one)))
+
+
+def _named(found: Iterable[tuple[str, pd.DataFrame]]) -> pd.DataFrame:
     tables = [
-        beside(cells(found, images), printed, level)
-        .rename(columns={"live": "reported"})
-        .assign(**{"reported by": by})
-        .set_index("reported by", append=True)
-        for by, found, images in results(**shape)
+        table.rename(columns={"live": "reported"}).assign(**{"reported by": by}).set_index("reported by", append=True)
+        for by, table in found
     ]
     if not tables:
         return pd.DataFrame()

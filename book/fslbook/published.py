@@ -32,8 +32,8 @@ LABELS = {
     "live on the paper's data": "computed by this build on the data and with the weights that the paper names. The "
     "ledger says *yes* only where their digests are those of the manifest that ships, and names those without any",
     "reported": "computed by somebody else on the paper's data, and read from a file in `data/contributed`. It is "
-    "checked that its digests are those of the manifest, and its tasks those that class sizes and seeds give. That "
-    "proves a file consistent, not true",
+    "checked that its digests are those of the manifest, and its tasks those that class sizes and seeds give (of "
+    "biased tasks, which follow from attributes, number and classes alone). That proves a file consistent, not true",
     "released": "recomputed from the authors' released per-task results",
     "derived": "recomputed from other tables that the papers print",
     "printed only": "as the paper prints it: its settings, or numbers beside which nothing was computed",

@@ -1,13 +1,22 @@
 """Files that `fslcore.tools.pack` wrote and others sent: what is checked before a number of one is shown.
 
-A pack is a zip archive of ``about.json`` and one array a row of its ``results``, ``right-0000.npy``: (T, K) numbers of
-queries that were right, by task and class. No names of files, no paths, nothing that is run. What `load` checks proves
-that a file is consistent: that its digests are those of the manifest, and that its tasks are those which the
-samplers draw from its class sizes and seeds. It does not prove that the learners were ever run.
+A pack is a zip archive of ``about.json`` and one array per row of its ``results``, ``right-0000.npy``. By the sampling
+of the row the array contains
+
+- ``closed``, ``open``: (T, K) numbers of queries that were right, by task and class;
+- ``biased``: (T, 2 K), the classes of each task and then these numbers;
+- ``re-split``: (T, 6) accuracies by the oracle, by the four estimators and on the fresh test set.
+
+No names of files, no paths, nothing that is run. What `load` checks proves that a file is consistent: that its digests
+are those of the manifest, and that its tasks are those which the samplers draw from its class sizes and seeds. Biased
+tasks follow from attributes, which are not in the file: their number, classes and ranges are checked, and the row says
+that they were not drawn again. Of data that a person brought no digests are listed: the number of their classes and
+images is compared. It does not prove that the learners were ever run.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -25,23 +34,41 @@ from .. import catalogue, sources
 from ..datasets.load import source_of
 from ..errors import InputError, reason, shown, visible
 from ..paths import DATA
-from ..tasks import Tasks, sample_closed, sample_open
+from ..tasks import ESTIMATORS, Tasks, resplit, sample_closed, sample_open
+from .estimation import fresh
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ABOUT", "FORMAT", "Pack", "contributed", "load", "member", "plain", "wrong_name"]
+__all__ = [
+    "ABOUT",
+    "FORMAT",
+    "REDRAWN",
+    "RESPLIT",
+    "Pack",
+    "contributed",
+    "load",
+    "member",
+    "plain",
+    "re_split",
+    "wrong_name",
+]
 
 FORMAT = 1
 BYTES, EXPANDED, MEMBERS = 16 * 2**20, 64 * 2**20, 5000  # of a file: at most so many, expanded, and arrays
 NAME = 80  # characters of the name of who reports
 IMAGES, CLASSES, DRAWN = 10**8, 10**5, 10**8  # of a data set; images in all tasks of a row
 BROKEN = (OSError, EOFError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
+#: Columns of the array of a row of re-split tasks.
+RESPLIT = ("oracle", *ESTIMATORS, fresh.FRESH)
+#: By the sampling of a row, whether `load` draws its tasks again.
+REDRAWN = dict.fromkeys(("closed", "open", "re-split"), "yes") | {"biased": "no, they follow from attributes"}
 #: What ``about.json`` holds: a list or a mapping of a form, a mapping with these keys, a type, or one of several.
 ROW = {
-    **dict.fromkeys(("dataset", "backbone", "learner", "sampling", "digest"), str),
+    **dict.fromkeys(("dataset", "backbone", "learner", "sampling", "digest", "redrawn"), str),
     **dict.fromkeys(("ways", "shots", "queries", "seed"), int),
-    "tasks": int | None,
+    **dict.fromkeys(("tasks", "rounds"), int | None),
+    "captioner": str | None,
 }
 ABOUT = {
     "format": int,
@@ -54,6 +81,7 @@ ABOUT = {
     "data": {str: {str: {str: str | int}}},
     "weights": {str: str},
     "classes": {str: [int]},
+    "parts": {str: [int]},
     "results": [ROW],
 }
 
@@ -68,12 +96,15 @@ class Pack:
     about : dict
         What ``about.json`` holds.
     results : DataFrame
-        Results table of `fslcore.evaluation.run`, a row a task.
+        Results table of `fslcore.evaluation.run`, one row per task, of closed and open tasks.
+    arrays : list of (dict, array)
+        All rows of ``about["results"]``, each with its array.
     """
 
     path: Path
     about: dict
     results: pd.DataFrame
+    arrays: list[tuple[dict, np.ndarray]]
 
     @property
     def by(self) -> str:
@@ -120,7 +151,7 @@ def load(path: str | Path) -> Pack:
             problems += _other_sources(about)
         except InputError as error:  # a data set with settings that it does not have
             problems.append(str(error))
-        problems += _wrong_classes(about["classes"])
+        problems += _wrong_classes(about["classes"], about["parts"])
     tables = []
     for i, row in enumerate([] if problems else about["results"]):
         right, wrong = _right(members[member(i)], row, about)
@@ -130,7 +161,7 @@ def load(path: str | Path) -> Pack:
         problems = list(dict.fromkeys(problems))
         more = f" and {len(problems) - 20} more" if len(problems) > 20 else ""
         raise InputError(f"{path.name}: {'; '.join(problems[:20])}{more}")
-    return Pack(path, about, _table(tables))
+    return Pack(path, about, _table([of for of in tables if of[0]["sampling"] in ("closed", "open")]), tables)
 
 
 _load = cache(lambda path, time, manifest: load(path))
@@ -186,12 +217,21 @@ def wrong_name(by: str) -> str | None:
 def _other_sources(about: dict) -> list[str]:
     """Digests other than those that are listed, and names of data, networks and learners that are not known."""
     wrong = sources.differing(about["data"], about["weights"], sources.read())[0]
-    same = [tuple(row[name] for name in ROW if name not in ("digest", "tasks")) for row in about["results"]]
+    same = [tuple(row[name] for name in ROW if name not in ("digest", "redrawn", "tasks")) for row in about["results"]]
     wrong += ["rows of the same setting"] * (len(set(same)) < len(same))
-    lists = {"dataset": about["classes"], "learner": catalogue.known, "backbone": catalogue.backbones()}
-    for kind, known in {**lists, "sampling": ("closed", "open")}.items():
+    lists = {"dataset": about["classes"], "learner": catalogue.known, "backbone": _backbones(about["results"])}
+    for kind, known in {**lists, "sampling": REDRAWN, "captioner": [None, *catalogue.CAPTIONERS]}.items():
         of = {row[kind] for row in about["results"]} - set(known)
         wrong += [f"{kind} {shown(name)} is not known" for name in sorted(of)]
+    for row in about["results"] if not wrong else ():
+        wanted = (row["sampling"] == "biased", row["sampling"] == "re-split", REDRAWN[row["sampling"]])
+        if (row["captioner"] is not None, row["rounds"] is not None, row["redrawn"]) != wanted:
+            wrong.append(f"captioner, rounds or redrawn of a row of {row['sampling']} tasks")
+    for name, sizes in about["classes"].items():
+        of = sources.read().data.get(source_of(name))
+        if of and of.novel and (len(sizes), round(sum(sizes), -2)) != of.novel:
+            there = f"{len(sizes)} classes with {sum(sizes):,} images"
+            wrong.append(f"{shown(name)}: {there}, not {of.novel[0]} with about {of.novel[1]:,}")
     return wrong or [
         f"no digest of {shown(row[column])}"
         for kind, column, name in (("data", "dataset", source_of), ("weights", "backbone", plain))
@@ -200,49 +240,113 @@ def _other_sources(about: dict) -> list[str]:
     ]
 
 
-def _wrong_classes(classes: dict[str, list[int]]) -> list[str]:
+def _backbones(rows: list[dict]) -> list[str]:
+    """Names of backbones, and of the papers' own networks where a row has one."""
+    known = catalogue.backbones()
+    if any(row["backbone"].startswith(f"{catalogue.OWN}:") for row in rows):
+        from .training.whole import networks
+
+        known += [f"{catalogue.OWN}:{of[-1]}" for paper in catalogue.TRAINERS for of in networks(paper)]
+    return [name for name in known if name != catalogue.OWN]
+
+
+def _wrong_classes(classes: dict[str, list[int]], parts: dict[str, list[int]]) -> list[str]:
     fits = {name: len(n) <= CLASSES and min(n, default=0) > 0 and sum(n) <= IMAGES for name, n in classes.items()}
+    for name, of in parts.items():
+        numbered = set(of) == set(range(len(set(of))))
+        fits[name] = fits.get(name, False) and len(of) == len(classes[name]) and numbered
     return [f"classes of {shown(name)}: sizes that no data set has" for name, fit in fits.items() if not fit]
 
 
 def _right(content: bytes, row: dict, about: dict) -> tuple[np.ndarray | None, list[str]]:
-    """(T, K) right queries of a row, and what is wrong with them or its tasks."""
+    """The array of a row, and what is wrong with it or the tasks of the row."""
+    ways, shots, queries, sampling = (row[name] for name in ("ways", "shots", "queries", "sampling"))
+    width, of, said = {"biased": (2 * ways, "<u2", "2 ways"), "re-split": (len(RESPLIT), "<f8", "columns")}.get(
+        sampling, (ways, "<u2", "ways")
+    )
     try:
         file = io.BytesIO(content)
         version, (shape, fortran, kind) = np.lib.format.read_magic(file), np.lib.format.read_array_header_1_0(file)
-        if version != (1, 0) or fortran or kind != np.dtype("<u2") or len(shape) != 2 or shape[1] != row["ways"]:
+        if version != (1, 0) or fortran or kind != np.dtype(of) or len(shape) != 2 or shape[1] != width:
             raise ValueError(f"an array {shape} of {kind}")
-        right = np.frombuffer(file.read(), "<u2").reshape(shape)
+        found = np.frombuffer(file.read(), of).reshape(shape)
     except ValueError as error:
-        return None, [f"its array is not (tasks, ways) of 16-bit whole numbers ({reason(error)})"]
-    size = right.size * (row["shots"] + row["queries"])
-    if not 0 < row["shots"] < DRAWN or not 0 < row["queries"] < DRAWN or size > DRAWN:
-        return None, [f"{row['shots']} shots and {row['queries']} queries in {len(right)} tasks"]
+        numbers = "64-bit numbers" if of == "<f8" else "16-bit whole numbers"
+        return None, [f"its array is not (tasks, {said}) of {numbers} ({reason(error)})"]
+    size = len(found) * ways * (shots + queries)
+    if not 0 < shots < DRAWN or not 0 < queries < DRAWN or size > DRAWN:
+        return None, [f"{shots} shots and {queries} queries in {len(found)} tasks"]
     if row["tasks"] is not None and row["tasks"] > DRAWN:
         return None, [f"{row['tasks']} tasks"]
-    wrong = (
-        [f"more than {row['queries']} queries of a class are right"] if right.max(initial=0) > row["queries"] else []
-    )
-    drawn = (row[name] for name in ("sampling", "tasks", "ways", "shots", "queries", "seed"))
+    if sampling == "re-split" and not 0 < len(found) * ways * shots * max(row["rounds"], ways * shots) <= DRAWN:
+        return None, [f"{row['rounds']} rounds in {len(found)} tasks"]
+    sizes = np.array(about["classes"][row["dataset"]])
+    if sampling == "biased":
+        return found, _wrong_biased(found, row, sizes)
+    drawn = (row[name] for name in ("sampling", "tasks", "ways", "shots", "queries", "seed", "rounds"))
     try:
-        n, digest = _drawn(tuple(about["classes"][row["dataset"]]), *drawn)
+        n, digest, tested = _drawn(tuple(sizes), tuple(about["parts"].get(row["dataset"], ())), *drawn)
     except InputError as error:
-        return None, [*wrong, f"its tasks cannot be drawn ({error})"]
-    if (n, digest) != (len(right), row["digest"]):
+        return None, [f"its tasks cannot be drawn ({error})"]
+    wrong = _wrong_shares(found, tested) if sampling == "re-split" else _too_many(found, queries)
+    if (n, digest) != (len(found), row["digest"]):
         wrong.append("its tasks are not those that its class sizes and seed give")
-    return right, wrong
+    return found, wrong
+
+
+def _too_many(right: np.ndarray, queries: int) -> list[str]:
+    return [f"more than {queries} queries of a class are right"] if right.max(initial=0) > queries else []
+
+
+def _wrong_biased(found: np.ndarray, row: dict, sizes: np.ndarray) -> list[str]:
+    """What can be checked of tasks that cannot be drawn again: their number, their classes, and ranges."""
+    classes, right = np.split(found, 2, axis=1)
+    wrong = _too_many(right, row["queries"])
+    if len(found) != row["tasks"]:
+        wrong.append(f"{len(found)} tasks, not {row['tasks']}")
+    if classes.max(initial=0) >= len(sizes) or (np.diff(np.sort(classes, axis=1), axis=1) == 0).any():
+        wrong.append("classes that the data set does not have, or one twice in a task")
+    elif (sizes[classes] < row["shots"] + row["queries"]).any():
+        wrong.append("classes with too few images")
+    return wrong
+
+
+def _wrong_shares(found: np.ndarray, tested: tuple[int, ...]) -> list[str]:
+    """Accuracies that are none, or that so many test images (0: their number varies) cannot give."""
+    if not ((found >= 0) & (found <= 1)).all():
+        return ["accuracies that are not from 0 to 1"]
+    right = found * tested
+    return ["accuracies that no number of right images gives"] if (abs(right - right.round()) > 1e-6).any() else []
+
+
+def re_split(asked: Tasks, new: Tasks, rounds: int, seed: int) -> tuple[str, tuple[int, ...]]:
+    """Digest of tasks, their re-splits and their fresh test sets, and by `RESPLIT` how many images test each task.
+
+    0 where that number varies, as for the bootstrap.
+    """
+    cuts = [asked, *(resplit(asked, name, rounds=rounds, seed=seed).tasks for name in ESTIMATORS), new]
+    images = [(cut.query >= 0).sum(axis=1) for cut in cuts]
+    tested = (int(n[0]) * len(n) // len(asked) if (n == n[0]).all() else 0 for n in images)
+    return hashlib.sha256("".join(cut.digest for cut in cuts).encode()).hexdigest(), tuple(tested)
 
 
 @cache
-def _drawn(sizes: tuple[int, ...], sampling: str, tasks: int | None, *shape: int) -> tuple[int, str]:
-    """Number and digest of the tasks that the samplers draw from images in the order of their classes."""
+def _drawn(
+    sizes: tuple[int, ...], parts: tuple[int, ...], sampling: str, tasks: int | None, *shape: int | None
+) -> tuple[int, str, tuple[int, ...]]:
+    """Of the tasks that the samplers draw from images in the order of their classes: number, digest, `re_split`'s."""
     labels = np.repeat(np.arange(len(sizes)), sizes)
-    named = dict(zip(("ways", "shots", "queries", "seed"), shape), skip_small_classes=True)
+    *shape, rounds = shape
+    named, tasks = dict(zip(("ways", "shots", "queries", "seed"), shape)), 0 if tasks is None else tasks
+    if sampling == "re-split":
+        within = np.repeat(parts, sizes) if parts else None
+        asked, new = fresh.draw(labels, within, tasks=tasks, **named)
+        return len(asked), *re_split(asked, new, rounds, named["seed"])
     if sampling == "closed":
-        found: Tasks = sample_closed(labels, tasks=0 if tasks is None else tasks, **named)
+        found: Tasks = sample_closed(labels, tasks=tasks, skip_small_classes=True, **named)
     else:
-        found = sample_open(labels, max_tasks=tasks, **named)
-    return len(found), found.digest
+        found = sample_open(labels, max_tasks=tasks or None, skip_small_classes=True, **named)
+    return len(found), found.digest, ()
 
 
 def _table(tables: list[tuple[dict, np.ndarray]]) -> pd.DataFrame:
@@ -250,7 +354,7 @@ def _table(tables: list[tuple[dict, np.ndarray]]) -> pd.DataFrame:
 
     from ..evaluation.table import COLUMNS
 
-    made = []
+    made = [pd.DataFrame(columns=list(COLUMNS))] if not tables else []
     for row, right in tables:
         accuracy = 100 * right.sum(axis=1, dtype=np.int64) / (row["ways"] * row["queries"])
         of = {name: row[name] for name in COLUMNS if name in row}
@@ -259,7 +363,9 @@ def _table(tables: list[tuple[dict, np.ndarray]]) -> pd.DataFrame:
 
 
 def plain(name: str) -> str:
-    """'clip' of 'clip-released:FILE'."""
+    """'clip' of 'clip-released:FILE'; one of the papers' own networks by its whole name."""
+    if name.startswith(f"{catalogue.OWN}:"):
+        return name
     return name.partition(":")[0].removesuffix("-released")
 
 

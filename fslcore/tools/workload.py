@@ -17,6 +17,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from .. import catalogue, sources
+from ..catalogue import OWN
 from ..datasets.bank import MAPPED
 from ..datasets.images import KEPT
 from ..datasets.load import READERS, source_of
@@ -24,20 +25,30 @@ from ..errors import InputError, choice
 from ..paths import DATA
 from . import notebooks
 from .attributes.captions import table_of
+from .operations import (
+    INNER,
+    SLOW,
+    Gpu,
+    in_release,
+    of_caption,
+    of_training,
+    of_vit,
+    operations,
+    shown_hours,
+    trainings,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Gpu", "Job", "Workload", "evaluations", "machines", "reckon", "stored"]
+__all__ = ["Job", "Workload", "evaluations", "machines", "merged", "reckon", "stored"]
 
 FOLDER = DATA / "performance"
 GPU = "gpu.json"  # there: what `benchmarks/gpu.py` measured
 ASSUMED = 10e12  # floating-point operations a second of a GPU that nobody measured
 MEASURED = "features of vit_small_patch16_224, cuda"
-PATCHES = {"clip": 16, "clip-b32": 32, "dino": 16, "dinov2": 14, "dinov2-reg": 14}  # of ViT-B, at 224 pixels
 SHAPE = dict(ways=5, shots=5, queries=15)
 STEPS = 30  # of fine-tuning; one costs as much as three looks at the support
-INNER = 5  # steps of MAML and BOIL on a task
 ESTIMATES = (
     2 + 5
 )  # trainings of a task for the oracle, hold-out and 5-fold; leave-one-out and the bootstrap come on top
@@ -88,41 +99,6 @@ class Download:
     unpacked: int | None
     accept: bool = False
     bring: bool = False
-
-
-@dataclass(frozen=True)
-class Gpu:
-    """What a GPU would take for features and for training on each task: an estimate from operations.
-
-    Attributes
-    ----------
-    operations : float
-        Floating-point operations of all looks at images, a multiplication and an addition being two; there and back
-        counts as three.
-    per_second : float
-        Of them, that a GPU does.
-    source : str
-        Where that is from.
-    uncounted : tuple of str
-        Backbones whose operations are not known.
-    """
-
-    operations: float
-    per_second: float
-    source: str
-    uncounted: tuple[str, ...] = ()
-
-    @property
-    def hours(self) -> float:
-        return self.operations / self.per_second / 3600
-
-    def line(self) -> str:
-        """For a person."""
-        rest = f"; not counted: {', '.join(self.uncounted)}" if self.uncounted else ""
-        return (
-            f"hours on one GPU {_hours(self.hours)} (an estimate: {self.operations:.2g} operations at "
-            f"{self.per_second / 1e12:.3g} TFLOP/s, {self.source}{rest})"
-        )
 
 
 @dataclass(frozen=True)
@@ -193,17 +169,19 @@ class Workload:
         found.append(f"{'':<14}{'jobs':>6}{'core-hours':>14}{'most memory':>14}{'no estimate':>14}")
         for row in self.totals().itertuples():
             memory = "" if math.isnan(row.memory_gib) else f"{row.memory_gib:,.1f} GiB"
-            hours = _hours(row.core_hours)
+            hours = shown_hours(row.core_hours)
             found.append(f"{row.kind:<14}{row.jobs:>6,}{hours:>14}{memory:>14}{row.not_estimated or '':>14}")
-        found += [f"{'in all':<14}{len(self.jobs):>6,}{_hours(self.core_hours):>14}", ""]
+        found += [f"{'in all':<14}{len(self.jobs):>6,}{shown_hours(self.core_hours):>14}", ""]
         found.append(
-            f"hours on 1 core {_hours(self.hours(1))}, on 2 {_hours(self.hours(2))}; the jobs that take longest:"
+            "hours on 1 core {}, on 2 {}; the jobs that take longest:".format(
+                *(shown_hours(self.hours(n)) for n in (1, 2))
+            )
         )
         for job in self.top(n):
             share = job.core_hours / self.core_hours if self.core_hours else 0
-            found.append(f"  {_hours(job.core_hours):>10}  {share:>5.1%}  {job.kind}: {job.name}{_note(job)}")
+            found.append(f"  {shown_hours(job.core_hours):>10}  {share:>5.1%}  {job.kind}: {job.name}{_note(job)}")
         found += [self.gpu.line()] if self.gpu else []
-        for source, said in (("data", "counted in the data"), ("papers", "as the papers print them")):
+        for source, said in (("data", "counted in the data"), ("papers", "as papers and releases have them")):
             there = [f"{name} {count:,}" for name, (count, of) in self.images.items() if of == source]
             found += [f"images, {said}: {', '.join(there)}"] if there else []
         if self.downloads:
@@ -226,11 +204,8 @@ class Workload:
 MEANING = {
     "at most": "at most: a chapter's measured time, as if all of it grew with the parameter that grows most",
     "derived": "derived: from images a second, by the ratio of the two that was measured on another network",
+    "by operations": "by operations: from those of the network, at the median rate of the networks that were measured",
 }
-
-
-def _hours(hours: float) -> str:
-    return f"{hours:,.0f}" if hours >= 100 else f"{hours:,.1f}" if hours >= 1 else f"{hours:.3f}"
 
 
 def _note(job: Job) -> str:
@@ -303,10 +278,16 @@ class _Rates:
         of = [row for row in self._features if row["name"] == name]
         return min(of, key=lambda row: abs(math.log(row["side"] / side)), default=None)
 
-    def per_image(self, backbone: str, side: int) -> float | None:
-        """Seconds of an image, which grow with its pixels."""
+    def per_image(self, backbone: str, side: int) -> tuple[float | None, str]:
+        """Seconds of an image, which grow with its pixels, and a note."""
         row = self.image(backbone, side)
-        return None if row is None else side**2 / row["side"] ** 2 / row["per_second"]
+        if row is not None:
+            return side**2 / row["side"] ** 2 / row["per_second"], ""
+        count = operations(backbone)
+        a_second = [row["per_second"] * n for row in self._features if (n := operations(row["name"]))]
+        if count is None or not a_second:
+            return None, f"no rate of {backbone}"
+        return count / median(a_second), "by operations"
 
     def task(self, learner: str, backbone: str | None = None) -> dict | None:
         of = [row for row in self._tasks if row["name"] == learner and backbone in (None, row.get("backbone"))]
@@ -316,12 +297,17 @@ class _Rates:
         """Seconds of a task and a note. They grow with its images, of features with their length over that measured."""
         slow, backbone = learner in SLOW, backbone.removesuffix("-released")
         row = self.task(learner, backbone if slow else None)
+        measured = self.task(learner) if backbone.startswith(f"{OWN}:") and slow else None
+        both = measured and (operations(backbone), operations(measured["backbone"]))
+        if both and all(both):
+            size = shape["ways"] * shape["shots"] / (measured["ways"] * measured["shots"])
+            return size * both[0] / both[1] / measured["per_second"], "by operations"
         if row is not None and slow:
             size = _looks(shape) / _looks(row) if learner == "ft" else shape["ways"] * shape["shots"] / 25
             return size * side**2 / row["side"] ** 2 / row["per_second"], ""
         if row is not None:
             return _images(shape) / _images(row) * max(1.0, dim / row["dim"]) / row["per_second"], ""
-        factor, image = self.of_a_look(), self.per_image(backbone, side)
+        factor, image = self.of_a_look(), self.per_image(backbone, side)[0]
         if learner == "ft" and factor is not None and image is not None:
             return factor * _looks(shape) * image, "derived"
         return None, f"no rate of {learner}" + (f" on {backbone}" if slow else "")
@@ -330,12 +316,9 @@ class _Rates:
         """Seconds of fine-tuning over those that its looks would take for features: a median of those measured."""
         found = []
         for row in self._tasks:
-            image = self.per_image(row["backbone"], row["side"]) if row["name"] == "ft" else None
+            image = self.per_image(row["backbone"], row["side"])[0] if row["name"] == "ft" else None
             found += [1 / row["per_second"] / (_looks(row) * image)] if image else []
         return median(found) if found else None
-
-
-SLOW = ("ft", "maml", "boil")
 
 
 def _images(shape: dict) -> int:
@@ -364,6 +347,8 @@ class _Evaluation:
     queries: int = 15
     trainings: int = 1  # of each task
     seed: int = 0
+    captioner: str | None = None  # of biased tasks
+    rounds: int | None = None  # of the bootstrap, of re-split ones
 
     @property
     def shape(self) -> dict:
@@ -373,7 +358,8 @@ class _Evaluation:
     def setting(self) -> tuple:
         """What two chapters share, but for the number of tasks."""
         shape = tuple(self.shape.values())
-        return (self.dataset, self.backbone, self.learner, self.sampling, shape, self.trainings, self.seed)
+        of = (self.dataset, self.backbone, self.learner, self.sampling, self.captioner, self.rounds)
+        return (*of, shape, self.trainings, self.seed)
 
 
 def _shared(p: dict) -> Iterator[_Evaluation]:
@@ -389,8 +375,7 @@ def _shared(p: dict) -> Iterator[_Evaluation]:
 
 def _benchmark(p: dict) -> Iterator[_Evaluation]:
     """Fine-tuning; the other learners take a small part of the chapter's time."""
-    sizes = list(zip(p["shots"], p["queries"]))
-    return (e for e in _whole_benchmark(p) if e.learner == "ft" and (e.shots, e.queries) in sizes)
+    return (e for e in _whole_benchmark(p) if e.learner == "ft")
 
 
 def _whole_benchmark(p: dict) -> Iterator[_Evaluation]:
@@ -414,17 +399,22 @@ def _estimates(p: dict) -> Iterator[_Evaluation]:
     for dataset, method in product(p["datasets"], [*p.get("image_methods", ()), *p["methods"]]):
         backbone, learner = method.split(" ")
         if learner in SLOW:
-            shape = {name: p[name] for name in SHAPE}
-            yield _Evaluation(dataset, backbone, learner, "closed", p["image_tasks"], **shape, trainings=trainings)
+            shape = {name: p[name] for name in SHAPE} | dict(trainings=trainings)
+            yield _Evaluation(dataset, sources.filled(backbone, dataset), learner, "closed", p["image_tasks"], **shape)
 
 
 def _trained(p: dict) -> Iterator[_Evaluation]:
     """Chapters on trained learners: those that read images, on so many tasks of their own."""
+    from .training.recipes import method, trained_with
+
     if p.get("image_learners", "run") == "run":
-        for dataset, learner in product(p["datasets"], [name for name in p["learners"] if name in SLOW]):
-            for shots in p.get("shots", [5]):
-                network = p.get("trained") or f"conv4-{learner}"
-                yield _Evaluation(dataset, network, learner, "closed", p["image_tasks"], shots=shots)
+        for dataset, name, shots in product(p["datasets"], p["learners"], p.get("shots", (1, 5))):
+            network, learner = method(name, trained_with(name, shots, p["trained"]), p["trained"])
+            one = (dataset, sources.filled(network, dataset), learner)
+            for captioner in (None, *(p.get("captioners") or [p[of] for of in ("captioner",) if of in p])):
+                sampling = "biased" if captioner else "closed"
+                if learner in SLOW:
+                    yield _Evaluation(*one, sampling, p["image_tasks"], shots=shots, captioner=captioner)
 
 
 #: Chapters whose evaluations are jobs of their own; of others they are part of the chapter's measured time.
@@ -440,14 +430,42 @@ EVALUATES = {
 }
 
 
-#: Chapters whose tables rest on plain evaluations (`fslcore.evaluation.run`), all of which these give.
-TABLES = {"closed-vs-open": _shared, "comparing-methods": _shared, "benchmark": _whole_benchmark}
+def _re_split(p: dict) -> Iterator[_Evaluation]:
+    """Methods and the estimates of their accuracy, on the tasks of Tables 1, 2 and 5 of the evaluators' paper."""
+    shape = {name: p[name] for name in (*SHAPE, "seed", "rounds")}
+    for dataset, method in product(p["datasets"], [*p["methods"], *p.get("image_methods", ())]):
+        backbone, learner = method.rsplit(" ", 1)
+        if learner not in SLOW or p["image_learners"] == "run":
+            tasks = min(p["tasks"], p["image_tasks"]) if learner in SLOW else p["tasks"]
+            yield _Evaluation(dataset, sources.filled(backbone, dataset), learner, "re-split", tasks, **shape)
+
+
+def _worst(p: dict) -> Iterator[_Evaluation]:
+    """Learners on random tasks and on those biased by each captioner, of FewSTAB's Tables 3, S7 and S8."""
+    from .training.recipes import method, trained_with
+
+    for dataset, name, shots in product(p["datasets"], p["learners"], (1, 5)):
+        backbone, learner = method(name, trained_with(name, shots, p["trained"]), p["trained"])
+        if learner not in SLOW or p["image_learners"] == "run":
+            tasks = min(p["tasks"], p["image_tasks"]) if learner in SLOW else p["tasks"]
+            of = dict(ways=p["ways"], shots=shots, queries=p["queries"], seed=p["seed"])
+            one = (dataset, sources.filled(backbone, dataset), learner)
+            yield _Evaluation(*one, "closed", tasks, **of)
+            for captioner in p.get("captioners") or [p["captioner"]]:
+                yield _Evaluation(*one, "biased", tasks, **of, captioner=captioner)
+
+
+#: Chapters whose tables rest on evaluations that `fslcore.tools.pack` can write, and all of these.
+TABLES = {
+    **{"closed-vs-open": _shared, "comparing-methods": _shared, "benchmark": _whole_benchmark},
+    **{"estimators": _re_split, "selection": _re_split, "spurious-bias": _worst, "captioners-and-tasks": _worst},
+}
 
 
 def evaluations(given: dict[str, dict]) -> dict[str, list[_Evaluation]]:
-    """By chapter the plain evaluations that its tables rest on, of parameters as `notebooks.profile` gives them."""
+    """By chapter the evaluations of `TABLES`, of parameters as `notebooks.profile` gives them."""
     asked = {n: {p.name: p.default for p in notebooks.parameters(n)} | given[n] for n in given if n in TABLES}
-    return {name: list(_merged(TABLES[name](p))) for name, p in asked.items()}
+    return {name: list(merged(TABLES[name](p))) for name, p in asked.items()}
 
 
 def reckon(profile: str | Path | dict, machine: str | None = None) -> Workload:
@@ -472,7 +490,7 @@ def reckon(profile: str | Path | dict, machine: str | None = None) -> Workload:
     rates = _Rates(facts["rates"])
     chapters = [n for n in notebooks.names() if n in given] or notebooks.names()  # those that the build makes
     asked = {n: {p.name: p.default for p in notebooks.parameters(n)} | given.get(n, {}) for n in chapters}
-    evaluations = list(_merged(e for n, p in asked.items() if n in EVALUATES for e in EVALUATES[n](p)))
+    evaluations = list(merged(e for n, p in asked.items() if n in EVALUATES for e in EVALUATES[n](p)))
     sets = {e.dataset: _source(e.dataset) for e in evaluations}
     pairs = {(e.dataset, e.backbone) for e in evaluations if e.learner not in SLOW}
     for n, p in asked.items():
@@ -483,7 +501,8 @@ def reckon(profile: str | Path | dict, machine: str | None = None) -> Workload:
     jobs += [_chapter(n, p, rates) for n, p in asked.items()]
     where = f"{facts['cpu']}, {facts['cores']} cores, one thread a job, measured {facts['date']}"
     images = {d: (s.count, s.known) for d, s in sorted(sets.items()) if s is not None}
-    return Workload(name, where, tuple(jobs), images, _downloads(asked), _before(asked), _gpu(evaluations, pairs, sets))
+    gpu = _gpu(evaluations, pairs, sets, asked)
+    return Workload(name, where, tuple(jobs), images, _downloads(asked), _before(asked), gpu)
 
 
 def _texts(asked: dict[str, dict]) -> list[str]:
@@ -512,22 +531,35 @@ def _bare(value: str) -> bool:
 
 def _before(asked: dict[str, dict]) -> tuple[str, ...]:
     """Commands that make what chapters read and is not there yet: networks of the papers, and captions."""
-    values, found = _texts(asked), []
-    for paper in catalogue.TRAINERS:
-        if any(v.startswith(f"{catalogue.OWN}:{paper}/") for v in values):
-            from .training.whole import missing
+    networks = [
+        f"fslcore train --paper {paper} ({len(todo)} networks)" for paper, todo in _missing(asked).items() if todo
+    ]
+    captions = [
+        f"fslcore caption {' '.join(map(shlex.quote, sets))} --captioner {captioner}"
+        for captioner, sets in _silent(asked).items()
+    ]
+    return (*networks, *captions)
 
-            todo = missing(paper)
-            found += [f"fslcore train --paper {paper} ({len(todo)} networks)"] if todo else []
+
+def _missing(asked: dict[str, dict]) -> dict[str, list[str]]:
+    """By paper whose networks chapters read, those that are not trained yet."""
+    from .training.whole import missing
+
+    values = _texts(asked)
+    return {of: missing(of) for of in catalogue.TRAINERS if any(v.startswith(f"{OWN}:{of}/") for v in values)}
+
+
+def _silent(asked: dict[str, dict]) -> dict[str, list[str]]:
+    """By captioner the data sets of chapters that it has not captioned yet."""
+    found = {}
     for captioner in catalogue.CAPTIONERS[1:]:
         of = [p for p in asked.values() if captioner in (p.get("captioner"), *p.get("captioners", ()))]
         sets = dict.fromkeys(dataset for p in of for dataset in p["datasets"])
-        todo = [dataset for dataset in sets if not table_of(captioner, dataset).is_file()]
-        found += [f"fslcore caption {' '.join(map(shlex.quote, todo))} --captioner {captioner}"] if todo else []
-    return tuple(found)
+        found[captioner] = [dataset for dataset in sets if not table_of(captioner, dataset).is_file()]
+    return {captioner: sets for captioner, sets in found.items() if sets}
 
 
-def _merged(found: Iterable[_Evaluation]) -> Iterator[_Evaluation]:
+def merged(found: Iterable[_Evaluation]) -> Iterator[_Evaluation]:
     """One a setting, with the most tasks: chapters find in the cache what another one made."""
     kept = {}
     for one in found:
@@ -537,16 +569,38 @@ def _merged(found: Iterable[_Evaluation]) -> Iterator[_Evaluation]:
     yield from kept.values()
 
 
-def _pairs(name: str, p: dict) -> Iterator[tuple[str, str]]:
-    """(data set, backbone) of a chapter: each of its data sets with each of its backbones, and of its methods."""
-    kinds = {of.name: of.allowed for of in notebooks.parameters(name)}
+#: Chapters where a parameter with data sets goes with some of the backbones and methods alone, and with which.
+APART = {
+    "estimators": {"datasets": ["methods"], "sweep_dataset": ["sweep_methods"]},
+    "selection": {"datasets": ["methods", "tuned_method"], "curve_datasets": ["features"]},
+    "three-intervals": {"datasets": ["backbones"], "scripts": ["seen_by"]},
+}
 
-    def given(*allowed: str) -> list[str]:
-        values = [p[n] for n, of in kinds.items() if of in allowed and p[n]]  # '' stands for one of a list
+
+def _pairs(name: str, p: dict) -> Iterator[tuple[str, str]]:
+    """(data set, backbone) of a chapter: of its data sets with the backbones, and those of methods, that they meet."""
+    kinds = {of.name: of.allowed for of in notebooks.parameters(name)}
+    of_kind = {
+        kind: [n for n, of in kinds.items() if of.partition(" ")[0] == kind]
+        for kind in ("dataset", "backbone", "method")
+    }
+
+    def given(names: Iterable[str]) -> list[str]:
+        values = [p[n] for n in names if p[n]]  # '' stands for one of a list
         return [v for value in values for v in (value if isinstance(value, list) else [value])]
 
-    backbones = [*given("backbone"), *(method.split(" ")[0] for method in given("method") if not _slow(method))]
-    yield from product(dict.fromkeys(given("dataset")), dict.fromkeys(backbones))
+    together = APART.get(name, {n: [*of_kind["backbone"], *of_kind["method"]] for n in of_kind["dataset"]})
+    for sets, networks in together.items():
+        methods = [v for v in given(networks) if " " not in v or not _slow(v)]
+        for dataset, backbone in product(given([sets]), [v.partition(" ")[0] for v in methods]):
+            yield dataset, sources.filled(backbone, dataset)
+    if p.get("trained"):
+        from .training.recipes import method, trained_with
+
+        for dataset, learner, shots in product(p["datasets"], p["learners"], p.get("shots", (1, 5))):
+            network, decides = method(learner, trained_with(learner, shots, p["trained"]), p["trained"])
+            if decides not in SLOW:
+                yield dataset, sources.filled(network, dataset)
 
 
 def _slow(method: str) -> bool:
@@ -574,6 +628,8 @@ def _source(dataset: str) -> _Source | None:
     if sources.at_hand(source_of(dataset)) is None if fetched else colon and not Path(path).expanduser().exists():
         import pandas as pd
 
+        if fetched and (count := in_release(dataset)):
+            return _Source(count, None, None, "papers")
         printed = pd.read_csv(DATA / "published" / "oops_table2.csv").groupby("dataset")["n_images"].first()
         of_oops = kind in printed and dataset.partition("?")[2] in ("", "splits=meta-dataset")
         return _Source(int(printed[kind]), None, None, "papers") if of_oops else None
@@ -590,6 +646,9 @@ def _seen(backbone: str, source: _Source) -> tuple[int, int]:
     """Side in pixels at which a backbone sees the images, and the length of its features."""
     from ..models.registry import REGISTRY
 
+    own = trainings().get(backbone.partition(":")[2]) if backbone.startswith(f"{OWN}:") else None
+    if own:
+        return own[1].built.side, own[1].built.dim
     entry = REGISTRY[backbone.partition(":")[0]]
     side = max(source.shape[:2]) if source.shape else math.inf
     own = min(64, 32 * math.ceil(min(side, 64) / 32))
@@ -600,8 +659,10 @@ def _seen(backbone: str, source: _Source) -> tuple[int, int]:
 # ---------------------------------------------------------------- what a GPU takes
 
 
-def _gpu(evaluations: list[_Evaluation], pairs: set[tuple[str, str]], sets: dict[str, _Source | None]) -> Gpu | None:
-    """Operations of all features, and of all learners that train on images, over those a second."""
+def _gpu(
+    evaluations: list[_Evaluation], pairs: set[tuple[str, str]], sets: dict[str, _Source | None], asked: dict[str, dict]
+) -> Gpu | None:
+    """Operations of all features, of learners that train on images, and of what is made before, over those a second."""
     looks: dict[str, float] = {}
     for dataset, backbone in pairs:
         if (source := sets[dataset]) is not None:
@@ -610,46 +671,35 @@ def _gpu(evaluations: list[_Evaluation], pairs: set[tuple[str, str]], sets: dict
         if e.learner in SLOW and (source := sets[e.dataset]) is not None:
             of_tasks = _count(e, source) * e.trainings * _looks(e.shape, STEPS if e.learner == "ft" else INNER)
             looks[e.backbone] = looks.get(e.backbone, 0) + of_tasks
-    each = {backbone: _operations(backbone) for backbone in looks}
-    total = math.fsum(n * each[backbone] for backbone, n in looks.items() if each[backbone])
-    if not looks:
+    each = {backbone: operations(backbone) for backbone in looks}
+    made = {network: of_training(network) for network in chain.from_iterable(_missing(asked).values())}
+    captions, silent = _of_captions(asked)
+    before = {"trainings": math.fsum(n for n in made.values() if n), "captions": captions}
+    total = math.fsum([*(n * each[of] for of, n in looks.items() if each[of]), *before.values()])
+    if not looks and not made:
         return None
-    uncounted = tuple(sorted(backbone for backbone, n in each.items() if n is None))
+    uncounted = (of for of, n in {**each, **made}.items() if n is None)
+    uncounted = (*sorted(uncounted), *silent)
     path = FOLDER / GPU
     if not path.is_file():
-        return Gpu(total, ASSUMED, "which is assumed: benchmarks/gpu.py measures a GPU", uncounted)
+        return Gpu(total, ASSUMED, "which is assumed: benchmarks/gpu.py measures a GPU", uncounted, **before)
     try:
         found = json.loads(path.read_text("utf-8"))
-        per_second = found["pieces"][MEASURED]["speed"] * _of_vit(16, 384)
-        return Gpu(total, per_second, f"measured on {found['machine']['gpu']}", uncounted)
+        per_second = found["pieces"][MEASURED]["speed"] * of_vit(16, 384)
+        return Gpu(total, per_second, f"measured on {found['machine']['gpu']}", uncounted, **before)
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} lacks {MEASURED} ({error}); benchmarks/gpu.py measures it") from None
 
 
-@cache
-def _operations(backbone: str) -> float | None:
-    """Floating-point operations of a look at an image, from the network's shape; None where that is not known here."""
-    name = backbone.partition(":")[0].removesuffix("-released")
-    if name in PATCHES:
-        return _of_vit(PATCHES[name], 768, 4 if name == "dinov2-reg" else 0)
-    import torch
-    from torch.utils.flop_counter import FlopCounterMode
-
-    from ..models.networks import NETWORKS
-
-    kind = next((NETWORKS[n] for n in sorted(NETWORKS, key=len, reverse=True) if name.startswith(n)), None)
-    if kind is None:
-        return None
-    with torch.device("meta"), FlopCounterMode(display=False) as counter:
-        kind.build().eval()(torch.empty(1, 3, kind.side, kind.side))
-    return counter.get_total_flops()
-
-
-def _of_vit(patch: int, width: int, registers: int = 0) -> float:
-    """Of a vision transformer of depth 12 at 224 pixels: its patches, its layers (12 n d² + 2 n² d) and no more."""
-    patches = (224 // patch) ** 2
-    n = patches + 1 + registers
-    return 2 * (patches * 3 * patch**2 * width + 12 * (12 * n * width**2 + 2 * n**2 * width))
+def _of_captions(asked: dict[str, dict]) -> tuple[float, list[str]]:
+    """Of all captions that are not there yet, and of which data sets no number of images is known."""
+    total, silent = 0.0, []
+    for captioner, sets in _silent(asked).items():
+        for dataset in sets:
+            source = _source(dataset)
+            total += of_caption(captioner) * source.count if source else 0
+            silent += [] if source else [f"captions of {dataset} by {captioner}"]
+    return total, silent
 
 
 # ---------------------------------------------------------------- what each job takes
@@ -660,15 +710,11 @@ def _features(dataset: str, backbone: str, source: _Source | None, rates: _Rates
     if source is None:
         return Job("features", name, None, note="a data set that is neither here nor in the papers' tables")
     side, dim = _seen(backbone, source)
-    row, per_image = rates.image(backbone, side), rates.per_image(backbone, side)
-    if row is None:
-        return Job("features", name, None, note=f"no rate of {backbone}")
-    return Job(
-        "features",
-        name,
-        source.count * per_image / 3600,
-        row["peak_mb"] / 1074 + min(6 * source.count * dim, 3 * MAPPED) / 2**30,
-    )
+    row, (per_image, note) = rates.image(backbone, side), rates.per_image(backbone, side)
+    if per_image is None:
+        return Job("features", name, None, note=note)
+    memory = row and row["peak_mb"] / 1074 + min(6 * source.count * dim, 3 * MAPPED) / 2**30
+    return Job("features", name, source.count * per_image / 3600, memory, note)
 
 
 def _evaluation(e: _Evaluation, source: _Source | None, rates: _Rates) -> Job:
@@ -692,7 +738,7 @@ def _evaluation(e: _Evaluation, source: _Source | None, rates: _Rates) -> Job:
 
 def _count(e: _Evaluation, source: _Source) -> int:
     """Number of tasks; of open ones as many as the data give, or at most if only their number of images is known."""
-    if e.sampling == "closed":
+    if e.sampling != "open":
         return e.tasks
     if source.labels is None:
         there = source.count // _images(e.shape)

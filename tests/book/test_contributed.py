@@ -13,6 +13,8 @@ from markdown_it import MarkdownIt
 
 from fslbook import contributed as shown_from
 from fslbook import published
+from fslbook.evaluators import choosing, estimates
+from fslbook.fewstab import beside
 from fslbook.oops import benchmark
 from fslcore import evaluation, sources
 from fslcore.errors import InputError
@@ -96,6 +98,60 @@ def test_names_are_no_markup_wherever_they_are_shown(one):
     )
     assert "<td>x A. &lt;b&gt;Name&lt;/b&gt; &amp; $x_1$ | *y* `z` {doc}</td>" in shown
     assert provenance.escaped("$x$ {{a}}") == r"\$x\$ \{\{a\}\}"  # MyST has formulas and substitutions besides
+
+
+# ---- results per task of the other two papers
+
+
+def of_papers(seed=0, tasks=30):
+    """A file with re-split tasks of five learners, and with random and biased ones of two."""
+    rng, arrays = np.random.default_rng(seed), []
+    shape = dict(ways=5, queries=15, seed=0)
+    for name, learner in {"baseline": "lr", "baseline++": "cosine"}.items():
+        row = dict(
+            dataset="cifar-fs", backbone=f"trained:evaluators/cifar-fs/{name}", learner=learner, shots=5, rounds=30
+        )
+        arrays.append((row | shape | {"sampling": "re-split", "captioner": None}, rng.uniform(size=(tasks, 6))))
+    for name in ("protonet", "r2d2", "maml"):
+        row = dict(dataset="cifar-fs", backbone=f"trained:evaluators/cifar-fs/{name}", learner=name, shots=5, rounds=30)
+        arrays.append((row | shape | {"sampling": "re-split", "captioner": None}, rng.uniform(size=(tasks, 6))))
+    for network in ("rfs", "1shot-rfs", "1shot-anil", "anil"):
+        learner = "lr" if "rfs" in network else "anil"
+        row = dict(dataset="cub?splits=fewstab", backbone=f"trained:fewstab/cub-splits-fewstab/{network}", rounds=None)
+        for captioner in (None, "vit-gpt2", "blip-large"):
+            of = dict(sampling="biased" if captioner else "closed", captioner=captioner, shots=1, learner=learner)
+            arrays.append((row | shape | of, rng.integers(0, 16, (tasks, 10 if captioner else 5))))
+    return SimpleNamespace(by=ODD, arrays=arrays)
+
+
+def test_cells_per_task_stand_beside_the_printed_ones_with_who_reports_them(monkeypatch):
+    one = of_papers()
+    monkeypatch.setattr(contributed, "contributed", lambda folder=None: [one])
+    shape = dict(ways=5, shots=5, queries=15, seed=0, rounds=30)
+    means, sizes, chosen = estimates.reported(1, **shape), estimates.reported(2, **shape), choosing.reported(**shape)
+    assert (len(means), len(sizes), len(chosen)) == (5 * 5, 5 * 4, 5)
+    oracle = 100 * one.arrays[0][1][:, 0].mean()
+    assert means.loc[(ODD, "CIFAR-FS", "Baseline", "oracle"), "reported"].startswith(f"{oracle:.2f} ± ")
+    assert estimates.reported(1, **shape | {"rounds": 20}).empty
+    one.arrays = one.arrays[1:]  # four learners: nothing that the paper's five are compared with
+    assert choosing.reported(**shape).empty and len(estimates.reported(1, **shape)) == 4 * 5
+
+
+def test_cells_on_biased_tasks_are_those_of_the_papers_networks_and_captioners(monkeypatch):
+    one = of_papers()
+    monkeypatch.setattr(contributed, "contributed", lambda folder=None: [one])
+    shape, table = dict(ways=5, queries=15, seed=0), published.table("S8", "fewstab")
+    found = beside.reported(table, ["vit-gpt2", "blip-large"], ["wacc-a"], **shape)
+    learners = {key[3] for key in found.index}
+    assert learners == {"rfs", "anil"} and len(found) == 2 * 2  # trained on batches, and with as many shots as tested
+    right = next(
+        a for row, a in one.arrays if row["captioner"] == "blip-large" and row["backbone"].endswith("/1shot-anil")
+    )
+    worst = 100 * right[:, 5:].min(axis=1).mean() / 15
+    assert found.loc[(ODD, "cub", 1, "anil", "blip"), "reported"].startswith(f"{worst:.2f} ± ")
+    other = beside.reported(published.table(3, "fewstab"), ["vit-gpt2"], ["wacc-r", "wacc-a"], **shape)
+    assert len(other) == 2 * 2 and "not drawn again" in shown_from.UNDRAWN
+    assert beside.reported(table, ["vit-gpt2"], ["wacc-a"], **shape | {"seed": 1}).empty
 
 
 # ---- the ledger
@@ -182,6 +238,19 @@ def test_an_item_is_reported_where_a_file_has_all_its_evaluations(site, monkeypa
     one.about["results"] = fewer
     assert site.status(**changed).text == provenance.NOT_YET
     assert site.status("oops-figure-4", **changed).text == provenance.NOT_YET  # no plain evaluations
+
+
+def test_of_biased_tasks_an_item_is_reported_where_a_file_has_its_tasks_and_its_captioner(site, monkeypatch):
+    wanted = workload.evaluations({"spurious-bias": OTHERS["spurious-bias"]})["spurious-bias"]
+    assert len(wanted) == 3 * 2 * 10 * 2 and {e.captioner for e in wanted} == {None, "vit-gpt2"}
+    rows = [{name: getattr(e, name) for name in (*provenance.KEY, "tasks")} for e in wanted]
+    one = SimpleNamespace(by="A", about={"results": rows})
+    monkeypatch.setattr(contributed, "contributed", lambda folder=None: [one])
+    changed = {"datasets": ["clipart"]}
+    assert site.status("fewstab-table-3", **changed).text == "reported by A"
+    assert site.status("fewstab-figure-6", **changed).text == provenance.NOT_YET  # networks of other shots besides
+    one.about["results"] = [row | {"captioner": row["captioner"] and "blip-large"} for row in rows]
+    assert site.status("fewstab-table-3", **changed).text == "reported by A (in part)"
 
 
 def test_a_file_that_does_not_pass_its_checks_stops_chapters_and_site(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 from fslbook import published
 from fslbook.evaluators import choosing
 from fslbook.evaluators import estimates as evaluators
-from fslbook.fewstab import tables as fewstab
+from fslbook.fewstab import beside
 from fslbook.oops import benchmark
 from fslcore import stats
 from fslcore.datasets import Images
@@ -110,16 +110,16 @@ def of_fewstab(mean):
 
 def test_fewstab_has_its_own_data_networks_and_captioners():
     trained, printed = "trained:fewstab/{dataset}/{learner}", published.table(3, "fewstab")
-    found = fewstab.on_own_data(of_fewstab(40.0), printed, trained)
+    found = beside.on_own_data(of_fewstab(40.0), printed, trained)
     assert {*found.index.get_level_values("dataset")} == {"cub"} and len(found) == 2 * 2 * 2  # shots, learners, metrics
     row = printed.query("dataset == 'cub' and shots == 5 and learner == 'rfs' and metric == 'wacc-r'").iloc[0]
     shown = found.loc[("cub", 5, "rfs", "wacc-r")]
     assert shown["printed"] == f"{row['mean']:.2f} ± {row['half_width']:.2f}" and shown["live"] == "40.00 ± 0.50"
     assert float(shown["difference"].replace("−", "-")) == pytest.approx(40 - row["mean"], abs=0.005)
     for other in ("", "conv4-protonet", "trained:evaluators/{dataset}/{learner}"):
-        assert fewstab.on_own_data(of_fewstab(40.0), printed, other).empty
+        assert beside.on_own_data(of_fewstab(40.0), printed, other).empty
     by = {"vit-gpt2": of_fewstab(40.0)[["wacc-a"]], "blip-large": of_fewstab(30.0)[["wacc-a"]]}
-    s8 = fewstab.on_own_data(by, published.table("S8", "fewstab"), trained)
+    s8 = beside.on_own_data(by, published.table("S8", "fewstab"), trained)
     assert s8.loc[("cub", 1, "anil", "vit-gpt2"), "live"] == "40.00 ± 0.50"
     assert s8.loc[("cub", 1, "anil", "blip"), "live"] == "30.00 ± 0.50"
 
@@ -180,3 +180,109 @@ def test_a_test_part_is_the_query_set_of_tasks_of_all_classes():
     assert (images.labels[drawn.support] == drawn.support_label).all()
     without = replace(images, facts=None)
     assert choosing._of_all_classes(without, shots=7, tasks=3, seed=0).query.shape == (3, 20)
+
+
+def test_unequal_classes_stand_beside_table_3():
+    methods = ["trained:evaluators/{dataset}/baseline lr"]
+    found = evaluators.own_cells(of_evaluators(0), 3, methods)
+    row = published.table(3, "evaluators").query("dataset == 'cifar-fs' and estimator == '5-fold'").iloc[0]
+    shown = found.loc[("CIFAR-FS", "Baseline", "5-fold")]
+    assert shown["printed"] == f"{row['mae']:.2f}" and len(found) == 2 * 4  # data sets and estimators
+    assert evaluators.own_cells(of_evaluators(0), 3, ["conv4-baseline lr"]).empty
+
+
+def choices(names, columns, tasks=40):
+    rng = np.random.default_rng(1)
+    rows = [
+        pd.DataFrame({c: rng.normal(60, 8, tasks) for c in columns}).assign(
+            dataset=dataset, method=name, task=range(tasks)
+        )
+        for dataset in ("cifar-fs", "meta-album?test_set=0", "meta-album?test_set=1", "clipart")
+        for name in names
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
+def test_what_was_chosen_stands_beside_tables_4_and_5():
+    methods = ["trained:evaluators/{dataset}/baseline lr", "trained:evaluators/{dataset}/maml maml"]
+    picked = choices(["4 learners", "5 learners"], ["oracle", *ESTIMATORS, choosing.ALWAYS, choosing.ANY, "fresh"])
+    found = choosing.own_cells(5, picked, methods)
+    assert set(found.index) == {
+        (d, "5 learners", e) for d in ("CIFAR-FS", "Meta-Album") for e in ("oracle", *ESTIMATORS)
+    }  # of five learners, and no row that the paper does not print
+    row = published.table(5, "evaluators").query("dataset == 'cifar-fs' and estimator == 'bootstrap'").iloc[0]
+    mean = picked.query("dataset == 'cifar-fs' and method == '5 learners'")["bootstrap"].mean()
+    shown = found.loc[("CIFAR-FS", "5 learners", "bootstrap")]
+    assert shown["printed"] == f"{row['mean']:.2f} ± {row['half_width']:.2f}"
+    assert shown["live"].startswith(f"{mean:.2f} ± ")
+    tuned = choices(["Baseline", "MAML"], [choosing.DEFAULT, choosing.TUNED, "oracle"])
+    found = choosing.own_cells(4, tuned, methods)
+    assert len(found) == 2 * 2 * 2 and found.loc[("CIFAR-FS", "MAML", "5-fold"), "printed"] == "40.24 ± 0.84"
+    for which, table in ((4, tuned), (5, picked)):
+        assert choosing.own_cells(which, table, ["conv4-maml maml"]).empty
+
+
+def cells(columns, **index):
+    names = ["dataset", *index]
+    rows = pd.MultiIndex.from_product([["cub?splits=fewstab", "clipart"], *index.values()], names=names)
+    return pd.DataFrame(
+        {c: [stats.Interval(30.0 + i, 0.5, 0.95, 3000, "closed")] * len(rows) for i, c in enumerate(columns)}, rows
+    )
+
+
+TRAINED = "trained:fewstab/{dataset}/{learner}"
+
+
+@pytest.mark.parametrize("table, steps", [("S5", ["SC1", "SC2", "SC3"]), ("S6", ["QC1", "QC2", "QC3"])])
+def test_gaps_of_constructions_and_their_average_stand_beside_s5_and_s6(table, steps):
+    by, mean = cells(steps, learner=["rfs", "anil"]), cells([*steps, f"{steps[1]} − {steps[0]}"])
+    mean.index = pd.Index(["cub?splits=fewstab", "clipart"], name="dataset")
+    found = beside.own_ablation(by, mean, table, TRAINED, 0.95)
+    printed = published.table(table, "fewstab").query("dataset == 'cub' and tasks == @steps[1].lower()")
+    assert len(found) == 3 * 3 and set(found["in standard errors"]) == {"—"}
+    for learner in ("rfs", "average"):
+        gap = printed.query("learner == @learner")["gap"].item()
+        assert found.loc[("cub", learner, steps[1]), "printed"] == f"{gap:.2f}"
+        assert found.loc[("cub", learner, steps[1]), "live"] == "31.00 ± 0.50"
+    assert beside.own_ablation(by, mean, table, "", 0.95).empty
+
+
+def test_sides_of_figure_6_stand_beside_table_3():
+    found = beside.own_training(cells(["five", "one", "gap"], shots=[1, 5, 10], learner=["anil", "dn4"]), TRAINED, 0.95)
+    assert len(found) == 2 * 2
+    assert found.loc[("cub", 1, "anil", "wacc-a"), "live"] == "31.00 ± 0.50"  # trained with one shot
+    assert found.loc[("cub", 5, "anil", "wacc-a"), "live"] == "30.00 ± 0.50"
+    assert beside.own_training(pd.DataFrame(columns=["five", "one", "gap"]), TRAINED, 0.95).empty
+
+
+def of_mini(table):
+    return table.rename(index={"cub?splits=fewstab": "miniimagenet"})
+
+
+def test_recent_and_remedied_learners_stand_beside_s9_and_s10():
+    recent = of_mini(cells(["acc", "wacc-r", "wacc-a", "gap"], shots=[1, 5], learner=["psco", "beclr"]))
+    found = beside.own_recent({"vit-gpt2": recent, "blip": recent, "pixels": recent}, "conv4-{learner}:FILE", 0.95)
+    assert set(found.index.get_level_values("metric")) == {"random", "vit-gpt2"}  # the paper's BLIP is the large one
+    assert found.loc[("miniimagenet", "psco", 1, "random"), "live"] == "31.00 ± 0.50"
+    assert found.loc[("miniimagenet", "psco", 1, "vit-gpt2"), "printed"] == "14.30 ± 0.40"
+    assert beside.own_recent({"vit-gpt2": recent}, "", 0.95).empty
+    remedied = of_mini(
+        cells(["wacc-r", "wacc-a", "without", "no", "yes"], shots=[1, 5], learner=["maml-frozen", "sib"])
+    )
+    found = beside.own_remedy(remedied, TRAINED, 0.95)
+    assert len(found) == 2 * 2 * 2
+    assert found.loc[("miniimagenet", "maml", 1, "no"), "printed"] == "13.29 ± 0.55"
+    assert found.loc[("miniimagenet", "maml", 1, "yes"), "live"] == "34.00 ± 0.50"
+    assert beside.own_remedy(remedied, "", 0.95).empty
+
+
+def test_agreement_of_captioners_stands_beside_s11():
+    pair = ["vit-gpt2", "blip-large"]
+    agree = pd.DataFrame([[100.0, 40.0], [50.0, 100.0]], pair, pair)  # of a row with a column as the truth
+    ranks = pd.Series({("miniimagenet", 1): 0.9, ("miniimagenet", 5): 0.8, ("clipart", 5): 0.7})
+    found = beside.own_agreement({"miniimagenet": agree, "clipart": agree}, ranks, TRAINED)
+    live, printed = (found[of].loc["miniimagenet"].to_dict() for of in ("live", "printed"))
+    assert live["detection by vit-gpt2"] == "40.00" and live["detection by blip"] == "50.00"
+    assert printed["detection by vit-gpt2"] == "34.46" and printed["correlation, 5-shot"] == "1.00"
+    assert live["correlation, 1-shot"] == "0.90" and len(found) == 4
+    assert len(beside.own_agreement({"miniimagenet": agree}, ranks, "")) == 2  # words alone need no network

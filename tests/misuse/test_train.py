@@ -88,6 +88,9 @@ BAD = {
         row("learner without a name", "", "", "learner"),
         row("learner clip", "clip", "", "clip & protonet"),
         row("size", "protonet", "--size 0", "size"),
+        row("1 image a batch, 1 × 1 map", "baseline", "--network resnet18 --set size=1", "size & resnet18 & 2"),
+        row("1 image a batch, of two views", "psco", "--set size=1", "size & 2"),
+        row("1 image a batch, larger map", "baseline", "--set size=1", whole),
         row("lr", "protonet", "--lr 0.1", "lr"),
         row("one argument too many", "protonet", "extra", "extra"),
         *(

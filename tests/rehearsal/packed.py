@@ -25,6 +25,7 @@ def pack(profile: str, folder: Path, environ: dict) -> Path:
 
 def copied(packed: Path, here: Path) -> None:
     """The sources in a new folder, with the file in ``data/contributed``."""
+    shutil.rmtree(here, ignore_errors=True)
     copy_sources(here)
     (here / "data").unlink()  # a link to all that ships
     (here / "data" / "contributed").mkdir(parents=True)
@@ -37,6 +38,41 @@ def copied(packed: Path, here: Path) -> None:
 def of_copy(here: Path, environ: dict) -> dict:
     """The environment of commands of such a copy, with a cache of its own."""
     return environ | {"FSLCORE_CACHE": str(here / "cache"), "PYTHONPATH": f"{here}:{here / 'book'}"}
+
+
+#: What the chapters of a paper show of the file, and the name that a reader would look for.
+REPORTED = {
+    "evaluators": (
+        "from fslbook.evaluators import choosing, estimates as e",
+        "shape = dict(ways=3, shots=2, queries=4, seed=0, rounds=2)",
+        "print(len(e.reported(1, **shape)), len(e.reported(2, **shape)), len(choosing.reported(**shape)))",
+    ),
+    "fewstab": (
+        "from fslbook import published as p",
+        "from fslbook.fewstab import beside as t",
+        "shape = dict(ways=5, queries=2, seed=0)",
+        "columns = ['acc', 'wacc-r', 'wacc-a']",
+        "both = ['vit-gpt2', 'blip-large']",
+        "of = [(3, both[:1], columns), ('S7', both[:1], columns), ('S8', both, columns[2:])]",
+        "print(*(len(t.reported(p.table(n, 'fewstab'), by, what, **shape)) for n, by, what in of))",
+    ),
+}
+CELLS = {"evaluators": "75 60 15", "fewstab": "120 120 120"}  # data sets, learners, shots, and what is printed of each
+
+
+def reported(packed: Path, paper: str, here: Path, environ: dict) -> list[str]:
+    """What is wrong with the cells of a copy with the file in ``data/contributed``, and by the manifest that ships."""
+    copied(packed, here)
+    command, environ = [sys.executable, "-c", "\n".join(REPORTED[paper])], of_copy(here, environ)
+    done = subprocess.run(command, cwd=here, env=environ, capture_output=True, text=True)
+    wrong = []
+    if done.stdout.strip() != CELLS[paper]:
+        wrong.append(f"{paper}: cells of the packed run: {done.stdout} {done.stderr[-500:]}, not {CELLS[paper]}")
+    plain = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
+    done = subprocess.run(command, cwd=here, env=plain, capture_output=True, text=True)
+    if done.returncode == 0 or packed.name not in done.stderr:
+        wrong.append(f"a rehearsal's file is not refused by the manifest that ships: exit code {done.returncode}")
+    return wrong
 
 
 def second_build(packed: Path, first: dict, build: list[str], here: Path, environ: dict) -> list[str]:

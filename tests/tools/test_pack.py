@@ -4,6 +4,7 @@ import io
 import json
 import runpy
 import zipfile
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,14 @@ import pandas as pd
 import pytest
 import yaml
 
+from fslbook.evaluators import estimates
+from fslbook.fewstab import beside
+from fslbook.fewstab import tables as fewstab
 from fslcore import evaluation, sources
 from fslcore.errors import InputError
 from fslcore.tools import contributed, pack
 from fslcore.tools.cli import app
+from fslcore.tools.estimation import fresh
 
 MINIATURES = runpy.run_path(str(Path(__file__).parents[1] / "rehearsal" / "miniatures.py"))
 SHAPE = dict(ways=5, shots=1, queries=2, seed=3)
@@ -218,3 +223,155 @@ def test_archives_that_are_none_or_expand_too_far_are_refused(packed, tmp_path, 
         archive.writestr("about.json", "[" * 10**6)
     with pytest.raises(InputError, match="no pack can be read"):
         contributed.load(path)
+
+
+# --- per-task results of the other two papers' chapters
+
+
+OF_CHAPTERS = {
+    "estimators": {
+        "datasets": ["dtd"],
+        "methods": ["conv4-protonet protonet", "conv4-baseline lr"],
+        "tasks": 20,
+        "rounds": 3,
+        **{**SHAPE, "shots": 3},
+    },
+    "spurious-bias": {
+        "datasets": ["dtd"],
+        "learners": ["protonet", "rfs"],
+        "captioner": "pixels",
+        "tasks": 6,
+        "image_learners": "run",
+        **{name: SHAPE[name] for name in ("queries", "seed")},
+        "ways": 2,
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def by_task(run):
+    """The tables of two chapters on that data set, and their run as a file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FSLCORE_CACHE", str(run / "cache"))
+        patch.setenv("FSLCORE_SOURCES", str(run / "manifest.yml"))
+        given = dict(OF_CHAPTERS["estimators"])
+        one = estimates.collect(given.pop("datasets"), given.pop("methods"), **given)
+        given = {k: v for k, v in OF_CHAPTERS["spurious-bias"].items() if k != "image_learners"}
+        two = fewstab.collect(given.pop("datasets"), given.pop("learners"), **given)
+        (run / "tasks.yml").write_text(yaml.safe_dump(OF_CHAPTERS))
+        return one, two, pack.write(run / "tasks.yml", run / "tasks.zip", "A. Name")
+
+
+def test_per_task_results_of_chapters_come_back_from_the_file(by_task, monkeypatch):
+    one, two, path = by_task
+    found = contributed.load(path)
+    assert found.results["sampling"].unique().tolist() == ["closed"]
+    rows = found.about["results"]
+    assert [row["sampling"] for row in rows].count("re-split") == 2 and len(rows) == 2 + 2 * 2 * 2
+    assert {row["redrawn"] for row in rows if row["sampling"] == "biased"} == {"no, they follow from attributes"}
+    monkeypatch.setattr(estimates, "NETWORKS", "conv4-")
+    got = estimates.contributed_table(found, **{**SHAPE, "shots": 3}, rounds=3)
+    pd.testing.assert_frame_equal(got, one[list(got)], check_exact=False, rtol=1e-12)
+    assert estimates.contributed_table(found, **SHAPE, rounds=3).empty
+    monkeypatch.setattr(beside, "_trained_as", lambda row: row["backbone"].rpartition("-")[2])
+    shape = dict(ways=2, queries=2, seed=3)
+    got = beside.contributed_table(found, "pixels", **shape)
+    assert sorted(got.index) == sorted(two.index)
+    for key, column in product(got.index, got):
+        assert str(got.loc[key, column]) == str(two.loc[key, column]), (key, column)
+    assert beside.contributed_table(found, "blip", **shape).empty
+
+
+def of_sampling(about, sampling):
+    return next(row for row in about["results"] if row["sampling"] == sampling)
+
+
+PER_TASK = {
+    "rounds": (lambda a: of_sampling(a, "re-split").update(rounds=4), "not those that its class sizes and seed give"),
+    "many rounds": (lambda a: of_sampling(a, "re-split").update(rounds=10**9), "1000000000 rounds in 20 tasks"),
+    "no rounds": (
+        lambda a: of_sampling(a, "re-split").update(rounds=None),
+        "rounds or redrawn of a row of re-split tasks",
+    ),
+    "a seed": (lambda a: of_sampling(a, "re-split").update(seed=4), "not those that its class sizes and seed give"),
+    "redrawn": (lambda a: of_sampling(a, "biased").update(redrawn="yes"), "redrawn of a row of biased tasks"),
+    "a captioner": (lambda a: of_sampling(a, "biased").update(captioner="me"), "captioner me is not known"),
+    "a number": (lambda a: of_sampling(a, "biased").update(tasks=7), "6 tasks, not 7"),
+    "small classes": (lambda a: of_sampling(a, "biased").update(shots=19), "classes with too few images"),
+    "fewer classes": (lambda a: a["classes"].update(dtd=[20] * 2), "classes that the data set does not have"),
+    "parts": (lambda a: a["parts"].update(dtd=[0, 2] + [0] * 5), "sizes that no data set has"),
+    "other parts": (lambda a: a["parts"].update(dtd=[0] * 5 + [1] * 2), "its tasks cannot be drawn"),
+    "a network": (
+        lambda a: of_sampling(a, "biased").update(backbone="trained:me/x"),
+        "backbone trained:me/x is not known",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PER_TASK)
+def test_per_task_results_that_were_changed_are_refused(by_task, tmp_path, name):
+    change, told = PER_TASK[name]
+    with pytest.raises(InputError, match=told):
+        contributed.load(edited(by_task[2], tmp_path / "x.zip", change))
+
+
+@pytest.mark.parametrize(
+    "sampling, change, told",
+    [
+        ("re-split", lambda a: a + 1.5, "accuracies that are not from 0 to 1"),
+        ("re-split", lambda a: a * np.nan, "accuracies that are not from 0 to 1"),
+        ("re-split", lambda a: a * 0 + 0.123, "accuracies that no number of right images gives"),
+        ("re-split", lambda a: a[:, :5].copy(), r"not \(tasks, columns\) of 64-bit numbers"),
+        ("re-split", lambda a: a[:10], "not those that its class sizes"),
+        ("biased", lambda a: a + np.array([0, 0, 3, 3], "<u2"), "more than 2 queries of a class are right"),
+        ("biased", lambda a: a * np.array([0, 0, 1, 1], "<u2"), "one twice in a task"),
+        ("biased", lambda a: a[:, :2].copy(), r"not \(tasks, 2 ways\) of 16-bit"),
+    ],
+)
+def test_arrays_per_task_that_cannot_be_are_refused(by_task, tmp_path, sampling, change, told):
+    read = contributed.load(by_task[2]).arrays
+    i, array = next((i, a) for i, (row, a) in enumerate(read) if row["sampling"] == sampling)
+    other = {contributed.member(i): npy(change(array))}
+    with pytest.raises(InputError, match=told):
+        contributed.load(edited(by_task[2], tmp_path / "x.zip", arrays=other))
+
+
+def test_parts_of_a_data_set_are_drawn_from_in_turn_again():
+    parts = (0, 1, 0, 1, 0, 1)
+    labels = np.repeat(np.arange(6), 12)
+    asked, new = fresh.draw(labels, np.repeat(parts, 12), ways=2, shots=3, queries=3, tasks=9, seed=1)
+    n, digest, tested = contributed._drawn((12,) * 6, parts, "re-split", 9, 2, 3, 3, 1, 5)
+    assert n == 9 and (digest, tested) == contributed.re_split(asked, new, 5, 1) and tested[0] == 6
+    assert digest != contributed._drawn((12,) * 6, (), "re-split", 9, 2, 3, 3, 1, 5)[1]
+
+
+def test_data_that_a_person_brought_are_known_by_their_number_alone(run, tmp_path, monkeypatch):
+    def manifest(**more):
+        entry = {"title": "DTD", "licence": "none", "path": "dtd", "bring": "the folder", **more}
+        path = tmp_path / f"{more}.yml"
+        path.write_text(yaml.safe_dump({"data": {"dtd": entry}}))
+        monkeypatch.setenv("FSLCORE_SOURCES", str(path))
+
+    record = sources.data_folder("dtd", sources.RECORD)
+    kept = record.read_text()
+    try:
+        record.unlink()
+        manifest()
+        path = pack.write(run / "small.yml", tmp_path / "brought.zip", "A. Name")
+    finally:
+        record.write_text(kept)
+    assert contributed.load(path).about["data"] == {"dtd": {}}
+    manifest(novel=[7, 100])  # 140, to the nearest hundred
+    assert contributed.load(path).images == {"dtd": 140}
+    for novel in ([8, 100], [7, 200]):
+        manifest(novel=novel)
+        with pytest.raises(InputError, match=f"7 classes with 140 images, not {novel[0]} with about {novel[1]}"):
+            contributed.load(path)
+
+
+def test_a_network_of_ones_own_is_not_packed(run):
+    given = {"estimators": OF_CHAPTERS["estimators"] | {"methods": ["trained:/home/me/x.safetensors lr"]}}
+    (run / "own.yml").write_text(yaml.safe_dump(given))
+    with pytest.raises(InputError, match="trained: a file of your own") as error:
+        pack.write(run / "own.yml", run / "own.zip", "x")
+    assert "/home/me" not in str(error.value)

@@ -98,13 +98,75 @@ def test_fine_tuning_of_a_network_that_was_not_measured_is_derived():
 
 
 def test_what_no_rate_tells_is_told_and_not_guessed(capsys):
-    found = workload.reckon({"closed-vs-open": SETTINGS | {"backbones": ["dino"]}})
-    assert {j.note for j in found.jobs if "dino" in j.name and j.core_hours is None} == {
-        "no rate of dino",
-        "no rate of ft on dino",
+    other = "efficientnet-lite2"  # neither measured nor of known operations
+    found = workload.reckon({"closed-vs-open": SETTINGS | {"backbones": [other]}})
+    assert {j.note for j in found.jobs if other in j.name and j.core_hours is None} == {
+        f"no rate of {other}",
+        f"no rate of ft on {other}",
     }
-    assert any("not estimated (no rate of dino): clipart by dino" in line for line in found.lines())
+    assert any(f"not estimated (no rate of {other}): clipart by {other}" in line for line in found.lines())
     assert "no build of it was measured" in {job.note for job in found.jobs if job.kind == "chapter"}
+
+
+def test_a_network_that_was_not_measured_is_estimated_by_its_operations():
+    found = workload.reckon({"closed-vs-open": SETTINGS | {"backbones": ["dino"]}})
+    a_second = sorted(
+        row["per_second"] * workload.operations(row["name"])
+        for row in RATES
+        if row["kind"] == "features" and workload.operations(row["name"])
+    )
+    (job,) = [job for job in found.jobs if job.name == "clipart by dino"]
+    assert len(a_second) == 3 and job.note == "by operations"
+    assert job.core_hours == pytest.approx(894 * workload.operations("dino") / a_second[1] / 3600)
+    assert any(line.startswith("by operations: ") for line in found.lines())
+
+
+def test_trained_networks_have_the_operations_of_their_own_settings(rates):
+    own = {
+        name: workload.operations(f"trained:evaluators/{name}/maml")
+        for name in ("cifar-fs", "miniimagenet", "meta-album-test_set-0")
+    }
+    assert own["cifar-fs"] == workload.operations("conv4-maml")
+    assert own["miniimagenet"] == pytest.approx((84 / 32) ** 2 * own["cifar-fs"], rel=0.1)
+    assert own["meta-album-test_set-0"] > 30 * own["miniimagenet"]  # a ResNet-18 at 128 pixels
+    assert workload.operations("trained:/home/x.safetensors") is None
+    measured = dict(
+        kind="tasks", name="maml", backbone="conv4-maml", side=32, dim=0, per_second=2.0, peak_mb=1.0, **SHAPE
+    )
+    write(rates, [*RATES, measured])
+    found = workload.reckon(PROFILES / "evaluators.yml")
+    (job,) = [
+        job for job in found.jobs if "maml on 600 closed tasks of miniimagenet" in job.name and "62 tr" in job.name
+    ]
+    assert job.note == "by operations"
+    assert job.core_hours == pytest.approx(600 * 62 / 2 * own["miniimagenet"] / own["cifar-fs"] / 3600)
+    assert not [job for job in found.jobs if "{" in job.name]
+
+
+def test_data_sets_meet_the_backbones_of_their_own_figures_alone():
+    names = {job.name for job in workload.reckon(PROFILES / "evaluators.yml").jobs if job.kind == "features"}
+    assert "eurosat by clip-b32" in names and "cifar-fs by trained:evaluators/cifar-fs/protonet" in names
+    assert not {"cifar-fs by clip-b32", "eurosat by trained:evaluators/eurosat/protonet"} & names
+    assert len(names) == 5 * 4 + 3
+    names = {job.name for job in workload.reckon(PROFILES / "fewstab.yml").jobs if job.kind == "features"}
+    assert "cub?splits=fewstab by trained:fewstab/cub-splits-fewstab/1shot-dn4" in names
+    assert len(names) == 3 * (7 * 2 + 2)  # of 1 and 5 shots, but for the two that are trained on batches
+
+
+def test_every_parameter_of_a_chapter_that_is_apart_is_one_of_it():
+    for name, groups in workload.APART.items():
+        kinds = {of.name: of.allowed.partition(" ")[0] for of in notebooks.parameters(name)}
+        met = {*groups, *(n for of in groups.values() for n in of)}
+        assert {n for n, kind in kinds.items() if kind in ("dataset", "backbone", "method")} - met <= {"image_methods"}
+        assert met <= kinds.keys()
+
+
+@pytest.mark.parametrize("ft_open, jobs", [(60, 2), (2000, 4)])
+def test_fine_tuning_at_the_usual_queries_counts_where_the_chapter_runs_it(ft_open, jobs):
+    given = {"datasets": ["clipart"], "backbones": ["efficientnet-lite0"], "learners": ["ncc", "ft"]}
+    given |= {"shots": [1, 5], "queries": [1, 5], "usual_queries": 15, "fine_tuning": "run", "ft_open": ft_open}
+    found = workload.reckon({"benchmark": given | {"max_tasks": 2000}})
+    assert len([job for job in found.jobs if job.name.startswith("ft on")]) == jobs
 
 
 def test_a_chapter_grows_with_what_grows_most():
@@ -243,7 +305,9 @@ def test_a_profile_of_a_paper_says_what_is_to_be_trained_and_captioned(tmp_path,
         for row in rows:
             Image.new("RGB", (84, 84)).save(tmp_path / "cub-fewstab" / "images" / row.partition(",")[0])
     workload._source.cache_clear()
-    assert workload.reckon(PROFILES / "fewstab.yml").images == {"cub?splits=fewstab": (6, "data")}  # not OOPS' count
+    images = workload.reckon(PROFILES / "fewstab.yml").images
+    assert images.pop("cub?splits=fewstab") == (6, "data")  # not OOPS' count
+    assert images == {"miniimagenet": (12_000, "papers"), "tieredimagenet": (206_200, "papers")}  # of Table S1
     assert main(["plan-run", "profiles/evaluators.yml"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "to be made before: fslcore train --paper evaluators (25 networks)" in lines
@@ -277,13 +341,13 @@ def test_operations_of_networks_are_those_that_are_counted():
         size = {"img_size": 224} if "dinov2" in model else {}
         with torch.device("meta"), FlopCounterMode(display=False) as counter:
             timm.create_model(model, num_classes=0, **size).eval()(torch.empty(1, 3, 224, 224))
-        assert workload._operations(name) == pytest.approx(counter.get_total_flops(), rel=0.01)
-    assert workload._operations("clip-released:FILE") == workload._operations("dino")
-    assert workload._operations("conv4-maml") > 1e7 and workload._operations("efficientnet-lite0") is None
+        assert workload.operations(name) == pytest.approx(counter.get_total_flops(), rel=0.01)
+    assert workload.operations("clip-released:FILE") == workload.operations("dino")
+    assert workload.operations("conv4-maml") > 1e7 and workload.operations("efficientnet-lite0") is None
 
 
 def test_gpu_hours_are_operations_over_those_a_second(tmp_path, monkeypatch):
-    monkeypatch.setattr(workload, "_operations", lambda name: 2e9 if name == "clip" else None)
+    monkeypatch.setattr(workload, "operations", lambda name: 2e9 if name == "clip" else None)
     given = {"closed-vs-open": SETTINGS | {"backbones": ["clip", "glyph-conv"], "learners": ["ncc", "ft"]}}
     found = workload.reckon(given)
     images, tasks = found.images["clipart"][0], 100 + 3
@@ -296,8 +360,24 @@ def test_gpu_hours_are_operations_over_those_a_second(tmp_path, monkeypatch):
     speed = {"pieces": {workload.MEASURED: {"unit": "images/s", "speed": 1000.0}}, "machine": {"gpu": "A card"}}
     (tmp_path / "gpu.json").write_text(json.dumps(speed))
     measured = workload.reckon(given)
-    assert measured.gpu.per_second == 1000 * workload._of_vit(16, 384) and "measured on A card" in measured.gpu.line()
+    assert measured.gpu.per_second == 1000 * workload.of_vit(16, 384) and "measured on A card" in measured.gpu.line()
     assert workload.machines() == ["some"] and measured.core_hours == found.core_hours  # it has no rates of a core
     (tmp_path / "gpu.json").write_text('{"pieces": {}}')
     with pytest.raises(InputError, match=r"gpu\.json lacks features of vit_small"):
         workload.reckon(given)
+
+
+def test_a_gpu_trains_and_captions_what_is_not_there_yet(tmp_path, monkeypatch):
+    monkeypatch.setenv("FSLCORE_DATA", str(tmp_path))
+    found = workload.reckon(PROFILES / "fewstab.yml").gpu
+    assert found.trainings > found.captions > 0 and found.operations > found.trainings + found.captions
+    assert "networks, with all epochs, " in found.line() and ", captions " in found.line()
+    name = "fewstab/miniimagenet/protonet"  # 100 epochs of 2,000 tasks, there and back, and 600 validation tasks
+    looks = 2000 * 3 * 5 * (5 + 15) + 600 * 5 * (5 + 15)
+    each = looks * 100 * workload.operations(f"trained:{name}")
+    assert workload.of_training(name) == each
+    assert workload.of_training("fewstab/miniimagenet/leo") < each  # on a frozen network
+    weights.trained_path(name).parent.mkdir(parents=True, exist_ok=True)
+    weights.trained_path(name).touch()
+    assert workload.reckon(PROFILES / "fewstab.yml").gpu.trainings == pytest.approx(found.trainings - each)
+    assert workload.reckon({"closed-vs-open": SETTINGS}).gpu.trainings == 0

@@ -19,9 +19,10 @@ from fslcore.errors import InputError
 from fslcore.evaluation import Method
 from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, sample_all
 from fslcore.tasks.resplits import Undrawn
+from fslcore.tools.contributed import Pack
 from fslcore.tools.estimation import resampled
 
-from .. import published
+from .. import contributed, published
 from ..checks import DATASETS
 from . import estimates
 from .estimates import FRESH, HALVES, KEYS
@@ -41,9 +42,11 @@ __all__ = [
     "findings",
     "grid",
     "optimism",
+    "own_cells",
     "picks",
     "printed",
     "ranks",
+    "reported",
     "tally",
     "undefined",
 ]
@@ -438,6 +441,37 @@ def printed(table: int) -> pd.DataFrame:
         more = [t.assign(method=FIVE, estimator=name).reset_index() for name, t in ((ALWAYS, best), (ANY, mean))]
         read = pd.concat([read, *more], ignore_index=True)
     return read.astype({"mean": float, "half_width": float})
+
+
+def own_cells(which: int, picked: pd.DataFrame, methods: Sequence[str], level: float = 0.95) -> pd.DataFrame:
+    """Table 4 or 5 on the paper's own data, by networks trained as it has them, beside the printed cells.
+
+    Parameters
+    ----------
+    which : int
+    picked : DataFrame
+        Of `picks`; for Table 4 with 'Baseline' or 'MAML' in the column ``method``.
+    methods, level
+        As for `fslbook.evaluators.estimates.own_cells`.
+    """
+    rules = (DEFAULT, TUNED) if which == 4 else (ORACLE, *ESTIMATORS)
+    theirs = printed(which).query("estimator in @rules")
+    return estimates.own_cells(picked[[*KEYS, "task", *rules]], which, methods, level, theirs)
+
+
+def reported(level: float = 0.95, **shape: int) -> pd.DataFrame:
+    """Table 5 as others report it, beside the printed cells; ``shape`` as for `estimates.contributed_table`."""
+
+    def cells(one: Pack) -> pd.DataFrame:
+        table = estimates.contributed_table(one, **shape)
+        five = (
+            table.groupby("dataset").filter(lambda t: f"{t['method'].nunique()} learners" == FIVE)
+            if len(table)
+            else table
+        )
+        return own_cells(5, picks(five), [estimates.NETWORKS], level) if len(five) else five
+
+    return contributed.each(cells)
 
 
 def tally(differences: pd.DataFrame) -> str:

@@ -18,10 +18,12 @@ from fslcore import datasets, evaluation, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS, Method
 from fslcore.stats.intervals import plus_minus
-from fslcore.tasks import ESTIMATORS, ORACLE, REFILLED, Tasks, sample_closed
-from fslcore.tools.estimation import resampled
+from fslcore.tasks import ESTIMATORS, ORACLE, REFILLED, Tasks
+from fslcore.tools.contributed import RESPLIT, Pack
+from fslcore.tools.estimation import fresh, resampled
+from fslcore.tools.estimation.fresh import FRESH
 
-from .. import published
+from .. import contributed, published
 from ..cells import listed
 from ..checks import DATASETS
 
@@ -36,6 +38,7 @@ __all__ = [
     "by_shots",
     "by_ways",
     "collect",
+    "contributed_table",
     "curve",
     "differences",
     "draw",
@@ -48,12 +51,13 @@ __all__ = [
     "paired",
     "parts",
     "printed",
+    "reported",
     "wide",
 ]
 
-FRESH = "fresh"
 HALVES = ("even queries", "odd queries")  # of each class, so that both are balanced
 KEYS = ["dataset", "method"]
+NETWORKS = "trained:evaluators/"  # those that are trained as the paper has them
 
 
 def collect(  # noqa: PLR0913 (what a table is made of)
@@ -109,13 +113,13 @@ def collect(  # noqa: PLR0913 (what a table is made of)
     tables = []
     for dataset in sets:
         source = evaluation.load_source(dataset)
-        asked, fresh = draw(source, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
+        asked, new = draw(source, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
         for name in map(Method.parse, methods):
             run = evaluation.ready(source, *name, **(settings or {}))
             few = slice(image_tasks if run.slow else tasks)
             options = dict(rounds=rounds, seed=seed, stored=stored and run.slow)
             found = resampled.run(run, asked[few], [ORACLE, *names], **options)
-            other = resampled.run(run, fresh[few], [ORACLE], **options)
+            other = resampled.run(run, new[few], [ORACLE], **options)
             if found is not None and other is not None:
                 found[FRESH] = other[ORACLE]
                 if halves:
@@ -141,35 +145,15 @@ def draw(
     seed: int,
 ) -> tuple[Tasks, Tasks]:
     """The tasks of `collect`: with the queries of the oracle, and the same with the fresh test set."""
-    shots, queries = (np.broadcast_to(n, ways) for n in (shots, queries))
-    drawn = _drawn(source, tasks, ways=ways, shots=shots, queries=queries + shots, seed=seed, skip_small_classes=True)
-    label = drawn.query_label[0]  # alike in all tasks, class by class
-    number = np.arange(len(label)) - np.searchsorted(label, label)
-    first = number < queries[label]
-    both = ((drawn.query[:, part], drawn.query_label[:, part]) for part in (first, ~first))
-    return tuple(Tasks(drawn.support, drawn.support_label, *query, ways, drawn.sampler) for query in both)
+    labels = source.classes if source.needs_backbone else source.labels
+    shape = dict(ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
+    return fresh.draw(labels, fresh.parts_of(source), **shape)
 
 
-def _drawn(source: datasets.Source, tasks: int, **shape) -> Tasks:
-    """Closed tasks; of a set of Meta-Album in turn of each of its data sets, as in the paper: no task mixes two."""
-    labels, facts = source.classes if source.needs_backbone else source.labels, source.facts
-    if facts is None or "domain" not in facts or not source.name.startswith("meta-album"):
-        return sample_closed(labels, tasks=tasks, **shape)
-    rows = [np.flatnonzero(facts["domain"] == domain) for domain in facts["domain"].unique()]
-    parts = [sample_closed(labels[of], tasks=max(2, -(-tasks // len(rows))), **shape) for of in rows]
-
-    def in_turn(arrays: list[np.ndarray]) -> np.ndarray:
-        return np.stack(arrays, axis=1).reshape(-1, arrays[0].shape[1])[:tasks]
-
-    images = ([of[getattr(part, kind)] for of, part in zip(rows, parts)] for kind in ("support", "query"))
-    support, query = map(in_turn, images)
-    label = [in_turn([getattr(part, f"{kind}_label") for part in parts]) for kind in ("support", "query")]
-    sampler = {**parts[0].sampler, "tasks": tasks, "within": "domain"}
-    return Tasks(support, label[0], query, label[1], shape["ways"], sampler)
-
-
-def own_cells(table: pd.DataFrame, which: int, methods: Sequence[str], level: float = 0.95) -> pd.DataFrame:
-    """Table 1 or 2 on the paper's own data, by networks trained as it has them, beside the printed cells.
+def own_cells(
+    table: pd.DataFrame, which: int, methods: Sequence[str], level: float = 0.95, theirs: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """A table of the paper on its own data, by networks trained as it has them, beside the printed cells.
 
     The three sets of Meta-Album, each tested on once, count as one data set, of all their tasks.
 
@@ -178,9 +162,11 @@ def own_cells(table: pd.DataFrame, which: int, methods: Sequence[str], level: fl
     table : DataFrame
         Of `collect`.
     which : int
-        1 (means) or 2 (mean absolute errors).
+        1, 4, 5 (means), 2 or 3 (mean absolute errors).
     methods : sequence of str
         As for `collect`. Nothing is compared unless `fslcore.tools.training.train_paper` made the networks of all.
+    theirs : DataFrame, optional
+        The printed cells, by default those of `printed`.
 
     Returns
     -------
@@ -188,10 +174,40 @@ def own_cells(table: pd.DataFrame, which: int, methods: Sequence[str], level: fl
         As of `fslbook.published.beside`.
     """
     pooled = table.assign(dataset=table["dataset"].str.replace(r"^meta-album\?test_set=\d$", "meta-album", regex=True))
-    live = means(pooled.drop(columns=FRESH), level) if which == 1 else maes(pooled, level)
-    live, theirs = (cells.rename(columns={"mae": "mean"}) for cells in (live, printed(which)))
-    own = DATASETS if all(name.startswith("trained:evaluators/") for name in methods) else {}
+    live = maes(pooled, level) if which in (2, 3) else means(pooled, level)
+    theirs = printed(which) if theirs is None else theirs
+    live, theirs = (cells.rename(columns={"mae": "mean"}) for cells in (live, theirs))
+    own = DATASETS if all(name.startswith(NETWORKS) for name in methods) else {}
     return published.beside(live, theirs, level, own.get)
+
+
+def contributed_table(one: Pack, **shape: int) -> pd.DataFrame:
+    """The table of `collect` as a contributed file has it, by networks trained as the paper has them.
+
+    Parameters
+    ----------
+    one : Pack
+    **shape
+        ways, shots, queries, seed and rounds.
+    """
+    tables = []
+    for row, found in one.arrays:
+        asked = {name: row[name] for name in shape} == shape and row["sampling"] == "re-split"
+        if asked and row["backbone"].startswith(NETWORKS):
+            table = pd.DataFrame(100 * found, columns=list(RESPLIT)).rename_axis("task").reset_index()
+            name = Method(row["backbone"], row["learner"]).title
+            tables.append(table.assign(dataset=row["dataset"], method=name)[[*KEYS, *table]])
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def reported(which: int, level: float = 0.95, **shape: int) -> pd.DataFrame:
+    """Table 1 or 2 as others report it, beside the printed cells; ``shape`` as for `contributed_table`."""
+
+    def cells(one: Pack) -> pd.DataFrame:
+        table = contributed_table(one, **shape)
+        return own_cells(table, which, [NETWORKS], level) if len(table) else table
+
+    return contributed.each(cells)
 
 
 def by_normalisation(

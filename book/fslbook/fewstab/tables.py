@@ -24,8 +24,8 @@ from fslcore.stats import Interval, closed_interval, independent_interval, paire
 from fslcore.stats.intervals import plus_minus
 from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_matched
 from fslcore.tools import attributes
-from fslcore.tools.training import RECIPES, checkpoint_name
-from fslcore.tools.training.recipes import with_shots
+from fslcore.tools.training import RECIPES, recipes
+from fslcore.tools.training.recipes import trained_with
 
 from .. import published
 from ..checks import DATASETS
@@ -56,7 +56,6 @@ __all__ = [
     "method",
     "named",
     "near_chance",
-    "on_own_data",
     "printed_ablation",
     "rank_correlations",
     "ranks",
@@ -90,9 +89,6 @@ CONSTRUCTIONS = {
     "released": {"variant": "released"},
 }
 SETTING = ["dataset", "shots"]
-#: The paper's data sets and captioners, by their names here.
-OWN = {"miniimagenet": "miniimagenet", "tieredimagenet": "tieredimagenet", "cub?splits=fewstab": "cub"}
-BY = {"blip-large": "blip"}
 NEAR = "°"  #: what marks a cell near chance (`near_chance`)
 
 
@@ -115,14 +111,7 @@ def method(name: str, train_shots: int = 5, trained: str = "") -> Method:
         raise InputError(f"learner = {name}; {', '.join(DECIDES)} are allowed")
     if train_shots not in (1, 5):
         raise InputError(f"train_shots = {train_shots}; 1 and 5 are allowed")
-    called = name if name in ON_BATCHES else with_shots(name, train_shots)
-    backbone = trained.replace("{learner}", called) or checkpoint_name(name, train_shots)
-    return Method(backbone, DECIDES[name])
-
-
-def trained_with(name: str, shots: int, trained: str = "") -> int:
-    """Shots of the training that goes with tasks of so many shots: 1 for 1 where there is such a checkpoint, else 5."""
-    return 1 if shots == 1 and (trained or registry.shipped(method(name, 1)[0])) else 5
+    return Method(*recipes.method(name, train_shots, trained))
 
 
 @lru_cache(maxsize=4)
@@ -396,7 +385,7 @@ def remedy(
     -------
     DataFrame
         By dataset, shots and learner (without the remedy), each a `fslcore.stats.Interval`: wacc-r and wacc-a, paired,
-        and without, wAcc-R of the learner without the remedy.
+        without, wAcc-R of the learner without the remedy, and no and yes, wAcc-A without and with it.
     """
     tables, shape = {}, dict(ways=ways, queries=queries, seed=seed, tasks=tasks)
     names = [name + how for name in REMEDIED.values() for how in ("", "-ifsl")]
@@ -409,9 +398,10 @@ def remedy(
         for kind, of in drawn.items():
             found = records(dataset, of, names, **options)
             with_, without = ({name: found[name + how] for name in REMEDIED.values()} for how in ("-ifsl", ""))
-            columns[kind] = gaps(with_, without, paired=True, level=level)
+            sides = gaps(with_, without, paired=True, level=level)
+            columns[kind] = sides.set_axis(["yes", "no", "gap"], axis=1)  # with the remedy, and without
         tables[dataset, s] = pd.DataFrame({kind: of["gap"] for kind, of in columns.items()}).assign(
-            without=columns["wacc-r"]["wAcc-A"]  # the second of the two
+            without=columns["wacc-r"]["no"], **columns["wacc-a"][["no", "yes"]]
         )
     return pd.concat(tables, names=[*SETTING, "learner"])
 
@@ -531,35 +521,6 @@ def beside(live: pd.Series, printed: pd.DataFrame, column: str, near: pd.Series 
         part = part.rename(index=known_as, level="dataset")
         columns.append(part.unstack("dataset")[list(part.index.unique("dataset"))])
     return named(pd.concat(columns, axis=1).sort_index().fillna("—")).rename_axis(columns=None)
-
-
-def on_own_data(found: dict[str, pd.DataFrame] | pd.DataFrame, printed: pd.DataFrame, trained: str) -> pd.DataFrame:
-    """Live cells on the paper's own data, by networks trained as it has them, beside the printed ones.
-
-    Parameters
-    ----------
-    found : DataFrame of Interval, or dict of them by captioner
-        Columns by dataset, shots and learner, as `collect` gives them.
-    printed : DataFrame
-        Tables 3, S7 or S8 as transcribed.
-    trained : str
-        As for `method`. Where it is none of `fslcore.tools.training.train_paper`, nothing is compared.
-
-    Returns
-    -------
-    DataFrame
-        As of `fslbook.published.beside`.
-    """
-    named = {BY.get(name, name): of for name, of in found.items()} if isinstance(found, dict) else {None: found}
-    rows = [
-        (*key, metric, by, r.mean, r.half_width)
-        for by, table in named.items()
-        for metric in table
-        for key, r in table[metric].items()
-    ]
-    live = pd.DataFrame(rows, columns=[*SETTING, "learner", "metric", "captioner", "mean", "half_width"])
-    own = OWN if trained.startswith("trained:fewstab/") else {}
-    return published.beside(live, printed, next(iter(named.values())).iloc[0, 0].level, own.get)
 
 
 def text(r: Interval) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import pandas as pd
 
-from fslcore import datasets, evaluation, learners
+from fslcore import datasets, evaluation, learners, sources
 from fslcore.catalogue import CHECKPOINTS
 from fslcore.errors import InputError
 from fslcore.models.registry import shipped
+from fslcore.models.weights import trained_path
 from fslcore.stats import closed_interval
 from fslcore.stats.intervals import plus_minus
-from fslcore.tools.training import RECIPES, Recipe, checkpoint_name
+from fslcore.tools.training import RECIPES, Recipe, recipes
 
 from .. import published
 
@@ -137,8 +139,15 @@ def reasons() -> pd.DataFrame:
     )
 
 
-def trained(name: str, shots: int) -> str | None:
-    """The Conv4 that ships and was trained for a learner with so many shots, or on batches of images; None without one.
+def trained(name: str, shots: int, own: str = "") -> str | None:
+    """The network of a learner trained with so many shots, or on batches of images; None without one.
+
+    Parameters
+    ----------
+    name, shots
+        A recipe, and its shots.
+    own : str
+        The backbone, where ``{learner}`` stands for the training and its shots; by default the Conv4 that ships.
 
     Raises
     ------
@@ -147,19 +156,34 @@ def trained(name: str, shots: int) -> str | None:
     """
     if name not in RECIPES:
         raise InputError(f"learner = {name}; {', '.join(TEN)} are allowed")
-    found = checkpoint_name(name, shots)
-    return found if shipped(found) else None
+    found = recipes.method(name, shots, own)[0]
+    return found if own or shipped(found) else None
 
 
-def curves(names: Iterable[str], shots: Iterable[int] = (1, 5)) -> pd.DataFrame:
-    """Training curves of what ships: columns learner, shots, epoch, loss, validation (accuracy in percent)."""
+def curves(names: Iterable[str], shots: Iterable[int] = (1, 5), own: str = "", dataset: str = "") -> pd.DataFrame:
+    """Training curves: columns learner, shots, epoch, loss, validation (accuracy in percent).
+
+    Parameters
+    ----------
+    names, shots, own
+        As for `trained`.
+    dataset : str
+        What ``{dataset}`` stands for in ``own``.
+    """
     parts = [pd.DataFrame(columns=["learner", "shots", "epoch", "loss", "validation"])] + [
-        pd.read_csv(CHECKPOINTS / f"{backbone}.csv").assign(learner=name, shots=s)
+        pd.read_csv(_curve(sources.filled(backbone, dataset))).assign(learner=name, shots=s)
         for name in names
         for s in (shots if RECIPES[name].batch == "tasks" else (5,))  # those on batches are selected on 5-shot tasks
-        if (backbone := trained(name, s))
+        if (backbone := trained(name, s, own))
     ]
     return pd.concat([p for p in parts if len(p)] or parts, ignore_index=True)
+
+
+def _curve(network: str) -> Path:
+    """The file that ``fslcore train`` writes beside a network."""
+    file = network.partition(":")[2]
+    path = Path(file) if Path(file).suffix else trained_path(file)
+    return path.with_suffix(".csv") if file else CHECKPOINTS / f"{network}.csv"
 
 
 def accuracies(
@@ -172,6 +196,7 @@ def accuracies(
     seed: int = 0,
     level: float = 0.95,
     skip_small_classes: bool = False,
+    own: str = "",
 ) -> pd.DataFrame:
     """Accuracy of each learner on 5-way tasks of novel classes, with the network trained at the same number of shots.
 
@@ -187,6 +212,8 @@ def accuracies(
         Of the closed intervals.
     skip_small_classes : bool
         Leave out classes with too few images.
+    own : str
+        As for `trained`, where ``{dataset}`` stands for the data set.
 
     Returns
     -------
@@ -196,7 +223,7 @@ def accuracies(
     rows, options = [], dict(seed=seed, skip_small_classes=skip_small_classes)
     for name in names:
         for s in shots:
-            if not (backbone := trained(name, s)):
+            if not (backbone := trained(name, s, own)):
                 continue
             learner = RECIPES[name].learner
             count = image_tasks if learner in learners.of_images else tasks

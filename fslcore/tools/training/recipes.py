@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
 
 import numpy as np
 
 from ... import datasets
-from ...catalogue import public_name
+from ...catalogue import PINNED, public_name
 from ...errors import InputError, choice
 from ...models.networks import NETWORKS, Network
 from .pixels import chosen
@@ -124,11 +125,18 @@ class Recipe:
         Raises
         ------
         InputError
-            No such network or field, or as for `fslcore.models.networks.Network`.
+            No such network or field, or as for `fslcore.models.networks.Network`; batches of one image where batch
+            normalisation needs more.
         """
         for name in self.architecture:
             choice("architecture", name, [field.name for field in fields(Network)])
-        return replace(NETWORKS[choice("network", self.network, NETWORKS)], **self.architecture)
+        made = replace(NETWORKS[choice("network", self.network, NETWORKS)], **self.architecture)
+        if self.size == 1 and (self.batch == "views" or (self.batch == "classes" and _needs_batches(made))):
+            raise InputError(
+                f"size = 1; {self.network} at {made.side} pixels is normalised over a batch here; 2 images or more are "
+                "needed"
+            )
+        return made
 
     def plain(self) -> dict:
         """The recipe as JSON values, for the metadata of a checkpoint; fields after ``options`` if not the default."""
@@ -136,6 +144,20 @@ class Recipe:
         names = [field.name for field in fields(self)]
         late = names[names.index("options") + 1 :]
         return {name: value for name, value in found.items() if name not in late or value != default[name]}
+
+
+@cache
+def _needs_batches(network: Network) -> bool:
+    """Whether batch normalisation sees one value per channel where a batch is one image; as PyTorch itself says."""
+    import torch
+
+    plain = replace(network, dropout=0.0, dropblock=0)  # drawn by values, which tensors without any do not have
+    with torch.device("meta"):
+        try:
+            plain.build().train()(torch.empty(1, 3, network.side, network.side))
+        except ValueError:
+            return True
+    return False
 
 
 # On the features of a frozen network, which are computed once (FewSTAB, Table S10).
@@ -187,6 +209,27 @@ def file_name(name: str, recipe: Recipe) -> str:
 def with_shots(name: str, shots: int) -> str:
     """A training's name in its file name: '1shot-protonet', and 'protonet' for 5 shots."""
     return name if shots == 5 else f"{shots}shot-{name}"
+
+
+def method(name: str, shots: int, trained: str = "") -> tuple[str, str]:
+    """Backbone and learner of a training with tasks of so many shots, ('conv4-1shot-r2d2', 'r2d2') for 'r2d2' and 1.
+
+    Parameters
+    ----------
+    name : str
+        Of `RECIPES`.
+    trained : str
+        The backbone, where ``{learner}`` stands for the training and its shots ('1shot-r2d2'); by default the network
+        that ships.
+    """
+    recipe = RECIPES[name]
+    called = with_shots(name, shots) if recipe.batch == "tasks" else name
+    return trained.replace("{learner}", called) or checkpoint_name(name, shots), recipe.learner
+
+
+def trained_with(name: str, shots: int, trained: str = "") -> int:
+    """Shots of the training that goes with tasks of so many shots: 1 for 1 where there is such a network, else 5."""
+    return 1 if shots == 1 and (trained or f"{checkpoint_name(name, 1)}.safetensors" in PINNED) else 5
 
 
 def split_classes(images: datasets.Images, ways: int = 5) -> tuple[datasets.Images, datasets.Images]:

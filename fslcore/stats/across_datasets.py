@@ -44,7 +44,7 @@ class AcrossDatasets:
         Of the hypothesis that all methods are equal: how often the statistic comes out as large where their ranks are
         shuffled on each data set. At least 1/20,001.
     critical_difference : float
-        Mean ranks that differ by more are told apart (Nemenyi), where ``p_value`` is below 1 - level.
+        Mean ranks that differ by more are significantly different (Nemenyi), where ``p_value`` is below 1 - level.
     p_values : (M, M) floats
         Nemenyi's p-value of every pair, corrected for the number of pairs.
     smallest_p : float
@@ -65,13 +65,13 @@ class AcrossDatasets:
 
     @property
     def apart(self) -> NDArray[np.bool_]:
-        """(M, M) truth values: whether two methods are told apart."""
+        """(M, M) truth values: whether two methods are significantly different."""
         gap = np.abs(self.ranks[:, None] - self.ranks)
         return (gap > self.critical_difference) & (self.p_value < 1 - self.level)
 
     @property
     def groups(self) -> list[np.ndarray]:
-        """The largest sets of methods of which no two are told apart, best first; positions in ``ranks``."""
+        """Largest sets of methods of which no two are significantly different, best first; positions in ``ranks``."""
         order = np.argsort(self.ranks, kind="stable")
         ends = [int((~self.apart[m, order]).nonzero()[0].max()) for m in order]
         return [order[i : end + 1] for i, end in enumerate(ends) if not i or end > ends[i - 1]]
@@ -97,14 +97,13 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
     InputError
         Another shape, NaN or infinity, a level outside (0, 1).
 
-    Notes
-    -----
-    As Demšar (2006, section 3.2) recommends. With mean ranks R, χ² = 12 D/(M (M+1)) (Σ R² - M (M+1)²/4), divided by
-    1 - Σ (t³ - t)/(D M (M² - 1)) for ties of t methods. Its p-value is that of 20,000 shuffles, with one fixed seed:
-    for few data sets the χ² and F distributions that are common for it are far off. Pairs are looked at only where
-    it is below 1 - level. The critical difference is q √(M (M+1)/(6 D)), with q the quantile of the studentized
-    range over √2. A rank drops how large a difference is, and whether two methods are told apart depends on the
-    others that are ranked with them. The bound on false verdicts is Nemenyi's: it holds where all methods are equal.
+    Notes ----- As Demšar (2006, section 3.2) recommends. With mean ranks R, χ² = 12 D/(M (M+1)) (Σ R² - M (M+1)²/4),
+    divided by 1 - Σ (t³ - t)/(D M (M² - 1)) for ties of t methods. Its p-value is that of 20,000 shuffles, with one
+    fixed seed: for few data sets the χ² and F distributions that are common for it are far off. Pairs are looked at
+    only where it is below 1 - level. The critical difference is q √(M (M+1)/(6 D)), with q the quantile of the
+    studentized range over √2. A rank drops how large a difference is, and whether two methods are significantly
+    different depends on the others that are ranked with them. The bound on false verdicts is Nemenyi's: it holds where
+    all methods are equal.
 
     Examples
     --------

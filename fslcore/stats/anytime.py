@@ -1,7 +1,7 @@
 """An interval that may be looked at after every task: it holds for all numbers of tasks at once.
 
-The usual interval holds for a number of tasks that was fixed before. Who draws tasks until two methods are told
-apart by it is sure to tell equal methods apart, sooner or later.
+The usual interval holds for a number of tasks that was fixed before. If tasks are drawn until
+it makes two methods significantly different, equal methods become so sooner or later.
 """
 
 from __future__ import annotations

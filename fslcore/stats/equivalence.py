@@ -1,4 +1,4 @@
-"""Whether two methods are the same within a margin: more than not being told apart, which little data give too."""
+"""Whether two methods are the same within a margin, which says more than that they are not significantly different."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Equivalence:
 
     @property
     def verdict(self) -> str:
-        """'equivalent', 'higher', 'lower' or 'not told apart'.
+        """'equivalent', 'higher', 'lower' or 'not significantly different'.
 
         A difference can lie away from 0 and be smaller than the margin all the same: then 'equivalent' is said.
         """
         if self.equivalent:
             return "equivalent"
-        return {1: "higher", -1: "lower", 0: "not told apart"}[self.difference.conclusion]
+        return {1: "higher", -1: "lower", 0: "not significantly different"}[self.difference.conclusion]
 
     def __str__(self) -> str:
         return f"{self.difference}: {self.verdict} (margin {self.margin:g}, p = {self.p_value:.2g})"
@@ -88,7 +88,7 @@ def equivalence(difference: Interval, margin: float) -> Equivalence:
     >>> print(equivalence(paired_interval(a, b), 0.5))
     0.03 ± 0.16: equivalent (margin 0.5, p = 0.00031)
     >>> print(equivalence(paired_interval(a, b), 0.1))
-    0.03 ± 0.16: not told apart (margin 0.1, p = 0.16)
+    0.03 ± 0.16: not significantly different (margin 0.1, p = 0.16)
     """
     instance("difference", difference, Interval), number("margin", margin, above=0)
     inside = margin - abs(difference.mean)

@@ -126,7 +126,7 @@ class Printed:
         if found.verdict == "apart":
             text = f"the {which[0]} method is {size} better than the {which[1]} {where} ({wide})."
         elif found.verdict == "not apart":
-            text = f"the two methods cannot be told apart {where}: the difference is {size} ({wide}{best})."
+            text = f"the two methods are not significantly different {where}: the difference is {size} ({wide}{best})."
         else:
             text = (
                 f"whether the two methods differ {where} cannot be said from the printed figures: the difference is "

@@ -54,7 +54,7 @@ def test_means_differences_and_p_values_are_those_of_scipy(**made):
 
 
 def together(done):
-    """No two are told apart."""
+    """No two are significantly different."""
     return not done.value["pairs"]["holm"].any()
 
 
@@ -114,7 +114,7 @@ PAIRS = results.Results.of(frame(3, 40), "r.csv").pairs
         row("width of no effect", lambda: results.tasks_for_width(0.0), nothing),
         row("power of no effect", lambda: results.tasks_for_power(0.0), nothing),
         row("power of 1e-9", lambda: results.tasks_for_power(1e-9), nothing),
-        # Differences that are all equal are told apart by a sign test: 2^(1 - T) < 0.05 from 6 tasks on.
+        # Differences that are all equal are significantly different by a sign test: 2^(1 - T) < 0.05 from 6 tasks on.
         row("power of an infinite effect", lambda: results.tasks_for_power(math.inf), near(6)),
         row("power of 0.5, by any textbook", lambda: results.tasks_for_power(0.5), near(34)),
         row("power of -0.5", lambda: results.tasks_for_power(-0.5), near(34)),

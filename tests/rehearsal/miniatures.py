@@ -14,7 +14,7 @@ N = 20  # images a class
 
 
 def picture(path: Path, kind: int, i: int, size=(40, 32), grey=False) -> None:
-    """Coarse noise, of which one half belongs to the class: classes can be told apart, and not perfectly."""
+    """Coarse noise, of which one half belongs to the class: classes can be distinguished, but not perfectly."""
     of_class, own = np.random.default_rng([7, kind]), np.random.default_rng([8, kind, i])
     coarse = (of_class.integers(0, 256, (5, 6, 3)) + own.integers(0, 256, (5, 6, 3))) // 2
     image = Image.fromarray(coarse.astype(np.uint8)).resize(size, Image.Resampling.BICUBIC)

@@ -37,7 +37,7 @@ def test_the_four_verdicts_are_distinct():
     noise -= noise.mean()
     verdict = lambda d, scale, margin: stats.equivalence(stats.paired_interval(d + scale * noise, noise * 0), margin)  # noqa: E731
     assert verdict(0.1, 1, 1).verdict == "equivalent"
-    assert verdict(0.1, 1, 0.2).verdict == "not told apart"
+    assert verdict(0.1, 1, 0.2).verdict == "not significantly different"
     assert (verdict(2, 1, 0.5).verdict, verdict(-2, 1, 0.5).verdict) == ("higher", "lower")
     both = verdict(0.1, 0.1, 0.5)  # away from 0, and too small to matter
     assert both.verdict == "equivalent" and both.difference.conclusion == 1
@@ -66,7 +66,10 @@ def test_without_any_variance_and_without_an_end():
         assert (found.p_value, found.equivalent) == (2.0**-tasks, equivalent)
     assert stats.equivalence(stats.paired_interval([0.7] * 9, [0.6] * 9), 0.01).p_value == 1
     wide = stats.Interval(0.0, np.inf, 0.95, 100, "classes", np.nan)
-    assert (stats.equivalence(wide, 5).p_value, stats.equivalence(wide, 5).verdict) == (1, "not told apart")
+    assert (stats.equivalence(wide, 5).p_value, stats.equivalence(wide, 5).verdict) == (
+        1,
+        "not significantly different",
+    )
 
 
 def test_of_unpaired_methods_that_do_not_vary_the_exact_test_is_that_of_permutations():

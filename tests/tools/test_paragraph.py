@@ -23,11 +23,11 @@ def test_numbers_are_those_of_the_tests():
     table, pairs, frame = made(sampling="open", ways=5, shots=1, queries=15)
     (text,) = report.Results(table).paragraphs().values()
     assert "300 5-way 1-shot tasks with 15 queries a class" in text and "new images of these classes" in text
-    assert f"{pairs['holm'].sum()} of 3 pairs are told apart" in text and "all 3 comparisons" in text
+    assert f"{pairs['holm'].sum()} of 3 pairs are significantly different" in text and "all 3 comparisons" in text
     for name in frame:
         assert f"{name} {stats.open_interval(frame[name]):.2f} %" in text
     told = pairs[(pairs["a"] == "m_2") | (pairs["b"] == "m_2")]["holm"].sum()
-    assert f"that of m_2, is told apart from {told} of 2 others" in text
+    assert f"that of m_2, is significantly different from {told} of 2 others" in text
     assert re.findall(r"\[[^]]*\]", text) == ["[data set: C classes, N images]"]  # the rest is known
 
 
@@ -59,8 +59,11 @@ def test_several_trainings_are_said():
 def test_one_method_two_methods_and_very_many():
     table, pairs, _ = made(1, sampling="open")
     (text,) = report.Results(table).paragraphs().values()
-    assert "Found were: m_0" in text and "told apart" not in text
-    for gap, words in ((8.0, "; the two are told apart."), (0.0, "; the two are not told apart.")):
+    assert "Found were: m_0" in text and "significantly different" not in text
+    for gap, words in (
+        (8.0, "; the two are significantly different."),
+        (0.0, "; the two are not significantly different."),
+    ):
         x = np.random.default_rng(1).normal(60, 5, (200, 2)).round(2)
         table, _ = report.tables.normalise(pd.DataFrame({"a": x[:, 0], "b": x[:, 1] + gap}), "x.csv")
         (text,) = report.Results(table).paragraphs().values()

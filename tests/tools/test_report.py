@@ -37,15 +37,15 @@ def test_wide_keeps_the_layout_and_the_digits_of_table_2():
 
 
 def test_live_table_2_has_students_quantile_for_open_tasks_and_the_normal_one_for_closed(monkeypatch):
-    """OOPS, equations 2 and 4: with nine tasks the two differ by a sixth."""
-    x = np.random.default_rng(0).normal(70, 8, 9)
+    """OOPS, equations 2 and 4."""
+    x = np.random.default_rng(0).normal(70, 8, 144)
     monkeypatch.setattr(benchmark.evaluation, "load_source", lambda name: range(100))
     table = benchmark.intervals(results_of({("d", "b", "l", how): x for how in ("open", "closed")}), level=0.9)
     half = table.set_index("sampling")["half_width"]
-    error = x.std(ddof=1) / 3
-    assert half["open"] == pytest.approx(x.mean() - scipy_stats.t.interval(0.9, 8, x.mean(), error)[0])
+    error = x.std(ddof=1) / 12
+    assert half["open"] == pytest.approx(x.mean() - scipy_stats.t.interval(0.9, 143, x.mean(), error)[0])
     assert half["closed"] == pytest.approx(scipy_stats.norm.ppf(0.95) * error)
-    assert half["open"] > 1.1 * half["closed"] and (table["n_tasks"] == 9).all()
+    assert half["open"] > 1.005 * half["closed"] and (table["n_tasks"] == 144).all()
 
 
 def test_counts_of_tasks_name_all_backbones(monkeypatch):

@@ -335,14 +335,14 @@ def test_what_goes_beyond_1_is_in_percent_and_nothing_else(most, unit):
 
 @pytest.mark.parametrize("sampling", ["open", "closed", "unknown"])
 def test_intervals_of_a_report_are_students_for_open_tasks_and_normal_for_closed(sampling):
-    """OOPS, equations 2 and 4: with nine tasks the two differ by a sixth."""
-    table, _ = report.tables.normalise(wide(tasks=9, methods=2), "mine.csv", sampling=sampling)
+    """OOPS, equations 2 and 4."""
+    table, _ = report.tables.normalise(wide(tasks=144, methods=2), "mine.csv", sampling=sampling)
     made = report.Results(table, level=0.9).intervals
     for method, x in table.groupby("method")["accuracy"]:
-        row, error = made.xs(method, level="method").iloc[0], x.std() / 3
-        opened = x.mean() - scipy_stats.t.interval(0.9, 8, x.mean(), error)[0]
+        row, error = made.xs(method, level="method").iloc[0], x.std() / 12
+        opened = x.mean() - scipy_stats.t.interval(0.9, 143, x.mean(), error)[0]
         closed = scipy_stats.norm.ppf(0.95) * error
-        assert row["mean"] == pytest.approx(x.mean()) and row["tasks"] == 9
+        assert row["mean"] == pytest.approx(x.mean()) and row["tasks"] == 144
         expected = {"open": [opened, np.nan], "closed": [np.nan, closed], "unknown": [opened, closed]}[sampling]
         np.testing.assert_allclose(row[["new_images", "these_images"]].astype(float), expected, rtol=1e-9)
 
@@ -725,7 +725,7 @@ def test_report_where_every_pair_is_told_apart(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     written(wide(tasks=100, methods=2, spread=20), tmp_path)
     assert app.main(["report", "mine.csv"]) == 0
-    assert "1 of 1 pairs are told apart" in capsys.readouterr().out
+    assert "1 of 1 pairs are significantly different" in capsys.readouterr().out
     assert "No pair is left open" in (tmp_path / "mine.html").read_text()
 
 
@@ -745,7 +745,7 @@ def test_report_is_one_whole_page(tmp_path, monkeypatch, capsys):
     written(wide(tasks=30).rename(columns={"m3": "<b>&m3"}), tmp_path)
     assert app.main(["report", "mine.csv", "--sampling", "open"]) == 0
     out = capsys.readouterr().out
-    assert "told apart" in out and "new images" in out and out.splitlines()[-1] == "mine.html"
+    assert "significantly different" in out and "new images" in out and out.splitlines()[-1] == "mine.html"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.csv", "mine.html"]
     html = (tmp_path / "mine.html").read_text()
     table, notes = report.tables.read(tmp_path / "mine.csv", "open")

@@ -113,7 +113,7 @@ def test_what_another_network_adds_is_of_base_and_selects_by_validation(small, s
 
 @pytest.mark.parametrize("name", ["baseline", "protonet"])
 def test_what_is_learned_of_base_does_not_show_on_noise(monkeypatch, name):
-    """Where validation classes cannot be told apart no epoch is better than chance, however easy base and novel are."""
+    """If validation classes cannot be distinguished, no epoch is better than chance, however easy the others are."""
     world(monkeypatch, easy=("base", "novel"))
     monkeypatch.setattr(loop, "VALIDATION", {"features": 200})
     run = _Run(

@@ -97,7 +97,7 @@
     let text = `whether the two methods differ ${where} cannot be said from the printed figures: the difference is ${size} (${wide}${best}).`;
     if (of.verdict === "apart") text = `the ${better} method is ${size} better than the ${worse} ${where} (${wide}).`;
     else if (of.verdict === "not apart") {
-      text = `the two methods cannot be told apart ${where}: the difference is ${size} (${wide}${best}).`;
+      text = `the two methods are not significantly different ${where}: the difference is ${size} (${wide}${best}).`;
     }
     text = read + text;
     const fresh = found.likely.images;

@@ -100,7 +100,7 @@
     return out;
   }
 
-  /** Largest sets of n methods of which no two are told apart, as lists of numbers; none where they are over GROUPS. */
+  /** Largest sets of n methods of which no two are significantly different, as lists of numbers; none where they are over GROUPS. */
   function groups(n, apart) {
     const told = new Set(apart.flatMap(([i, j]) => [i * n + j, j * n + i]));
     const alike = (v) => (u) => u !== v && !told.has(v * n + u),

@@ -403,7 +403,7 @@ def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict
     """
     rng = np.random.default_rng(seed)
     means, scale = world(PILOT, 0.0, rng)
-    means[1] *= 1.05  # classes further apart are told apart more easily
+    means[1] *= 1.05  # classes further apart are distinguished more easily
 
     def tested(images: int) -> tuple[np.ndarray, Tasks, np.ndarray]:
         banks, labels = draw(means, scale, images, PILOT.alike, rng)

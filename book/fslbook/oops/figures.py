@@ -80,13 +80,17 @@ def paired_scatter(a: np.ndarray, b: np.ndarray, names: tuple[str, str], dataset
 
 def margins(tested: dict[str, Equivalence]) -> plt.Figure:
     """Differences with their intervals over the band of their margin, marked by their verdicts."""
-    looks = {"equivalent": ("o", COLOURS[2]), "not told apart": ("s", COLOURS[0]), "told apart": ("^", COLOURS[3])}
+    looks = {
+        "equivalent": ("o", COLOURS[2]),
+        "not significantly different": ("s", COLOURS[0]),
+        "significantly different": ("^", COLOURS[3]),
+    }
     figure, ax = plt.subplots(figsize=(5.6, 0.9 + 0.3 * len(tested)))
     margin = next(iter(tested.values())).margin
     ax.axvspan(-margin, margin, color="grey", alpha=0.2)
     ax.axvline(0, color="black", linewidth=1)
     for row, found in enumerate(tested.values()):
-        verdict = found.verdict if found.verdict in looks else "told apart"
+        verdict = found.verdict if found.verdict in looks else "significantly different"
         marker, colour = looks[verdict]
         known = {text.get_label() for text in ax.lines}
         ax.hlines(row, found.difference.low, found.difference.high, color=colour, linewidth=2)

@@ -72,10 +72,10 @@ class DatasetRanks:
         if found.critical_difference >= methods - 1:
             said += (
                 f". Mean ranks differ by {methods - 1} at most, no more than the critical difference: no pair can be "
-                "told apart"
+                "significantly different"
             )
         elif found.apart.any() and pairs * found.smallest_pair >= 1 - found.level and pairs > 1:
-            said += ". What is told apart by ranks all the same is told by the order of all methods together"
+            said += ". Ranks that differ significantly all the same follow from the order of all methods together"
         return f"{said}."
 
     def record(self, setting: str) -> dict:

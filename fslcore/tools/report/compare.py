@@ -1,4 +1,4 @@
-"""Methods compared two by two, the sets that are not told apart, and how many tasks would tell more."""
+"""Methods compared two by two, the sets that are not significantly different, and how many tasks would tell more."""
 
 from __future__ import annotations
 
@@ -76,17 +76,17 @@ def with_margin(pairs: pd.DataFrame, margin: float, level: float) -> pd.DataFram
 
 
 def groups(methods: list[str], apart: pd.DataFrame, most: int | None = None) -> list[list[str]]:
-    """Largest sets of methods of which no two are told apart.
+    """Largest sets of methods of which no two are significantly different.
 
-    Not being told apart does not carry over (a from b no, b from c no, yet a from c), so the sets
-    may overlap. They are the maximal cliques of the graph whose edges are the pairs not told apart.
+    Not being significantly different does not carry over (a from b no, b from c no, yet a from c), so the sets
+    may overlap. They are the maximal cliques of the graph whose edges are the pairs not significantly different.
 
     Parameters
     ----------
     methods : list
         Of one setting, in the order wanted.
     apart : DataFrame
-        Pairs that are told apart, in columns a and b; all others are not.
+        Pairs that are significantly different, in columns a and b; all others are not.
     most : int, optional
         Where there are more sets, none is returned: their number can double with each pair.
 

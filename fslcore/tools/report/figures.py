@@ -39,7 +39,7 @@ def style() -> None:
 
 
 def groups(panels: dict[str, tuple[pd.Series, list[list[str]]]]) -> plt.Figure:
-    """Methods on an axis of mean accuracy; a bar joins those that are not told apart.
+    """Methods on an axis of mean accuracy; a bar joins those that are not significantly different.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def rank_diagram(ranks: pd.Series, found: list[list[str]], critical_difference: 
     ranks : Series
         Mean rank by method, the best first.
     found : list of lists
-        Groups of methods not told apart; a bar with a dot at each member joins those of two or more.
+        Groups of methods not significantly different; a bar with a dot at each member joins those of two or more.
     critical_difference : float
         Drawn to scale above the axis.
     """

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...stats import Interval, ThreeIntervals, holm
+from ...stats.intervals import MANY_TASKS
 from .targets import TARGETS
 
 if TYPE_CHECKING:
@@ -57,9 +58,8 @@ def _measured(facts: pd.Series, runs: pd.Series | None, level: float, beyond: li
         return f"{facts[name]:.0f}" if pd.notna(facts.get(name)) else f"[{letter}]"
 
     sampling = facts["sampling"]
-    quantile = {"closed": "of the normal distribution", "open": "of Student's t"}.get(
-        sampling, "[of Student's t / normal]"
-    )
+    many = "of the normal distribution" if facts["tasks"] >= MANY_TASKS else "of Student's t"
+    quantile = {"closed": many, "open": "of Student's t"}.get(sampling, "[of Student's t / normal]")
     drawn = RECORDED.format(" and ".join(beyond)) if beyond else DRAWN[sampling]
     quantile += f", of Student's t for {' and '.join(beyond)}" if beyond else ""
     over, of_runs = "", ""
@@ -77,8 +77,10 @@ def _compared(mine: pd.DataFrame, in_all: int, level: float) -> str:
     if mine.empty:
         return ""
     several = f", with Holm's correction for all {in_all} comparisons" if in_all > 1 else ""
-    told = f"{mine['holm'].sum()} of {len(mine)} pairs are told apart" if len(mine) > 1 else ""
-    told = told or ("the two are told apart" if mine["holm"].any() else "the two are not told apart")
+    told = f"{mine['holm'].sum()} of {len(mine)} pairs are significantly different" if len(mine) > 1 else ""
+    told = told or (
+        "the two are significantly different" if mine["holm"].any() else "the two are not significantly different"
+    )
     return (
         f"Every two methods were compared on the tasks that both were run on, by paired t-tests at {1 - level:.2g}"
         f"{several}; {told}."
@@ -104,11 +106,10 @@ def _best(found: dict[str, Interval], mine: pd.DataFrame, new: dict[str, dict[st
     first = next(iter(found))
     of_first = mine[(mine["a"] == first) | (mine["b"] == first)]
     below = of_first["holm"].sum()
-    told = f"The highest mean, that of {first}, is told apart from {below} of {len(of_first)} others."
+    told = f"The highest mean, that of {first}, is significantly different from {below} of {len(of_first)} others."
     unsaid = "" if new["classes"] else ", and nothing here speaks of classes that were not tested"
-    return (
-        f"Found were: {numbers}. {told} That two methods are not told apart does not say that they are equal{unsaid}."
-    )
+    unequal = f"A difference that is not significant does not show that methods are equal{unsaid}."
+    return f"Found were: {numbers}. {told} {unequal}"
 
 
 def _wider(method: str, new: dict[str, dict[str, Interval]]) -> str:

@@ -233,7 +233,7 @@ class Results:
 
         Columns are setting; a and b, a with the higher mean; tasks; difference a - b, its half_width and
         standard deviation sd over tasks (points); p, p_holm, p_bh; and verdicts at ``level``, whether a
-        and b are told apart: ``paired`` (without correction), ``holm``, ``bh``, and ``unpaired``, the
+        and b are significantly different: ``paired`` (without correction), ``holm``, ``bh``, and ``unpaired``, the
         usual way: their closed intervals do not meet. With a margin also ``margin``, ``p_equivalent`` and
         ``equivalent`` (`fslcore.stats.equivalence`, corrected by Holm's method over all pairs): it bounds the chance of
         even one false *equivalent*; that of a false *higher* is bounded by itself.
@@ -243,7 +243,7 @@ class Results:
 
     @cached_property
     def groups(self) -> dict[str, list[list[str]]]:
-        """By setting, largest sets of methods of which no two are told apart; none where they are too many to name."""
+        """By setting, largest sets of methods of which no two are significantly different; none if too many."""
         apart = self.pairs[self.pairs["holm"]]
         return {s: compare.groups(list(g), apart[apart["setting"] == s], show.GROUPS) for s, g in self.grids.items()}
 
@@ -275,8 +275,8 @@ class Results:
         """Every two methods that were trained more than once, compared for new runs, not paired by run.
 
         setting; a and b, a with the higher mean; difference a - b and its half_width (points); p, and p_holm, corrected
-        over all rows; ``holm``, whether a and b are told apart then; chance, chance_low and chance_high, that one run
-        of a is above one of b; ``runs_needed``, runs of each for 80 % power if the observed difference is
+        over all rows; ``holm``, whether a and b are significantly different then; chance, chance_low and chance_high,
+        that one run of a is above one of b; ``runs_needed``, runs of each for 80 % power if the observed difference is
         the true one (NaN where no number has it).
         """
         return runs.recipes(self)

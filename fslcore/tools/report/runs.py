@@ -110,7 +110,7 @@ def recipe_list(results: Results) -> pd.DataFrame:
     percent = found[["chance", "chance_low", "chance_high"]].map("{:.0%}".format)
     shown = {
         "difference (points)": plus_minus(found["difference"], found["half_width"], ".2f"),
-        "for new runs": np.where(found["holm"], "higher (Holm)", "not told apart"),
+        "for new runs": np.where(found["holm"], "higher (Holm)", "not significantly different"),
         "p, Holm": found["p_holm"].map(p_value_text),
         "one run beats one": percent["chance"] + " (" + percent["chance_low"] + " to " + percent["chance_high"] + ")",
         "runs for 80 % power": found["runs_needed"].map(lambda n: "—" if np.isnan(n) else f"{n:.0f}"),

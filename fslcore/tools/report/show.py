@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 ROWS = 500  # of a table that somebody reads
-GROUPS = 200  # sets of methods; n pairs of twins that are told apart, and from nobody else, make 2^n
+GROUPS = 200  # sets of methods; n pairs of twins that are significantly different, and from nobody else, make 2^n
 
 
 def names_of_groups(results: Results) -> dict[tuple[str, str], list[str]]:
@@ -48,7 +48,7 @@ def names_of_groups(results: Results) -> dict[tuple[str, str], list[str]]:
 
 
 def group_letters(results: Results) -> pd.Series:
-    """By setting and method, the letters of its groups: methods that share one are not told apart.
+    """By setting and method, the letters of its groups: methods that share one are not significantly different.
 
     Where they are more than letters, groups have numbers: 'g3–g7 g9'; where they are too many, there are none
     (`crowded`).
@@ -65,7 +65,7 @@ def group_letters(results: Results) -> pd.Series:
 
 
 def needed(results: Results) -> pd.DataFrame:
-    """For each pair not told apart after Holm's correction, how many tasks would tell it apart.
+    """For each pair not significantly different after Holm's correction, how many tasks would make it so.
 
     All numbers take the observed difference for the true one.
 
@@ -105,7 +105,8 @@ def _count(value: float | None) -> str:
 def crowded(results: Results) -> list[str]:
     """A sentence for each setting whose methods form too many groups to name."""
     return [
-        f"{setting}: over {GROUPS} sets of methods are not told apart, too many for letters; see the pairs."
+        f"{setting}: over {GROUPS} sets of methods are not significantly different, too many for letters; see "
+        "the pairs."
         for setting, found in results.groups.items()
         if not found
     ]
@@ -148,7 +149,7 @@ def matrix(results: Results) -> pd.DataFrame:
     """Row minus column in points, each cell with the mark of its verdict; best methods first.
 
     ▲ ▼: the row is better, worse, after Holm's correction. △ ▽: after Benjamini and Hochberg's only.
-    ○: not told apart. ≈: not told apart, and equivalent within the margin, where one was given.
+    ○: not significantly different; ≈: and equivalent within the margin, if one was given.
     """
     pairs = results.pairs
     back = pairs.rename(columns={"a": "b", "b": "a"}).assign(difference=-pairs["difference"])
@@ -172,7 +173,7 @@ def _verdict(pairs: pd.DataFrame) -> pd.Series:
     says = np.select(
         [pairs["holm"], pairs["bh"], pairs["paired"]],
         ["higher (Holm)", "higher (BH only)", "higher, if compared alone"],
-        "not told apart",
+        "not significantly different",
     )
     if "equivalent" in pairs:
         little = np.where(pairs["holm"], "higher (Holm), by less than the margin", "equivalent")
@@ -211,8 +212,8 @@ def summary(results: Results) -> list[str]:
         lines += [f"  {key[1]:<{wide}}  {text:<{most}}  {letters[key]}".rstrip() for key, text in of.items()]
     if len(pairs):
         lines.append(
-            f"{pairs['holm'].sum()} of {len(pairs)} pairs are told apart (paired t-tests, Holm's correction, "
-            f"{results.level:.4g}); methods that share a letter are not."
+            f"{pairs['holm'].sum()} of {len(pairs)} pairs are significantly different (paired t-tests, "
+            f"Holm's correction, {results.level:.4g}); methods that share a letter are not."
         )
         if results.margin:
             lines.append(
@@ -241,7 +242,9 @@ def _summary_of_runs(results: Results, wide: int) -> list[str]:
         half = f"± {row['new_runs']:5.2f}  {row['runs']:.0f} runs" if row["runs"] > 1 else alone
         lines.append(f"  {method:<{wide}}  {row['mean']:6.2f} {half}{where}")
     if len(pairs):
-        lines.append(f"{pairs['holm'].sum()} of {len(pairs)} pairs of recipes are told apart (Holm's correction).")
+        lines.append(
+            f"{pairs['holm'].sum()} of {len(pairs)} pairs of recipes are significantly different (Holm's correction)."
+        )
     return lines + [text.replace("**", "") for text in results.run_reading]
 
 

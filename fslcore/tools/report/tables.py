@@ -275,7 +275,7 @@ def _in_percent(long: pd.DataFrame, of: File, how: Choices, problems: list[str])
 
 
 def _other_columns(longs: dict[str, pd.DataFrame], sampling: str) -> list[str]:
-    """Files whose tasks are told apart by other columns than those of the rest: nothing would be compared."""
+    """Files whose tasks are distinguished by other columns than those of the rest: nothing would be compared."""
     problems = []
     for column in [c for c in (*SHARED, "run") if c != "sampling" or sampling == "unknown"]:
         has = {name: column in long for name, long in longs.items()}

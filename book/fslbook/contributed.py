@@ -22,7 +22,7 @@ UNDRAWN = (
 
 
 def results(ways: int, sizes: Iterable[tuple[int, int]], seed: int) -> Iterator[tuple[str, pd.DataFrame, dict]]:
-    """What others have contributed at these ways, (shots, queries) and seed: who, results a row a task, images by set.
+    """What others have contributed at these ways, (shots, queries) and seed: who, rows of results, images by set.
 
     Errors: as for `fslcore.tools.contributed.contributed`, for a file that does not pass its checks.
     """
@@ -45,7 +45,7 @@ def reported(
     Parameters
     ----------
     cells : callable
-        From results (a row a task) and the number of images by data set to the long table that it takes.
+        From results (a row per task) and the number of images by data set to the long table that it takes.
     printed, level
         As for `beside`.
     **shape

@@ -19,7 +19,7 @@ __all__ = ["image_grid", "interval_stack"]
 
 
 def image_grid(images: Images, classes: int = 12, per_class: int = 8, seed: int = 0) -> plt.Figure:
-    """A row a class with a few of its images, classes and images chosen at random from ``seed``."""
+    """A row per class with a few of its images, classes and images chosen at random from ``seed``."""
     rng = np.random.default_rng(seed)
     classes = min(classes, len(images.class_names))
     chosen = np.sort(rng.permutation(len(images.class_names))[:classes])

@@ -82,7 +82,7 @@ def bootstrap_interval(
     Parameters
     ----------
     accuracies : (T,) array_like
-        One number a task, T ≥ 2: accuracies, or the differences of two methods (`paired_differences`). Of open
+        One number per task, T ≥ 2: accuracies, or the differences of two methods (`paired_differences`). Of open
         tasks, which share no image, it speaks of new images; of closed tasks **of these images alone**: the tasks are
         drawn again, the images never, so it is as short for new images as `closed_interval` is.
     level : float
@@ -120,7 +120,7 @@ def bootstrap_interval(
     choice("method", method, METHODS)
     resamples, seed = whole("resamples", resamples, 2, MOST), whole("seed", seed, least=0)
     if x.size < 2:
-        raise InputError(f"accuracies has shape {x.shape}; one number a task for at least 2 tasks is needed")
+        raise InputError(f"accuracies has shape {x.shape}; one number per task for at least 2 tasks is needed")
     mean = float(x.mean())
     if np.ptp(x) <= ULPS * np.finfo(float).eps * np.abs(x).max():  # BCa has no value then
         return BootstrapInterval(mean, mean, mean, level, x.size, method, 0.0)

@@ -79,7 +79,7 @@ def without_groups(
     Parameters
     ----------
     values : (T, K, Q) floats
-        A number a query.
+        A number per query.
     support, query : (T, K, S), (T, K, Q) integers
         The group of each place.
     of_task : (T, K) integers

@@ -131,7 +131,7 @@ def influence(
     class_groups: ArrayLike | None = None,
     apart: bool = False,
 ) -> Influence:
-    """How the mean of one number a task depends on each image and each class.
+    """How the mean of one number per task depends on each image and each class.
 
     Parameters
     ----------

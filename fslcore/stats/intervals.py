@@ -434,7 +434,7 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL, *, atol: f
     """
     d = paired_differences(a, b, atol=atol)
     if d.ndim != 1 or d.size < 2:
-        raise InputError(f"a and b have shape {d.shape}; one number a task for at least 2 tasks is needed")
+        raise InputError(f"a and b have shape {d.shape}; one number per task for at least 2 tasks is needed")
     check_units({"a": a, "b": b})
     return _interval(d, 0.0, level, "paired", lambda t: t - 1)
 
@@ -576,7 +576,7 @@ def weighted_interval(accuracies: ArrayLike, weights: ArrayLike, level: float = 
     Parameters
     ----------
     accuracies : (T,) array_like
-        One number a task, T ≥ 2: accuracies, or the differences of two methods (`paired_differences`).
+        One number per task, T ≥ 2: accuracies, or the differences of two methods (`paired_differences`).
     weights : (T,) array_like
         Over 0: the probability of each task where all are drawn alike, over that with which it was drawn, up to a
         common factor, as `fslcore.tasks.sample_by_difficulty` gives them.
@@ -625,7 +625,7 @@ def regression_interval(accuracies: ArrayLike, cheap: ArrayLike, more: ArrayLike
     Parameters
     ----------
     accuracies : (T,) array_like
-        Of the dear method, one number a task, T ≥ 3; or the differences of two methods.
+        Of the dear method, one number per task, T ≥ 3; or the differences of two methods.
     cheap : (T,) array_like
         Of the cheap method, on the same tasks.
     more : (P,) array_like
@@ -671,10 +671,10 @@ def regression_interval(accuracies: ArrayLike, cheap: ArrayLike, more: ArrayLike
 
 
 def _values(name: str, values: ArrayLike) -> tuple[Floats, float]:
-    """One number a task, of at least 2 tasks, and by how much they may be off from having been rounded."""
+    """One number per task, of at least 2 tasks, and by how much they may be off from having been rounded."""
     x = floats(name, values, None)
     if x.ndim != 1 or x.size < 2:
-        raise InputError(f"{name} has shape {x.shape}; one number a task for at least 2 tasks is needed")
+        raise InputError(f"{name} has shape {x.shape}; one number per task for at least 2 tasks is needed")
     return x, float(rounding(values, x).item())
 
 

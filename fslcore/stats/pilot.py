@@ -1,6 +1,6 @@
-"""How many queries a task should have, when tasks share no image (OOPS, section 4 and appendix A).
+"""How many queries per task should have, when tasks share no image (OOPS, section 4 and appendix A).
 
-More queries a task make each task's accuracy more exact, and leave images for fewer tasks. The
+More queries per task make each task's accuracy more exact, and leave images for fewer tasks. The
 variance of the mean over all tasks has one minimum in Q, and one pilot run tells where it lies.
 
 A *value* is what a query contributes: 1 if it was classified rightly and 0 if not, or the
@@ -50,7 +50,7 @@ class VarianceModel:
     gamma : float
         Equal to β/S + Sα where the three come from moments; free in a fit.
     shots : int
-        S, labelled images a class.
+        S, labelled images per class.
     """
 
     alpha: float
@@ -65,7 +65,7 @@ class VarianceModel:
 
     @property
     def optimum(self) -> float:
-        """Q* = √(β/α), in queries a class.
+        """Q* = √(β/α), in queries per class.
 
         Infinite where α ≤ 0: then a task's expected value does not vary, and each further query
         helps. 0 where β ≤ 0 < α: one query tells all. NaN where nothing varies.
@@ -75,7 +75,7 @@ class VarianceModel:
         return np.inf if self.beta > 0 else np.nan
 
     def variance(self, queries: ArrayLike, tasks: ArrayLike) -> Floats | float:
-        """Var(Ā), in the squared unit of a value, of ``tasks`` tasks with ``queries`` queries a class.
+        """Var(Ā), in the squared unit of a value, of ``tasks`` tasks with ``queries`` queries per class.
 
         ``tasks`` may be a whole number of tasks, or equation 6 without its rounding (`task_count`).
 
@@ -105,7 +105,7 @@ class Moments:
     squared_mean : float
         Estimate of m1², from pairs of different tasks.
     ways : int
-        K, classes a task.
+        K, classes per task.
     of_classes : float
         The part of α that the classes of a task make, each by itself: 0 unless the target is 'images'.
     """
@@ -162,7 +162,7 @@ class Pilot:
 
     @property
     def optimum(self) -> float:
-        """Q*, in queries a class; infinite where the estimate of α is not positive."""
+        """Q*, in queries per class; infinite where the estimate of α is not positive."""
         return self.model.optimum
 
     @property
@@ -236,7 +236,8 @@ def moments(values: ArrayLike, *, labels: ArrayLike | None = None, target: str =
     ------
     InputError
         Another shape, fewer than 2 tasks or queries, NaN or infinity; labels of another shape, padding (-1) among them,
-        classes with different numbers of queries. For the target 'images': no labels, or fewer than two tasks a class.
+        classes with different numbers of queries. For the target 'images': no labels, or fewer than two tasks per
+        class.
 
     Examples
     --------
@@ -283,7 +284,7 @@ def pilot(
     larger. Where each task holds every class both are the same. For open tasks until exhaustion s²/T, and so the open
     interval, counts the classes' part too: with 40 classes it was 1.7 to 2.3 times the real variance at the usual Q,
     for one method; for a difference, in which easy and hard cancel, 1.0 to 1.2 times. There, at 5 shots, closed pilots
-    of 60 images a class had a mean regret, the variance at their Q* over the least that test sets drawn anew have, of
+    of 60 images per class had a mean regret, the variance at their Q* over the least that test sets drawn anew have, of
     1.01 for one method by the target 'images' and of 1.12 by 'classes'; their intervals held the real Q* in 67 % and
     in 0 % of 100 cases (95 % wanted). For a difference the target 'classes' does as well: 1.00 against 1.02.
 
@@ -427,7 +428,7 @@ def classes_held(x: Floats, labels: ArrayLike | None) -> Floats:
     names, place = np.unique(of_task, return_inverse=True)
     if tasks < 2 * len(names) and len(names) > ways:
         raise InputError(
-            f"labels: {len(names)} classes in {tasks} tasks; at least two tasks a class are needed for the target "
+            f"labels: {len(names)} classes in {tasks} tasks; at least two tasks per class are needed for the target "
             "'images' (a pilot of closed tasks)"
         )
     held = np.zeros((tasks, len(names)))

@@ -165,13 +165,13 @@ class Plan:
             f"{size:,}{_between(between)} {name}"
             for size, between, name in (
                 (self.n_tasks, self.tasks_range, "tasks"),
-                (self.images_per_class, self.images_range, "images a class"),
+                (self.images_per_class, self.images_range, "images per class"),
                 (self.n_classes, self.classes_range, "classes"),
             )
             if size is not None
         ]
         if self.queries is not None:
-            parts[0] += f" of {self.queries:,} queries a class"
+            parts[0] += f" of {self.queries:,} queries per class"
         return ", ".join(parts)
 
 
@@ -236,7 +236,7 @@ def plan(
     power: float = 0.8,
     level: float = LEVEL,
 ) -> Plan:
-    """Tasks, images a class or classes needed to tell a difference of two methods, from a pilot of that difference.
+    """Tasks, images per class or classes needed to tell a difference of two methods, from a pilot of that difference.
 
     From three intervals, which come from closed tasks: the variance of the mean falls as 1/T with the tasks. With n
     images per class its estimate falls about as (1 + c/n)/n with c = 8 + S/2, and with C classes as (1 + 4/C)/C: what
@@ -245,7 +245,7 @@ def plan(
     simulations, of 6 to 40 images and 4 to 20 classes, 78 to 88 % of the planned studies found the difference where
     80 % were wanted. For new images and classes, enough tasks are taken for granted: they cost computing only.
 
-    From `pilot`, which sizes open tasks: T of them with Q queries a class have the variance (α + β/(SQ)) / T (OOPS,
+    From `pilot`, which sizes open tasks: T of them with Q queries per class have the variance (α + β/(SQ)) / T (OOPS,
     equation 10, with γ as it follows from the moments), and take T·K(S + Q) images (equation 6). T and Q are those
     that take about the fewest images at which the paired open interval, with its T - 1 degrees of freedom, has the
     wanted power: Q is that of `best_queries` for many tasks, and less where a handful of tasks would do. For
@@ -292,7 +292,7 @@ def plan(
     >>> easy = rng.uniform(0.4, 0.9, (300, 5, 1))
     >>> a, b = (rng.random((300, 5, 15)) < easy + shift for shift in (0.05, 0.0))
     >>> print(stats.plan(stats.pilot(a.astype(int) - b, shots=5), difference=0.05, n_classes=20))
-    23 (20 to 26) tasks of 13 queries a class, 108 (90 to 126) images a class
+    23 (20 to 26) tasks of 13 queries per class, 108 (90 to 126) images per class
     """
     instance("pilot", pilot, (ThreeIntervals, Pilot))
     if pilot.difference is False:

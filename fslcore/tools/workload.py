@@ -203,7 +203,7 @@ class Workload:
 
 MEANING = {
     "at most": "at most: a chapter's measured time, as if all of it grew with the parameter that grows most",
-    "derived": "derived: from images a second, by the ratio of the two that was measured on another network",
+    "derived": "derived: from images per second, by the ratio of the two that was measured on another network",
     "by operations": "by operations: from those of the network, at the median rate of the networks that were measured",
 }
 

@@ -1,4 +1,4 @@
-"""Intervals of any number a task gives: against enumeration, against `three_intervals`, and their properties."""
+"""Intervals of any number that a task gives: against enumeration, against `three_intervals`, and their properties."""
 
 from itertools import combinations, product
 

@@ -51,7 +51,7 @@ def test_layout():
     wide = training.shown(settings("cub"), "printed")
     assert wide.shape == (18, 7)
     assert wide.loc[("can", "1"), "rate"] == "0.01" and wide.loc[("rfs", "—"), "tasks a step"] == "—"
-    assert wide.loc[("anil", "5"), "tasks an epoch"] == "2,000" and wide.loc[("anil", "5"), "schedule"] == "none"
+    assert wide.loc[("anil", "5"), "tasks per epoch"] == "2,000" and wide.loc[("anil", "5"), "schedule"] == "none"
 
 
 def test_reasons_are_used():

@@ -202,7 +202,7 @@ def test_all_classes_has_what_exists_and_no_more():
     one, two = (found[found["shots"] == s] for s in (1, 2))
     assert one["bootstrap"].isna().all() and two["bootstrap"].notna().all()
     assert one["leave-one-out"].notna().all() and two["leave-one-out"].isna().all()
-    assert (two[EVEN] > two[TUNED]).all()  # two images a class in 5 folds: most lose one
+    assert (two[EVEN] > two[TUNED]).all()  # two images per class in 5 folds: most lose one
     assert set(found["ways"]) == {len(datasets.load("glyphs/hebrew").class_names)}
     made = choosing.curves(found, {"error": found[[TUNED, EVEN]], "accuracy (%)": found[["oracle"]]})
     assert made.query("panel == 'error'")["rule"].unique().tolist() == [TUNED, EVEN]

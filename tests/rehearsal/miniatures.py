@@ -1,4 +1,4 @@
-"""Small archives in the official layouts of the papers' data sets, with enough images a class for tasks."""
+"""Small archives in the official layouts of the papers' data sets, with enough images per class for tasks."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from scipy.io import savemat
 from fslcore.datasets.papers import SETS
 from fslcore.datasets.splits import listed_splits
 
-N = 20  # images a class
+N = 20  # images per class
 
 
 def picture(path: Path, kind: int, i: int, size=(40, 32), grey=False) -> None:

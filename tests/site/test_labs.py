@@ -403,7 +403,7 @@ def test_a_size_that_is_not_known_still_makes_a_sentence(labs):
     told = "(of, what) => fslLabs.compute.sizing.told(of, what)"
     assert labs(told, None, "classes") == "an unknown number of classes"
     assert labs(told, {"size": None}, "closed tasks") == "more closed tasks than can be counted"
-    assert labs(told, {"size": 1200}, "images a class") == "1,200 images a class"
+    assert labs(told, {"size": 1200}, "images per class") == "1,200 images per class"
 
 
 # ---------------------------------------------------------------- in a page

@@ -73,7 +73,7 @@ def test_verdicts_and_what_does_not_vary():
 
 def test_bad_input():
     for given, words in (
-        (dict(accuracies=[0.5]), "shape \\(1,\\); one number a task for at least 2"),
+        (dict(accuracies=[0.5]), "shape \\(1,\\); one number per task for at least 2"),
         (dict(accuracies=X, method="bca"), "method = bca; BCa, percentile are allowed"),
         (dict(accuracies=X, resamples=0), "resamples = 0; a whole number from 2"),
     ):

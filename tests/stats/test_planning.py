@@ -299,11 +299,11 @@ def test_a_pilot_of_one_method_is_refused_by_what_made_it():
 
 def test_a_plan_of_open_tasks_tells_their_queries_beside_them():
     found = Plan(23, 108, None, 13, (20, 26), (90, 126), None)
-    assert str(found) == "23 (20 to 26) tasks of 13 queries a class, 108 (90 to 126) images a class"
+    assert str(found) == "23 (20 to 26) tasks of 13 queries per class, 108 (90 to 126) images per class"
     assert str(replace(found, tasks_range=(20, np.inf))).startswith("23 (20 to ∞) tasks")
 
 
 def test_a_plan_for_fewer_images_than_a_task_needs_is_carried_out_all_the_same():
-    """Little power at a low level asks for a few images a class; one shot and 15 queries take 16."""
+    """Little power at a low level asks for a few images per class; one shot and 15 queries take 16."""
     found = coverage.check_plan(10, power=0.51, level=0.5, seed=0)
     assert found["images"] == found["least"] == 16 and 0 < found["told"] <= 1

@@ -180,7 +180,7 @@ def test_what_is_rare_is_found():
 
 
 def test_where_pairs_go_together_and_all_at_once_hardly_ever_attributes_come_first(monkeypatch):
-    # Of 60 images a class some 3 have one of 8 attributes and none of four others, where 6 are needed.
+    # Of 60 images per class some 3 have one of 8 attributes and none of four others, where 6 are needed.
     labels = np.arange(40).repeat(60)
     has = np.random.default_rng(0).random((2400, 8)) < 0.39
     shape = dict(tasks=100, shots=6, queries=15)

@@ -33,7 +33,7 @@ def cases(draw):
 
 
 def check_shape(tasks, labels, ways, shots, queries):
-    """K distinct classes a task, S and Q images of each, no image twice in a task."""
+    """K distinct classes per task, S and Q images of each, no image twice in a task."""
     for t in range(len(tasks)):
         of_task = np.concatenate([tasks.support[t], tasks.query[t]])
         in_task = np.concatenate([tasks.support_label[t], tasks.query_label[t]])

@@ -47,7 +47,7 @@ kernelspec:
 ```{code-cell} ipython3
 :tags: [parameters]
 
-shots: int = 5  # 1..100: labelled images a class
+shots: int = 5  # 1..100: labelled images per class
 rate: float = 0.5  # 0..1: a share
 kind: str = "closed"  # closed|open: sampling
 sets: list[str] = ["clipart"]  # dataset: test sets

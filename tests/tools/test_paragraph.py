@@ -22,7 +22,7 @@ def made(methods=3, tasks=300, seed=0, **columns):
 def test_numbers_are_those_of_the_tests():
     table, pairs, frame = made(sampling="open", ways=5, shots=1, queries=15)
     (text,) = report.Results(table).paragraphs().values()
-    assert "300 5-way 1-shot tasks with 15 queries a class" in text and "new images of these classes" in text
+    assert "300 5-way 1-shot tasks with 15 queries per class" in text and "new images of these classes" in text
     assert f"{pairs['holm'].sum()} of 3 pairs are significantly different" in text and "all 3 comparisons" in text
     for name in frame:
         assert f"{name} {stats.open_interval(frame[name]):.2f} %" in text

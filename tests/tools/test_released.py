@@ -134,10 +134,10 @@ def test_a_clone_of_the_repository_and_a_part_of_the_files(copy, tmp_path):
 @pytest.mark.parametrize(
     "content, message",
     [
-        (torch.zeros(7, 1), "one floating-point number a task"),
+        (torch.zeros(7, 1), "one floating-point number per task"),
         (torch.zeros(1), "at least 2 tasks"),
-        (torch.zeros(7, dtype=torch.int64), "one floating-point number a task"),
-        ([1.0] * 7, "one floating-point number a task"),
+        (torch.zeros(7, dtype=torch.int64), "one floating-point number per task"),
+        ([1.0] * 7, "one floating-point number per task"),
         (torch.tensor([1.0] * 6 + [float("nan")]), "holds nan; 0 to 100"),
         (torch.tensor([1.0] * 6 + [101.0]), "holds 101.0; 0 to 100"),
         (torch.tensor([1.0] * 6 + [-1.0]), "holds -1.0; 0 to 100"),
@@ -193,5 +193,5 @@ def test_the_real_five_shot_files():
         assert digest[name] == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
     table = released.read(str(REAL))
     assert table.groupby(["backbone", "learner"]).ngroups == 12 and table["dataset"].nunique() == 9
-    steps = table["accuracy"] / 4  # 25 queries a task
+    steps = table["accuracy"] / 4  # 25 queries per task
     assert np.abs(steps - steps.round()).max() < 1e-5

@@ -25,7 +25,7 @@ from fslcore.tools.training.run import _Run
 
 SPLITS = ("base", "validation", "novel")
 PART = {"base": slice(0, 6), "validation": slice(6, 12), "novel": slice(12, 18)}
-EACH = 20  # images a class: 5 to learn from and 15 to ask
+EACH = 20  # images per class: 5 to learn from and 15 to ask
 SHORT = dict(epochs=2, steps=2, lr=0.003)
 
 

@@ -340,8 +340,8 @@
     const set = {
       n: slide("Images a class", [30, 40, 60, 100, 150, 200], 30),
       classes: slide("Classes", [5, 6, 8, 10, 15, 20, 30, 40], 20),
-      shots: slide("Shots, labelled images a class", [1, 2, 5, 10], 5),
-      queries: slide("Queries, test images a class", [1, 2, 5, 10, 15], 5),
+      shots: slide("Shots, labelled images per class", [1, 2, 5, 10], 5),
+      queries: slide("Queries, test images per class", [1, 2, 5, 10, 15], 5),
       tasks: slide("Closed tasks", [100, 200, 600, 1000, 2000, 5000], 600),
     };
     const says = L.sentence(), note = L.el("p", {});

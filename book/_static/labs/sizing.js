@@ -187,32 +187,32 @@
       const error = x => 100 * Math.sqrt(variance(m, x, taskCount(c * n, k, s, x)));
       const best = Number.isFinite(q) ? bestQueries(m) : MANY_QUERIES, shown = Math.min(best, Math.max(n - s, 1));
       if (!planned) throw new Error("More tasks would be needed than can be counted; take a larger difference.");
-      const chance = x => { // of x images a class, with the planned queries
+      const chance = x => { // of x images per class, with the planned queries
         const t = x * c / (k * (s + planned.queries));
         return t < 2 ? NaN : L.power(d, Math.sqrt(variance(m, planned.queries, t)), t - 1);
       };
       return {
-        text: `The least variance is at Q* = ${Number.isFinite(q) ? L.number(q, 1) : "∞"} queries a class: with ${L.number(c * n)} images, `
+        text: `The least variance is at Q* = ${Number.isFinite(q) ? L.number(q, 1) : "∞"} queries per class: with ${L.number(c * n)} images, `
           + `${L.number(Math.floor(taskCount(c * n, k, s, shown)))} open tasks and a standard error of ${L.number(error(shown), 2)} points. `
           + `To tell ${L.number(100 * d, 2)} points with ${L.number(100 * p)} % power takes ${L.number(planned.tasks)} open tasks of ${L.number(planned.queries)} `
           + `${planned.queries === 1 ? "query" : "queries"} a class, ${L.number(planned.imagesPerClass)} images in each of ${L.number(c)} classes.`,
         note: "α and β are what stats.pilot gives of the differences, as shares; they are taken for known here, and stats.plan counts "
           + "what a pilot leaves open, too.",
-        leftTitle: "Standard error of the mean by queries a class",
-        rightTitle: `Chance to tell ${L.number(100 * d, 2)} points, by images a class`,
+        leftTitle: "Standard error of the mean by queries per class",
+        rightTitle: `Chance to tell ${L.number(100 * d, 2)} points, by images per class`,
         left(chart) {
           const most = Math.max(60, Math.min(4 * shown, 1000)), x = L.scale([1, most], [0, chart.width], true);
           const points = [];
           for (let i = 0; i <= 120; i++) points.push(most ** (i / 120));
           const top = Math.min(Math.max(error(1), error(most)), 3 * error(shown)) * 1.05, y = L.scale([0, top], [chart.height, 0]);
           chart.axis("left", y, { about: 5, label: "points" });
-          chart.axis("bottom", x, { about: 8, label: "Q, queries a class" });
+          chart.axis("bottom", x, { about: 8, label: "Q, queries per class" });
           line(chart, points.filter(q => error(q) <= top).map(q => [x(q), y(error(q))]), "fsl-a");
           dot(chart, x(shown), y(error(shown)), `Q = ${L.number(shown)}`);
         },
         right(chart) {
           const most = Math.max(2.2 * planned.imagesPerClass, n * 1.1, 20), x = L.scale([0, most], [0, chart.width]);
-          powerAxes(chart, x, "images a class", chance, planned.imagesPerClass, most, p, n);
+          powerAxes(chart, x, "images per class", chance, planned.imagesPerClass, most, p, n);
         },
       };
     }
@@ -234,14 +234,14 @@
       };
       return {
         text: `To tell ${L.number(d, 2)} points with ${L.number(100 * p)} % power takes ${told(planned.tasks, "closed tasks")} for these images, `
-          + `${told(planned.images, "images a class")} for new images, and ${told(planned.classes, "classes")} for new classes.`,
+          + `${told(planned.images, "images per class")} for new images, and ${told(planned.classes, "classes")} for new classes.`,
         note: "Each of the three alone, with tasks enough for the last two. The ± are those of a 95 % three_intervals of the difference of two "
           + "methods. Degrees of freedom are taken from the numbers of images and classes; stats.plan takes the intervals' own.",
         leftTitle: "", left() {},
-        rightTitle: `Chance to tell ${L.number(d, 2)} points on new images, by images a class`,
+        rightTitle: `Chance to tell ${L.number(d, 2)} points on new images, by images per class`,
         right(chart) {
           const goal = planned.images && planned.images.size || n, most = Math.max(2.2 * goal, n * 1.1, 20);
-          powerAxes(chart, L.scale([0, most], [0, chart.width]), "images a class", curve, goal, most, p, n);
+          powerAxes(chart, L.scale([0, most], [0, chart.width]), "images per class", curve, goal, most, p, n);
         },
       };
     }

@@ -31,7 +31,7 @@ __all__ = [
 
 
 def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> plt.Figure:
-    """The support of one task, a row a class, and right of the gap the first of its query images."""
+    """The support of one task, a row per class, and right of the gap the first of its query images."""
     figure, axes = plt.subplots(tasks.ways, 1, figsize=(6.4, 0.75 * tasks.ways + 0.2), layout="constrained")
     for k, ax in enumerate(axes):
         support, query = (

@@ -12,7 +12,7 @@ from fslcore.tools.report.three_targets import TARGETS, Answers, half, indexed
 
 __all__ = ["coverage_table", "growth", "harder_table", "needs", "plan_table", "reach"]
 
-SIZES = ["tasks", "images a class", "classes"]
+SIZES = ["tasks", "images per class", "classes"]
 
 
 def needs(
@@ -47,7 +47,7 @@ def needs(
 
 
 def growth(needed: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
-    """How many times the sizes of `needs` those before are, for the smallest difference: a row a data set."""
+    """How many times the sizes of `needs` those before are, for the smallest difference: a row per data set."""
     least = [of[of["difference"] == of["difference"].min()].set_index("dataset")[SIZES] for of in (needed, before)]
     return (least[0] / least[1]).astype(float).replace([np.inf, -np.inf], np.nan).dropna(how="all")
 

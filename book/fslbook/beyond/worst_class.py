@@ -58,7 +58,8 @@ def worst_class(record: Record) -> tuple[np.ndarray, np.ndarray]:
     Parameters
     ----------
     record : Record
-        Of tasks with Q + 1 queries a class, the last of each class its spare. The learner must take queries one by one.
+        Of tasks with Q + 1 queries per class, the last of each class its spare. The learner must take queries one by
+        one.
 
     Returns
     -------
@@ -69,7 +70,7 @@ def worst_class(record: Record) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     InputError
-        Fewer than 2 queries a class, or unequal numbers.
+        Fewer than 2 queries per class, or unequal numbers.
     """
     share, without = _class_shares(record)
     ordered = np.sort(share, axis=1)
@@ -128,7 +129,7 @@ class Runs:
     ----------
     labels : (N,) class of each image
     tasks : dict of Tasks
-        By kind of task, with Q + 1 queries a class.
+        By kind of task, with Q + 1 queries per class.
     pools : dict
         By kind, `pool`, or None for random tasks.
     records : dict of dict of Record
@@ -191,7 +192,7 @@ class Runs:
 
 
 def sized(dataset: str, per_class: int) -> str:
-    """The name of a coloured data set with so many images a class, unless it says itself; other names as they are."""
+    """The name of a coloured data set with so many images per class, unless it says itself; other names as they are."""
     return f"{dataset}?per_class={per_class}" if dataset.startswith("coloured") and "?" not in dataset else dataset
 
 
@@ -274,7 +275,7 @@ def estimates(runs: Runs, dataset: str, methods: Sequence[str], tasks: int, leve
     Returns
     -------
     DataFrame
-        A row a task and learner: learner, task, accuracy (on the query), estimate, low, high; percent.
+        A row per task and learner: learner, task, accuracy (on the query), estimate, low, high; percent.
     """
     source, tables = evaluation.load_source(dataset), []
     drawn = runs.tasks["random"][:tasks]
@@ -410,7 +411,7 @@ def scaled(runs: Runs, ordered: pd.DataFrame, sizes: pd.DataFrame, tasks: int = 
     ordered : DataFrame
         `orderings` of ``runs``.
     sizes : DataFrame
-        Columns classes and images (in all), a row a data set.
+        Columns classes and images (in all), a row per data set.
     tasks : int
         T there, of each kind of task.
 

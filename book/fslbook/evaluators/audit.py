@@ -85,7 +85,7 @@ def beyond(limit: float, mae: float, bias: float) -> float:
 def held_out(mean: float, sd: float, sd_oracle: float) -> float:
     """Images a task on which accuracies of this spread were measured.
 
-    With n images a task, and the expected accuracy varying between tasks as the oracle's does, the
+    With n images per task, and the expected accuracy varying between tasks as the oracle's does, the
     variance is (m(1 − m) − v)/n + v for mean m and oracle variance v; solved for n.
 
     Parameters
@@ -236,7 +236,7 @@ class Evidence:
 
     @cached_property
     def oracle_choice(self) -> pd.DataFrame:
-        """Choosing by the oracle, a row a data set.
+        """Choosing by the oracle, a row per data set.
 
         Columns mean, half_width: Table 5. unrelated, unrelated_half_width: the largest of five accuracies
         with the means and spreads of Table 1 that have nothing to do with each other. noise: mean of the largest,

@@ -1,6 +1,6 @@
 """How well estimators tell a task's accuracy: the tables and figures of Shimabucoro et al. (2024).
 
-`collect` runs methods on tasks and keeps, a row a task, the accuracy by the oracle, as each estimator
+`collect` runs methods on tasks and keeps, a row per task, the accuracy by the oracle, as each estimator
 puts it, and on a *fresh* test set as large as the support. All else is arithmetic on that table.
 Accuracies and errors are in percent (points). A method is a backbone and a learner, written with a
 space between them: ``conv4-protonet protonet``.
@@ -78,7 +78,7 @@ def collect(  # noqa: PLR0913 (what a table is made of)
 ) -> pd.DataFrame:
     """Accuracy of each task by the oracle, by estimators, and on a fresh test set of the support's size.
 
-    The tasks are closed ones. Each is drawn with S more queries a class than asked; these are the
+    The tasks are closed ones. Each is drawn with S more queries per class than asked; these are the
     fresh test set, and the oracle does not see them.
 
     Parameters
@@ -421,7 +421,7 @@ def parts(table: pd.DataFrame, support: int, query: int, names: Sequence[str] = 
     table : DataFrame
         Of `collect`, with one number of shots for all classes.
     support, query : int
-        n and m, images a task.
+        n and m, images per task.
 
     Returns
     -------

@@ -76,7 +76,7 @@ def estimate_scatter(table: pd.DataFrame, estimators: list[str]) -> plt.Figure:
     Parameters
     ----------
     table : DataFrame
-        A row a task: accuracy and a column an estimator, shares.
+        A row per task: accuracy and a column an estimator, shares.
     """
     figure, axes = plt.subplots(1, len(estimators), figsize=(6.8, 3.8), sharex=True, sharey=True, dpi=SHARP)
     # 5-fold gives multiples of 1/25 and the query of 1/75: jitter, or points hide each other.
@@ -99,7 +99,7 @@ def task_intervals(table: pd.DataFrame) -> plt.Figure:
     Parameters
     ----------
     table : DataFrame
-        low, high and truth, a row a task, shares.
+        low, high and truth, a row per task, shares.
     """
     table = table.assign(middle=(table["low"] + table["high"]) / 2).sort_values("middle", ignore_index=True)
     inside = (table["low"] <= table["truth"]) & (table["truth"] <= table["high"])
@@ -266,7 +266,7 @@ def rank_points(means: pd.DataFrame, printed: float) -> plt.Figure:
 
 
 def shot_panels(curves: pd.DataFrame) -> plt.Figure:
-    """Means ± one standard error against shots, a row a data set (evaluators paper, Figures 5 and 8).
+    """Means ± one standard error against shots, a row per data set (evaluators paper, Figures 5 and 8).
 
     Parameters
     ----------

@@ -207,7 +207,7 @@ class Evidence:
 
     @cached_property
     def stability(self) -> pd.DataFrame:
-        """How far the coefficients of Table 4 could be others, a row a data set and number of shots.
+        """How far the coefficients of Table 4 could be others, a row per data set and number of shots.
 
         Columns rho; low and high, the central 95 % had all means been measured again (see `redrawn`); and least and
         most, the lowest and highest with one of the learners left out.

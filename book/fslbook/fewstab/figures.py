@@ -116,7 +116,7 @@ def training_curves(curves: pd.DataFrame) -> plt.Figure:
 
 
 def biased_task(images: Images, task: pd.DataFrame) -> plt.Figure:
-    """A biased task, a row a class: its support, then queries with what the learner takes them for.
+    """A biased task, a row per class: its support, then queries with what the learner takes them for.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ __all__ = [
 
 FOLDER = DATA / "checkpoints" / "bias"
 TRAININGS = ("baseline", "baseline++", "protonet", "r2d2", "anil")
-CONFLICT_QUERIES = 5  # test images a class where each is drawn in every ink
+CONFLICT_QUERIES = 5  # test images per class where each is drawn in every ink
 CELL = ["learner", "bias"]  # what networks have in common that differ in the seed of their training
 #: What one may order networks by, by column of `split_gap`.
 SCORES = {

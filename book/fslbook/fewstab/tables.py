@@ -440,7 +440,7 @@ def ranks(
     source: str,
     table: int | None = None,
 ) -> pd.DataFrame:
-    """Spearman's rank correlations over learners, as text: a row a data set, ours first; a column a number of shots.
+    """Spearman's rank correlations over learners, as text: a row per data set, ours first; a column a number of shots.
 
     Parameters
     ----------
@@ -639,7 +639,7 @@ def example(
     Returns
     -------
     DataFrame
-        A row an image: class, role (support or query), image (index), attribute (of its class in the support; those of
+        A row per image: class, role (support or query), image (index), attribute (of its class in the support; those of
         other classes in a query, after a comma each), predicted (a class; of queries) and right.
     """
     drawn, attribute = draw(dataset, captioner, tasks=task + 2, shots=shots, queries=queries, seed=seed, **how)

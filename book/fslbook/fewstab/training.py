@@ -39,7 +39,7 @@ COLUMNS = {
     "scheduler": "schedule",
     "optimizer": "optimiser",
     "epochs": "epochs",
-    "episodes": "tasks an epoch",
+    "episodes": "tasks per epoch",
     "episode_size": "tasks a step",
 }
 
@@ -55,7 +55,7 @@ def splits(names: Iterable[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a data set, a column a split; cells 'classes (images)'.
+        A row per data set, a column a split; cells 'classes (images)'.
     """
     printed = published.table("S1", "fewstab").replace(
         {"split": {"train": "base", "val": "validation", "test": "novel"}}

@@ -140,13 +140,13 @@ def intervals(results: pd.DataFrame, level: float = 0.95, images: dict[str, int]
 
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
-    """Table 2's layout: a row a data set and learner, a column a backbone and sampling, cells 'mean ± half-width'."""
+    """Table 2's layout: a row per data set and learner, a column a backbone and sampling, cells 'mean ± half-width'."""
     cell = plus_minus(table["mean"], table["half_width"], ".2f")
     return _laid_out(table.assign(cell=cell), ["backbone", "sampling"])
 
 
 def task_counts(table: pd.DataFrame) -> pd.DataFrame:
-    """Number of tasks T behind each cell, in one row a data set; from least to most where backbones differ."""
+    """Number of tasks T behind each cell, in one row per data set; from least to most where backbones differ."""
     count = table.groupby(["dataset", "n_images", "learner", "sampling"], sort=False)["n_tasks"].agg(["min", "max"])
     cells = [f"{low}" if low == high else f"{low} to {high}" for low, high in count.itertuples(index=False)]
     out = _laid_out(count.reset_index().assign(cell=cells), ["sampling"])
@@ -453,7 +453,7 @@ def against_printed(table: int, released: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def difference_table(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
-    """Tables 4 to 6's layout: a row a data set and shots, a column a method b, cells 'mean ± half-width'.
+    """Tables 4 to 6's layout: a row per data set and shots, a column a method b, cells 'mean ± half-width'.
 
     An asterisk marks a conclusive difference, a dash one that is not at hand, a dagger one that could not be read
     and is recomputed.

@@ -86,7 +86,7 @@ def coverage(
     Returns
     -------
     truth : float
-        Mean accuracy (percent) over all images there could be, from 400,000 images a class.
+        Mean accuracy (percent) over all images there could be, from 400,000 images per class.
     intervals : dict
         'closed' and 'open': one `Interval` (percent) a test set.
     """
@@ -144,7 +144,7 @@ def gaussian_tasks(
 def gaussian_pilot(
     means: np.ndarray, n: int, tasks: int, shots: int, queries: int, seed: int, noise: float = 0.0
 ) -> np.ndarray:
-    """(T, K, Q) values of closed tasks on one fresh data set of ``n`` images a class; else as `gaussian_tasks`."""
+    """(T, K, Q) values of closed tasks on one fresh data set of ``n`` images per class; else as `gaussian_tasks`."""
     rng = np.random.default_rng(seed)
     ways, dimensions = means.shape
     x = rng.normal(np.repeat(means, n, axis=0))

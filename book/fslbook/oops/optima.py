@@ -50,7 +50,7 @@ class CommonOptimum:
     Attributes
     ----------
     optimum : float
-        The Q* that fits all runs best, in queries a class.
+        The Q* that fits all runs best, in queries per class.
     chi_square : float
         How far the runs are from it together; chi-square with ``df`` degrees of freedom where they share a Q*.
     df : int

@@ -1,4 +1,4 @@
-"""The experiments on the number of queries a task: real sweeps, pilots and what they cost.
+"""The experiments on the number of queries per task: real sweeps, pilots and what they cost.
 
 The name of a `Method`, or 'A − B' for a paired
 difference, is in the column ``method`` of every table; variances are in squared points of accuracy.
@@ -400,18 +400,18 @@ def gaussian_regrets(
     Parameters
     ----------
     regimes : list of (ways, separation, shots, n)
-        Classes, distance between their means, S, and images a class.
+        Classes, distance between their means, S, and images per class.
     queries, tasks : int
         Of a closed pilot; an open pilot has as many tasks as the images allow.
     runs : int
         Pilots of each kind, each on fresh images.
     truth_numbers : int
-        Numbers drawn for the long run, which has 50 queries a class.
+        Numbers drawn for the long run, which has 50 queries per class.
 
     Returns
     -------
     DataFrame
-        A row a run: ways, separation, shots, n, values ('one method', 'difference'), pilot ('closed',
+        A row per run: ways, separation, shots, n, values ('one method', 'difference'), pilot ('closed',
         'open'), truth (the true Q*), optimum, low, high, chosen (Q), regret, plain (regret of the Q
         chosen by the plain estimates in place of the expected model).
     """

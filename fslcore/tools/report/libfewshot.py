@@ -33,7 +33,7 @@ PLACES = ("", "tfboard_files/", "log_files/tfboard_files/", "*/log_files/tfboard
 
 
 def run(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """A row a task of one test run: ``method``, ``task``, ``accuracy`` in percent, and what is known of the tasks.
+    """A row per task of one test run: ``method``, ``task``, ``accuracy`` in percent, and what is known of the tasks.
 
     Raises
     ------

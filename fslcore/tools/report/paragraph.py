@@ -68,7 +68,7 @@ def _measured(facts: pd.Series, runs: pd.Series | None, level: float, beyond: li
         over, of_runs = f" and over {counts} training runs of each method,", ", which speak of these trained networks"
     return (
         f"Methods were evaluated on {facts['tasks']:,} {known('ways', 'K')}-way {known('shots', 'S')}-shot tasks with "
-        f"{known('queries', 'Q')} queries a class, from [data set: C classes, N images]; {drawn}. Accuracies "
+        f"{known('queries', 'Q')} queries per class, from [data set: C classes, N images]; {drawn}. Accuracies "
         f"are means over tasks{over} with {100 * level:.4g} % confidence intervals (quantile {quantile}){of_runs}."
     )
 

@@ -20,7 +20,7 @@ __all__ = ["accuracies", "three_intervals", "three_list"]
 
 
 def accuracies(found: Recording) -> pd.DataFrame:
-    """A row a task of a method: ``method``, ``task``, ``accuracy`` from 0 to 1, how tasks were drawn, and their shape.
+    """Rows of tasks and methods: ``method``, ``task``, ``accuracy`` from 0 to 1, how tasks were drawn, and their shape.
 
     Tasks of the same images have the same number, whichever method they are of and in whatever order they came.
     """
@@ -187,7 +187,7 @@ def _reused(found: Recording, numbers: dict[str, np.ndarray]) -> bool:
 
 
 def _shape(found: Recording) -> dict[str, int | None]:
-    """Ways, shots and queries a class, where they are the same in all tasks."""
+    """Ways, shots and queries per class, where they are the same in all tasks."""
     shapes = set()
     label = np.append(np.unique(found.classes, return_inverse=True)[1], -1)  # of no image, too
     for method, query in found.query.items():

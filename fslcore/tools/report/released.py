@@ -95,7 +95,7 @@ def read(folder: str = "", *, registry: Path = REGISTRY) -> pd.DataFrame | None:
     Raises
     ------
     InputError
-        No such file in the folder; a file that is not one floating-point number a task, all between
+        No such file in the folder; a file that is not one floating-point number per task, all between
         0 and 100, or none above 1, as shares are; methods with different numbers of tasks on one data set. Names
         the file.
     """
@@ -139,7 +139,7 @@ def _accuracies(path: Path) -> np.ndarray:
     except Exception as error:  # of any kind: a text is read as the commands of a pickle
         raise InputError(f"released: {path} cannot be read as a tensor ({type(error).__name__})") from None
     if not isinstance(x, torch.Tensor) or not x.is_floating_point() or x.ndim != 1 or len(x) < 2:
-        raise InputError(f"released: {path} must hold one floating-point number a task, for at least 2 tasks")
+        raise InputError(f"released: {path} must hold one floating-point number per task, for at least 2 tasks")
     x = x.detach().double().numpy()
     if not ((x >= 0) & (x <= 100)).all():  # also where it is NaN
         raise InputError(f"released: {path} holds {x[~((x >= 0) & (x <= 100))][0]}; 0 to 100 (percent) is allowed")

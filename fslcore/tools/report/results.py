@@ -179,7 +179,7 @@ class Results:
 
     @cached_property
     def grids(self) -> dict[str, pd.DataFrame]:
-        """By setting, accuracies, a row a task and a column a method, the best mean first; of several runs the mean."""
+        """By setting, accuracies, a row per task, a column per method, best mean first; the mean of several runs."""
         out, table = {}, self.table
         if "run" in table:
             table = table.groupby(["setting", "method", "task"], sort=False, as_index=False)["accuracy"].mean()

@@ -421,7 +421,7 @@ def _long(frame: pd.DataFrame, name: str, problems: list[str]) -> tuple[pd.DataF
     kept = [c for c in frame if c in SHARED or c in OF_CELL or c == "accuracy"]
     long = frame[kept].assign(method=frame[who].astype(str).fillna("").agg(" ".join, axis=1), row=frame.index + 1)
     notes = [
-        f"{name} is read as a long table, a row a task of a method; a method is named by "
+        f"{name} is read as a long table, a row per task of a method; a method is named by "
         f"{' and '.join(who)}: {_listed(long['method'].unique())}."
     ]
     unread = [c for c in frame if c not in kept and c not in who]
@@ -449,7 +449,7 @@ def _wide(frame: pd.DataFrame, name: str, problems: list[str]) -> tuple[pd.DataF
     flags = frame.select_dtypes(bool)  # melting would make numbers of them
     wide = frame.assign(**flags.astype(object), task=task, row=frame.index + 1)
     long = wide.melt([*dict.fromkeys([*own, "task", "row"])], methods, "method", "accuracy")
-    notes = [f"{name} is read as a wide table, a row a task and a column a method: {_listed(methods)}."]
+    notes = [f"{name} is read as a wide table, a row per task and a column a method: {_listed(methods)}."]
     if "task" not in frame:
         notes.append(
             "No column says which task a row is: the rows are taken as tasks in their order, the same for every method."
@@ -461,7 +461,7 @@ def _check_number(methods: int, tasks: int, name: str) -> None:
     if methods > COMPARED:
         raise InputError(
             f"results: {name} has {methods:,} methods and {tasks:,} tasks; up to {COMPARED} methods are "
-            "compared at once (leave some out, or transpose it: a row a task, a column a method)"
+            "compared at once (leave some out, or transpose it: a row per task, a column a method)"
         )
 
 

@@ -104,6 +104,8 @@ class Printed:
     n_tasks : (int, int)
         As given.
     level : float
+    coarse : bool
+        Whether no figure has more than one decimal, so that rounding counts.
     """
 
     difference: float
@@ -113,6 +115,7 @@ class Printed:
     same_tasks: str
     n_tasks: tuple[int, int]
     level: float
+    coarse: bool = False
 
     @property
     def sentence(self) -> str:
@@ -170,6 +173,10 @@ class Printed:
             out.append("On the same tasks the interval would be narrower still.")
         else:
             out.append("Not even the same tasks, with methods that agree as much as is usual, would tell them apart.")
+        if self.coarse:
+            out.append(
+                "With one decimal the difference may be off by 0.1 points, and each ± by 0.05, from rounding alone."
+            )
         if self.sampling == "open":
             out.append("The tasks share no image, so the ± counts what new images would change.")
         elif likely.images is None:
@@ -289,7 +296,8 @@ def from_printed(
         near = max(off[-1]) <= math.log(max(z, 1)) / 2
         readings.append(PrintedReading(meaning, spread, near, difference(), *of_new))
     likely = readings[int(np.argmin([np.square(both).sum() for both in off]))]
-    return Printed(gap, tuple(readings), likely, sampling, same_tasks, pair, level)
+    coarse = all(round(x, 1) == x for x in (*means, *wide))
+    return Printed(gap, tuple(readings), likely, sampling, same_tasks, pair, level, coarse)
 
 
 def _figure(name: str, figure: Sequence[float]) -> tuple[float, float]:

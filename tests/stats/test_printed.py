@@ -221,6 +221,13 @@ def test_the_sentence_says_what_it_takes_the_half_for(half, level, words):
     assert found.sentence.startswith(words) and found.likely.meaning in words.replace("the half-width of a", "")
 
 
+def test_figures_of_one_decimal_are_rounded():
+    said = "With one decimal the difference may be off by 0.1 points"
+    for half, coarse in ((0.4, True), (0.45, False)):
+        found = from_printed((71.2, half), (70.5, 0.5), 600)
+        assert found.coarse == coarse and any(note.startswith(said) for note in found.notes) == coarse
+
+
 @pytest.mark.parametrize("text", ["71.2±0.4", "71.2 ± 0.4", "71.2+-0.4", "71.2+/-.4", r"71.2\pm0.4", "71.2%±0.4%"])
 def test_a_figure_is_read_as_it_is_written(capsys, text):
     code, said = run(capsys, text, "70.5±0.5", "--tasks", "600")

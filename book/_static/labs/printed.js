@@ -51,7 +51,8 @@
         images: apart === null || sampling === "open" ? null : of(apart), classes: groups === null ? null : of(groups),
       };
     });
-    const found = { difference: gap, readings, likely: readings[off.indexOf(Math.min(...off))], sampling, sameTasks, level };
+    const coarse = [...a, ...b].every(x => Math.round(10 * x) / 10 === x);
+    const found = { coarse, difference: gap, readings, likely: readings[off.indexOf(Math.min(...off))], sampling, sameTasks, level };
     found.sentence = sentence(found);
     found.notes = notes(found);
     return found;
@@ -121,6 +122,7 @@
         + `usual are ${two(CORRELATION[0])} to ${two(CORRELATION[1])}. Only the accuracy of each task can say it.`);
     } else if (of.verdict === "apart") out.push("On the same tasks the interval would be narrower still.");
     else out.push("Not even the same tasks, with methods that agree as much as is usual, would tell them apart.");
+    if (found.coarse) out.push("With one decimal the difference may be off by 0.1 points, and each ± by 0.05, from rounding alone.");
     if (found.sampling === "open") out.push("The tasks share no image, so the ± counts what new images would change.");
     else if (!likely.images) out.push("How much new images would change, the ± of tasks that share images leaves out.");
     for (const name of ["images", "classes"]) {

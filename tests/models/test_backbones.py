@@ -6,6 +6,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -79,6 +80,48 @@ def test_vision_transformers_load_from_a_local_file(name, dim, tmp_path):
     if name.startswith("dinov2"):  # one with registers is none without, nor the other way round
         with pytest.raises(InputError, match="w.safetensors is not a checkpoint of this network"):
             backbones.load(f"{'dinov2' if 'reg' in name else 'dinov2-reg'}:{tmp_path}/w.safetensors")
+
+
+def released(name, width=768):
+    """Names and shapes of the tensors in the released file of a ViT-B, written down from its documentation."""
+    patch = {"clip-b32": 32, "dinov2": 14, "dinov2-reg": 14}.get(name, 16)
+    places = ((518 if patch == 14 else 224) // patch) ** 2
+    w, fourfold = (width,), (4 * width,)
+    if name.startswith("clip"):
+        block = {"attn.in_proj_weight": (3 * width, width), "attn.in_proj_bias": (3 * width,)}
+        parts = {"attn.out_proj": (w, w), "mlp.c_fc": (fourfold, w), "mlp.c_proj": (w, fourfold)}
+        norms, blocks = ("ln_1", "ln_2"), "transformer.resblocks"
+        out = {"class_embedding": w, "positional_embedding": (places + 1, width), "proj": (width, 512)}
+        out |= {"conv1.weight": (width, 3, patch, patch)}
+        out |= {f"{ln}.{part}": w for ln in ("ln_pre", "ln_post") for part in ("weight", "bias")}
+    else:
+        block = {"ls1.gamma": w, "ls2.gamma": w} if patch == 14 else {}
+        parts = {"attn.qkv": ((3 * width,), w), "attn.proj": (w, w), "mlp.fc1": (fourfold, w), "mlp.fc2": (w, fourfold)}
+        norms, blocks = ("norm1", "norm2"), "blocks"
+        out = {"cls_token": (1, 1, width), "patch_embed.proj.weight": (width, 3, patch, patch)}
+        out |= {"patch_embed.proj.bias": w, "norm.weight": w, "norm.bias": w}
+        out |= {"reg_token": (1, 4, width)} if name == "dinov2-reg" else {}
+        out |= {"pos_embed": (1, places + (name != "dinov2-reg"), width)}
+    block |= {f"{norm}.{part}": w for norm in norms for part in ("weight", "bias")}
+    block |= {f"{part}.weight": rows + columns for part, (rows, columns) in parts.items()}
+    block |= {f"{part}.bias": rows for part, (rows, _) in parts.items()}
+    out |= {f"{blocks}.{i}.{part}": shape for i in range(12) for part, shape in block.items()}
+    return {f"visual.{key}" if name.startswith("clip") else key: shape for key, shape in out.items()}
+
+
+@pytest.mark.parametrize("name", ["clip", "clip-b32", "dino", "dinov2", "dinov2-reg"])
+def test_the_loader_takes_the_names_and_shapes_of_the_released_files(name):
+    """The whole architecture, on the meta device: no released file has been loaded here."""
+    build = registry.REGISTRY[name].build
+    build = partial(build, device="meta") if name.startswith("clip") else build
+    with torch.device("meta"):
+        state = {key: torch.empty(shape) for key, shape in released(name).items()}
+        build(state)
+        lost = next(key for key in state if "7.mlp" in key and key.endswith("weight"))
+        for change in ({lost: None}, {lost: torch.empty(5, 5)}):
+            kept = {key: w for key, w in (state | change).items() if w is not None}
+            with pytest.raises(RuntimeError, match=lost.removeprefix("visual.")):
+                build(kept)
 
 
 def test_weights_from_the_hub_are_pinned_at_first_use(tmp_path, monkeypatch):

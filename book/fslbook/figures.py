@@ -47,9 +47,12 @@ def interval_stack(intervals: list[Interval], truth: float, title: str, ax: plt.
     lows, highs = (np.array([getattr(r, end) for r in intervals]) for end in ("low", "high"))
     hit = (lows <= truth) & (truth <= highs)
     rows = np.arange(len(intervals))
-    for mine, colour, line, name in ((hit, COLOURS[0], "-", "holds the truth"), (~hit, COLOURS[3], "--", "misses it")):
+    for mine, colour, line, name in (
+        (hit, COLOURS[0], "-", "contains the truth"),
+        (~hit, COLOURS[3], "--", "misses it"),
+    ):
         ax.hlines(rows[mine], lows[mine], highs[mine], color=colour, linestyle=line, linewidth=2, label=name)
     ax.axvline(truth, color="black", linewidth=1)
-    title = f"{title}: {hit.mean():.0%} hold the truth"
+    title = f"{title}: {hit.mean():.0%} contain the truth"
     ax.set(xlabel="mean accuracy (%)", ylabel="repetition, with new images", title=title)
     return ax

@@ -269,7 +269,7 @@ def plan(
     n_classes : int, optional
         C, classes of the pilot. With a `Pilot` those of the data to collect, K unless given.
     images_per_class : float
-        Images a class of three intervals' test set; where classes differ, their harmonic mean. A `Pilot` needs none.
+        Images per class of three intervals' test set; where classes differ, their harmonic mean. A `Pilot` needs none.
     ways, shots : int
         K and S of three intervals' tasks. A `Pilot` knows its own.
     power : float

@@ -166,13 +166,14 @@ class Printed:
             out.append("The tasks are not the same, so the two figures are independent.")
         elif found.verdict == "depends":
             out.append(
-                f"On the same tasks a correlation above {found.correlation:.2f} between the two methods would tell "
-                f"them apart; usual are {low:.2f} to {high:.2f}. Only the accuracy of each task can say it."
+                f"On the same tasks a correlation above {found.correlation:.2f} between the two methods would make the "
+                f"difference significant; usual are {low:.2f} to {high:.2f}. Only the accuracy of each task can say it."
             )
         elif found.verdict == "apart":
             out.append("On the same tasks the interval would be narrower still.")
         else:
-            out.append("Not even the same tasks, with methods that agree as much as is usual, would tell them apart.")
+            agree = "with methods that agree as much as is usual"
+            out.append(f"Not even the same tasks, {agree}, would make the difference significant.")
         if self.coarse:
             out.append(
                 "With one decimal the difference may be off by 0.1 points, and each ± by 0.05, from rounding alone."

@@ -1,4 +1,4 @@
-// What is drawn anew? Forty test sets of a world whose truth is known, each with four intervals of its mean accuracy.
+// What does a repetition replace? Forty test sets of a world whose truth is known, each with four intervals of its mean accuracy.
 (function () {
   "use strict";
   const L = window.fslLabs;
@@ -312,9 +312,9 @@
 
   /** What to make of the closed interval, which luck alone may let miss often: what is new decides what it tells. */
   function remark(anew, missed) {
-    if (anew === "tasks") return "Other tasks are all that is new: just that the closed interval tells.";
-    return missed > SETS / 10 ? "The closed interval tells how the mean moves with other tasks. Here something else is new."
-      : "The closed interval holds where its tasks are few for the images that there are.";
+    if (anew === "tasks") return "Only the tasks differ, which is what the closed interval describes.";
+    return missed > SETS / 10 ? "The closed interval describes how the mean moves with other tasks. Here something else differs."
+      : "The closed interval rarely misses if its tasks are few for the number of images.";
   }
 
   L.compute.anew = { threeIntervals, tested, drawn, study, covers, remark, SETS };
@@ -338,7 +338,7 @@
     const anew = L.select("From one test set to the next, there are", { options: ANEW, value: "images", change: again });
     const slide = (label, values, value) => L.slider(label, { values, value, change: again });
     const set = {
-      n: slide("Images a class", [30, 40, 60, 100, 150, 200], 30),
+      n: slide("Images per class", [30, 40, 60, 100, 150, 200], 30),
       classes: slide("Classes", [5, 6, 8, 10, 15, 20, 30, 40], 20),
       shots: slide("Shots, labelled images per class", [1, 2, 5, 10], 5),
       queries: slide("Queries, test images per class", [1, 2, 5, 10, 15], 5),
@@ -397,7 +397,7 @@
           else add("circle", { class: "fsl-a-fill", cx: m, cy: y, r: 1.6 });
         });
       });
-      const lines = ["accuracy in %; the upright line is the truth,", "a cross a miss; an arrow says that it goes on"];
+      const lines = ["accuracy in %; vertical line: the truth;", "cross: a miss; arrow: the interval continues"];
       (columns === 2 ? lines : [lines.join(" ")]).forEach((text, i, all) =>
         chart.add("text", { class: "fsl-label", x: chart.width / 2, y: chart.height + 20 - 16 * (all.length - 1 - i), "text-anchor": "middle" }, text));
     }
@@ -437,9 +437,9 @@
     }
 
     root.append(
-      L.el("p", { class: "fsl-title" }, "What is drawn anew?"),
+      L.el("p", { class: "fsl-title" }, "What does a repetition replace?"),
       L.el("p", {}, `Forty test sets, one below the other. Each was evaluated once, by the nearest class mean on ${WAYS}-way tasks, `
-        + "and gave each kind of interval. Which of them hold the truth?"),
+        + "and gave each kind of interval. Which of them contain the truth?"),
       L.controls("", anew), show.node, says.node, note, L.controls("", ...Object.values(set)),
       L.button("Draw again", () => { seed += 1; start(); }),
     );

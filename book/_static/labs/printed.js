@@ -69,7 +69,7 @@
       if (!(Number.isInteger(x) && x >= least && x <= 2 ** 53)) fail(`${name} must be a whole number of at least ${L.number(least)}.`);
     };
     tasks.forEach(t => whole("Tasks", t, 2));
-    whole("Classes a task", ways, 2);
+    whole("Classes per task", ways, 2);
     whole("Shots", shots, 1);
     whole("Queries", queries, 1);
     const need = ways * (shots + queries);
@@ -118,10 +118,10 @@
       + (likely.usual ? ", as is usual." : "; the nearest to what is usual, yet unusual.")];
     if (found.sameTasks === "no") out.push("The tasks are not the same, so the two figures are independent.");
     else if (of.verdict === "depends") {
-      out.push(`On the same tasks a correlation above ${two(of.correlation)} between the two methods would tell them apart; `
+      out.push(`On the same tasks a correlation above ${two(of.correlation)} between the two methods would make the difference significant; `
         + `usual are ${two(CORRELATION[0])} to ${two(CORRELATION[1])}. Only the accuracy of each task can say it.`);
     } else if (of.verdict === "apart") out.push("On the same tasks the interval would be narrower still.");
-    else out.push("Not even the same tasks, with methods that agree as much as is usual, would tell them apart.");
+    else out.push("Not even the same tasks, with methods that agree as much as is usual, would make the difference significant.");
     if (found.coarse) out.push("With one decimal the difference may be off by 0.1 points, and each ± by 0.05, from rounding alone.");
     if (found.sampling === "open") out.push("The tasks share no image, so the ± counts what new images would change.");
     else if (!likely.images) out.push("How much new images would change, the ± of tasks that share images leaves out.");
@@ -152,7 +152,7 @@
     const first = text("First method, mean ± half, in %", "71.2 ± 0.4"), second = text("Second method", "70.5 ± 0.5");
     const tasks = count("Tasks", "600");
     const images = count("Images in the test set, if known", ""), classes = count("Classes in it, if known", "");
-    const ways = count("Classes a task", "5"), shots = count("Shots", "5"), queries = count("Queries a class", "15");
+    const ways = count("Classes per task", "5"), shots = count("Shots", "5"), queries = count("Queries per class", "15");
     const same = L.select("Same tasks for both", { options: { unknown: "not known", yes: "yes", no: "no" }, value: "unknown", change });
     const sampling = L.select("How tasks were drawn", {
       options: { unknown: "not known", closed: "closed: images used again", open: "open: each image once" }, value: "unknown", change,

@@ -118,11 +118,11 @@
     const noise = slide("√(β/S) in points: how much queries do", steps(1, 30, 40), 10, x => L.number(x, 2));
     const closed = typed("± of these images, in points", "0.5"), images = typed("± of new images", "1.5");
     const classes = typed("± of new classes (empty: not known)", "3"), tasks = typed("Closed tasks of the pilot", "600");
-    const difference = slide("Difference to be told, in points", [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7, 10], 2, x => L.number(x, 2));
+    const difference = slide("Difference to detect, in points", [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7, 10], 2, x => L.number(x, 2));
     const power = slide("With a chance (power) of", [0.5, 0.6, 0.7, 0.8, 0.9, 0.95], 0.8, x => L.number(100 * x) + " %");
-    const shots = slide("Shots", [1, 2, 3, 5, 10, 20], 5), ways = slide("Classes a task", [2, 3, 5, 10, 20], 5);
+    const shots = slide("Shots", [1, 2, 3, 5, 10, 20], 5), ways = slide("Classes per task", [2, 3, 5, 10, 20], 5);
     const count = slide("Classes in the test set", [5, 10, 16, 20, 30, 40, 64, 100, 200], 20);
-    const perClass = slide("Images a class", [10, 20, 30, 40, 50, 60, 80, 100, 150, 200, 400, 600], 60);
+    const perClass = slide("Images per class", [10, 20, 30, 40, 50, 60, 80, 100, 150, 200, 400, 600], 60);
     let state = null;
 
     function steps(low, high, n) { // evenly on a logarithmic scale
@@ -194,12 +194,12 @@
       return {
         text: `The least variance is at Q* = ${Number.isFinite(q) ? L.number(q, 1) : "∞"} queries per class: with ${L.number(c * n)} images, `
           + `${L.number(Math.floor(taskCount(c * n, k, s, shown)))} open tasks and a standard error of ${L.number(error(shown), 2)} points. `
-          + `To tell ${L.number(100 * d, 2)} points with ${L.number(100 * p)} % power takes ${L.number(planned.tasks)} open tasks of ${L.number(planned.queries)} `
+          + `Detecting ${L.number(100 * d, 2)} points with ${L.number(100 * p)} % power takes ${L.number(planned.tasks)} open tasks of ${L.number(planned.queries)} `
           + `${planned.queries === 1 ? "query" : "queries"} a class, ${L.number(planned.imagesPerClass)} images in each of ${L.number(c)} classes.`,
         note: "α and β are what stats.pilot gives of the differences, as shares; they are taken for known here, and stats.plan counts "
           + "what a pilot leaves open, too.",
         leftTitle: "Standard error of the mean by queries per class",
-        rightTitle: `Chance to tell ${L.number(100 * d, 2)} points, by images per class`,
+        rightTitle: `Power to detect ${L.number(100 * d, 2)} points, by images per class`,
         left(chart) {
           const most = Math.max(60, Math.min(4 * shown, 1000)), x = L.scale([1, most], [0, chart.width], true);
           const points = [];
@@ -233,12 +233,12 @@
         return se2 > 0 ? L.power(d, Math.sqrt(se2 * n / (1 + fall / n) * (1 + fall / x) / x), Math.max(x * c - 1, 1)) : 1;
       };
       return {
-        text: `To tell ${L.number(d, 2)} points with ${L.number(100 * p)} % power takes ${told(planned.tasks, "closed tasks")} for these images, `
+        text: `Detecting ${L.number(d, 2)} points with ${L.number(100 * p)} % power takes ${told(planned.tasks, "closed tasks")} for these images, `
           + `${told(planned.images, "images per class")} for new images, and ${told(planned.classes, "classes")} for new classes.`,
         note: "Each of the three alone, with tasks enough for the last two. The ± are those of a 95 % three_intervals of the difference of two "
           + "methods. Degrees of freedom are taken from the numbers of images and classes; stats.plan takes the intervals' own.",
         leftTitle: "", left() {},
-        rightTitle: `Chance to tell ${L.number(d, 2)} points on new images, by images per class`,
+        rightTitle: `Power to detect ${L.number(d, 2)} points on new images, by images per class`,
         right(chart) {
           const goal = planned.images && planned.images.size || n, most = Math.max(2.2 * goal, n * 1.1, 20);
           powerAxes(chart, L.scale([0, most], [0, chart.width]), "images per class", curve, goal, most, p, n);

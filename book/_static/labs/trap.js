@@ -131,7 +131,7 @@
       note.textContent =
         `On biased queries ${lured(a)} name a class whose clue the query shows, on random ones ${lured(r)}. ` +
         `Pictured are the first queries of each class; the numbers are of all ` +
-        `${r.of} of each kind. One task tells little of a learner: ` +
+        `${r.of} of each kind. One task says little about a learner: ` +
         "the tables of this chapter rest on many.";
       const rows = of.learners.map((name, i) => {
         const [b, t] = [summary(task, "random", i), summary(task, "biased", i)];
@@ -172,7 +172,7 @@
           "images of the classes; biased ones lack the clue of their class and show that of another where they can. " +
           "✓ in a solid frame is right, ✗ in a dashed frame wrong, with the class that the learner said. Each " +
           "learner was trained twice on " +
-          "letters: in any colour, and so that the colour told the class.",
+          "letters: in any colour, and so that the colour indicates the class.",
       ),
       labs.controls("", set, clue, learner),
       says.node,

@@ -88,7 +88,10 @@ def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
             stack = [Interval(m, h, 0.95, 0, name) for m, h in zip(middle.head(40), half)]
             interval_stack(stack, truth, name, ax)
             ax.set(
-                xlabel="", ylabel="test set", title=ax.get_title().replace(" hold the truth", " hold it"), ylim=(-1, 52)
+                xlabel="",
+                ylabel="test set",
+                title=ax.get_title().replace(" contain the truth", " contain it"),
+                ylim=(-1, 52),
             )
         column[1].set_xlabel("mean accuracy (%)")
     for ax, text in zip(axes[0], ("new images", "new classes")):
@@ -121,7 +124,7 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
                 error = np.abs(part[["low", "high"]].to_numpy().T - part["share"].to_numpy())
                 at = np.array([place[key] for key in zip(part["regime"], part["given"])]) + shift
                 ax.errorbar(part["share"], at, xerr=error, fmt=mark, color=colour, markersize=5, label=name)
-        ax.set(title=f"target: {target}", xlabel="hold the truth (%)", xlim=(0, 100.5))
+        ax.set(title=f"target: {target}", xlabel="contain the truth (%)", xlim=(0, 100.5))
         # Good intervals lie within a few points of each other, poor ones anywhere below: both are to be read.
         ax.set_xscale("function", functions=(lambda x: -np.log(104 - x), lambda y: 104 - np.exp(-y)))
         ax.set_xticks([0, 50, 80, 90, 95, 100], [0, 50, 80, 90, 95, 100], fontsize=9)

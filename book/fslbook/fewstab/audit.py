@@ -118,7 +118,7 @@ class Evidence:
     tasks : int
         Behind every mean; the paper says 3,000.
     queries : int
-        Images a class on which an accuracy is measured; the paper says 15.
+        Images per class on which an accuracy is measured; the paper says 15.
     draws, seed : int
         Repetitions, and their seed, where means are drawn again.
     """

@@ -33,7 +33,7 @@ def gaussian_classes(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.n
     Parameters
     ----------
     n : int
-        Images a class, each one number.
+        Images per class, each one number.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def coverage(
     repetitions : int
         Number of test sets.
     n : int
-        Images a class in each.
+        Images per class in each.
     tasks : int
         Number of closed tasks; open tasks run until the data are used up.
     shots, queries, level, seed
@@ -184,7 +184,7 @@ def open_variances(
     Parameters
     ----------
     n : int
-        Images a class in each data set.
+        Images per class in each data set.
     shots : int
         S.
     queries : list of int

@@ -3,6 +3,7 @@
 import itertools
 import shutil
 import signal
+from importlib.util import find_spec
 
 import hypothesis
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 from fslcore.errors import note
 
 CACHES = itertools.count()
+# Examples are looked for in every file, also in one that needs the extra `captions` to be imported.
+collect_ignore = [] if find_spec("transformers") else ["rehearsal/captioners.py"]
 
 # No time limit an example (machines stall), and the same examples every time.
 hypothesis.settings.register_profile("project", deadline=None, derandomize=True)

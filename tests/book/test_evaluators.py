@@ -83,7 +83,9 @@ def test_means_maes_and_far_of_a_table_by_hand():
     assert estimates.maes(table).set_index("estimator")["mae"].to_dict() == {"5-fold": 8, FRESH: 5}
     assert estimates.far(table).set_index("estimator")["mean"].to_dict() == {"5-fold": 50, FRESH: 0}  # 10 is not more
     half = estimates.maes(table).set_index("estimator")["half_width"]["5-fold"]
-    assert half == pytest.approx(1.96 * np.std([4, 12], ddof=1) / np.sqrt(2), rel=1e-3)
+    assert half == pytest.approx(
+        12.706 * np.std([4, 12], ddof=1) / np.sqrt(2), rel=1e-3
+    )  # two tasks: Student's quantile
     shown = estimates.wide(estimates.maes(table))
     assert shown.loc[("d", "m"), "5-fold"] == "8.0 ± 7.8" and "bootstrap" not in shown
 

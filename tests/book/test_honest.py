@@ -233,7 +233,7 @@ def test_tables_of_a_small_run():
     )
     r, a, gap = (row.closed for row in found["result"][:3])
     assert gap.mean == pytest.approx(r.mean - a.mean)
-    assert gap.half_width == pytest.approx(np.hypot(r.half_width, a.half_width))
+    assert gap.standard_error == pytest.approx(np.hypot(r.standard_error, a.standard_error))
     random = runs.records["random"]
     difference = paired_interval(*(worst_class.worst_class(random[name])[0] for name in "ab"))
     assert ordered["result"][0].closed.mean == pytest.approx(difference.mean)

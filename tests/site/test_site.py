@@ -327,7 +327,7 @@ def test_a_wide_table_of_sentences_is_cards_on_a_phone(context):
         first = table.locator("tbody tr").first.locator("td")
         assert [first.nth(i).evaluate("e => e.offsetWidth") > 300 for i in range(4)] == [True] * 4
         names = first.evaluate_all("all => all.map(e => getComputedStyle(e, '::before').content)")
-        assert names == ["none", '"What would be drawn anew"', '"Draw tasks"', '"Report"']
+        assert names == ["none", '"Repetition"', '"Draw tasks"', '"Report"']
         assert table.evaluate("e => e.parentElement.scrollWidth <= e.parentElement.clientWidth")
         assert table.get_by_role("cell").count() == table.locator("td").count() and table.inner_text().split() == said
         page.set_viewport_size(DESK)

@@ -71,7 +71,7 @@ def anytime_interval(
     ----------
     values : (T,) array_like
         One number per task, all tasks so far: accuracies, or the differences of two methods on the same tasks. Tasks
-        are drawn with reuse of images, so the interval speaks of **these images**, as `closed_interval` does.
+        are drawn with reuse of images, so the interval applies to **these images**, as `closed_interval` does.
     bounds : (float, float)
         Least and largest value that there can be: (0, 1) for shares, (0, 100) for percent; (-1, 1) or (-100, 100) for
         differences.

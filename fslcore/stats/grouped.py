@@ -96,11 +96,13 @@ def without_groups(
     InputError
         A class that has no group to spare.
 
-    Notes ----- A support is S of the n groups of its class, so without a group it is n / (n - S) times as likely. A
-    query is one of the n - u groups that none of the task's supports hold, so it is (n - u) / (n - u - 1) times as
-    likely. The mean of its class is subtracted, which has no part in the choice of groups. If an answer depends on all
-    images, a task counts as a whole: its Q queries of a class are one of C(n - u, Q) sets, so it is (n - u) / (n - u -
-    Q) times as likely.
+    Notes
+    -----
+    A support is S of the n groups of its class, so without a group it is n / (n - S) times as likely. A query is one of
+    the n - u groups that none of the task's supports hold, so it is (n - u) / (n - u - 1) times as likely. The mean of
+    its class is subtracted, which has no part in the choice of groups. If an answer depends on all images, a task
+    counts as a whole: its Q queries of a class are one of C(n - u, Q) sets, so it is (n - u) / (n - u - Q) times as
+    likely.
     """
     tasks, ways, _ = support.shape
     size = members.sum(axis=0)

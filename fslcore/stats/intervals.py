@@ -625,7 +625,7 @@ def regression_interval(accuracies: ArrayLike, cheap: ArrayLike, more: ArrayLike
     Parameters
     ----------
     accuracies : (T,) array_like
-        Of the dear method, one number per task, T ≥ 3; or the differences of two methods.
+        Of the expensive method, one number per task, T ≥ 3; or the differences of two methods.
     cheap : (T,) array_like
         Of the cheap method, on the same tasks.
     more : (P,) array_like

@@ -1,4 +1,4 @@
-"""How many queries per task should have, when tasks share no image (OOPS, section 4 and appendix A).
+"""How many queries a task should have, when tasks share no image (OOPS, section 4 and appendix A).
 
 More queries per task make each task's accuracy more exact, and leave images for fewer tasks. The
 variance of the mean over all tasks has one minimum in Q, and one pilot run tells where it lies.
@@ -284,7 +284,7 @@ def pilot(
     larger. Where each task holds every class both are the same. For open tasks until exhaustion s²/T, and so the open
     interval, counts the classes' part too: with 40 classes it was 1.7 to 2.3 times the real variance at the usual Q,
     for one method; for a difference, in which easy and hard cancel, 1.0 to 1.2 times. There, at 5 shots, closed pilots
-    of 60 images per class had a mean regret, the variance at their Q* over the least that test sets drawn anew have, of
+    of 60 images per class had a mean regret, the variance at their Q* over the least that new test sets have, of
     1.01 for one method by the target 'images' and of 1.12 by 'classes'; their intervals held the real Q* in 67 % and
     in 0 % of 100 cases (95 % wanted). For a difference the target 'classes' does as well: 1.00 against 1.02.
 

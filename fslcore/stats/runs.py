@@ -124,13 +124,15 @@ def new_runs(
         Fewer than 2 runs or tasks, other shapes, NaN, other tasks or (paired) another number of runs for ``other``,
         ``paired`` without it, a level outside (0, 1).
 
-    Notes ----- With runs and tasks crossed, the variance of the mean over all is estimated by (MS_runs + MS_tasks -
-    MS_residual) / (RT), from the mean squares of the two-way analysis of variance (Searle, Casella and McCulloch, 1992,
-    chapter 4), and never by less than either alone. Quantiles are Student's with Satterthwaite's degrees of freedom: R
-    - 1 where runs matter most. With two runs the interval is never narrower than Student's of their means alone: in
-    simulations that raised the coverage for two runs from 87 to 97 %, and from 80 to 92 % where the means of runs are
-    skewed. With three runs of skewed means it stays at 89 %. For two methods that share only tasks, each has a variance
-    of runs (Welch).
+    Notes
+    -----
+    With runs and tasks crossed, the variance of the mean over all is estimated by (MS_runs + MS_tasks - MS_residual) /
+    (RT), from the mean squares of the two-way analysis of variance (Searle, Casella and McCulloch, 1992, chapter 4),
+    and never by less than either alone. Quantiles are Student's with Satterthwaite's degrees of freedom: R - 1 where
+    runs matter most. With two runs the interval is never narrower than Student's of their means alone: in simulations
+    that raised the coverage for two runs from 87 to 97 %, and from 80 to 92 % where the means of runs are skewed. With
+    three runs of skewed means it stays at 89 %. For two methods that share only tasks, each has a variance of runs
+    (Welch).
 
     Examples
     --------

@@ -257,7 +257,7 @@ def pair_table(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdicts(found: pd.DataFrame) -> pd.DataFrame:
-    """How many pairs are significantly different, by what a study has and by what its interval speaks of."""
+    """How many pairs are significantly different, by what a study has and by what its interval applies to."""
     told = {
         "one run of each, new images: on average": sum((v != 0).mean() for v in found["studies"]),
         "and against the order that all runs give": sum((v == -1).mean() for v in found["studies"]),

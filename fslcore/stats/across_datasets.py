@@ -97,13 +97,14 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
     InputError
         Another shape, NaN or infinity, a level outside (0, 1).
 
-    Notes ----- As Demšar (2006, section 3.2) recommends. With mean ranks R, χ² = 12 D/(M (M+1)) (Σ R² - M (M+1)²/4),
-    divided by 1 - Σ (t³ - t)/(D M (M² - 1)) for ties of t methods. Its p-value is that of 20,000 shuffles, with one
-    fixed seed: for few data sets the χ² and F distributions that are common for it are far off. Pairs are looked at
-    only where it is below 1 - level. The critical difference is q √(M (M+1)/(6 D)), with q the quantile of the
-    studentized range over √2. A rank drops how large a difference is, and whether two methods are significantly
-    different depends on the others that are ranked with them. The bound on false verdicts is Nemenyi's: it holds where
-    all methods are equal.
+    Notes
+    -----
+    As Demšar (2006, section 3.2) recommends. With mean ranks R, χ² = 12 D/(M (M+1)) (Σ R² - M (M+1)²/4), divided by 1 -
+    Σ (t³ - t)/(D M (M² - 1)) for ties of t methods. Its p-value is that of 20,000 shuffles, with one fixed seed: for
+    few data sets the χ² and F distributions that are common for it are far off. Pairs are looked at only where it is
+    below 1 - level. The critical difference is q √(M (M+1)/(6 D)), with q the quantile of the studentized range over
+    √2. A rank drops how large a difference is, and whether two methods are significantly different depends on the
+    others that are ranked with them. The bound on false verdicts is Nemenyi's: it holds where all methods are equal.
 
     Examples
     --------
@@ -172,17 +173,19 @@ def probability_best(
     InputError
         Another shape, NaN or infinity, a matrix that is no covariance.
 
-    Notes ----- With ``noise`` the true means are drawn from their posterior distribution in a model with a normal
-    effect of each method and one of each method on each data set, flat in the data sets' own levels. Otherwise the
-    highest of several nearly equal means would count as more than it is: noise has helped it to be the highest. How
-    large the effects are, and which share of their variance methods have on all data sets, is drawn from its posterior
-    on a grid. In simulations of five equal or nearly equal methods on four data sets, the one called the best with a
-    probability of 39 % on average was it in 31 to 40 %; means drawn around what was observed say 50 %. Data sets are
-    resampled by the Bayesian bootstrap (Rubin, 1981): weights w₀, w₁ … w_D come from a flat Dirichlet distribution, in
-    which w₀ goes to a made-up data set, one of those there are with the names of its methods shuffled. That is the
-    prior of a Dirichlet process of strength 1 (as in Benavoli et al., 2017), in which every order is equally likely.
-    Without it a method that is the best on all of three data sets would be the best for certain. With it, of two
-    methods the one that is better on all D data sets is the best with probability 1 - 2^-(D + 1).
+    Notes
+    -----
+    With ``noise`` the true means are drawn from their posterior distribution in a model with a normal effect of each
+    method and one of each method on each data set, flat in the data sets' own levels. Otherwise the highest of several
+    nearly equal means would count as more than it is: noise has helped it to be the highest. How large the effects are,
+    and which share of their variance methods have on all data sets, is drawn from its posterior on a grid. In
+    simulations of five equal or nearly equal methods on four data sets, the one called the best with a probability of
+    39 % on average was it in 31 to 40 %; means drawn around what was observed say 50 %. Data sets are resampled by the
+    Bayesian bootstrap (Rubin, 1981): weights w₀, w₁ … w_D come from a flat Dirichlet distribution, in which w₀ goes to
+    a made-up data set, one of those there are with the names of its methods shuffled. That is the prior of a Dirichlet
+    process of strength 1 (as in Benavoli et al., 2017), in which every order is equally likely. Without it a method
+    that is the best on all of three data sets would be the best for certain. With it, of two methods the one that is
+    better on all D data sets is the best with probability 1 - 2^-(D + 1).
 
     Examples
     --------
@@ -253,15 +256,15 @@ def _posterior(x: Floats, noise: Floats) -> Callable[[int, np.random.Generator],
     """
     basis = linalg.null_space(np.ones((1, len(x))))
     noise, turn = np.linalg.eigh(basis.T @ noise @ basis)
-    noise, turn = noise.clip(min=0), basis @ turn  # (D, M - 1), (D, M, M - 1)
-    z = np.einsum("dmk,md->dk", turn, x)
+    noise = noise.clip(min=0)  # (D, M - 1); turn is (D, M - 1, M - 1)
+    z = np.einsum("djk,jd->dk", turn, basis.T @ x)
     largest = 2 * np.sqrt((z**2).mean()) or 1.0
     size, shared = (grid.ravel() for grid in np.meshgrid((largest * SIZES) ** 2, SHARED))
     own, common = size * (1 - shared), size * shared
     total = own[:, None, None] + noise
-    precision = np.einsum("dmk,gdk,dlk->gml", basis.T @ turn, 1 / total, basis.T @ turn, optimize=True)
+    precision = np.einsum("djk,gdk,dlk->gjl", turn, 1 / total, turn, optimize=True)
     precision += np.eye(len(x) - 1) / common[:, None, None]
-    covariance, pull = np.linalg.inv(precision), np.einsum("dmk,gdk->gm", basis.T @ turn, z / total)
+    covariance, pull = np.linalg.inv(precision), np.einsum("djk,gdk->gj", turn, z / total)
     mean = np.einsum("gml,gl->gm", covariance, pull)
     fit = (np.log(total) + z**2 / total).sum(axis=(1, 2)) - (pull * mean).sum(axis=1)
     fit += np.linalg.slogdet(precision)[1] + (len(x) - 1) * np.log(common)
@@ -270,10 +273,10 @@ def _posterior(x: Floats, noise: Floats) -> Callable[[int, np.random.Generator],
     def drawn(n: int, rng: np.random.Generator) -> Floats:
         g = rng.choice(len(chance), n, p=chance)
         effect = mean[g] + np.einsum("nml,nl->nm", root[g], rng.standard_normal(mean[g].shape))
-        expected = np.einsum("dmk,nm->ndk", basis.T @ turn, effect)
+        expected = np.einsum("djk,nj->ndk", turn, effect)
         kept = own[g, None, None] / total[g]
         true = expected + kept * (z - expected) + np.sqrt(kept * noise) * rng.standard_normal((n, *z.shape))
-        return np.asarray(np.einsum("dmk,ndk->nmd", turn, true))
+        return np.asarray(np.einsum("mj,djk,ndk->nmd", basis, turn, true, optimize=True))
 
     return drawn
 

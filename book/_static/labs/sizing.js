@@ -226,7 +226,7 @@
       };
       if (!(Number.isInteger(given.tasks) && given.tasks >= 20)) throw new Error("Closed tasks must be a whole number of at least 20.");
       if (given.images < given.closed || given.classes < given.images) throw new Error("No ± is smaller than the one before it.");
-      const planned = planClosed(given, d, p), now = [tasks, n, c], fall = ofImages(s);
+      const planned = planClosed(given, d, p), fall = ofImages(s);
       const z = L.quantile(0.975), sampling = (given.closed / z) ** 2;
       const curve = x => {
         const se2 = (given.images / L.quantile(0.975, given.imagesDf)) ** 2 - sampling;

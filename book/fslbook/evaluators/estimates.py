@@ -135,18 +135,9 @@ def collect(  # noqa: PLR0913 (what a table is made of)
     return pd.concat(tables, ignore_index=True)
 
 
-def draw(
-    source: datasets.Source,
-    *,
-    ways: int,
-    shots: int | Sequence[int],
-    queries: int | Sequence[int],
-    tasks: int,
-    seed: int,
-) -> tuple[Tasks, Tasks]:
-    """The tasks of `collect`: with the queries of the oracle, and the same with the fresh test set."""
+def draw(source: datasets.Source, **shape: int | Sequence[int]) -> tuple[Tasks, Tasks]:
+    """The tasks of `collect`: with the queries of the oracle, and the same with the fresh test set; as `fresh.draw`."""
     labels = source.classes if source.needs_backbone else source.labels
-    shape = dict(ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
     return fresh.draw(labels, fresh.parts_of(source), **shape)
 
 

@@ -27,6 +27,7 @@ import slides
 import yaml
 from bs4 import BeautifulSoup
 from executed import KEY, SiteError, fill, glued
+from markdown_it import MarkdownIt
 
 PAPERS = {
     "oops": ("Reinterpreting confidence intervals (OOPS)", "lafargue2024oops"),
@@ -167,6 +168,12 @@ def toc_files(toc):
     return own + [name for key in ("parts", "chapters", "sections", "entries") for name in toc_files(toc.get(key))]
 
 
+def numbers(toc):
+    """The number of each page in a numbered part, as the site counts them: on through all parts."""
+    pages = [chapter["file"] for part in toc["parts"] if part.get("numbered") for chapter in part["chapters"]]
+    return {name: f"{number}." for number, name in enumerate(pages, 1)}
+
+
 def parameter_table(name, given):
     """What a chapter can be run with, and was, as an HTML table."""
     import pandas as pd
@@ -190,6 +197,8 @@ def tidy_tables(text):
     soup = BeautifulSoup(text, "html.parser")
     for table in soup.select("table.dataframe"):
         table.attrs.pop("border", None)
+        for cell in table.select("th"):
+            cell["scope"] = "col" if cell.find_parent("thead") else "row"
         rows = table.select("thead tr")
         if len(rows) > 1:
             _merge_names(rows)
@@ -214,11 +223,54 @@ def _merge_names(rows):
         rows[-1].decompose()
 
 
-def clean_notebook(source, target):
+def captioned(text, label, caption, folded):
+    """The one table in this HTML with its number and caption; a folded one opens by a click on them."""
+    soup = BeautifulSoup(text, "html.parser")
+    table = soup.select_one("table")
+    words = f'<span class="caption-number">{label}</span> {MarkdownIt().renderInline(caption)}'
+    if folded:
+        table["aria-label"] = BeautifulSoup(words, "html.parser").get_text()
+        return f'<details class="folded"><summary>{words}</summary><div class="table-box">{soup}</div></details>'
+    table.insert(0, BeautifulSoup(f"<caption>{words}</caption>", "html.parser"))
+    return str(soup)
+
+
+def number_tables(book, name, chapter, values):
+    """Give a chapter's tables the numbers and captions of their cells, and their numbers to the text.
+
+    A cell says ``table: {caption: …, folded: true, name: tab-…}`` in its metadata. What a caption reads by
+    ``{glue:text}`` is filled in, and ``{numref}`tab-…``` in the text is a link to the table of this name.
+    """
+    count, links = 0, {}
+    for cell in book["cells"]:
+        options = cell["metadata"].pop("table", None)
+        for data in (output.get("data", {}) for output in cell.get("outputs", [])) if options else ():
+            if "<table" not in (html := "".join(data.get("text/html", ""))):
+                continue
+            count += 1
+            label = f"Table {chapter}{count}"
+            caption = re.sub(r"\{glue:text\}`([a-z]\w*)`", rf"{{glue:text}}`{name}::\1`", options["caption"])
+            caption = fill(caption, values, f"{name}: {label}")
+            data["text/html"] = captioned(html, f"{label}.", caption, options.get("folded"))
+            if anchor := options.get("name"):
+                data["text/html"] = f'<div id="{anchor}">{data["text/html"]}</div>'
+                links[anchor] = f'<a class="internal" href="#{anchor}">{label}</a>'
+
+    def link(found):
+        if found[1] not in links:
+            raise SiteError(f"{name}: {found[0]}: no table has this name; there are {', '.join(links) or 'none'}")
+        return links[found[1]]
+
+    for cell in book["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = re.sub(r"\{numref\}`(tab-[\w-]+)`", link, "".join(cell["source"]))
+
+
+def clean_notebook(source, target, chapter=""):
     """Copy an executed notebook without what differs from run to run and machine to machine.
 
     The cell with the parameters is folded away, with a table of them below the code; what papermill has put after it
-    stands in the table. Tables are tidied.
+    stands in the table. Tables are tidied and numbered, after the number of the chapter.
     """
     book = json.loads(source.read_text("utf-8"))
     failed = [c for c in book["cells"] if any(o["output_type"] == "error" for o in c.get("outputs", []))]
@@ -242,6 +294,7 @@ def clean_notebook(source, target):
         for output in cell.get("outputs", []):
             if "text/html" in output.get("data", {}):
                 output["data"]["text/html"] = tidy_tables("".join(output["data"]["text/html"]))
+    number_tables(book, source.stem, chapter, {source.stem: glued(source)})
     target.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
@@ -314,12 +367,13 @@ def gather(root, build, site, named=None, profile=None):
     if (root / "data" / "course").is_dir():  # of the longer exercises, for who reads the site alone
         only = shutil.ignore_patterns("*.py", "__pycache__")
         shutil.copytree(root / "data" / "course", site / "_extra" / "course", ignore=only)
+    chapters = numbers(toc)
     for notebook in sorted((build / "notebooks").glob("[!.]*.ipynb")):
         if named and notebook.stem not in named:
             continue
         if (root / "book" / f"{notebook.stem}.md").exists():
             raise SiteError(f"{notebook.stem} is both a prose page and a notebook; rename one")
-        clean_notebook(notebook, site / notebook.name)
+        clean_notebook(notebook, site / notebook.name, chapters.get(notebook.stem, ""))
     values = {path.stem: glued(path) for path in site.glob("*.ipynb")}
     if named:
         in_order = [name for name in toc_files(toc) if name in values]

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import base64
+import html
+import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import seaborn as sns
+from IPython.display import HTML
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fslcore.stats import Interval
-from fslcore.tools.report.figures import COLOURS
+from fslcore.tools.report.figures import COLOURS, MARKERS
 
 if TYPE_CHECKING:
     from fslcore.datasets import Images
 
-__all__ = ["image_grid", "interval_stack"]
+__all__ = ["forest", "image_grid", "interval_stack"]
 
 
 def image_grid(images: Images, classes: int = 12, per_class: int = 8, seed: int = 0) -> plt.Figure:
@@ -56,3 +62,85 @@ def interval_stack(intervals: list[Interval], truth: float, title: str, ax: plt.
     title = f"{title}: {hit.mean():.0%} contain the truth"
     ax.set(xlabel="mean accuracy (%)", ylabel="repetition, with new images", title=title)
     return ax
+
+
+def forest(
+    rows: pd.DataFrame,
+    xlabel: str = "accuracy (%)",
+    zero: bool = False,
+    hollow: Sequence[str] = ("printed",),
+) -> HTML | None:
+    """Intervals as a forest plot: a row per label, the series of a row below each other, a picture per panel.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Columns ``row`` (its label), ``mean`` and ``half_width``, or ``low`` and ``high`` in place of the latter;
+        without either, points alone. Optional ``series`` (ours and the printed one, say) and ``panel``. Labels,
+        series and panels are drawn in the order in which they first occur; sort before.
+    xlabel : str
+        Of each panel.
+    zero : bool
+        A line at 0, for differences.
+    hollow : sequence of str
+        Series that are drawn as hollow black marks, what a paper prints above all.
+
+    Returns
+    -------
+    IPython.display.HTML or None
+        An SVG per panel, in a grid that has one column on a phone; None of an empty table.
+    """
+    if not len(rows):
+        return None
+    rows = rows.assign(series=rows.get("series", ""), panel=rows.get("panel", ""))
+    if "half_width" in rows:
+        rows = rows.assign(low=rows["mean"] - rows["half_width"], high=rows["mean"] + rows["half_width"])
+    series = list(rows["series"].unique())
+    panels = list(rows["panel"].unique())
+    filled = [name for name in series if name not in hollow]
+    drawn = []
+    for panel in panels:
+        mine = rows[rows["panel"] == panel]
+        labels = list(mine["row"].unique())
+        height = len(labels) * max(0.27, 0.16 * len(series)) + 0.75
+        size = (5.0 if len(panels) == 1 else 3.5, height + 0.25 * (len(series) > 1))
+        figure, ax = plt.subplots(figsize=size, layout="constrained")
+        for i, name in enumerate(series):
+            of = mine[mine["series"] == name]
+            y = np.array([labels.index(label) for label in of["row"]]) + 0.7 * ((i + 0.5) / len(series) - 0.5)
+            style = dict(color="black", mfc="white", marker="D")
+            if name in filled:
+                style = dict(color=COLOURS[filled.index(name)], marker=MARKERS[filled.index(name)])
+            ax.plot(of["mean"], y, linestyle="", markersize=5, zorder=3, label=_drawn(name), **style)
+            if "low" in of:
+                ax.hlines(y, of["low"], of["high"], color=style["color"], linewidth=1.5)
+        if zero:
+            ax.axvline(0, color="black", linewidth=1)
+        ax.set_yticks(range(len(labels)), [_drawn(label) for label in labels], fontsize=9)
+        ax.set(ylim=(len(labels) - 0.5, -0.5))
+        ax.set_xlabel(xlabel, fontsize=9)
+        ax.set_title(_drawn(panel), fontsize=10)
+        ax.tick_params(axis="x", labelsize=9)
+        ax.grid(axis="y", visible=False)
+        if len(series) > 1:  # below the axis, where no mark can lie under it
+            columns = min(len(series), 2 if len(panels) > 1 else 3)
+            figure.legend(loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
+        drawn.append((panel or xlabel, _svg(figure)))
+    images = "".join(
+        f'<img alt="{html.escape(str(name))}" src="data:image/svg+xml;base64,{svg}">' for name, svg in drawn
+    )
+    return HTML(f'<div class="panels">{images}</div>')
+
+
+def _drawn(label: object) -> str:
+    """A label as Matplotlib draws it: a dollar sign begins no formula."""
+    return str(label).replace("$", r"\$")
+
+
+def _svg(figure: plt.Figure) -> str:
+    """A figure as SVG in base64, the same bytes for the same picture; the figure is closed."""
+    file = io.BytesIO()
+    nothing = dict.fromkeys(["Creator", "Date", "Format", "Type"])
+    figure.savefig(file, format="svg", bbox_inches="tight", metadata=nothing)
+    plt.close(figure)
+    return base64.b64encode(file.getvalue()).decode()

@@ -520,3 +520,33 @@ def test_tables_are_tidied_and_nothing_is_lost():
     above = pd.concat({"all": frame.rename_axis("what")}, axis=1).to_html()
     assert rows_of(assemble.tidy_tables(above)) == [["", "all"], ["what", "tasks", "half width"], *body]
     assert assemble.tidy_tables("<table><td>-1</td></table>") == "<table><td>-1</td></table>"
+
+
+def test_tables_get_numbers_captions_and_scopes():
+    html = pd.DataFrame({"a": [1]}, index=["x"]).to_html()
+
+    def cell(**options):
+        output = {"output_type": "display_data", "data": {"text/html": assemble.tidy_tables(html)}, "metadata": {}}
+        return {"cell_type": "code", "metadata": options, "outputs": [output]}
+
+    said = {"caption": "Means of {glue:text}`n` *tasks*, a < b.", "name": "tab-means"}
+    text = {"cell_type": "markdown", "metadata": {}, "source": ["See {numref}`tab-means`."]}
+    book = {"cells": [text, cell(), cell(table=said), cell(table=said | {"folded": True, "name": "tab-again"})]}
+    assemble.number_tables(book, "planning", "7.", {"planning": {"n": "12"}})
+    plain, first, second = (
+        BeautifulSoup(c["outputs"][0]["data"]["text/html"], "html.parser") for c in book["cells"][1:]
+    )
+    assert book["cells"][0]["source"] == 'See <a class="internal" href="#tab-means">Table 7.1</a>.'
+    assert not plain.select("caption") and [th["scope"] for th in plain.select("th")] == ["col", "col", "row"]
+    assert first.select_one("#tab-means table > caption").get_text() == "Table 7.1. Means of 12 tasks, a < b."
+    assert second.select_one("#tab-again > details > summary").get_text() == "Table 7.2. Means of 12 tasks, a < b."
+    assert second.table["aria-label"] == "Table 7.2. Means of 12 tasks, a < b."
+    book = {"cells": [{**text, "source": "{numref}`tab-none`"}]}
+    with pytest.raises(executed.SiteError, match="planning: .*no table has this name"):
+        assemble.number_tables(book, "planning", "7.", {})
+
+
+def test_chapters_are_counted_through_numbered_parts():
+    toc = {"parts": [{"chapters": [{"file": "a"}]}, {"numbered": True, "chapters": [{"file": "b"}, {"file": "c"}]},
+                     {"numbered": True, "chapters": [{"file": "d"}]}]}  # fmt: skip
+    assert assemble.numbers(toc) == {"b": "1.", "c": "2.", "d": "3."}

@@ -35,6 +35,7 @@ __all__ = [
     "finetuning_table",
     "finetuning_verdicts",
     "grid_table",
+    "in_rows",
     "intervals",
     "mean_gaps",
     "methods",
@@ -143,6 +144,19 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
     """Table 2's layout: a row per data set and learner, a column a backbone and sampling, cells 'mean ± half-width'."""
     cell = plus_minus(table["mean"], table["half_width"], ".2f")
     return _laid_out(table.assign(cell=cell), ["backbone", "sampling"])
+
+
+def in_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """The intervals of `intervals`, or of a printed table of this form, as `fslbook.figures.forest` draws them.
+
+    A panel per data set, a row per method, the sampling as the series.
+    """
+    of = table.dropna(subset="mean")
+    return of.assign(
+        panel=of["dataset"],
+        row=[f"{b} {n.upper()}" for b, n in zip(of["backbone"], of["learner"])],
+        series=of["sampling"],
+    )
 
 
 def task_counts(table: pd.DataFrame) -> pd.DataFrame:

@@ -141,6 +141,7 @@ def _svg(figure: plt.Figure) -> str:
     """A figure as SVG in base64, the same bytes for the same picture; the figure is closed."""
     file = io.BytesIO()
     nothing = dict.fromkeys(["Creator", "Date", "Format", "Type"])
-    figure.savefig(file, format="svg", bbox_inches="tight", metadata=nothing)
+    with plt.rc_context({"svg.hashsalt": "fslcore"}):
+        figure.savefig(file, format="svg", bbox_inches="tight", metadata=nothing)
     plt.close(figure)
     return base64.b64encode(file.getvalue()).decode()

@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 RENAMED = {"paper.yml": "large.yml"}  # shipped profiles, by their former names
+MERGED = {"pilot": "sizing-tasks", "honest-gaps": "known-truth"}  # notebooks, by the one that holds them now
 TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool}
 
 
@@ -64,8 +65,13 @@ def names() -> list[str]:
     return sorted(path.stem for path in NOTEBOOKS.glob("*.md"))
 
 
+def current(name: str) -> str:
+    """A notebook's name, also by the name of a former one that it now holds."""
+    return name if name in names() else MERGED.get(name, name)
+
+
 def source(name: str) -> Path:
-    """The file of a notebook.
+    """The file of a notebook, also by the name of a former one that it now holds.
 
     Raises
     ------
@@ -73,7 +79,7 @@ def source(name: str) -> Path:
         Unknown notebook (the message lists them), or an installation without any.
     """
     check_shipped()
-    return NOTEBOOKS / f"{choice('notebook', name, names())}.md"
+    return NOTEBOOKS / f"{choice('notebook', current(name), names())}.md"
 
 
 def title(name: str) -> str:
@@ -251,12 +257,16 @@ def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
         return {}
     if not isinstance(found, dict):
         raise InputError(f"profile: {path} holds {shown(found)}; notebooks with their parameters are needed")
+    settings: dict[str, dict] = {}
     for name, given in found.items():
-        choice(f"profile: {path}: notebook", name, names())
+        notebook = choice(f"profile: {path}: notebook", current(name), names())
         if not isinstance(given, dict):
             raise InputError(f"profile: {path}: {name} has {shown(given)}; parameters with their values are needed")
-        found[name] = check(name, given, absent)
-    return found
+        mine = settings.setdefault(notebook, {})
+        for key, value in check(name, given, absent).items():
+            if mine.setdefault(key, value) != value:
+                raise InputError(f"profile: {path}: {key} is {mine[key]} and {value} of {notebook}, which holds {name}")
+    return settings
 
 
 def run(name: str, given: dict, output: str | Path, progress: bool = False) -> Path:

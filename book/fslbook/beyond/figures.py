@@ -11,6 +11,7 @@ import seaborn as sns
 
 from fslcore.stats import Interval, power
 from fslcore.tools.report.figures import COLOURS, MARKERS
+from fslcore.tools.report.three_targets import TARGETS
 
 from ..figures import interval_stack
 
@@ -26,6 +27,7 @@ __all__ = [
     "run_strip",
     "seed_strip",
     "task_images",
+    "three_rows",
     "three_stacks",
 ]
 
@@ -102,6 +104,24 @@ def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
     return figure
 
 
+def three_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """`fslcore.tools.report.three_targets.intervals` or ``pairs`` as `fslbook.figures.forest` draws them.
+
+    A panel per data set with a row per method, or a panel per pair of methods with a row per data set.
+    """
+    rows = []
+    for at in table.itertuples():
+        pair = "a" in table
+        place = dict(row=at.dataset, panel=f"{at.a} − {at.b}") if pair else dict(row=at.method, panel=at.dataset)
+        found = {target: getattr(at.result, kind) for kind, target in TARGETS.items()}
+        rows += [
+            dict(place, series=target, mean=i.mean, low=i.low, high=i.high)
+            for target, i in found.items()
+            if np.isfinite(i.low) and np.isfinite(i.high)
+        ]
+    return pd.DataFrame(rows)
+
+
 def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
     """Share of intervals that hold the truth (`fslbook.beyond.coverage.summary`): a row a kind of world and what the
     interval was told, of so many inches.
@@ -113,7 +133,7 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
     marks = {
         "closed": (COLOURS[1], "x", "closed, 600 tasks"),
         "open": (COLOURS[2], "^", "open, best Q"),
-        "own": (COLOURS[0], "o", "this chapter's"),
+        "own": (COLOURS[0], "o", "made for the target"),
     }
     for ax, target in zip(axes, own):
         ax.axvspan(93, 97, color="0.88", zorder=0)

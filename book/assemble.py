@@ -339,6 +339,28 @@ def toc_of(toc, names):
     return toc | {"parts": [part for part in parts if part["chapters"]]}
 
 
+def about(root):
+    """Authors, version, date and repository of the book, and how to cite it, from ``CITATION.cff``."""
+    cited = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))
+    authors = [one.get("name") or f"{one['given-names']} {one['family-names']}" for one in cited["authors"]]
+    date, url = cited.get("date-released"), cited.get("repository-code")
+    told = [
+        ", ".join(authors),
+        f"version {cited['version']}",
+        str(date or "not yet released"),
+        *([f"<{url}>"] if url else []),
+    ]
+    fields = {
+        "author": " and ".join(f"{{{one}}}" for one in authors),
+        "title": cited["title"],
+        "version": cited["version"],
+    }
+    fields |= {"year": str(date)[:4]} if date else {}
+    fields |= {"url": url} if url else {}
+    entry = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
+    return f"{'; '.join(told)}.\n\n```bibtex\n@software{{fslcore,\n{entry}\n}}\n```\n"
+
+
 def front_page(profile, names):
     """The front page of a site of a few chapters."""
     return "\n".join(
@@ -388,7 +410,8 @@ def gather(root, build, site, named=None, profile=None):
         (site / "index.md").write_text(front_page(profile, in_order), "utf-8")
         shutil.copy(root / "book" / "bibliography.md", site)
     for page in [] if named else sorted((root / "book").glob("*.md")):
-        (site / page.name).write_text(fill(page.read_text("utf-8"), values, page.name), "utf-8")
+        text = fill(page.read_text("utf-8"), values, page.name).replace("<!-- about -->", about(root))
+        (site / page.name).write_text(text, "utf-8")
 
     wanted = toc_files(toc)
     pages = {path.stem: path for path in (*site.glob("*.md"), *site.glob("*.ipynb"))}

@@ -125,11 +125,10 @@ def forest(
         if len(series) > 1:  # below the axis, where no mark can lie under it
             columns = min(len(series), 2 if len(panels) > 1 else 3)
             figure.legend(loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
-        drawn.append((panel or xlabel, _svg(figure)))
-    images = "".join(
-        f'<img alt="{html.escape(str(name))}" src="data:image/svg+xml;base64,{svg}">' for name, svg in drawn
-    )
-    return HTML(f'<div class="panels">{images}</div>')
+        points = (f"{f'{r.row} {r.series}'.strip()} {r.mean:.4g}" for r in mine.itertuples())
+        alt = html.escape(f"{panel} {xlabel}: {', '.join(points)}".strip())
+        drawn.append(f'<img alt="{alt}" src="data:image/svg+xml;base64,{_svg(figure)}">')
+    return HTML(f'<div class="panels">{"".join(drawn)}</div>')
 
 
 def _drawn(label: object) -> str:

@@ -24,8 +24,10 @@ def said(svg):
 
 
 def test_rows_series_and_panels_are_drawn():
-    (one,) = svgs(ROWS.assign(series=["ours", "ours", "printed"]), xlabel="points")
+    both = ROWS.assign(series=["ours", "ours", "printed"])
+    (one,) = svgs(both, xlabel="points")
     assert {"NCC", "LR $x$", "ours", "printed", "points"} <= set(said(one))
+    assert 'alt="points: NCC ours 50, LR $x$ ours 60, NCC printed 52"' in forest(both, xlabel="points").data
     first, second = svgs(ROWS.assign(panel=["a", "a", "b"]))
     assert "a" in said(first) and "b" in said(second) and "LR $x$" not in said(second)
 

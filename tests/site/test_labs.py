@@ -32,7 +32,8 @@ MINE = ("anew", "printed", "sizing")
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
-STILL = LABS / "anew.svg"
+BRIEF = ' data-kinds="closed images"'  # the lab as the first page has it
+STILLS = {"anew.svg": "", "anew-brief.svg": BRIEF}
 INSIDE = re.compile(
     r"(https?:)?//[\w.-]+\.\w|\b(fetch|importScripts|Worker|XMLHttpRequest)\b|\beval\s*\(|innerHTML|import[ (]"
 )
@@ -49,10 +50,10 @@ def browser():
         found.close()
 
 
-def page_of(folder, names=MINE, head=""):
+def page_of(folder, names=MINE, head="", how=""):
     """A page with labs, as a chapter has them."""
     shutil.copytree(LABS, folder / "_static" / "labs", dirs_exist_ok=True)
-    places = "".join(f'<div class="fsl-lab" data-lab="{name}"><p>words</p></div>' for name in names)
+    places = "".join(f'<div class="fsl-lab" data-lab="{name}"{how}><p>words</p></div>' for name in names)
     scripts = "".join(f'<script src="_static/labs/{name}.js" defer></script>' for name in ("labs", *names))
     text = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
@@ -493,6 +494,20 @@ def test_the_sentence_counts_what_the_picture_shows(browser, tmp_path):
     page.context.close()
 
 
+def test_the_brief_picture_has_two_kinds_and_says_what_it_shows(browser, tmp_path):
+    page = opened(browser, page_of(tmp_path, ["anew"], how=BRIEF).as_uri(), [])
+    texts = page.locator(".fsl-picture text").all_text_contents()
+    counts = [int(found[1]) for text in texts if (found := re.fullmatch(r"(\d+) of 40 miss", text))]
+    said = page.evaluate(SENTENCES)[0]
+    words = ["none", *"one two three four five six seven eight nine ten eleven twelve".split()]
+    spoken = re.search(r"the closed interval misses the truth in (\w+), the interval for new images in (\w+)\.", said)
+    assert [words.index(w) if w in words else int(w) for w in spoken.groups()] == counts
+    assert {"closed", "new images"} <= set(texts) and "open" not in texts and not page.locator("input").count()
+    page.get_by_role("button", name="Draw again").press("Enter")
+    page.wait_for_function("old => document.querySelector('.fsl-says').textContent !== old", arg=said)
+    page.context.close()
+
+
 def test_labs_work_from_a_server_too(browser, tmp_path):
     page_of(tmp_path)
     handler = partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
@@ -510,16 +525,18 @@ def test_without_scripts_there_are_words_and_a_picture(browser):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     for source, name in ((ROOT / "book" / "index.md", "anew"), (ROOT / "notebooks" / "closed-vs-open.md", "anew")):
-        block = re.search(rf'<div class="fsl-lab" data-lab="{name}">.*?</div>', source.read_text("utf-8"), re.S)[0]
+        block = re.search(rf'<div class="fsl-lab" data-lab="{name}"[^>]*>.*?</div>', source.read_text("utf-8"), re.S)[0]
         page.set_content(block.replace("_static", (ROOT / "book" / "_static").as_uri()))
         assert page.locator(".fsl-lab p").inner_text().strip() and page.locator(".fsl-lab img").get_attribute("alt")
         assert (ROOT / "book" / page.locator(".fsl-lab img").get_attribute("src").split("/book/")[1]).is_file()
     context.close()
 
 
-def still(browser, folder):
+def still(browser, folder, how):
     """The picture of the first lab at its start, with the colours that it has in a light page."""
-    page = opened(browser, page_of(folder, ["anew"]).as_uri(), [], {"width": 760, "height": 900})
+    page = opened(
+        browser, page_of(folder, ["anew"], how=how).as_uri(), [], {"width": 480 if how else 760, "height": 900}
+    )
     text = page.evaluate("() => document.querySelector('.fsl-picture').outerHTML")
     page.context.close()
     style = (
@@ -530,9 +547,10 @@ def still(browser, folder):
     return f'{start} xmlns="http://www.w3.org/2000/svg">{style}{end}\n'
 
 
-def test_the_still_picture_is_the_lab_as_it_starts(browser, tmp_path):
+@pytest.mark.parametrize("name", STILLS)
+def test_the_still_picture_is_the_lab_as_it_starts(browser, tmp_path, name):
     numbers = re.compile(r"-?\d+\.?\d*")
-    found, kept = still(browser, tmp_path), STILL.read_text("utf-8")
+    found, kept = still(browser, tmp_path, STILLS[name]), (LABS / name).read_text("utf-8")
     assert numbers.sub("#", found) == numbers.sub("#", kept)
     close([float(x) for x in numbers.findall(found)], [float(x) for x in numbers.findall(kept)], 0, 0.02)
 
@@ -569,6 +587,8 @@ class TestSite:
         if self.PLACES[name] == "printed":
             page.get_by_label("Second method").press("Control+A")
             page.keyboard.type("60.5 ± 0.5")
+        elif name == "index":
+            page.get_by_role("button", name="Draw again").press("Enter")
         else:
             walk(page)
         page.wait_for_function("old => document.querySelector('.fsl-says').textContent !== old", arg=before[0])
@@ -582,6 +602,7 @@ if __name__ == "__main__":
 
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as driver, TemporaryDirectory() as folder:
-        STILL.write_text(still(driver.chromium.launch(executable_path=BROWSER), Path(folder)), "utf-8")
-    print(STILL, json.dumps(STILL.stat().st_size), file=sys.stderr)
+    for name, how in STILLS.items():
+        with sync_playwright() as driver, TemporaryDirectory() as folder:
+            (LABS / name).write_text(still(driver.chromium.launch(executable_path=BROWSER), Path(folder), how), "utf-8")
+        print(LABS / name, json.dumps((LABS / name).stat().st_size), file=sys.stderr)

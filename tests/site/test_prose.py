@@ -32,7 +32,6 @@ ALLOWED = {
     ("benchmark", "they are close to 100 %"): "the most there can be",
     ("closed-vs-open", "Is it 3.8 times?"): "a heading; the sentence below it has the paper's figure from its claims",
     ("oops-audit", "the 600 tasks of a closed run"): "the paper's number of closed tasks, as in the front page's",
-    ("index", "with 600 tasks"): "the paper's number of closed tasks, of which no table of it has a column",
     ("oops-figure-6", "give 96, and 76 after Holm, 91 after Benjamini–Hochberg"): OF_RELEASED,
     ("estimators", "MAML's leave-one-out lies below 20 %"): "the paper's tasks have five classes",
     ("fewstab-figure-6", "trained with 5 shots minus with 1"): "the two trainings that the figure compares",

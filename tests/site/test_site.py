@@ -277,7 +277,7 @@ def test_page(name, context):
             faults.append(f"{len(titles)} first-level headings: {titles}")
         for source, alt, whole in page.evaluate(IMAGES):
             if not alt or is_file_name(alt):
-                faults.append(f"image without words for who cannot see it: {source} (alt {alt!r})")
+                faults.append(f"image without words for who cannot see it: {source[:80]} (alt {alt!r})")
             if not whole:
                 faults.append(f"broken image: {source}")
 
@@ -384,3 +384,24 @@ def test_search_finds_a_page_without_a_server(context):
         page.locator("#search-results li a").first.wait_for()
     finally:
         page.close()
+
+
+def test_the_first_page_has_its_doors_above_the_fold(context):
+    """Table, picture and the three doors in one view of a laptop, also once the picture has said its sentence."""
+    page = context.new_page()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto((SITE.resolve() / "index.html").as_uri(), wait_until="load")
+    page.wait_for_function("() => document.querySelector('.fsl-says')?.textContent")
+    bottoms = page.evaluate(
+        "() => [...document.querySelectorAll('.doors .sd-card')].map(e => e.getBoundingClientRect().bottom)"
+    )
+    assert len(bottoms) == 3 and max(bottoms) <= 800
+    assert page.evaluate("() => document.querySelectorAll('.front tbody tr').length") == 2
+    page.close()
+
+
+def test_the_first_page_says_how_to_cite():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    text = re.sub(r"<[^>]*>", "", (SITE / "index.html").read_text("utf-8"))
+    for said in (citation["title"], f"version {citation['version']}", citation["authors"][0]["name"]):
+        assert said in text

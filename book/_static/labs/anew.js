@@ -332,8 +332,11 @@
     classes: "the mean over all classes",
   };
 
+  // A place may ask for some kinds of interval alone, and for the picture without its controls: data-kinds="closed images".
   L.register("anew", root => {
     let seed = 1, found = [], goal = NaN, running = 0;
+    const brief = "kinds" in root.dataset, kinds = KINDS.filter(([kind]) => !brief || root.dataset.kinds.split(" ").includes(kind));
+    const ROW = brief ? 5 : 6;
     const again = L.calm(() => start());
     const anew = L.select("From one test set to the next, there are", { options: ANEW, value: "images", change: again });
     const slide = (label, values, value) => L.slider(label, { values, value, change: again });
@@ -348,12 +351,16 @@
     const show = L.picture({
       title: () => says.node.textContent || "Forty test sets, each with four intervals",
       margin: [8, 4, 26, 4],
-      height: wide => (wide < 520 ? 2 : 1) * (SETS * 6 + 62) + (wide < 520 ? 46 : 30),
+      height: wide => kinds.length / columnsOf(wide) * (SETS * ROW + 62) + (wide < 520 ? 46 : 30),
       draw,
     });
 
-    function counts() {
-      return KINDS.map(([kind]) => {
+    function columnsOf(wide) {
+      return wide < 520 ? 2 : kinds.length;
+    }
+
+    function counts(of = kinds) {
+      return of.map(([kind]) => {
         const there = found.filter(f => f[kind]);
         return { there: there.length, missed: there.filter(f => !covers(f[kind], goal)).length };
       });
@@ -361,17 +368,18 @@
 
     function draw(chart) {
       if (!found.length) return;
-      const columns = chart.width < 512 ? 2 : 4, gap = 12, wide = (chart.width - gap * (columns - 1)) / columns;
+      const columns = columnsOf(chart.width + 8), gap = 12, wide = (chart.width - gap * (columns - 1)) / columns;
       // As wide as lets one see both the narrowest and the widest intervals.
       const middle = kind => {
         const halves = found.map(f => (f[kind] || f.images).half).filter(Number.isFinite).sort((a, b) => a - b);
         return halves[halves.length >> 1] || 1;
       };
       const off = Math.max(...found.map(f => Math.abs(f.closed.mean - goal))) + middle("closed");
-      const reach = Math.max(1.1 * off, Math.min(Math.sqrt(off * (off + middle("open"))), 30));
-      const low = Math.max(goal - reach, 0), high = Math.min(goal + reach, 100), tall = SETS * 6;
+      const widest = kinds.some(([kind]) => kind === "open") ? "open" : "images";
+      const reach = Math.max(1.1 * off, Math.min(Math.sqrt(off * (off + middle(widest))), 30));
+      const low = Math.max(goal - reach, 0), high = Math.min(goal + reach, 100), tall = SETS * ROW;
       counts().forEach(({ there, missed }, i) => {
-        const [kind, name] = KINDS[i], x = L.scale([low, high], [0, wide]);
+        const [kind, name] = kinds[i], x = L.scale([low, high], [0, wide]);
         const left = (i % columns) * (wide + gap), top = Math.floor(i / columns) * (tall + 62) + 34;
         const panel = L.svg("g", { transform: `translate(${left},${top})` });
         const add = (tag, attributes, text) => panel.append(L.svg(tag, attributes, text === undefined ? [] : text));
@@ -385,7 +393,7 @@
         }
         add("line", { class: "fsl-base", x1: x(goal), x2: x(goal), y1: -1, y2: tall + 4, "stroke-width": 1.5 });
         found.forEach((f, row) => {
-          const interval = f[kind], y = row * 6 + 4;
+          const interval = f[kind], y = row * ROW + 4;
           if (!interval) return;
           const miss = !covers(interval, goal), from = x(Math.max(interval.low, low)), to = x(Math.min(interval.high, high));
           if (to >= from) add("line", { class: miss ? "fsl-b" : "fsl-a", x1: from, x2: to, y1: y, y2: y, "stroke-width": miss ? 2.4 : 1.6 });
@@ -403,8 +411,13 @@
     }
 
     function tell() {
-      const [closed, open, images, classes] = counts();
+      const [closed, open, images, classes] = counts(KINDS);
       const word = ({ there, missed }) => (there ? L.words(missed) : "–");
+      if (brief) {
+        says.say(`Forty test sets of other images of the same classes: the closed interval misses the truth in ${word(closed)}, `
+          + `the interval for new images in ${word(images)}. Two misses are fair at 95 %.`);
+        return;
+      }
       const other = open.there ? `the open one in ${word(open)}` : "an open one cannot be had, with fewer than two open tasks";
       says.say(`Of forty test sets with ${ANEW[anew.value()]}, the closed interval misses the truth in ${word(closed)}, `
         + `${other}, that for new images in ${word(images)}, that for new classes in ${word(classes)}; two are fair at 95 %.`);
@@ -429,13 +442,20 @@
         if (token !== running) return;
         const begun = performance.now();
         let next = null;
-        while (performance.now() - begun < limit && (next = of.next())) found.push(next);
+        while (performance.now() - begun < limit && (next = of.next())) {
+          found.push(next);
+          if (brief && !L.still()) break; // one after the other, for the eye
+        }
         show.redraw();
         if (found.length < SETS) (document.hidden ? setTimeout : requestAnimationFrame)(more);
         else tell();
       })();
     }
 
+    if (brief) {
+      root.append(show.node, says.node, L.button("Draw again", () => { seed += 1; start(); }));
+      return start;
+    }
     root.append(
       L.el("p", { class: "fsl-title" }, "What does a repetition replace?"),
       L.el("p", {}, `Forty test sets, one below the other. Each was evaluated once, by the nearest class mean on ${WAYS}-way tasks, `

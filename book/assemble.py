@@ -214,7 +214,7 @@ def tidy_tables(text):
             for part in cell.find_all(string=True):
                 tidy = re.sub(r"(?<![\w.-])-(?=\d)", "−", str(part))
                 tidy = re.sub(r"−(0\.0+)(?!\d)", r"\1", tidy)
-                tidy = re.sub(r"\?per_class=(\d+)", r" (\1 a class)", tidy)
+                tidy = re.sub(r"\?per_class=(\d+)", r" (\1 per class)", tidy)
                 if cell.find_parent("thead") and re.fullmatch(r"\w+(_\w+)+", tidy):  # n_images: images
                     tidy = tidy.removeprefix("n_").replace("_", " ")
                 part.replace_with(tidy)

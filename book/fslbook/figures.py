@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -132,8 +133,8 @@ def forest(
 
 
 def _drawn(label: object) -> str:
-    """A label as Matplotlib draws it: a dollar sign begins no formula."""
-    return str(label).replace("$", r"\$")
+    """A label as Matplotlib draws it: a dollar sign begins no formula; options of a data set are words."""
+    return re.sub(r"\?per_class=(\d+)", r" (\1 per class)", str(label)).replace("$", r"\$")
 
 
 def _svg(figure: plt.Figure) -> str:

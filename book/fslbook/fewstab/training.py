@@ -10,6 +10,7 @@ import pandas as pd
 from fslcore import datasets, evaluation, learners, sources
 from fslcore.catalogue import CHECKPOINTS
 from fslcore.errors import InputError
+from fslcore.evaluation import LEARNERS
 from fslcore.models.registry import shipped
 from fslcore.models.weights import trained_path
 from fslcore.stats import closed_interval
@@ -242,3 +243,12 @@ def accuracy_table(found: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     columns = pd.MultiIndex.from_frame(found[["dataset", "shots"]].drop_duplicates().sort_values(["dataset", "shots"]))
     wide = found.assign(cell=cell).pivot(index="learner", columns=["dataset", "shots"], values="cell")
     return wide.reindex(index=list(names), columns=columns).fillna("—").rename_axis(index="learner")
+
+
+def accuracy_rows(found: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """`accuracies` as `fslbook.figures.forest` draws them: a panel per data set, a row per learner, shots as series."""
+    order = {name: at for at, name in enumerate(names)}
+    rows = found.sort_values(["dataset", "shots"]).sort_values("learner", key=lambda of: of.map(order), kind="stable")
+    rows = rows.sort_values("dataset", kind="stable")
+    named = rows["learner"].map(lambda name: LEARNERS.get(name, name))
+    return rows.assign(row=named, panel=rows["dataset"], series=rows["shots"].map("{}-shot".format))

@@ -24,6 +24,7 @@ __all__ = [
     "collect",
     "common",
     "conclusive_counts",
+    "conclusive_rows",
     "corrected_counts",
     "correlations",
     "counts_by_size",
@@ -315,6 +316,13 @@ def conclusive_counts(pairs: pd.DataFrame) -> pd.Series:
         },
         name="count",
     )
+
+
+def conclusive_rows(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Conclusive pairs of each data set by three kinds of interval, as `fslbook.figures.forest` draws them."""
+    kinds = ("closed", "open", "paired")
+    counts = pairs.groupby("dataset", sort=False)[list(kinds)].agg(lambda verdicts: (verdicts != 0).sum())
+    return counts.melt(ignore_index=False, var_name="series", value_name="mean").rename_axis("row").reset_index()
 
 
 def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:

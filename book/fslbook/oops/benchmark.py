@@ -15,6 +15,7 @@ from fslcore.stats.compare import CONCLUSION
 from fslcore.stats.intervals import plus_minus
 
 from .. import contributed, published
+from ..checks import OOPS_BACKBONES, OOPS_DATASETS
 from ..published import claims
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "counts_by_size",
     "counts_table",
     "crossed_pairs",
+    "difference_rows",
     "difference_table",
     "figure_6",
     "finetuning_pairs",
@@ -153,6 +155,7 @@ def in_rows(table: pd.DataFrame) -> pd.DataFrame:
     A panel per data set, a row per method, the sampling as the series.
     """
     of = table.dropna(subset="mean")
+    of = of.assign(dataset=of["dataset"].replace(OOPS_DATASETS), backbone=of["backbone"].replace(OOPS_BACKBONES))
     return of.assign(
         panel=of["dataset"],
         row=[f"{b} {n.upper()}" for b, n in zip(of["backbone"], of["learner"])],
@@ -489,6 +492,18 @@ def difference_table(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
     out = table.assign(cell=cell, column=column).pivot(index=["dataset", "shots"], columns="column", values="cell")
     order = pd.MultiIndex.from_frame(table[["dataset", "shots"]].drop_duplicates())
     return out.reindex(index=order, columns=pd.unique(np.array(column))).fillna("—").rename_axis(columns=None)
+
+
+def difference_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Differences as `difference_table` takes them, as `fslbook.figures.forest` draws them.
+
+    A panel per method that is subtracted, a row per data set, a series per number of shots.
+    """
+    of = table.dropna(subset="mean")
+    b = [Method(OOPS_BACKBONES.get(b, b), learner).label for b, learner in zip(of["b_backbone"], of["b_learner"])]
+    a = of["a_backbone"].replace(OOPS_BACKBONES)
+    shown = of.assign(panel=[f"FT on {x} − {y}" for x, y in zip(a, b)], row=of["dataset"].replace(OOPS_DATASETS))
+    return shown.assign(series=of["shots"].map("{}-shot".format))
 
 
 def side_by_side(compared: pd.DataFrame) -> pd.DataFrame:

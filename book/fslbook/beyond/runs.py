@@ -36,11 +36,13 @@ __all__ = [
     "luck_table",
     "names",
     "needed",
+    "pair_rows",
     "pair_table",
     "pairs",
     "places",
     "printed_pairs",
     "reversals",
+    "rows",
     "shown",
     "tasks_of",
     "together",
@@ -146,6 +148,39 @@ def shown(found: dict[str, RunIntervals]) -> pd.DataFrame:
             "another run": f"± {of.closed.another:.1f}",
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
+
+
+KINDS = {"closed": "these images", "images": "new images", "classes": "new classes"}
+
+
+def rows(found: dict[str, RunIntervals]) -> pd.DataFrame:
+    """`intervals` as `fslbook.figures.forest` draws them: a panel for these runs and one for new ones."""
+    table = [
+        dict(row=name, panel=panel, series=said, mean=interval.mean, low=interval.low, high=interval.high)
+        for panel, kind_of in (("these runs", "fixed"), ("new runs", "interval"))
+        for name, of in found.items()
+        for kind, said in KINDS.items()
+        if np.isfinite((interval := getattr(getattr(of, kind), kind_of)).half_width)
+    ]
+    return pd.DataFrame(table)
+
+
+def pair_rows(found: pd.DataFrame) -> pd.DataFrame:
+    """`pairs` as `fslbook.figures.forest` draws them: a row per pair, for these runs and for new ones."""
+    kinds = {
+        "fixed": "these runs",
+        "runs": "new runs",
+        "paired": "new runs, same starts",
+        "images": "new runs, new images",
+    }
+    return pd.DataFrame(
+        [
+            dict(row=f"{pair.a} − {pair.b}", series=said, mean=of.mean, low=of.low, high=of.high)
+            for pair in found.itertuples()
+            for kind, said in kinds.items()
+            if np.isfinite((of := getattr(pair, kind)).half_width)
+        ]
+    )
 
 
 def components(found: dict[str, RunIntervals]) -> pd.DataFrame:

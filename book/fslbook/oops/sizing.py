@@ -38,6 +38,7 @@ __all__ = [
     "pilot_values",
     "ratio_table",
     "recommended",
+    "regret_rows",
     "regret_table",
     "sweep",
 ]
@@ -269,6 +270,16 @@ def recommended(curves: pd.DataFrame, runs: dict) -> pd.DataFrame:
             rows.append((dataset, method, shots, run, p.optimum, p.low, p.high, chosen, *regret))
     columns = ["dataset", "method", "shots", "run", "optimum", "low", "high", "chosen", "measured", "regret"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def regret_rows(trials: pd.DataFrame, row: str) -> pd.DataFrame:
+    """Regrets of pilots as `fslbook.figures.forest` draws them: the median, with a line to the 90th percentile.
+
+    A panel for one method and one for differences, a row per value of the column ``row``, a series per kind of pilot.
+    """
+    found = trials.groupby(["values", row, "pilot"], sort=False)["regret"]
+    rows = found.agg(low="median", mean="median", high=lambda regret: regret.quantile(0.9)).reset_index()
+    return rows.rename(columns={"values": "panel", row: "row"}).assign(series=rows["pilot"] + " pilot")
 
 
 def regret_table(choices: pd.DataFrame, rows: list[str], regrets: dict[str, str]) -> pd.DataFrame:

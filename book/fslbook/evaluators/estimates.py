@@ -468,6 +468,19 @@ def printed(table: int) -> pd.DataFrame:
     return read.reindex(columns=[*KEYS, "estimator", "mean" if table == 1 else "mae", "half_width"])
 
 
+def rows(here: pd.DataFrame, printed: pd.DataFrame | None = None, row: str = "method") -> pd.DataFrame:
+    """Tables of `means`, `maes`, `biases` or `against` as `fslbook.figures.forest` draws them.
+
+    A panel per data set, those of the paper after ours, a row per method and a series per estimator; or, with
+    ``row="estimator"``, the other way round.
+    """
+    tables = [here] if printed is None else [here, printed.assign(dataset=printed["dataset"] + ", as printed")]
+    table = pd.concat([t.rename(columns={"mae": "mean"}) for t in tables], ignore_index=True)
+    table = table[["dataset", "method", "estimator", "mean", "half_width"]]
+    other = "estimator" if row == "method" else "method"
+    return table.rename(columns={"dataset": "panel", row: "row", other: "series"})
+
+
 def wide(*tables: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
     """Tables of `means` or `maes` below each other, a column an estimator; a dash where there is none."""
     table = pd.concat(tables, ignore_index=True)

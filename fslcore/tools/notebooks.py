@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import atexit
 import builtins
+import html
 import logging
 import re
 from dataclasses import dataclass, replace
@@ -469,6 +470,11 @@ def page(executed: str | Path | NotebookNode, output: str | Path, title: str) ->
 
     notebook = executed if isinstance(executed, dict) else nbformat.read(executed, as_version=4)
     notebook.cells = [c for c in notebook.cells if "book" not in c.metadata.get("tags", [])]
+    for cell in notebook.cells:
+        caption = f"<caption>{html.escape(cell.metadata.get('table', {}).get('caption', ''))}</caption><thead>"
+        for data in (output.get("data", {}) for output in cell.get("outputs", []) if "table" in cell.metadata):
+            if "text/html" in data:
+                data["text/html"] = data["text/html"].replace("<thead>", caption)
     with scratch() as folder:
         settings = {
             "title": title,
@@ -485,7 +491,7 @@ def page(executed: str | Path | NotebookNode, output: str | Path, title: str) ->
             "nb_output_folder": str(folder),
         }
         try:
-            html = publish_string(
+            text = publish_string(
                 nbformat.writes(notebook),
                 source_path=f"{title}.ipynb",
                 parser=Parser(),
@@ -494,4 +500,4 @@ def page(executed: str | Path | NotebookNode, output: str | Path, title: str) ->
             )
         except OSError as error:  # of a temporary file, whose name is not informative
             raise OSError(error.errno, error.strerror, str(output)) from error
-    replace_file(Path(output), lambda part: part.write_text(html, "utf-8"))
+    replace_file(Path(output), lambda part: part.write_text(text, "utf-8"))

@@ -25,6 +25,7 @@ from fslcore.tools.report.targets import TARGETS, in_cells
 from fslcore.tools.report.three_targets import CLASS_GROUPS, alike, kin
 
 from .. import published
+from .figures import three_rows
 
 __all__ = [
     "KINDS",
@@ -39,6 +40,7 @@ __all__ = [
     "orderings",
     "pool",
     "printed_orderings",
+    "rows",
     "run",
     "scaled",
     "shown",
@@ -348,6 +350,18 @@ def table(runs: Runs, level: float = 0.95) -> pd.DataFrame:
         for m, i in runs.measures(name).items()
     ]
     return pd.DataFrame(rows, columns=["learner", "measure", "result"])
+
+
+def rows(tables: dict[str, pd.DataFrame], leave_out: Sequence[str] = ()) -> pd.DataFrame:
+    """`table` or `orderings` of each data set as `fslbook.figures.forest` draws them: a panel per measure."""
+    parts = []
+    for name, found in tables.items():
+        found = found[~found["measure"].isin(leave_out)]
+        who = found["learner"] if "learner" in found else found["a"] + " − " + found["b"]
+        parts.append(
+            three_rows(pd.DataFrame(dict(dataset=name + ", " + found["measure"], method=who, result=found["result"])))
+        )
+    return pd.concat(parts, ignore_index=True)
 
 
 def shown(found: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Bootstrap intervals of a mean over tasks, by the percentile method and BCa: SciPy's, with the checks of this library.
 
 They make no assumption on how accuracies of tasks are distributed, and change nothing of what is random: they draw the
-*tasks* again. So of tasks drawn with reuse of images they speak of these images, as `closed_interval` does.
+*tasks* again. So of tasks drawn with reuse of images they apply to these images, as `closed_interval` does.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def bootstrap_interval(
     ----------
     accuracies : (T,) array_like
         One number per task, T ≥ 2: accuracies, or the differences of two methods (`paired_differences`). Of open
-        tasks, which share no image, it speaks of new images; of closed tasks **of these images alone**: the tasks are
+        tasks, which share no image, it applies to new images; of closed tasks **of these images alone**: the tasks are
         drawn again, the images never, so it is as short for new images as `closed_interval` is.
     level : float
         Nominal coverage, between 0 and 1.

@@ -403,7 +403,7 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL, *, atol: f
     """Interval for the mean difference of two methods on the same tasks (OOPS, equation 5).
 
     Tasks are hard or easy for both methods alike, so the difference varies less than either
-    accuracy, and what can be concluded is more. On tasks that share no image it speaks of new
+    accuracy, and what can be concluded is more. On tasks that share no image it applies to new
     images, as `open_interval` does.
 
     Parameters

@@ -30,7 +30,7 @@ __all__ = [
     "task_count",
 ]
 
-TARGETS = ("classes", "images")  # what a mean over open tasks speaks of; see `pilot`
+TARGETS = ("classes", "images")  # what a mean over open tasks applies to; see `pilot`
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ def pilot(
 ) -> Pilot:
     """Q* and an interval for it from one run with Q ≥ 2.
 
-    Which classes a task holds makes it easy or hard, and whether that counts depends on what the mean speaks of. With
+    Which classes a task holds makes it easy or hard, and whether that counts depends on what the mean applies to. With
     the target 'classes' each task's classes are drawn anew, as in the paper: their part of α is a variance of the mean
     like any other. With 'images' the classes stay and the open tasks use their images up. Then the tasks together
     take all classes evenly, easy ones as often as hard ones, and what classes do each by themselves cancels: α is the

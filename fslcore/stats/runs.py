@@ -1,4 +1,4 @@
-"""Intervals that speak of training again: of new runs, alone and with new images or new classes.
+"""Intervals that apply to training again: of new runs, alone and with new images or new classes.
 
 A *run* is one training of a recipe: another seed starts from other weights and sees its batches in another order.
 Every other interval here holds for the networks that were tested. With R runs on the same tasks the runs are a
@@ -105,7 +105,7 @@ def new_runs(
     ----------
     accuracies : (R, T) array_like
         Accuracy of each of R ≥ 2 runs on each of T ≥ 2 tasks, the same for every run, in any unit. Tasks that share no
-        image make it speak of new runs on new images, tasks drawn with reuse of images (closed) of new runs on these.
+        image make it apply to new runs on new images, tasks drawn with reuse of images (closed) of new runs on these.
     other : (S, T) array_like, optional
         Accuracies of a second method on these tasks: the result is of the difference, the first minus this one.
     paired : bool

@@ -417,7 +417,7 @@ def check_reuse(what: str, images: np.ndarray) -> None:
     if len(np.unique(images)) == images.size:
         raise InputError(
             f"{what}: no image is in two tasks; tasks drawn with reuse of images are needed (sample_closed). For open "
-            "tasks, open_interval of their accuracies speaks of new images"
+            "tasks, open_interval of their accuracies applies to new images"
         )
 
 

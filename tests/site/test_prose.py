@@ -549,3 +549,46 @@ def test_chapters_are_counted_through_numbered_parts():
     toc = {"parts": [{"chapters": [{"file": "a"}]}, {"numbered": True, "chapters": [{"file": "b"}, {"file": "c"}]},
                      {"numbered": True, "chapters": [{"file": "d"}]}]}  # fmt: skip
     assert assemble.numbers(toc) == {"b": "1.", "c": "2.", "d": "3."}
+
+
+# ---------------------------------------------------------------- tables and length
+
+MOST_OPEN, MOST_WORDS = 6, 2000
+TABLES = pytest.mark.skipif(not EXECUTED.is_dir(), reason="no executed notebooks: run `make book` first")
+
+
+def shown_tables(name):
+    """(caption or None, folded) of each table that an executed chapter shows, but those of solutions."""
+    found, hidden = [], False
+    for cell in json.loads((EXECUTED / f"{name}.ipynb").read_text("utf-8"))["cells"]:
+        text, tags = "".join(cell["source"]), cell["metadata"].get("tags", [])
+        if cell["cell_type"] == "markdown":
+            starts, ends = text.rfind("{solution-start}"), text.rfind("{solution-end}")
+            hidden = starts > ends if max(starts, ends) >= 0 else hidden
+        elif "remove-cell" not in tags and "parameters" not in tags:
+            options = cell["metadata"].get("table", {})
+            html = "".join("".join(o.get("data", {}).get("text/html", "")) for o in cell.get("outputs", []))
+            found += [(options.get("caption"), options.get("folded") or hidden)] * html.count("<table")
+    return found
+
+
+@TABLES
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_every_table_has_a_caption_and_few_stand_open(name):
+    tables = shown_tables(name)
+    assert all(caption for caption, _ in tables), f"{name}: a cell with a table says table: {{caption: …}}"
+    assert sum(not folded for _, folded in tables) <= MOST_OPEN
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_is_not_too_long(name):
+    text = re.sub(
+        r"^(`{3,})\w+\n.*?^\1$", "", re.sub(ROLE, "0", markdown(source(name))), flags=re.MULTILINE | re.DOTALL
+    )
+    text = re.sub(
+        r"^`{3,}.*?$|^:[\w-]+:.*$|^\([\w-]+\)=$|\$\$.*?\$\$|\(https?:[^)]*\)|`[^`]*`|\$[^$]*\$|\{[^}]*\}",
+        " ",
+        text,
+        flags=re.MULTILINE,
+    )
+    assert len(re.findall(r"[A-Za-z][A-Za-z'’-]*", text)) <= MOST_WORDS

@@ -50,7 +50,7 @@ def test_several_trainings_are_said():
         table, _ = report.tables.normalise(long[long["variable"] != left_out].drop(columns="variable"), "x.csv")
         (text,) = report.Results(table).paragraphs().values()
         assert f"means over tasks and over {counts} training runs of each method, with 95 % confidence" in text
-        assert "which speak of these trained networks." in text
+        assert "which apply to these trained networks." in text
     table, _ = report.tables.normalise(long[long["run"] == 0].drop(columns="variable"), "x.csv")
     (text,) = report.Results(table).paragraphs().values()
     assert "training" not in text and "trained" not in text

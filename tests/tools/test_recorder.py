@@ -71,7 +71,7 @@ def test_the_table_is_that_of_the_tasks_in_any_order(tmp_path, closed):
     first = table.iloc[0]
     facts = ["dataset", "sampling", "ways", "shots", "queries"]
     assert first[facts].tolist() == ["birds", "closed", 5, 2, 4]
-    assert "use images again" in notes[0]
+    assert "reuse images" in notes[0]
 
 
 def test_tasks_that_share_no_image_are_open(tmp_path):
@@ -80,7 +80,7 @@ def test_tasks_that_share_no_image_are_open(tmp_path):
     table, notes = report.tables.read(tmp_path / "r.npz")
     assert set(table["sampling"]) == {"open"} and "share no image" in notes[0]
     found, reason = report.recorded.three_intervals(tmp_path / "r.npz")
-    assert not found and reason.startswith("A: ")  # they are made for tasks that use images again
+    assert not found and reason.startswith("A: ")  # they are made for tasks that reuse images
 
 
 def test_names_numbers_and_tensors_are_the_same(tmp_path, closed):
@@ -445,8 +445,8 @@ def test_the_report_reads_a_recording(tmp_path, capsys, closed):
     printed, told = capsys.readouterr().out, report.targets.legend(report.recorded.three_list(three))
     assert "More closed tasks narrow only the interval for these images" in page
     for text in (*found["reading"], printed, page):  # what it has a table of, it does not say to be unknown
-        assert "on new images, and on new classes, the three intervals tell" in text
-        assert "cannot be told" not in text and "No statement here" not in text
+        assert "the three intervals show how the methods do on new images and on new classes" in text
+        assert "does not show how the methods" not in text and "No statement here" not in text
     assert told and all(line in printed and line in html.unescape(page) for line in told)
 
 
@@ -495,7 +495,7 @@ def test_the_paragraph_has_the_intervals_for_new_images_and_new_classes(tmp_path
     results.write_tables(tmp_path / "t")
     text = (tmp_path / "t" / "evaluation.md").read_text("utf-8")
     assert "intervals for new images and new classes come from a jackknife" in text
-    assert "speaks of classes that were not tested" not in text and "speak of these images only;" in text
+    assert "applies to classes that were not tested" not in text and "apply to these images only;" in text
     for name in "ABC":
         of = three[name]
         wanted = f"{of.images.around('.2f')} on new images, {of.classes.around('.2f')} on new classes"
@@ -505,7 +505,7 @@ def test_the_paragraph_has_the_intervals_for_new_images_and_new_classes(tmp_path
         assert f"For {what}, by a jackknife, {(p < 0.05).sum()} of 3 differences are significant" in text
     assert (tmp_path / "t" / "evaluation.tex").read_text("utf-8").count("on new images") == 3
     (plain,) = report.Results(table).paragraphs().values()  # of a file of accuracies alone
-    assert "intervals and tests speak of these images only" in plain and "jackknife" not in plain
+    assert "intervals and tests apply to these images only" in plain and "jackknife" not in plain
 
 
 @pytest.mark.parametrize("counts", [[(2, 3)] * 3, [(2, 3), (2, 3), (1, 3)], [(2, 3)] * 2, [(1, 1)]], ids=str)

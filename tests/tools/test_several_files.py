@@ -255,7 +255,7 @@ def test_recordings_of_several_processes_are_as_one(closed):
     )
     assert len({len(recorder.load(name).images) for name in ("a.npz", "b.npz")}) == 2
     assert len(table) == 40 and np.array_equal(ours, theirs) and set(table["sampling"]) == {"closed"}
-    assert "2 recordings are one table: their tasks use images again." in notes
+    assert "2 recordings are one table: their tasks reuse images." in notes
     found, wanted = (
         report.recorded.three_intervals(["a.npz", "b.npz"])[0],
         report.recorded.three_intervals("both.npz")[0],

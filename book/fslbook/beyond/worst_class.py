@@ -1,4 +1,4 @@
-"""Intervals for the worst class, on random and on attribute-biased tasks, that speak of new images and new classes.
+"""Intervals for the worst class, on random and on attribute-biased tasks, that apply to new images and new classes.
 
 Every task is drawn with one query a class more than it is tested on, the *spare*: the one that would be taken if
 another were not there. `fslcore.stats.influence` needs to know that, because the queries of a biased task are picked

@@ -250,7 +250,7 @@ def counterfactual(
     -------
     DataFrame
         By learner, bias and shots, in percent: the accuracies ``own``, ``none`` and ``other``, and ``reliance``,
-        own - other, each an `fslcore.stats.Interval` that speaks of these very images and networks; ``tasks``, the
+        own - other, each an `fslcore.stats.Interval` that applies to these very images and networks; ``tasks``, the
         latter task by task; ``seeds``, its mean for each network.
     """
     drawn = in_each_ink(dataset)

@@ -680,7 +680,7 @@ def gaps(
     -------
     DataFrame
         By learner: ``wAcc-R``, ``wAcc-A`` and ``gap`` = wAcc-R - wAcc-A, each a `fslcore.stats.Interval`. All
-        speak of these very images, on which other tasks might have been drawn.
+        apply to these very images, on which other tasks might have been drawn.
 
     Raises
     ------

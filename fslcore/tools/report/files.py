@@ -207,7 +207,7 @@ def _recording(path: Path) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _drawn(table: pd.DataFrame) -> str:
-    return "share no image" if table["sampling"].iloc[0] == "open" else "use images again"
+    return "share no image" if table["sampling"].iloc[0] == "open" else "reuse images"
 
 
 def _text(path: Path, separator: str, decimal: str) -> tuple[pd.DataFrame, list[str]]:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["paragraphs"]
 
 DRAWN = {
-    "open": "no two tasks share an image, so intervals and tests speak of new images of these classes",
-    "closed": "tasks use images again, so intervals and tests speak of these images only",
-    "unknown": "[tasks use images again, so intervals and tests speak of these images only / no two tasks share an "
-    "image, so they speak of new images of these classes]",
+    "open": "no two tasks share an image, so intervals and tests apply to new images of these classes",
+    "closed": "tasks reuse images, so intervals and tests apply to these images only",
+    "unknown": "[tasks reuse images, so intervals and tests apply to these images only / no two tasks share an "
+    "image, so they apply to new images of these classes]",
 }
-RECORDED = "tasks use images again, so the tests speak of these images only; intervals for {} come from a jackknife"
+RECORDED = "tasks reuse images, so the tests apply to these images only; intervals for {} come from a jackknife"
 NAMED = 12  # methods whose numbers a paragraph gives
 
 
@@ -65,7 +65,7 @@ def _measured(facts: pd.Series, runs: pd.Series | None, level: float, beyond: li
     over, of_runs = "", ""
     if runs is not None and runs.max() > 1:
         counts = f"{runs.max()}" if runs.min() == runs.max() else f"{runs.min()} to {runs.max()}"
-        over, of_runs = f" and over {counts} training runs of each method,", ", which speak of these trained networks"
+        over, of_runs = f" and over {counts} training runs of each method,", ", which apply to these trained networks"
     return (
         f"Methods were evaluated on {facts['tasks']:,} {known('ways', 'K')}-way {known('shots', 'S')}-shot tasks with "
         f"{known('queries', 'Q')} queries per class, from [data set: C classes, N images]; {drawn}. Accuracies "
@@ -107,7 +107,7 @@ def _best(found: dict[str, Interval], mine: pd.DataFrame, new: dict[str, dict[st
     of_first = mine[(mine["a"] == first) | (mine["b"] == first)]
     below = of_first["holm"].sum()
     told = f"The highest mean, that of {first}, is significantly different from {below} of {len(of_first)} others."
-    unsaid = "" if new["classes"] else ", and nothing here speaks of classes that were not tested"
+    unsaid = "" if new["classes"] else ", and nothing here applies to classes that were not tested"
     unequal = f"A difference that is not significant does not show that methods are equal{unsaid}."
     return f"Found were: {numbers}. {told} {unequal}"
 

@@ -20,16 +20,16 @@ from .tables import DIGITS, SHARED
 
 __all__ = ["Results"]
 
-UNTOLD = "how the methods do on new images cannot be told from this file."
-RECORDED = "how the methods do on new images, and on new classes, the three intervals tell."  # of a recording
+UNKNOWN = "this file does not show how the methods do on new images."
+RECORDED = "the three intervals show how the methods do on new images and on new classes."  # of a recording
 READING = {
-    "open": "Open tasks share no image, so their intervals and conclusions speak of **new images** of these classes.",
-    "closed": "Closed tasks use images again, so their intervals and conclusions speak of **these very images** only. "
-    "They would come out much the same with other tasks from the same images; " + UNTOLD,
-    "unknown": "The file does not say how the tasks were drawn, so it cannot be told what a conclusion speaks of. "
-    "**If no two tasks share an image** (open), it speaks of new images of these classes. **If images are "
-    "used again** (closed, what most samplers do), it speaks of these very images only, and nothing is "
-    "known of new ones. `--sampling open` or `--sampling closed` settles it.",
+    "open": "Open tasks share no image, so their intervals and conclusions apply to **new images** of these classes.",
+    "closed": "Closed tasks reuse images, so their intervals and conclusions apply to **these images** only. "
+    "They would be much the same with other tasks from the same images; " + UNKNOWN,
+    "unknown": "The file does not say how the tasks were drawn, so it is unknown what a conclusion applies to. "
+    "**If no two tasks share an image** (open), it applies to new images of these classes. **If tasks reuse images** "
+    "(closed, as most samplers do), it applies to these images only, and the file shows nothing about "
+    "new ones. `--sampling open` or `--sampling closed` settles it.",
 }
 SETTLES = {
     "closed": "More closed tasks narrow only the interval for these images; for new images or new classes, more of "
@@ -283,9 +283,9 @@ class Results:
 
     @cached_property
     def reading(self) -> list[str]:
-        """What intervals and conclusions speak of, for each way of sampling in the table."""
+        """What intervals and conclusions apply to, for each way of sampling in the table."""
         found = [READING[s] for s in READING if (self.table["sampling"] == s).any()]
-        return [text.replace(UNTOLD, RECORDED) for text in found] if self.three else found
+        return [text.replace(UNKNOWN, RECORDED) for text in found] if self.three else found
 
     @cached_property
     def run_reading(self) -> list[str]:

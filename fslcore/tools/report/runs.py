@@ -26,13 +26,13 @@ SAYS = {
 
 
 def run_reading(results: Results) -> list[str]:
-    """What intervals and conclusions of this module speak of; nothing without a column ``run``."""
+    """What intervals and conclusions of this module apply to; nothing without a column ``run``."""
     if "run" not in results.table:
         return []
     said = [SAYS[s] for s in SAYS if (results.table["sampling"] == s).any()]
     return [
-        f"There are several runs of a method. What is said **for new runs** speaks of {' or of '.join(said)}, so of "
-        "the recipes. All else speaks of these trained networks, by the mean of a method's runs."
+        f"There are several runs of a method. What is said **for new runs** applies to {' or of '.join(said)}, so of "
+        "the recipes. All else applies to these trained networks, by the mean of a method's runs."
     ]
 
 

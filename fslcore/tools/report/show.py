@@ -80,7 +80,7 @@ def needed(results: Results) -> pd.DataFrame:
     shape, pairs, level = results.settings, results.pairs, results.level
     sized = {"ways", "shots", "queries"} <= set(shape)
     images = shape["ways"] * (shape["shots"] + shape["queries"]) if sized else pd.Series(np.nan, shape.index)
-    a_task = images.where(shape["sampling"] == "open")  # closed tasks use images again
+    a_task = images.where(shape["sampling"] == "open")  # closed tasks reuse images
     out = pairs[~pairs["holm"]]
     effect = (out["difference"] / out["sd"]).fillna(0).to_numpy()  # identical accuracies: 0 / 0
     among = 1 - (1 - level) / max(len(pairs), 1)

@@ -1,4 +1,4 @@
-"""What an interval speaks of, and how three of them are read in a table."""
+"""What an interval applies to, and how three of them are read in a table."""
 
 from __future__ import annotations
 

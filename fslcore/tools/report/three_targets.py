@@ -96,7 +96,7 @@ def queries(
         of each data set the first that it knows. Where it knows none, images count as independent.
     class_groups : list of str
         The same for classes, such as 'domain', the script of glyphs. Where all are in one group, classes count as
-        independent, and the interval for new classes speaks of more of that group.
+        independent, and the interval for new classes applies to more of that group.
     size : int, optional
         As for `fslcore.evaluation.load_source`.
     apart : str, optional

@@ -22,6 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import panels
 import provenance
 import slides
 import yaml
@@ -328,6 +329,7 @@ def front_page(profile, names):
 def gather(root, build, site, named=None, profile=None):
     """Fill the empty folder ``site`` with everything Jupyter Book needs; of the chapters ``named``, if not of all."""
     config = with_buttons(yaml.safe_load((root / "_config.yml").read_text("utf-8")))
+    config["sphinx"]["config"]["html_search_scorer"] = str(root / "book" / "search.js")
     toc = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
     if named:
         config["sphinx"]["config"].setdefault("suppress_warnings", []).extend(ELSEWHERE)
@@ -429,6 +431,7 @@ def build_site(root, build, strict=True, named=None, profile=None):
             print(done.stdout, file=sys.stderr)
             raise SiteError("Jupyter Book found faults, listed above; the former site, if any, stays as it was")
         slides.check_images(made)
+        panels.mark(made)
         (made / ".buildinfo").unlink(missing_ok=True)
         swap(made, build / "html")
     return build / "html" / "index.html"

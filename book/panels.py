@@ -1,0 +1,68 @@
+"""Where the panels of a figure lie, so that a phone can show them one below the other.
+
+A figure as wide as the text has panels that nobody can read side by side on a phone. `mark` writes on each such image of
+a built site where its panels begin and end, as shares of its width; ``_static/reading.js`` stacks them. Panels that
+share labels, or a legend, cannot be parted: such a figure is marked ``0-1``, and is shown whole.
+"""
+
+import re
+from pathlib import Path
+
+WIDEST = 3  # columns; more are pictures of images
+LABELS = 3  # points by which labels stick out of a panel on the left, if it has its own
+RULE = 0.12  # the width of a bar of colours, at most, as a share of the panel beside it
+
+IMAGE = re.compile(r'<img(?=[^>]*\ssrc="(_images/[^"]+\.svg)")')
+NUMBER = r"(-?[\d.]+)"
+PATCH = re.compile(rf'<path d="M {NUMBER} {NUMBER} \nL {NUMBER} {NUMBER}')
+TEXT = re.compile(rf'<g [^>]*transform="translate\({NUMBER} {NUMBER}\)( rotate)?')
+
+
+def panels(svg):
+    """Begin and end of each column of panels, as shares of the width; empty where there is one, or more than three.
+
+    Parameters
+    ----------
+    svg : str
+        A figure as Matplotlib writes it.
+    """
+    width = float(re.search(rf'viewBox="0 0 {NUMBER} ', svg)[1])
+    parts = dict(part.split('">', 1) for part in re.split(r'\n  <g id="', svg)[1:])
+    columns = []  # left and right of the frames, and left of all text
+    for name, part in parts.items():
+        if name.startswith("axes_") and (patch := PATCH.search(part)):
+            left, right = float(patch[1]), float(patch[3])
+            ink = min([left, *(float(x) - 12 * bool(turned) for x, _, turned in TEXT.findall(part))])
+            columns.append((left, right, ink))
+    merged = []
+    for left, right, ink in sorted(columns):
+        if merged and (left < merged[-1][1] or right - left < RULE * (merged[-1][1] - merged[-1][0])):
+            first = merged.pop()
+            left, right, ink = first[0], max(first[1], right), min(first[2], ink)
+        merged.append((left, right, ink))
+    if not 1 < len(merged) <= WIDEST:
+        return []
+    shared = any(name.startswith(("legend", "text")) for name in parts)
+    alone = all(ink < left - LABELS for left, _, ink in merged)
+    ordered = all(after[2] > before[1] for before, after in zip(merged, merged[1:]))
+    if shared or not alone or not ordered:
+        return [(0.0, 1.0)]
+    cuts = [0.0, *(max(0.0, ink - 2) / width for _, _, ink in merged[1:]), 1.0]
+    return list(zip(cuts, cuts[1:]))
+
+
+def mark(site):
+    """Write ``data-panels`` on the images of a built site that have panels side by side; how many."""
+    count = 0
+    found = {f"_images/{path.name}": panels(path.read_text("utf-8")) for path in (site / "_images").glob("*.svg")}
+
+    def marked(match):
+        nonlocal count
+        places = found.get(match[1])
+        count += bool(places)
+        said = " ".join(f"{start:.4f}-{end:.4f}" for start, end in places or [])
+        return f'<img data-panels="{said}"' if said else match[0]
+
+    for page in sorted(Path(site).glob("*.html")):
+        page.write_text(IMAGE.sub(marked, page.read_text("utf-8")), "utf-8")
+    return count

@@ -28,11 +28,12 @@ FOOTER = '<p style="width: 100%; margin: 0; font: 8px sans-serif; text-align: ce
 BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 LAB = "Interactive: see this page on the site."
 
-# Before printing: formulas are typeset and images are there, so that reading.js can fit all to the paper.
+# Formulas are typeset and images are there; then reading.js fits all to the paper (Chromium, driven so, sends no event).
 READY = """async () => {
   if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
   for (const img of document.images) img.loading = 'eager';
   await Promise.all([...document.images].map(i => i.decode().catch(() => 0)));
+  window.dispatchEvent(new Event('beforeprint'));
 }"""
 
 

@@ -28,26 +28,28 @@ def panels(svg):
     """
     width = float(re.search(rf'viewBox="0 0 {NUMBER} ', svg)[1])
     parts = dict(part.split('">', 1) for part in re.split(r'\n  <g id="', svg)[1:])
-    columns = []  # left and right of the frames, and left of all text
+    columns = []  # left and right of the frames, left of all text, and whether labels stand beside them
     for name, part in parts.items():
         if name.startswith("axes_") and (patch := PATCH.search(part)):
             left, right = float(patch[1]), float(patch[3])
-            ink = min([left, *(float(x) - 12 * bool(turned) for x, _, turned in TEXT.findall(part))])
-            columns.append((left, right, ink))
+            words = [(float(x) - 12 * bool(turned), float(y)) for x, y, turned in TEXT.findall(part)]
+            ink = min([left, *(x for x, y in words)])
+            named = any(x < left - LABELS and y < float(patch[2]) for x, y in words)  # not below it
+            columns.append((left, right, ink, named))
     merged = []
-    for left, right, ink in sorted(columns):
+    for left, right, ink, named in sorted(columns):
         if merged and (left < merged[-1][1] or right - left < RULE * (merged[-1][1] - merged[-1][0])):
             first = merged.pop()
-            left, right, ink = first[0], max(first[1], right), min(first[2], ink)
-        merged.append((left, right, ink))
+            left, right, ink, named = first[0], max(first[1], right), min(first[2], ink), named or first[3]
+        merged.append((left, right, ink, named))
     if not 1 < len(merged) <= WIDEST:
         return []
     shared = any(name.startswith(("legend", "text")) for name in parts)
-    alone = all(ink < left - LABELS for left, _, ink in merged)
+    alone = all(column[3] for column in merged)
     ordered = all(after[2] > before[1] for before, after in zip(merged, merged[1:]))
     if shared or not alone or not ordered:
         return [(0.0, 1.0)]
-    cuts = [0.0, *(max(0.0, ink - 2) / width for _, _, ink in merged[1:]), 1.0]
+    cuts = [0.0, *(max(0.0, column[2] - 2) / width for column in merged[1:]), 1.0]
     return list(zip(cuts, cuts[1:]))
 
 

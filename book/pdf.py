@@ -28,7 +28,7 @@ FOOTER = '<p style="width: 100%; margin: 0; font: 8px sans-serif; text-align: ce
 BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 LAB = "Interactive: see this page on the site."
 
-# Formulas are typeset and images are there; then reading.js fits all to the paper (Chromium, driven so, sends no event).
+# Formulas are typeset and images are there; then reading.js fits all to the paper: no event tells it, driven so.
 READY = """async () => {
   if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
   for (const img of document.images) img.loading = 'eager';

@@ -286,7 +286,7 @@ def test_the_page_defines_each_label_once_and_shows_every_status():
     words = {word: len([i for i in items if i["status"] == word]) for word in assemble.STATUS}
     for word, number in words.items():
         (line,) = [line for line in text.splitlines() if f"| {assemble.STATUS[word]} |" in line]
-        assert line.endswith(f" | {number} |") and text.count(f"status-{word}\"") == number + 1
+        assert line.endswith(f" | {number} |") and text.count(f'status-{word}"') == number + 1
     assert '| <span class="status status-reproduced">reproduced</span> | accuracies of LR and FT' in row
     totals = next(line for line in text.splitlines() if line.startswith("| **All**"))
     counts = dict(zip(published.LABELS, map(int, totals.split("|")[2:])))

@@ -1,11 +1,12 @@
 """Where the panels of a figure lie, so that a phone can show them one below the other.
 
-A figure as wide as the text has panels that nobody can read side by side on a phone. `mark` writes on each such image of
-a built site where its panels begin and end, as shares of its width; ``_static/reading.js`` stacks them. Panels that
-share labels, or a legend, cannot be parted: such a figure is marked ``0-1``, and is shown whole.
+Panels that stand side by side are small on a phone. `mark` writes on each such image of a built site where its panels
+begin and end, as shares of its width; ``_static/reading.js`` stacks them. Panels that share labels or a legend cannot
+be separated: such a figure is marked ``0-1`` and shown whole.
 """
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 WIDEST = 3  # columns; more are pictures of images
@@ -46,11 +47,11 @@ def panels(svg):
         return []
     shared = any(name.startswith(("legend", "text")) for name in parts)
     alone = all(column[3] for column in merged)
-    ordered = all(after[2] > before[1] for before, after in zip(merged, merged[1:]))
+    ordered = all(after[2] > before[1] for before, after in pairwise(merged))
     if shared or not alone or not ordered:
         return [(0.0, 1.0)]
     cuts = [0.0, *(max(0.0, column[2] - 2) / width for column in merged[1:]), 1.0]
-    return list(zip(cuts, cuts[1:]))
+    return list(pairwise(cuts))
 
 
 def mark(site):

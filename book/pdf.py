@@ -2,7 +2,8 @@
 
 All pages of ``_toc.yml``, in its order, become one document, which headless Chromium prints: so links lead inside the
 PDF, and its outline has the parts, chapters and sections. Solutions are open, tables shrink to the width of the paper,
-wider ones stand on landscape pages (``_static/reading.js`` does this wherever a page is printed); a lab is its still picture, where it has one. The last line printed is the path.
+wider ones stand on landscape pages (``_static/reading.js`` does this on every page that is printed); a lab is its still
+picture, where it has one. The last line printed is the path.
 """
 
 import argparse

@@ -57,10 +57,10 @@
     });
   }
 
-  // A figure's type is drawn for a page of 700 pixels: on a phone it keeps two thirds of that and scrolls.
+  // A figure's type is drawn for a page of 700 pixels, and can be read on a phone at half of that. A wider one scrolls.
   function keepReadable(image) {
     function look() {
-      if (image.naturalWidth > 450) image.style.minWidth = "min(" + Math.round(0.68 * image.naturalWidth) + "px, 30rem)";
+      if (image.naturalWidth > 700) image.style.minWidth = "30rem";
     }
     if (image.complete) look(); else image.addEventListener("load", look);
   }

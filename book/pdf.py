@@ -29,12 +29,11 @@ FOOTER = '<p style="width: 100%; margin: 0; font: 8px sans-serif; text-align: ce
 BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 LAB = "Interactive: see this page on the site."
 
-# Formulas are typeset and images are there; then reading.js fits all to the paper: no event tells it, driven so.
+# Formulas are typeset and images are there, before the browser prints and reading.js fits all to the paper.
 READY = """async () => {
   if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
   for (const img of document.images) img.loading = 'eager';
   await Promise.all([...document.images].map(i => i.decode().catch(() => 0)));
-  window.dispatchEvent(new Event('beforeprint'));
 }"""
 
 

@@ -119,10 +119,12 @@
   }
 
   // Before printing: all that folds is open, and a table or a formula that is too wide for the paper shrinks. Where that
-  // is too much, a table stands on a landscape page. Pixels of the text on A4, with the margins of custom.css.
-  var paper = 658, landscape = 986, shut = [], fitted = [];
+  // is too much, a table stands on a landscape page. Pixels of the text on A4 with the margins of custom.css (658, 986), and
+  // a little less, since type that shrinks is rounded.
+  var paper = 650, landscape = 965, shut = [], fitted = [];
 
   function fitToPaper() {
+    unfit();
     var articles = document.querySelectorAll(".bd-article");
     document.documentElement.classList.add("printing");
     document.querySelectorAll(".bd-article details:not([open])").forEach(function (one) { one.open = true; shut.push(one); });

@@ -22,6 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import panels
 import provenance
 import slides
 import yaml
@@ -52,7 +53,15 @@ HOW = {
 }
 # Warnings of references to chapters that a site of a few does not have.
 ELSEWHERE = ["ref.doc", "ref.ref", "ref.numref", "ref.eq", "ref.term", "myst.xref_missing"]
-FIELDS = {"id", "paper", "item", "what", "chapter", "how", "profile", "verdict"}
+FIELDS = {"id", "paper", "item", "what", "chapter", "how", "profile", "status", "verdict"}
+# What became of an item, in one word.
+STATUS = {
+    "reproduced": "what the item shows is found here too: its printed digits, or its finding",
+    "partly": "one part of what it shows is found here, and another part is not",
+    "differs": "most of what it shows is not found here, or the opposite is found",
+    "shown": "made again on other data or with other captioners, without a judgement of what is printed",
+    "printed": "settings and counts as the paper prints them: there is no result to reproduce",
+}
 
 
 # ---------------------------------------------------------------- ledger
@@ -80,6 +89,8 @@ def read_ledger(path):
             raise SiteError(f"{path.name}: {name}: `how` is a list out of {', '.join(HOW)}")
         if item["profile"] not in (item["paper"], "none"):
             raise SiteError(f"{path.name}: {name}: `profile` is {item['paper']} or none")
+        if item["status"] not in STATUS:
+            raise SiteError(f"{path.name}: {name}: `status` is {item['status']!r}; it is one of {', '.join(STATUS)}")
     return items
 
 
@@ -112,6 +123,10 @@ def _cell(text):
     return re.sub(r"(?<!\\)\|", r"\\|", text)
 
 
+def _status(word):
+    return f'<span class="status status-{word}">{word}</span>'
+
+
 def render_ledger(items, chapters, status):
     """The ledger as a MyST page.
 
@@ -127,8 +142,25 @@ def render_ledger(items, chapters, status):
         "",
         f"Every table and figure of the three papers, {len(items)} in all, and what became of it"
         " here. Three that need no reproduction are not counted: FewSTAB's Table 1 defines symbols, and its"
-        " Figures 1 and 2 are drawings of the idea and of the method. Labels say where a number is from, here and in"
-        " the tables of chapters; an item may have more than one:",
+        " Figures 1 and 2 are drawings of the idea and of the method. The status of an item is one word:",
+        "",
+        "```{div} counts",
+        "",
+        f"| Status | Meaning | {' | '.join(PAPERS[p][0] for p in PAPERS)} | All |",
+        "| :-- | :-- |" + " --: |" * (len(PAPERS) + 1),
+    ]
+    for word, meaning in STATUS.items():
+        of = [item["paper"] for item in items if item["status"] == word]
+        out.append(f"| {_status(word)} | {meaning} | {' | '.join(str(of.count(p)) for p in PAPERS)} | {len(of)} |")
+    out += [
+        "",
+        "```",
+        "",
+        "A status was judged by a person, from the verdicts of the book's default run. In a site that was built with"
+        " other parameters the verdicts follow that run, and the statuses do not.",
+        "",
+        "Labels in the column *How* say where a number is from, here and in the tables of chapters; an item may have"
+        " more than one:",
         "",
     ]
     out += [line for label, meaning in LABELS.items() for line in (f"**{label}**", f": {meaning}.", "")]
@@ -147,7 +179,7 @@ def render_ledger(items, chapters, status):
     for paper, (title, _) in PAPERS.items():
         out += ["", f"## {title}", ""]
         out += ["```{div} ledger", ""]
-        head = ["Item", "What it shows", "How", "Run on the paper's data", "Where", "Verdict"]
+        head = ["Item", "Status", "What it shows", "Where", "Verdict", "How", "Run on the paper's data"]
         out += [f"| {' | '.join(head)} |", "|" + " :-- |" * len(head)]
         for item in (i for i in items if i["paper"] == paper):
             where = "—"
@@ -157,7 +189,7 @@ def render_ledger(items, chapters, status):
                 where = f'<a class="internal" href="{target}">{html.escape(heading)}</a>'
             how = ", ".join(f'<span class="how">{label}</span>' for label in labels[item["id"]])
             name = f'<span id="{item["id"]}"></span>{item["item"]}'
-            cells = [name, item["what"], how, status[item["id"]].text, where, item["verdict"]]
+            cells = [name, _status(item["status"]), item["what"], where, item["verdict"], how, status[item["id"]].text]
             out.append("| " + " | ".join(map(_cell, cells)) + " |")
         out += ["", "```"]
     return "\n".join(out) + "\n"
@@ -380,6 +412,7 @@ def front_page(profile, names):
 def gather(root, build, site, named=None, profile=None):
     """Fill the empty folder ``site`` with everything Jupyter Book needs; of the chapters ``named``, if not of all."""
     config = with_buttons(yaml.safe_load((root / "_config.yml").read_text("utf-8")))
+    config["sphinx"]["config"]["html_search_scorer"] = str(root / "book" / "search.js")
     toc = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
     if named:
         config["sphinx"]["config"].setdefault("suppress_warnings", []).extend(ELSEWHERE)
@@ -487,6 +520,7 @@ def build_site(root, build, strict=True, named=None, profile=None):
             print(done.stdout, file=sys.stderr)
             raise SiteError("Jupyter Book found faults, listed above; the former site, if any, stays as it was")
         slides.check_images(made)
+        panels.mark(made)
         (made / ".buildinfo").unlink(missing_ok=True)
         swap(made, build / "html")
     return build / "html" / "index.html"

@@ -2,7 +2,8 @@
 
 All pages of ``_toc.yml``, in its order, become one document, which headless Chromium prints: so links lead inside the
 PDF, and its outline has the parts, chapters and sections. Solutions are open, tables shrink to the width of the paper,
-wider ones stand on landscape pages; a lab is its still picture, where it has one. The last line printed is the path.
+wider ones stand on landscape pages (``_static/reading.js`` does this on every page that is printed); a lab is its still
+picture, where it has one. The last line printed is the path.
 """
 
 import argparse
@@ -23,26 +24,16 @@ from fslcore.errors import InputError
 from fslcore.paths import replace_file
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-WIDTH, LANDSCAPE = 658, 986  # of the text on A4 with the margins of custom.css, in pixels
+WIDTH = 658  # of the text on A4 with the margins of custom.css, in pixels
 FOOTER = '<p style="width: 100%; margin: 0; font: 8px sans-serif; text-align: center" class="pageNumber"></p>'
 BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 LAB = "Interactive: see this page on the site."
 
-# Before printing: a table or a formula that is too wide shrinks, and goes to a landscape page where that is too much.
-FIT = """async ([width, landscape]) => {
+# Formulas are typeset and images are there, before the browser prints and reading.js fits all to the paper.
+READY = """async () => {
   if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
   for (const img of document.images) img.loading = 'eager';
   await Promise.all([...document.images].map(i => i.decode().catch(() => 0)));
-  for (const e of document.querySelectorAll('article :is(table, mjx-container[display], svg)')) {
-    if (e.parentElement.closest('table, mjx-container, svg')) continue;
-    const box = e.parentElement, share = box.clientWidth / e.scrollWidth;
-    if (share >= 1) continue;
-    if (share < 0.6 && e.tagName === 'TABLE' && !e.closest('li, .admonition, td')) {
-      const outer = box.closest('.cell_output, figure, .table-box, .pst-scrollable-table-container') || box;
-      outer.classList.add('landscape');
-      e.style.zoom = Math.min(1, share * landscape / width);
-    } else e.style.zoom = share;
-  }
 }"""
 
 
@@ -132,7 +123,7 @@ def print_pdf(site, text, target):
             page.set_default_timeout(600_000)
             page.emulate_media(media="print")
             page.goto((folder / "book.html").as_uri(), wait_until="load")
-            page.evaluate(FIT, [WIDTH, LANDSCAPE])
+            page.evaluate(READY)
             footer = dict(display_header_footer=True, header_template="<p></p>", footer_template=FOOTER)
             page.pdf(path=target, outline=True, tagged=True, prefer_css_page_size=True, print_background=True, **footer)
             opened.close()

@@ -1,6 +1,7 @@
 // Right-aligns the columns of numbers in tables; shows where a wide table or figure goes on, and lets the keyboard
-// scroll it; makes cards of the rows of a table of sentences that is wider than a phone. Without it all still reads, only
-// left-aligned and, on a phone, small.
+// scroll it; makes cards of the rows of a table of sentences that is wider than a phone; puts the panels of a figure one
+// below the other there; and fits all to paper before a page is printed. Without it all still reads, only left-aligned
+// and, on a phone, small.
 (function () {
   "use strict";
   // 12, −0.704, 79.59 ± 0.52, 12 %, 1e-4, [0.1, 0.9], 3× … and what may stand for a missing number
@@ -56,26 +57,98 @@
     });
   }
 
-  // A figure's type is drawn for a page of 700 pixels: on a phone it keeps two thirds of that and scrolls.
+  // A figure's type is drawn for a page of 700 pixels, and can be read on a phone at half of that. A wider one scrolls.
   function keepReadable(image) {
     function look() {
-      if (image.naturalWidth > 450) image.style.minWidth = "min(" + Math.round(0.68 * image.naturalWidth) + "px, 30rem)";
+      if (image.naturalWidth > 700) image.style.minWidth = "30rem";
     }
     if (image.complete) look(); else image.addEventListener("load", look);
   }
 
   var phone = window.matchMedia("(max-width: 576px)");
 
+  // What a box that scrolls is called: by its caption, else by the heading above it.
+  function nameOf(box) {
+    var kind = box.querySelector("table") ? "Table" : box.querySelector("img") ? "Figure" : "Formula";
+    var said = box.querySelector("caption, .caption-text");
+    if (!said) { var section = box.closest("section"); said = section && section.querySelector("h1, h2, h3, h4"); }
+    return kind + (said ? ": " + said.textContent.trim().replace(/#$/, "").slice(0, 80) : "");
+  }
+
   function watchWidth(box) {
-    if (!box.querySelector("table, img")) return;
-    var sentences = box.querySelector("table.sentences");
+    if (!box.querySelector("table, img, mjx-container")) return;
+    var sentences = box.querySelector("table.sentences"), formula = box.querySelector("mjx-container");
     function look() {
       if (sentences && phone.matches && box.scrollWidth > box.clientWidth + 1) sentences.classList.add("cards");
-      box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
-      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+      // What MathJax writes for screen readers counts for scrollWidth, and is not seen.
+      var wide = box.classList.contains("math") ? formula.offsetWidth : box.scrollWidth;
+      var scrolls = wide > box.clientWidth + 1;
+      if (!box.classList.contains("math")) box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < wide - 1);
+      if (scrolls) { box.tabIndex = 0; box.setAttribute("role", "region"); box.setAttribute("aria-label", nameOf(box)); }
+      else { box.removeAttribute("tabindex"); box.removeAttribute("role"); box.removeAttribute("aria-label"); }
     }
     box.addEventListener("scroll", look, { passive: true });
     new ResizeObserver(look).observe(box); // also when a folded table is opened
+  }
+
+  // On a phone the panels that stand side by side in a figure stand below each other: each is the same picture in a frame
+  // that shows this panel alone. data-panels has where each begins and ends, as shares of the width (book/panels.py).
+  function stackPanels(image) {
+    var box = image.parentElement, stack = null;
+    function look() {
+      var places = image.dataset.panels.split(" ");
+      if (places.length < 2) return; // shown whole
+      if (phone.matches && !stack && image.naturalWidth) {
+        stack = document.createElement("div");
+        stack.className = "panels";
+        places.forEach(function (ends, i) {
+          var from = +ends.split("-")[0], share = +ends.split("-")[1] - from, frame = document.createElement("div");
+          var copy = image.cloneNode();
+          if (i) copy.alt = "The same figure, panel " + (i + 1);
+          copy.style.cssText = "width: " + 100 / share + "%; margin-left: " + -100 * from / share + "%";
+          frame.appendChild(copy);
+          stack.appendChild(frame);
+        });
+        box.insertBefore(stack, image);
+      }
+      if (stack) stack.hidden = !phone.matches;
+      image.hidden = !!stack && phone.matches;
+    }
+    if (image.complete) look(); else image.addEventListener("load", look);
+    phone.addEventListener("change", look);
+  }
+
+  // Before printing: all that folds is open, and a table or a formula that is too wide for the paper shrinks. Where that
+  // is too much, a table stands on a landscape page. Pixels of the text on A4 with the margins of custom.css (658, 986), and
+  // a little less, since type that shrinks is rounded.
+  var paper = 650, landscape = 965, shut = [], fitted = [];
+
+  function fitToPaper() {
+    unfit();
+    var articles = document.querySelectorAll(".bd-article");
+    document.documentElement.classList.add("printing");
+    document.querySelectorAll(".bd-article details:not([open])").forEach(function (one) { one.open = true; shut.push(one); });
+    articles.forEach(function (article) { article.style.width = paper + "px"; });
+    document.querySelectorAll(".bd-article :is(table, mjx-container[display], svg)").forEach(function (one) {
+      if (one.parentElement.closest("table, mjx-container, svg")) return;
+      var box = one.parentElement, share = box.clientWidth / box.scrollWidth;
+      if (!(share < 1)) return;
+      var outer = share < 0.6 && one.tagName === "TABLE" && !one.closest("li, .admonition, td, details")
+        && (box.closest(".cell_output, figure, .table-box, .pst-scrollable-table-container") || box);
+      if (outer) { outer.classList.add("landscape"); share = Math.min(1, share * landscape / paper); }
+      one.style.zoom = share;
+      fitted.push([one, outer]);
+    });
+    articles.forEach(function (article) { article.style.width = ""; });
+  }
+
+  function unfit() {
+    shut.splice(0).forEach(function (one) { one.open = false; });
+    fitted.splice(0).forEach(function (pair) {
+      pair[0].style.zoom = "";
+      if (pair[1]) pair[1].classList.remove("landscape");
+    });
+    document.documentElement.classList.remove("printing");
   }
 
   document.addEventListener("DOMContentLoaded", function () {
@@ -88,8 +161,14 @@
         box.appendChild(table);
       }
     });
-    document.querySelectorAll(".bd-article .cell_output img").forEach(keepReadable);
+    document.querySelectorAll(".bd-article img[data-panels]").forEach(stackPanels);
+    document.querySelectorAll(".bd-article .cell_output img:not([data-panels])").forEach(keepReadable);
+    window.addEventListener("beforeprint", fitToPaper); // after the theme, which opens solutions
+    window.addEventListener("afterprint", unfit);
     document.querySelectorAll(".pst-scrollable-table-container, .text_html, .table-box, .cell_output figure, .cell_output .image_svg")
       .forEach(watchWidth);
+    if (window.MathJax && MathJax.startup) MathJax.startup.promise.then(function () {
+      document.querySelectorAll(".bd-article .math").forEach(watchWidth);
+    });
   });
 })();

@@ -13,10 +13,11 @@
     Reveal.configure(frame());
   }
 
-  // Words stand beside a figure, but below one that is much wider than high.
+  // Words stand beside a figure, but below one that is much wider than high. The heading, too, stands beside a high one.
   document.querySelectorAll(".room img").forEach(function (image) {
     function look() {
       image.closest(".room").classList.toggle("wide", image.naturalWidth > 1.75 * image.naturalHeight);
+      image.closest("section").classList.toggle("tall", image.naturalHeight > 0.85 * image.naturalWidth);
     }
     if (image.complete) look(); else image.addEventListener("load", look);
   });

@@ -266,6 +266,13 @@ def test_a_file_that_does_not_pass_its_checks_stops_chapters_and_site(tmp_path, 
         reported()
 
 
+def test_a_status_is_one_of_five_words(tmp_path):
+    path = tmp_path / "ledger.yml"
+    path.write_text(yaml.safe_dump({"items": [item("oops-table-2") | {"status": "confirmed"}]}), "utf-8")
+    with pytest.raises(assemble.SiteError, match="`status` is 'confirmed'; it is one of reproduced, partly"):
+        assemble.read_ledger(path)
+
+
 def test_the_page_defines_each_label_once_and_shows_every_status():
     items = assemble.read_ledger(ROOT / "book" / "ledger.yml")
     status = {i["id"]: provenance.Status(f"said of {i['id']}") for i in items}
@@ -276,6 +283,11 @@ def test_the_page_defines_each_label_once_and_shows_every_status():
     assert text.count("| said of ") == len(items) - 1
     (row,) = [line for line in text.splitlines() if 'id="oops-table-2"' in line]
     assert '<span class="how">live on the paper\'s data</span> | yes |' in row
+    words = {word: len([i for i in items if i["status"] == word]) for word in assemble.STATUS}
+    for word, number in words.items():
+        (line,) = [line for line in text.splitlines() if f"| {assemble.STATUS[word]} |" in line]
+        assert line.endswith(f" | {number} |") and text.count(f'status-{word}"') == number + 1
+    assert '| <span class="status status-reproduced">reproduced</span> | accuracies of LR and FT' in row
     totals = next(line for line in text.splitlines() if line.startswith("| **All**"))
     counts = dict(zip(published.LABELS, map(int, totals.split("|")[2:])))
     assert counts["live on the paper's data"] == 1 and counts["printed only"] == 4 and counts["reported"] == 0

@@ -560,13 +560,25 @@ def test_ledger_holds_every_item(ledger):
 
 def test_ledger_values(ledger):
     for i in ledger:
-        assert set(i) == {"id", "paper", "item", "what", "chapter", "how", "profile", "verdict"}, i
+        assert set(i) == {"id", "paper", "item", "what", "chapter", "how", "profile", "status", "verdict"}, i
         kind, num = i["item"].split()
         assert i["id"] == f"{i['paper']}-{kind}-{num}".lower()
         assert i["what"] and "\n" not in i["what"] and len(i["what"]) < 120
         assert i["how"] and set(i["how"]) <= {"released", "live", "adapted", "derived", "settings"}, i
         assert len(set(i["how"])) == len(i["how"])
         assert i["chapter"] and i["verdict"], i
+
+
+COMPARED = re.compile(r"\bprint(ed|s)\b|\bthe paper\b|\breleased\b")
+
+
+def test_the_status_of_each_item_follows_from_its_verdict(ledger):
+    """What is judged is compared with the paper in the verdict; settings, and they alone, are as printed."""
+    for i in ledger:
+        assert (i["status"] == "printed") == (i["how"] == ["settings"]), i["id"]
+        if i["status"] in ("reproduced", "partly", "differs"):
+            assert COMPARED.search(i["verdict"]), i["id"]
+    assert len({i["status"] for i in ledger}) == 5
 
 
 def test_the_ledger_calls_no_other_experiment_the_same(ledger):

@@ -20,7 +20,8 @@ TOC = {
         {"caption": "Last part", "chapters": [{"file": "three"}]},
     ],
 }
-PAGE = """<!DOCTYPE html><html><head><link rel="stylesheet" href="_static/custom.css"></head><body>
+PAGE = """<!DOCTYPE html><html><head><link rel="stylesheet" href="_static/custom.css">
+<script src="_static/reading.js"></script></head><body>
 <div class="sidebar">Search this book</div>
 <article class="bd-article">
 <section id="top"><h1>{title}<a class="headerlink" href="#top">#</a></h1>{text}</section></article>
@@ -50,7 +51,8 @@ TEXTS = {
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     (folder / "_static").mkdir()
-    shutil.copy(ROOT / "book" / "_static" / "custom.css", folder / "_static")
+    for name in ("custom.css", "reading.js"):
+        shutil.copy(ROOT / "book" / "_static" / name, folder / "_static")
     for name, (title, text) in TEXTS.items():
         (folder / f"{name}.html").write_text(PAGE.format(title=title, text=text), "utf-8")
     return folder

@@ -377,6 +377,116 @@ def test_a_hidden_solution_opens_on_a_tap(context):
         page.close()
 
 
+# Tables and formulas wider than their place on paper, code that is cut there, and what still is folded.
+UNPRINTED = """() => {
+  const cut = [], wide = e => e.closest('.landscape') ? 987 : 659;
+  for (const e of document.querySelectorAll('article :is(table, pre, img, mjx-container[display])')) {
+    if (!e.checkVisibility() || (e.tagName !== 'TABLE' && e.closest('table'))) continue;
+    let box = e.parentElement, inside = true;
+    for (; box !== document.body; box = box.parentElement)
+      inside = inside && (getComputedStyle(box).overflowX === 'visible' || box.scrollWidth <= box.clientWidth + 1);
+    const long = e.tagName === 'PRE' && e.scrollWidth > e.clientWidth + 1;
+    if (!inside || long || e.getBoundingClientRect().right > wide(e))
+      cut.push(e.tagName + ': ' + e.textContent.trim().slice(0, 40));
+  }
+  const folded = document.querySelectorAll('article details:not([open]), article .toggle-hidden').length;
+  return folded ? [...cut, folded + ' folded'] : cut;
+}"""
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if not name.startswith("slides/")])
+def test_a_printed_page_cuts_no_table_and_folds_nothing(name, context):
+    page = visit(context, name, [])
+    try:
+        page.set_viewport_size({"width": 658, "height": 1000})  # the text of A4
+        page.emulate_media(media="print")
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert page.evaluate(UNPRINTED) == []
+        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert not page.locator("article .landscape, article [style*='zoom']").count()
+    finally:
+        page.close()
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if "data-panels" in (SITE / name).read_text("utf-8")])
+def test_no_panel_of_a_figure_is_out_of_sight_on_a_phone(name, context):
+    page = visit(context, name, [])
+    try:
+        page.set_viewport_size(PHONE)
+        page.evaluate("() => Promise.all([...document.images].map(i => { i.loading = 'eager'; return i.decode(); }))")
+        page.wait_for_function("document.querySelectorAll('.panels').length >= 0")
+        frames = "article .panels:not([hidden]) > div, article img[data-panels]:not([hidden], .panels img)"
+        ends = page.locator(frames).evaluate_all("all => all.map(e => e.getBoundingClientRect().right)")
+        assert ends and max(ends) <= PHONE["width"]
+        parts = page.locator("article .panels > div").count()
+        named = re.findall(r'<img data-panels="([^"]+)"', (SITE / name).read_text("utf-8"))
+        assert parts == sum(len(places.split()) for places in named if " " in places)
+    finally:
+        page.close()
+
+
+def test_the_keyboard_reaches_and_shows_everything(context):
+    """The link that skips to the text, rings around what has the focus, names of buttons and of boxes that scroll."""
+    page = visit(context, "three-intervals.html", [])
+    try:
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent.trim()") == "Skip to main content"
+        page.keyboard.press("Enter")
+        assert page.evaluate("location.hash") == "#main-content" and page.locator("#main-content").count() == 1
+        page.set_viewport_size(PHONE)
+        settle(page)
+        for kind in ("a.reference", "button.copybtn", "summary", "[role=region][tabindex='0']"):
+            first = page.locator(f"article {kind}").locator("visible=true").first
+            first.focus()
+            page.keyboard.press("Shift+Tab")
+            page.keyboard.press("Tab")
+            ring = page.evaluate("(s => s.outlineStyle + s.outlineWidth)(getComputedStyle(document.activeElement))")
+            assert ring == "solid3px", kind
+        unnamed = "all => all.filter(e => !e.getAttribute('aria-label')).length"
+        assert page.locator("article [role=region]").evaluate_all(unnamed) == 0
+        boxes = "article :is(.text_html, .table-box, .pst-scrollable-table-container, figure)"
+        stuck = "all => all.filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1 && e.tabIndex).length"
+        assert page.locator(boxes).evaluate_all(stuck) == 0
+        copies = page.locator("article button.copybtn").count()
+        assert copies and page.get_by_role("button", name="Copy", include_hidden=True).count() >= copies
+    finally:
+        page.close()
+
+
+# What readers type, and the pages of which one should be among the first three that are found.
+SOUGHT = {
+    "new classes": {"three-intervals", "closed-vs-open"},
+    "how many tasks": {"guide", "planning", "sizing-tasks"},
+    "confidence interval": {"primer", "closed-vs-open", "three-intervals"},
+    "error bars": {"primer", "closed-vs-open", "three-intervals"},
+    "p-value": {"primer", "comparing-methods"},
+    "Holm": {"primer", "comparing-methods", "benchmark"},
+    "standard error": {"primer"},
+    "spurious": {"spurious-bias"},
+    "seeds": {"training-runs"},
+}
+
+
+@pytest.mark.parametrize("query", SOUGHT)
+def test_search_puts_the_chapter_before_the_reference(query, context):
+    page = visit(context, "search.html", [])
+    try:
+        page.goto((SITE.resolve() / "search.html").as_uri() + f"?q={query.replace(' ', '+')}")
+        page.wait_for_function("document.querySelector('.search-summary')?.innerText.includes('found')")
+        links = page.locator("#search-results ul.search > li > a").evaluate_all("all => all.map(a => a.pathname)")
+        found = [Path(link).stem for link in links]
+        assert SOUGHT[query] & set(found[:3]), found[:5]
+        below = [name.startswith(("api", "genindex")) for name in found]
+        assert below == sorted(below), "pages of the reference stand above prose"
+    finally:
+        page.close()
+
+
+def test_the_code_of_the_chapters_is_no_reference(parsed):
+    assert not [name for name in PAGES if name.startswith("api") and "fslbook" in name]
+    assert "fslbook." not in "".join((SITE / name).read_text("utf-8") for name in PAGES if name.startswith("api-"))
+
+
 def test_search_finds_a_page_without_a_server(context):
     page = visit(context, "search.html", [])
     try:

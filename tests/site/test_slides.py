@@ -114,9 +114,12 @@ def test_own_slides_in_a_built_site(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("name", DECKS)
-def test_a_part_has_fifteen_to_twenty_five_slides(name):
+def test_a_part_has_fifteen_to_twenty_five_slides_each_with_notes(name):
     text = (HOME / f"{name}.md").read_text("utf-8")
-    assert 15 <= len(re.findall(r"^##? ", text, re.M)) <= 25 and text.count("\nNote:\n") >= 5
+    parts = re.split(r"\n---+\n", text)
+    assert 15 <= len(parts) <= 25
+    silent = [part.strip().splitlines()[0] for part in parts if not part.partition("\nNote:\n")[2].strip()]
+    assert not silent, f"{name}.md: without notes: {', '.join(silent)}"
 
 
 def test_vendored_files_are_those_of_the_release():
@@ -187,6 +190,28 @@ FAULTS = r"""() => {
   if (slide.querySelector("mjx-merror") || /\$\$|\\[([]/.test(slide.textContent)) found.push("a raw formula");
   return found.map(f => slide.querySelector("h1, h2").textContent + ": " + f);
 }"""
+
+
+# Pixels of the main type of the figure shown. Pictures of tasks have words below each image, which the slide repeats.
+SHOWN_AT = """() => [...document.querySelectorAll(".slides > section.present img")].map(i => {
+  const b = i.getBoundingClientRect(), scale = Math.min(b.width / i.naturalWidth, b.height / i.naturalHeight);
+  return [i.getAttribute("src"), i.closest("a").hash, scale];
+})"""
+
+
+@pytest.mark.parametrize("name", DECKS)
+def test_type_of_figures_can_be_read_from_the_last_row(name, browser):
+    page = opened(browser, name, "laptop", [])
+    small = []
+    for _ in range(page.evaluate("Reveal.getTotalSlides()")):
+        for source, anchor, scale in page.evaluate(SHOWN_AT):
+            sizes = re.findall(r"scale\(0\.(\d+) -0", (SITE / "slides" / source).read_text("utf-8"))
+            main = max(float(f"0.{size}") for size in sizes) * 100 * 4 / 3 * scale
+            if main < (11 if "task-" in anchor else 13.5):
+                small.append(f"{anchor}: {main:.1f} px")
+        page.keyboard.press("ArrowRight")
+    page.context.close()
+    assert not small, "\n".join(small)
 
 
 @pytest.mark.parametrize("size", SIZES)

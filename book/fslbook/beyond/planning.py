@@ -106,11 +106,11 @@ def harder_table(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def plans_table(summary: pd.DataFrame) -> pd.DataFrame:
-    """`fslbook.beyond.coverage.plan_summary` for reading: a row per target and kind of pilot."""
+    """`fslbook.beyond.coverage.plan_summary` for reading: a row per target, kind of pilot and true difference."""
     shown = {
-        "difference": summary["difference"].map("{:.2f}".format),
         "planned (median)": summary["planned"].round().astype(int),
         "found by the pilot (%)": summary["in_pilot"].map("{:.0f}".format),
         "found as planned (%)": [f"{r.share:.0f} ({r.low:.0f}–{r.high:.0f})" for r in summary.itertuples()],
     }
-    return summary.assign(**shown, pilot=summary["regime"]).set_index(["target", "pilot"])[list(shown)]
+    keys = dict(pilot=summary["regime"], difference=summary["difference"].map("{:.2f}".format))
+    return summary.assign(**shown | keys).set_index(["target", *keys])[list(shown)]

@@ -46,6 +46,7 @@ __all__ = [
 
 
 T = TypeVar("T")
+HUGE = 1e30  # magnitude of values whose powers are taken
 
 
 class InputError(ValueError):
@@ -160,7 +161,9 @@ def like(name: object, known: Iterable[str]) -> str:
     return f" (did you mean {close[0]}?)" if close else ""
 
 
-def floats(name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool = True) -> NDArray[np.float64]:
+def floats(
+    name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool = True, extreme: bool = False
+) -> NDArray[np.float64]:
     """An array of real numbers, as 64-bit floats.
 
     Parameters
@@ -169,12 +172,15 @@ def floats(name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool =
         Number of dimensions; None for any.
     finite : bool
         Whether NaN and infinity are refused.
+    extreme : bool
+        Whether the largest magnitude may lie outside 1e-30 to 1e30, as that of p-values may. Elsewhere it may not, as
+        variances of variances take eighth powers, which would overflow, or vanish.
 
     Raises
     ------
     InputError
         Not an array of real numbers (ragged, text, complex, objects), masked values, another
-        number of dimensions, NaN or infinity.
+        number of dimensions, NaN or infinity, values that are all too small, or one that is too large, to compute with.
     """
     found = _array(name, values, "an array of numbers", float)
     if found.dtype.kind not in "biuf":
@@ -183,6 +189,9 @@ def floats(name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool =
     found = found.astype(float)
     if finite and not np.isfinite(found).all():
         raise InputError(f"{name}: {int((~np.isfinite(found)).sum())} values are NaN or infinite")
+    largest = np.abs(found).max(initial=0.0)
+    if finite and not extreme and largest and not 1 / HUGE <= largest <= HUGE:
+        raise InputError(f"{name}: the largest magnitude is {largest:g}; 0 or {1 / HUGE:g} to {HUGE:g} is allowed")
     return found
 
 

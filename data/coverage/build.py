@@ -1,11 +1,11 @@
-"""Run the coverage studies whose results ship with the book (about three quarters of an hour on one core).
+"""Run the coverage studies whose results ship with the book (about an hour on one core).
 
     python data/coverage/build.py
     python data/coverage/build.py --part NAME    # one round of one regime
 
 Every regime of fslbook.beyond.worlds in rounds; each round of a regime is kept, so it can be stopped and called
 again. At the end, and with --stored at once, what is at hand goes into replicates.parquet, many.parquet,
-population.parquet and gaps.parquet (of fslbook.beyond.coverage_gaps); each alone with --only.
+population.parquet, gaps.parquet (of fslbook.beyond.coverage_gaps) and plans.parquet; each alone with --only.
 """
 
 import argparse
@@ -38,6 +38,7 @@ POPULATIONS = (("glyphs/latin", "efficientnet-lite0", 20, 40, 5), ("glyphs/latin
 POPULATION_SHAPE = {"images": (8, 25), "classes": (200, 1)}
 GAP_ROUNDS = 8
 GAP_SHAPE = {"images": (1, 20), "classes": (20, 1)}
+PLAN_ROUNDS, LOOPS = 4, 50
 
 Part = tuple[str, Callable[[], pd.DataFrame]]
 
@@ -85,7 +86,13 @@ def gaps() -> Iterator[Part]:
             yield f"{part}-{new}", partial(coverage_gaps.replicates, WORLD, new, worlds, sets, **streams)
 
 
-STUDIED = {study.__name__: study for study in (replicates, many, population, gaps)}
+def plans() -> Iterator[Part]:
+    for part in range(PLAN_ROUNDS):
+        for number, kind in enumerate(coverage.PLANNED):
+            yield f"{part}-{number}", partial(coverage.plan_loops, *kind, LOOPS, seed=[number, part])
+
+
+STUDIED = {study.__name__: study for study in (replicates, many, population, gaps, plans)}
 
 
 def parts() -> Iterator[Part]:
@@ -120,9 +127,9 @@ def main() -> None:
 
 def inputs() -> dict:
     """All that decides the studies: regimes and sizes, and digests of the images and weights of the populations."""
-    sizes = [SHAPE, METHODS, STUDIES, POPULATION_SHAPE, GAP_SHAPE]
+    sizes = [SHAPE, METHODS, STUDIES, POPULATION_SHAPE, GAP_SHAPE, LOOPS]
     return {
-        "worlds": [repr(regime) for regime in (*REGIMES, *HARDER, MANY, WORLD)],
+        "worlds": [repr(regime) for regime in (*REGIMES, *HARDER, MANY, WORLD, *coverage.PLANNED)],
         "sizes": repr(sizes),
         "populations": {
             " ".join(map(str, population)): [datasets.load(population[0]).digest, backbones.load(population[1]).digest]

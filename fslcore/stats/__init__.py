@@ -1,4 +1,7 @@
-"""Statistics of few-shot accuracy: arrays in, result objects out. Needs NumPy and SciPy only."""
+"""Statistics of few-shot accuracy: arrays in, result objects out. Needs NumPy and SciPy only.
+
+Arrays of values with a largest magnitude outside 1e-30 to 1e30 are refused, except for p-values.
+"""
 
 import sys
 import warnings

@@ -16,10 +16,10 @@ from scipy import linalg, special, stats
 
 from ..errors import InputError, flag, floats, number, whole
 from .intervals import LEVEL, Floats
+from .ranks import DIGITS, comparable
 
 __all__ = ["AcrossDatasets", "across_datasets", "probability_best"]
 
-DIGITS = 9  # values that differ by less are equal: sums of shares are rounded
 SHUFFLES = 20_000
 ROWS = 2**22  # numbers that are drawn at once
 SIZES = (np.arange(24) + 0.5) / 24  # of effects, as shares of the largest that is looked at
@@ -223,7 +223,7 @@ def mean_ranks(values: Floats) -> Floats:
 
 def _ranks(values: Floats) -> Floats:
     """Ranks of the methods (axis -2) on each data set, 1 for the highest."""
-    return np.asarray(stats.rankdata(-np.round(values, DIGITS), axis=-2))
+    return np.asarray(stats.rankdata(-comparable(values), axis=-2))
 
 
 def _among(ranks: Floats) -> Floats:

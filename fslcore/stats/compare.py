@@ -129,7 +129,7 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
 
 
 def _p_values(p: ArrayLike) -> Floats:
-    p = floats("p", p)
+    p = floats("p", p, extreme=True)
     if ((p < 0) | (p > 1)).any():
         raise InputError(f"p goes from {p.min():g} to {p.max():g}; p-values are from 0 to 1")
     return p

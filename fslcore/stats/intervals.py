@@ -238,7 +238,7 @@ def limits(
     >>> [round(float(x), 2) for x in limits(70.0, 0.4, (0, 100))]
     [69.6, 70.4]
     """
-    mean, half, df = _together(mean=floats("mean", mean, None), half_width=half_width, df=df)
+    mean, half, df = _together(mean=floats("mean", mean, None, extreme=True), half_width=half_width, df=df)
     for name, values in (("half_width", half), ("df", df)):
         if np.isnan(values).any():
             raise InputError(f"{name}: {int(np.isnan(values).sum())} values are NaN")

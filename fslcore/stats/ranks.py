@@ -11,7 +11,7 @@ from .intervals import Floats
 
 __all__ = ["picked", "rank_correlation"]
 
-DIGITS = 9  # values that differ by less are equal: sums of shares are rounded
+DIGITS = 9  # of the largest: values that differ by less are equal, as sums of shares are rounded
 
 
 def rank_correlation(a: ArrayLike, b: ArrayLike) -> Floats | float:
@@ -33,7 +33,7 @@ def rank_correlation(a: ArrayLike, b: ArrayLike) -> Floats | float:
     InputError
         Other or different shapes, NaN or infinity.
     """
-    ranks: list[Floats] = [rankdata(np.round(x, DIGITS), axis=-1) for x in _grids(rows=(1, 2), a=a, b=b)]
+    ranks: list[Floats] = [rankdata(comparable(x), axis=-1) for x in _grids(rows=(1, 2), a=a, b=b)]
     x, y = (r - r.mean(axis=-1, keepdims=True) for r in ranks)
     with np.errstate(invalid="ignore"):
         found: Floats | float = (x * y).sum(axis=-1) / np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
@@ -65,13 +65,19 @@ def picked(estimate: ArrayLike, value: ArrayLike, default: int | None = None) ->
         As for `rank_correlation`; ``default`` is no candidate.
     """
     estimate, value = _grids(estimate=estimate, value=value)
-    estimate = np.round(estimate, DIGITS)
+    estimate = comparable(estimate)
     first = estimate == estimate.max(axis=1, keepdims=True)
     if default is not None:
         default = whole("default", default, 0, first.shape[1] - 1)
         stays = first[:, default]
         first[stays] = np.arange(first.shape[1]) == default
     return np.asarray((first * value).sum(axis=1) / first.sum(axis=1))
+
+
+def comparable(values: Floats) -> Floats:
+    """Values in units of a power of ten that none exceeds, rounded, so that equal ones are equal."""
+    unit = 10.0 ** np.ceil(np.log10(np.abs(values).max(initial=np.finfo(float).tiny)))
+    return np.asarray(np.round(values / unit, DIGITS))
 
 
 def _grids(rows: tuple[int, ...] = (2,), **given: ArrayLike) -> tuple[Floats, Floats]:

@@ -279,3 +279,28 @@ def test_a_test_set_of_real_images_comes_out_again(script):
     stored = stored[(stored["backbone"] == backbone) & (stored["new"] == "classes")].head(2)
     for column in ("truth", "mean", "low", "high"):
         assert stored[column].tolist() == pytest.approx(again[column].tolist(), rel=1e-4), column
+
+
+def test_planned_studies_are_complete_and_come_out_again(script):
+    plans = coverage.load("plans")
+    kinds = {(regime.name, new, better) for regime, new, better in coverage.PLANNED}
+    counts = plans.groupby(["regime", "new", "better"]).size()
+    assert {(regime, new, round(better, 3)) for regime, new, better in counts.index} == kinds
+    assert (counts >= 200).all()
+    for number in (0, 5):
+        regime, new, better = coverage.PLANNED[number]
+        again = coverage.plan_loops(regime, new, better, 3, seed=[number, 0])
+        of = plans[(plans["regime"] == regime.name) & (plans["new"] == new) & np.isclose(plans["better"], better)]
+        pilots = ["difference", "pilot", "planned", "low", "high", "told_by_pilot"]  # those of 50 loops are drawn first
+        stored = of[pilots].head(3).astype(float).to_numpy()
+        np.testing.assert_allclose(stored, again[pilots].astype(float), rtol=0.02)
+
+
+def test_plans_have_about_the_power_that_was_wanted():
+    """On average over pilots 80 %; the pilots themselves find the difference less often."""
+    found = coverage.plan_summary(coverage.load("plans"))
+    assert found["share"].between(70, 90).all() and found["share"].mean() == pytest.approx(80, abs=4)
+    assert (found["in_pilot"] < found["share"] - 5).all()
+    ends = found.groupby("target")["share"].agg(["min", "max"]).round()  # as the docstring of `plan` has them
+    assert ends.loc["new images"].tolist() == [76, 83] and ends.loc["new classes"].tolist() == [74, 84]
+    assert (found["low"] < found["share"]).all() and (found["share"] < found["high"]).all()

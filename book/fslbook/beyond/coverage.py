@@ -9,6 +9,7 @@ row an interval.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -42,11 +43,14 @@ __all__ = [
     "COLUMNS",
     "GIVEN",
     "PILOT",
+    "PLANNED",
     "check_plan",
     "from_population",
     "load",
     "many_methods",
     "many_summary",
+    "plan_loops",
+    "plan_summary",
     "population_summary",
     "replicates",
     "scaled_truth",
@@ -257,7 +261,7 @@ def many_summary(made: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
 
 def load(name: str = "replicates") -> pd.DataFrame:
-    """A study that ships with the book (``data/coverage/build.py``): 'replicates', 'population', 'gaps' or 'many'."""
+    """A study that ships with the book: 'replicates', 'population', 'gaps', 'many' or 'plans' (of data/coverage)."""
     table = pd.read_parquet(DATA / "coverage" / f"{name}.parquet")
     return table.astype(dict.fromkeys(table.select_dtypes("category"), object))
 
@@ -388,49 +392,109 @@ def width_ratios(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 PILOT = Regime(classes=10, images=30, shots=1, spread=0.6)  # the test set that `check_plan` plans from
+# Pilots, what is new, and how many times as far apart the second backbone sees the classes: the median plans are 1.3 to
+# 10 times the pilot's size.
+PLANNED = (
+    (PILOT, "images", 1.05),
+    (PILOT, "images", 1.03),
+    (Regime(classes=20, images=20, shots=5, spread=0.5), "images", 1.05),
+    (Regime(classes=20, images=60, shots=5, spread=0.8, alike=0.8), "images", 1.02),
+    (Regime(classes=10, images=30, shots=1, spread=0.6), "classes", 1.15),
+    (Regime(classes=20, images=30, shots=5, spread=0.5), "classes", 1.12),
+    (Regime(classes=40, images=20, shots=5, spread=0.6), "classes", 1.1),
+    (Regime(classes=20, images=30, shots=1, spread=0.8, alike=0.8), "classes", 1.05),
+)
 
 
-def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> dict[str, float]:
-    """Plan from a pilot, `PILOT`, how many tell two backbones apart, then draw a test set of that size; many times.
+def plan_loops(
+    regime: Regime,
+    new: str,
+    better: float,
+    loops: int,
+    *,
+    seed: int | list[int],
+    power: float = 0.8,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Plan from a pilot how many tell two backbones apart, then draw a test set of that size; many times.
+
+    Parameters
+    ----------
+    regime : Regime
+        Of the pilots.
+    new : str
+        'images': images per class are planned, and all test sets have the same classes. 'classes': classes are planned,
+        and each test set has its own.
+    better : float
+        How many times as far apart the second backbone sees the classes.
 
     Returns
     -------
-    dict
-        The true ``difference`` (points, over many large test sets); of the first pilot the ``pilot_half_width`` and
-        the ``images`` a class that it plans, with their range, ``low`` and ``high``; ``least`` and ``most`` of the
-        middle nine in ten of all plans, none below S + Q; the shares of test sets that find the difference:
-        ``told`` of the size that their own pilot planned, and ``told_by_pilot`` of the pilots.
+    DataFrame
+        A row per loop: regime (its name), new, better, the true ``difference`` (points, over many large test sets), the
+        ``pilot``'s half-width, the size ``planned``, for images not below S + Q, its range, ``low`` and ``high``, and
+        whether the difference is significant, and of the right sign, in the pilot (``told_by_pilot``) and in the test
+        set of the planned size (``told``).
     """
     rng = np.random.default_rng(seed)
-    means, scale = world(PILOT, 0.0, rng)
-    means[1] *= 1.05  # classes further apart are distinguished more easily
 
-    def tested(images: int) -> tuple[np.ndarray, Tasks, np.ndarray]:
-        banks, labels = draw(means, scale, images, PILOT.alike, rng)
-        tasks = sample_closed(labels, tasks=2000, ways=WAYS, shots=1, queries=15, seed=int(rng.integers(2**31)))
-        a, b = (correct(bank, tasks) for bank in banks)
+    def seen(classes: int, own: float) -> tuple[np.ndarray, np.ndarray]:
+        means, scale = world(replace(regime, classes=classes), own, rng)
+        means[1] *= better  # classes further apart are distinguished more easily
+        return means, scale
+
+    kept = seen(regime.classes, 0.0) if new == "images" else None
+
+    def tested(classes: int, images: int) -> tuple[np.ndarray, Tasks, np.ndarray]:
+        banks, labels = draw(*(kept or seen(classes, OWN_MEANS * (1 - regime.alike))), images, regime.alike, rng)
+        shape = dict(ways=WAYS, shots=regime.shots, queries=regime.queries, seed=int(rng.integers(2**31)))
+        tasks = sample_closed(labels, tasks=2000, **shape)
+        a, b = answers(banks, tasks)
         return b - a, tasks, labels
 
-    def paired(images: int) -> stats.ThreeIntervals:
-        values, tasks, labels = tested(images)
+    def paired(classes: int, images: int) -> stats.ThreeIntervals:
+        values, tasks, labels = tested(classes, images)
         return stats.three_intervals(values, tasks.support, tasks.query, labels, level=level)
 
     # Its own error must be small against a plan's: ten sets of 150 images leave it a tenth off.
-    difference = float(np.mean([tested(1000)[0].mean() for _ in range(40)]))
-    pilots = [paired(PILOT.images) for _ in range(test_sets)]
-    shape = dict(images_per_class=PILOT.images, n_classes=PILOT.classes, ways=WAYS, shots=PILOT.shots)
-    plans = [stats.plan(p, difference=difference, power=power, level=level, **shape) for p in pilots]
-    planned = [max(plan.images_per_class, PILOT.shots + 15) for plan in plans]  # a task has as many
-    least, most = np.quantile(planned, [0.05, 0.95])
-    carried_out = [paired(n) for n in planned]
-    return {
-        "difference": difference,
-        "pilot_half_width": pilots[0].images.half_width,
-        "images": planned[0],
-        "low": plans[0].images_range[0],
-        "high": plans[0].images_range[1],
-        "least": float(least),
-        "most": float(most),
-        "told": float(np.mean([r.images.conclusion == 1 for r in carried_out])),
-        "told_by_pilot": float(np.mean([p.images.conclusion == 1 for p in pilots])),
-    }
+    large = (regime.classes, 1000) if new == "images" else (400, regime.images)
+    difference = float(np.mean([tested(*large)[0].mean() for _ in range(40)]))
+    pilots = [paired(regime.classes, regime.images) for _ in range(loops)]
+    of = dict(images_per_class=regime.images, n_classes=regime.classes, ways=WAYS, shots=regime.shots)
+    rows = []
+    for pilot in pilots:
+        plan = stats.plan(pilot, difference=difference, power=power, level=level, **of)
+        if new == "images":  # a task has S + Q of each class
+            planned, ends = max(plan.images_per_class, regime.shots + regime.queries), plan.images_range
+            carried_out = paired(regime.classes, planned)
+        else:
+            planned, ends = plan.n_classes, plan.classes_range
+            carried_out = paired(planned, regime.images)
+        before, after = (getattr(r, new) for r in (pilot, carried_out))
+        told = before.conclusion == 1, after.conclusion == 1
+        rows.append((regime.name, new, better, difference, before.half_width, planned, *ends, *told))
+    columns = ["regime", "new", "better", "difference", "pilot", "planned", "low", "high", "told_by_pilot", "told"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def plan_summary(loops: pd.DataFrame) -> pd.DataFrame:
+    """Of each kind of `plan_loops` the share (percent) of test sets of planned size that find the difference.
+
+    Returns
+    -------
+    DataFrame
+        A row per kind: regime, ``target`` ('new images' or 'new classes'), the mean ``difference`` and half-width of
+        the ``pilot``, the median size ``planned``, ``in_pilot``, the share of pilots that find the difference, and
+        ``share``, n, low and high as of `share_of`.
+    """
+    rows = []
+    for (regime, new, _), of in loops.groupby(["regime", "new", "better"], sort=False):
+        facts = of["difference"].mean(), of["pilot"].mean(), of["planned"].median(), 100 * of["told_by_pilot"].mean()
+        rows.append((regime, f"new {new}", *facts, *share_of(of["told"])))
+    columns = ["regime", "target", "difference", "pilot", "planned", "in_pilot", "share", "n", "low", "high"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> pd.DataFrame:
+    """`plan_loops` for new images, from the pilot `PILOT`."""
+    return plan_loops(PILOT, "images", 1.05, test_sets, power=power, level=level, seed=seed)

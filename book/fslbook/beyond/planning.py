@@ -10,7 +10,7 @@ import pandas as pd
 from fslcore import stats
 from fslcore.tools.report.three_targets import TARGETS, Answers, half, indexed
 
-__all__ = ["coverage_table", "growth", "harder_table", "needs", "plan_table", "reach"]
+__all__ = ["coverage_table", "growth", "harder_table", "needs", "plan_table", "plans_table", "reach"]
 
 SIZES = ["tasks", "images per class", "classes"]
 
@@ -103,3 +103,14 @@ def harder_table(summary: pd.DataFrame) -> pd.DataFrame:
     }
     told = own["given"].replace({"": "—"})
     return own.assign(**shown, told=told).set_index(["regime", "target", "told"])[list(shown)]
+
+
+def plans_table(summary: pd.DataFrame) -> pd.DataFrame:
+    """`fslbook.beyond.coverage.plan_summary` for reading: a row per target, kind of pilot and true difference."""
+    shown = {
+        "planned (median)": summary["planned"].round().astype(int),
+        "found by the pilot (%)": summary["in_pilot"].map("{:.0f}".format),
+        "found as planned (%)": [f"{r.share:.0f} ({r.low:.0f}–{r.high:.0f})" for r in summary.itertuples()],
+    }
+    keys = dict(pilot=summary["regime"], difference=summary["difference"].map("{:.2f}".format))
+    return summary.assign(**shown | keys).set_index(["target", *keys])[list(shown)]

@@ -1,0 +1,82 @@
+"""Values of extreme magnitude: refused in one line, instead of an interval that is infinite, or has no width."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from fslcore import stats
+from fslcore.errors import InputError
+
+rng = np.random.default_rng(0)
+A, B, WEIGHTS = rng.random((3, 30))
+LABELS = np.arange(8).repeat(12)
+IMAGES = np.array([[rng.permutation(12)[:4] + 12 * c for c in rng.permutation(8)[:5]] for _ in range(60)])
+PLACES = IMAGES[..., 0], IMAGES[..., 1:].reshape(60, 15), LABELS
+QUERIES, TABLE = rng.random((3, 60, 15)), rng.random((5, 4))
+SPREAD = np.tile(0.01 * np.eye(5), (4, 1, 1))
+FUNCTIONS = {
+    "closed_interval": lambda k: stats.closed_interval(k * A),
+    "open_interval": lambda k: stats.open_interval(k * A),
+    "anytime_interval": lambda k: stats.anytime_interval(k * A, bounds=(0, k)),
+    "bootstrap_interval": lambda k: stats.bootstrap_interval(k * A, resamples=999),
+    "paired_differences": lambda k: stats.paired_differences(k * A, B),
+    "paired_interval": lambda k: stats.paired_interval(k * A, k * B),
+    "independent_interval": lambda k: stats.independent_interval(k * A, k * B),
+    "weighted_interval": lambda k: stats.weighted_interval(k * A, WEIGHTS),
+    "weighted_interval of weights": lambda k: stats.weighted_interval(A, k * WEIGHTS),
+    "regression_interval": lambda k: stats.regression_interval(k * A, B, WEIGHTS),
+    "conclusions": lambda k: stats.conclusions({"a": k * A, "b": k * B}, "paired"),
+    "pilot": lambda k: stats.pilot(k * QUERIES[0].reshape(60, 5, 3), shots=5),
+    "three_intervals": lambda k: stats.three_intervals(k * QUERIES[0], *PLACES),
+    "influence": lambda k: stats.influence(k * A.repeat(2), PLACES[0], LABELS),
+    "run_intervals": lambda k: stats.run_intervals(k * QUERIES, *PLACES),
+    "new_runs": lambda k: stats.new_runs(k * QUERIES[..., 0]),
+    "chance_better": lambda k: stats.chance_better(k * A, k * B),
+    "rank_correlation": lambda k: stats.rank_correlation(k * TABLE, TABLE),
+    "picked": lambda k: stats.picked(k * TABLE, TABLE),
+    "across_datasets": lambda k: stats.across_datasets(k * TABLE),
+    "probability_best": lambda k: stats.probability_best(k * TABLE, k**2 * SPREAD),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_magnitudes_whose_powers_are_out_of_range_are_refused(name):
+    for factor in (1e150, 1e-200):
+        with pytest.raises(InputError, match=r"^\w+: the largest magnitude is \S+; 0 or 1e-30 to 1e\+30 is allowed$"):
+            FUNCTIONS[name](factor)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_magnitudes_that_are_allowed_are_computed_without_a_warning(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for factor in (1e14, 1e-14) if name == "probability_best" else (1e29, 1e-28):  # it takes their variance too
+            FUNCTIONS[name](factor)
+
+
+@pytest.mark.parametrize("name", ["closed_interval", "paired_interval", "three_intervals", "pilot", "chance_better"])
+@pytest.mark.parametrize("factor", [1e29, 1e-28])
+def test_a_unit_of_measurement_scales_the_interval_alone(name, factor):
+    found, scaled = (FUNCTIONS[name](k) for k in (1.0, factor))
+    if name == "pilot":
+        assert scaled.model.optimum == pytest.approx(found.model.optimum)
+    elif name == "chance_better":
+        assert (scaled.low, scaled.high) == pytest.approx((found.low, found.high))
+    else:
+        parts = [r.classes if name == "three_intervals" else r for r in (found, scaled)]
+        assert parts[1].half_width == pytest.approx(factor * parts[0].half_width, rel=1e-9)
+
+
+def test_ranks_are_the_same_in_any_unit():
+    alike = TABLE.round(1)  # with ties
+    for factor in (1e-28, 1e-11, 0.01, 100, 1e29):
+        assert (stats.rank_correlation(factor * alike, TABLE) == stats.rank_correlation(alike, TABLE)).all(), factor
+        assert (stats.picked(factor * alike, TABLE) == stats.picked(alike, TABLE)).all(), factor
+        assert (stats.across_datasets(factor * alike).ranks == stats.across_datasets(alike).ranks).all(), factor
+    assert np.isnan(stats.rank_correlation([0.0, 0.0], [1.0, 2.0]))
+
+
+def test_p_values_may_be_as_small_as_they_come():
+    assert stats.holm([1e-200, 0.2]).tolist() == pytest.approx([2e-200, 0.2], rel=1e-9)
+    assert stats.benjamini_hochberg([1e-200, 1e-250]).max() < 1e-199

@@ -98,10 +98,10 @@ def rows(found: dict[str, Both], level: float = 0.95) -> pd.DataFrame:
     for name, of in found.items():
         gap = of.difference(level)
         series = {
-            "effect of copies, these images": of.copies(level),
-            "ordinary − apart, these images": gap.closed,
-            "ordinary − apart, new groups": gap.images,
-            "ordinary − apart, new classes": gap.classes,
+            "copies, these images": of.copies(level),
+            "difference, these images": gap.closed,
+            "difference, new groups": gap.images,
+            "difference, new classes": gap.classes,
         }
         parts += [dict(row=name, series=said, mean=i.mean, half_width=i.half_width) for said, i in series.items()]
     return pd.DataFrame(parts)

@@ -3,10 +3,14 @@
 import base64
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from fslbook.beyond import near_copies
 from fslbook.figures import forest
+from fslbook.oops import benchmark
+from fslcore.tasks import sample_closed
 from fslcore.tools.report.figures import style
 
 ROWS = pd.DataFrame({"row": ["NCC", "LR $x$", "NCC"], "mean": [50.0, 60.0, 52.0], "half_width": [1.0, 2.0, 3.0]})
@@ -46,3 +50,32 @@ def test_a_line_at_zero_is_in_sight(zero):
 
 def test_nothing_is_drawn_of_nothing():
     assert forest(ROWS[:0]) is None
+
+
+def test_differences_name_their_backbone_once():
+    keys = dict(dataset=["cub", "cub"], shots=[1, 1], a_backbone=["clip", "dino"], b_backbone=["clip", "clip"])
+    rows = benchmark.difference_rows(pd.DataFrame({**keys, "b_learner": "lr", "mean": [1.0, 2.0], "half_width": 1.0}))
+    assert list(rows["panel"]) == ["CLIP: FT − LR", "FT on DINO − CLIP LR"]
+    assert list(rows["row"]) == ["CUB"] * 2 and list(rows["series"]) == ["1-shot"] * 2
+
+
+def test_correlations_are_drawn_where_there_are_any():
+    found = pd.DataFrame({"pairs": [3, 0], "lowest": [0.1, None], "median": [0.4, None], "highest": [0.9, None]})
+    (only,) = benchmark.correlation_rows(found.set_axis(["fashion", "clipart"])).to_dict("records")
+    assert only == {"row": "fashion", "pairs": 3, "low": 0.1, "mean": 0.4, "high": 0.9}
+
+
+def test_copies_and_what_else_differs_are_drawn():
+    labels, groups = np.repeat(np.arange(4), 12), np.arange(48) // 2
+    images = dict(ways=2, shots=1, queries=2, seed=0, tasks=20)
+    rng = np.random.default_rng(0)
+    found = near_copies.Both(labels=labels, groups=groups)
+    for name, of in (("ordinary", None), ("mixed", groups), ("apart", groups)):
+        found[name] = sample_closed(labels, groups=of, **images), 100 * rng.random(20)
+    rows = near_copies.rows({"clipart author": found}).set_index("series")
+    copies = found["mixed"][1] - found["apart"][1]
+    assert rows["mean"].iloc[0] == pytest.approx(copies.mean())
+    assert rows["half_width"].iloc[0] == pytest.approx(found.copies().half_width)
+    others = rows.iloc[1:]
+    assert np.allclose(others["mean"], found["ordinary"][1].mean() - found["apart"][1].mean())
+    assert list(others.index.str.split(", ").str[1]) == ["these images", "new groups", "new classes"]

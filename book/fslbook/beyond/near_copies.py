@@ -12,7 +12,7 @@ from fslcore.datasets import Images
 from fslcore.tasks import Tasks, sample_closed
 from fslcore.tools.report.three_targets import half
 
-__all__ = ["Both", "both_ways", "of_facts", "share_of_mates", "table"]
+__all__ = ["Both", "both_ways", "of_facts", "rows", "share_of_mates", "table"]
 
 
 class Both(dict):
@@ -92,6 +92,21 @@ def share_of_mates(tasks: Tasks, labels: np.ndarray, groups: np.ndarray) -> floa
     return float((query[:, :, None] == support[:, None]).any(axis=2).mean())
 
 
+def rows(found: dict[str, Both], level: float = 0.95) -> pd.DataFrame:
+    """What copies add, and ordinary minus apart for the three targets, as `fslbook.figures.forest` draws them."""
+    parts = []
+    for name, of in found.items():
+        gap = of.difference(level)
+        series = {
+            "copies, these images": of.copies(level),
+            "difference, these images": gap.closed,
+            "difference, new groups": gap.images,
+            "difference, new classes": gap.classes,
+        }
+        parts += [dict(row=name, series=said, mean=i.mean, half_width=i.half_width) for said, i in series.items()]
+    return pd.DataFrame(parts)
+
+
 def table(found: dict[str, Both], level: float = 0.95) -> pd.DataFrame:
     """By name: groups, the share of queries with a mate, both means, and their difference for the three targets."""
     rows = {}
@@ -109,7 +124,7 @@ def table(found: dict[str, Both], level: float = 0.95) -> pd.DataFrame:
             "copies": f"{of.copies(level).mean:+.2f} ± {of.copies(level).half_width:.2f}",
             "difference": f"{gap.closed.mean:+.2f}",
             "± these images": half(gap.closed.half_width),
-            "± new images": half(gap.images.half_width),
+            "± new groups": half(gap.images.half_width),
             "± new classes": half(gap.classes.half_width),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("groups are")

@@ -170,8 +170,8 @@ def pair_rows(found: pd.DataFrame) -> pd.DataFrame:
     kinds = {
         "fixed": "these runs",
         "runs": "new runs",
-        "paired": "new runs, same starts",
-        "images": "new runs, new images",
+        "paired": "same starts",
+        "images": "new images",
     }
     return pd.DataFrame(
         [

@@ -342,6 +342,12 @@ def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:
     return pd.Series({"pairs": len(pairs), **plain, **corrected}, name="count")
 
 
+def correlation_rows(found: pd.DataFrame) -> pd.DataFrame:
+    """What `correlations` gives, as `fslbook.figures.forest` draws it: the median and the range of each data set."""
+    names = {"lowest": "low", "median": "mean", "highest": "high"}
+    return found.dropna().rename(columns=names).rename_axis("row").reset_index()
+
+
 def counts_by_size(tables: Iterable[pd.DataFrame], level: float = 0.95) -> pd.DataFrame:
     """`corrected_counts` of each number of shots S and queries Q in results tables, in rows (shots, Q)."""
     rows = {}
@@ -500,9 +506,12 @@ def difference_rows(table: pd.DataFrame) -> pd.DataFrame:
     A panel per method that is subtracted, a row per data set, a series per number of shots.
     """
     of = table.dropna(subset="mean")
-    b = [Method(OOPS_BACKBONES.get(b, b), learner).label for b, learner in zip(of["b_backbone"], of["b_learner"])]
-    a = of["a_backbone"].replace(OOPS_BACKBONES)
-    shown = of.assign(panel=[f"FT on {x} − {y}" for x, y in zip(a, b)], row=of["dataset"].replace(OOPS_DATASETS))
+    a, b = (of[side].replace(OOPS_BACKBONES) for side in ("a_backbone", "b_backbone"))
+    panels = [
+        f"{x}: FT − {LEARNERS[learner]}" if x == y else f"FT on {x} − {Method(y, learner).label}"
+        for x, y, learner in zip(a, b, of["b_learner"])
+    ]
+    shown = of.assign(panel=panels, row=of["dataset"].replace(OOPS_DATASETS))
     return shown.assign(series=of["shots"].map("{}-shot".format))
 
 

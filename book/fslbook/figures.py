@@ -129,7 +129,7 @@ def forest(
         points = (f"{f'{r.row} {r.series}'.strip()} {r.mean:.4g}" for r in mine.itertuples())
         alt = html.escape(f"{panel} {xlabel}: {', '.join(points)}".strip())
         drawn.append(f'<img alt="{alt}" src="data:image/svg+xml;base64,{_svg(figure)}">')
-    return HTML(f'<div class="panels">{"".join(drawn)}</div>')
+    return HTML(f'<div class="forest">{"".join(drawn)}</div>')
 
 
 def _drawn(label: object) -> str:

@@ -114,6 +114,11 @@ def markdown(text):
     return blank(text, r"\A---\n.*?^---$", re.MULTILINE | re.DOTALL)
 
 
+def captions(text):
+    """The captions of a chapter's figures and tables, which stand in the heads of code cells."""
+    return "\n".join(re.findall(r"^ +caption: .*$", text, re.MULTILINE))
+
+
 def used(text):
     """(chapter or '', key) of every glue role and directive."""
     return {(m[1] or m[3] or "", m[2] or m[4]) for m in ROLE.finditer(text)}
@@ -125,7 +130,11 @@ def ledger():
 
 GLUED = {name: [pair for cell in code_cells(source(name)) for pair in cell.glued] for name in CHAPTERS}
 # Where a page names a key: (place, chapter, key).
-USES = [(f"notebooks/{name}.md", of or name, key) for name in CHAPTERS for of, key in used(markdown(source(name)))]
+USES = [
+    (f"notebooks/{name}.md", of or name, key)
+    for name in CHAPTERS
+    for of, key in used(markdown(source(name)) + captions(source(name)))
+]
 USES += [(f"book/{p.name}", of, key) for p in sorted((ROOT / "book").glob("*.md")) for of, key in used(p.read_text())]
 USES += [(f"book/slides/{p.name}", of, key) for p in SLIDES for of, key in used(p.read_text("utf-8"))]
 USES += [

@@ -150,7 +150,7 @@ def test_the_form_answers_by_target(page):
     said, notes = fill(page, deviation="11,5", pilot=300, difference=2.5, power=90, level=1)
     assert said.startswith(
         f"Finding a difference of 2.5 points with 90 % power (level 1 %) takes {n[0]:,} closed tasks for these images, "
-        f"or {n[0]:,} open tasks for new images of these classes. For new classes"
+        f"or at least {n[0]:,} open tasks for new images of these classes. The number of classes"
     )
     assert [note.split(":")[0] for note in notes] == ["These images", "New images of these classes", "New classes"]
     assert f"from 300 tasks leaves open {n[1]:,} to {n[2]:,}." in notes[0] and "these images only" in notes[0]

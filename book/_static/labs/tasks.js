@@ -76,8 +76,8 @@
     if (tasks && tasks.size === null) throw new Error("More tasks would be needed than can be counted; take a larger difference.");
     if (tasks) {
       text = `Finding a difference of ${points(given.difference)} with ${percent(given.power)} power (level ${percent(1 - given.level)}) takes `
-        + `${L.number(tasks.size)} closed tasks for these images, or ${L.number(tasks.size)} open tasks for new images of these classes. `
-        + "For new classes, this standard deviation does not tell.";
+        + `${L.number(tasks.size)} closed tasks for these images, or at least ${L.number(tasks.size)} open tasks for new images of these classes. `
+        + "The number of classes for a claim about new classes does not follow from a standard deviation.";
       closed = `${L.number(tasks.size)} closed tasks, which may reuse images. ` + (pilot === null
         ? "The standard deviation is taken as exact; enter the number of tasks behind it to allow for its own error."
         : `A standard deviation from ${many(pilot, "task")} leaves open ${L.number(tasks.low)} to ${L.number(tasks.high)}.`);
@@ -94,7 +94,7 @@
     return { text, notes: [
       ["These images", `${closed} The result applies to these images only.`],
       ["New images of these classes", open.join(" ")],
-      ["New classes", `Their number does not follow from a standard deviation over tasks, which cannot be split into the parts of tasks, images and classes. ${RECORD}`],
+      ["New classes", `Their number does not follow from a standard deviation over tasks, which cannot be split into the parts of tasks, images and classes. The same pilot and stats.plan give it.`],
     ] };
   }
 

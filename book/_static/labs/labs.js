@@ -139,6 +139,48 @@
     return beyond(quantile((1 + level) / 2, df), df, Math.abs(difference) / standardError);
   }
 
+  const PARTS = 25, MOST = 2 ** 53; // as fslcore.stats.power has them, the latter as far as numbers here are whole
+
+  /** Mean power over several variances of the mean. */
+  function powerOf(difference, variances, df, level) {
+    const limit = quantile((1 + level) / 2, df);
+    let sum = 0;
+    for (const v of variances) sum += beyond(limit, df, v > 0 ? Math.abs(difference) / Math.sqrt(v) : Infinity);
+    return sum / variances.length;
+  }
+
+  /** The smallest whole number from ``least`` on that is enough, where every larger one is too; null beyond 2^53. */
+  function smallest(enough, least) {
+    let low = least, high = least;
+    while (!enough(high)) {
+      if (high >= MOST) return null;
+      low = high;
+      high *= 2;
+    }
+    while (low < high) {
+      const middle = low + Math.floor((high - low) / 2);
+      if (enough(middle)) high = middle; else low = middle + 1;
+    }
+    return high;
+  }
+
+  /** The size at which a variance of (total - less)(1 + curve/size)/size lets a difference be found, and its range. */
+  function size({ total, df, least, ofStudy, less = 0, scatter = 1, curve = 0, difference, power, level }) {
+    const needed = ratios => {
+      const variances = ratios.map(r => Math.max(total / r - less, 0));
+      return smallest(n => powerOf(difference, variances.map(v => v * (1 + curve / n) / n), ofStudy(n), level) >= power, least);
+    };
+    if (df === Infinity) {
+      const n = needed([1]);
+      return { size: n, low: n, high: n };
+    }
+    const middles = Array.from({ length: PARTS }, (_, i) => chi2Quantile((i + 0.5) / PARTS, df) / df);
+    const found = needed(middles);
+    const [low, high] = [(1 + level) / 2, (1 - level) / 2]
+      .map(p => needed([Math.max(chi2Quantile(p, scatter * df) / (scatter * df), 2 ** -1022)]));
+    return { size: found, low: found === null ? low : Math.min(low, found), high: high === null ? Infinity : Math.max(high, found) };
+  }
+
   // ---------------------------------------------------------------- intervals
 
   /** Mean and standard deviation, with n - 1 in its denominator. */
@@ -313,6 +355,22 @@
     return { node: labelled(input, label), input, value: () => input.value, set: x => { input.value = x; } };
   }
 
+  /** A place to drop or choose files; ``open`` gets them, as the browser's list. */
+  function dropZone(label, open) {
+    const input = el("input", { type: "file", multiple: true, id: unique("file"), accept: ".csv,.tsv,.txt,text/csv,text/plain" });
+    input.addEventListener("change", async () => {
+      await open(input.files);
+      input.value = "";
+    });
+    const zone = el("div", { class: "fsl-drop" }, el("label", { for: input.id }, label), input);
+    const stop = event => event.preventDefault(), over = on => zone.classList.toggle("fsl-over", on);
+    for (const kind of ["dragenter", "dragover"]) zone.addEventListener(kind, event => { stop(event); over(true); });
+    for (const kind of ["dragleave", "drop"]) zone.addEventListener(kind, () => over(false));
+    zone.addEventListener("drop", event => { stop(event); open(event.dataTransfer.files); });
+    for (const kind of ["dragover", "drop"]) window.addEventListener(kind, stop); // else a miss leaves the page
+    return zone;
+  }
+
   const button = (text, press) => el("button", { type: "button", class: "fsl-button", onclick: press }, text);
 
   /** Controls of one kind together, under a legend. */
@@ -459,8 +517,8 @@
   }
 
   window.fslLabs = {
-    betas, survival, quantile, chi2Quantile, chi2Survival, beyond, power, root, moments, limits, interval, closedDf,
-    intervalOf, random, fixed, number, plusMinus, words, el, svg, unique, slider, field, select, button, controls, sentence,
+    betas, survival, quantile, chi2Quantile, chi2Survival, beyond, power, size, root, moments, limits, interval, closedDf,
+    intervalOf, random, fixed, number, plusMinus, words, el, svg, unique, slider, field, select, dropZone, button, controls, sentence,
     table, calm, ticks, scale, picture, register,
     still: () => matchMedia("(prefers-reduced-motion: reduce)").matches,
     compute: {}, // of each lab, by its name: what tests call

@@ -146,35 +146,7 @@
       else if (names.length) take({ name: names[0], bytes: new Uint8Array(await files[0].arrayBuffer()) });
     }
 
-    const input = el("input", {
-      type: "file",
-      multiple: true,
-      id: labs.unique("file"),
-      accept: ".csv,.tsv,.txt,text/csv,text/plain",
-      onchange: async () => {
-        await open(input.files);
-        input.value = "";
-      },
-    });
-    const zone = el(
-      "div",
-      { class: "fsl-drop" },
-      el("label", { for: input.id }, "Drop a file here, or choose it (.csv, .tsv, .txt)"),
-      input,
-    );
-    const stop = (event) => event.preventDefault();
-    for (const kind of ["dragenter", "dragover"])
-      zone.addEventListener(kind, (event) => {
-        stop(event);
-        zone.classList.add("fsl-over");
-      });
-    for (const kind of ["dragleave", "drop"]) zone.addEventListener(kind, () => zone.classList.remove("fsl-over"));
-    zone.addEventListener("drop", (event) => {
-      stop(event);
-      open(event.dataTransfer.files);
-    });
-    for (const kind of ["dragover", "drop"]) window.addEventListener(kind, stop); // else a miss leaves the page
-
+    const zone = labs.dropZone("Drop a file here, or choose it (.csv, .tsv, .txt)", open);
     const area = el("textarea", { rows: 5, spellcheck: "false", autocomplete: "off", id: labs.unique("paste") });
     const label = el("label", { for: area.id }, "A line of names, then a line per task; it is called pasted.csv below");
     const paste = el(

@@ -1,8 +1,8 @@
 // How many queries, tasks, images, classes? `fslcore.stats.plan` and the models behind it, of a pilot's numbers.
 (function () {
   "use strict";
-  const L = window.fslLabs;
-  const PARTS = 25, PEAKED = 0.4, MANY_QUERIES = 10000, MOST = 2 ** 53;
+  const L = window.fslLabs, { size } = L;
+  const PEAKED = 0.4, MANY_QUERIES = 10000;
   const OF_CLASSES = 4, ofImages = shots => 8 + shots / 2; // by how much variances fall faster than sizes grow
 
   // ---------------------------------------------------------------- as fslcore.stats.pilot and .power
@@ -21,46 +21,6 @@
   function bestQueries(m) {
     const below = Math.max(1, Math.floor(optimum(m))), at = q => variance(m, q, 1 / (m.shots + q));
     return at(below + 1) < at(below) ? below + 1 : below;
-  }
-
-  /** Mean power over several variances of the mean. */
-  function powerOf(difference, variances, df, level) {
-    const limit = L.quantile((1 + level) / 2, df);
-    let sum = 0;
-    for (const v of variances) sum += L.beyond(limit, df, v > 0 ? Math.abs(difference) / Math.sqrt(v) : Infinity);
-    return sum / variances.length;
-  }
-
-  /** The smallest whole number from ``least`` on that is enough, where every larger one is too; null beyond 2^53. */
-  function smallest(enough, least) {
-    let low = least, high = least;
-    while (!enough(high)) {
-      if (high >= MOST) return null;
-      low = high;
-      high *= 2;
-    }
-    while (low < high) {
-      const middle = low + Math.floor((high - low) / 2);
-      if (enough(middle)) high = middle; else low = middle + 1;
-    }
-    return high;
-  }
-
-  /** The size at which a variance of (total - less)(1 + curve/size)/size lets a difference be found, and its range. */
-  function size({ total, df, least, ofStudy, less = 0, scatter = 1, curve = 0, difference, power, level }) {
-    const needed = ratios => {
-      const variances = ratios.map(r => Math.max(total / r - less, 0));
-      return smallest(n => powerOf(difference, variances.map(v => v * (1 + curve / n) / n), ofStudy(n), level) >= power, least);
-    };
-    if (df === Infinity) {
-      const n = needed([1]);
-      return { size: n, low: n, high: n };
-    }
-    const middles = Array.from({ length: PARTS }, (_, i) => L.chi2Quantile((i + 0.5) / PARTS, df) / df);
-    const found = needed(middles);
-    const [low, high] = [(1 + level) / 2, (1 - level) / 2]
-      .map(p => needed([Math.max(L.chi2Quantile(p, scatter * df) / (scatter * df), 2 ** -1022)]));
-    return { size: found, low: found === null ? low : Math.min(low, found), high: high === null ? Infinity : Math.max(high, found) };
   }
 
   /** `plan` of a pilot of open tasks whose alpha and beta are taken for known: {tasks, queries, imagesPerClass}. */

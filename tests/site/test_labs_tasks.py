@@ -1,0 +1,236 @@
+"""The lab "How many tasks?", in Chromium: its numbers are those of `stats.plan` for the same input."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from fslcore import stats
+from fslcore.stats.power import smallest
+from fslcore.tools.report import compare
+
+ROOT = Path(__file__).resolve().parents[2]
+LABS = ROOT / "book" / "_static" / "labs"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+SCRIPTS = ("labs.js", "report_read.js", "tasks.js")
+PILOT = "a whole number, in digits alone, from 2 to 1000000000 is allowed."
+USUAL = dict(deviation=8.0, pilot=None, difference=1.0, power=0.8, level=0.95, ways=None, shots=None, queries=None)
+LABELS = {
+    "deviation": "Standard deviation of the differences, in points",
+    "pilot": "Tasks behind it",
+    "difference": "Difference worth finding",
+    "power": "Power, in %",
+    "level": "Level, in %",
+    "classes": "Classes",
+    "images": "Images per class",
+    "ways": "Ways",
+    "shots": "Shots",
+    "queries": "Queries per class",
+}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not BROWSER:
+        pytest.skip("no Chromium on PATH nor in $CHROMIUM")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=BROWSER)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """A page with the block of the guide, and nothing else."""
+    block = re.search(r'<link[^\n]*\n<div class="fsl-lab" data-lab="tasks">.*?(?=\n```)', _guide(), re.S)[0]
+    assert re.findall(r'labs/(\w+\.js)"', block) == list(SCRIPTS)
+    path = tmp_path_factory.mktemp("lab") / "page.html"
+    text = block.replace("_static/labs", LABS.as_uri())
+    path.write_text(f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><body>{text}</body></html>', "utf-8")
+    return path.as_uri()
+
+
+def _guide():
+    return (ROOT / "book" / "guide.md").read_text("utf-8")
+
+
+@pytest.fixture
+def page(browser, address):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    faults = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", lambda request: faults.extend([request.url] * (not request.url.startswith("file:"))))
+    page.goto(address)
+    page.wait_for_function("() => document.querySelector('.fsl-says')?.textContent")
+    yield page
+    assert faults == []
+    page.close()
+
+
+def planned(deviation, pilot, difference, power, level):
+    """Number of tasks and its range, by Python."""
+    if pilot is None:
+        n = smallest(lambda t: stats.power(difference, deviation / np.sqrt(t), t - 1, level) >= power, 2)
+        return [n, n, n]
+    closed = stats.Interval(0.0, 1.0, level, pilot, "closed", np.inf)
+    unknown = [stats.Interval(0.0, np.inf, level, pilot, kind, np.nan) for kind in ("images", "classes")]
+    found = stats.ThreeIntervals(closed, *unknown, deviation**2 / pilot, np.inf, np.inf, True)
+    plan = stats.plan(
+        found, difference=difference, n_classes=5, images_per_class=20, ways=5, shots=1, power=power, level=level
+    )
+    assert plan.images_per_class is None and plan.n_classes is None
+    return [plan.n_tasks, *plan.tasks_range]
+
+
+CASES = [
+    (8.0, None, 1.0, 0.8, 0.95),
+    (8.0, 600, 1.0, 0.8, 0.95),
+    (12.345, 100, 0.7, 0.9, 0.99),
+    (7.1, 12, 2.0, 0.8, 0.95),
+    (5.0, 2, 3.0, 0.6, 0.9),
+    (0.01, None, 5.0, 0.8, 0.95),  # a tiny standard deviation
+    (0.01, 50, 0.5, 0.8, 0.95),
+    (9.0, None, 100.0, 0.8, 0.95),  # a huge difference
+    (9.0, 30, 40.0, 0.5, 0.95),
+    (6.5, 1000, 0.25, 0.5, 0.95),
+    (6.5, None, 0.25, 0.99, 0.95),
+    (6.5, 40, 1.25, 0.99, 0.999),
+    (10.0, None, 0.05, 0.8, 0.95),
+    (142.0, 10000, 1.0, 0.999, 0.9999),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_numbers_of_tasks_are_those_of_the_library(page, case):
+    given = USUAL | dict(zip(USUAL, case)) | {"classes": None}
+    found = page.evaluate("given => fslLabs.compute.tasks.answer(given).tasks", given)
+    assert [found["size"], found["low"], found["high"]] == planned(*case)
+    if case[1] is None:
+        assert found["size"] == compare.tasks_for_power(case[2] / case[0], case[4], case[3])
+
+
+def test_images_are_those_of_the_open_tasks(page):
+    for classes, ways, shots, queries in ((20, 5, 5, 15), (7, 5, 1, 1), (64, 20, 10, 3)):
+        given = USUAL | dict(classes=classes, ways=ways, shots=shots, queries=queries)
+        tasks = planned(8.0, None, 1.0, 0.8, 0.95)[0]
+        found = page.evaluate("given => fslLabs.compute.tasks.answer(given)", given)
+        assert found["images"] == tasks * ways * (shots + queries)
+        assert found["inEach"] == -(-tasks * ways // classes) * (shots + queries)
+    of = dict(classes=20, perClass=59, ways=5, shots=5, queries=15)
+    assert page.evaluate("of => fslLabs.compute.tasks.openTasks(of)", of) == 20 * 2 // 5
+
+
+def test_the_sentence_without_scripts_is_about_right():
+    assert "7.85 (SD / difference)² + 2 tasks" in _guide() and "(how-many-tasks)=\n" in _guide()
+    for ratio in (0.1, 0.3, 0.6, 1.0):
+        assert abs(planned(1.0, None, ratio, 0.8, 0.95)[0] - 7.85 / ratio**2 - 2) <= 1
+
+
+# ---------------------------------------------------------------- the form
+
+
+def fill(page, **values):
+    """Type values by keyboard; what is said once they are read."""
+    for name, value in values.items():
+        page.get_by_label(LABELS[name], exact=name in ("classes", "ways", "shots")).press("Control+A")
+        page.keyboard.type(str(value)) if value != "" else page.keyboard.press("Delete")
+    page.wait_for_timeout(200)  # longer than changes rest
+    return page.locator(".fsl-says").text_content(), page.locator(".fsl-notes li").all_text_contents()
+
+
+def test_the_form_answers_by_target(page):
+    n = planned(11.5, 300, 2.5, 0.9, 0.99)
+    said, notes = fill(page, deviation="11,5", pilot=300, difference=2.5, power=90, level=1)
+    assert said.startswith(
+        f"Finding a difference of 2.5 points with 90 % power (level 1 %) takes {n[0]:,} closed tasks for these images, "
+        f"or at least {n[0]:,} open tasks for new images of these classes. The number of classes"
+    )
+    assert [note.split(":")[0] for note in notes] == ["These images", "New images of these classes", "New classes"]
+    assert f"from 300 tasks leaves open {n[1]:,} to {n[2]:,}." in notes[0] and "these images only" in notes[0]
+    assert "Enter ways, shots and queries" in notes[1] and "stats.plan" in notes[1] and "stats.plan" in notes[2]
+    said, notes = fill(page, classes=20, images=60, ways=5, shots=5, queries=15)
+    assert f"{n[0]:,} × 5 × (5 + 15) = {n[0] * 100:,} images, or {-(-n[0] // 4) * 20:,} in each of 20 cl" in notes[1]
+    assert "Your 60 images per class allow 12 open tasks: too few." in notes[1]
+    _, notes = fill(page, images=n[0] * 20)
+    assert f"allow {n[0] * 4:,} open tasks: enough." in notes[1]
+
+
+def test_without_a_difference_a_few_thousand_closed_tasks_are_named(page):
+    said, notes = fill(page, difference="")
+    half = norm.ppf(0.975) * 8 / np.sqrt(4000)
+    assert "a few thousand closed tasks usually suffice for these images" in said and f"is {half:.2f} points" in said
+    assert "depends on the difference" in notes[1]
+
+
+@pytest.mark.parametrize(
+    "values, line",
+    [
+        ({"deviation": ""}, "The standard deviation is missing; type it, or drop a file of per-task accuracies."),
+        ({"deviation": "-3"}, "Standard deviation = -3; a number from 0.01 to 142 is allowed."),
+        ({"deviation": "0"}, "Standard deviation = 0; a number from 0.01 to 142 is allowed."),
+        ({"difference": "ten"}, "Difference = ten; a number from 0.01 to 100 is allowed."),
+        ({"difference": "101"}, "Difference = 101; a number from 0.01 to 100 is allowed."),
+        ({"pilot": "10,000"}, f"Tasks behind it = 10,000; {PILOT}"),
+        ({"pilot": "1"}, f"Tasks behind it = 1; {PILOT}"),
+        ({"power": "100"}, "Power = 100; a number from 1 to 99.9 is allowed."),
+        ({"power": "5"}, "Power = 5; more than the level, 5 %, is allowed."),
+        ({"power": ""}, "Power is missing; the usual one is 80 %."),
+        ({"level": "0"}, "Level = 0; a number from 0.01 to 50 is allowed."),
+        ({"shots": "5"}, "Fill in ways, shots and queries, or none of the three."),
+        (dict(ways=5, shots=1, queries=15, classes=4), "Classes = 4; at least as many as ways, 5, are allowed."),
+    ],
+)  # fmt: skip
+def test_bad_input_gets_one_line(page, values, line):
+    said, notes = fill(page, **values)
+    assert said == line and notes == [] and page.locator(".fsl-says.fsl-wrong").count() == 1
+    fill(page, deviation=8, pilot="", difference=1, power=80, level=5, ways="", shots="", queries="", classes="")
+    assert page.locator(".fsl-says.fsl-wrong").count() == 0 and page.locator(".fsl-notes li").count() == 3
+
+
+def dropped(page, tmp_path, text, name="mine.csv"):
+    (tmp_path / name).write_text(text, "utf-8")
+    page.get_by_label("Or drop a file").set_input_files(tmp_path / name)
+    page.wait_for_timeout(200)
+    return page.locator(".fsl-says").text_content()
+
+
+def test_a_file_gives_the_standard_deviation_of_the_chosen_pair(page, tmp_path):
+    rng = np.random.default_rng(5)
+    shares = pd.DataFrame(rng.uniform(0.4, 0.9, (80, 3)).round(4), columns=["ours", "ncc", "base"])
+    dropped(page, tmp_path, shares.to_csv(index_label="task"))
+    for b, name in ((1, "ncc"), (2, "base")):
+        page.get_by_label("minus").select_option(str(b))
+        sd = float((100 * (shares["ours"] - shares[name])).std(ddof=1))
+        page.wait_for_timeout(200)
+        assert f"takes {planned(sd, 80, 1.0, 0.8, 0.95)[0]:,} closed" in page.locator(".fsl-says").text_content()
+        assert float(page.get_by_label(LABELS["deviation"]).input_value()) == float(f"{sd:.5g}")
+    assert page.get_by_label(LABELS["pilot"]).input_value() == "80"
+    page.get_by_label("minus").select_option("0")
+    assert "ours − ours is the same on every task" in page.locator(".fsl-says.fsl-wrong").text_content()
+
+
+def test_a_bad_file_gets_one_line(page, tmp_path):
+    one = dropped(page, tmp_path, "task,ours\n1,70.5\n2,71.25\n")
+    assert one == "mine.csv has one method; two are needed for a difference."
+    several = dropped(page, tmp_path, "task;a;epoch\n1;0,5;1\n2;0,7;2\n")
+    assert several.startswith("epoch (epoch) of mine.csv looks like") and several.endswith("(and 1 more problem)")
+    assert page.locator(".fsl-says.fsl-wrong").count() == 1 and "\n" not in several
+
+
+def test_every_input_has_a_label_and_a_phone_is_wide_enough(page):
+    unlabelled = "() => [...document.querySelectorAll(':is(input, select)')].filter(e => !e.labels.length).length"
+    assert page.evaluate(unlabelled) == 0
+    fill(page, classes=20, images=60, ways=5, shots=5, queries=15)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    context = page.context.browser.new_context(java_script_enabled=False)
+    plain = context.new_page()
+    plain.goto(page.url)
+    assert "7.85 (SD / difference)²" in plain.locator(".fsl-lab p").inner_text()
+    context.close()

@@ -603,7 +603,7 @@ def weighted_interval(accuracies: ArrayLike, weights: ArrayLike, level: float = 
     >>> round(r.mean, 4), round(r.half_width, 4), round(r.df, 1)
     (0.7917, 0.1038, 2.6)
     """
-    (x, fine), w = _values("accuracies", accuracies), floats("weights", weights)
+    (x, fine), w = _values("accuracies", accuracies), floats("weights", weights, extreme=True)
     if w.shape != x.shape or (w <= 0).any():
         raise InputError(
             f"weights: shape {w.shape}, from {w.min(initial=np.inf):g} on; one over 0 for each of {x.size} accuracies "

@@ -427,7 +427,7 @@ def test_no_panel_of_a_figure_is_out_of_sight_on_a_phone(name, context):
 
 def test_the_keyboard_reaches_and_shows_everything(context):
     """The link that skips to the text, rings around what has the focus, names of buttons and of boxes that scroll."""
-    page = visit(context, "three-intervals.html", [])
+    page = visit(context, "comparing-methods.html", [])
     try:
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent.trim()") == "Skip to main content"

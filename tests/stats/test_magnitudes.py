@@ -24,7 +24,6 @@ FUNCTIONS = {
     "paired_interval": lambda k: stats.paired_interval(k * A, k * B),
     "independent_interval": lambda k: stats.independent_interval(k * A, k * B),
     "weighted_interval": lambda k: stats.weighted_interval(k * A, WEIGHTS),
-    "weighted_interval of weights": lambda k: stats.weighted_interval(A, k * WEIGHTS),
     "regression_interval": lambda k: stats.regression_interval(k * A, B, WEIGHTS),
     "conclusions": lambda k: stats.conclusions({"a": k * A, "b": k * B}, "paired"),
     "pilot": lambda k: stats.pilot(k * QUERIES[0].reshape(60, 5, 3), shots=5),

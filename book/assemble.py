@@ -376,7 +376,7 @@ def about(root):
     cited = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))
     authors = [one.get("name") or f"{one['given-names']} {one['family-names']}" for one in cited["authors"]]
     date, url = cited.get("date-released"), cited.get("repository-code")
-    told = [
+    said = [
         ", ".join(authors),
         f"version {cited['version']}",
         str(date or "not yet released"),
@@ -390,7 +390,7 @@ def about(root):
     fields |= {"year": str(date)[:4]} if date else {}
     fields |= {"url": url} if url else {}
     entry = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
-    return f"{'; '.join(told)}.\n\n```bibtex\n@software{{fslcore,\n{entry}\n}}\n```\n"
+    return f"{'; '.join(said)}.\n\n```bibtex\n@software{{fslcore,\n{entry}\n}}\n```\n"
 
 
 def front_page(profile, names):

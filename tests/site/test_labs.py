@@ -5,7 +5,6 @@
 
 import http.server
 import json
-import os
 import re
 import shutil
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+import pdf
 import pytest
 from scipy import stats as sp
 
@@ -29,25 +29,12 @@ ROOT = Path(__file__).resolve().parents[2]
 LABS = ROOT / "book" / "_static" / "labs"
 SITE = ROOT / "_build" / "html"
 MINE = ("anew", "printed", "sizing")
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 BRIEF = ' data-kinds="closed images"'  # the lab as the first page has it
 STILLS = {"anew.svg": "", "anew-brief.svg": BRIEF}
 INSIDE = re.compile(
     r"(https?:)?//[\w.-]+\.\w|\b(fetch|importScripts|Worker|XMLHttpRequest)\b|\beval\s*\(|innerHTML|import[ (]"
 )
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if not BROWSER:
-        pytest.skip("no Chromium on PATH nor in $CHROMIUM")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=BROWSER)
-        yield found
-        found.close()
 
 
 def page_of(folder, names=MINE, head="", how=""):
@@ -604,5 +591,7 @@ if __name__ == "__main__":
 
     for name, how in STILLS.items():
         with sync_playwright() as driver, TemporaryDirectory() as folder:
-            (LABS / name).write_text(still(driver.chromium.launch(executable_path=BROWSER), Path(folder), how), "utf-8")
+            (LABS / name).write_text(
+                still(driver.chromium.launch(executable_path=pdf.BROWSER), Path(folder), how), "utf-8"
+            )
         print(LABS / name, json.dumps((LABS / name).stat().st_size), file=sys.stderr)

@@ -7,9 +7,7 @@ import argparse
 import base64
 import json
 import math
-import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -25,8 +23,6 @@ from fslcore.tools.report import questions
 
 LABS = Path(__file__).resolve().parents[2] / "book" / "_static" / "labs"
 GOLDEN = Path(__file__).resolve().parent / "golden"
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 SCRIPTS = ("labs.js", "report_read.js", "report_stats.js", "report_examples.js", "report.js")
 OF_FILES = """given => given.map(([name, data]) => {
   const lab = fslLabs.compute.report;
@@ -104,17 +100,6 @@ def differences(theirs, ours, where=""):
 
 
 # ---------------------------------------------------------------- the page
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if not BROWSER:
-        pytest.skip("no Chromium on PATH nor in $CHROMIUM")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=BROWSER)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,6 @@
 """The lab "How many tasks?", in Chromium: its numbers are those of `stats.plan` for the same input."""
 
-import os
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +14,6 @@ from fslcore.tools.report import compare
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = ROOT / "book" / "_static" / "labs"
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 SCRIPTS = ("labs.js", "report_read.js", "tasks.js")
 PILOT = "a whole number, in digits alone, from 2 to 1000000000 is allowed."
 USUAL = dict(deviation=8.0, pilot=None, difference=1.0, power=0.8, level=0.95, ways=None, shots=None, queries=None)
@@ -33,17 +29,6 @@ LABELS = {
     "shots": "Shots",
     "queries": "Queries per class",
 }
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if not BROWSER:
-        pytest.skip("no Chromium on PATH nor in $CHROMIUM")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=BROWSER)
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

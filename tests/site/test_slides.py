@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -16,8 +14,6 @@ ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "book" / "slides"
 SITE = ROOT / "_build" / "html"
 DECKS = sorted(path.stem for path in HOME.glob("*.md"))
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 SIZES = {"laptop": {"width": 1280, "height": 720}, "phone": {"width": 390, "height": 844}}
 
 # ---------------------------------------------------------------- from Markdown
@@ -135,16 +131,10 @@ def test_vendored_files_are_those_of_the_release():
 
 
 @pytest.fixture(scope="module")
-def browser():
+def browser(browser):
     if not (SITE / "slides").is_dir():
         pytest.skip("no slides in _build/html: run `make book` first")
-    if not BROWSER:
-        pytest.skip("no Chromium on PATH nor in $CHROMIUM")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=BROWSER)
-        yield found
-        found.close()
+    return browser
 
 
 def opened(browser, name, size, faults, query=""):

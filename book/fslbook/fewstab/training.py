@@ -248,7 +248,6 @@ def accuracy_table(found: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
 def accuracy_rows(found: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """`accuracies` as `fslbook.figures.forest` draws them: a panel per data set, a row per learner, shots as series."""
     order = {name: at for at, name in enumerate(names)}
-    rows = found.sort_values(["dataset", "shots"]).sort_values("learner", key=lambda of: of.map(order), kind="stable")
-    rows = rows.sort_values("dataset", kind="stable")
+    rows = found.assign(at=found["learner"].map(order)).sort_values(["dataset", "at", "shots"])
     named = rows["learner"].map(lambda name: LEARNERS.get(name, name))
     return rows.assign(row=named, panel=rows["dataset"], series=rows["shots"].map("{}-shot".format))

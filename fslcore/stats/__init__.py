@@ -29,6 +29,7 @@ from .power import detectable, plan, power
 from .published import from_printed
 from .ranks import picked, rank_correlation
 from .runs import chance_better, new_runs, plan_runs, run_intervals
+from .simultaneous import simultaneous_intervals
 from .three_intervals import ThreeIntervals, three_intervals
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "rank_correlation",
     "regression_interval",
     "run_intervals",
+    "simultaneous_intervals",
     "task_count",
     "three_intervals",
     "weighted_interval",

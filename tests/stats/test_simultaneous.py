@@ -1,0 +1,120 @@
+"""Intervals of several differences that hold together, against exact probabilities and SciPy's Dunnett test."""
+
+import numpy as np
+import pytest
+import scipy.stats
+from scipy.optimize import brentq
+
+from fslcore import stats
+from fslcore.errors import InputError
+from fslcore.stats import simultaneous
+
+LEVEL = 0.95
+
+
+def equicorrelated(c, k, rho, df):
+    """P(the largest of k absolute t statistics is at most c), by quadrature over what all share and over the spread."""
+    shared, weight = np.polynomial.hermite_e.hermegauss(80)
+    place, share = np.polynomial.legendre.leggauss(200)
+    spread = np.sqrt(scipy.stats.chi2.ppf((place + 1) / 2, df) / df)[:, None]
+    low, high = ((sign * c * spread - np.sqrt(rho) * shared) / np.sqrt(1 - rho) for sign in (-1, 1))
+    inside = (scipy.stats.norm.cdf(high) - scipy.stats.norm.cdf(low)) ** k
+    return float((inside @ (weight / weight.sum())) @ (share / 2))
+
+
+def correlated(k, rho):
+    return np.full((k, k), rho) + (1 - rho) * np.eye(k)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 8, 15, 40])
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("df", [20, 599])
+def test_the_factor_is_that_of_a_multivariate_t_distribution(k, rho, df):
+    found = simultaneous._factor(simultaneous._reach(correlated(k, rho)), k, df, LEVEL)
+    exact = brentq(lambda c: equicorrelated(c, k, rho, df) - LEVEL, 1, 8)
+    assert found == pytest.approx(exact, rel=1e-5 if k == 1 else 2e-3 if k < 20 else 4e-3)
+
+
+def test_one_comparison_is_the_paired_interval():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(60, 10, (2, 30))
+    found, alone = stats.simultaneous_intervals([a - b], LEVEL), stats.paired_interval(a, b, LEVEL)
+    assert found.half_width[0] == pytest.approx(alone.half_width, rel=1e-12)
+    assert found.p_values[0] == pytest.approx(alone.p_value, rel=1e-12)
+
+
+def test_p_values_and_factor_are_those_of_scipy_s_dunnett_test():
+    """Independent groups of equal size: the correlation of their differences is a half."""
+    rng = np.random.default_rng(1)
+    control, *others = rng.normal(0, 1, (4, 20)) + np.array([[0], [0.2], [0.5], [0.9]])
+    theirs = scipy.stats.dunnett(*others, control=control, rng=2)
+    reach, df = simultaneous._reach(correlated(3, 0.5)), 4 * 19
+    ours = [simultaneous._beyond(t, reach, 3, df) for t in np.abs(theirs.statistic)]
+    assert ours == pytest.approx(theirs.pvalue, rel=5e-3, abs=2e-4)
+    ends = theirs.confidence_interval(LEVEL)
+    error = np.sqrt(np.mean([x.var(ddof=1) for x in (control, *others)]) * 2 / 20)
+    assert simultaneous._factor(reach, 3, df, LEVEL) == pytest.approx((ends.high - ends.low)[0] / 2 / error, rel=2e-3)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_intervals_lie_between_one_comparison_s_and_bonferroni_s(seed):
+    rng = np.random.default_rng(seed)
+    k, tasks = int(rng.integers(2, 30)), int(rng.integers(3, 200))
+    x = rng.normal(0, 1, (k, tasks)) + rng.choice([0, 1, 5]) * rng.normal(0, 1, tasks) + rng.normal(0, 0.3, (k, 1))
+    found, alone = stats.simultaneous_intervals(x), [stats.paired_interval(row, 0 * row) for row in x]
+    p = np.array([of.p_value for of in alone])
+    assert (found.p_values >= p).all() and (found.p_values <= np.minimum(k * p, 1) + 1e-15).all()
+    bonferroni = stats.paired_interval(x[0], 0 * x[0], 1 - 0.05 / k).half_width
+    assert alone[0].half_width <= found.half_width[0] <= bonferroni
+    assert ((found.p_values < 0.05) == (np.abs(found.mean) > found.half_width)).all()
+
+
+def test_the_order_of_methods_and_a_method_twice_change_next_to_nothing():
+    rng = np.random.default_rng(3)
+    x = rng.normal(0.1, 1, (6, 50)) + rng.normal(0, 1, 50)
+    found, turned = stats.simultaneous_intervals(x), stats.simultaneous_intervals(x[::-1])
+    assert turned.factor == pytest.approx(found.factor, rel=2e-3)
+    twice = stats.simultaneous_intervals([*x, x[0]])
+    assert twice.factor == pytest.approx(found.factor, rel=2e-3)
+
+
+def test_constant_differences_have_the_sign_test_and_no_part_in_the_factor():
+    rng = np.random.default_rng(4)
+    row = rng.normal(0, 1, 12)
+    found = stats.simultaneous_intervals([row, np.zeros(12), np.ones(12)])
+    assert found.half_width[1:].tolist() == [0, 0] and found.p_values[1:].tolist() == [1, 3 * 2.0**-11]
+    assert found.half_width[0] == pytest.approx(stats.paired_interval(row, 0 * row).half_width)
+    assert stats.simultaneous_intervals(np.ones((2, 3))).factor == 0
+
+
+@pytest.mark.parametrize("alike", [0.0, 2.0])
+def test_all_intervals_hold_at_once_as_often_as_said(monkeypatch, alike):
+    """1,500 studies of one method and 5 others on 40 tasks; separate intervals would hold together far less often."""
+    monkeypatch.setattr(simultaneous, "POINTS", 1024)
+    rng = np.random.default_rng(5)
+    true = np.array([0, 0.1, -0.2, 1, 3])[:, None]
+    all_hold, each_holds = 0, 0
+    for _ in range(1500):
+        hard = rng.normal(0, 3, 40) + alike * rng.normal(0, 1, 40)
+        ours, others = hard + rng.normal(0, 1, 40), hard - true + rng.normal(0, [[1], [2], [0.5], [1], [3]], (5, 40))
+        found = stats.simultaneous_intervals(ours - others)
+        off = np.abs(found.mean - true[:, 0])
+        all_hold += (off <= found.half_width).all()
+        each_holds += (off <= found.half_width / found.factor * scipy.stats.t.ppf(0.975, 39)).all()
+    assert 0.933 < all_hold / 1500 < 0.967  # three standard errors
+    assert each_holds / 1500 < 0.87
+
+
+@pytest.mark.parametrize(
+    "x, level, said",
+    [
+        ([1.0, 2.0], 0.95, "differences"),
+        (np.zeros((0, 5)), 0.95, "1 comparison or more on 2 tasks or more is allowed"),
+        (np.zeros((3, 1)), 0.95, "1 comparison or more on 2 tasks or more is allowed"),
+        ([[1.0, np.nan]], 0.95, "NaN"),
+        ([[1.0, 2.0]], 1.0, "level"),
+    ],
+)
+def test_bad_input_is_told(x, level, said):
+    with pytest.raises(InputError, match=said):
+        stats.simultaneous_intervals(x, level)

@@ -388,7 +388,7 @@ def executed(name: str, given: dict, progress: bool = False, made: dict[str, obj
         Show a bar if it takes more than five seconds.
     made : dict, optional
         Results for the notebook to show, by the names that its cells use: the cells tagged ``given``, which compute
-        them, are left out.
+        them, are left out, and those tagged ``book``, which `page` leaves out.
 
     Raises
     ------
@@ -410,7 +410,7 @@ def executed(name: str, given: dict, progress: bool = False, made: dict[str, obj
 
     given = check(name, given)
     notebook = read_myst_markdown_notebook(source(name).read_text("utf-8"))
-    notebook.cells = [c for c in notebook.cells if not made or "given" not in c.metadata.get("tags", [])]
+    notebook.cells = [c for c in notebook.cells if not made or not {"given", "book"} & {*c.metadata.get("tags", [])}]
     if InteractiveShell.initialized():  # called from a notebook, whose names must not change
         with scratch() as folder:
             return nbformat.read(run(name, given, folder / f"{name}.ipynb"), as_version=4)

@@ -29,13 +29,15 @@ OF_FILES = """given => given.map(([name, data]) => {
   const read = lab.read({name, bytes: Uint8Array.from(atob(data), c => c.charCodeAt(0))});
   if (read.problems.length) return {problems: read.problems, options: read.options};
   const {methods, pairs, groups} = lab.conclude(read);
+  const last = methods.at(-1).name, against = lab.conclude(read, last);
   const ends = (kind, {half, low, high}) => ({[kind]: half, [`${kind}_low`]: low, [`${kind}_high`]: high});
   return {
     intervals: methods.map(({name, mean, open, closed}) => ({
       method: name, mean, ...ends("new_images", open), ...ends("these_images", closed), tasks: read.tasks,
       few_errors: open.few || closed.few,
     })),
-    pairs: pairs.map(({i, j, overlap, ...pair}) => pair),
+    pairs: pairs.map(({i, j, overlap, d, error, ...pair}) => pair),
+    against: against.pairs.map(({i, j, overlap, d, error, ...pair}) => pair),
     groups: groups.map(of => of.map(i => methods[i].name)),
   };
 })"""
@@ -51,9 +53,12 @@ def concluded(path):
     pairs = found.pairs
     ((_, groups),) = found.panels.values()
     kept = ["a", "b", "difference", "half_width", "p", "p_holm", "p_bh", "holm", "bh"]
+    last = found.intervals.reset_index()["method"].iloc[-1]
+    against = report.Results(table, reference=last).pairs[[*kept, "half_width_all", "p_all"]]
     return {
         "intervals": found.intervals.reset_index().drop(columns="setting").to_dict("records"),
         "pairs": pairs[kept].to_dict("records"),
+        "against": against.to_dict("records"),  # of the method with the lowest mean
         "groups": groups,
     }
 
@@ -513,6 +518,30 @@ def test_tables_groups_and_a_conclusion_for_each_pair(page):
         assert row[0] == said
     assert len({(of["holm"], of["bh"], of["p"] < 0.05) for of in wanted["pairs"]}) >= 3
     assert says(page).startswith(f"{sum(of['holm'] for of in wanted['pairs'])} of {len(pairs)} pairs")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_one_method_is_compared_with_the_others(page):
+    page.get_by_role("button", name="Eight methods").click()
+    wanted = json.loads((GOLDEN / "clipart.csv.json").read_text())
+    choice = page.get_by_label("Compare")
+    options = choice.locator("option").all_inner_texts()
+    assert options[0] == "every two methods" and len(options) == 9
+    last = wanted["intervals"][-1]["method"]
+    choice.select_option(label=f"{last} with each other method")
+    methods, pairs = page.locator(".fsl-report table").all()
+    rows = [[c.inner_text() for c in row.locator("th, td").all()] for row in pairs.locator("tbody tr").all()]
+    assert [row[5:] for row in rows] == [
+        [f"± {of['half_width_all']:.2f}", "< 0.0001" if of["p_all"] < 1e-4 else f"{of['p_all']:.4f}"]
+        for of in wanted["against"]
+    ]
+    marks = [row.locator("th, td").last.inner_text() for row in methods.locator("tbody tr").all()]
+    assert marks == [*("▲" if of["holm"] else "△" if of["bh"] else "○" for of in wanted["against"]), "—"]
+    below = sum(of["holm"] for of in wanted["against"])
+    assert says(page).startswith(f"{last} is significantly more accurate than 0 and less than {below} of 7 others")
+    assert f"--reference '{last}'" in page.locator(".fsl-report pre").inner_text()
+    choice.select_option("every")
+    assert "28 pairs of methods differ" in says(page) and page.faults == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 

@@ -38,8 +38,14 @@
   ];
 
   /** The report as elements. */
-  function shown({ name, unit, tasks }, { methods, pairs, groups }) {
+  function shown({ name, unit, tasks }, { methods, pairs, groups }, reference) {
+    const one = reference !== undefined;
     const at = (method) => groups.map((_, i) => i).filter((i) => groups[i].includes(method));
+    const mark = ({ holm, bh }, up) => (holm ? "▼▲"[+up] : bh ? "▽△"[+up] : "○");
+    const against = ({ name: other }) => {
+      const pair = pairs.find(({ a, b }) => other !== reference && [a, b].includes(other));
+      return pair ? mark(pair, pair.a === other) : "—";
+    };
     const letters = (method) =>
       at(method)
         .map((i) => letter(i, groups))
@@ -57,8 +63,8 @@
       ),
       labs.table(
         "Each method by itself",
-        ["method", "if tasks share images: on these images", "if they share none: on new images", "group"],
-        methods.map((of, i) => [of.name, around(of.closed), around(of.open), letters(i)]),
+        ["method", "if tasks share images: on these images", "if they share none: on new images", one ? `against ${reference}` : "group"],
+        methods.map((of, i) => [of.name, around(of.closed), around(of.open), one ? against(of) : letters(i)]),
       ),
     ];
     if (pairs.length) {
@@ -66,32 +72,32 @@
         el(
           "p",
           {},
-          groups.length
+          one
+            ? `▲ ▼: significantly more or less accurate than ${reference} after Holm's correction, △ ▽: by Benjamini ` +
+                "and Hochberg's only, ○: not significantly different."
+            : groups.length
             ? "Methods that share a letter, their group, are not significantly different (below, after Holm's " +
                 "correction)."
             : "The pairs without a significant difference form too many groups for letters.",
         ),
-        el(
-          "ul",
-          {},
-          groups.map((of, i) => el("li", {}, `${letter(i, groups)}: ${of.map((m) => methods[m].name).join(", ")}`)),
-        ),
-        el("h3", {}, "Every pair, on the same tasks"),
+        ...(one ? [] : [el("ul", {}, groups.map((of, i) => el("li", {}, `${letter(i, groups)}: ${of.map((m) => methods[m].name).join(", ")}`)))]),
+        el("h3", {}, one ? `${reference} against the others` : "Every pair, on the same tasks"),
         el(
           "p",
           {},
           `Paired t-tests. Holm's correction for ${pairs.length} comparisons bounds the chance of even one false ` +
             "conclusion by 5 %, Benjamini and Hochberg's (BH) the expected share of false ones among the " +
-            "conclusions. The ± " +
-            "are not corrected.",
+            "conclusions. The ± are not corrected." +
+            (one ? " Those under all at once hold together (Dunnett)." : ""),
         ),
         labs.table(
           "Every pair, on the same tasks",
-          ["conclusion", "difference (points)", "p", "p, Holm", "p, BH"],
+          ["conclusion", "difference (points)", "p", "p, Holm", "p, BH", ...(one ? ["all at once", "p, Dunnett"] : [])],
           pairs.map((pair) => [
             conclusion(pair),
             plusMinus(pair.difference, pair.half_width),
             ...[pair.p, pair.p_holm, pair.p_bh].map(pValue),
+            ...(one ? [`± ${fixed(pair.half_width_all, 2)}`, pValue(pair.p_all)] : []),
           ]),
         ),
       );
@@ -104,7 +110,8 @@
       el("code", {}, "--sampling closed"),
       ".",
     ];
-    return [...parts, el("h3", {}, "The whole report"), ...command(why, [name])];
+    const options = one ? ["--reference", report.quoted([reference])] : [];
+    return [...parts, el("h3", {}, "The whole report"), ...command(why, [name], options)];
   }
 
   labs.register("report", (root) => {
@@ -127,16 +134,27 @@
     function take(file) {
       const found = report.read(file);
       if (found.problems.length) return refuse([file.name], found.problems, found.options);
-      const made = report.conclude(found),
-        { pairs } = made;
+      const names = found.methods.map((of) => of.name),
+        body = el("div"),
+        options = { every: "every two methods" };
+      names.forEach((method, i) => (options[`m${i}`] = `${method} with each other method`));
+      const choice = labs.select("Compare", { options, change: () => conclude() });
+      const conclude = () => {
+        const reference = names[choice.value().slice(1)],
+          made = report.conclude(found, reference),
+          told = made.pairs.filter((pair) => pair.holm),
+          [count, above] = [made.pairs.length, told.filter((pair) => pair.a === reference).length];
+        const said =
+          reference === undefined
+            ? `${told.length} of ${count} pairs of methods differ significantly`
+            : `${reference} is significantly more accurate than ${above} and less than ${told.length - above} of ${count} others`;
+        const how = "(paired t-tests, Holm's correction, 5 % level).";
+        says.say(count ? `${said} ${how}` : "One method: there is nothing to compare it with.");
+        body.replaceChildren(...shown(found, made, reference));
+      };
       says.node.classList.remove("fsl-wrong");
-      says.say(
-        pairs.length
-          ? `${pairs.filter((pair) => pair.holm).length} of ${pairs.length} pairs of methods differ significantly ` +
-              "(paired t-tests, Holm's correction, 5 % level)."
-          : "One method: there is nothing to compare it with.",
-      );
-      out.replaceChildren(...shown(found, made));
+      conclude();
+      out.replaceChildren(...(names.length > 1 ? [choice.node] : []), body);
     }
 
     const text = (name, content) => take({ name, bytes: new TextEncoder().encode(content) });

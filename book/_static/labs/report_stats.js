@@ -4,7 +4,7 @@
   "use strict";
   const labs = window.fslLabs,
     report = labs.compute.report;
-  const { quantile, survival, moments, interval, closedDf } = labs,
+  const { quantile, survival, betas, moments, interval, closedDf } = labs,
     { round9 } = report;
 
   const LEVEL = 0.95,
@@ -46,13 +46,14 @@
       .sort((a, b) => round9(b.mean) - round9(a.mean) || (a.name < b.name ? -1 : 1));
   }
 
-  /** Every pair of methods in their order, by a paired t-test. */
-  function pairs(methods) {
+  /** Every pair of methods in their order, by a paired t-test; with a reference, those that it belongs to. */
+  function pairs(methods, reference) {
     const tasks = methods[0].x.length,
       q = quantile((1 + LEVEL) / 2, tasks - 1),
       out = [];
     methods.forEach(({ name: a, x }, i) =>
       methods.slice(i + 1).forEach(({ name: b, x: y }, k) => {
+        if (![undefined, a, b].includes(reference)) return;
         const d = x.map((v, t) => round9(v - y[t]));
         // What 32 bits cannot tell apart is equal: a file may hold one method in 32 bits and another in 64.
         const near = ULPS * EPS32 * Math.fround(Math.max(spread(x)[1], spread(y)[1]));
@@ -68,10 +69,61 @@
           sd = varies ? deviation : 0;
         const error = sd / Math.sqrt(tasks);
         const p = sd > 0 ? 2 * survival(difference / error, tasks - 1) : difference > 0 ? 2 ** (1 - tasks) : 1;
-        out.push({ a, b, i, j: i + 1 + k, difference, half_width: q * error, p });
+        out.push({ a, b, i, j: i + 1 + k, difference, half_width: q * error, p, d: b === reference ? d.map((v) => -v) : d, error });
       }),
     );
     return out;
+  }
+
+  const POINTS = 2 ** 14; // directions over which a probability is averaged
+
+  /** By direction, the largest coordinate of a point of radius 1 that is given the correlations of these differences. */
+  function reaches(differences) {
+    const k = differences.length,
+      scaled = (d, [mean, sd] = moments(d)) => d.map((v) => (v - mean) / sd / Math.sqrt(d.length - 1)),
+      unit = differences.map((d) => scaled(d)),
+      dot = (x, y) => x.reduce((sum, v, t) => sum + v * y[t], 0),
+      root = unit.map(() => Array(k).fill(0)); // Cholesky's, also of a matrix of lower rank
+    for (let j = 0; j < k; j++) {
+      const rest = root.map((row, i) => (i < j ? 0 : (i === j ? 1 : dot(unit[i], unit[j])) - dot(row.slice(0, j), root[j])));
+      if (rest[j] > 1e-10) for (let i = j; i < k; i++) root[i][j] = rest[i] / Math.sqrt(rest[j]);
+    }
+    const primes = [];
+    for (let p = 2; primes.length < k + (k % 2); p++) if (primes.every((q) => p % q)) primes.push(p);
+    return Float64Array.from({ length: POINTS }, (_, point) => {
+      const u = primes.map((prime) => ((point + 1) * Math.sqrt(prime)) % 1), // Richtmyer's sequence
+        normal = (turn) => (_, m) => Math.sqrt(-2 * Math.log(u[2 * m])) * turn(2 * Math.PI * u[2 * m + 1]),
+        z = [Math.cos, Math.sin].flatMap((turn) => Array.from({ length: u.length / 2 }, normal(turn))).slice(0, k);
+      return Math.max(...root.map((row) => Math.abs(dot(row, z)))) / Math.sqrt(dot(z, z));
+    });
+  }
+
+  /** Adds intervals and p-values that hold for all pairs together, as `stats.simultaneous_intervals` does. */
+  function together(found) {
+    const varies = found.filter(({ error }) => error > 0),
+      [n, k] = [found.length, varies.length];
+    for (const pair of found) [pair.half_width_all, pair.p_all] = [0, Math.min(pair.difference > 0 ? n * pair.p : 1, 1)];
+    if (!k) return;
+    const df = varies[0].d.length - 1,
+      reach = reaches(varies.map(({ d }) => d));
+    const beyond = (c) =>
+      reach.reduce((sum, r) => {
+        const [square, all] = [c * c, c * c + df * r * r];
+        return sum + betas(square / all, k / 2, df / 2, (df * r * r) / all)[1];
+      }, 0) / POINTS;
+    const excess = (c) => beyond(c) - (1 - LEVEL),
+      [low, high] = [1, k].map((of) => quantile(1 - (1 - LEVEL) / 2 / of, df));
+    let [a, c, before, now] = [low, high, excess(low), excess(high)];
+    const within = before > 0 && now < 0; // the bounds hold exactly, the average nearly
+    if (before <= 0) c = low;
+    for (let step = 0; within && step < 50 && now !== before && Math.abs(c - a) > 1e-14 * c; step++) {
+      [a, c, before] = [c, c - (now * (c - a)) / (now - before), now];
+      now = excess(c);
+    }
+    for (const pair of varies) {
+      pair.half_width_all = c * pair.error;
+      pair.p_all = Math.min(Math.max(beyond(pair.difference / pair.error), pair.p), k * pair.p, 1);
+    }
   }
 
   /** p-values adjusted by Holm's method (1979). */
@@ -130,10 +182,10 @@
     return found.length > GROUPS ? [] : found.sort(first);
   }
 
-  /** All of it, of what `report.read` gives. */
-  function conclude({ methods }) {
+  /** All of it, of what `report.read` gives; with a reference, of that method against each other one. */
+  function conclude({ methods }, reference) {
     const ordered = intervals(methods),
-      found = pairs(ordered),
+      found = pairs(ordered, reference),
       p = found.map((pair) => pair.p);
     const adjusted = { p_holm: holm(p), p_bh: benjaminiHochberg(p) };
     found.forEach((pair, at) => {
@@ -143,14 +195,9 @@
       const [one, other] = [ordered[pair.i].closed, ordered[pair.j].closed];
       pair.overlap = one.low <= other.high && other.low <= one.high;
     });
-    return {
-      methods: ordered,
-      pairs: found,
-      groups: groups(
-        ordered.length,
-        found.filter((p) => p.holm).map((p) => [p.i, p.j]),
-      ),
-    };
+    if (reference !== undefined) together(found);
+    const apart = found.filter((pair) => pair.holm).map((pair) => [pair.i, pair.j]);
+    return { methods: ordered, pairs: found, groups: reference === undefined ? groups(ordered.length, apart) : [] };
   }
 
   Object.assign(report, { LEVEL, conclude });

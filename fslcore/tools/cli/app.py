@@ -211,7 +211,7 @@ def _parser() -> argparse.ArgumentParser:
         "protonet.csv maml.csv -o report.html",
         "protonet-0.csv protonet-1.csv maml-0.csv maml-1.csv --runs",
         "results.csv --sampling open --common --level 0.99 -o report.html",
-        "results.csv --tables paper --figures paper --json",
+        "results.csv --reference ours --tables paper --figures paper --json",
         extra="report",
     )
     add.add_argument(
@@ -234,6 +234,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--common", action="store_true", help="use only the tasks that all methods share")
     add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
     add.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="the methods; no other column is used")
+    add.add_argument("--reference", metavar="NAME", help="compare this method with each other one, and nothing else")
     kinds = ["comma", "semicolon", "tab", "bar", "blanks"]
     for name, choices, text in (
         ("seed", ["run", "tasks"], "the meaning of a column seed: trainings of a method, or draws of tasks"),

@@ -103,10 +103,10 @@ def report(options: argparse.Namespace) -> None:
     for name in ("tables", "figures"):
         if getattr(options, name):
             setattr(options, name, check_folder(getattr(options, name), name))
-    names = "methods drop runs common seed repeats out_of separator decimal level margin".split()
+    names = "methods drop runs common seed repeats out_of separator decimal level margin reference".split()
     told = {name: getattr(options, name) for name in names} | {"sampling": options.sampling or "unknown"}
     given = {"results": [*map(str, options.results)], **told, "numbered": told["seed"]}
-    given |= {name: told[name] or 0.0 for name in ("out_of", "margin")}
+    given |= {name: told[name] or 0.0 for name in ("out_of", "margin")} | {"reference": told["reference"] or ""}
     notebooks.check("your-results", {name: value for name, value in given.items() if name != "seed"})
     from ..report import Results
     from ..report.targets import legend

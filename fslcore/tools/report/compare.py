@@ -18,10 +18,11 @@ __all__ = ["MOST", "all_pairs", "for_power", "for_width", "groups", "tasks_for_p
 MOST = 10**6  # tasks; beyond it a number of tasks is no advice
 
 
-def all_pairs(grids: dict[str, pd.DataFrame], level: float) -> pd.DataFrame:
+def all_pairs(grids: dict[str, pd.DataFrame], level: float, reference: str | None = None) -> pd.DataFrame:
     """`Results.pairs` of these ``grids``."""
     parts = [_compared(grid, level).assign(setting=setting) for setting, grid in grids.items()]
     out = pd.concat(parts, ignore_index=True)
+    out = out if reference is None else _against(out, grids, level, reference)
     for name, adjust in (("holm", stats.holm), ("bh", stats.benjamini_hochberg)):
         out[f"p_{name}"] = adjust(out["p"])
         out[name] = out[f"p_{name}"] < 1 - level
@@ -63,6 +64,20 @@ def _compared(grid: pd.DataFrame, level: float) -> pd.DataFrame:
             "unpaired": np.array(unpaired, bool) & ((mean > 0) | (sd > 0)),
         }
     )
+
+
+def _against(pairs: pd.DataFrame, grids: dict[str, pd.DataFrame], level: float, reference: str) -> pd.DataFrame:
+    """The pairs of one method, with intervals and p-values that hold for all of them together."""
+    out = pairs[(pairs["a"] == reference) | (pairs["b"] == reference)].reset_index(drop=True)
+    out, settings = out.assign(half_width_all=np.nan, p_all=np.nan), out["setting"].nunique()
+    for setting, mine in out.groupby("setting"):
+        grid, others = grids[setting], mine["a"].where(mine["b"] == reference, mine["b"])
+        d = grid[[reference]].to_numpy() - grid[others].to_numpy()
+        d = np.where(mine["sd"] > 0, d.round(DIGITS), mine["difference"])
+        found = stats.simultaneous_intervals(d.T, 1 - (1 - level) / settings)
+        out.loc[mine.index, "half_width_all"] = found.half_width
+        out.loc[mine.index, "p_all"] = np.minimum(settings * found.p_values, 1)
+    return out
 
 
 def with_margin(pairs: pd.DataFrame, margin: float, level: float) -> pd.DataFrame:

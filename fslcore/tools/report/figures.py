@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-__all__ = ["groups", "rank_diagram", "style"]
+__all__ = ["against", "groups", "rank_diagram", "style"]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
 # Seaborn's palette for the colour-blind, the members of too little contrast on white darkened to 3 or more, as thin
@@ -73,6 +73,39 @@ def groups(panels: dict[str, tuple[pd.Series, list[list[str]]]]) -> plt.Figure:
         names = [_plain(method) for method in at]
         ax.set(yticks=list(at.values()), yticklabels=names, ylim=(len(at) - 0.5, -0.5), xlabel="mean accuracy (%)")
         if len(panels) > 1:
+            ax.set_title(_plain(setting))
+    return figure
+
+
+def against(pairs: pd.DataFrame, reference: str) -> plt.Figure:
+    """One method minus each other in points, with the interval of each by itself and, thin, those that hold together.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        `fslcore.tools.report.Results.pairs` of results with this ``reference``, one row at least.
+    reference : str
+        The method.
+    """
+    parts = dict([*pairs.groupby("setting")])
+    rows = [len(of) for of in parts.values()]
+    figure, axes = plt.subplots(
+        len(parts), figsize=(6.4, 0.9 * len(parts) + 0.36 * sum(rows)), height_ratios=rows, squeeze=False
+    )
+    for ax, (setting, of) in zip(axes[:, 0], parts.items()):
+        own = of["a"] == reference
+        difference = of["difference"].where(own, -of["difference"])
+        of = of.assign(difference=difference, other=of["b"].where(own, of["a"])).sort_values("difference")
+        for column, width in (("half_width_all", 1), ("half_width", 4)):
+            ax.errorbar(
+                of["difference"], range(len(of)), xerr=of[column], fmt="none", color=COLOURS[0], elinewidth=width
+            )
+        ax.plot(of["difference"], range(len(of)), "o", color="black")
+        ax.axvline(0, color="grey", linewidth=1)
+        names = [_plain(method) for method in of["other"]]
+        ax.set(yticks=range(len(of)), yticklabels=names, ylim=(len(of) - 0.5, -0.5))
+        ax.set_xlabel(f"{_plain(reference)} minus this method (points)")
+        if len(parts) > 1:
             ax.set_title(_plain(setting))
     return figure
 

@@ -40,9 +40,9 @@ def paragraphs(results: Results) -> dict[str, str]:
         runs = table[table["setting"] == setting].groupby("method")["run"].nunique() if "run" in table else None
         sentences = [
             _measured(of, runs, level, [TARGETS[target] for target, intervals in new.items() if intervals]),
-            _compared(mine, len(pairs), level),
+            _compared(mine, len(pairs), level, results.reference),
             *(_beyond(new[target], found[setting], TARGETS[target], level) for target in new),
-            _best(found[setting], mine, new),
+            _best(found[setting], mine, new, results.reference),
         ]
         out[setting] = " ".join(filter(None, sentences))
     return out
@@ -73,18 +73,22 @@ def _measured(facts: pd.Series, runs: pd.Series | None, level: float, beyond: li
     )
 
 
-def _compared(mine: pd.DataFrame, in_all: int, level: float) -> str:
+def _compared(mine: pd.DataFrame, in_all: int, level: float, reference: str | None) -> str:
     if mine.empty:
         return ""
     several = f", with Holm's correction for all {in_all} comparisons" if in_all > 1 else ""
     told = f"{mine['holm'].sum()} of {len(mine)} pairs are significantly different" if len(mine) > 1 else ""
+    if reference and told:
+        up = mine["a"] == reference
+        above, below = (mine.loc[of, "holm"].sum() for of in (up, ~up))
+        told = (
+            f"the accuracy of {reference} is significantly higher than that of {above} and lower than that of {below}"
+        )
     told = told or (
         "the two are significantly different" if mine["holm"].any() else "the two are not significantly different"
     )
-    return (
-        f"Every two methods were compared on the tasks that both were run on, by paired t-tests at {1 - level:.2g}"
-        f"{several}; {told}."
-    )
+    every = f"{reference} was compared with each other method" if reference else "Every two methods were compared"
+    return f"{every} on the tasks that both were run on, by paired t-tests at {1 - level:.2g}{several}; {told}."
 
 
 def _beyond(new: dict[str, Interval], methods: dict[str, Interval], target: str, level: float) -> str:
@@ -97,7 +101,9 @@ def _beyond(new: dict[str, Interval], methods: dict[str, Interval], target: str,
     return f"For {target}, by a jackknife, {told if len(p) > 1 else alone}."
 
 
-def _best(found: dict[str, Interval], mine: pd.DataFrame, new: dict[str, dict[str, Interval]]) -> str:
+def _best(
+    found: dict[str, Interval], mine: pd.DataFrame, new: dict[str, dict[str, Interval]], reference: str | None
+) -> str:
     if len(found) > NAMED:
         found = dict(list(found.items())[:1])
     numbers = "; ".join(f"{method} {interval:.2f} %{_wider(method, new)}" for method, interval in found.items())
@@ -107,6 +113,15 @@ def _best(found: dict[str, Interval], mine: pd.DataFrame, new: dict[str, dict[st
     of_first = mine[(mine["a"] == first) | (mine["b"] == first)]
     below = of_first["holm"].sum()
     told = f"The highest mean, that of {first}, is significantly different from {below} of {len(of_first)} others."
+    if reference:
+        signs = np.where((mine["b"] == reference) & (mine["difference"] > 0), "−", "+")
+        each = [
+            f"{of['b'] if of['a'] == reference else of['a']} {sign}{of['difference']:.2f} ± {of['half_width_all']:.2f}"
+            for sign, (_, of) in zip(signs, mine.head(NAMED).iterrows())
+        ]
+        told = (
+            f"{reference} minus the others, in points with intervals that hold together (Dunnett): {'; '.join(each)}."
+        )
     unsaid = "" if new["classes"] else ", and nothing here applies to classes that were not tested"
     unequal = f"A difference that is not significant does not show that methods are equal{unsaid}."
     return f"Found were: {numbers}. {told} {unequal}"

@@ -55,7 +55,10 @@ def unfinished(found: Recording) -> list[str]:
 
 
 def three_intervals(
-    path: str | Path | Sequence[str | Path], level: float = stats.LEVEL, table: pd.DataFrame | None = None
+    path: str | Path | Sequence[str | Path],
+    level: float = stats.LEVEL,
+    table: pd.DataFrame | None = None,
+    reference: str | None = None,
 ) -> tuple[dict[str, stats.ThreeIntervals], str]:
     """Three intervals of each method of a recording, and of each difference of two.
 
@@ -71,6 +74,8 @@ def three_intervals(
         Nominal coverage.
     table : DataFrame, optional
         That of `fslcore.tools.report.Results`: methods and tasks that were left out there are left out here.
+    reference : str, optional
+        The method whose differences are wanted; by default those of every two.
 
     Returns
     -------
@@ -92,6 +97,8 @@ def three_intervals(
     asked = {called[m]: (of, (m,), values[m][of]) for m, of in rows.items()}
     unpaired = []
     for a, b in combinations(rows, 2):
+        if reference not in (None, called[a], called[b]):
+            continue
         if not np.isin(numbers[a][rows[a]], numbers[b][rows[b]]).any():
             unpaired.append((a, b))
         elif values[a].shape[1] == values[b].shape[1]:

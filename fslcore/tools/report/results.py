@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ... import stats
-from ...errors import number
+from ...errors import choice, number
 from .. import notebooks
 from ..recorder import ENDING
 from . import across_datasets, compare, paragraph, runs, show, tables
@@ -61,6 +61,9 @@ class Results:
         Of a recording, by method, or by 'A − B' or 'A − B (unpaired)', in percent and in points; None of other files.
     reason : str
         Why some of ``three`` are missing, in words of `fslcore.stats.three_intervals`; else empty.
+    reference : str or None
+        The method that each other is compared with, such as one's own: then nothing else is compared, and corrections
+        are for these comparisons alone. None: every two methods. Ranks over data sets are of all methods in any case.
     """
 
     table: pd.DataFrame
@@ -69,6 +72,11 @@ class Results:
     margin: float | None = None
     three: dict[str, stats.ThreeIntervals] | None = None
     reason: str = ""
+    reference: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.reference is not None:
+            choice("reference", self.reference, self.table["method"].unique())
 
     @classmethod
     def read(
@@ -78,6 +86,7 @@ class Results:
         *,
         level: float = stats.LEVEL,
         margin: float | None = None,
+        reference: str | None = None,
         **how: object,
     ) -> Results:
         """Read per-task accuracies from a file in either of two formats, or from several files together.
@@ -99,6 +108,8 @@ class Results:
             How the tasks were drawn, where no column says it: 'open', 'closed' or 'unknown'.
         level, margin : float
             As the attributes; a margin is over 0, and chosen before the results are seen.
+        reference : str, optional
+            As the attribute: a method's name, as in the table.
         common : bool
             Where methods have different tasks or empty cells, use the tasks that all share instead of
             raising.
@@ -135,8 +146,9 @@ class Results:
         table, notes = tables.read(path, sampling, **how)
         first = path[0] if isinstance(path, Sequence) and not isinstance(path, str) else path
         if Path(first).suffix.lower() != ENDING:
-            return cls(table, tuple(notes), level, margin)
-        return cls(table, tuple(notes), level, margin, *three_intervals(path, level, table))  # all are recordings
+            return cls(table, tuple(notes), level, margin, reference=reference)
+        three = three_intervals(path, level, table, reference)  # all are recordings
+        return cls(table, tuple(notes), level, margin, *three, reference)
 
     @classmethod
     def of(
@@ -147,6 +159,7 @@ class Results:
         *,
         level: float = stats.LEVEL,
         margin: float | None = None,
+        reference: str | None = None,
         **how: object,
     ) -> Results:
         """The results in a DataFrame of either format (see `read`).
@@ -158,7 +171,7 @@ class Results:
             read, method and task say, are columns; what else the index holds is not read.
         name : str
             What errors and notes call it; also the data set's name where none is given.
-        sampling, level, margin, **how
+        sampling, level, margin, reference, **how
             As for `read`.
 
         Raises
@@ -168,7 +181,7 @@ class Results:
         """
         _check(level, margin)
         table, notes = tables.normalise(frame, name, sampling, **how)
-        return cls(table, tuple(notes), level, margin)
+        return cls(table, tuple(notes), level, margin, reference=reference)
 
     @cached_property
     def settings(self) -> pd.DataFrame:
@@ -237,14 +250,27 @@ class Results:
         usual way: their closed intervals do not meet. With a margin also ``margin``, ``p_equivalent`` and
         ``equivalent`` (`fslcore.stats.equivalence`, corrected by Holm's method over all pairs): it bounds the chance of
         even one false *equivalent*; that of a false *higher* is bounded by itself.
+
+        With a ``reference``, the pairs that it belongs to, and of these ``half_width_all`` and ``p_all``: intervals
+        that hold all at once, and p-values to match (`fslcore.stats.simultaneous_intervals`; Bonferroni's correction
+        for several settings).
         """
-        pairs = compare.all_pairs(self.grids, self.level)
+        pairs = compare.all_pairs(self.grids, self.level, self.reference)
         return compare.with_margin(pairs, self.margin, self.level) if self.margin else pairs
 
     @cached_property
     def groups(self) -> dict[str, list[list[str]]]:
-        """By setting, largest sets of methods of which no two are significantly different; none if too many."""
+        """By setting, largest sets of methods of which no two are significantly different; none if too many.
+
+        With a ``reference`` the one set of it and those not significantly different from it.
+        """
         apart = self.pairs[self.pairs["holm"]]
+        if self.reference is not None:
+            told = {s: {*of["a"], *of["b"]} - {self.reference} for s, of in apart.groupby("setting")}
+            return {
+                s: [[m for m in g if m not in told.get(s, ())]] if self.reference in g else [[m] for m in g]
+                for s, g in self.grids.items()
+            }
         return {s: compare.groups(list(g), apart[apart["setting"] == s], show.GROUPS) for s, g in self.grids.items()}
 
     @cached_property
@@ -300,7 +326,9 @@ class Results:
     @cached_property
     def warnings(self) -> list[str]:
         """A sentence for each setting of too many groups to name, or of limits that rest on a single answer."""
-        return [*show.crowded(self), *show.few_errors(self)]
+        lacking = [s for s, grid in self.grids.items() if self.reference not in (None, *grid)]
+        told = [f"{setting}: {self.reference} is not among its methods; nothing is compared." for setting in lacking]
+        return [*told, *show.crowded(self), *show.few_errors(self)]
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:

@@ -57,6 +57,8 @@ def recipes(results: Results) -> pd.DataFrame:
     rows, level = [], results.level
     for setting, methods in _of_runs(results).items():
         for a, b in combinations([m for m, x in methods.items() if len(x) > 1], 2):
+            if results.reference not in (None, a, b):
+                continue
             x, y = methods[a], methods[b]
             found, chance = stats.new_runs(x, y, level=level), stats.chance_better(x.mean(axis=1), y.mean(axis=1))
             of = found.interval

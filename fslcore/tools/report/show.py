@@ -23,6 +23,7 @@ __all__ = [
     "crowded",
     "few_errors",
     "group_letters",
+    "headlines",
     "interval_list",
     "matrix",
     "needed",
@@ -141,30 +142,41 @@ def interval_list(results: Results) -> pd.DataFrame:
     if "run" in results.table:
         shown["for new runs"] = run_cells(results.new_runs)
     tasks = pd.Series([next(iter(of.values())).n_tasks for of in found.values()], index)
-    out = pd.DataFrame({**shown, "group": group_letters(results), "tasks": tasks})
+    if results.reference is None:
+        shown["group"] = group_letters(results)
+    else:  # what the sets of the others are was not asked
+        marks = _both(results.pairs).set_index(["b", "setting", "a"])["mark"]
+        shown[f"against {results.reference}"] = marks.get(results.reference, marks[:0]).reindex(index, fill_value="—")
+    out = pd.DataFrame({**shown, "tasks": tasks})
     return unnested(out.reindex(index), len(results.settings) > 1)
 
 
-def matrix(results: Results) -> pd.DataFrame:
-    """Row minus column in points, each cell with the mark of its verdict; best methods first.
-
-    ▲ ▼: the row is better, worse, after Holm's correction. △ ▽: after Benjamini and Hochberg's only.
-    ○: not significantly different; ≈: and equivalent within the margin, if one was given.
-    """
-    pairs = results.pairs
+def _both(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Pairs both ways round, with the ``mark`` of the verdict on a (see `matrix`)."""
     back = pairs.rename(columns={"a": "b", "b": "a"}).assign(difference=-pairs["difference"])
     both = pd.concat([pairs, back])
     up = both["difference"] > 0
     mark = np.where(both["holm"], np.where(up, "▲", "▼"), np.where(both["bh"], np.where(up, "△", "▽"), "○"))
     if "equivalent" in both:
         mark = np.where(both["equivalent"] & ~both["bh"], "≈", mark)
+    return both.assign(mark=mark.astype(object))
+
+
+def matrix(results: Results) -> pd.DataFrame:
+    """Row minus column in points, each cell with the mark of its verdict; best methods first.
+
+    ▲ ▼: the row is better, worse, after Holm's correction. △ ▽: after Benjamini and Hochberg's only.
+    ○: not significantly different; ≈: and equivalent within the margin, if one was given. With a reference, its
+    column alone.
+    """
+    both = _both(results.pairs)
     text = [f"\N{NO-BREAK SPACE}{d + 0.0:+.2f}".replace("-", "−") for d in both["difference"]]
-    both["cell"] = mark.astype(object) + np.array(text, dtype=object)
+    both["cell"] = both["mark"] + np.array(text, dtype=object)
     ranked = {setting: pd.Series(grid.columns, name="method") for setting, grid in results.grids.items()}
     order = pd.concat(ranked, names=["setting"])
     wide = both.pivot(index=["setting", "a"], columns="b", values="cell")
     rows = pd.MultiIndex.from_arrays([order.index.get_level_values("setting"), order], names=["setting", "method"])
-    columns = pd.Index(order.unique(), name=None)
+    columns = pd.Index(order.unique() if results.reference is None else [results.reference], name=None)
     return unnested(wide.reindex(index=rows, columns=columns).astype(object).fillna("—"), len(ranked) > 1)
 
 
@@ -182,11 +194,17 @@ def _verdict(pairs: pd.DataFrame) -> pd.Series:
 
 
 def pair_list(results: Results) -> pd.DataFrame:
-    """All pairs for a reader: the difference with its paired interval, the verdict, the three p-values."""
+    """All pairs for a reader: the difference with its paired interval, the verdict, the p-values."""
     pairs = results.pairs
     named = {"p": "p", "p_holm": "p, Holm", "p_bh": "p, BH"}
+    together = {}
+    if results.reference is not None:
+        together, named = (
+            {"± all at once": pairs["half_width_all"].map("{:.2f}".format)},
+            named | {"p_all": "p, Dunnett"},
+        )
     p = {name: pairs[column].map(p_value_text) for column, name in named.items()}
-    shown = {"difference (points)": plus_minus(pairs), "verdict": _verdict(pairs), **p}
+    shown = {"difference (points)": plus_minus(pairs), **together, "verdict": _verdict(pairs), **p}
     return by_pair(pairs, shown, len(results.settings) > 1)
 
 
@@ -198,9 +216,28 @@ def changed(results: Results) -> pd.DataFrame:
     return by_pair(out, shown, len(results.settings) > 1)
 
 
+def headlines(results: Results) -> list[str]:
+    """What the reference is worth against each other method, a line each below one that says how; else nothing."""
+    ours, pairs, several = results.reference, results.pairs, len(results.settings) > 1
+    if ours is None or pairs.empty:
+        return []
+    out = [
+        f"{ours} against {'each other method' if len(pairs) > 1 else 'the other method'}, in points (paired t-tests, "
+        f"Holm's correction for {len(pairs)}, {results.level:.4g}; in brackets ± of intervals that all hold together):"
+    ]
+    wide = max(len(m) for m in {*pairs["a"], *pairs["b"]} - {ours}) + 1
+    for verdict, (_, of) in zip(_verdict(pairs), pairs.iterrows()):
+        other, sign = (of["b"], 1) if of["a"] == ours else (of["a"], -1)
+        said = verdict if sign > 0 else verdict.replace("higher", "lower")
+        where = f"  ({of['setting']})" * several
+        difference = f"{sign * of['difference'] + 0.0:+.2f} ± {of['half_width']:.2f} (± {of['half_width_all']:.2f})"
+        out.append(f"  {other + ':':<{wide}} {difference.replace('-', '−')}, {said}{where}")
+    return out
+
+
 def summary(results: Results) -> list[str]:
     """`Results.summary`."""
-    pairs, letters = results.pairs, group_letters(results)
+    pairs, letters = results.pairs, {} if results.reference else group_letters(results)
     cells = {key: f"{next(iter(of.values())):.2f}".partition(" ") for key, of in results.single.items()}
     found = {key: f"{mean:>6} {around}".rstrip() for key, (mean, _, around) in cells.items()}
     wide, most = max(len(method) for _, method in found), max(map(len, found.values()))
@@ -209,12 +246,12 @@ def summary(results: Results) -> list[str]:
         count = f"{facts['methods']} method" + "s" * (facts["methods"] > 1)
         lines.append(f"{setting}: {count}, {facts['tasks']} tasks, sampling {facts['sampling']}")
         of = {key: text for key, text in found.items() if key[0] == setting}
-        lines += [f"  {key[1]:<{wide}}  {text:<{most}}  {letters[key]}".rstrip() for key, text in of.items()]
+        lines += [f"  {key[1]:<{wide}}  {text:<{most}}  {letters.get(key, '')}".rstrip() for key, text in of.items()]
     if len(pairs):
-        lines.append(
+        lines += headlines(results) or [
             f"{pairs['holm'].sum()} of {len(pairs)} pairs are significantly different (paired t-tests, "
             f"Holm's correction, {results.level:.4g}); methods that share a letter are not."
-        )
+        ]
         if results.margin:
             lines.append(
                 f"{pairs['equivalent'].sum()} of {len(pairs)} pairs are equivalent within {results.margin:g} "
@@ -257,6 +294,7 @@ def record(results: Results) -> dict:
     plain = {name: f.astype(object).where(f.notna(), None).to_dict("records") for name, f in found.items()}
     return {
         "level": results.level,
+        "reference": results.reference,
         "unit": "percent",
         "notes": [*results.notes, *results.warnings],
         "reading": [*results.reading, *results.run_reading],
@@ -325,10 +363,11 @@ def write_figures(results: Results, folder: Path) -> list[Path]:
 
     from . import figures
 
+    against = results.reference is not None and len(results.pairs)
     out = [folder / f"groups.{ending}" for ending in ("png", "pdf", "svg")]
     with plt.rc_context():
         figures.style()
-        figure = figures.groups(results.panels)
+        figure = figures.against(results.pairs, results.reference) if against else figures.groups(results.panels)
         for path in out:
             replace_file(path, lambda part: figure.savefig(part, bbox_inches="tight", dpi=200))
         plt.close(figure)

@@ -62,7 +62,7 @@ def load_embedded(name: str, *, split: str = "novel", domain: str | None = None)
     Parameters
     ----------
     name : str
-        ``clipart``, ``fashion`` or ``glyphs``.
+        ``clipart``, ``fashion``, ``glyphs`` or ``icons``.
     split : str
         ``novel`` (the classes for evaluation), ``validation`` or ``base`` (for training).
     domain : str, optional

@@ -117,7 +117,7 @@ def test_data_are_those_that_a_chapter_s_modules_name():
         return {path.parent.relative_to(ROOT / "data").as_posix() for path in files}
 
     assert "published" in folders("evaluators-audit") and "episodes" not in folders("evaluators-audit")
-    assert {"checkpoints", "clipart", "fashion", "glyphs"} == folders("data-and-backbones")
+    assert {"checkpoints", "clipart", "fashion", "glyphs", "icons"} == folders("data-and-backbones")
     assert "coverage" in folders("planning") and "coverage" not in folders("pilot")
     assert "episodes" in folders("informed") and "episodes" not in folders("estimators")
     assert "checkpoints/bias" in folders("known-truth") and "checkpoints/bias" not in folders("ten-learners")

@@ -126,7 +126,9 @@ def test_the_wheel_of_the_data_holds_all_of_them_and_not_what_builds_them(data_w
     building = {"Snakefile", "parts.yml", "pyproject.toml", "packages.txt"}
     there = [p for p in files(ROOT / "data") if p.suffix not in {".py", ".tmpl"} and p.name not in building]
     assert names == {f"fslcore_data/{p.relative_to(ROOT / 'data').as_posix()}" for p in there}
-    assert "License-Expression: MIT AND LicenseRef-Public-Domain AND LicenseRef-Fonts-of-glyphs" in facts
+    own = ["Public-Domain", "Fonts-of-glyphs", "Sets-of-icons"]
+    assert f"License-Expression: {' AND '.join(['MIT', *(f'LicenseRef-{name}' for name in own)])}\n" in facts
+    assert {"glyphs/fonts.csv", "icons/licences.txt", "icons/sets.csv"} < licences
     assert {p.relative_to(ROOT / "data").as_posix() for p in (ROOT / "data").glob("*/README.md")} < licences
     assert data_wheel.stat().st_size < 100e6  # what the Python package index takes
 

@@ -286,6 +286,35 @@ def attributes_of(dataset: str, columns: Iterable[str] = ("ink",)) -> Attributes
     return attributes.from_facts(_drawn(dataset).facts[list(columns)])
 
 
+def frozen(learners: Iterable[str], backbone: str = "efficientnet-lite0") -> pd.DataFrame:
+    """Learners on the features of one backbone, in the form of `networks`, for `split_gap`; of no known bias."""
+    named = {"learner": [evaluation.LEARNERS[name] for name in learners], "name": [*learners]}
+    return pd.DataFrame(named).assign(bias=0.0, seed=0, backbone=backbone)
+
+
+def in_parts(gaps: pd.DataFrame) -> pd.DataFrame:
+    """`split_gap` as `fslbook.figures.forest` draws it: the worst class on three kinds of task, and the gap's parts."""
+    panels = {
+        "worst class of a task (%)": {
+            "wAcc-R": "random tasks",
+            "wAcc-S": "their queries selected",
+            "wAcc-A": "biased tasks",
+        },
+        "gap and its parts (points)": {
+            "gap": "gap",
+            "difficulty": "from selecting queries",
+            "clue": "from the clue",
+        },
+    }
+    rows = []
+    for panel, columns in panels.items():
+        for (learner, _, shots), of in gaps.iterrows():
+            for column, series in columns.items():
+                named = dict(panel=panel, row=f"{learner}, {shots}-shot", series=series)
+                rows.append(named | dict(mean=of[column].mean, half_width=of[column].half_width))
+    return pd.DataFrame(rows)
+
+
 def split_gap(
     chosen: pd.DataFrame,
     dataset: str,

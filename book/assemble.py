@@ -30,6 +30,7 @@ from bs4 import BeautifulSoup
 from executed import KEY, SiteError, fill, glued
 from markdown_it import MarkdownIt
 
+from fslbook.cells import in_words
 from fslcore.tools.notebooks import MERGED
 
 PAPERS = {
@@ -246,7 +247,7 @@ def tidy_tables(text):
             for part in cell.find_all(string=True):
                 tidy = re.sub(r"(?<![\w.-])-(?=\d)", "−", str(part))
                 tidy = re.sub(r"−(0\.0+)(?!\d)", r"\1", tidy)
-                tidy = re.sub(r"\?per_class=(\d+)", r" (\1 per class)", tidy)
+                tidy = in_words(tidy)
                 if cell.find_parent("thead") and re.fullmatch(r"\w+(_\w+)+", tidy):  # n_images: images
                     tidy = tidy.removeprefix("n_").replace("_", " ")
                 part.replace_with(tidy)

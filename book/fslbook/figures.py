@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
-import re
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,32 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from fslcore.stats import Interval
 from fslcore.tools.report.figures import COLOURS, MARKERS
 
+from .cells import in_words
+
 if TYPE_CHECKING:
     from fslcore.datasets import Images
 
-__all__ = ["forest", "image_grid", "interval_stack"]
+__all__ = ["LOOKS", "forest", "image_grid", "interval_stack"]
+
+LABEL = 24  # letters in a line of a row's label, at most
+
+#: Colour, mark and line of what has the same look in all figures: estimators, and the rules that choose by them.
+LOOKS = {
+    name: dict(color=colour, marker=mark, linestyle=line)
+    for name, colour, mark, line in [
+        ("hold-out", COLOURS[1], "v", "-."),
+        ("5-fold", COLOURS[0], "o", "-"),
+        ("K-fold", COLOURS[0], "o", "-"),
+        ("leave-one-out", COLOURS[3], "s", "--"),
+        ("leave-one-out, refilled", COLOURS[4], "D", "-."),
+        ("bootstrap", COLOURS[2], "^", ":"),
+        ("even folds", COLOURS[5], "P", "-"),
+        ("fresh", "black", "x", (0, (1, 1))),
+        ("oracle", "black", "*", "-"),
+        ("default", COLOURS[7], "D", "--"),
+        ("best on average", COLOURS[9], "p", "-."),
+    ]
+}
 
 
 def image_grid(images: Images, classes: int = 12, per_class: int = 8, seed: int = 0) -> plt.Figure:
@@ -84,7 +106,8 @@ def forest(
     zero : bool
         A line at 0, for differences.
     hollow : sequence of str
-        Series that are drawn as hollow black marks, what a paper prints above all.
+        Series that are drawn as hollow black marks, what a paper prints above all. Series named in `LOOKS` look as
+        they do there, and others take colours and marks in turn.
 
     Returns
     -------
@@ -98,33 +121,37 @@ def forest(
         rows = rows.assign(low=rows["mean"] - rows["half_width"], high=rows["mean"] + rows["half_width"])
     series = list(rows["series"].unique())
     panels = list(rows["panel"].unique())
-    filled = [name for name in series if name not in hollow]
+    looks = {name: LOOKS[name] for name in series if name in LOOKS}
+    others = [name for name in series if name not in hollow and name not in looks]
+    looks |= {name: dict(color=COLOURS[i], marker=MARKERS[i]) for i, name in enumerate(others)}
+    looks |= {name: dict(color="black", mfc="white", marker="D") for name in hollow}
     drawn = []
     for panel in panels:
         mine = rows[rows["panel"] == panel]
         labels = list(mine["row"].unique())
-        height = len(labels) * max(0.27, 0.16 * len(series)) + 0.75
-        size = (5.0 if len(panels) == 1 else 3.5, height + 0.25 * (len(series) > 1))
+        names = [textwrap.fill(_drawn(label), LABEL) for label in labels]
+        lines = 1 + max(name.count("\n") for name in names)
+        height = len(labels) * max(0.27, 0.17 * lines, 0.16 * len(series)) + 0.75
+        size = (4.4 if len(panels) == 1 else 3.5, height + 0.25 * (len(series) > 1))
         figure, ax = plt.subplots(figsize=size, layout="constrained")
         for i, name in enumerate(series):
             of = mine[mine["series"] == name]
             y = np.array([labels.index(label) for label in of["row"]]) + 0.7 * ((i + 0.5) / len(series) - 0.5)
-            style = dict(color="black", mfc="white", marker="D")
-            if name in filled:
-                style = dict(color=COLOURS[filled.index(name)], marker=MARKERS[filled.index(name)])
-            ax.plot(of["mean"], y, linestyle="", markersize=5, zorder=3, label=_drawn(name), **style)
+            style = looks[name] | dict(linestyle="", markersize=5, zorder=3)
+            ax.plot(of["mean"], y, label=_drawn(name), **style)
             if "low" in of:
                 ax.hlines(y, of["low"], of["high"], color=style["color"], linewidth=1.5)
         if zero:
             ax.axvline(0, color="black", linewidth=1)
-        ax.set_yticks(range(len(labels)), [_drawn(label) for label in labels], fontsize=9)
+        ax.set_yticks(range(len(labels)), names, fontsize=9)
         ax.set(ylim=(len(labels) - 0.5, -0.5))
         ax.set_xlabel(xlabel, fontsize=9)
         ax.set_title(_drawn(panel), fontsize=10)
         ax.tick_params(axis="x", labelsize=9)
         ax.grid(axis="y", visible=False)
         if len(series) > 1:  # below the axis, where no mark can lie under it
-            columns = min(len(series), 2 if len(panels) > 1 else 3)
+            narrow = len(panels) > 1 or max(map(len, map(str, series))) > 14
+            columns = min(len(series), 2 if narrow else 3)
             figure.legend(loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
         points = (f"{f'{r.row} {r.series}'.strip()} {r.mean:.4g}" for r in mine.itertuples())
         alt = html.escape(f"{panel} {xlabel}: {', '.join(points)}".strip())
@@ -133,8 +160,8 @@ def forest(
 
 
 def _drawn(label: object) -> str:
-    """A label as Matplotlib draws it: a dollar sign begins no formula; options of a data set are words."""
-    return re.sub(r"\?per_class=(\d+)", r" (\1 per class)", str(label)).replace("$", r"\$")
+    """A label as Matplotlib draws it: a dollar sign begins no formula."""
+    return in_words(str(label)).replace("$", r"\$")
 
 
 def _svg(figure: plt.Figure) -> str:

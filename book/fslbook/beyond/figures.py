@@ -129,7 +129,7 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
     own = {"new images": "images", "new classes": "classes"}
     rows = summary[summary["interval"].isin(own.values())][["regime", "given"]].drop_duplicates()
     place = {key: at for at, key in enumerate(rows.itertuples(index=False, name=None))}
-    figure, axes = plt.subplots(1, 2, figsize=(6.8, height * len(rows) + 1.4), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(5.4, height * len(rows) + 1.4), sharey=True, layout="constrained")
     marks = {
         "closed": (COLOURS[1], "x", "closed, 600 tasks"),
         "open": (COLOURS[2], "^", "open, best Q"),
@@ -147,7 +147,7 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
         ax.set(title=f"target: {target}", xlabel="contain the truth (%)", xlim=(0, 100.5))
         # Good intervals lie within a few points of each other, poor ones anywhere below: both are to be read.
         ax.set_xscale("function", functions=(lambda x: -np.log(104 - x), lambda y: 104 - np.exp(-y)))
-        ax.set_xticks([0, 50, 80, 90, 95, 100], [0, 50, 80, 90, 95, 100], fontsize=9)
+        ax.set_xticks([0, 50, 80, 90, 95, 100], [0, 50, 80, "", 95, 100], fontsize=9)
     axes[0].set_yticks(range(len(rows)), [f"{a}: {b}" if b else a for a, b in place], fontsize=9)
     axes[0].invert_yaxis()
     figure.legend(*axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10)
@@ -156,7 +156,7 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
 
 def ratio_bars(ratios: pd.DataFrame) -> plt.Figure:
     """Open half-width over that for new images, by kind of world (`fslbook.beyond.coverage.width_ratios`)."""
-    figure, ax = plt.subplots(figsize=(6.4, 4.6))
+    figure, ax = plt.subplots(figsize=(5.2, 4.6))
     rows = np.arange(len(ratios))
     ax.barh(rows, ratios["ratio"], color=COLOURS[0])
     ax.axvline(1, color="black", linewidth=1)
@@ -212,7 +212,7 @@ def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
     """
     order = next(iter(panels.values())).index
     figure, axes = plt.subplots(
-        1, len(panels), figsize=(6.8, 0.3 * len(order) + 1.5), sharey=True, squeeze=False, layout="constrained"
+        1, len(panels), figsize=(5.4, 0.3 * len(order) + 1.5), sharey=True, squeeze=False, layout="constrained"
     )
     for ax, (name, of) in zip(axes[0], panels.items()):
         runs = np.stack(of.loc[order, "runs"])
@@ -222,6 +222,6 @@ def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
             ax.plot(values, rows, mark, color=colour, markersize=7, alpha=0.8, label=f"seed {seed}", clip_on=False)
         ax.set(title=name, xlabel="mean accuracy (%)", ylim=(len(order) - 0.5, -0.5))
         ax.grid(axis="y", visible=False)
-    axes[0, 0].set_yticks(rows, list(order))
+    axes[0, 0].set_yticks(rows, list(order), fontsize=10)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(runs.T))
     return figure

@@ -12,7 +12,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from fslcore.tools.report.figures import COLOURS, LINES, MARKERS
 
-from ..figures import plain_ticks
+from ..figures import LOOKS, plain_ticks
 
 if TYPE_CHECKING:
     from fslcore.evaluation import Neighbours
@@ -117,28 +117,6 @@ def task_intervals(table: pd.DataFrame) -> plt.Figure:
     return figure
 
 
-# One colour, mark and line an estimator in all figures of errors.
-ESTIMATORS = [
-    "hold-out",
-    "5-fold",
-    "K-fold",
-    "leave-one-out",
-    "leave-one-out, refilled",
-    "bootstrap",
-    "even folds",
-    "fresh",
-]
-_LOOK = {
-    name: dict(color=colour, marker=mark, linestyle=line)
-    for name, colour, mark, line in zip(
-        ESTIMATORS,
-        [*(COLOURS[i] for i in (1, 0, 0, 3, 4, 2, 5)), "black"],
-        ["v", "o", "o", "s", "D", "^", "P", "x"],
-        ["-.", "-", "-", "--", "-.", ":", "-", (0, (1, 1))],
-    )
-}
-
-
 def estimates(table: pd.DataFrame, names: list[str], of: str) -> plt.Figure:
     """Estimated accuracy against the oracle's, a panel an estimator, a dot a task (evaluators paper, Figure 1).
 
@@ -148,7 +126,7 @@ def estimates(table: pd.DataFrame, names: list[str], of: str) -> plt.Figure:
     noise = np.random.default_rng(0).uniform(-1.5, 1.5, (2, len(table)))  # accuracies take few values
     for ax, name in zip(axes.flat, names):
         ax.plot([0, 100], [0, 100], color="black", linewidth=1)
-        look = dict(s=10, alpha=0.4, color=_LOOK[name]["color"], rasterized=True)
+        look = dict(s=10, alpha=0.4, color=LOOKS[name]["color"], rasterized=True)
         ax.scatter(table["oracle"] + noise[0], table[name] + noise[1], **look)
         vary = (table[["oracle", name]].nunique() > 1).all()
         title = f"correlation {table['oracle'].corr(table[name]):.2f}" if vary else "no correlation"
@@ -173,7 +151,7 @@ def error_boxes(errors: pd.DataFrame, of: str, rows: str = "method") -> plt.Figu
     rows : str
         Column whose values are the groups of boxes.
     """
-    names = [n for n in ESTIMATORS if n in set(errors["estimator"])]
+    names = [n for n in LOOKS if n in set(errors["estimator"])]
     groups = errors[rows].nunique()
     figure, ax = plt.subplots(figsize=(5.8, 1.2 + 0.24 * groups * len(names)))
     sns.boxplot(
@@ -183,7 +161,7 @@ def error_boxes(errors: pd.DataFrame, of: str, rows: str = "method") -> plt.Figu
         hue="estimator",
         hue_order=names,
         ax=ax,
-        palette=[_LOOK[n]["color"] if n != "fresh" else "0.75" for n in names],
+        palette=[LOOKS[n]["color"] if n != "fresh" else "0.75" for n in names],
         fliersize=1.5,
         linewidth=0.9,
         gap=0.15,
@@ -217,7 +195,7 @@ def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str 
     )
     for ax, name in zip(axes.flat, titles):
         for estimator, part in curve[curve[panels] == name].groupby("estimator", sort=False):
-            look = _LOOK[estimator]
+            look = LOOKS[estimator]
             if part[by].isna().all():
                 ax.axhline(part["mae"].iloc[0], color=look["color"], linestyle=look["linestyle"], label=estimator)
             else:
@@ -271,20 +249,18 @@ def shot_panels(curves: pd.DataFrame) -> plt.Figure:
     Parameters
     ----------
     curves : DataFrame
-        As `fslbook.evaluators.choosing.curves` gives it. With several numbers of ways these have the colours and rules
-        the marks and lines; else rules have the looks of all figures of errors.
+        As `fslbook.evaluators.choosing.curves` gives it. Rules have the looks of all figures of errors; with
+        several numbers of ways these have the lines and the marks.
     """
-    sets, panels, ways, rules = (list(curves[c].unique()) for c in ("dataset", "panel", "ways", "rule"))
+    sets, panels, ways = (list(curves[c].unique()) for c in ("dataset", "panel", "ways"))
     several = curves.groupby("dataset")["ways"].nunique().max() > 1
     size = (6.4, 0.9 + 2.4 * len(sets))
     figure, axes = plt.subplots(len(sets), len(panels), figsize=size, sharex=True, squeeze=False, layout="constrained")
     shown = {}
     for (dataset, panel, k, rule), part in curves.groupby(["dataset", "panel", "ways", "rule"], sort=False):
-        i = rules.index(rule)
+        look = LOOKS[rule]
         if several:
-            look = dict(color=COLOURS[ways.index(k)], marker=["o", "x", "+"][i], linestyle=LINES[i])
-        else:
-            look = _LOOK.get(rule, dict(color="black", marker="o", linestyle="-"))
+            look = dict(color=look["color"], marker=MARKERS[ways.index(k)], linestyle=LINES[ways.index(k)])
         name = f"{k} ways, {rule}" if several else rule
         ax = axes[sets.index(dataset), panels.index(panel)]
         shown[name] = ax.errorbar(part["shots"], part["mean"], part["error"], markersize=5, linewidth=1.2, **look)
@@ -315,7 +291,8 @@ def implied_correlations(cells: pd.DataFrame) -> plt.Figure:
         for k, estimator in enumerate(estimators):
             of = t.xs((name, estimator), level=("dataset", "estimator"))
             rows = np.array([learners.index(m) for m in of.index]) + 0.16 * (k - 1.5)
-            ax.scatter(of, rows, marker=MARKERS[k], color=COLOURS[k], s=36, label=estimator)
+            look = LOOKS[estimator]
+            ax.scatter(of, rows, marker=look["marker"], color=look["color"], s=36, label=estimator)
         ax.set(title=name, yticks=range(len(learners)), yticklabels=learners, ylim=(len(learners) - 0.5, -0.5))
     axes[-1].set(xlabel="implied correlation of estimate and oracle over episodes", xlim=(t.min() - 0.1, t.max() + 0.1))
     handles, labels = axes[0].get_legend_handles_labels()

@@ -6,9 +6,11 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 
 from fslbook.beyond import near_copies
-from fslbook.figures import forest
+from fslbook.cells import in_words
+from fslbook.figures import LOOKS, forest
 from fslbook.oops import benchmark
 from fslcore.tasks import sample_closed
 from fslcore.tools.report.figures import style
@@ -40,6 +42,20 @@ def test_the_same_picture_is_the_same_bytes():
     assert svgs(ROWS) == svgs(ROWS)
     ends = ROWS.assign(low=ROWS["mean"] - ROWS["half_width"], high=ROWS["mean"] + ROWS["half_width"])
     assert svgs(ROWS) == svgs(ends.drop(columns="half_width")) != svgs(ROWS[["row", "mean"]])
+
+
+def test_an_estimator_keeps_its_look_wherever_it_stands():
+    series = ["new", "bootstrap", "5-fold"]
+    for names in (series, series[::-1], ["5-fold"]):
+        picture = svgs(pd.DataFrame({"row": "NCC", "series": names, "mean": 50.0, "half_width": 1.0}))[0]
+        assert to_hex(LOOKS["5-fold"]["color"]) in picture
+        assert (to_hex(LOOKS["bootstrap"]["color"]) in picture) is ("bootstrap" in names)
+
+
+def test_long_labels_wrap_and_options_are_words():
+    (one,) = svgs(ROWS.assign(row="coloured/cyrillic?per_class=100"))
+    assert {"coloured/cyrillic (100", "per class)"} <= set(said(one))
+    assert in_words("clipart?per_class=9&ink=red") == "clipart (9 per class)&ink=red"
 
 
 @pytest.mark.parametrize("zero", [False, True])

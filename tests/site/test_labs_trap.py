@@ -1,9 +1,7 @@
 """The lab with a trap: its tasks are the chapter's biased ones, and what the page says of them is what NumPy counts."""
 
 import json
-import os
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +12,6 @@ from fslcore import evaluation
 from fslcore.tools import attributes
 
 LABS = Path(__file__).resolve().parents[2] / "book" / "_static" / "labs"
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 SET, SHOTS, QUERIES, WAYS = "clipart", 5, 15, 5
 KINDS = ("random", "biased")
 
@@ -88,22 +84,17 @@ def test_the_shipped_page_s_data_would_stay_small(made):
 
 
 @pytest.fixture(scope="module")
-def page(made, tmp_path_factory):
-    if not BROWSER:
-        pytest.skip("no Chromium on PATH nor in $CHROMIUM")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+def page(browser, made, tmp_path_factory):
     path = tmp_path_factory.mktemp("lab") / "page.html"
     html = trap.html({SET: made}).replace("_static/labs", LABS.as_uri())
     path.write_text(f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><article>{html}</article></html>', "utf-8")
-    with sync_api.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=BROWSER)
-        page = browser.new_page(viewport={"width": 390, "height": 844})
-        page.faults = []
-        page.on("pageerror", lambda error: page.faults.append(str(error)))
-        page.goto(path.as_uri())
-        yield page
-        assert page.faults == []
-        browser.close()
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.faults = []
+    page.on("pageerror", lambda error: page.faults.append(str(error)))
+    page.goto(path.as_uri())
+    yield page
+    assert page.faults == []
+    page.close()
 
 
 def counted(task, kind, learner):

@@ -4,9 +4,7 @@ Skipped where there is no site in ``_build/html`` (``make book`` builds it) or n
 """
 
 import json
-import os
 import re
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -16,8 +14,6 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts)
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
@@ -123,28 +119,23 @@ class TestLedger:
 
 
 @pytest.fixture(scope="module")
-def context():
+def context(browser):
     """A browser without a network; ``context.outside`` lists what it was asked for elsewhere."""
-    if not BROWSER:
-        pytest.skip("no Chromium on PATH nor in $CHROMIUM")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=BROWSER)
-        context = browser.new_context(viewport=DESK, color_scheme="light", reduced_motion="reduce")
-        context.set_offline(True)
-        context.outside = []
-        inside = SITE.resolve().as_uri() + "/"
+    context = browser.new_context(viewport=DESK, color_scheme="light", reduced_motion="reduce")
+    context.set_offline(True)
+    context.outside = []
+    inside = SITE.resolve().as_uri() + "/"
 
-        def guard(route):
-            address = route.request.url
-            if address.startswith((inside, "data:", "blob:")):
-                return route.continue_()
-            context.outside.append(address)
-            return route.abort()
+    def guard(route):
+        address = route.request.url
+        if address.startswith((inside, "data:", "blob:")):
+            return route.continue_()
+        context.outside.append(address)
+        return route.abort()
 
-        context.route("**/*", guard)
-        yield context
-        browser.close()
+    context.route("**/*", guard)
+    yield context
+    context.close()
 
 
 def settle(page):
@@ -332,6 +323,39 @@ def test_a_wide_table_of_sentences_is_cards_on_a_phone(context):
         assert table.get_by_role("cell").count() == table.locator("td").count() and table.inner_text().split() == said
         page.set_viewport_size(DESK)
         assert table.locator("td").first.evaluate("e => getComputedStyle(e).display") == "table-cell"
+    finally:
+        page.close()
+
+
+def test_the_caption_of_a_table_stays_while_the_table_scrolls(context):
+    """And so do the labels of its rows, with the name above them: here the second of two columns of labels."""
+    page = visit(context, "informed.html", [])
+    try:
+        page.set_viewport_size(PHONE)
+        settle(page)
+        box = page.locator(".text_html:has(caption)", has_text="outside its domain")
+        parts = [box.locator(name).first for name in ("caption", "thead th:nth-child(2)", "tbody tr:nth-child(2) th")]
+        assert box.evaluate("e => e.scrollWidth > e.clientWidth + 40")
+        assert parts[0].evaluate("e => e.offsetWidth") < PHONE["width"]
+        box.evaluate("e => { e.scrollLeft = 1000; }")
+        left = box.bounding_box()["x"]
+        assert [round(part.bounding_box()["x"] - left) for part in parts] == [0, 0, 0]
+        assert (
+            box.locator("td").first.bounding_box()["x"] < box.locator("td").nth(1).bounding_box()["x"] < PHONE["width"]
+        )
+    finally:
+        page.close()
+
+
+def test_a_figure_has_no_pale_frame_in_the_dark(context):
+    page = visit(context, "estimators.html", [])
+    try:
+        page.evaluate("document.documentElement.dataset.theme = 'dark'")
+        grounds = page.locator("figure .text_html").evaluate_all(
+            "all => all.map(e => getComputedStyle(e).backgroundColor)"
+        )
+        assert grounds
+        assert set(grounds) == {"rgba(0, 0, 0, 0)"}
     finally:
         page.close()
 

@@ -24,10 +24,10 @@ def in_words(name: str) -> str:
 def glue(**values: object) -> None:
     """Glue values under their names, for the ``glue`` roles of the chapter's prose and for the ledger.
 
-    What a page says in two places is one text, so values are glued as they shall be read: whole numbers get
-    separators of thousands here, texts a true minus sign before a number, a space before % and ∞ for inf, and any other
-    number is formatted by the caller. The call prints what it glues, for those who run the notebook; the cell is
-    tagged ``remove-cell``, and leaves no trace on the page.
+    Values are glued as they will be read, so that a page says the same in two places. Whole numbers get thousands
+    separators; texts get a true minus sign before a number, a space before % and ∞ for inf. The caller formats any
+    other number. The call prints what it glues, for those who run the notebook. The cell is tagged ``remove-cell`` and
+    does not appear on the page.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def glue(**values: object) -> None:
     Raises
     ------
     TypeError
-        A value of another type: a float, say, of which only the caller knows how many digits it deserves.
+        A value of another type, such as a float: only the caller knows how many of its digits are meaningful.
     """
     for key, value in values.items():
         if isinstance(value, Integral) and not isinstance(value, bool):
@@ -57,7 +57,7 @@ def listed(items: object) -> str:
 
 
 def two_or_more(what: str, **parameters: list) -> None:
-    """Raise `InputError` where lists of the chapter's parameters, together, make one of what it compares."""
+    """Raise `InputError` if the chapter's parameters together give fewer than two things to compare."""
     if math.prod(map(len, parameters.values())) < 2:
         given = ", ".join(f"{name} = [{', '.join(map(str, of))}]" for name, of in parameters.items())
         raise InputError(f"{given}; two {what} or more are needed, which this chapter compares")

@@ -1,4 +1,4 @@
-"""What the audits of all papers share: claims are data, a check is a function named after its claim."""
+"""Shared by the audits of all papers: claims are data, and a check is a function named after its claim."""
 
 from __future__ import annotations
 
@@ -59,19 +59,19 @@ SETTING = re.compile(rf"({'|'.join(DATASETS.values())}) ([15]) ({LEARNER})(?![\w
 
 
 class Checks:
-    """The checks of one paper; used as a decorator it takes in another.
+    """The checks of one paper; used as a decorator it adds a check.
 
-    A check is named after the claim's id in ``data/published/PAPER_claims.csv``, with underscores
-    and one before. It takes the paper's figure, as text, and the evidence, and returns what the evidence
-    gives, in words, and whether the claim holds: True, False, or None where the evidence at hand cannot tell.
+    The name of a check is the claim's id in ``data/published/PAPER_claims.csv``, with underscores for hyphens and one
+    in front. A check takes the paper's number, as text, and the evidence. It returns what the evidence gives, in
+    words, and whether the claim holds: True, False, or None if the available evidence cannot decide.
 
     Parameters
     ----------
     paper : str
         ``oops``, ``evaluators`` or ``fewstab``.
     repeats : mapping
-        Of a claim that asks what another one asks: the id of that one, by its own. It counts with it (`tally`), and
-        where it has no check of its own, takes the other's.
+        Id of a claim → id of an earlier claim that asks the same question. The two count once (`tally`); a claim
+        without a check of its own uses that of the other.
     """
 
     def __init__(self, paper: str, repeats: Mapping[str, str] | None = None):
@@ -89,8 +89,8 @@ class Checks:
         Returns
         -------
         DataFrame
-            By id, in the paper's order: section, claim, value and unit as the paper has them; gives,
-            what the evidence gives; verdict, one of `VERDICTS`; question, the id of the claim that it counts with.
+            By id, in the paper's order: section, claim, value and unit as in the paper; gives, what the evidence gives;
+            verdict, one of `VERDICTS`; question, the id of the claim with which it counts.
         """
         claims = published.claims(self.paper)
         question = [self.repeats.get(name, name) for name in claims.index]
@@ -101,25 +101,25 @@ class Checks:
 
 
 def share(truths: pd.Series, what: str = "") -> tuple[str, bool]:
-    """'8 of 8 cells', and whether it is all of them."""
+    """'8 of 8 cells', and whether these are all."""
     return f"{int(truths.sum())} of {len(truths)} {what}".strip(), bool(truths.all())
 
 
 def count(number: int, said: str) -> tuple[str, bool]:
-    """The number, and whether it is the one said."""
+    """The number, and whether it equals the number claimed."""
     return str(int(number)), int(number) == int(said)
 
 
 def tally(rows: pd.DataFrame) -> pd.DataFrame:
-    """How many statements have each verdict; of those that ask one question the first in the paper counts."""
+    """Number of statements by verdict. Of several that ask the same question, only the first in the paper counts."""
     first = rows[~rows["question"].duplicated()]
     return first["verdict"].value_counts().reindex(VERDICTS.values(), fill_value=0).rename("statements").to_frame()
 
 
 def worded(text: str) -> str:
-    """Names of data sets and learners as the papers write them: 'CUB 5-shot RFS' for 'cub 5 rfs'.
+    """Write names of data sets and learners as the papers do: 'CUB 5-shot RFS' for 'cub 5 rfs'.
 
-    CAN is told from the verb by what stands beside it: data set and shots before, or a number after.
+    The learner CAN is distinguished from the verb by its context: data set and shots before it, or a number after.
     """
 
     def setting(found: re.Match) -> str:
@@ -131,7 +131,7 @@ def worded(text: str) -> str:
 
 
 def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
-    """Learners, data sets and captioners, in levels of that name, as the papers write them."""
+    """Rename learners, data sets and captioners, in the index levels of that name, as the papers write them."""
     names = {"learner": LEARNERS, "dataset": DATASETS, "captioner": CAPTIONERS}
     for level in set(names).intersection(table.index.names):
         table = table.rename(index=names[level], level=level)
@@ -156,12 +156,12 @@ def as_printed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def less(a: Interval, b: Interval) -> Interval:
-    """The difference of two printed means, as of tasks that share no draw."""
+    """The difference of two printed means, taken as independent."""
     return Interval(a.mean - b.mean, np.hypot(a.half_width, b.half_width), a.level, a.n_tasks, "independent")
 
 
 def shown(rows: pd.DataFrame, verdict: str) -> pd.DataFrame:
-    """The statements with one verdict, as a table to read."""
+    """The statements with one verdict, as a table for readers."""
     part = rows[rows["verdict"] == verdict]
     says = part["claim"] + ": " + part["value"] + part["unit"].map({"percent": " %"}).fillna("")
     table = pd.DataFrame(

@@ -22,7 +22,7 @@ UNDRAWN = (
 
 
 def results(ways: int, sizes: Iterable[tuple[int, int]], seed: int) -> Iterator[tuple[str, pd.DataFrame, dict]]:
-    """What others have contributed at these ways, (shots, queries) and seed: who, rows of results, images by set.
+    """Contributed results with these ways, (shots, queries) and seed: contributor, rows of results, images by set.
 
     Errors: as for `fslcore.tools.contributed.contributed`, for a file that does not pass its checks.
     """
@@ -40,12 +40,12 @@ def reported(
     level: float,
     **shape: object,
 ) -> pd.DataFrame:
-    """`fslbook.published.beside` of what others have contributed, by who reports it; empty without any.
+    """Apply `fslbook.published.beside` to contributed results, by contributor; empty if there are none.
 
     Parameters
     ----------
     cells : callable
-        From results (a row per task) and the number of images by data set to the long table that it takes.
+        Makes the long table for `beside` from results (a row per task) and the number of images by data set.
     printed, level
         As for `beside`.
     **shape
@@ -55,7 +55,7 @@ def reported(
 
 
 def each(cells: Callable[[contributed.Pack], pd.DataFrame]) -> pd.DataFrame:
-    """What `fslbook.published.beside` gives of each contributed file, by who reports it; empty without any.
+    """The results of `fslbook.published.beside` for each contributed file, by contributor; empty if there are none.
 
     Errors: as for `results`.
     """

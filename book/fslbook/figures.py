@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LOOKS", "forest", "image_grid", "interval_stack"]
 
-LABEL = 24  # letters in a line of a row's label, at most
+LABEL = 24  # maximum number of characters per line of a row's label
 
-#: Colour, mark and line of what has the same look in all figures: estimators, and the rules that choose by them.
+#: Colour, mark and line of estimators, and of rules that choose by them: the same in all figures.
 LOOKS = {
     name: dict(color=colour, marker=mark, linestyle=line)
     for name, colour, mark, line in [
@@ -48,7 +48,7 @@ LOOKS = {
 
 
 def image_grid(images: Images, classes: int = 12, per_class: int = 8, seed: int = 0) -> plt.Figure:
-    """A row per class with a few of its images, classes and images chosen at random from ``seed``."""
+    """A few images per class, one row per class; classes and images are chosen at random with ``seed``."""
     rng = np.random.default_rng(seed)
     classes = min(classes, len(images.class_names))
     chosen = np.sort(rng.permutation(len(images.class_names))[:classes])
@@ -65,7 +65,7 @@ def image_grid(images: Images, classes: int = 12, per_class: int = 8, seed: int 
 
 
 def plain_ticks(axis, digits: tuple[int, ...] = (1, 2, 5)) -> None:
-    """Ticks at these digits times powers of ten, as plain numbers on a logarithmic axis."""
+    """Put ticks at these digits times powers of ten, as plain numbers, on a logarithmic axis."""
     axis.set_major_locator(LogLocator(subs=digits))
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     axis.set_minor_formatter(NullFormatter())
@@ -93,7 +93,7 @@ def forest(
     zero: bool = False,
     hollow: Sequence[str] = ("printed",),
 ) -> HTML | None:
-    """Intervals as a forest plot: a row per label, the series of a row below each other, a picture per panel.
+    """Draw intervals as a forest plot: one picture per panel, one row per label, with its series below each other.
 
     Parameters
     ----------
@@ -106,13 +106,13 @@ def forest(
     zero : bool
         A line at 0, for differences.
     hollow : sequence of str
-        Series that are drawn as hollow black marks, what a paper prints above all. Series named in `LOOKS` look as
-        they do there, and others take colours and marks in turn.
+        Series drawn as hollow black marks, usually what a paper prints. Series named in `LOOKS` have the colour and
+        mark given there; the others take colours and marks in order.
 
     Returns
     -------
     IPython.display.HTML or None
-        An SVG per panel, in a grid that has one column on a phone; None of an empty table.
+        One SVG per panel, in a grid that has one column on a phone; None for an empty table.
     """
     if not len(rows):
         return None
@@ -160,7 +160,7 @@ def forest(
 
 
 def _drawn(label: object) -> str:
-    """A label as Matplotlib draws it: a dollar sign begins no formula."""
+    """Prepare a label for Matplotlib: options in words, dollar signs escaped, since they would start a formula."""
     return in_words(str(label)).replace("$", r"\$")
 
 

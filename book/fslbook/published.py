@@ -1,6 +1,6 @@
-"""What the three papers print: their tables and the claims of their prose, as transcribed in ``data/published``.
+"""The tables that the three papers print and the claims of their prose, as transcribed in ``data/published``.
 
-`beside` puts results on a paper's own data beside them.
+`beside` compares results on a paper's own data with them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def table(table: int | str, paper: str = "oops") -> pd.DataFrame:
 
 
 def claims(paper: str = "oops") -> pd.DataFrame:
-    """What a paper (as for `printed`) says in its prose, by id: section, claim, value and unit, all as text."""
+    """The claims in a paper's prose (``paper`` as for `table`), by id: section, claim, value and unit, all as text."""
     return pd.read_csv(DATA / "published" / f"{paper}_claims.csv", dtype=str, keep_default_na=False).set_index("id")
 
 
@@ -94,7 +94,7 @@ def beside(
     level: float = 0.95,
     own: Callable[[str], str | None] = own_data,
 ) -> pd.DataFrame:
-    """Cells of a table on the paper's own data beside the printed ones.
+    """Compare cells computed on the paper's own data with the printed ones.
 
     Parameters
     ----------
@@ -104,14 +104,14 @@ def beside(
     level : float
         Of the live intervals.
     own : callable
-        The paper's name of a data set, or None if it is none of its own; by default OOPS'.
+        Returns the paper's name of a data set, or None if it is not the paper's; by default for OOPS.
 
     Returns
     -------
     DataFrame
         By the keys: printed and live as 'mean ± half-width', their difference (live less printed), and that in
-        combined standard errors: half-widths over the normal quantile of their level, a dash where none is printed.
-        Empty where no cell is on data and a backbone of the paper.
+        combined standard errors (half-width divided by the normal quantile of its level), a dash where none is printed.
+        Empty if no cell uses data and a backbone of the paper.
     """
     keys = [column for column in printed if column in live and column in KEYS]
     ours = live.assign(dataset=live["dataset"].map(own)).dropna(subset="dataset")
@@ -131,9 +131,9 @@ def beside(
 
 
 def whole(table: pd.DataFrame) -> HTML | None:
-    """A table with all of its rows, where a notebook leaves out those in the middle; nothing of an empty one.
+    """Show a table with all of its rows, where a notebook would omit the middle; show nothing if it is empty.
 
-    Its texts are no markup: neither HTML nor formulas between dollar signs.
+    Texts are shown literally: not as HTML, nor as formulas between dollar signs.
     """
     with pd.option_context("display.html.use_mathjax", False):
         return HTML(table.to_html()) if len(table) else None

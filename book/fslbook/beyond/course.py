@@ -1,4 +1,4 @@
-"""The data of the longer exercises, which `data/course/build.py` makes."""
+"""The data of the longer exercises, made by `data/course/build.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["recording", "table"]
 
 
 def table(name: str) -> pd.DataFrame:
-    """One of the tables of ``data/course``; its README says what the columns are."""
+    """A table of ``data/course``; the README there describes the columns."""
     return pd.read_csv(DATA / "course" / f"{name}.csv")
 
 

@@ -1,9 +1,8 @@
-"""Do the three intervals hold what they promise? Replicates on populations whose truth is known.
+"""Coverage of the three intervals, by simulation on populations whose truth is known.
 
-A *world* is a set of classes, clouds of features seen by two backbones that are equally good.
-From it test sets are drawn. With a world kept and its images drawn anew, one sees whether the interval
-for new images holds; with a new world for each test set, the interval for new classes. All studies are long tables, a
-row an interval.
+A *world* is a set of classes: clouds of features as seen by two equally good backbones. Test sets are sampled from it.
+Many test sets from the same world check the interval for new images; a new world for each test set checks the interval
+for new classes. All studies are long tables with one row per interval.
 """
 
 from __future__ import annotations
@@ -86,8 +85,8 @@ def replicates(regime: Regime, new: str, worlds: int, sets: int, *, seed: int = 
     Returns
     -------
     DataFrame
-        One row a test set and interval: ``regime`` (its name), new, world, set, ``interval``, what it was ``given`` (of
-        `GIVEN`), how many ``tasks`` are behind it, ``mean``, ``low`` and ``high``. Intervals of the first backbone:
+        One row per test set and interval: ``regime`` (its name), new, world, set, ``interval``, what it was ``given``
+        (of `GIVEN`), how many ``tasks`` are behind it, ``mean``, ``low`` and ``high``. Intervals of the first backbone:
         'closed' of all tasks, 'usual' of 600, 'images' or 'classes' as ``new`` says, and 'open Q'. Where the regime is
         paired, also 'paired', of the difference of the two, and 'coin', closed, of their difference over 600 tasks
         where a coin a task says which is which, so that they are equal on these very images.
@@ -104,7 +103,7 @@ def replicates(regime: Regime, new: str, worlds: int, sets: int, *, seed: int = 
 
 
 def ends(r: stats.Interval, unit: float = 1) -> tuple[int, float, float, float]:
-    """What a table of studies keeps of an interval, in percent: of which its own numbers are so many."""
+    """Number of tasks, mean, low and high of an interval, the last three times ``unit``."""
     return r.n_tasks, unit * r.mean, unit * r.low, unit * r.high
 
 
@@ -149,15 +148,15 @@ def _intervals(
 def from_population(
     population: Bank, new: str, worlds: int, sets: int, *, classes: int, images: int, shots: int, seed: int = 0
 ) -> pd.DataFrame:
-    """The same on a large data set of images: test sets are drawn from it, and the mean over all of it is the truth.
+    """As `replicates`, with a large data set of images as the population, whose mean is the truth.
 
     Parameters
     ----------
     population : Bank
         Features of the large data set, for NCC.
     new : str
-        'images': each world is a choice of classes, and its test sets differ in their images. 'classes': every
-        test set has its own classes.
+        'images': each world is a choice of classes, and its test sets differ in their images. 'classes': each test
+        set has its own classes.
     worlds, sets : int
         Worlds, and test sets of each (1 for 'classes').
     classes, images, shots : int
@@ -168,7 +167,7 @@ def from_population(
     Returns
     -------
     DataFrame
-        One row a test set and interval, 'usual' over the first 600 tasks or that for what is new: new, world, set,
+        One row per test set and interval, 'usual' over the first 600 tasks or that for what is new: new, world, set,
         interval, tasks, ``truth``, mean, low, high; percent.
     """
 
@@ -198,22 +197,22 @@ def from_population(
 def many_methods(
     regime: Regime, new: str, methods: int, studies: int, *, seed: int = 0, first: int = 0
 ) -> pd.DataFrame:
-    """p-values of all pairs of methods that are equally good, study by study.
+    """p-values of all pairs of several equally good methods, by study.
 
     Parameters
     ----------
     regime : Regime
-        A plain one: it says how large a study's test set is.
+        A plain regime, which gives the size of a study's test set.
     new : str
-        For what they are equally good: 'images' or 'classes'.
+        Where the methods are equally good: on new 'images' or on new 'classes'.
     methods, studies : int
         Backbones compared in each study, and studies. Study k has the random stream (seed, first + k).
 
     Returns
     -------
     DataFrame
-        A row a study and pair: new, study, ``a`` and ``b``, and p-values of the difference: ``closed`` (paired over 600
-        closed tasks) and ``ours``.
+        A row per study and pair: new, study, ``a`` and ``b``, and p-values of the difference: ``closed`` (paired over
+        600 closed tasks) and ``ours``.
     """
     rows = []
     for study in range(first, first + studies):
@@ -242,12 +241,12 @@ def many_methods(
 
 
 def many_summary(made: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """Share (percent) of the studies of `many_methods` that call a difference where there is none.
+    """Share (percent) of the studies of `many_methods` with at least one false positive.
 
     Returns
     -------
     DataFrame
-        A row a target, test ('closed' or 'ours') and correction ('none', 'Holm' or 'BH'): share, low and high (its
+        A row per target, test ('closed' or 'ours') and correction ('none', 'Holm' or 'BH'): share, low and high (its
         95 % interval), and n, the studies.
     """
     adjusted = {"none": np.asarray, "Holm": stats.holm, "BH": stats.benjamini_hochberg}
@@ -279,7 +278,7 @@ def share_of(hits: pd.Series) -> tuple[float, int, float, float]:
 
 
 def scaled_truth(means: pd.Series, world: pd.Series, truths: pd.Series | None = None) -> pd.Series:
-    """The truth that each test set's interval should hold, where it is a mean over the test sets of a world.
+    """The value that each test set's interval should contain, if the truth is a mean over the test sets of a world.
 
     Parameters
     ----------
@@ -288,13 +287,13 @@ def scaled_truth(means: pd.Series, world: pd.Series, truths: pd.Series | None = 
     world : (n,) Series
         Test sets with equal entries have the same truth.
     truths : (n,) Series, optional
-        What is averaged to the truth, if not ``means``.
+        Values whose average is the truth, if not ``means``.
 
     Returns
     -------
     (n,) Series
-        A mean of k strays less from an average it is itself part of: by √((k - 1)/k). So the truth is moved away
-        by that much.
+        One of k means deviates less from an average that includes it, by a factor of √((k - 1)/k). The deviation of
+        the truth is enlarged accordingly.
 
     Examples
     --------
@@ -307,7 +306,7 @@ def scaled_truth(means: pd.Series, world: pd.Series, truths: pd.Series | None = 
 
 
 def population_summary(made: pd.DataFrame) -> pd.DataFrame:
-    """Share (percent) of intervals of `from_population` that hold the truth, by setting and what was drawn anew."""
+    """Coverage (percent) of the intervals of `from_population`, by setting and by what a repetition replaces."""
     inside = 100 * ((made["low"] <= made["truth"]) & (made["truth"] <= made["high"]))
     name = made["interval"].replace({"usual": "closed", "images": "ours", "classes": "ours"}).rename(None)
     keys = [made[k] for k in ("dataset", "backbone", "shots", "new")]
@@ -322,9 +321,9 @@ def summary(replicates: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a regime and statement: regime, ``target`` ('these images', 'new images' or 'new classes'),
+        One row per regime and statement: regime, ``target`` ('these images', 'new images' or 'new classes'),
         ``interval`` ('closed', 'open', 'images', 'classes', or 'paired' for the share of intervals of a difference that
-        leave out 0 though there is none), ``given``, ``share`` in percent of ``n`` test sets, ``low`` and ``high``, its
+        exclude 0 although it is true), ``given``, ``share`` in percent of ``n`` test sets, ``low`` and ``high``, its
         95 % interval (Clopper and Pearson), ``half_width``, half of the mean length, ``deviation``, the root mean
         square of the errors that it should bound, ``mean`` of the test sets, ``bias`` in points, and ``queries``: open
         intervals are at the Q with the narrowest. The truth is a mean over test sets, and errors are scaled for that
@@ -374,7 +373,7 @@ def summary(replicates: pd.DataFrame) -> pd.DataFrame:
 
 
 def width_ratios(summary: pd.DataFrame) -> pd.DataFrame:
-    """How much narrower than open: a row a regime with an open interval for new images.
+    """Width of open intervals relative to the interval for new images, with one row per regime.
 
     Returns
     -------
@@ -416,7 +415,7 @@ def plan_loops(
     power: float = 0.8,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Plan from a pilot how many tell two backbones apart, then draw a test set of that size; many times.
+    """Plan from a pilot the size that distinguishes two backbones, then sample a test set of this size; repeat.
 
     Parameters
     ----------
@@ -426,7 +425,7 @@ def plan_loops(
         'images': images per class are planned, and all test sets have the same classes. 'classes': classes are planned,
         and each test set has its own.
     better : float
-        How many times as far apart the second backbone sees the classes.
+        Factor by which the classes are further apart for the second backbone.
 
     Returns
     -------
@@ -478,7 +477,7 @@ def plan_loops(
 
 
 def plan_summary(loops: pd.DataFrame) -> pd.DataFrame:
-    """Of each kind of `plan_loops` the share (percent) of test sets of planned size that find the difference.
+    """Share (percent) of test sets of planned size that find the difference, for each kind of `plan_loops`.
 
     Returns
     -------

@@ -33,7 +33,7 @@ __all__ = [
 
 
 def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> plt.Figure:
-    """The support of one task, a row per class, and right of the gap the first of its query images."""
+    """The support of one task, one row per class; to the right of the gap, its first query images."""
     figure, axes = plt.subplots(tasks.ways, 1, figsize=(6.4, 0.75 * tasks.ways + 0.2), layout="constrained")
     for k, ax in enumerate(axes):
         support, query = (
@@ -74,7 +74,7 @@ def lens_intervals(found: pd.DataFrame) -> plt.Figure:
 
 
 def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
-    """Closed intervals, and those made for the question, of test sets with new images and with new classes.
+    """Closed intervals and those made for the question, for test sets with new images and with new classes.
 
     Parameters
     ----------
@@ -123,8 +123,9 @@ def three_rows(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
-    """Share of intervals that hold the truth (`fslbook.beyond.coverage.summary`): a row a kind of world and what the
-    interval was told, of so many inches.
+    """Coverage of intervals (`fslbook.beyond.coverage.summary`), by kind of world and by what the interval was given.
+
+    ``height`` is that of a row, in inches.
     """
     own = {"new images": "images", "new classes": "classes"}
     rows = summary[summary["interval"].isin(own.values())][["regime", "given"]].drop_duplicates()
@@ -155,7 +156,7 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
 
 
 def ratio_bars(ratios: pd.DataFrame) -> plt.Figure:
-    """Open half-width over that for new images, by kind of world (`fslbook.beyond.coverage.width_ratios`)."""
+    """Open half-width divided by that for new images, by kind of world (`fslbook.beyond.coverage.width_ratios`)."""
     figure, ax = plt.subplots(figsize=(5.2, 4.6))
     rows = np.arange(len(ratios))
     ax.barh(rows, ratios["ratio"], color=COLOURS[0])
@@ -169,7 +170,7 @@ def ratio_bars(ratios: pd.DataFrame) -> plt.Figure:
 
 
 def power_curves(degrees: list[float], level: float) -> plt.Figure:
-    """Chance that a paired interval leaves 0 out, against the true difference in standard errors."""
+    """Probability that a paired interval excludes 0, against the true difference in standard errors."""
     figure, ax = plt.subplots(figsize=(6.4, 4.2))
     x = np.linspace(0, 6, 121)
     for df, line in zip(degrees, ("--", "-", ":")):
@@ -181,12 +182,12 @@ def power_curves(degrees: list[float], level: float) -> plt.Figure:
 
 
 def run_strip(panels: dict[str, dict[str, np.ndarray]]) -> plt.Figure:
-    """A dot a training run at its mean accuracy, a row a learner, and a line at the mean over runs.
+    """Mean accuracy of each training run as a dot, one row per learner, with a line at the mean over runs.
 
     Parameters
     ----------
     panels : dict
-        Data set → learner → (R,) accuracies in percent. Learners keep their mark and colour in every panel.
+        Data set → learner → (R,) accuracies in percent. A learner has the same mark and colour in every panel.
     """
     height = 0.55 * max(map(len, panels.values())) + 1.2
     figure, axes = plt.subplots(1, len(panels), figsize=(6.8, height), sharey=True, squeeze=False)
@@ -202,13 +203,13 @@ def run_strip(panels: dict[str, dict[str, np.ndarray]]) -> plt.Figure:
 
 
 def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
-    """A row a learner, and the same mark and colour for runs of the same seed.
+    """Mean accuracy of each run, one row per learner; runs of the same seed have the same mark and colour.
 
     Parameters
     ----------
     panels : dict
-        Data set → table with a column ``runs``, (R,) accuracies in percent, by learner. The rows stand in the order of
-        the first.
+        Data set → table with a column ``runs``, (R,) accuracies in percent, by learner. Rows are in the order of the
+        first table.
     """
     order = next(iter(panels.values())).index
     figure, axes = plt.subplots(

@@ -1,6 +1,7 @@
-"""Small files of per-task accuracies for the lab that reads a reader's own: from the book's stored results.
+"""Example files of per-task accuracies for the report lab, from the book's stored results.
 
-``python -m fslbook.beyond.lab_examples`` writes ``book/_static/labs/report_examples.js``; a test says when it is stale.
+``python -m fslbook.beyond.lab_examples`` writes ``book/_static/labs/report_examples.js``; a test fails if the file is
+out of date.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _long() -> str:
 
 
 def script() -> str:
-    """What `report_examples.js` holds."""
+    """The contents of `report_examples.js`."""
     made = json.dumps(examples(), indent=1, sort_keys=True)
     return (
         "// Written by `python -m fslbook.beyond.lab_examples` from the book's stored results.\n"

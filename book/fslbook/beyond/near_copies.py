@@ -1,4 +1,4 @@
-"""How much of an accuracy is owed to images that are alike: ordinary tasks against tasks that keep groups apart."""
+"""The effect of similar images on an accuracy: ordinary tasks compared with group-disjoint tasks."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Both(dict):
     """``ordinary``, ``mixed`` and ``apart``, each (tasks, accuracies in percent), and ``labels`` and ``groups``."""
 
     def copies(self, level: float = 0.95) -> stats.Interval:
-        """Mixed minus apart, which have the same supports and count groups alike: what copies add, on these images."""
+        """Mixed minus group-disjoint: the effect of copies on these images (same supports, groups weighted equally)."""
         return stats.paired_interval(self["mixed"][1], self["apart"][1], level=level)
 
     def difference(self, level: float = 0.95) -> stats.ThreeIntervals:
-        """Ordinary minus apart, for these images, new groups and new classes."""
+        """Ordinary minus group-disjoint, for these images, new groups and new classes."""
         known = dict(labels=self["labels"], groups=self["groups"])
         of = {
             name: stats.influence(
@@ -38,9 +38,9 @@ class Both(dict):
 
 
 def both_ways(source: Images, groups: np.ndarray, backbone: str, learner: str, *, tasks: int, **shape) -> Both:
-    """Accuracies on ordinary tasks and on tasks that keep groups (N,) apart, both of the classes with groups enough.
+    """Accuracies on ordinary and on group-disjoint tasks, both of the classes that have enough groups (N,).
 
-    Between them stand tasks that count groups alike, as those kept apart do, and let copies be on both sides.
+    A third, mixed kind weights groups equally, as group-disjoint tasks do, but allows copies in support and query.
     """
     left = set(evaluation.left_out(source, groups=groups, **shape))
     rows = np.flatnonzero([name not in left for name in evaluation.class_of(source)])
@@ -58,7 +58,7 @@ def both_ways(source: Images, groups: np.ndarray, backbone: str, learner: str, *
 
 
 def of_facts(facts: list[str], backbone: str, learner: str, **shape) -> dict[str, Both]:
-    """`both_ways` of each data set and the fact that makes its images alike, 'glyphs/hebrew family', say."""
+    """`both_ways` for each data set and the fact that groups its images, such as 'glyphs/hebrew family'."""
     found = {}
     for dataset_fact in facts:
         name, fact = dataset_fact.split()
@@ -68,7 +68,7 @@ def of_facts(facts: list[str], backbone: str, learner: str, **shape) -> dict[str
 
 
 def _mixed(tasks: Tasks, labels: np.ndarray, groups: np.ndarray, seed: int) -> Tasks:
-    """The same supports, and queries of any groups of their classes: all alike, the support's among them."""
+    """The same supports with queries of any group of their classes, all groups equally likely, also the support's."""
     rng = np.random.default_rng([seed, 1])
     label, group = (np.unique(a, return_inverse=True)[1] for a in (labels, groups))
     by_class = [np.flatnonzero(label == c) for c in range(label.max() + 1)]
@@ -85,7 +85,7 @@ def _mixed(tasks: Tasks, labels: np.ndarray, groups: np.ndarray, seed: int) -> T
 
 
 def share_of_mates(tasks: Tasks, labels: np.ndarray, groups: np.ndarray) -> float:
-    """The share of queries of whose group the support of their own class has an image."""
+    """Share of queries whose group also has an image in the support of their class."""
     cell = np.unique(groups, return_inverse=True)[1] * (len(np.unique(labels)) + 1)
     cell = cell + np.unique(labels, return_inverse=True)[1]
     support, query = cell[tasks.support], cell[tasks.query]
@@ -93,7 +93,7 @@ def share_of_mates(tasks: Tasks, labels: np.ndarray, groups: np.ndarray) -> floa
 
 
 def rows(found: dict[str, Both], level: float = 0.95) -> pd.DataFrame:
-    """What copies add, and ordinary minus apart for the three targets, as `fslbook.figures.forest` draws them."""
+    """The effect of copies, and ordinary minus group-disjoint for three targets, for `fslbook.figures.forest`."""
     parts = []
     for name, of in found.items():
         gap = of.difference(level)

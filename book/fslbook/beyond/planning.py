@@ -1,4 +1,4 @@
-"""What would tell two methods apart, and how the three intervals cover: tables for a chapter."""
+"""Tables of the sizes that distinguish two methods, and of the coverage of the three intervals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def needs(
     power: float,
     level: float,
 ) -> pd.DataFrame:
-    """What would tell a difference of d points between the two methods of each row of `pairs`; see `stats.plan`."""
+    """Sizes that detect a difference of d points between the methods of each row of `pairs`; see `stats.plan`."""
     rows = []
     for row, d in product(table.itertuples(), differences):
         size = np.unique(found[row.dataset].labels, return_counts=True)[1]
@@ -47,13 +47,13 @@ def needs(
 
 
 def growth(needed: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
-    """How many times the sizes of `needs` those before are, for the smallest difference: a row per data set."""
+    """Sizes of ``needed`` divided by those of ``before``, for the smallest difference; one row per data set."""
     least = [of[of["difference"] == of["difference"].min()].set_index("dataset")[SIZES] for of in (needed, before)]
     return (least[0] / least[1]).astype(float).replace([np.inf, -np.inf], np.nan).dropna(how="all")
 
 
 def plan_table(needed: pd.DataFrame) -> pd.DataFrame:
-    """`needs` for reading, each size with its range, or a dash: a row for each pair and difference."""
+    """`needs` as text, each size with its range, or a dash; one row per pair and difference."""
 
     def cell(size: float, ends: tuple[float, float] | None) -> str:
         if ends is None:
@@ -66,7 +66,7 @@ def plan_table(needed: pd.DataFrame) -> pd.DataFrame:
 
 
 def reach(table: pd.DataFrame, *, power: float, level: float) -> pd.DataFrame:
-    """The difference (points) that each pair of `pairs` would have shown with this power, by target."""
+    """The difference (points) that each pair of `pairs` would have detected with this power, by target."""
 
     def least(result: stats.ThreeIntervals, kind: str) -> str:
         if kind == "images" and np.isinf(result.image_variance) and np.isfinite(result.classes.half_width):
@@ -91,7 +91,7 @@ def coverage_table(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def harder_table(summary: pd.DataFrame) -> pd.DataFrame:
-    """`fslbook.beyond.coverage.summary` of harder worlds, by world, question and what the interval was told."""
+    """`fslbook.beyond.coverage.summary` of harder worlds, by world, question and what the interval was given."""
     own = summary[summary["interval"] == summary["target"].str.removeprefix("new ")]
     closed = summary[summary["interval"] == "closed"].set_index(["regime", "target"])["share"]
     shown = {
@@ -106,7 +106,7 @@ def harder_table(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def plans_table(summary: pd.DataFrame) -> pd.DataFrame:
-    """`fslbook.beyond.coverage.plan_summary` for reading: a row per target, kind of pilot and true difference."""
+    """`fslbook.beyond.coverage.plan_summary` as text; one row per target, kind of pilot and true difference."""
     shown = {
         "planned (median)": summary["planned"].round().astype(int),
         "found by the pilot (%)": summary["in_pilot"].map("{:.0f}".format),

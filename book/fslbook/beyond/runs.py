@@ -1,4 +1,4 @@
-"""Every learner, trained from three or five seeds: what each run got right on the same tasks, and what it says."""
+"""Every learner trained from three or five seeds: correct queries of each run on the same tasks, and their analysis."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ SHARED = ("one trained network", "the first weights", "the number alone")  # by 
 
 
 def tasks_of(dataset: str, learner: str) -> Tasks:
-    """The tasks that every run of a learner is tested on; those of slow learners are the first of the others'."""
+    """The tasks on which every run of a learner is tested; slow learners are tested on the first of these only."""
     drawn = _tasks(dataset)
     return drawn[:IMAGE_TASKS] if learner in learners.of_images else drawn
 
@@ -73,19 +73,19 @@ def _table() -> pd.DataFrame:
 
 
 def names(least: int = MANY) -> list[str]:
-    """The learners that have at least so many runs, in the order of the file."""
+    """The learners with at least this many runs, in the order of the file."""
     count = _table().groupby("learner")["seed"].nunique()
     return [name for name in dict.fromkeys(_table()["learner"]) if count[name] >= least]
 
 
 @lru_cache
 def answers(dataset: str, learner: str) -> np.ndarray:
-    """(R, T, K·Q) what the runs of a learner got right, 100 or 0; read-only.
+    """(R, T, K·Q) whether each run of a learner was correct on each query, 100 or 0; read-only.
 
     Raises
     ------
     InputError
-        No runs of it; records of other images or other tasks than those at hand.
+        No runs of this learner; records of other images or tasks.
     """
     found = _table().query("dataset == @dataset and learner == @learner").sort_values("seed")
     if found.empty:
@@ -113,7 +113,7 @@ def accuracies(dataset: str, learner: str) -> np.ndarray:
 def places(dataset: str, tasks: int) -> dict[str, np.ndarray]:
     """Support, query, labels and groups of the first of these tasks, as `fslcore.stats.run_intervals` takes them.
 
-    Groups are families of fonts or authors, where the data know of them: images of one are no two draws.
+    Groups are font families or authors, where known: images of the same group are not independent.
     """
     drawn, source = _tasks(dataset)[:tasks], evaluation.load_source(dataset)
     known = {"support": drawn.support, "query": drawn.query, "labels": source.labels}
@@ -121,7 +121,7 @@ def places(dataset: str, tasks: int) -> dict[str, np.ndarray]:
 
 
 def intervals(dataset: str, level: float = stats.LEVEL) -> dict[str, RunIntervals]:
-    """Of each learner, by its name for readers."""
+    """`fslcore.stats.run_intervals` of each learner, by its displayed name."""
     out = {}
     for name in names():
         right = answers(dataset, name)
@@ -130,7 +130,7 @@ def intervals(dataset: str, level: float = stats.LEVEL) -> dict[str, RunInterval
 
 
 def shown(found: dict[str, RunIntervals]) -> pd.DataFrame:
-    """`intervals` for reading: the mean, half-widths for these runs and for new ones, and the spread of runs."""
+    """`intervals` as text: mean, half-widths for these and for new runs, and standard deviation of runs."""
     rows = {}
     for name, of in found.items():
         halves = {
@@ -184,7 +184,7 @@ def pair_rows(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def components(found: dict[str, RunIntervals]) -> pd.DataFrame:
-    """Variance of one run's mean by where it comes from: training again, images and classes, and what they share."""
+    """Components of the variance of one run's mean: runs, images, classes, and their interactions."""
     rows = {}
     for name, of in found.items():
         rows[name] = {
@@ -206,7 +206,7 @@ WORLDS = {  # standard deviations of runs, of tasks and of a run on a task
 
 
 def coverage(replicates: int, tasks: int = 60, level: float = stats.LEVEL, seed: int = 0) -> pd.DataFrame:
-    """Share of intervals for new runs that hold a known mean, in percent, by kind of world and number of runs.
+    """Coverage (percent) of intervals for new runs, by kind of world and number of runs.
 
     Columns by number of runs; ``tasks alone`` is the interval over tasks of the mean over five runs.
     """
@@ -232,7 +232,7 @@ def _holds(intervals: list[stats.Interval]) -> float:
 
 
 def pairs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
-    """Every two learners on the tasks that both have, the better one first.
+    """All pairs of learners, compared on the tasks that both have; the better one comes first.
 
     Returns
     -------
@@ -292,7 +292,7 @@ def pair_table(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdicts(found: pd.DataFrame) -> pd.DataFrame:
-    """How many pairs are significantly different, by what a study has and by what its interval applies to."""
+    """Number of significantly different pairs, by what a study has and what its interval applies to."""
     told = {
         "one run of each, new images: on average": sum((v != 0).mean() for v in found["studies"]),
         "and against the order that all runs give": sum((v == -1).mean() for v in found["studies"]),
@@ -306,7 +306,7 @@ def verdicts(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def needed(found: pd.DataFrame, differences: list[float], power: float, level: float = stats.LEVEL) -> pd.DataFrame:
-    """Runs of each of two learners that tell a true difference, by pair: with the pilot's range for each difference."""
+    """Runs of each of two learners that detect a true difference, by pair, with the range that the pilot leaves."""
 
     def text(plan: RunPlan) -> str:
         n, low, high = ("∞" if n is None else f"{n:,}" for n in (plan.n_runs, plan.low, plan.high))
@@ -323,7 +323,7 @@ def needed(found: pd.DataFrame, differences: list[float], power: float, level: f
 
 
 def printed_pairs(level: float = stats.LEVEL) -> pd.DataFrame:
-    """Every two methods of FewSTAB's table of plain accuracies, on one data set with one number of shots.
+    """All pairs of methods in FewSTAB's table of plain accuracies, by data set and number of shots.
 
     Returns
     -------
@@ -370,7 +370,7 @@ def few(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
 
 
 def bases() -> dict[str, str]:
-    """What the runs of each learner share with those of others from the same seed, by the learner's name."""
+    """What runs of different learners from the same seed have in common, by the learner's name."""
     out = {}
     for name in names(FEW):
         recipe = training.RECIPES[name]
@@ -383,10 +383,10 @@ def bases() -> dict[str, str]:
 
 
 def luck(found: pd.DataFrame) -> pd.DataFrame:
-    """How much of the spread of `few` is the seed's, alike for all learners whose runs share something.
+    """The part of the variance of `few` due to the seed, for learners whose runs have something in common.
 
-    The analysis of variance in two ways, learners and seeds, without repeats: with L learners and R seeds, the mean
-    square of seeds is L times the variance of their means, and what is left has (L - 1)(R - 1) degrees of freedom.
+    A two-way analysis of variance (learners and seeds) without replication. With L learners and R seeds, the mean
+    square of seeds is L times the variance of their means; the residual has (L - 1)(R - 1) degrees of freedom.
 
     Returns
     -------
@@ -427,7 +427,7 @@ def first_places(found: pd.DataFrame) -> list[str]:
 
 
 def reversals(dataset: str) -> pd.DataFrame:
-    """Of every two learners, how often a run of one beats a run of the other where their means say the opposite.
+    """How often a run of one learner beats a run of another although its mean is lower, for all pairs of learners.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Tables and figures of what `benchmarks/bench.py` measured, as `fslcore.tools.workload.stored` reads it."""
+"""Tables and figures of the measurements by `benchmarks/bench.py`, read by `fslcore.tools.workload.stored`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUBJECTS = {"learners": "Learners", "tasks": "Drawing tasks", "features": "Featu
 
 
 def ratios(found: dict, subject: str) -> pd.DataFrame:
-    """What is fast, against what: speeds, their ratio, the ratio that was aimed at, and how many results are equal."""
+    """Speeds here and of the alternative, their ratio, the intended ratio, and the share of equal results."""
     rows = [row for row in found["ratios"] if row["subject"] == subject]
     table = pd.DataFrame(
         {
@@ -34,7 +34,7 @@ def ratios(found: dict, subject: str) -> pd.DataFrame:
 
 
 def across(machines: list[dict]) -> pd.DataFrame:
-    """The ratio of each comparison, a column a machine with its processor, date and load; NaN where there is none."""
+    """The ratio of each comparison, a column per machine with its processor, date and load; NaN where there is none."""
     columns = {}
     for found in machines:
         machine = f"{found['cpu']}, {found['cores']} cores", f"{found['date']}, load {found['load']:.0f}"
@@ -43,7 +43,7 @@ def across(machines: list[dict]) -> pd.DataFrame:
 
 
 def limits(found: dict) -> pd.DataFrame:
-    """How near each comes to what bounds it."""
+    """Each speed relative to its bound."""
     rows = found["limits"]
     return pd.DataFrame(
         {
@@ -69,7 +69,7 @@ def million(found: dict) -> pd.DataFrame:
 
 
 def exponents(found: dict) -> pd.DataFrame:
-    """By what and by which size: the power of the size that time grows with, from the largest half of the sizes."""
+    """The power of a size with which time grows, by task and size, from the larger half of the sizes."""
     rows = []
     for (what, by), of in pd.DataFrame(found["growth"]).groupby(["what", "by"], sort=False):
         rows.append((what, by, of["at"].max() / of["at"].min(), _slope(of)))
@@ -77,7 +77,7 @@ def exponents(found: dict) -> pd.DataFrame:
 
 
 def _slope(of: pd.DataFrame) -> float:
-    """Least squares on logarithms of the upper half: the lower one is what a call costs however little it does."""
+    """Least squares on logarithms of the upper half; in the lower half the fixed cost of a call dominates."""
     upper = of.sort_values("at").iloc[-max(2, (len(of) + 1) // 2) :]
     return float(np.polyfit(np.log(upper["at"]), np.log(upper["seconds"]), 1)[0])
 
@@ -123,5 +123,5 @@ def ratio_bars(found: dict) -> plt.Figure:
 
 
 def number(value: float) -> str:
-    """Three digits: more than a measurement of speed has."""
+    """Format with three digits, as measurements of speed are no more precise."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

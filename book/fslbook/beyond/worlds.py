@@ -1,4 +1,4 @@
-"""Worlds whose truth is known: populations to draw test sets from, over and over."""
+"""Simulated populations with known truth, from which test sets are sampled repeatedly."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OWN_MEANS = 0.6  # of the noise that two backbones have for themselves, so much 
 
 @dataclass(frozen=True)
 class Regime:
-    """One setting of the study: how populations and test sets are made, and what the intervals are told.
+    """One setting of the study: how populations and test sets are made, and what the intervals are given.
 
     Attributes
     ----------
@@ -77,13 +77,13 @@ class Regime:
     rare : float
         Share of hard classes, whose images scatter four times as much.
     steps : int
-        Of the centroids towards the queries near them: with some, the learner is transductive.
+        Number of steps of the centroids towards nearby queries; above 0 the learner is transductive.
     soft : bool
-        Whether a query's value is the probability of its class, and not whether it is right.
+        Whether a query's value is the predicted probability of its class, rather than whether it is correct.
     new : tuple of str
         Targets that are asked for: 'images', 'classes'.
     given : tuple of str
-        What the intervals are told of dependence (`fslbook.beyond.coverage.GIVEN`).
+        What the intervals are given about dependence (`fslbook.beyond.coverage.GIVEN`).
     paired : bool
         Whether two backbones of equal merit are compared.
     opened : bool
@@ -123,7 +123,7 @@ class Regime:
 
     @property
     def name(self) -> str:
-        """For readers: what it is called, or its sizes."""
+        """Its displayed name: ``called``, or else its sizes."""
         ease = "hard" if self.spread < 0.65 else "easy"
         return self.called or f"C = {self.classes}, n = {self.images}, {self.shots}-shot, {ease}"
 
@@ -192,7 +192,7 @@ class Population:
 
 @dataclass(frozen=True)
 class Sample:
-    """What one draws from a population: a bank for each backbone, and what depends on what.
+    """A sample from a population: a bank for each backbone, and the groups that make images or classes dependent.
 
     Attributes
     ----------
@@ -284,7 +284,7 @@ def banks_of(features: np.ndarray, labels: np.ndarray) -> list[Bank]:
 
 
 def correct(bank: Bank, tasks: Tasks) -> np.ndarray:
-    """(T, n_query) 100 for a query that NCC gets right, else 0."""
+    """(T, n_query) 100 for a query that NCC classifies correctly, else 0."""
     return 100.0 * evaluate(learners.NearestCentroid(), bank, tasks).correct
 
 

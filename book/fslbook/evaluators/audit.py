@@ -83,7 +83,7 @@ def beyond(limit: float, mae: float, bias: float) -> float:
 
 
 def held_out(mean: float, sd: float, sd_oracle: float) -> float:
-    """Images a task on which accuracies of this spread were measured.
+    """Images per task on which accuracies with this spread were measured.
 
     With n images per task, and the expected accuracy varying between tasks as the oracle's does, the
     variance is (m(1 − m) − v)/n + v for mean m and oracle variance v; solved for n.
@@ -112,7 +112,7 @@ def largest(means: np.ndarray, sds: np.ndarray) -> tuple[float, float]:
 
 
 class Evidence:
-    """The paper's printed tables in handy forms, and what follows from them.
+    """The paper's printed tables arranged for the checks, and what follows from them.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Evidence:
 
     @cached_property
     def bias(self) -> pd.DataFrame:
-        """Mean estimate less mean of the oracle, from Table 1."""
+        """Mean estimate minus mean of the oracle, from Table 1."""
         return self.means[ESTIMATORS].sub(self.means["oracle"], axis=0)
 
     @cached_property
@@ -146,7 +146,7 @@ class Evidence:
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """A row a cell of Table 2, by data set, learner and estimator, in percentage points.
+        """A row per cell of Table 2, by data set, learner and estimator, in percentage points.
 
         Columns mae; bias; correlation of estimate and oracle over episodes, if errors are normal (above 1
         where they cannot be, NaN where the error hardly exceeds the bias); unrelated and standard_error, the
@@ -166,7 +166,7 @@ class Evidence:
         return t[["mae", "bias", "correlation", "unrelated", "standard_error", "beyond"]]
 
     def averaged(self, row: tuple[str, str], like: tuple[str, str], size: int) -> pd.Series:
-        """Mean absolute errors of a row of Table 2, had accuracies been averaged over ``size`` episodes at a time.
+        """Mean absolute errors of a row of Table 2 if accuracies were averaged over ``size`` episodes at a time.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Evidence:
 
     @cached_property
     def held_out(self) -> pd.Series:
-        """Images a task on which hold-out was tested, by data set and learner, from the spread of its estimates."""
+        """Images per task on which hold-out was tested, by data set and learner, from the spread of its estimates."""
         return held_out(self.means["hold-out"], self.spreads["hold-out"], self.spreads["oracle"])
 
     @cached_property
@@ -204,7 +204,7 @@ class Evidence:
 
     @cached_property
     def selection(self) -> pd.DataFrame:
-        """Choosing by an estimator against three others, a row an estimator and data set.
+        """Choosing by an estimator against three others, a row per estimator and data set.
 
         Columns always, any and oracle: accuracy when it chooses less that of always taking the learner
         which is best on average, of a learner at random, and of choosing by the oracle; verdict:
@@ -227,7 +227,7 @@ class Evidence:
 
     @cached_property
     def tuned(self) -> pd.DataFrame:
-        """Table 4, a row a learner and data set: difference tuned less untuned, and verdict by closed intervals."""
+        """Table 4, a row per learner and data set: difference tuned minus untuned, and verdict by closed intervals."""
         t = published.table(4, "evaluators").set_index(["learner", "dataset", "tuned"])
         of = {key: _interval(r["mean"], r["half_width"]) for key, r in t.iterrows()}
         pairs = {key[:2]: (of[*key[:2], "yes"], plain) for key, plain in of.items() if key[2] == "no"}

@@ -2,7 +2,7 @@
 
 All start from the table of `fslbook.evaluators.estimates.collect`, in which every candidate ran on the same tasks. A
 candidate is a method, or one method with another setting (`grid`). An estimator sees a task's support and
-names the candidate with the highest estimate; what that is worth, the oracle says. Accuracies are in percent.
+names the candidate with the highest estimate; the oracle gives its accuracy. Accuracies are in percent.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def ranks(
     Returns
     -------
     DataFrame
-        dataset, method, task and a column a name, as `fslbook.evaluators.estimates.means` takes it.
+        dataset, method, task and a column per name, as `fslbook.evaluators.estimates.means` takes it.
     """
     tables = []
     for dataset, tasks, by in _grids(table, [ORACLE, *names]):
@@ -166,7 +166,7 @@ def picks(
     Returns
     -------
     DataFrame
-        dataset, method, task and a column a rule, in percent, as `fslbook.evaluators.estimates.means` takes it.
+        dataset, method, task and a column per rule, in percent, as `fslbook.evaluators.estimates.means` takes it.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def _always(oracle: pd.DataFrame) -> np.ndarray:
 
 
 def optimism(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """How much of the oracle's choice is luck: its accuracy on the queries it chose by, and on queries it did not see.
+    """The chance part of the oracle's choice: its accuracy on the queries used for choosing, and on other queries.
 
     Parameters
     ----------
@@ -226,14 +226,14 @@ def optimism(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
 
 def against(picked: pd.DataFrame, base: str, names: Sequence[str], level: float = 0.95) -> pd.DataFrame:
-    """Paired differences, rules less ``base``, as of `fslbook.evaluators.estimates.biases` (Holm over all rows)."""
+    """Paired differences, rules minus ``base``, as of `fslbook.evaluators.estimates.biases` (Holm over all rows)."""
     return estimates.paired(picked, names, lambda t, name: (t[name], t[base]), level)
 
 
 def even_folds(shots: int) -> str:
     """The estimator '4-fold' for 8 shots: the most folds, up to five, that hold equally many images of each class.
 
-    A prime number of shots above five has that many folds. One shot cannot be divided; its two folds tell nothing.
+    A prime number of shots above five has that many folds. One shot cannot be divided: its two folds are uninformative.
     """
     return f"{max((k for k in range(2, 6) if shots % k == 0), default=max(shots, 2))}-fold"
 
@@ -362,7 +362,7 @@ def curves(table: pd.DataFrame, panels: dict[str, pd.DataFrame]) -> pd.DataFrame
     table : DataFrame
         Columns dataset, ways and shots.
     panels : dict
-        Title of a panel → values of the rows of ``table``, a column a rule.
+        Title of a panel → values of the rows of ``table``, a column per rule.
 
     Returns
     -------
@@ -381,7 +381,7 @@ def curves(table: pd.DataFrame, panels: dict[str, pd.DataFrame]) -> pd.DataFrame
 
 
 def exponents(table: pd.DataFrame, estimator: str = EVEN, level: float = 0.95) -> pd.DataFrame:
-    """Does the variance p (1 - p) of a single test decide the error? Fitted exponents, and those of chance alone.
+    """Fitted exponents of the error in the variance p (1 - p) of a single test and in n, and those of chance alone.
 
     A test of an unbiased estimator on n images is off by √(2 p (1 - p) / (π n)) on average. So in
     log(mean absolute error) = c + a log(p (1 - p)) + b log n, by least squares over the settings
@@ -482,7 +482,7 @@ def tally(differences: pd.DataFrame) -> str:
 
 
 def findings(picked: pd.DataFrame, tuned: dict[str, pd.DataFrame], level: float = 0.95) -> pd.DataFrame:
-    """What the paper finds of choosing, in how many comparisons (of data sets, estimators) it holds, there and here.
+    """The paper's findings on choosing: in how many comparisons (data sets, estimators) each holds, there and here.
 
     Printed means are compared as they stand. Here differences are paired, and corrected by Holm's method over
     the comparisons of a row.

@@ -1,4 +1,4 @@
-"""How well estimators tell a task's accuracy: the tables and figures of Shimabucoro et al. (2024).
+"""How accurately estimators predict the accuracy on a task: tables and figures of Shimabucoro et al. (2024).
 
 `collect` runs methods on tasks and keeps, a row per task, the accuracy by the oracle, as each estimator
 puts it, and on a *fresh* test set as large as the support. All else is arithmetic on that table.
@@ -88,7 +88,7 @@ def collect(  # noqa: PLR0913 (what a table is made of)
     ways, shots, queries, tasks, seed
         As for `fslcore.tasks.sample_closed`; classes with too few images are left out.
     image_tasks : int
-        Learners that read images are slow: they run on so many of the first tasks.
+        Learners that read images are slow: they run on this many of the first tasks.
     rounds : int
         Of the bootstrap.
     names : sequence of str
@@ -305,7 +305,7 @@ def _by(long: pd.DataFrame, column: str, interval, level: float) -> pd.DataFrame
 
 
 def biases(table: pd.DataFrame, names: Sequence[str] = ESTIMATORS, level: float = 0.95) -> pd.DataFrame:
-    """Does an estimator under- or overstate? Paired differences estimate - oracle.
+    """Bias of each estimator: paired differences estimate - oracle.
 
     Returns
     -------
@@ -319,7 +319,7 @@ def biases(table: pd.DataFrame, names: Sequence[str] = ESTIMATORS, level: float 
 def against(
     table: pd.DataFrame, best: str = "5-fold", names: Sequence[str] = ESTIMATORS, level: float = 0.95
 ) -> pd.DataFrame:
-    """Is one estimator's error the smallest? Paired differences of absolute errors, other - best.
+    """Paired differences of absolute errors, other - best, to test whether the error of one estimator is the smallest.
 
     Returns
     -------
@@ -355,14 +355,14 @@ def paired(table: pd.DataFrame, names: Sequence[str], pair, level: float = 0.95)
 
 
 def differences(table: pd.DataFrame) -> pd.DataFrame:
-    """`biases` or `against` as a page shows them: 'mean ± half-width', a column an estimator; * by verdict."""
+    """`biases` or `against` as a page shows them: 'mean ± half-width', a column per estimator; * by verdict."""
     mark = np.where(table["verdict"] != 0, "\u00a0*", "\u00a0\u2007")  # of equal width
     cell = pd.Series(plus_minus(table["mean"], table["half_width"], "+.1f"), table.index)
     return _laid_out(table, cell.str.replace("-", "−") + mark)
 
 
 def findings(table: pd.DataFrame, points: float = 10, level: float = 0.95) -> pd.DataFrame:
-    """What the paper finds, and in how many settings (data set and method) it holds, there and here.
+    """The paper's findings, and in how many settings (data set and method) each holds, there and here.
 
     Printed numbers are compared as they stand; here verdicts are paired and Holm-corrected.
     """
@@ -400,7 +400,7 @@ def findings(table: pd.DataFrame, points: float = 10, level: float = 0.95) -> pd
 
 
 def parts(table: pd.DataFrame, support: int, query: int, names: Sequence[str] = ESTIMATORS) -> pd.DataFrame:
-    """What the mean squared error of estimators is made of, in squared points; mean over the settings.
+    """Parts of the mean squared error of estimators, in squared points; mean over the settings.
 
     Fresh and oracle test the same model on images drawn alike, so their mean squared difference is the
     sum of two variances, one for n fresh images and one for m of the oracle, in the ratio m : n. So each
@@ -417,7 +417,7 @@ def parts(table: pd.DataFrame, support: int, query: int, names: Sequence[str] = 
     Returns
     -------
     DataFrame
-        A row an estimator: mean squared error; the parts ``oracle's images``, ``few test images`` (n of them; n/5 for
+        A row per estimator: mean squared error; the parts ``oracle's images``, ``few test images`` (n of them; n/5 for
         hold-out), ``bias²`` and ``rest``, which may be negative: smaller training sets, folds that share images.
     """
     rows = []
@@ -482,7 +482,7 @@ def rows(here: pd.DataFrame, printed: pd.DataFrame | None = None, row: str = "me
 
 
 def wide(*tables: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
-    """Tables of `means` or `maes` below each other, a column an estimator; a dash where there is none."""
+    """Tables of `means` or `maes` below each other, a column per estimator; a dash where there is none."""
     table = pd.concat(tables, ignore_index=True)
     value = table["mean"] if "mean" in table else table["mae"]
     return _laid_out(table, plus_minus(value, table["half_width"], f".{digits}f"))

@@ -30,11 +30,11 @@ __all__ = [
     "task_intervals",
 ]
 
-SHARP = 160  # dots an inch of the clouds of points, which would make a drawing of a megabyte
+SHARP = 160  # dots per inch of the clouds of points, which would make a drawing of a megabyte
 
 
 def neighbours(probed: dict[str, Neighbours]) -> plt.Figure:
-    """Share of answers that change by the way of asking, a bar a learner (`fslcore.evaluation.probe`)."""
+    """Share of answers that change with the way of asking, one bar per learner (`fslcore.evaluation.probe`)."""
     ways = {"alone": "one by one", "order": "in another order", "class": "beside their own class"}
     figure, ax = plt.subplots(figsize=(5.6, 2.8))
     for i, ((name, found), hatch) in enumerate(zip(probed.items(), ("", "//"))):
@@ -71,12 +71,12 @@ def assessment(table: pd.DataFrame) -> plt.Figure:
 
 
 def estimate_scatter(table: pd.DataFrame, estimators: list[str]) -> plt.Figure:
-    """Accuracy on the query against its estimates, a panel an estimator.
+    """Accuracy on the query against its estimates, a panel per estimator.
 
     Parameters
     ----------
     table : DataFrame
-        A row per task: accuracy and a column an estimator, shares.
+        A row per task: accuracy and a column per estimator, shares.
     """
     figure, axes = plt.subplots(1, len(estimators), figsize=(6.8, 3.8), sharex=True, sharey=True, dpi=SHARP)
     # 5-fold gives multiples of 1/25 and the query of 1/75: jitter, or points hide each other.
@@ -118,7 +118,7 @@ def task_intervals(table: pd.DataFrame) -> plt.Figure:
 
 
 def estimates(table: pd.DataFrame, names: list[str], of: str) -> plt.Figure:
-    """Estimated accuracy against the oracle's, a panel an estimator, a dot a task (evaluators paper, Figure 1).
+    """Estimated accuracy against the oracle's, a panel per estimator, a dot per task (evaluators paper, Figure 1).
 
     ``table`` as `fslbook.evaluators.estimates.collect` gives it, of one data set and method, which ``of`` names.
     """
@@ -177,14 +177,14 @@ def error_boxes(errors: pd.DataFrame, of: str, rows: str = "method") -> plt.Figu
 
 
 def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str = "") -> plt.Figure:
-    """Mean absolute error ± its standard error, a line an estimator (evaluators paper, Figures 3 and 7).
+    """Mean absolute error ± its standard error, a line per estimator (evaluators paper, Figures 3 and 7).
 
     Parameters
     ----------
     curve : DataFrame
         As `fslbook.evaluators.estimates.curve` gives it; where ``by`` has no value, the error is drawn as a level.
     by, panels : str
-        Columns: of the horizontal axis, and whose values have a panel each.
+        Columns: the horizontal axis, and the one whose values have a panel each.
     log : str
         The axes that are logarithmic: '', 'x' or 'xy'.
     """
@@ -219,14 +219,14 @@ def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str 
 
 
 def rank_points(means: pd.DataFrame, printed: float) -> plt.Figure:
-    """Mean rank correlation with its interval by estimator, a mark a data set (evaluators paper, Figure 4).
+    """Mean rank correlation with its interval by estimator, a mark per data set (evaluators paper, Figure 4).
 
     Parameters
     ----------
     means : DataFrame
         dataset, estimator, mean, half_width.
     printed : float
-        The largest that the paper names, drawn as a line.
+        The largest value that the paper states, drawn as a line.
     """
     names, sets = (list(means[c].unique()) for c in ("estimator", "dataset"))
     figure, ax = plt.subplots(figsize=(5.6, 1.4 + 0.5 * len(names)))
@@ -249,8 +249,8 @@ def shot_panels(curves: pd.DataFrame) -> plt.Figure:
     Parameters
     ----------
     curves : DataFrame
-        As `fslbook.evaluators.choosing.curves` gives it. Rules have the looks of all figures of errors; with
-        several numbers of ways these have the lines and the marks.
+        As `fslbook.evaluators.choosing.curves` gives it. Each rule has its colour in `LOOKS`; with several
+        numbers of ways, marks and lines distinguish these.
     """
     sets, panels, ways = (list(curves[c].unique()) for c in ("dataset", "panel", "ways"))
     several = curves.groupby("dataset")["ways"].nunique().max() > 1
@@ -275,7 +275,7 @@ def shot_panels(curves: pd.DataFrame) -> plt.Figure:
 
 
 def implied_correlations(cells: pd.DataFrame) -> plt.Figure:
-    """Correlation of estimate and oracle that printed tables imply, a panel a data set.
+    """Correlation of estimate and oracle that printed tables imply, a panel per data set.
 
     Parameters
     ----------

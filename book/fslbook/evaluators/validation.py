@@ -1,4 +1,4 @@
-"""How well the informed estimator does on data it has not seen: the tables of its chapter."""
+"""Accuracy of the informed estimator on unseen data: the tables of its chapter."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def by_method(table: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
 
 
 def noise_floor(accuracy: np.ndarray, queries: np.ndarray) -> float:
-    """Mean absolute error that knowing the true accuracy would still have against the accuracy on so many queries.
+    """Mean absolute error of an estimate that equals the true accuracy, since queries are few.
 
     That of a binomial share around its mean, √(2 p (1 - p) / (π q)) (normal approximation, a percent off
-    at q = 75), with the observed accuracy for p; queries of a task are taken for independent.
+    at q = 75), with the observed accuracy for p; queries of a task are treated as independent.
     """
     return float(np.sqrt(2 * accuracy * (1 - accuracy) / (np.pi * queries)).mean())
 
@@ -87,7 +87,7 @@ def errors(truth: np.ndarray, estimates: dict[str, np.ndarray], reference: str =
     Returns
     -------
     DataFrame
-        A row an estimator: error and bias (points), less (reference minus this error, points), half_width
+        A row per estimator: error and bias (points), less (reference minus this error, points), half_width
         (of its 95 % paired interval) and share (of the reference's error that is saved, percent).
     """
     size = {name: 100 * np.abs(e - truth) for name, e in estimates.items()}
@@ -129,22 +129,22 @@ def pooled(columns: Sequence[str] = SIGNALS) -> tuple[str, ...]:
 
 
 def saved(model: Informed, test: pd.DataFrame) -> float:
-    """By what part its mean absolute error is below that of 5-fold (percent)."""
+    """Reduction of the mean absolute error compared with 5-fold (percent)."""
     mine, fold = (np.abs(e - test["accuracy"]).mean() for e in (model.predict(test), test["5-fold"]))
     return float(100 * (1 - mine / fold))
 
 
 def validate(learning: pd.DataFrame) -> pd.DataFrame:
-    """What part of 5-fold's error each choice saves (percent), to choose by before novel classes are looked at.
+    """Reduction of 5-fold's error (percent) by each choice, to select one before novel classes are used.
 
     Each set of ``classes`` is left out in turn, and tested on.
 
     Returns
     -------
     DataFrame
-        A row a regressor, fitted to each method by itself or to all together (``episodes of``), with weights by
-        ``level`` (0.5 only for those slower than ridge); a column a method, and their ``mean``. Means over the sets of
-        classes.
+        A row per regressor, fitted to each method by itself or to all together (``episodes of``), with weights by
+        ``level`` (0.5 only for those slower than ridge); a column per method, and their ``mean``. Means over the sets
+        of classes.
     """
     rows = {}
     for regressor, together, level in product(REGRESSORS, (False, True), (0.0, 0.5, 1.0)):
@@ -202,7 +202,7 @@ def interval_kinds(
     -------
     dict of str to DataFrame
         Kind → low, high (shares), truth, backbone, learner. ``leave-one-out, exact`` is Clopper and Pearson's
-        (1934), the held-out images taken for independent trials; ``5-fold, conformal`` has one width for all;
+        (1934), which treats held-out images as independent trials; ``5-fold, conformal`` has one width for all;
         so has ``informed, one width``; that of ``informed`` follows the predicted spread. ``informed, same
         classes`` is fitted and calibrated on halves of the episodes of all classes but the novel ones.
     """
@@ -235,7 +235,7 @@ def interval_kinds(
 
 
 def coverage(intervals: pd.DataFrame) -> dict[str, float]:
-    """Share that hold, ends of its 95 % Wilson interval (for independent episodes), and mean width; percent."""
+    """Coverage, its 95 % Wilson interval (for independent episodes), and mean width; percent."""
     inside = (intervals["low"] <= intervals["truth"]) & (intervals["truth"] <= intervals["high"])
     wilson = binomtest(int(inside.sum()), len(inside)).proportion_ci(0.95, "wilson")
     width = (intervals["high"] - intervals["low"]).mean()
@@ -249,7 +249,7 @@ def transfer(
     nominal: float = 0.9,
     **options,
 ) -> pd.DataFrame:
-    """What is left of the estimator and its interval where other episodes than it learned from are used.
+    """Accuracy and coverage of the estimator on episodes that differ from those it was fitted to.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def transfer(
     Returns
     -------
     DataFrame
-        A row a pair of names: learned, used, saved (part of 5-fold's error, percent), bias (points), coverage and
+        A row per pair of names: learned, used, saved (part of 5-fold's error, percent), bias (points), coverage and
         width (percent), over all methods that both have.
     """
     rows = []

@@ -1,8 +1,8 @@
 """Statements in the prose of the FewSTAB paper, and the tables that follow from its others, each checked against them.
 
 The paper's measure is wAcc: the lowest of the accuracies on the classes of a task, averaged over tasks, on random
-tasks (wAcc-R) and on attribute-biased ones (wAcc-A). A lowest of five accuracies, each measured on a few images, has
-laws of its own, which the printed means and half-widths can be held against.
+tasks (wAcc-R) and on attribute-biased ones (wAcc-A). The lowest of five accuracies, each measured on a few images, has
+a known distribution under simple assumptions, with which the printed means and half-widths are compared.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ def audit(tasks: int = 3000, queries: int = 15, draws: int = 2000, seed: int = 0
 
 
 def lowest(accuracy: float, ways: int = WAYS, queries: int = 15) -> tuple[float, float]:
-    """Mean and standard deviation over tasks of the lowest class accuracy, if no class is harder than another.
+    """Mean and standard deviation over tasks of the lowest class accuracy, if all classes are equally hard.
 
-    Each of ``ways`` classes is measured on ``queries`` images, each of them right with the same chance and on its
-    own: the lowest of as many binomial shares.
+    Each of ``ways`` classes is measured on ``queries`` images, each correct independently with the same probability.
+    The result is that of the lowest of as many binomial shares.
 
     Parameters
     ----------
     accuracy : float
-        That chance, in percent.
+        This probability, in percent.
 
     Returns
     -------
@@ -88,10 +88,10 @@ def least_lowest(accuracy: float, ways: int = WAYS) -> float:
 
 
 def redrawn(means: np.ndarray, half_widths: np.ndarray, draws: int, seed: int = 0) -> np.ndarray:
-    """Spearman's correlation of two columns, had their means been measured again.
+    """Spearman's correlation of two columns if their means were measured again.
 
-    Measured means hold noise already, and those drawn around them hold it twice: the correlations spread more than on
-    new tasks, and lie lower.
+    Measured means contain noise, and means drawn around them contain it twice. The correlations therefore vary more
+    than on new tasks, and are lower.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def redrawn(means: np.ndarray, half_widths: np.ndarray, draws: int, seed: int = 
 
 
 class Evidence:
-    """The paper's printed tables in handy forms, and what follows from them.
+    """The paper's printed tables arranged for the checks, and what follows from them.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class Evidence:
 
     @cached_property
     def gap(self) -> pd.Series:
-        """Figure 4: wAcc-R less wAcc-A by dataset, shots and learner, in points."""
+        """Figure 4: wAcc-R minus wAcc-A by dataset, shots and learner, in points."""
         return (self.means["wacc-r"] - self.means["wacc-a"]).rename("gap")
 
     @cached_property
@@ -154,14 +154,14 @@ class Evidence:
         return odds["wacc-r"] - odds["wacc-a"]
 
     def ablation(self, table: str) -> pd.DataFrame:
-        """Gaps of Table S5 or S6 recomputed from its wAcc, by dataset and learner, a column a technique."""
+        """Gaps of Table S5 or S6 recomputed from its wAcc, by dataset and learner, a column per technique."""
         t = _printed(table).query("learner != 'average'")
         wacc = t.pivot(index=["dataset", "learner"], columns="tasks", values="wacc")
         return _in_order(-wacc.drop(columns="random").sub(wacc["random"], axis=0))
 
     @cached_property
     def drops(self) -> pd.DataFrame:
-        """Average gaps of Tables S5 and S6, recomputed, a row a dataset, a column a technique."""
+        """Average gaps of Tables S5 and S6, recomputed, a row per dataset, a column per technique."""
         tables = [self.ablation(table).groupby("dataset", sort=False).mean() for table in ("S5", "S6")]
         return pd.concat(tables, axis=1)
 
@@ -207,7 +207,7 @@ class Evidence:
 
     @cached_property
     def stability(self) -> pd.DataFrame:
-        """How far the coefficients of Table 4 could be others, a row per data set and number of shots.
+        """Uncertainty of the coefficients of Table 4, one row per data set and number of shots.
 
         Columns rho; low and high, the central 95 % had all means been measured again (see `redrawn`); and least and
         most, the lowest and highest with one of the learners left out.
@@ -221,7 +221,7 @@ class Evidence:
 
     @cached_property
     def spread(self) -> pd.DataFrame:
-        """Spread over tasks of each cell of Table 3 beside the least that chance allows for.
+        """Standard deviation over tasks of each cell of Table 3, and the least that chance allows.
 
         Columns mean; sd, from the half-width; even, the accuracy at which a learner that finds all classes of all
         tasks equally hard has this mean; sd_even, its spread; ratio, of sd to sd_even.
@@ -234,7 +234,7 @@ class Evidence:
 
     @cached_property
     def bounds(self) -> pd.DataFrame:
-        """Acc and wAcc-R of Tables S7 and 3 beside what Acc allows for.
+        """Acc and wAcc-R of Tables S7 and 3, and the wAcc-R that Acc allows.
 
         Columns acc; wacc-r; least, the lower bound of wAcc-R (`least_lowest`); even, what wAcc-R would be on average
         if all classes of all tasks were equally hard.
@@ -245,7 +245,7 @@ class Evidence:
 
     @cached_property
     def recent(self) -> pd.DataFrame:
-        """Table S9, a row a learner and number of shots: wAcc-R, and with each captioner wAcc-A and the gap.
+        """Table S9, a row per learner and number of shots: wAcc-R, and with each captioner wAcc-A and the gap.
 
         It prints neither tasks nor level: ``tasks`` and 95 %, as elsewhere, are taken for them.
         Gaps are differences of independent means: on random and on biased tasks, which share no draw.
@@ -263,7 +263,7 @@ class Evidence:
 
     @cached_property
     def ifsl(self) -> pd.DataFrame:
-        """Table S10, a row a learner and number of shots: difference it makes, and verdict by closed intervals.
+        """Table S10, a row per learner and number of shots: difference it makes, and verdict by closed intervals.
 
         ``without`` and ``with`` are the printed intervals; ``less`` is the verdict by the interval of the difference,
         as of other tasks.

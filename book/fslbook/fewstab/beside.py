@@ -1,4 +1,4 @@
-"""FewSTAB's cells on its own data beside the printed ones: computed here, or reported by others."""
+"""Cells of FewSTAB's tables on its own data, computed here or reported by others, compared with the printed cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the ten learners of the FewSTAB paper were trained, printed and here, and what came of it here."""
+"""Training of the ten learners of the FewSTAB paper, as printed and here, and the results here."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def splits(names: Iterable[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row per data set, a column a split; cells 'classes (images)'.
+        A row per data set, a column per split; cells 'classes (images)'.
     """
     printed = published.table("S1", "fewstab").replace(
         {"split": {"train": "base", "val": "validation", "test": "novel"}}
@@ -75,7 +75,7 @@ def splits(names: Iterable[str]) -> pd.DataFrame:
 
 
 def settings(dataset: str) -> pd.DataFrame:
-    """Every setting of a table of the paper with ours beside it, and why they differ.
+    """Every setting of a table of the paper, our setting, and why they differ.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _ours(recipe: Recipe) -> dict:
 
 
 def shown(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """One column of `settings` laid out as the paper does: a row a learner and number of shots, a column a setting."""
+    """One column of `settings` in the paper's layout: a row per learner and number of shots, a column per setting."""
     table = table.assign(shots=table["train_shots"].map("{:.0f}".format, na_action="ignore").fillna("—"))
     wide = table.pivot(index=["learner", "shots"], columns="setting", values=column)
     order = table[["learner", "shots"]].drop_duplicates()
@@ -238,7 +238,7 @@ def accuracies(
 
 
 def accuracy_table(found: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    """`accuracies` with a row a learner and a column a data set and number of shots; a dash where no network ships."""
+    """`accuracies` with a row per learner, a column per data set and number of shots, and a dash for no network."""
     cell = plus_minus(found["mean"], found["half_width"], ".1f")
     columns = pd.MultiIndex.from_frame(found[["dataset", "shots"]].drop_duplicates().sort_values(["dataset", "shots"]))
     wide = found.assign(cell=cell).pivot(index="learner", columns=["dataset", "shots"], values="cell")

@@ -1,4 +1,4 @@
-"""Biased tasks for the lab "Lay a trap": pictures, queries of two kinds on one support, and what learners answer."""
+"""Biased tasks for the lab "Lay a trap": pictures, two kinds of queries on one support, and the learners' answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TRAININGS = {0.0: "any colour", 1.0: "colour told the class"}  # of the letters 
 
 
 def learners() -> dict[str, Method]:
-    """Learners of known weakness, by what readers are told of them: two trainings each, with ink at random or tied."""
+    """Learners of known weakness, by displayed name: two trainings each, with random or class-specific ink."""
     networks = known_truth.networks(TRAININGS)
     return {
         f"{row.learner}, {TRAININGS[row.bias]}": Method(row.backbone, row.name)

@@ -41,7 +41,7 @@ def audit(released: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 class Evidence:
-    """The paper's printed tables, and the released tasks where they are at hand, in handy forms.
+    """The paper's printed tables and, where available, the released tasks, arranged for the checks.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Evidence:
 
     @cached_property
     def direct(self) -> pd.DataFrame:
-        """Verdicts closed and open for every pair of methods in Table 2, and the difference of the open means."""
+        """Closed and open verdicts on every pair of methods in Table 2, and the difference of the open means."""
         t = published.table(2).set_index(["dataset", "backbone", "learner", "sampling"])
         rows = []
         for dataset in t.index.unique("dataset"):
@@ -286,7 +286,7 @@ def _n_comparisons(said: str, e: Evidence):
 
 
 def _conclusive(kind: str, said: str, e: Evidence):
-    """A count over all pairs, of which Table 3 prints some: the others leave it open within bounds."""
+    """Check a count over all pairs. Table 3 prints only some pairs, so the count is known within bounds."""
     all_pairs, shown = int(published.claims()["value"]["n-comparisons"]), len(e.table_3)
     known = int((e.table_3[kind] != 0).sum())
     given = f"Table 3 prints {shown} of the {all_pairs} pairs, {known} of them conclusive"
@@ -318,7 +318,7 @@ def _closed_conclusive(said: str, e: Evidence):
 
 
 def _left_over() -> int:
-    """Pairs that must be conclusive closed, open and paired: closed less the two groups the paper names."""
+    """Pairs that must be conclusive by all three rules: those closed, minus the two groups that the paper names."""
     v = published.claims()["value"].reindex(["closed-conclusive", "flip-flop", "not-confirmed"]).astype(int)
     return v["closed-conclusive"] - v["flip-flop"] - v["not-confirmed"]
 
@@ -340,7 +340,7 @@ def _not_confirmed(said: str, e: Evidence):
 
 
 def _percent(count: str, said: str):
-    """A share that is printed as "about" so many percent, which is right within one."""
+    """Check a share that is printed as "about" a percentage: it holds within one point."""
     v = published.claims()["value"]
     share = 100 * int(v[count]) / int(v["closed-conclusive"])
     return f"{v[count]} of {v['closed-conclusive']} is {share:.1f} %", abs(share - float(said.removeprefix("~"))) < 1
@@ -483,7 +483,7 @@ def _paired_optimised_conclusive(said: str, e: Evidence):
 
 
 def _better_worse(differences: pd.DataFrame) -> tuple[str, bool]:
-    """Verdicts on FT, and whether it is worse more often than better, at all numbers of shots together."""
+    """Verdicts on FT over all numbers of shots, and whether it is worse more often than better."""
     counts = benchmark.verdict_counts(differences, "shots")
     better, worse = counts["FT better"].sum(), counts["FT worse"].sum()
     parts = [f"S = {k}: {r['FT better']} better, {r['FT worse']} worse of {r.sum()}" for k, r in counts.iterrows()]

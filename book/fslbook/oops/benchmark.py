@@ -1,4 +1,4 @@
-"""Results of methods as the OOPS paper lays them out: Tables 1 to 6 and Figure 6, live and printed."""
+"""Tables 1 to 6 and Figure 6 of the OOPS paper, computed live and as printed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def collect(  # noqa: PLR0913 (what a table is made of)
     fine_tuning: str = "stored",
     skip_small_classes: bool = False,
 ) -> pd.DataFrame:
-    """Results of every combination as one results table.
+    """Evaluate every combination of data set, backbone and learner, and return one results table.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def collect(  # noqa: PLR0913 (what a table is made of)
     tasks, ft_tasks : int
         Closed tasks of the learners and of fine-tuning.
     max_tasks, ft_open : int, optional
-        The learners and fine-tuning stop after so many open tasks, or else when the data are used up.
+        Maximum number of open tasks of the learners and of fine-tuning; by default, until the data are used up.
     fine_tuning : str
         'stored': only results that are at hand; 'run': compute what is missing.
     ways, seed, skip_small_classes
@@ -123,7 +123,7 @@ def collect(  # noqa: PLR0913 (what a table is made of)
 
 
 def intervals(results: pd.DataFrame, level: float = 0.95, images: dict[str, int] | None = None) -> pd.DataFrame:
-    """One row a setting: n_images of the test set, mean, half_width (percent) and T (n_tasks).
+    """One row per setting: n_images of the test set, mean, half_width (percent) and T (n_tasks).
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def intervals(results: pd.DataFrame, level: float = 0.95, images: dict[str, int]
 
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
-    """Table 2's layout: a row per data set and learner, a column a backbone and sampling, cells 'mean ± half-width'."""
+    """Table 2's layout: a row per data set and learner, a column per backbone and sampling; 'mean ± half-width'."""
     cell = plus_minus(table["mean"], table["half_width"], ".2f")
     return _laid_out(table.assign(cell=cell), ["backbone", "sampling"])
 
@@ -189,7 +189,7 @@ def width_ratios(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_gaps(table: pd.DataFrame) -> pd.DataFrame:
-    """Open minus closed mean by data set, and in how many settings the two intervals do not meet."""
+    """Open minus closed mean by data set, and the number of settings whose two intervals do not overlap."""
     keys = ["dataset", "n_images", "backbone", "learner"]
     both = table.pivot(index=keys, columns="sampling", values=["mean", "half_width"]).dropna()
     gap = both["mean", "open"] - both["mean", "closed"]
@@ -207,7 +207,7 @@ def methods(results: pd.DataFrame, dataset: str, sampling: str) -> dict[Method, 
 
 
 def correlations(results: pd.DataFrame) -> pd.DataFrame:
-    """Correlation over open tasks of pairs of methods, where both vary: lowest, median and highest, by data set."""
+    """Lowest, median and highest correlation of two methods over open tasks, by data set; only where both vary."""
     rows = {}
     for dataset in results["dataset"].unique():
         pairs = [common(a, b) for a, b in combinations(methods(results, dataset, "open").values(), 2)]
@@ -217,16 +217,16 @@ def correlations(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def common(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The tasks that both methods were run on: the first ones."""
+    """Accuracies on the tasks that both methods were run on, which are the first ones."""
     n = min(len(a), len(b))
     return a[:n], b[:n]
 
 
 def telling_pair(per_task: dict[Method, np.ndarray], level: float = 0.95) -> dict[Method, np.ndarray]:
-    """Accuracies of the first two methods whose open intervals meet although their paired difference leaves out 0.
+    """Accuracies of the first two methods whose open intervals overlap although the paired interval excludes 0.
 
-    Else of the first two. ``per_task`` has the (T,) accuracies of each method on the same open tasks, or on the first
-    of them.
+    If there is no such pair, those of the first two methods. ``per_task`` has the (T,) accuracies of each
+    method on the same open tasks, or on the first of them.
     """
     for a, b in combinations(per_task, 2):
         x, y = common(per_task[a], per_task[b])
@@ -273,7 +273,7 @@ def printed_pairs(table: int) -> pd.DataFrame:
 
 
 def agreement(pairs: pd.DataFrame, printed: pd.DataFrame) -> pd.Series:
-    """Pairs of `pair_table` on the paper's own data that are printed too, and how many have the printed symbol."""
+    """Number of pairs of `pair_table` on the paper's own data that are also printed, and how many agree."""
     ours = pairs.assign(dataset=pairs["dataset"].map(published.own_data)).dropna(subset="dataset")
     ours = ours.assign(**{side: [(published.own_backbone(b), m) for b, m in ours[side]] for side in "ab"})
     kinds = [kind for kind in ("closed", "open", "paired") if kind in printed]
@@ -284,7 +284,7 @@ def agreement(pairs: pd.DataFrame, printed: pd.DataFrame) -> pd.Series:
 
 
 def reported_agreement(level: float, **shape) -> pd.DataFrame:
-    """`agreement` with Tables 1 and 3 of what others have contributed, a row a reporter and table; empty without any.
+    """`agreement` with Tables 1 and 3 of what others have contributed, a row per reporter and table; empty without any.
 
     ``shape`` as for `fslbook.contributed.results`.
     """
@@ -329,10 +329,10 @@ def conclusive_rows(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:
-    """How many pairs of `pair_table` are conclusive: open, paired, and paired with all pairs taken together.
+    """Number of conclusive pairs of `pair_table`: open, paired, and paired with a correction for all pairs.
 
-    Holm's method bounds the chance of any false conclusion by 1 - level, that of Benjamini and
-    Hochberg the expected share of false ones among the conclusions.
+    Holm's method bounds the probability of any false conclusion by 1 - level; that of Benjamini and Hochberg
+    bounds the expected share of false conclusions among all conclusions.
     """
     corrected = {
         f"paired, {name}": (adjust(pairs["p_value"]) < 1 - level).sum()
@@ -357,7 +357,7 @@ def counts_by_size(tables: Iterable[pd.DataFrame], level: float = 0.95) -> pd.Da
 
 
 def papers_methods(released: pd.DataFrame) -> pd.DataFrame:
-    """Of the released results those of the paper's six methods: LR, NCC and FT on CLIP and DINO."""
+    """The released results of the paper's six methods: LR, NCC and FT on CLIP and DINO."""
     return released[released["backbone"].isin(["clip", "dino"]) & released["learner"].isin(["lr", "ncc", "ft"])]
 
 
@@ -431,7 +431,7 @@ def paired_differences(results: pd.DataFrame, pairs: Iterable, level: float = 0.
     Parameters
     ----------
     pairs : iterable of (a, b)
-        Each (backbone, learner); a pair is left out where one of them has no results.
+        Each (backbone, learner); pairs without results of both methods are left out.
 
     Returns
     -------
@@ -484,7 +484,7 @@ def against_printed(table: int, released: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def difference_table(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
-    """Tables 4 to 6's layout: a row per data set and shots, a column a method b, cells 'mean ± half-width'.
+    """Tables 4 to 6's layout: a row per data set and shots, a column per method b, cells 'mean ± half-width'.
 
     An asterisk marks a conclusive difference, a dash one that is not at hand, a dagger one that could not be read
     and is recomputed.
@@ -532,7 +532,7 @@ def side_by_side(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict_counts(table: pd.DataFrame, by: str = "shots") -> pd.DataFrame:
-    """Of differences as `paired_differences` gives them: how many are above, below and around 0."""
+    """Number of differences of `paired_differences` whose interval is above 0, below 0 or contains 0."""
     table = table.dropna(subset="mean")
     sign = np.sign(table["mean"]).where(table["mean"].abs() > table["half_width"], 0)
     names = {1: "FT better", 0: "inconclusive", -1: "FT worse"}

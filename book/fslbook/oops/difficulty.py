@@ -1,4 +1,4 @@
-"""Tasks drawn uniformly over their difficulty, with the weights that make their mean that of tasks drawn alike."""
+"""Tasks sampled uniformly over their difficulty, with weights that make their mean that of uniformly sampled tasks."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ FAR = 4.5  # standard deviations off the mean, beyond which all difficulties cou
 def sample_by_difficulty(
     proposals: Tasks, difficulty: ArrayLike, *, tasks: int, seed: int = 0
 ) -> tuple[Tasks, np.ndarray]:
-    """Choose tasks uniformly over their difficulty among many that were drawn alike (Arnold et al., 2021).
+    """Choose tasks uniformly over their difficulty from many uniformly sampled tasks (Arnold et al., 2021).
 
-    As there, difficulties are taken to be normal: a task is chosen with a probability inverse to that density, but for
-    the rarest, which are all chosen, as many as it takes. Arnold et al. train on such tasks, and cut the uniform
-    distribution off where it ends; here none is cut off, since each weight is the inverse of the probability
-    with which its task was chosen, which holds whatever difficulties are like.
+    As in that paper, difficulties are modelled as normal. The probability of choosing a task is inversely proportional
+    to this density; the rarest tasks are always chosen. Arnold et al. train on such tasks and truncate the uniform
+    distribution. Here it is not truncated: each weight is the inverse of the probability of choosing the task, which
+    is valid for any distribution of difficulties.
 
     Parameters
     ----------
     proposals : Tasks
-        P tasks drawn alike, as by `sample_closed`.
+        P tasks sampled uniformly, as by `sample_closed`.
     difficulty : (P,) array_like
-        Of each: one less the accuracy, or the loss, of a learner that costs little.
+        Of each task: 1 minus the accuracy, or the loss, of a cheap learner.
     tasks : int
-        T, from 2 to P; the more proposals a task, the more uniform.
+        T, from 2 to P. The more proposals per task, the more uniform the difficulties.
     seed : int
         Same seed, same tasks.
 
     Returns
     -------
     tasks : Tasks
-        T of the proposals, no one twice, in random order.
+        T different proposals in random order.
     weights : (T,) array
         How many proposals each stands for: `fslcore.stats.weighted_interval` takes them.
 
     Raises
     ------
     InputError
-        No tasks; not one finite number a proposal; fewer than 2 tasks or more than there are proposals.
+        No proposals; not one finite number per proposal; fewer than 2 tasks, or more tasks than proposals.
     """
     instance("proposals", proposals, Tasks)
     d, count = floats("difficulty", difficulty), len(proposals)
@@ -69,7 +69,7 @@ def sample_by_difficulty(
 
 
 def _chances(difficulty: np.ndarray, tasks: int) -> np.ndarray:
-    """(P,) of each to be chosen: they add up to ``tasks``, and are inverse to the normal density up to 1."""
+    """(P,) probabilities of being chosen. Their sum is ``tasks``; up to 1 they are inverse to the normal density."""
     scale = np.abs(difficulty).max() or 1.0  # large numbers have no squares
     d = difficulty / scale
     spread = d.std()

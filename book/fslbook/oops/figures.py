@@ -33,7 +33,7 @@ def crossover(ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_ta
     tasks : int
         T of the closed intervals.
     images_a_task : int
-        K (S + Q); the line is √(T · K (S + Q) / (C N)), what equal variances a task would give.
+        K (S + Q); the line is √(T · K (S + Q) / (C N)), the ratio for equal variances per task.
     """
     figure, ax = plt.subplots(figsize=(6.4, 4.6))
     sizes = np.geomspace(*[f(pd.concat([ours, printed])["n_images"]) for f in (min, max)])
@@ -79,7 +79,7 @@ def paired_scatter(a: np.ndarray, b: np.ndarray, names: tuple[str, str], dataset
 
 
 def margins(tested: dict[str, Equivalence]) -> plt.Figure:
-    """Differences with their intervals over the band of their margin, marked by their verdicts."""
+    """Differences with their intervals, marked by verdict, over a band that shows the margin."""
     looks = {
         "equivalent": ("o", COLOURS[2]),
         "not significantly different": ("s", COLOURS[0]),
@@ -158,7 +158,7 @@ def variance_curve(measured: pd.DataFrame, models: dict[str, np.ndarray]) -> plt
 
 
 def variance_panels(groups: dict[str, dict[str, pd.DataFrame]]) -> plt.Figure:
-    """Variance and number of tasks against Q, a row a group of settings (OOPS, Figure 3).
+    """Variance and number of tasks against Q, a row per group of settings (OOPS, Figure 3).
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def variance_panels(groups: dict[str, dict[str, pd.DataFrame]]) -> plt.Figure:
 
 
 def query_panels(curves: pd.DataFrame) -> plt.Figure:
-    """Open half-width and number of tasks against Q, a row a number of shots (OOPS, Figures 4 and 5).
+    """Open half-width and number of tasks against Q, a row per number of shots (OOPS, Figures 4 and 5).
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
 
 
 def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
-    """Q* of pilots with their intervals, a panel a number of shots, a row a value of ``rows``, a mark a method.
+    """Q* of pilots with their intervals, a panel per number of shots, a row per value of ``rows``, a mark per method.
 
     Parameters
     ----------

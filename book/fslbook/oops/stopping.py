@@ -1,4 +1,4 @@
-"""What becomes of an interval when one stops drawing tasks by it."""
+"""How repeated looks at an interval, to decide when to stop drawing tasks, affect its errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["figure", "missed", "path", "studies"]
 
 
 def studies(differences: np.ndarray, most: int, repeats: int, seed: int = 0) -> np.ndarray:
-    """(repeats, most) differences of two methods that are equally good: those given, drawn again, with signs by coin.
+    """(repeats, most) differences of two equally good methods: resampled from those given, with random signs.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def studies(differences: np.ndarray, most: int, repeats: int, seed: int = 0) -> 
 
 
 def path(differences: np.ndarray, looks: np.ndarray, level: float = stats.LEVEL) -> pd.DataFrame:
-    """Both intervals of the first tasks, at each look: mean, half (of the usual one), low and high (anytime)."""
+    """Both intervals at each look: mean, half (half-width of the usual one), low and high (the anytime-valid one)."""
     rows = []
     for tasks in looks:
         so_far = differences[:tasks]
@@ -39,7 +39,7 @@ def path(differences: np.ndarray, looks: np.ndarray, level: float = stats.LEVEL)
 
 
 def missed(drawn: np.ndarray, looks: np.ndarray, level: float = stats.LEVEL) -> pd.DataFrame:
-    """Share of studies whose interval left out 0 at some look up to each: columns tasks, usual, anytime."""
+    """Share of studies whose interval has excluded 0 at any look so far: columns tasks, usual, anytime."""
     paths = [path(x, looks, level) for x in drawn]
     usual = np.array([np.abs(p["mean"]) > p["half"] for p in paths])
     anytime = np.array([(p["low"] > 0) | (p["high"] < 0) for p in paths])
@@ -48,7 +48,7 @@ def missed(drawn: np.ndarray, looks: np.ndarray, level: float = stats.LEVEL) -> 
 
 
 def figure(one: pd.DataFrame, shares: pd.DataFrame, level: float = stats.LEVEL) -> plt.Figure:
-    """The two intervals of one study while tasks are drawn (`path`), and how many studies err by then (`missed`)."""
+    """The two intervals of one study as tasks are drawn (`path`), and the share of false positives (`missed`)."""
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(5.6, 5.8), sharex=True)
     names = ("usual closed interval", "anytime-valid interval")
     ends = (one["mean"] - one["half"], one["mean"] + one["half"]), (one["low"], one["high"])

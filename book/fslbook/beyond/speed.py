@@ -102,14 +102,14 @@ def growth_curves(found: dict) -> plt.Figure:
 
 
 def ratio_bars(found: dict) -> plt.Figure:
-    """All ratios on one logarithmic axis; a dash marks the aim."""
+    """All ratios on one logarithmic axis; a black line marks the aim."""
     rows = found["ratios"][::-1]
-    figure, ax = plt.subplots(figsize=(6.8, 0.34 * len(rows) + 1.1), layout="constrained")
+    figure, ax = plt.subplots(figsize=(6.2, 0.34 * len(rows) + 1.1), layout="constrained")
     for at, row in enumerate(rows):
         colour = COLOURS[list(SUBJECTS).index(row["subject"])]
         ax.barh(at, row["ratio"] - 1, left=1, color=colour)
         end = max(row["ratio"], row["target"] or 1, 1)
-        ax.text(1.08 * end, at, number(row["ratio"]), va="center", fontsize=9)
+        ax.text(1.2 * end, at, number(row["ratio"]), va="center", fontsize=9)
         if row["target"]:
             ax.plot([row["target"]] * 2, [at - 0.4, at + 0.4], color="black", linewidth=2)
     ax.axvline(1, color="black", linewidth=1)

@@ -42,7 +42,7 @@ LOOKS = {
         ("fresh", "black", "x", (0, (1, 1))),
         ("oracle", "black", "*", "-"),
         ("default", COLOURS[7], "D", "--"),
-        ("best on average", COLOURS[9], "p", "-."),
+        ("best on average", COLOURS[8], "p", "-."),
     ]
 }
 

@@ -145,13 +145,15 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
                 error = np.abs(part[["low", "high"]].to_numpy().T - part["share"].to_numpy())
                 at = np.array([place[key] for key in zip(part["regime"], part["given"])]) + shift
                 ax.errorbar(part["share"], at, xerr=error, fmt=mark, color=colour, markersize=5, label=name)
-        ax.set(title=f"target: {target}", xlabel="contain the truth (%)", xlim=(0, 100.5))
+        ax.set_title(target, fontsize=10)
+        ax.set(xlim=(0, 100.5))
         # Good intervals lie within a few points of each other, poor ones anywhere below: both are to be read.
         ax.set_xscale("function", functions=(lambda x: -np.log(104 - x), lambda y: 104 - np.exp(-y)))
         ax.set_xticks([0, 50, 80, 90, 95, 100], [0, 50, 80, "", 95, 100], fontsize=9)
     axes[0].set_yticks(range(len(rows)), [f"{a}: {b}" if b else a for a, b in place], fontsize=9)
     axes[0].invert_yaxis()
-    figure.legend(*axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10)
+    figure.supxlabel("intervals that contain the truth for this target (%)", fontsize=10)
+    figure.legend(*axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9)
     return figure
 
 

@@ -40,9 +40,9 @@ RELEASED = sorted(str(p) for p in Path(os.environ.get("FSLCORE_CACHE", "_build/c
 
 # Of two chapters that evaluate the same, the second finds it in the cache: one runs at a time (`--resources` in the Makefile
 # allows one of a name), and the first is more urgent. As an input of the second, it would hide that the second has changed.
-SHARE = {"sizing": ("sizing-tasks", "pilot"), "estimators": ("estimators", "selection"), "bias": ("spurious-bias", "captioners-and-tasks")}
+SHARE = {"estimators": ("estimators", "selection"), "bias": ("spurious-bias", "captioners-and-tasks")}
 # They, and others that take minutes, start as early as they can.
-FIRST = "|".join([*(first for first, _ in SHARE.values()), "known-truth"])
+FIRST = "|".join([*(first for first, _ in SHARE.values()), "known-truth", "sizing-tasks"])
 THEN = "|".join(then for _, then in SHARE.values())
 
 
@@ -167,7 +167,6 @@ rule notebook:
     resources:
         runtime=NEEDS.minutes(30),
         mem_mb=NEEDS.memory(8000),
-        sizing=lambda wildcards: int(wildcards.name in SHARE["sizing"]),
         estimators=lambda wildcards: int(wildcards.name in SHARE["estimators"]),
         bias=lambda wildcards: int(wildcards.name in SHARE["bias"]),
     params:

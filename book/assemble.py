@@ -41,6 +41,7 @@ PAPERS = {
 # At the address of a chapter that another one holds now.
 MOVED = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Moved</title>
+<script>location.replace("{page}" + location.hash)</script>
 <meta http-equiv="refresh" content="0; url={page}"><link rel="canonical" href="{page}">
 <p>This chapter is now part of <a href="{page}">another one</a>.</p></html>
 """

@@ -14,9 +14,8 @@ var Scorer = (function () {
     "comparing-methods": "p-value, p value, significance, paired test, t-test, holm, bonferroni, multiple comparisons, " +
       "is a better than b, equivalence",
     "benchmark": "holm, multiple comparisons, false discovery rate, benjamini",
-    "sizing-tasks": "how many tasks, how many queries, how many tasks and queries, optimal number of queries",
+    "sizing-tasks": "how many tasks, how many queries, how many tasks and queries, optimal number of queries, pilot",
     "planning": "how many tasks, how many images, how many classes, sample size, power, new classes",
-    "pilot": "how many queries, pilot",
     "training-runs": "seeds, random seed, retraining, how many seeds",
     "near-copies": "duplicates, near-duplicates, leakage",
     "your-results": "csv, own results, upload",

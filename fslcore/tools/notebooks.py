@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 RENAMED = {"paper.yml": "large.yml"}  # shipped profiles, by their former names
-MERGED: dict[str, str] = {}  # former notebooks, by the one that holds them now
+MERGED = {"pilot": "sizing-tasks"}  # former notebooks, by the one that holds them now
 TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool}
 
 

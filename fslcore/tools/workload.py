@@ -266,7 +266,12 @@ class _Rates:
     def __init__(self, rows: list[dict]):
         self._features = [row for row in rows if row["kind"] == "features"]
         self._tasks = [row for row in rows if row["kind"] == "tasks"]
-        self.chapters = {r["name"]: r for r in rows if r["kind"] == "build" and r["job"] == "notebook"}
+        self.chapters: dict[str, dict] = {}  # of notebooks that one holds now, the sum
+        for row in rows:
+            if row["kind"] == "build" and row["job"] == "notebook":
+                held = self.chapters.setdefault(notebooks.current(row["name"]), {"seconds": 0.0, "parameters": {}})
+                held["seconds"] += row["seconds"]
+                held["parameters"] = held["parameters"] | row["parameters"]
 
     def image(self, backbone: str, side: int) -> dict | None:
         """The row of a backbone at the size nearest to this one."""

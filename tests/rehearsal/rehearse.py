@@ -187,7 +187,7 @@ def commands(paper: str, brought: Path) -> list[list[str]]:
         word for key, value in TRAINED.get(paper, {}).items() for word in ("--set", f"{key}={json.dumps(value)}")
     ]
     options += ["--set", "steps=2", "--set", "validation=4"]
-    limits = ["--resources", "sizing=1", "estimators=1", "bias=1", "--nolock", "--keep-going", "--rerun-incomplete"]
+    limits = ["--resources", "estimators=1", "bias=1", "--nolock", "--keep-going", "--rerun-incomplete"]
     limits += ["--quiet", "rules"]
     given = ["--from", str(brought)] if brought.is_dir() else []
     found = [

@@ -69,7 +69,7 @@ def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_use
         return {name for name in CHAPTERS if module in house.modules(name)}
 
     assert users("fslcore.tools.report.show") == {"your-results", "benchmark"}
-    assert {"pilot", "sizing-tasks"} <= users("fslcore.stats.pilot") < set(CHAPTERS)
+    assert {"sizing-tasks", "exercises"} <= users("fslcore.stats.pilot") < set(CHAPTERS)
     new = copy / "fslcore" / "attic.py"
     for code, found in {
         "from .stats import pilot": {"pilot"},
@@ -118,7 +118,7 @@ def test_data_are_those_that_a_chapter_s_modules_name():
 
     assert "published" in folders("evaluators-audit") and "episodes" not in folders("evaluators-audit")
     assert {"checkpoints", "clipart", "fashion", "glyphs", "icons"} == folders("data-and-backbones")
-    assert "coverage" in folders("planning") and "coverage" not in folders("pilot")
+    assert "coverage" in folders("planning") and "coverage" not in folders("sizing-tasks")
     assert "episodes" in folders("informed") and "episodes" not in folders("estimators")
     assert "checkpoints/bias" in folders("known-truth") and "checkpoints/bias" not in folders("ten-learners")
 

@@ -182,8 +182,8 @@ def test_a_profile_that_ships_goes_by_its_name_and_by_that_of_before(tmp_path, m
     assert profile == notebooks.profile(PROFILES / "large.yml")
     assert profile["selection"]["features"] == "clip-b32"  # the evaluators' paper, of which the chapter is
     (tmp_path / "profiles").mkdir()
-    (tmp_path / name).write_text("pilot: {seed: 7}")  # a file of the user's comes first
-    assert notebooks.profile(name) == {"pilot": {"seed": 7}}
+    (tmp_path / name).write_text("planning: {seed: 7}")  # a file of the user's comes first
+    assert notebooks.profile(name) == {"planning": {"seed": 7}}
     with pytest.raises(
         InputError,
         match=r"no file lorge.yml; evaluators.yml, .* oops.yml, quick.yml ship .* \(did you mean large.yml\?\)",
@@ -370,7 +370,7 @@ BAD = [
     ("assess {t} --level 0 -o {t}/a.html", "level = 0.0; "),
     ("assess {t} --learner ncc ncc -o {t}/a.html", "learners = ncc ncc; ncc is allowed once"),
     ("assess {t} --backbone dinno -o {t}/a.html", "(did you mean dino?)"),
-    ("run pilots", "notebook = pilots; one of 28 names is allowed (did you mean pilot?)"),
+    ("run sizing", "notebook = sizing; one of 27 names is allowed (did you mean sizing-tasks?)"),
     ("run pilot -p shots", "argument -p/--parameter: expected 2 arguments"),
     ("run pilot -o {t}/out.ipynb -p shots [", "parameter shots = [; not a YAML value: "),
     ("run pilot -o {t}/out.ipynb -p first glyf-conv", "parameter first = glyf-conv; one of 100 names"),
@@ -669,7 +669,7 @@ def test_json_is_strict(capsys):
     names = {"datasets", "backbones", "learners", "estimators", "captioners"}
     assert set(found) == {"notebooks", "profiles", *names}
     assert "cub:PATH" in found["datasets"]["papers"] and found["learners"]["images"] == ["boil", "ft", "maml"]
-    first = found["notebooks"]["pilot"]["parameters"][3]
+    first = found["notebooks"]["sizing-tasks"]["parameters"][5]
     assert first == {"name": "ways", "type": "int", "default": 5, "allowed": "2..50", "meaning": "classes per task, K"}
     import pandas as pd
 
@@ -799,7 +799,7 @@ def test_list_shows_all_of_a_kind_or_the_parameters_of_a_notebook(capsys):
         assert all(name in out(kind) for name in names)
     one = out("closed-vs-open").splitlines()
     assert one[0] == "closed-vs-open: Closed and open intervals" and any("ft_tasks = 600" in line for line in one)
-    assert json.loads(out("pilot", "--json")) == {"notebooks": {"pilot": whole["notebooks"]["pilot"]}}
+    assert json.loads(out("sizing-tasks", "--json")) == {"notebooks": {"sizing-tasks": whole["notebooks"]["sizing-tasks"]}}
     assert len(out("notebooks").splitlines()) == len(chapters.names())
     both = json.loads(out("estimators", "--json"))  # a notebook and a kind
     assert list(both) == ["notebooks", "estimators"] and list(both["notebooks"]) == ["estimators"]

@@ -27,3 +27,8 @@ def test_both_keys_of_a_profile_are_one(tmp_path):
 
 def test_every_merged_notebook_is_held_by_one_that_is_there():
     assert set(notebooks.MERGED.values()) <= set(notebooks.names())
+
+
+def test_the_parameters_of_a_former_notebook_are_those_of_the_one_that_holds_it():
+    given = {"queries": 5, "tasks": 60, "runs": 2, "synthetic_runs": 3, "lr_shots": 1, "level": 0.9}
+    assert notebooks.check("pilot", given) == notebooks.check("sizing-tasks", given) == given

@@ -336,7 +336,7 @@ def common_optima(runs: dict) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        method, shots, number of data sets, the common Q*, chi_square and p.
+        method, shots, number of data sets, the common Q*, chi_square and p; empty for one data set.
     """
     pilots: dict[tuple[str, int], list[Pilot]] = {}
     for (_, shots, _), values in runs.items():
@@ -344,6 +344,8 @@ def common_optima(runs: dict) -> pd.DataFrame:
             pilots.setdefault((method, shots), []).append(p)
     rows = []
     for (method, shots), group in pilots.items():
+        if len(group) < 2:
+            continue
         r = optima.common_optimum(group)
         rows.append((method, shots, len(group), r.optimum, r.chi_square, r.p_value))
     return pd.DataFrame(rows, columns=["method", "shots", "data sets", "Q*", "chi_square", "p"])

@@ -46,7 +46,8 @@ __all__ = [
 ]
 
 RENAMED = {"paper.yml": "large.yml"}  # shipped profiles, by their former names
-MERGED = {"pilot": "sizing-tasks"}  # former notebooks, by the one that holds them now
+# Former notebooks, by the one that holds them now.
+MERGED = {"pilot": "sizing-tasks", "honest-gaps": "known-truth"}
 TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool}
 
 

@@ -17,7 +17,7 @@ from . import worst_class
 from .coverage import scaled_truth, share_of
 from .worlds import NAMES, World, classes_of, shifts_of, test_set
 
-__all__ = ["replicates", "summary"]
+__all__ = ["replicates", "rows", "summary"]
 
 
 def replicates(world: World, new: str, worlds: int, sets: int, *, seed: int = 0, first: int = 0) -> pd.DataFrame:
@@ -89,3 +89,9 @@ def summary(made: pd.DataFrame) -> pd.DataFrame:
         world = part["world"] if new == "images" else part["world"] * 0
         add(f"new {new}", statement, interval, part, scaled_truth(part["mean"], world))
     return pd.DataFrame(rows, columns=["target", "statement", "interval", "share", "low", "high", "n", "half_width"])
+
+
+def rows(study: pd.DataFrame) -> pd.DataFrame:
+    """`summary` as `fslbook.figures.forest` draws it: a panel per target, a row per statement."""
+    named = study.rename(columns={"target": "panel", "statement": "row", "share": "mean"})
+    return named.assign(series=np.where(study["interval"] == "closed", "closed", "ours"))

@@ -46,8 +46,10 @@ __all__ = [
     "noise_curves",
     "noisy",
     "orderings",
+    "part_rows",
     "random_supports",
     "sample_conflict",
+    "score_rows",
     "split_gap",
     "steps",
 ]
@@ -469,6 +471,36 @@ def orderings(truth: pd.Series, gaps: pd.DataFrame, *, level: float = 0.95, seed
             "within": np.mean(within),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ordered by")
+
+
+def score_rows(found: pd.DataFrame) -> pd.DataFrame:
+    """`orderings` as `fslbook.figures.forest` draws them: a panel per number of shots.
+
+    Parameters
+    ----------
+    found : DataFrame
+        With shots as an outer level of the index.
+    """
+    rows = found.reset_index().rename(columns={"ordered by": "row", "rank correlation": "mean"})
+    return rows.assign(panel=[f"S = {s}" for s in rows["shots"]])
+
+
+def part_rows(split: pd.DataFrame) -> pd.DataFrame:
+    """The gap and its parts as `fslbook.figures.forest` draws them: a panel per learner, a row per bias.
+
+    Parameters
+    ----------
+    split : DataFrame
+        ``gap``, ``difficulty`` and ``clue``, intervals by learner and bias.
+    """
+    names = {"gap": "gap", "difficulty": "queries, R − S", "clue": "clue, S − A"}
+    return pd.DataFrame(
+        [
+            dict(panel=learner, row=f"bias {bias:g}", series=name, mean=r.mean, half_width=r.half_width)
+            for (learner, bias), of in split.iterrows()
+            for r, name in zip(of[list(names)], names.values())
+        ]
+    )
 
 
 def noisy(true: Attributes, drop: float, invent: float, *, seed: int = 0) -> Attributes:

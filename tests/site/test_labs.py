@@ -557,7 +557,12 @@ def test_labs_are_small_and_ask_for_nothing():
 
 @pytest.mark.skipif(not (SITE / "index.html").is_file(), reason="no site in _build/html: run `make book` first")
 class TestSite:
-    PLACES: ClassVar = {"index": "anew", "closed-vs-open": "anew", "comparing-methods": "printed", "sizing-tasks": "sizing"}
+    PLACES: ClassVar = {
+        "index": "anew",
+        "closed-vs-open": "anew",
+        "comparing-methods": "printed",
+        "sizing-tasks": "sizing",
+    }
 
     def test_labs_load_on_their_pages_alone(self):
         for path in SITE.glob("*.html"):

@@ -16,7 +16,9 @@ from fslcore.tools.notebooks import MERGED
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
-PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts)
+PAGES = sorted(
+    p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts and p.stem not in MERGED
+)
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 if not (SITE / "index.html").is_file():

@@ -799,7 +799,9 @@ def test_list_shows_all_of_a_kind_or_the_parameters_of_a_notebook(capsys):
         assert all(name in out(kind) for name in names)
     one = out("closed-vs-open").splitlines()
     assert one[0] == "closed-vs-open: Closed and open intervals" and any("ft_tasks = 600" in line for line in one)
-    assert json.loads(out("sizing-tasks", "--json")) == {"notebooks": {"sizing-tasks": whole["notebooks"]["sizing-tasks"]}}
+    assert json.loads(out("sizing-tasks", "--json")) == {
+        "notebooks": {"sizing-tasks": whole["notebooks"]["sizing-tasks"]}
+    }
     assert len(out("notebooks").splitlines()) == len(chapters.names())
     both = json.loads(out("estimators", "--json"))  # a notebook and a kind
     assert list(both) == ["notebooks", "estimators"] and list(both["notebooks"]) == ["estimators"]

@@ -32,3 +32,9 @@ def test_every_merged_notebook_is_held_by_one_that_is_there():
 def test_the_parameters_of_a_former_notebook_are_those_of_the_one_that_holds_it():
     given = {"queries": 5, "tasks": 60, "runs": 2, "synthetic_runs": 3, "lr_shots": 1, "level": 0.9}
     assert notebooks.check("pilot", given) == notebooks.check("sizing-tasks", given) == given
+
+
+def test_the_intervals_of_gaps_run_by_their_former_name():
+    assert notebooks.source("honest-gaps") == notebooks.source("known-truth")
+    given = {"datasets": ["clipart"], "attributes": "pixels", "groups": ["author"], "ways": 3, "level": 0.9}
+    assert notebooks.check("honest-gaps", given) == given

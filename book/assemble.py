@@ -30,7 +30,7 @@ from bs4 import BeautifulSoup
 from executed import KEY, SiteError, fill, glued
 from markdown_it import MarkdownIt
 
-from fslbook.cells import in_words
+from fslbook.figures import in_words
 from fslcore.tools.notebooks import MERGED
 
 PAPERS = {

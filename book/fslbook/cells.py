@@ -9,16 +9,11 @@ from IPython.display import Markdown
 
 from fslcore.errors import InputError
 
-__all__ = ["glue", "in_words", "listed", "two_or_more"]
+__all__ = ["glue", "listed", "two_or_more"]
 
 _MINUS = re.compile(r"(?<![\w.)])-(?=\d)")  # before a number; not in efficientnet-lite0, 2-way or 2020-06-01
 _PERCENT = re.compile(r"(?<=\d)%(?!\w)")
 _INFINITE = re.compile(r"\binf\b")  # as Python formats it
-
-
-def in_words(name: str) -> str:
-    """Put the options of a data set's name into words: ``a?per_class=9`` becomes ``a (9 per class)``."""
-    return re.sub(r"\?per_class=(\d+)", r" (\1 per class)", name)
 
 
 def glue(**values: object) -> None:

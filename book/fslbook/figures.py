@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -19,12 +20,10 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from fslcore.stats import Interval
 from fslcore.tools.report.figures import COLOURS, MARKERS
 
-from .cells import in_words
-
 if TYPE_CHECKING:
     from fslcore.datasets import Images
 
-__all__ = ["LOOKS", "forest", "image_grid", "interval_stack"]
+__all__ = ["LOOKS", "forest", "image_grid", "in_words", "interval_stack"]
 
 LABEL = 24  # maximum number of characters per line of a row's label
 
@@ -157,6 +156,11 @@ def forest(
         alt = html.escape(f"{panel} {xlabel}: {', '.join(points)}".strip())
         drawn.append(f'<img alt="{alt}" src="data:image/svg+xml;base64,{_svg(figure)}">')
     return HTML(f'<div class="forest">{"".join(drawn)}</div>')
+
+
+def in_words(name: str) -> str:
+    """Put the options of a data set's name into words: ``a?per_class=9`` becomes ``a (9 per class)``."""
+    return re.sub(r"\?per_class=(\d+)", r" (\1 per class)", name)
 
 
 def _drawn(label: object) -> str:

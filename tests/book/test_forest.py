@@ -9,8 +9,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from fslbook.beyond import near_copies
-from fslbook.cells import in_words
-from fslbook.figures import LOOKS, forest
+from fslbook.figures import LOOKS, forest, in_words
 from fslbook.oops import benchmark
 from fslcore.tasks import sample_closed
 from fslcore.tools.report.figures import style

@@ -5,7 +5,8 @@
 
 Every regime of fslbook.beyond.worlds in rounds; each round of a regime is kept, so it can be stopped and called
 again. At the end, and with --stored at once, what is at hand goes into replicates.parquet, many.parquet,
-population.parquet, gaps.parquet (of fslbook.beyond.coverage_gaps) and plans.parquet; each alone with --only.
+population.parquet, gaps.parquet (of fslbook.beyond.coverage_gaps), plans.parquet and real.parquet (of
+fslbook.beyond.held_out); each alone with --only.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from fslbook.beyond import coverage, coverage_gaps
+from fslbook.beyond import coverage, coverage_gaps, held_out
 from fslbook.beyond.worlds import HARDER, MANY, REGIMES, WORLD
 from fslcore import datasets, store
 from fslcore.models import backbones
@@ -39,6 +40,7 @@ POPULATION_SHAPE = {"images": (8, 25), "classes": (200, 1)}
 GAP_ROUNDS = 8
 GAP_SHAPE = {"images": (1, 20), "classes": (20, 1)}
 PLAN_ROUNDS, LOOPS = 4, 50
+REAL = {"efficientnet-lite0": 400, "glyph-conv": 200}  # random splits of icons; neither was trained on them
 
 Part = tuple[str, Callable[[], pd.DataFrame]]
 
@@ -92,7 +94,18 @@ def plans() -> Iterator[Part]:
             yield f"{part}-{number}", partial(coverage.plan_loops, *kind, LOOPS, seed=[number, part])
 
 
-STUDIED = {study.__name__: study for study in (replicates, many, population, gaps, plans)}
+def real() -> Iterator[Part]:
+    for backbone, count in REAL.items():
+        for new in held_out.NEW:
+            for shots in held_out.QUERIES:
+
+                def made(backbone=backbone, new=new, shots=shots, count=count):
+                    return held_out.splits(*held_out.icons(backbone), new, shots, count).assign(backbone=backbone)
+
+                yield f"{backbone}-{new}-{shots}", made
+
+
+STUDIED = {study.__name__: study for study in (replicates, many, population, gaps, plans, real)}
 
 
 def parts() -> Iterator[Part]:
@@ -101,8 +114,9 @@ def parts() -> Iterator[Part]:
 
 
 def kept(part: str, made: Callable[[], pd.DataFrame] | None) -> Path:
-    """Where a part is kept, those of a population by images and weights too; computed if missing, but for None."""
-    of = f"-{store.digest(json.dumps(inputs()['populations']))[:12]}" if part.startswith("population-") else ""
+    """Where a part is kept, those of images by these and weights too; computed if missing, but for None."""
+    images = {"population": "populations", "real": "icons"}.get(part.partition("-")[0])
+    of = f"-{store.digest(json.dumps(inputs()[images]))[:12]}" if images else ""
     path = store.path("coverage", f"{part}{of}.parquet")
     if not path.is_file() and made:
         replace_file(path, made().to_parquet)
@@ -127,7 +141,7 @@ def main() -> None:
 
 def inputs() -> dict:
     """All that decides the studies: regimes and sizes, and digests of the images and weights of the populations."""
-    sizes = [SHAPE, METHODS, STUDIES, POPULATION_SHAPE, GAP_SHAPE, LOOPS]
+    sizes = [SHAPE, METHODS, STUDIES, POPULATION_SHAPE, GAP_SHAPE, LOOPS, REAL]
     return {
         "worlds": [repr(regime) for regime in (*REGIMES, *HARDER, MANY, WORLD, *coverage.PLANNED)],
         "sizes": repr(sizes),
@@ -135,6 +149,10 @@ def inputs() -> dict:
             " ".join(map(str, population)): [datasets.load(population[0]).digest, backbones.load(population[1]).digest]
             for population in POPULATIONS
         },
+        "icons": [
+            *(datasets.load("icons", split=split).digest for split in ("base", "validation", "novel")),
+            *(backbones.load(name).digest for name in REAL),
+        ],
     }
 
 

@@ -57,7 +57,7 @@ SMALLER = {  # parameters of the profiles that say how much is done; nothing is 
 SHAPES = {
     "closed-vs-open": {"shots": 1, "queries": 2},
     "comparing-methods": {"shots": 1, "queries": 2},
-    "sizing-tasks": {"shots": [1, 2], "repetitions": 500},
+    "sizing-tasks": {"shots": [1, 2], "repetitions": 500, "queries": 2, "lr_shots": 1},
     "benchmark": {"shots": [1, 2], "queries": [1, 2], "usual_queries": 3},
     "estimators": {"ways": 3, "shots": 2, "queries": 4, "sweep_tasks": 20, "rounds": 2},
     "spurious-bias": {"queries": 2},

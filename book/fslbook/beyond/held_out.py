@@ -1,0 +1,164 @@
+"""Do the intervals hold on real data? A data set of many classes and designers is split in two at random.
+
+One part is a test set with its interval, the other stands for what the interval speaks of: other classes, or images by
+other designers. The two means differ by chance alone, so the intervals of both tell by how much they may differ. Many
+random splits show how often that holds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import scipy.stats
+import torch
+
+from fslcore import datasets, stats
+from fslcore.datasets.bank import Bank
+from fslcore.models import backbones
+from fslcore.tasks import sample_closed
+
+from .coverage import share_of
+from .worlds import WAYS, answers, part_of
+
+__all__ = ["NEW", "QUERIES", "TESTED", "classes", "errors", "icons", "in_rows", "splits", "summary"]
+
+NEW = {"classes": "other classes", "designers": "other designers"}  # what the second part has
+SPLITS = ("base", "validation", "novel")
+TESTED = 60  # classes of a test set; the others are the rest
+QUERIES = {1: 5, 5: 3}  # by shots; few, as half of the designers draw a concept twelve times or more
+TASKS = 2000
+KEY = ["new", "backbone", "shots", "interval"]
+INTERVALS = {
+    "closed": "for these images",
+    "images": "for new images",
+    "classes": "for new classes",
+    "designers": "for new designers",
+}
+COLUMNS = ["new", "backbone", "shots", "split", "interval", "difference", "error", "df"]
+
+
+def icons(backbone: str) -> tuple[Bank, np.ndarray]:
+    """Features of all icons, and their designers; for a backbone that was trained on none of them.
+
+    Parameters
+    ----------
+    backbone : str
+        A name of `fslcore.models.backbones.load`.
+
+    Returns
+    -------
+    bank : Bank
+        Features and concepts of base, validation and novel classes together.
+    designers : (N,) array
+        Number of each icon's author.
+    """
+    parts = [datasets.load("icons", split=split) for split in SPLITS]
+    network = backbones.load(backbone)
+    data = torch.cat([backbones.features(part, network).data for part in parts])
+    facts = pd.concat([part.facts for part in parts])
+    labels, authors = (pd.factorize(facts[name])[0] for name in ("class_name", "author"))
+    return Bank(data, labels, digest=f"icons-{backbone}"), authors
+
+
+def splits(
+    bank: Bank, designers: np.ndarray, new: str, shots: int, count: int, *, seed: int = 0, first: int = 0
+) -> pd.DataFrame:
+    """Differences of two parts, by NCC on closed tasks of each, with the standard errors that the intervals give.
+
+    Parameters
+    ----------
+    bank, designers
+        As from `icons`.
+    new : str
+        Of `NEW`. 'classes': 60 classes against all others. 'designers': half of the designers against the other half,
+        on classes of which each half drew enough.
+    shots : int
+        S, 1 or 5.
+    count : int
+        Random splits.
+    seed, first : int
+        Split s has the random stream (seed, first + s).
+
+    Returns
+    -------
+    DataFrame
+        A row a split and ``interval`` ('closed', 'images', then 'classes' or 'designers'): ``difference`` of the two
+        means in points, its standard ``error`` by that interval of both parts, and degrees of freedom (Satterthwaite).
+    """
+    rows = []
+    for number in range(first, first + count):
+        rng = np.random.default_rng([seed, number])
+        units, of = (bank.labels, TESTED) if new == "classes" else (designers, (designers.max() + 1) // 2)
+        one = np.isin(units, rng.permutation(units.max() + 1)[:of])
+        if new == "designers":
+            drawn = np.minimum(
+                *(np.bincount(bank.labels[side], minlength=bank.labels.max() + 1) for side in (one, ~one))
+            )
+            kept = (drawn >= shots + max(QUERIES.values()))[bank.labels]
+            one, other = one & kept, ~one & kept
+        else:
+            other = ~one
+        found = [_intervals(bank, designers, np.flatnonzero(side), new, shots, rng) for side in (one, other)]
+        for name in found[0]:
+            a, b = (part[name] for part in found)
+            squares = np.array([a.standard_error, b.standard_error]) ** 2
+            df = squares.sum() ** 2 / (squares**2 / [min(a.df, 1e9), min(b.df, 1e9)]).sum()
+            rows.append((new, "", shots, number, name, a.mean - b.mean, np.sqrt(squares.sum()), df))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _intervals(
+    bank: Bank, designers: np.ndarray, rows: np.ndarray, new: str, shots: int, rng: np.random.Generator
+) -> dict[str, stats.Interval]:
+    part = part_of(bank, rows)
+    sizes = dict(ways=WAYS, shots=shots, queries=QUERIES[shots], tasks=TASKS)
+    tasks = sample_closed(part.labels, seed=int(rng.integers(2**31)), **sizes)
+    (right,) = answers([part], tasks)
+    drawn = right, tasks.support, tasks.query, part.labels
+    found = stats.three_intervals(*drawn)
+    out = {"closed": found.closed, "images": found.images}
+    if new == "classes":
+        return out | {"classes": found.classes}
+    return out | {"designers": stats.three_intervals(*drawn, groups=designers[rows]).images}
+
+
+def summary(table: pd.DataFrame, level: float = stats.LEVEL) -> pd.DataFrame:
+    """By question, backbone, shots and interval: share (%) of splits whose intervals allow for the difference.
+
+    Returns
+    -------
+    DataFrame
+        share, n (splits), low and high (95 %), spread (standard deviation of the differences over the splits) and
+        predicted (root of the mean squared standard error).
+    """
+    limit = scipy.stats.t.ppf((1 + level) / 2, table["df"]) * table["error"]
+    hits = (table["difference"].abs() <= limit).groupby([table[c] for c in KEY], observed=True)
+    out = pd.DataFrame([share_of(of) for _, of in hits], columns=["share", "n", "low", "high"])
+    parts = table.groupby(KEY, observed=True)
+    spread = parts["difference"].agg(lambda d: np.sqrt((d**2).mean()))
+    predicted = parts["error"].agg(lambda e: np.sqrt((e**2).mean()))
+    return out.set_index(spread.index).assign(spread=spread, predicted=predicted).reset_index()
+
+
+def in_rows(shares: pd.DataFrame) -> pd.DataFrame:
+    """`summary` as `fslbook.figures.forest` draws it: a panel a question, a row a network and number of shots."""
+    rows = shares["backbone"] + ", " + shares["shots"].map("{}-shot".format)
+    named = dict(row=rows, mean=shares["share"], series=shares["interval"].map(INTERVALS), panel=shares["new"].map(NEW))
+    found = pd.DataFrame(named).assign(low=shares["low"], high=shares["high"])
+    order = [*INTERVALS.values()]
+    return found.sort_values("series", key=lambda s: s.map(order.index), kind="stable").reset_index(drop=True)
+
+
+def errors(shares: pd.DataFrame) -> pd.DataFrame:
+    """For a reader: by question, network and shots, the spread of the differences and what each interval predicts."""
+    named = shares.assign(new=shares["new"].map(NEW), interval=shares["interval"].map(INTERVALS))
+    index = ["new", "backbone", "shots"]
+    wide = named.pivot(index=index, columns="interval", values="predicted").reindex(columns=[*INTERVALS.values()])
+    out = wide.map(lambda error: "—" if np.isnan(error) else f"{error:.2f}")
+    out.insert(0, "spread", named.groupby(index)["spread"].first().map("{:.2f}".format))
+    return out.rename_axis(columns=None)
+
+
+def classes() -> int:
+    """How many concepts the icons show."""
+    return sum(datasets.load("icons", split=split).facts["class_name"].nunique() for split in SPLITS)

@@ -1,0 +1,85 @@
+"""Intervals of one part of a data set against the mean of the other part."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+import torch
+
+from fslbook.beyond import coverage, held_out
+from fslcore.datasets.bank import Bank
+
+
+def clouds(classes=80, designers=24, hand=0.6, seed=0):
+    """A class by each designer once: a centre, plus what is the designer's own, plus noise."""
+    rng = np.random.default_rng(seed)
+    centres, hands = rng.normal(0, 0.5, (classes, 16)), hand * rng.normal(0, 1, (designers, 16))
+    labels, authors = (of.ravel() for of in np.indices((classes, designers)))
+    x = 3 + centres[labels] + hands[authors] + rng.normal(0, 0.7, (len(labels), 16))
+    return Bank(torch.from_numpy(x).float(), labels, digest=f"clouds-{hand}-{seed}"), authors
+
+
+@pytest.mark.parametrize("new, ours", [("classes", "classes"), ("designers", "designers")])
+def test_only_the_interval_for_the_question_allows_for_the_difference(new, ours):
+    found = held_out.splits(*clouds(), new, 1, 40)
+    assert found.groupby("interval").size().eq(40).all()
+    shares = held_out.summary(found).set_index("interval")
+    assert shares.loc[ours, "share"] >= 85 and shares.loc["closed", "share"] < 75
+    assert shares.loc[ours, "predicted"] == pytest.approx(shares.loc[ours, "spread"], rel=0.35)
+    assert shares.loc["closed", "predicted"] < 0.6 * shares.loc["closed", "spread"]
+
+
+def test_a_summary_by_hand():
+    table = pd.DataFrame(
+        {
+            "new": "classes", "backbone": "b", "shots": 1, "split": [0, 1, 2], "interval": "closed",
+            "difference": [1.0, -3.0, 2.0], "error": [1.0, 1.0, 1.0], "df": [1e9, 1e9, 3.0],
+        }
+    )  # fmt: skip
+    (row,) = held_out.summary(table).to_dict("records")
+    assert row["n"] == 3 and row["share"] == pytest.approx(200 / 3)  # 1 < 1.96, 3 > 1.96, 2 < 3.18
+    assert row["spread"] == pytest.approx(np.sqrt(14 / 3)) and row["predicted"] == 1
+
+
+def test_random_splits_of_a_population_overlap_without_harm():
+    """The share of 400 splits varies over populations of class means as that of 400 independent test sets."""
+    rng, shares = np.random.default_rng(0), []
+    for _ in range(150):
+        x = rng.normal(size=200)[np.argsort(rng.random((400, 200)), axis=1)]
+        one, other = x[:, :60], x[:, 60:]
+        error = np.sqrt(one.var(axis=1, ddof=1) / 60 + other.var(axis=1, ddof=1) / 140)
+        t = np.abs(one.mean(axis=1) - other.mean(axis=1)) / error
+        shares.append((t < scipy.stats.t.ppf(0.975, 100)).mean())
+    assert np.mean(shares) == pytest.approx(0.95, abs=0.005)
+    assert np.std(shares) == pytest.approx(np.sqrt(0.05 * 0.95 / 400), rel=0.25)
+
+
+def test_stored_splits_are_complete_and_come_out_again():
+    stored = coverage.load("real")
+    counts = stored.groupby(["backbone", "new", "shots", "interval"], observed=True).size()
+    assert counts.groupby("backbone", observed=True).min().to_dict() == {"efficientnet-lite0": 400, "glyph-conv": 200}
+    assert len(counts) == 24
+    bank, designers = held_out.icons("glyph-conv")
+    for new in held_out.NEW:
+        again = held_out.splits(bank, designers, new, 5, 1, first=7)
+        of = stored[stored["backbone"].eq("glyph-conv") & stored["new"].eq(new) & stored["shots"].eq(5)]
+        of = of[of["split"] == 7]
+        assert of["interval"].tolist() == again["interval"].tolist()
+        for column in ("difference", "error", "df"):
+            assert of[column].tolist() == pytest.approx(again[column].tolist(), rel=2e-2, abs=0.02), column
+
+
+def test_intervals_for_the_question_hold_on_real_icons():
+    shares = held_out.summary(coverage.load("real"))
+    ours = shares[shares["interval"].isin(["classes", "designers"])]
+    assert len(ours) == 8 and ours["share"].between(90, 99.5).all()
+    assert (shares[shares["interval"] == "closed"]["share"] < 60).all()
+
+
+def test_rows_and_table_for_a_reader():
+    shares = held_out.summary(coverage.load("real"))
+    rows = held_out.in_rows(shares)
+    assert rows["panel"].nunique() == 2 and len(rows) == len(shares)
+    assert rows.groupby("panel")["series"].nunique().eq(3).all()
+    table = held_out.errors(shares)
+    assert table.shape == (8, 5) and (table == "—").sum().sum() == 8

@@ -69,7 +69,7 @@ def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_use
         return {name for name in CHAPTERS if module in house.modules(name)}
 
     assert users("fslcore.tools.report.show") == {"your-results", "benchmark"}
-    assert {"sizing-tasks", "exercises"} <= users("fslcore.stats.pilot") < set(CHAPTERS)
+    assert {"sizing-tasks", "planning"} <= users("fslcore.stats.pilot") < set(CHAPTERS)
     new = copy / "fslcore" / "attic.py"
     for code, found in {
         "from .stats import pilot": {"pilot"},

@@ -468,7 +468,7 @@ def gather(root, build, site, named=None, profile=None):
         )
 
     for old, new in [] if named else MERGED.items():
-        if old not in pages:
+        if old not in wanted:  # an executed notebook of that name may still lie there
             (site / "_extra" / f"{old}.html").write_text(MOVED.format(page=f"{new}.html"), "utf-8")
 
     decks = sorted((root / "book" / "slides").glob("*.md"))

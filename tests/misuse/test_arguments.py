@@ -131,6 +131,7 @@ TAKEN = {
     ("independent_interval", "a"): NEGATIVE,
     ("independent_interval", "b"): NEGATIVE,
     ("bootstrap_interval", "accuracies"): NEGATIVE,
+    ("simultaneous_intervals", "differences"): NEGATIVE,
     ("chance_better", "a"): NEGATIVE,
     ("chance_better", "b"): NEGATIVE,
     ("conformal_quantile", "scores"): (*NEGATIVE, "[inf, inf, inf, inf, inf]", "with inf"),  # inf: without an answer
@@ -337,6 +338,10 @@ FUNCTIONS = {
         },
         "holm": {"p": ("array", [0.01, 0.2, 0.03])},
         "benjamini_hochberg": {"p": ("array", [0.01, 0.2, 0.03])},
+        "simultaneous_intervals": {
+            "differences": ("array", [[0.1, 0.2, 0.4], [0.2, -0.1, 0.3]]),
+            "level": ("level", 0.95),
+        },
         "rank_correlation": {"a": ("array", RIGHT[:, :, 0]), "b": ("array", RIGHT[:, :, 1])},
         "equivalence": {"difference": ("object", stats.paired_interval(A, B)), "margin": ("positive", 0.1)},
         "anytime_interval": {"values": ("array", A), "bounds": ("object", (0, 1)), "level": ("level", 0.95)},

@@ -145,7 +145,7 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
                 error = np.abs(part[["low", "high"]].to_numpy().T - part["share"].to_numpy())
                 at = np.array([place[key] for key in zip(part["regime"], part["given"])]) + shift
                 ax.errorbar(part["share"], at, xerr=error, fmt=mark, color=colour, markersize=5, label=name)
-        ax.set_title(target, fontsize=10)
+        ax.set_title(target)
         ax.set(xlim=(0, 100.5))
         # Good intervals lie within a few points of each other, poor ones anywhere below: both are to be read.
         ax.set_xscale("function", functions=(lambda x: -np.log(104 - x), lambda y: 104 - np.exp(-y)))

@@ -12,6 +12,7 @@ import scipy.stats
 from ... import stats
 from ...errors import number
 from .tables import DIGITS
+from .wording import of_reference
 
 __all__ = ["MOST", "all_pairs", "for_power", "for_width", "groups", "tasks_for_power", "tasks_for_width", "with_margin"]
 
@@ -68,11 +69,11 @@ def _compared(grid: pd.DataFrame, level: float) -> pd.DataFrame:
 
 def _against(pairs: pd.DataFrame, grids: dict[str, pd.DataFrame], level: float, reference: str) -> pd.DataFrame:
     """The pairs of one method, with intervals and p-values that hold for all of them together."""
-    out = pairs[(pairs["a"] == reference) | (pairs["b"] == reference)].reset_index(drop=True)
+    out = pairs.loc[of_reference(pairs, reference).index].reset_index(drop=True)
     out, settings = out.assign(half_width_all=np.nan, p_all=np.nan), out["setting"].nunique()
     for setting, mine in out.groupby("setting"):
-        grid, others = grids[setting], mine["a"].where(mine["b"] == reference, mine["b"])
-        d = grid[[reference]].to_numpy() - grid[others].to_numpy()
+        grid = grids[setting]
+        d = grid[[reference]].to_numpy() - grid[of_reference(mine, reference)["b"]].to_numpy()
         d = np.where(mine["sd"] > 0, d.round(DIGITS), mine["difference"])
         found = stats.simultaneous_intervals(d.T, 1 - (1 - level) / settings)
         out.loc[mine.index, "half_width_all"] = found.half_width

@@ -8,6 +8,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
+from .wording import of_reference
+
 __all__ = ["against", "groups", "rank_diagram", "style"]
 
 CAP = 2000  # open tasks at which the released OOPS sampler stops
@@ -93,17 +95,13 @@ def against(pairs: pd.DataFrame, reference: str) -> plt.Figure:
         len(parts), figsize=(6.4, 0.9 * len(parts) + 0.36 * sum(rows)), height_ratios=rows, squeeze=False
     )
     for ax, (setting, of) in zip(axes[:, 0], parts.items()):
-        own = of["a"] == reference
-        difference = of["difference"].where(own, -of["difference"])
-        of = of.assign(difference=difference, other=of["b"].where(own, of["a"])).sort_values("difference")
+        of = of_reference(of, reference).sort_values("difference")
+        at = range(len(of))
         for column, width in (("half_width_all", 1), ("half_width", 4)):
-            ax.errorbar(
-                of["difference"], range(len(of)), xerr=of[column], fmt="none", color=COLOURS[0], elinewidth=width
-            )
-        ax.plot(of["difference"], range(len(of)), "o", color="black")
+            ax.errorbar(of["difference"], at, xerr=of[column], fmt="none", color=COLOURS[0], elinewidth=width)
+        ax.plot(of["difference"], at, "o", color="black")
         ax.axvline(0, color="grey", linewidth=1)
-        names = [_plain(method) for method in of["other"]]
-        ax.set(yticks=range(len(of)), yticklabels=names, ylim=(len(of) - 0.5, -0.5))
+        ax.set(yticks=at, yticklabels=[*map(_plain, of["b"])], ylim=(len(of) - 0.5, -0.5))
         ax.set_xlabel(f"{_plain(reference)} minus this method (points)")
         if len(parts) > 1:
             ax.set_title(_plain(setting))

@@ -11,6 +11,7 @@ import pandas as pd
 from ...stats import Interval, ThreeIntervals, holm
 from ...stats.intervals import MANY_TASKS
 from .targets import TARGETS
+from .wording import of_reference
 
 if TYPE_CHECKING:
     from .results import Results
@@ -109,19 +110,17 @@ def _best(
     numbers = "; ".join(f"{method} {interval:.2f} %{_wider(method, new)}" for method, interval in found.items())
     if mine.empty:
         return f"Found were: {numbers}."
-    first = next(iter(found))
-    of_first = mine[(mine["a"] == first) | (mine["b"] == first)]
-    below = of_first["holm"].sum()
-    told = f"The highest mean, that of {first}, is significantly different from {below} of {len(of_first)} others."
     if reference:
-        signs = np.where((mine["b"] == reference) & (mine["difference"] > 0), "−", "+")
-        each = [
-            f"{of['b'] if of['a'] == reference else of['a']} {sign}{of['difference']:.2f} ± {of['half_width_all']:.2f}"
-            for sign, (_, of) in zip(signs, mine.head(NAMED).iterrows())
-        ]
-        told = (
-            f"{reference} minus the others, in points with intervals that hold together (Dunnett): {'; '.join(each)}."
+        each = "; ".join(
+            f"{of['b']} {f'{of.difference + 0.0:+.2f}'.replace('-', '−')} ± {of['half_width_all']:.2f}"
+            for _, of in of_reference(mine, reference).head(NAMED).iterrows()
         )
+        told = f"{reference} minus the others, in points with intervals that hold together (Dunnett): {each}."
+    else:
+        first = next(iter(found))
+        of_first = mine[(mine["a"] == first) | (mine["b"] == first)]
+        below = of_first["holm"].sum()
+        told = f"The highest mean, that of {first}, is significantly different from {below} of {len(of_first)} others."
     unsaid = "" if new["classes"] else ", and nothing here applies to classes that were not tested"
     unequal = f"A difference that is not significant does not show that methods are equal{unsaid}."
     return f"Found were: {numbers}. {told} {unequal}"

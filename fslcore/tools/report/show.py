@@ -11,7 +11,7 @@ import pandas as pd
 from ...paths import replace_file
 from .compare import MOST, for_power, for_width
 from .runs import run_cells
-from .wording import by_pair, p_value_text, plus_minus, unnested
+from .wording import both_ways, by_pair, of_reference, p_value_text, plus_minus, unnested
 
 if TYPE_CHECKING:
     from .results import Results
@@ -153,8 +153,7 @@ def interval_list(results: Results) -> pd.DataFrame:
 
 def _both(pairs: pd.DataFrame) -> pd.DataFrame:
     """Pairs both ways round, with the ``mark`` of the verdict on a (see `matrix`)."""
-    back = pairs.rename(columns={"a": "b", "b": "a"}).assign(difference=-pairs["difference"])
-    both = pd.concat([pairs, back])
+    both = both_ways(pairs)
     up = both["difference"] > 0
     mark = np.where(both["holm"], np.where(up, "▲", "▼"), np.where(both["bh"], np.where(up, "△", "▽"), "○"))
     if "equivalent" in both:
@@ -199,10 +198,8 @@ def pair_list(results: Results) -> pd.DataFrame:
     named = {"p": "p", "p_holm": "p, Holm", "p_bh": "p, BH"}
     together = {}
     if results.reference is not None:
-        together, named = (
-            {"± all at once": pairs["half_width_all"].map("{:.2f}".format)},
-            named | {"p_all": "p, Dunnett"},
-        )
+        together["± all at once"] = pairs["half_width_all"].map("{:.2f}".format)
+        named["p_all"] = "p, Dunnett"
     p = {name: pairs[column].map(p_value_text) for column, name in named.items()}
     shown = {"difference (points)": plus_minus(pairs), **together, "verdict": _verdict(pairs), **p}
     return by_pair(pairs, shown, len(results.settings) > 1)
@@ -225,13 +222,13 @@ def headlines(results: Results) -> list[str]:
         f"{ours} against {'each other method' if len(pairs) > 1 else 'the other method'}, in points (paired t-tests, "
         f"Holm's correction for {len(pairs)}, {results.level:.4g}; in brackets ± of intervals that all hold together):"
     ]
-    wide = max(len(m) for m in {*pairs["a"], *pairs["b"]} - {ours}) + 1
-    for verdict, (_, of) in zip(_verdict(pairs), pairs.iterrows()):
-        other, sign = (of["b"], 1) if of["a"] == ours else (of["a"], -1)
-        said = verdict if sign > 0 else verdict.replace("higher", "lower")
+    mine = of_reference(pairs, ours)
+    wide = mine["b"].str.len().max() + 1
+    for verdict, (_, of) in zip(_verdict(pairs), mine.iterrows()):
+        said = verdict if of["difference"] > 0 else verdict.replace("higher", "lower")
         where = f"  ({of['setting']})" * several
-        difference = f"{sign * of['difference'] + 0.0:+.2f} ± {of['half_width']:.2f} (± {of['half_width_all']:.2f})"
-        out.append(f"  {other + ':':<{wide}} {difference.replace('-', '−')}, {said}{where}")
+        difference = f"{of['difference'] + 0.0:+.2f} ± {of['half_width']:.2f} (± {of['half_width_all']:.2f})"
+        out.append(f"  {of['b'] + ':':<{wide}} {difference.replace('-', '−')}, {said}{where}")
     return out
 
 

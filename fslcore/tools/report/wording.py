@@ -1,4 +1,4 @@
-"""How pairs of methods and numbers stand in a table for a reader."""
+"""How pairs of methods are turned, and how they and numbers stand in a table for a reader."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pandas as pd
 
 from ... import stats
 
-__all__ = ["by_pair", "p_value_text", "plus_minus", "unnested"]
+__all__ = ["both_ways", "by_pair", "of_reference", "p_value_text", "plus_minus", "unnested"]
 
 
 def unnested(frame: pd.DataFrame, several: bool) -> pd.DataFrame:
@@ -15,6 +15,17 @@ def unnested(frame: pd.DataFrame, several: bool) -> pd.DataFrame:
         return frame
     frame = frame.droplevel("setting")
     return frame.rename_axis(index=None, columns=frame.index.name)  # else the name takes a header row of its own
+
+
+def both_ways(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Pairs both ways round: those with the higher mean first, then the same with a and b exchanged."""
+    return pd.concat([pairs, pairs.rename(columns={"a": "b", "b": "a"}).assign(difference=-pairs["difference"])])
+
+
+def of_reference(pairs: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """The pairs of one method in their order, with it as a, so that differences are it minus the other method, b."""
+    both = both_ways(pairs)
+    return both[both["a"] == reference].sort_index()
 
 
 def by_pair(pairs: pd.DataFrame, columns: dict[str, pd.Series], several: bool) -> pd.DataFrame:

@@ -12,7 +12,7 @@ evidence of their own on how a score orders learners.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -40,7 +40,9 @@ __all__ = [
     "check_shots",
     "counterfactual",
     "error_rates",
+    "frozen",
     "in_each_ink",
+    "in_parts",
     "inks_seen",
     "networks",
     "noise_curves",
@@ -308,13 +310,25 @@ def in_parts(gaps: pd.DataFrame) -> pd.DataFrame:
             "clue": "from the clue",
         },
     }
-    rows = []
-    for panel, columns in panels.items():
-        for (learner, _, shots), of in gaps.iterrows():
-            for column, series in columns.items():
-                named = dict(panel=panel, row=f"{learner}, {shots}-shot", series=series)
-                rows.append(named | dict(mean=of[column].mean, half_width=of[column].half_width))
-    return pd.DataFrame(rows)
+    parts = [
+        _forest_rows(gaps, names, lambda key, panel=panel: (panel, f"{key[0]}, {key[2]}-shot"))
+        for panel, names in panels.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _forest_rows(
+    table: pd.DataFrame, names: dict[str, str], placed: Callable[[tuple], tuple[str, str]]
+) -> pd.DataFrame:
+    """Intervals of these columns as `fslbook.figures.forest` draws them; ``placed`` gives panel and row of a key."""
+    return pd.DataFrame(
+        [
+            (*placed(key), name, of[column].mean, of[column].half_width)
+            for key, of in table.iterrows()
+            for column, name in names.items()
+        ],
+        columns=["panel", "row", "series", "mean", "half_width"],
+    )
 
 
 def split_gap(
@@ -350,7 +364,8 @@ def split_gap(
     Returns
     -------
     DataFrame
-        By learner, bias and shots, in percent: ``wAcc-R``, ``wAcc-S``, ``wAcc-A``; ``gap``, ``difficulty``, ``clue``
+        By learner, bias and shots, in percent: ``wAcc-R``, ``wAcc-S``, ``wAcc-A`` and, of mean accuracy, ``Acc-R``;
+        ``gap``, ``difficulty``, ``clue``
         and ``mean gap``, that of mean accuracy, paired task by task; each an `fslcore.stats.Interval`. A number,
         ``relative``: gap / wAcc-R. And ``tasks``, the gap task by task, and ``seeds``, its mean for each network.
     """
@@ -384,6 +399,7 @@ def split_gap(
         row["gap"] = stats.paired_interval(worst["R"], worst["A"], level)
         row["difficulty"] = stats.paired_interval(worst["R"], worst["S"], level)
         row["clue"] = stats.paired_interval(worst["S"], worst["A"], level)
+        row["Acc-R"] = stats.closed_interval(mean["R"], level)
         row["mean gap"] = stats.paired_interval(mean["R"], mean["A"], level)
         row["relative"] = row["gap"].mean / row["wAcc-R"].mean
         row["tasks"] = worst["R"] - worst["A"]
@@ -494,13 +510,7 @@ def part_rows(split: pd.DataFrame) -> pd.DataFrame:
         ``gap``, ``difficulty`` and ``clue``, intervals by learner and bias.
     """
     names = {"gap": "gap", "difficulty": "queries, R − S", "clue": "clue, S − A"}
-    return pd.DataFrame(
-        [
-            dict(panel=learner, row=f"bias {bias:g}", series=name, mean=r.mean, half_width=r.half_width)
-            for (learner, bias), of in split.iterrows()
-            for r, name in zip(of[list(names)], names.values())
-        ]
-    )
+    return _forest_rows(split, names, lambda key: (key[0], f"bias {key[1]:g}"))
 
 
 def noisy(true: Attributes, drop: float, invent: float, *, seed: int = 0) -> Attributes:

@@ -150,7 +150,7 @@ def inputs() -> dict:
             for population in POPULATIONS
         },
         "icons": [
-            *(datasets.load("icons", split=split).digest for split in ("base", "validation", "novel")),
+            *(datasets.load("icons", split=split).digest for split in held_out.SPLITS),
             *(backbones.load(name).digest for name in REAL),
         ],
     }

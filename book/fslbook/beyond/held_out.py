@@ -1,8 +1,8 @@
 """Do the intervals hold on real data? A data set of many classes and designers is split in two at random.
 
-One part is a test set with its interval, the other stands for what the interval speaks of: other classes, or images by
-other designers. The two means differ by chance alone, so the intervals of both tell by how much they may differ. Many
-random splits show how often that holds.
+One part is a test set with its interval, the other has what the interval is about: other classes, or images by other
+designers. The two means differ by chance alone, so the intervals of both say by how much they may differ. Many random
+splits show how often that holds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fslcore.tasks import sample_closed
 from .coverage import share_of
 from .worlds import WAYS, answers, part_of
 
-__all__ = ["NEW", "QUERIES", "TESTED", "classes", "errors", "icons", "in_rows", "splits", "summary"]
+__all__ = ["NEW", "QUERIES", "SPLITS", "TESTED", "classes", "errors", "icons", "in_rows", "splits", "summary"]
 
 NEW = {"classes": "other classes", "designers": "other designers"}  # what the second part has
 SPLITS = ("base", "validation", "novel")
@@ -161,4 +161,4 @@ def errors(shares: pd.DataFrame) -> pd.DataFrame:
 
 def classes() -> int:
     """How many concepts the icons show."""
-    return sum(datasets.load("icons", split=split).facts["class_name"].nunique() for split in SPLITS)
+    return sum(of["classes"] for domains in datasets.cards()["icons"]["splits"].values() for of in domains.values())

@@ -57,6 +57,13 @@ def webp(pixels):
     return buffer.getvalue()
 
 
+def in_order(frame, columns):
+    """The rows of `frame` by split, base first, and then by these columns."""
+    order = frame["split"].map(SPLITS.index)
+    frame = frame.assign(order=order).sort_values(["order", *columns])
+    return frame.drop(columns="order").reset_index(drop=True)
+
+
 def write_images(frame, folder):
     """Write `frame` as `folder/images.parquet` (zstd) and return the file's SHA-256.
 

@@ -177,10 +177,7 @@ def main():
     records = without_near_copies(records, rules["classes"])
     for record in tqdm(records, "encoding", disable=None):
         record["image"] = _build.webp(record["image"])
-    frame = pd.DataFrame.from_records(records)
-    order = frame["split"].map(_build.SPLITS.index)
-    frame = frame.assign(order=order).sort_values(["order", "class_name", "source"])
-    frame = frame.drop(columns="order").reset_index(drop=True)
+    frame = _build.in_order(pd.DataFrame.from_records(records), ["class_name", "source"])
 
     facts = {
         "name": "clipart",

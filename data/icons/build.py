@@ -185,7 +185,7 @@ def choose(found, names):
 
 
 def svg_of(drawings, icon):
-    """(SVG text, its body) of an icon, in the square around its own box."""
+    """SVG text of an icon, in the square around its own box."""
     drawing = drawings["icons"][icon]
     left, top, width, height = (
         drawing.get(key, drawings.get(key, usual))
@@ -194,7 +194,7 @@ def svg_of(drawings, icon):
     side = max(width, height)
     box = f"{left - (side - width) / 2:g} {top - (side - height) / 2:g} {side:g} {side:g}"
     head = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" color="black"'
-    return f'<svg {head} width="{SIZE}" height="{SIZE}" viewBox="{box}">{drawing["body"]}</svg>', drawing["body"]
+    return f'<svg {head} width="{SIZE}" height="{SIZE}" viewBox="{box}">{drawing["body"]}</svg>'
 
 
 def render(svg):
@@ -301,7 +301,7 @@ def build(sets, names, brands, left_out):
         raise SystemExit(f"no list has these names of {FEWEST} authors or more: {', '.join(unknown)}")
     records, counts = [], Counter()
     for record in tqdm(choose(found, names), "drawing", disable=None):
-        image = render(svg_of(sets[record["set"]][1], record["icon"])[0])
+        image = render(svg_of(sets[record["set"]][1], record["icon"]))
         if image is None:
             counts["not drawn, or blank"] += 1
         else:
@@ -336,10 +336,7 @@ def described(records, sets):
             "licence": facts["license"]["spdx"],
         }
         rows.append({**row, "caption": caption(row)})
-    frame = pd.DataFrame.from_records(rows)
-    order = frame["split"].map(_build.SPLITS.index)
-    frame = frame.assign(order=order).sort_values(["order", "class_name", "author"])
-    return frame.drop(columns="order").reset_index(drop=True)
+    return _build.in_order(pd.DataFrame.from_records(rows), ["class_name", "author"])
 
 
 def write_sets(frame, sets, folder):

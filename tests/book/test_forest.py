@@ -12,7 +12,7 @@ from fslbook.beyond import near_copies
 from fslbook.figures import LOOKS, forest, in_words
 from fslbook.oops import benchmark
 from fslcore.tasks import sample_closed
-from fslcore.tools.report.figures import style
+from fslcore.tools.report.figures import COLOURS, style
 
 ROWS = pd.DataFrame({"row": ["NCC", "LR $x$", "NCC"], "mean": [50.0, 60.0, 52.0], "half_width": [1.0, 2.0, 3.0]})
 
@@ -94,3 +94,11 @@ def test_copies_and_what_else_differs_are_drawn():
     others = rows.iloc[1:]
     assert np.allclose(others["mean"], found["ordinary"][1].mean() - found["apart"][1].mean())
     assert list(others.index.str.split(", ").str[1]) == ["these images", "new groups", "new classes"]
+
+
+def test_a_panel_has_only_the_series_that_occur_in_it():
+    rows = pd.DataFrame({"row": "NCC", "mean": [1.0, 2, 3], "half_width": 1.0})
+    first, second = svgs(rows.assign(panel=["p", "p", "q"], series=["ours", "theirs", "other"]))
+    assert {"ours", "theirs"} <= set(said(first)) and "other" not in said(first)
+    assert "other" in said(second) and not {"ours", "theirs"} & set(said(second))
+    assert to_hex(COLOURS[2]) in second and to_hex(COLOURS[0]) not in second

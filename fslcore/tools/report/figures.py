@@ -92,7 +92,7 @@ def against(pairs: pd.DataFrame, reference: str) -> plt.Figure:
     parts = dict([*pairs.groupby("setting")])
     rows = [len(of) for of in parts.values()]
     figure, axes = plt.subplots(
-        len(parts), figsize=(6.4, 0.9 * len(parts) + 0.36 * sum(rows)), height_ratios=rows, squeeze=False
+        len(parts), figsize=(5.2, 0.9 * len(parts) + 0.36 * sum(rows)), height_ratios=rows, squeeze=False
     )
     for ax, (setting, of) in zip(axes[:, 0], parts.items()):
         of = of_reference(of, reference).sort_values("difference")

@@ -644,7 +644,7 @@ import os, signal, sys
 from fslcore.tools import fetch
 do, at, count = fetch.{name}, {at}, [0]
 def killed(*arguments, **options):
-    count[0] += 1
+    count[0] += sys._getframe(1).f_globals["__name__"] != "tempfile"  # some Pythons call it there, others do not
     if count[0] == at:
         os.kill(os.getpid(), signal.SIGKILL)
     return do(*arguments, **options)
@@ -656,7 +656,7 @@ SITES = [
     ("shutil.copyfileobj", 1),
     ("shutil.copyfileobj", 30),
     ("os.replace", 2),
-    ("shutil.rmtree", 3),
+    ("shutil.rmtree", 2),
 ]
 
 
@@ -666,7 +666,7 @@ def test_a_kill_leaves_nothing_that_looks_whole(here, server, name, at):
     code = KILLED.replace("{name}", name).replace("{at}", str(at))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    if (name, at) == ("shutil.rmtree", 3):  # it has its name, and is whole
+    if (name, at) == ("shutil.rmtree", 2):  # it has its name, and is whole
         assert (here / "dtd").is_dir()
     else:
         assert not (here / "dtd").exists()

@@ -19,8 +19,9 @@ from torch.nn import functional as F
 from ..datasets import Images
 from ..errors import InputError, choice, instance, note
 
-__all__ = ["Backbone", "FromFile", "check_features", "device", "fitted"]
+__all__ = ["PRECISIONS", "Backbone", "FromFile", "check_features", "device", "fitted", "precision"]
 
+PRECISIONS = ("f32", "bf16", "auto")  # the first is the default
 PREPARED = "v1"  # part of a backbone's digest: raise it when `Backbone.preprocess` changes
 
 
@@ -41,6 +42,26 @@ def device() -> torch.device:
     there = ["cpu"] + ["cuda"] * (gpus > 0) + [f"cuda:{i}" for i in range(gpus)]
     there += ["mps"] * torch.backends.mps.is_available()
     return torch.device(choice("device", wanted, there))
+
+
+def precision() -> str:
+    """How networks compute features: 'f32' (32-bit floats), or 'bf16' (bfloat16 where torch's autocast allows it).
+
+    The environment variable ``FSLCORE_PRECISION`` sets it. 'auto' is bf16 on a processor or GPU with instructions for
+    it, else f32. Features of the two differ by rounding (their cosine is about 0.999) and have cache keys of their own.
+
+    Raises
+    ------
+    InputError
+        Another value.
+    """
+    wanted = choice("precision", os.environ.get("FSLCORE_PRECISION") or PRECISIONS[0], PRECISIONS)
+    if wanted != "auto":
+        return wanted
+    where = device().type
+    can = getattr(torch.cpu, "get_capabilities", dict)() if where == "cpu" else {}
+    able = torch.cuda.is_bf16_supported() if where == "cuda" else can.get("avx512_bf16") or can.get("amx_bf16")
+    return "bf16" if able else "f32"
 
 
 @dataclass(frozen=True)

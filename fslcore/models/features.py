@@ -16,7 +16,7 @@ from .. import datasets, store
 from ..datasets import Images
 from ..datasets.bank import Bank, chunks
 from ..errors import InputError, note
-from .backbone import Backbone, check_features, device
+from .backbone import Backbone, check_features, device, precision
 from .fused import folded
 from .shards import Shards
 
@@ -30,15 +30,17 @@ COMPUTED = "folded"  # part of the features' cache key: raise it when the output
 
 def feature_key(images: Images, backbone: Backbone) -> str:
     """SHA-256 of everything that determines the features of these images."""
-    return store.digest(f"{images.digest} {backbone.digest} {COMPUTED}")
+    of = "" if precision() == "f32" else f" {precision()}"  # keys of 32-bit features stay as they were
+    return store.digest(f"{images.digest} {backbone.digest} {COMPUTED}{of}")
 
 
 def features(images: Images, backbone: Backbone, *, progress: bool = False) -> Bank:
     """Features of all images, from the cache if they were computed before.
 
-    The cache key consists of the content of the images and labels, the digest of the weights and
-    the preprocessing. Features are stored as 16-bit floats (relative error below 0.05 %). Those of many images are made
-    and stored shard by shard (see `fslcore.models.shards`), which several processes may do at once.
+    The cache key consists of the content of the images and labels, the digest of the weights, the preprocessing
+    and the precision (see `fslcore.models.backbone.precision`). Features are stored as 16-bit floats (relative error
+    below 0.05 %). Those of many images are made and stored shard by shard (see `fslcore.models.shards`), which several
+    processes may do at once.
 
     Parameters
     ----------
@@ -123,7 +125,8 @@ def compute(images: Images, backbone: Backbone, progress: bool = False, rows: ra
     network = _for_features(backbone, _normalised(images, backbone, slice(0, min(size, TRIED)), where))
     out = []
     what = dict(desc=f"{backbone.name} on {images.name}", unit="image", delay=5, disable=not progress)
-    with tqdm(total=len(images), initial=rows.start, leave=rows.stop == len(images), **what) as bar:
+    bar = tqdm(total=len(images), initial=rows.start, leave=rows.stop == len(images), **what)
+    with bar, _autocast(where):
         for at in range(rows.start, rows.stop, size):
             x = _normalised(images, backbone, slice(at, min(at + size, rows.stop)), where)
             out.append(check_features(backbone, network(x), len(x)).half().cpu())
@@ -152,11 +155,16 @@ def speed(backbone: Backbone, images: np.ndarray) -> float:
     batches = torch.from_numpy(images).to(where).split(BATCH)
     first = backbone.preprocess(batches[0])
     network = _for_features(backbone, first)
-    network(first)
-    start = time.perf_counter()
-    for batch in batches:
-        network(backbone.preprocess(batch)).sum().item()  # .item() waits for a GPU
+    with _autocast(where):
+        network(first)
+        start = time.perf_counter()
+        for batch in batches:
+            network(backbone.preprocess(batch)).sum().item()  # .item() waits for a GPU
     return len(images) / (time.perf_counter() - start)
+
+
+def _autocast(where: torch.device) -> torch.autocast:
+    return torch.autocast(where.type, torch.bfloat16, enabled=precision() == "bf16")
 
 
 def _for_features(backbone: Backbone, images: torch.Tensor) -> nn.Module:

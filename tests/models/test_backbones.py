@@ -18,6 +18,7 @@ from fslcore import catalogue, datasets, store
 from fslcore.errors import InputError
 from fslcore.models import backbones, fused, networks, registry, weights
 from fslcore.models import features as feature_code
+from fslcore.models.backbone import precision
 
 
 def pictures(seed=0, n=70, side=28):
@@ -382,6 +383,29 @@ def test_the_device_can_be_named(monkeypatch):
     monkeypatch.setenv("FSLCORE_DEVICE", "cuda")
     with pytest.raises(InputError, match="device = cuda; cpu is allowed"):
         backbones.device()
+
+
+def test_bfloat16_is_asked_for_and_differs_by_rounding_alone(monkeypatch):
+    backbone, images = backbones.load("efficientnet-lite0"), pictures(n=12)
+    key, exact = backbones.feature_key(images, backbone), backbones.compute(images, backbone).float()
+    monkeypatch.setenv("FSLCORE_PRECISION", "bf16")
+    rounded = backbones.compute(images, backbone).float()
+    assert backbones.feature_key(images, backbone) != key
+    assert not torch.equal(rounded, exact)
+    assert torch.nn.functional.cosine_similarity(rounded, exact).min() > 0.99
+    assert backbones.speed(backbone, images.images) > 0
+    for name in ("f32", ""):
+        monkeypatch.setenv("FSLCORE_PRECISION", name)
+        assert backbones.feature_key(images, backbone) == key
+    monkeypatch.setenv("FSLCORE_PRECISION", "auto")
+    for can, expected in (({"avx512_bf16": True}, "bf16"), ({"amx_bf16": True}, "bf16"), ({"avx512_f": True}, "f32")):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda can=can: can)
+        assert precision() == expected
+    monkeypatch.delattr(torch.cpu, "get_capabilities")  # as in an older torch
+    assert precision() == "f32"
+    monkeypatch.setenv("FSLCORE_PRECISION", "f16")
+    with pytest.raises(InputError, match="precision = f16; f32, bf16, auto are allowed"):
+        backbones.feature_key(images, backbone)
 
 
 def test_features_do_not_depend_on_threads():

@@ -684,7 +684,7 @@ def test_json_is_strict(capsys):
 @pytest.fixture
 def environment(monkeypatch):
     """What a command says to what it starts is set back at the end."""
-    for name in ("FSLCORE_DEVICE", "TQDM_DISABLE", "FSLCORE_QUIET"):
+    for name in ("FSLCORE_DEVICE", "FSLCORE_PRECISION", "TQDM_DISABLE", "FSLCORE_QUIET"):
         monkeypatch.setenv(name, "")
 
 
@@ -719,9 +719,12 @@ def test_the_device_reaches_notebooks_and_quiet_has_no_bars(monkeypatch, capsys,
     assert app.main(["--quiet", "run", "pilot", "--device", "cuda:1"]) == 0
     told = capsys.readouterr()
     assert told.out == "cuda:1 True cuda:1 1\n" and not told.err
-    assert not any(os.environ[name] for name in app.OPTIONS_OF_CHILDREN)  # the next command has its own
+    assert not any(os.environ.get(name) for name in app.OPTIONS_OF_CHILDREN)  # the next command has its own
     note("of some weight")
     assert capsys.readouterr().err == "fslcore: of some weight\n"
+    monkeypatch.setattr(commands, "run", lambda options: print(os.environ["FSLCORE_PRECISION"]))
+    assert app.main(["run", "sizing-tasks", "--precision", "bf16"]) == 0
+    assert capsys.readouterr().out == "bf16\n" and not os.environ.get("FSLCORE_PRECISION")
 
 
 def test_a_device_that_is_not_there_is_told_before_anything_is_looked_up(monkeypatch, capsys, environment):

@@ -42,7 +42,8 @@ EXIT_CODES = """exit codes:
   1    a fault of fslcore
   2    bad input, a file that cannot be read or written, or not enough memory
   130  stopped with Ctrl-C (143: by another program, with SIGTERM)"""
-OPTIONS_OF_CHILDREN = ("FSLCORE_DEVICE", "FSLCORE_QUIET", "TQDM_DISABLE")  # pass --device and --quiet on to notebooks
+# For notebooks too, and for processes that this one starts.
+OPTIONS_OF_CHILDREN = ("FSLCORE_DEVICE", "FSLCORE_PRECISION", "FSLCORE_QUIET", "TQDM_DISABLE")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -58,13 +59,14 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         try:
             _stop_on_sigterm()
-            options = _parser().parse_args(arguments, argparse.Namespace(debug=False, quiet=False, device=None))
+            usual = argparse.Namespace(debug=False, quiet=False, device=None, precision=None)
+            options = _parser().parse_args(arguments, usual)
         except SystemExit:  # after --help or --version
             sys.stdout.flush()
             raise
         extra = options.extra
-        if options.device:
-            os.environ["FSLCORE_DEVICE"] = options.device  # read by `models.backbones.device`, here and in notebooks
+        given = {"FSLCORE_DEVICE": options.device, "FSLCORE_PRECISION": options.precision}
+        os.environ |= {name: value for name, value in given.items() if value}  # read by `models.backbone`
         check_shipped(data=extra == "evaluate")
         if options.computes:
             if not store.path().is_dir():  # an existing one may contain everything needed
@@ -128,6 +130,13 @@ def _parser() -> argparse.ArgumentParser:
         type=checked(device_of),
         default=argparse.SUPPRESS,
         help="cpu, cuda, cuda:NUMBER or mps (the first CUDA GPU, or else the CPU)",
+    )
+    device.add_argument(
+        "--precision",
+        choices=["f32", "bf16", "auto"],
+        default=argparse.SUPPRESS,
+        help="of networks that compute features: bf16 is twice as fast where there are instructions for it, and rounds "
+        "more; auto is bf16 there, else f32 (f32)",
     )
     parser = Parser(
         "fslcore",

@@ -1,6 +1,7 @@
 """Words of captions and of pixels, and what follows from the matrix that they make."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -348,6 +349,16 @@ def test_attributes_of_a_data_set(tmp_path, monkeypatch):
         attributes.of(few, "blib")
     with pytest.raises(InputError, match=r'it has not been run on few: fslcore caption "few" --captioner blip writes'):
         attributes.of(few, "blip")
+    facts = pd.DataFrame({"style": ["filled", "outline"] * 20, "colour": ["red; blue", ""] * 20})
+    told = replace(few, facts=facts)
+    assert attributes.of(told, "facts:style").names == ("style: filled", "style: outline")
+    both = attributes.of(told, "facts:style+colour")
+    assert both.names == ("colour: blue", "colour: red", "style: filled", "style: outline")
+    assert both.has[:2].tolist() == [[True, True, True, False], [False, False, False, True]]
+    with pytest.raises(InputError, match="fact of few = size; style, colour are allowed"):
+        attributes.of(told, "facts:style+size")
+    with pytest.raises(InputError, match="facts:style; nothing is known of the images of few"):
+        attributes.of(replace(few, facts=None), "facts:style")
     bare = Images("bare", few.images, few.labels, few.class_names)
     with pytest.raises(InputError, match="bare has no captions"):
         attributes.of(bare)

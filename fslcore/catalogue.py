@@ -91,6 +91,7 @@ _PLAIN = ("baseline", "baseline++", "rfs")
 # Networks that ship, and names for results of `fslcore train`: of other learners, or of a larger network.
 TRAINED = (
     *(Path(file).stem for file in PINNED),
+    "conv4-icons-baseline",  # on which other networks rest, before it ships
     *(f"conv4-1shot-{learner}" for learner in _EPISODIC),
     *(
         f"{network}-{learner}"

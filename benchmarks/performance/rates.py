@@ -72,9 +72,9 @@ def fast_learners(quick: bool, repeats: int) -> list[dict]:
     bank, found = bank_of(), []
     for name in ("ncc", "lr", "cosine"):
         found.append(_tasks(name, make(name), bank, 8 if quick else 512))
-    source = datasets.load("coloured/hebrew?per_class=40")
+    source = datasets.load("icons")
     for name in TRAINED[:1] if quick else TRAINED:
-        method = ready(source, f"conv4-{name}", name)
+        method = ready(source, f"conv4-icons-{name}", name)
         found.append(_tasks(name, method.learner, method.bank(), 8 if quick else 64))
     return found
 
@@ -82,7 +82,7 @@ def fast_learners(quick: bool, repeats: int) -> list[dict]:
 def slow_learners(quick: bool, repeats: int) -> list[dict]:
     """Tasks a second of learners that train a network on the images of each task."""
     settings = [("glyph-conv", "ft", "glyphs/hebrew"), ("conv4-maml", "maml", "coloured/hebrew?per_class=40")]
-    settings += [("conv4-boil", "boil", "coloured/hebrew?per_class=40")]
+    settings += [("conv4-icons-boil", "boil", "icons")]
     settings += [("efficientnet-lite0", "ft", "clipart")]
     found = []
     for backbone, learner, dataset in settings[1:2] if quick else settings:

@@ -5,7 +5,7 @@
 
 Every regime of fslbook.beyond.worlds in rounds; each round of a regime is kept, so it can be stopped and called
 again. At the end, and with --stored at once, what is at hand goes into replicates.parquet, many.parquet,
-population.parquet, gaps.parquet (of fslbook.beyond.coverage_gaps), plans.parquet and real.parquet (of
+population.parquet, gaps.parquet (of fslbook.beyond.coverage_gaps), plans.parquet, real.parquet and novel.parquet (of
 fslbook.beyond.held_out); each alone with --only.
 """
 
@@ -14,6 +14,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -21,7 +22,8 @@ import torch
 
 from fslbook.beyond import coverage, coverage_gaps, held_out
 from fslbook.beyond.worlds import HARDER, MANY, REGIMES, WORLD
-from fslcore import datasets, store
+from fslbook.fewstab import tables
+from fslcore import datasets, learners, store
 from fslcore.models import backbones
 from fslcore.paths import replace_file
 
@@ -40,6 +42,7 @@ POPULATION_SHAPE = {"images": (8, 25), "classes": (200, 1)}
 GAP_ROUNDS = 8
 GAP_SHAPE = {"images": (1, 20), "classes": (20, 1)}
 PLAN_ROUNDS, LOOPS = 4, 50
+NOVEL = 200  # random splits of the novel icons, for learners trained on the base classes
 REAL = {"efficientnet-lite0": 400, "glyph-conv": 200}  # random splits of icons; neither was trained on them
 
 Part = tuple[str, Callable[[], pd.DataFrame]]
@@ -105,7 +108,21 @@ def real() -> Iterator[Part]:
                 yield f"{backbone}-{new}-{shots}", made
 
 
-STUDIED = {study.__name__: study for study in (replicates, many, population, gaps, plans, real)}
+def novel() -> Iterator[Part]:
+    for name, shots in product(held_out.LEARNERS, held_out.QUERIES):
+        yield f"{name}-{shots}", partial(trained_on_icons, name, shots)
+
+
+def trained_on_icons(name: str, shots: int) -> pd.DataFrame:
+    """Splits of the novel classes, for a learner that was trained on the base classes with as many shots."""
+    network = backbones.load(tables.method(name, shots).backbone)
+    bank, designers = held_out.icons(network.name, ["novel"])
+    learner = learners.make(name, network)
+    found = held_out.splits(bank, designers, "classes", shots, NOVEL, tested=held_out.NOVEL, learner=learner)
+    return found.assign(backbone=name)
+
+
+STUDIED = {study.__name__: study for study in (replicates, many, population, gaps, plans, real, novel)}
 
 
 def parts() -> Iterator[Part]:
@@ -115,7 +132,7 @@ def parts() -> Iterator[Part]:
 
 def kept(part: str, made: Callable[[], pd.DataFrame] | None) -> Path:
     """Where a part is kept, those of images by these and weights too; computed if missing, but for None."""
-    images = {"population": "populations", "real": "icons"}.get(part.partition("-")[0])
+    images = {"population": "populations", "real": "icons", "novel": "novel"}.get(part.partition("-")[0])
     of = f"-{store.digest(json.dumps(inputs()[images]))[:12]}" if images else ""
     path = store.path("coverage", f"{part}{of}.parquet")
     if not path.is_file() and made:
@@ -152,6 +169,14 @@ def inputs() -> dict:
         "icons": [
             *(datasets.load("icons", split=split).digest for split in held_out.SPLITS),
             *(backbones.load(name).digest for name in REAL),
+        ],
+        "novel": [
+            NOVEL,
+            datasets.load("icons").digest,
+            *(
+                backbones.load(tables.method(*key).backbone).digest
+                for key in product(held_out.LEARNERS, held_out.QUERIES)
+            ),
         ],
     }
 

@@ -105,7 +105,7 @@ def _vit(build, dim: int, source: str, licence: str, stats, repository: str, fil
 def _trained_here(name: str) -> Entry:
     network, _, learner = name.partition("-")
     network = name if name in NETWORKS else "conv4-32" if name == "conv4-maml" else network
-    base = "glyphs" if network == "glyph-conv" else "coloured glyphs"
+    base = "icons" if learner.startswith("icons-") else "glyphs" if network == "glyph-conv" else "coloured glyphs"
     return Entry(
         network,
         NETWORKS[network].dim,

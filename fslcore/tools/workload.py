@@ -414,7 +414,7 @@ def _trained(p: dict) -> Iterator[_Evaluation]:
 
     if p.get("image_learners", "run") == "run":
         for dataset, name, shots in product(p["datasets"], p["learners"], p.get("shots", (1, 5))):
-            network, learner = method(name, trained_with(name, shots, p["trained"]), p["trained"])
+            network, learner = method(name, trained_with(shots), p["trained"])
             one = (dataset, sources.filled(network, dataset), learner)
             for captioner in (None, *(p.get("captioners") or [p[of] for of in ("captioner",) if of in p])):
                 sampling = "biased" if captioner else "closed"
@@ -450,7 +450,7 @@ def _worst(p: dict) -> Iterator[_Evaluation]:
     from .training.recipes import method, trained_with
 
     for dataset, name, shots in product(p["datasets"], p["learners"], (1, 5)):
-        backbone, learner = method(name, trained_with(name, shots, p["trained"]), p["trained"])
+        backbone, learner = method(name, trained_with(shots), p["trained"])
         if learner not in SLOW or p["image_learners"] == "run":
             tasks = min(p["tasks"], p["image_tasks"]) if learner in SLOW else p["tasks"]
             of = dict(ways=p["ways"], shots=shots, queries=p["queries"], seed=p["seed"])
@@ -578,7 +578,7 @@ def merged(found: Iterable[_Evaluation]) -> Iterator[_Evaluation]:
 APART = {
     "estimators": {"datasets": ["methods"], "sweep_dataset": ["sweep_methods"]},
     "selection": {"datasets": ["methods", "tuned_method"], "curve_datasets": ["features"]},
-    "three-intervals": {"datasets": ["backbones"], "scripts": ["seen_by"]},
+    "three-intervals": {"datasets": ["backbones"], "drawn": ["backbones"], "scripts": ["seen_by"]},
 }
 
 
@@ -599,11 +599,11 @@ def _pairs(name: str, p: dict) -> Iterator[tuple[str, str]]:
         methods = [v for v in given(networks) if " " not in v or not _slow(v)]
         for dataset, backbone in product(given([sets]), [v.partition(" ")[0] for v in methods]):
             yield dataset, sources.filled(backbone, dataset)
-    if p.get("trained"):
+    if ":" in p.get("trained", ""):  # networks that do not ship
         from .training.recipes import method, trained_with
 
         for dataset, learner, shots in product(p["datasets"], p["learners"], p.get("shots", (1, 5))):
-            network, decides = method(learner, trained_with(learner, shots, p["trained"]), p["trained"])
+            network, decides = method(learner, trained_with(shots), p["trained"])
             if decides not in SLOW:
                 yield dataset, sources.filled(network, dataset)
 

@@ -7,7 +7,10 @@ import scipy.stats
 import torch
 
 from fslbook.beyond import coverage, held_out
+from fslbook.fewstab import tables
+from fslcore import learners
 from fslcore.datasets.bank import Bank
+from fslcore.models import backbones
 
 
 def clouds(classes=80, designers=24, hand=0.6, seed=0):
@@ -74,6 +77,20 @@ def test_intervals_for_the_question_hold_on_real_icons():
     ours = shares[shares["interval"].isin(["classes", "designers"])]
     assert len(ours) == 8 and ours["share"].between(90, 99.5).all()
     assert (shares[shares["interval"] == "closed"]["share"] < 60).all()
+
+
+def test_intervals_for_new_classes_hold_for_learners_trained_on_other_icons():
+    stored = coverage.load("novel")
+    shares = held_out.summary(stored)
+    assert set(shares["backbone"]) == set(held_out.LEARNERS) and (shares["n"] == 200).all() and len(shares) == 12
+    assert shares[shares["interval"] == "classes"]["share"].between(90, 99.5).all()
+    assert (shares[shares["interval"] == "closed"]["share"] < 40).all()
+    network = backbones.load(tables.method("r2d2", 1).backbone)
+    of = dict(tested=held_out.NOVEL, learner=learners.make("r2d2", network), first=3)
+    again = held_out.splits(*held_out.icons(network.name, ["novel"]), "classes", 1, 1, **of)
+    kept = stored[stored["backbone"].eq("r2d2") & stored["shots"].eq(1) & stored["split"].eq(3)]
+    assert kept["difference"].tolist() == pytest.approx(again["difference"].tolist(), rel=2e-2, abs=0.02)
+    assert kept["error"].tolist() == pytest.approx(again["error"].tolist(), rel=2e-2, abs=0.02)
 
 
 def test_rows_and_table_for_a_reader():

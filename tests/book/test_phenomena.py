@@ -76,7 +76,7 @@ def test_trained_learners_are_as_good_as_their_card_says(name, learner):
     stated = dict(zip((h.strip() for h in header), row))
     slow = learner == "maml"  # a few tasks have to do
     table = evaluation.run("clipart", f"conv4-{name}", learner, "closed", tasks=20 if slow else 600)
-    mean, half_width = map(float, stated["clipart"].split("±"))
+    mean, half_width = map(float, stated["clip art"].split("±"))
     assert table["accuracy"].mean() == pytest.approx(mean, abs=3 * half_width if slow else 0.1)
     found = evaluation.run("coloured/hebrew", f"conv4-{name}", learner, "closed", tasks=20 if slow else 200)
     assert found["accuracy"].mean() > (55 if slow else 70)  # chance is 20

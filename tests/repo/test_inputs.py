@@ -52,11 +52,11 @@ def test_networks_were_trained_on_the_images_that_are_there():
 
 def test_the_card_of_the_networks_is_of_the_images_that_are_there():
     card = (DATA / "checkpoints" / "README.md").read_text()
-    row = next(line for line in card.splitlines() if line.startswith("| `conv4-rfs.safetensors`"))
-    printed = dict(zip(("coloured", "clipart"), row.strip("| ").split("|")[-2:]))
+    row = next(line for line in card.splitlines() if line.startswith("| `conv4-icons-rfs.safetensors`"))
+    printed = dict(zip(("icons", "clipart"), row.strip("| ").split("|")[-2:]))
     for dataset, cell in printed.items():
         mean, half = map(float, cell.split("±"))
-        table = evaluation.run(dataset, "conv4-rfs", "lr", "closed", shots=5, tasks=600)
+        table = evaluation.run(dataset, "conv4-icons-rfs", "lr", "closed", shots=5, tasks=600)
         found = stats.closed_interval(table["accuracy"])
         assert found.mean == pytest.approx(mean, abs=0.15), dataset
         assert found.half_width == pytest.approx(half, abs=0.06), dataset

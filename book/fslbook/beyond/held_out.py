@@ -7,12 +7,14 @@ splits show how often that holds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 import scipy.stats
 import torch
 
-from fslcore import datasets, stats
+from fslcore import datasets, evaluation, learners, stats
 from fslcore.datasets.bank import Bank
 from fslcore.models import backbones
 from fslcore.tasks import sample_closed
@@ -25,6 +27,8 @@ __all__ = ["NEW", "QUERIES", "SPLITS", "TESTED", "classes", "errors", "icons", "
 NEW = {"classes": "other classes", "designers": "other designers"}  # what the second part has
 SPLITS = ("base", "validation", "novel")
 TESTED = 60  # classes of a test set; the others are the rest
+LEARNERS = ("protonet", "r2d2")  # trained on the base classes, and tested on novel ones
+NOVEL = 45  # of the novel classes, as `TESTED`
 QUERIES = {1: 5, 5: 3}  # by shots; few, as half of the designers draw a concept twelve times or more
 TASKS = 2000
 KEY = ["new", "backbone", "shots", "interval"]
@@ -37,22 +41,24 @@ INTERVALS = {
 COLUMNS = ["new", "backbone", "shots", "split", "interval", "difference", "error", "df"]
 
 
-def icons(backbone: str) -> tuple[Bank, np.ndarray]:
-    """Features of all icons, and their designers; for a backbone that was trained on none of them.
+def icons(backbone: str, of: Sequence[str] = SPLITS) -> tuple[Bank, np.ndarray]:
+    """Features of icons, and their designers.
 
     Parameters
     ----------
     backbone : str
         A name of `fslcore.models.backbones.load`.
+    of : sequence of str
+        The splits that are taken together; all, for a backbone that was trained on none of them.
 
     Returns
     -------
     bank : Bank
-        Features and concepts of base, validation and novel classes together.
+        Features and concepts.
     designers : (N,) array
         Number of each icon's author.
     """
-    parts = [datasets.load("icons", split=split) for split in SPLITS]
+    parts = [datasets.load("icons", split=split) for split in of]
     network = backbones.load(backbone)
     data = torch.cat([backbones.features(part, network).data for part in parts])
     facts = pd.concat([part.facts for part in parts])
@@ -61,21 +67,34 @@ def icons(backbone: str) -> tuple[Bank, np.ndarray]:
 
 
 def splits(
-    bank: Bank, designers: np.ndarray, new: str, shots: int, count: int, *, seed: int = 0, first: int = 0
+    bank: Bank,
+    designers: np.ndarray,
+    new: str,
+    shots: int,
+    count: int,
+    *,
+    tested: int = TESTED,
+    learner: learners.Learner | None = None,
+    seed: int = 0,
+    first: int = 0,
 ) -> pd.DataFrame:
-    """Differences of two parts, by NCC on closed tasks of each, with the standard errors that the intervals give.
+    """Differences of two parts, on closed tasks of each, with the standard errors that the intervals give.
 
     Parameters
     ----------
     bank, designers
         As from `icons`.
     new : str
-        Of `NEW`. 'classes': 60 classes against all others. 'designers': half of the designers against the other half,
+        Of `NEW`. 'classes': some classes against all others. 'designers': half of the designers against the other half,
         on classes of which each half drew enough.
     shots : int
         S, 1 or 5.
     count : int
         Random splits.
+    tested : int
+        How many classes are the test set.
+    learner
+        On the features of `bank`; by default NCC.
     seed, first : int
         Split s has the random stream (seed, first + s).
 
@@ -88,7 +107,7 @@ def splits(
     rows = []
     for number in range(first, first + count):
         rng = np.random.default_rng([seed, number])
-        units, of = (bank.labels, TESTED) if new == "classes" else (designers, (designers.max() + 1) // 2)
+        units, of = (bank.labels, tested) if new == "classes" else (designers, (designers.max() + 1) // 2)
         one = np.isin(units, rng.permutation(units.max() + 1)[:of])
         if new == "designers":
             drawn = np.minimum(
@@ -98,7 +117,7 @@ def splits(
             one, other = one & kept, ~one & kept
         else:
             other = ~one
-        found = [_intervals(bank, designers, np.flatnonzero(side), new, shots, rng) for side in (one, other)]
+        found = [_intervals(bank, designers, np.flatnonzero(side), new, shots, learner, rng) for side in (one, other)]
         for name in found[0]:
             a, b = (part[name] for part in found)
             squares = np.array([a.standard_error, b.standard_error]) ** 2
@@ -108,12 +127,18 @@ def splits(
 
 
 def _intervals(
-    bank: Bank, designers: np.ndarray, rows: np.ndarray, new: str, shots: int, rng: np.random.Generator
+    bank: Bank,
+    designers: np.ndarray,
+    rows: np.ndarray,
+    new: str,
+    shots: int,
+    learner: learners.Learner | None,
+    rng: np.random.Generator,
 ) -> dict[str, stats.Interval]:
     part = part_of(bank, rows)
     sizes = dict(ways=WAYS, shots=shots, queries=QUERIES[shots], tasks=TASKS)
     tasks = sample_closed(part.labels, seed=int(rng.integers(2**31)), **sizes)
-    (right,) = answers([part], tasks)
+    right = 100 * evaluation.evaluate(learner, part, tasks).correct if learner else answers([part], tasks)[0]
     drawn = right, tasks.support, tasks.query, part.labels
     found = stats.three_intervals(*drawn)
     out = {"closed": found.closed, "images": found.images}
@@ -142,7 +167,7 @@ def summary(table: pd.DataFrame, level: float = stats.LEVEL) -> pd.DataFrame:
 
 def in_rows(shares: pd.DataFrame) -> pd.DataFrame:
     """`summary` as `fslbook.figures.forest` draws it: a panel a question, a row a network and number of shots."""
-    rows = shares["backbone"] + ", " + shares["shots"].map("{}-shot".format)
+    rows = shares["backbone"].replace(evaluation.LEARNERS) + ", " + shares["shots"].map("{}-shot".format)
     named = dict(row=rows, mean=shares["share"], series=shares["interval"].map(INTERVALS), panel=shares["new"].map(NEW))
     found = pd.DataFrame(named).assign(low=shares["low"], high=shares["high"])
     order = [*INTERVALS.values()]
@@ -152,6 +177,7 @@ def in_rows(shares: pd.DataFrame) -> pd.DataFrame:
 def errors(shares: pd.DataFrame) -> pd.DataFrame:
     """For a reader: by question, network and shots, the spread of the differences and what each interval predicts."""
     named = shares.assign(new=shares["new"].map(NEW), interval=shares["interval"].map(INTERVALS))
+    named["backbone"] = named["backbone"].replace(evaluation.LEARNERS)
     index = ["new", "backbone", "shots"]
     wide = named.pivot(index=index, columns="interval", values="predicted").reindex(columns=[*INTERVALS.values()])
     out = wide.map(lambda error: "—" if np.isnan(error) else f"{error:.2f}")

@@ -185,7 +185,7 @@ def contributed_table(
 def _trained_as(row: dict) -> str | None:
     """The training of a contributed row's network, where it is the paper's for tasks of so many shots."""
     for name in training.TEN if row["backbone"].startswith(NETWORKS) else ():
-        called, learner = recipes.method(name, trained_with(name, row["shots"], NETWORKS), "{learner}")
+        called, learner = recipes.method(name, trained_with(row["shots"]), "{learner}")
         if row["backbone"].rpartition("/")[2] == called and row["learner"] == learner:
             return name
     return None

@@ -19,7 +19,6 @@ import pandas as pd
 from fslcore import datasets, evaluation
 from fslcore.errors import InputError, flag, instance, number, shown
 from fslcore.evaluation import Method, Record
-from fslcore.models import registry
 from fslcore.stats import Interval, closed_interval, independent_interval, paired_interval
 from fslcore.stats.intervals import plus_minus
 from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_matched
@@ -56,12 +55,14 @@ __all__ = [
     "method",
     "named",
     "near_chance",
+    "parts",
     "printed_ablation",
     "rank_correlations",
     "ranks",
     "records",
     "remedy",
     "spoken",
+    "titled",
     "training_gap",
 ]
 
@@ -92,8 +93,8 @@ SETTING = ["dataset", "shots"]
 NEAR = "°"  #: what marks a cell near chance (`near_chance`)
 
 
-def method(name: str, train_shots: int = 5, trained: str = "") -> Method:
-    """Backbone and learner of a training: ('conv4-1shot-r2d2', 'r2d2') for 'r2d2' trained on 1-shot tasks.
+def method(name: str, train_shots: int = 5, trained: str = training.SHIPPED) -> Method:
+    """Backbone and learner of a training: ('conv4-icons-1shot-r2d2', 'r2d2') for 'r2d2' trained on 1-shot tasks.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ def records(
     image_tasks: int = 100,
     train_shots: int | None = None,
     stored: bool = True,
-    trained: str = "",
+    trained: str = training.SHIPPED,
 ) -> dict[str, Record]:
     """Records of learners on tasks, by name.
 
@@ -181,7 +182,7 @@ def records(
     """
     out, images = {}, images_of(dataset)
     for name in names:
-        shots = train_shots or trained_with(name, tasks.sampler["shots"], trained)
+        shots = train_shots or trained_with(tasks.sampler["shots"])
         run = evaluation.ready(images, *method(name, shots, trained))
         found = run.record(tasks[:image_tasks] if run.slow else tasks, stored=stored and run.slow)
         if found is not None:
@@ -313,6 +314,23 @@ def averages(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("dataset")
 
 
+def parts(sets: Sequence[str], names: Sequence[str], **options) -> pd.DataFrame:
+    """The gap of each learner in two parts, as `fslbook.figures.forest` draws them; options of `averages`."""
+    told = {"SC1": "selected queries", "SC3 − SC1": "clue"}
+    return pd.DataFrame(
+        {
+            "panel": known_as(dataset),
+            "row": evaluation.LEARNERS[name],
+            "series": series,
+            "mean": of[part].mean,
+            "half_width": of[part].half_width,
+        }
+        for dataset, name in product(sets, names)
+        for of in [averages([dataset], [name], ["SC1", "SC3"], **options).loc[dataset]]
+        for part, series in told.items()
+    )
+
+
 def printed_ablation(table: str) -> pd.DataFrame:
     """Table S5 or S6 as the paper prints it, by dataset and learner: wAcc-R, and by technique 'wAcc-A (gap)'."""
     t = published.table(table, "fewstab").assign(tasks=lambda t: t["tasks"].str.upper().replace("RANDOM", "wAcc-R"))
@@ -334,7 +352,7 @@ def training_gap(
     tasks: int = 300,
     seed: int = 0,
     level: float = 0.95,
-    trained: str = "",
+    trained: str = training.SHIPPED,
     **options,
 ) -> pd.DataFrame:
     """Figure 6: wAcc-A of the learner trained with 5 shots less that of the one trained with 1, on the same tasks.
@@ -348,9 +366,7 @@ def training_gap(
         By dataset, shots (of the tasks) and learner, each a `fslcore.stats.Interval`: five and one, wAcc-A by the shots
         of the training, and gap, paired. Maybe empty.
     """
-    both = [
-        n for n in names if n not in ON_BATCHES and (trained or all(registry.shipped(method(n, s)[0]) for s in (1, 5)))
-    ]
+    both = [n for n in names if n not in ON_BATCHES and all(training.trained(n, s, trained) for s in (1, 5))]
     options["trained"] = trained
     tables = {}
     for dataset, s in product(sets, shots if both else ()):
@@ -552,6 +568,11 @@ def known_as(dataset: str) -> str:
     return DATASETS.get(dataset, dataset.partition("?")[0])
 
 
+def titled(captioner: str) -> str:
+    """A source of attributes for readers: 'style, grid' for 'facts:style+grid'."""
+    return captioner.removeprefix("facts:").replace("+", ", ")
+
+
 def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
     """Rows in the order of the paper, learners and data sets by its names for them, ours without their settings."""
     levels = table.index.names
@@ -620,7 +641,7 @@ def example(
     shown: int = 5,
     task: int = 0,
     seed: int = 0,
-    trained: str = "",
+    trained: str = training.SHIPPED,
     **how: str,
 ) -> pd.DataFrame:
     """A biased task to look at (Figures 3, S2, S3): its images, with what matters said of each.
@@ -644,7 +665,7 @@ def example(
     """
     drawn, attribute = draw(dataset, captioner, tasks=task + 2, shots=shots, queries=queries, seed=seed, **how)
     drawn, attribute, images = drawn[task : task + 1], attribute[task], images_of(dataset)
-    run = evaluation.ready(images, *method(name, trained_with(name, shots, trained), trained))
+    run = evaluation.ready(images, *method(name, trained_with(shots), trained))
     if run.slow:
         raise InputError(f"learner = {name}; one that reads features is needed for a picture")
     scores = next(evaluation.scores(run.learner, run.bank(), drawn))

@@ -12,7 +12,7 @@ from fslcore.catalogue import CHECKPOINTS
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS
 from fslcore.models.registry import shipped
-from fslcore.models.weights import trained_path
+from fslcore.models.weights import recipe_of, trained_path
 from fslcore.stats import closed_interval
 from fslcore.stats.intervals import plus_minus
 from fslcore.tools.training import RECIPES, Recipe, recipes
@@ -32,6 +32,7 @@ __all__ = [
     "trained",
 ]
 
+SHIPPED = "conv4-icons-{learner}"  # the networks that ship, of the chapters on FewSTAB
 TEN = ("anil", "leo", "boil", "protonet", "dn4", "r2d2", "can", "renet", "baseline++", "rfs")  # the paper's order
 PRINTED = {"miniimagenet": "S2", "tieredimagenet": "S3", "cub": "S4"}  # the table of each data set
 COLUMNS = {
@@ -102,7 +103,9 @@ def settings(dataset: str) -> pd.DataFrame:
     long = long[applies].reset_index(drop=True)
     long["printed"] = long["printed"].map(lambda v: int(v) if isinstance(v, float) and v.is_integer() else v)
     long["printed"] = long["printed"].where(long["printed"].notna(), "none")  # no schedule
-    long["ours"] = [_ours(RECIPES[n])[s] if n in RECIPES else None for n, s in zip(long["learner"], long["setting"])]
+    shots = long["train_shots"].astype(float).fillna(5).astype(int)  # those on batches are selected on 5-shot tasks
+    ours = {key: _ours(*key) for key in set(zip(long["learner"], shots))}
+    long["ours"] = [ours[name, s].get(setting) for name, s, setting in zip(long["learner"], shots, long["setting"])]
     why = pd.read_csv(CHECKPOINTS / "why.csv", keep_default_na=False).set_index(["setting", "learner"])["why"]
     differs = long["ours"].notna() & (long["printed"] != long["ours"])
     found = [
@@ -111,7 +114,12 @@ def settings(dataset: str) -> pd.DataFrame:
     return long.assign(why=found)
 
 
-def _ours(recipe: Recipe) -> dict:
+def _ours(name: str, shots: int) -> dict:
+    """The settings of the network that ships; empty without one."""
+    network = recipes.method(name, shots, SHIPPED)[0] if name in RECIPES else ""
+    if not shipped(network):
+        return {}
+    recipe = Recipe(**recipe_of(network))
     return {
         "batch_size": recipe.size,
         "learning_rate": recipe.lr,
@@ -140,7 +148,7 @@ def reasons() -> pd.DataFrame:
     )
 
 
-def trained(name: str, shots: int, own: str = "") -> str | None:
+def trained(name: str, shots: int, own: str = SHIPPED) -> str | None:
     """The network of a learner trained with so many shots, or on batches of images; None without one.
 
     Parameters
@@ -148,7 +156,8 @@ def trained(name: str, shots: int, own: str = "") -> str | None:
     name, shots
         A recipe, and its shots.
     own : str
-        The backbone, where ``{learner}`` stands for the training and its shots; by default the Conv4 that ships.
+        The backbone, where ``{learner}`` stands for the training and its shots; by default the Conv4 trained on icons
+        that ships.
 
     Raises
     ------
@@ -158,10 +167,10 @@ def trained(name: str, shots: int, own: str = "") -> str | None:
     if name not in RECIPES:
         raise InputError(f"learner = {name}; {', '.join(TEN)} are allowed")
     found = recipes.method(name, shots, own)[0]
-    return found if own or shipped(found) else None
+    return found if own != SHIPPED or shipped(found) else None
 
 
-def curves(names: Iterable[str], shots: Iterable[int] = (1, 5), own: str = "", dataset: str = "") -> pd.DataFrame:
+def curves(names: Iterable[str], shots: Iterable[int] = (1, 5), own: str = SHIPPED, dataset: str = "") -> pd.DataFrame:
     """Training curves: columns learner, shots, epoch, loss, validation (accuracy in percent).
 
     Parameters
@@ -197,7 +206,7 @@ def accuracies(
     seed: int = 0,
     level: float = 0.95,
     skip_small_classes: bool = False,
-    own: str = "",
+    own: str = SHIPPED,
 ) -> pd.DataFrame:
     """Accuracy of each learner on 5-way tasks of novel classes, with the network trained at the same number of shots.
 

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from ... import datasets
-from ...catalogue import PINNED, public_name
+from ...catalogue import public_name
 from ...errors import InputError, choice
 from ...models.networks import NETWORKS, Network
 from .pixels import chosen
@@ -211,25 +211,24 @@ def with_shots(name: str, shots: int) -> str:
     return name if shots == 5 else f"{shots}shot-{name}"
 
 
-def method(name: str, shots: int, trained: str = "") -> tuple[str, str]:
-    """Backbone and learner of a training with tasks of so many shots, ('conv4-1shot-r2d2', 'r2d2') for 'r2d2' and 1.
+def method(name: str, shots: int, trained: str) -> tuple[str, str]:
+    """Backbone and learner of a training with tasks of so many shots.
 
     Parameters
     ----------
     name : str
         Of `RECIPES`.
     trained : str
-        The backbone, where ``{learner}`` stands for the training and its shots ('1shot-r2d2'); by default the network
-        that ships.
+        The backbone, where ``{learner}`` stands for the training and its shots: 'conv4-icons-{learner}' is
+        'conv4-icons-1shot-r2d2' for 'r2d2' and 1.
     """
     recipe = RECIPES[name]
-    called = with_shots(name, shots) if recipe.batch == "tasks" else name
-    return trained.replace("{learner}", called) or checkpoint_name(name, shots), recipe.learner
+    return trained.replace("{learner}", with_shots(name, shots) if recipe.batch == "tasks" else name), recipe.learner
 
 
-def trained_with(name: str, shots: int, trained: str = "") -> int:
-    """Shots of the training that goes with tasks of so many shots: 1 for 1 where there is such a network, else 5."""
-    return 1 if shots == 1 and (trained or f"{checkpoint_name(name, 1)}.safetensors" in PINNED) else 5
+def trained_with(shots: int) -> int:
+    """Shots of the training that goes with tasks of so many shots: 1 for 1, else 5."""
+    return 1 if shots == 1 else 5
 
 
 def split_classes(images: datasets.Images, ways: int = 5) -> tuple[datasets.Images, datasets.Images]:

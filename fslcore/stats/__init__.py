@@ -11,6 +11,7 @@ from .anytime import anytime_interval
 from .bootstrap import bootstrap_interval
 from .compare import benjamini_hochberg, compare, conclusions, holm
 from .conformal import conformal_quantile
+from .crossed import crossed_intervals
 from .equivalence import equivalence
 from .influence import influence
 from .intervals import (
@@ -47,6 +48,7 @@ __all__ = [
     "compare",
     "conclusions",
     "conformal_quantile",
+    "crossed_intervals",
     "detectable",
     "equivalence",
     "from_printed",

@@ -60,7 +60,7 @@ class Interval:
         T, the number of tasks behind it.
     kind : str
         'closed', 'open', 'paired', 'independent', 'weighted' or 'regression'; of `fslcore.stats.three_intervals` also
-        'images' and 'classes'.
+        'images' and 'classes'; of `fslcore.stats.crossed_intervals` 'items', 'supports' and 'both'.
     df : float
         Degrees of freedom of the Student quantile in it; infinite for a normal one.
     exact : float or None

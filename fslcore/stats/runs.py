@@ -295,16 +295,16 @@ def _assembled(fixed: Interval, shared: float, df: float, means: list[Floats], o
         interval = replace(fixed, kind="runs")
     else:
         parts = [(v, n - 1) for v, n in zip(added, n_runs, strict=True)] + [(shared, df)]
-        half, df_total = _student(total, parts, fixed.level)
+        half, df_total = student(total, parts, fixed.level)
         if min(n_runs) == 2:  # they may be alike by chance, and then seem to matter little
-            half, df_total = max((half, df_total), _student(sum(added), parts[:-1], fixed.level))
+            half, df_total = max((half, df_total), student(sum(added), parts[:-1], fixed.level))
         exact = 2.0 ** (1 - min(n_runs))  # where nothing varies: all runs lie on one side of 0
         interval = Interval(fixed.mean, half, fixed.level, fixed.n_tasks, "runs", df_total, exact)
     roots = tuple(math.sqrt(s) for s in spreads)
     return NewRuns(interval, fixed, n_runs, float(run_variance), float(rest), float(sum(own)), roots, float(df))
 
 
-def _student(variance: float, parts: list[tuple[float, float]], level: float) -> tuple[float, float]:
+def student(variance: float, parts: list[tuple[float, float]], level: float) -> tuple[float, float]:
     """Half-width, and Satterthwaite's degrees of freedom, from the parts of a variance and their degrees of freedom."""
     spread = sum(v**2 / d for v, d in parts)
     df = max(variance**2 / spread, 1.0) if spread > 0 else math.inf

@@ -194,7 +194,7 @@ def three_intervals(
         freedom[1] = 0
     sampling = accuracy.var(ddof=1) / tasks
     answers = np.asarray(detached(values)).dtype == bool
-    bounds = bounds or _bounds(run.values, answers)
+    bounds = bounds or bounds_of(run.values, answers)
     made = assembled(
         accuracy.mean(), tasks, sampling, found, freedom, noise=noise, counts=units.counts, level=level, bounds=bounds
     )
@@ -209,7 +209,7 @@ def of_difference(values: np.ndarray) -> bool | None:
     return False if low == 0 < high and ((values == 0) | (values == high)).all() else None
 
 
-def _bounds(values: np.ndarray, answers: bool) -> tuple[float, float] | None:
+def bounds_of(values: np.ndarray, answers: bool) -> tuple[float, float] | None:
     """(0, x) where the values are those of one method, as far as it can be told; ``answers`` are True or False."""
     low, high = values.min(), values.max()
     if answers or (low >= 0 and ((values > 0) & (values < 1)).any() and high <= 1):

@@ -253,6 +253,16 @@ FUNCTIONS = {
             "level": ("level", 0.95),
             "bounds": ("bounds", (-1, 1)),
         },
+        "crossed_intervals": {
+            "values": ("array", RIGHT.reshape(30, 24)),
+            "labels": ("labels", np.arange(24) // 8),
+            "weights": ("positives", [1.0, 2.0, 3.0]),
+            "groups": ("labels", np.arange(24) % 12),
+            "pool": ("count", 50),
+            "shots": ("count", 3),
+            "level": ("level", 0.95),
+            "bounds": ("bounds", (0, 1)),
+        },
         "pilot": {
             "values": ("array", RIGHT.reshape(30, 24)),
             "shots": ("count", 5),

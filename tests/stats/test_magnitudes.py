@@ -30,6 +30,7 @@ FUNCTIONS = {
     "three_intervals": lambda k: stats.three_intervals(k * QUERIES[0], *PLACES),
     "influence": lambda k: stats.influence(k * A.repeat(2), PLACES[0], LABELS),
     "run_intervals": lambda k: stats.run_intervals(k * QUERIES, *PLACES),
+    "crossed_intervals": lambda k: stats.crossed_intervals(k * QUERIES[:, 0]),
     "new_runs": lambda k: stats.new_runs(k * QUERIES[..., 0]),
     "chance_better": lambda k: stats.chance_better(k * A, k * B),
     "rank_correlation": lambda k: stats.rank_correlation(k * TABLE, TABLE),

@@ -45,6 +45,8 @@ class CrossedIntervals:
         R and N.
     pool_share : float
         S/(n - S) for supports of S out of n labelled examples per class; 0 for independent supports.
+    pool_df : float
+        C(n - 1), the degrees of freedom of a variance between these examples.
 
     Notes
     -----
@@ -60,6 +62,7 @@ class CrossedIntervals:
     n_supports: int
     n_items: int
     pool_share: float = 0.0
+    pool_df: float = math.inf
 
     def planned(self, supports: int, items: int) -> Interval:
         """The interval ``both`` to expect of a study with other numbers of supports and items.
@@ -86,7 +89,7 @@ class CrossedIntervals:
         units = (max(round(self.items.n_tasks * times), 1), supports)
         variances = self.support_variance + supports * both, self.item_variance / items + both, both
         about = self.both.mean, self.both.level, self.both.bounds
-        return _three(about, variances, self.pool_share, self.items.df * times, units)[2]
+        return _three(about, variances, self.items.df * times, (self.pool_share, self.pool_df), units)[2]
 
     def __str__(self) -> str:
         found = {"new items": self.items, "new supports": self.supports, "both": self.both}
@@ -217,25 +220,27 @@ def crossed_intervals(
     answers = np.asarray(detached(values)).dtype == bool
     about = float(means.mean()), level, bounds or bounds_of(y, answers)
     s2 = s2 if supports > 1 else math.inf
-    three = _three(about, (s2, v_items, own), share, df, (int(units.counts[0]), supports))
+    pool_df = math.inf if pool is None else len(size) * (float(pool) - 1)
+    three = _three(about, (s2, v_items, own), df, (share, pool_df), (int(units.counts[0]), supports))
     components = max(s2 - supports * own, 0.0), count * max(v_items - own, 0.0), supports * count * own
-    return CrossedIntervals(*three, *components, supports, count, share)
+    return CrossedIntervals(*three, *components, supports, count, share, pool_df)
 
 
 def _three(
     about: tuple[float, float, tuple[float, float] | None],
     variances: tuple[float, float, float],
-    share: float,
     df: float,
+    pool: tuple[float, float],
     units: tuple[int, int],
 ) -> tuple[Interval, Interval, Interval]:
     """For new items, new supports and both, around a mean with its level and bounds.
 
-    From s², V_I and V_RI, S/(n - S), the degrees of freedom of V_I, and how many independent items and supports.
+    From s², V_I and V_RI, degrees of freedom of V_I, S/(n - S) and C(n - 1) of the pool, and numbers of independent
+    items and supports.
     """
     (mean, level, bounds), (s2, v_items, own), (items, supports) = about, variances, units
-    times = 1 / supports + share
-    parts = [(v_items, df), (s2 * times, supports - 1)]
+    times = 1 / supports + pool[0]
+    parts = [(v_items, df), (s2 * times, 1 / (1 / max(supports - 1, 1) + 1 / pool[1]))]
     total = max(v_items + max(s2 - supports * own, 0.0) * times, s2 * times, v_items)
 
     def student_of(variance: float, parts: list[tuple[float, float]]) -> tuple[float, float]:

@@ -195,11 +195,12 @@ def crossed_intervals(
         raise InputError(f"labels: class {names[size.argmin()]} has 1 item; 2 are needed, or no labels")
     groups, _ = checked_groups(label, names, groups, None)
     units, scale = units_of(label, groups, None), _weights(weights, size) / size
+    together = units.images.T
 
     def squares(x: Floats) -> Floats:
         """What an average of x owes to each independent item, or group, squared: they add up to its variance."""
         off = (x - (np.bincount(label, x) / size)[label]) * (scale * size / (size - 1))[label]
-        return np.asarray((units.images.T @ off) ** 2)
+        return np.asarray((together @ off) ** 2)
 
     of_item, means = y.mean(axis=0), y @ scale[label]
     found = squares(of_item)

@@ -1,0 +1,243 @@
+"""Intervals of crossed designs, against the analysis of variance of statsmodels and simulations with known truth."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.formula.api import ols
+from statsmodels.stats.anova import anova_lm
+
+from fslbook.beyond import crossed
+from fslcore import stats
+from fslcore.errors import InputError
+
+ITEMS = 60
+LABELS = np.arange(ITEMS) % 3
+
+
+def scores(seed=0, supports=5, items=ITEMS):
+    rng = np.random.default_rng(seed)
+    support, item = rng.normal(0, 0.5, (supports, 1)), rng.normal(0, 1, items)
+    return support + item + rng.normal(0, 1, (supports, items))
+
+
+def errors(found):
+    return np.array([found.items.standard_error, found.supports.standard_error, found.both.standard_error])
+
+
+def half_widths(found):
+    return np.array([found.items.half_width, found.supports.half_width, found.both.half_width])
+
+
+def mean_squares(y):
+    """Of supports, of items and of the residual."""
+    support, item = np.indices(y.shape)
+    table = pd.DataFrame({"y": y.ravel(), "support": support.ravel(), "item": item.ravel()})
+    return anova_lm(ols("y ~ C(support) + C(item)", table).fit())["mean_sq"].to_numpy()
+
+
+def test_variances_are_those_of_the_two_way_analysis_of_variance():
+    y = scores(supports=4, items=7)
+    of_supports, of_items, rest = mean_squares(y)
+    found, cells = stats.crossed_intervals(y), y.size
+    expected = np.array([of_items, of_supports, of_items + of_supports - rest]) / cells
+    assert errors(found) ** 2 == pytest.approx(expected, rel=1e-12)
+    assert (found.items.df, found.supports.df) == (pytest.approx(6), pytest.approx(3))
+    assert found.support_variance == pytest.approx((of_supports - rest) / 7, rel=1e-12)
+    assert found.item_variance == pytest.approx((of_items - rest) / 4, rel=1e-12)
+    assert found.interaction_variance == pytest.approx(rest, rel=1e-12)
+    assert found.both.standard_error == pytest.approx(stats.new_runs(y).interval.standard_error, rel=1e-12)
+
+
+def test_classes_are_strata_with_weights():
+    y, weights = scores(supports=4), np.array([0.2, 0.5, 0.3])
+    found = stats.crossed_intervals(y, LABELS, weights=10 * weights)
+    parts = [y[:, c == LABELS] for c in range(3)]
+    squares = np.array([mean_squares(part) for part in parts])
+    of_items, rest = (weights**2 @ squares[:, k] / (4 * 20) for k in (1, 2))
+    of_supports = np.var(sum(w * part.mean(axis=1) for w, part in zip(weights, parts)), ddof=1) / 4
+    expected = [of_items, of_supports, of_items + of_supports - rest]
+    assert errors(found) ** 2 == pytest.approx(expected, rel=1e-12)
+    assert found.both.mean == pytest.approx(sum(w * part.mean() for w, part in zip(weights, parts)))
+    each = weights**2 * squares[:, 1] / 80
+    assert found.items.df == pytest.approx(each.sum() ** 2 / (each**2 / 19).sum())
+    plain = stats.crossed_intervals(y, LABELS)
+    assert plain.both.mean == pytest.approx(y.mean())
+    assert errors(plain) == pytest.approx(errors(stats.crossed_intervals(y, LABELS, weights=[1, 1, 1])))
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3), st.floats(-5, 5), st.booleans())
+def test_order_unit_and_origin_change_nothing_else(seed, factor, shift, grouped):
+    rng = np.random.default_rng(seed)
+    y, groups = scores(seed), (np.arange(ITEMS) // 4 if grouped else None)
+    found = stats.crossed_intervals(y, LABELS, groups=groups, pool=30, shots=8)
+    rows, columns = rng.permutation(5), rng.permutation(ITEMS)
+    moved = stats.crossed_intervals(
+        (shift + factor * y)[rows][:, columns],
+        LABELS[columns],
+        groups=groups[columns] if grouped else None,
+        pool=30,
+        shots=8,
+    )
+    assert half_widths(moved) == pytest.approx(factor * half_widths(found), rel=1e-6)
+    assert moved.both.mean == pytest.approx(shift + factor * found.both.mean, abs=1e-9)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 8, 12]), st.booleans())
+def test_both_is_never_narrower_than_either(seed, pool, binary):
+    y = scores(seed, supports=2 + seed % 4)
+    drawn = dict(pool=pool, shots=5) if pool else {}
+    found = stats.crossed_intervals((y > 0) if binary else y, **drawn)
+    assert found.both.half_width >= max(found.items.half_width, found.supports.half_width)
+
+
+def test_copies_of_items_in_groups_are_one_item_each():
+    y = scores()
+    alone = stats.crossed_intervals(y)
+    copied = stats.crossed_intervals(y.repeat(5, axis=1), groups=np.arange(ITEMS).repeat(5))
+    # CR3 leaves out a whole group: N / (N - 1) times the variance.
+    assert copied.items.standard_error**2 == pytest.approx(alone.items.standard_error**2 * ITEMS / (ITEMS - 1))
+    assert errors(copied)[1] == pytest.approx(errors(alone)[1])
+    assert copied.items.df == pytest.approx(alone.items.df, rel=0.02) and copied.items.n_tasks == ITEMS
+    taken_as_items = stats.crossed_intervals(y.repeat(5, axis=1))
+    assert taken_as_items.items.half_width < 0.5 * copied.items.half_width
+
+
+def test_groups_of_one_item_are_no_groups_and_groups_may_span_classes():
+    y = scores()
+    assert stats.crossed_intervals(y, groups=np.arange(ITEMS)) == stats.crossed_intervals(y)
+    groups, w = np.arange(ITEMS) // 6, 1 / ITEMS
+    found = stats.crossed_intervals(y, LABELS, groups=groups)
+    item = y.mean(axis=0)
+    off = item - np.array([item[c == LABELS].mean() for c in range(3)])[LABELS]
+    by_group = np.array([w * off[groups == g].sum() / (1 - 0.1) for g in range(10)])  # each has a tenth of each class
+    assert found.items.standard_error**2 == pytest.approx((by_group**2).sum(), rel=1e-12)
+
+
+def test_supports_from_a_pool_count_for_less():
+    y = scores(supports=10)
+    alone, drawn = stats.crossed_intervals(y), stats.crossed_intervals(y, pool=24, shots=8)
+    assert drawn.items == alone.items
+    ratio = drawn.supports.standard_error**2 / alone.supports.standard_error**2
+    assert ratio == pytest.approx(10 * (1 / 10 + 8 / 16))
+    assert drawn.supports.df == pytest.approx(1 / (1 / 9 + 1 / 23))
+    expected = alone.both.standard_error**2 + alone.support_variance * 8 / 16
+    assert drawn.both.standard_error**2 == pytest.approx(expected)
+    large = stats.crossed_intervals(y, pool=10**9, shots=8)
+    assert half_widths(large) == pytest.approx(half_widths(alone), rel=1e-6)
+
+
+def test_a_plan_of_the_same_size_is_the_study_and_larger_ones_are_narrower():
+    for extra in ({}, {"pool": 40, "shots": 8}, {"labels": LABELS}, {"groups": np.arange(ITEMS) // 2}):
+        found = stats.crossed_intervals(scores(2, supports=6), **extra)
+        same = found.planned(6, ITEMS)
+        assert same.half_width == pytest.approx(found.both.half_width) and same.df == pytest.approx(found.both.df)
+        sizes = [found.planned(r, n).standard_error for r, n in ((6, ITEMS), (12, ITEMS), (12, 600), (10**6, 10**9))]
+        assert sizes == sorted(sizes, reverse=True)
+        assert sizes[-1] ** 2 == pytest.approx(found.support_variance * found.pool_share, abs=1e-5)
+    found = stats.crossed_intervals(scores(2, supports=6))
+    many = found.planned(10**6, ITEMS)  # only the items are left
+    assert many.standard_error**2 == pytest.approx(found.item_variance / ITEMS, rel=1e-3)
+
+
+def test_a_plan_foretells_the_error_of_a_larger_study():
+    """From 40 pilots of 5 supports and 100 items, to 20 supports and 400 items."""
+    pilots = [stats.crossed_intervals(scores(seed, 5, 100)) for seed in range(40)]
+    larger = [stats.crossed_intervals(scores(1000 + seed, 20, 400)) for seed in range(40)]
+    told = np.mean([of.planned(20, 400).standard_error ** 2 for of in pilots])
+    assert told == pytest.approx(np.mean([of.both.standard_error**2 for of in larger]), rel=0.15)
+
+
+def test_one_support_says_nothing_of_others():
+    found = stats.crossed_intervals(scores(supports=1))
+    usual = stats.open_interval(scores(supports=1)[0])
+    assert (found.items.half_width, found.items.df) == (pytest.approx(usual.half_width), pytest.approx(usual.df))
+    assert math.isinf(found.supports.half_width) and math.isinf(found.both.half_width)
+    assert math.isinf(found.support_variance) and "± ∞ (new supports), ± ∞ (both)" in str(found)
+    with pytest.raises(InputError, match="has 1 support; a pilot of 2 or more is needed"):
+        found.planned(2, 100)
+
+
+@pytest.mark.parametrize("value", [0.1, 1.0, True])
+def test_where_nothing_varies_an_exact_test_is_left(value):
+    found = stats.crossed_intervals(np.full((4, 30), value), LABELS[:30])
+    assert half_widths(found).tolist() == [0, 0, 0]
+    assert [of.p_value for of in (found.items, found.supports, found.both)] == [2.0**-29, 2.0**-3, 2.0**-3]
+
+
+def test_accuracies_have_bounds_and_differences_have_none():
+    right = np.ones((5, 40))
+    right[:, 0] = right[0, 1] = 0
+    found = stats.crossed_intervals(right)
+    assert found.both.bounds == (0, 1) and found.both.high < 1
+    assert stats.crossed_intervals(100 * right).both.bounds == (0, 100)
+    assert stats.crossed_intervals(right - right[::-1]).both.bounds is None
+    assert stats.crossed_intervals(0.99 - 0.1 * scores(), bounds=(-9, 9)).items.bounds == (-9, 9)
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({"values": np.ones(5)}, "values has shape"),
+        ({"values": np.ones((3, 1))}, "one row per support"),
+        ({"values": np.ones((0, 9))}, "one row per support"),
+        ({"values": [[1, np.nan, 2]]}, "values: 1 values are NaN"),
+        ({"labels": np.r_[LABELS[:-1], 9]}, "labels: class 9 has 1 item; 2 are needed, or no labels"),
+        ({"labels": LABELS[1:]}, "labels: shape"),
+        ({"labels": LABELS, "weights": [1, 2]}, r"weights: shape \(2,\), from 1 on; one over 0 for each of 3 classes"),
+        ({"labels": LABELS, "weights": [1, 2, 0]}, "from 0 on"),
+        ({"pool": 30}, "pool = 30, shots = None; both are needed, or neither"),
+        ({"shots": 8}, "pool = None, shots = 8"),
+        ({"pool": 8, "shots": 8}, "more labelled examples per class than in a support"),
+        ({"groups": np.zeros(ITEMS)}, "groups: all images are in one"),
+        ({"level": 95}, "level = 95"),
+        ({"bounds": (1, 0)}, "bounds"),
+    ],
+)
+def test_bad_input_is_told(change, said):
+    with pytest.raises(InputError, match=said):
+        stats.crossed_intervals(**{"values": scores(), **change})
+
+
+def test_a_class_that_is_one_group_leaves_new_items_unknown():
+    groups = np.where(LABELS == 0, 0, np.arange(ITEMS))
+    found = stats.crossed_intervals(scores(), LABELS, groups=groups)
+    assert math.isinf(found.items.half_width) and math.isinf(found.both.half_width)
+    assert math.isfinite(found.supports.half_width)
+
+
+STUDIES = 100
+
+
+@pytest.fixture(scope="module")
+def shares():
+    """By design and interval, in percent, of 100 studies each."""
+    found = [
+        crossed.summary(crossed.simulated(design, STUDIES, seed=1000 + k)) for k, design in enumerate(crossed.DESIGNS)
+    ]
+    return pd.concat(found).pivot(index="design", columns="interval", values="share")
+
+
+@pytest.mark.parametrize("interval", ["items", "supports", "both"])
+def test_intervals_hold_their_truth_as_often_as_said(shares, interval):
+    assert len(shares) >= 10
+    low = scipy.stats.binom.ppf(1e-3, STUDIES, 0.94) / STUDIES
+    assert shares[interval].min() >= 100 * low
+    assert 94 < shares[interval].mean() < 96.5  # a tenth wider or narrower moves it by 1.5
+
+
+def test_the_usual_spread_and_the_items_alone_do_not(shares):
+    assert shares["naive"].min() < 60 and shares["naive"].mean() < 83
+    assert shares["items alone"].min() < 60 and shares["items alone"].mean() < 87
+    assert shares.loc["50 supports", "naive"] < 65 < 85 < shares.loc["50 supports", "items alone"]
+    assert shares.loc["many items", "items alone"] < 65 < 88 < shares.loc["many items", "naive"]
+
+
+def test_levels_are_kept():
+    table = crossed.simulated(crossed.Design("", pool=100), 300, seed=5, level=0.8)
+    share = crossed.summary(table).set_index("interval")["share"]
+    assert share[["items", "supports", "both"]].between(75, 87).all()

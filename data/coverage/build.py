@@ -6,7 +6,7 @@
 Every regime of fslbook.beyond.worlds in rounds; each round of a regime is kept, so it can be stopped and called
 again. At the end, and with --stored at once, what is at hand goes into replicates.parquet, many.parquet,
 population.parquet, gaps.parquet (of fslbook.beyond.coverage_gaps), plans.parquet, real.parquet and novel.parquet (of
-fslbook.beyond.held_out); each alone with --only.
+fslbook.beyond.held_out) and supports.parquet (of fslbook.beyond.crossed); each alone with --only.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from fslbook.beyond import coverage, coverage_gaps, held_out
+from fslbook.beyond import coverage, coverage_gaps, crossed, held_out
 from fslbook.beyond.worlds import HARDER, MANY, REGIMES, WORLD
 from fslbook.fewstab import tables
 from fslcore import datasets, learners, store
@@ -44,6 +44,7 @@ GAP_SHAPE = {"images": (1, 20), "classes": (20, 1)}
 PLAN_ROUNDS, LOOPS = 4, 50
 NOVEL = 200  # random splits of the novel icons, for learners trained on the base classes
 REAL = {"efficientnet-lite0": 400, "glyph-conv": 200}  # random splits of icons; neither was trained on them
+CROSSED, CROSSED_SHAPE = 800, (8, 50)  # studies of a simulated design; worlds and studies of a protocol on images
 
 Part = tuple[str, Callable[[], pd.DataFrame]]
 
@@ -122,7 +123,14 @@ def trained_on_icons(name: str, shots: int) -> pd.DataFrame:
     return found.assign(backbone=name)
 
 
-STUDIED = {study.__name__: study for study in (replicates, many, population, gaps, plans, real, novel)}
+def supports() -> Iterator[Part]:
+    for number, design in enumerate(crossed.DESIGNS):
+        yield f"simulated-{number}", partial(crossed.simulated, design, CROSSED, seed=number)
+    for number, kind in enumerate(crossed.PROTOCOLS):
+        yield f"images-{number}", partial(crossed.measured, kind, *CROSSED_SHAPE, seed=number)
+
+
+STUDIED = {study.__name__: study for study in (replicates, many, population, gaps, plans, real, novel, supports)}
 
 
 def parts() -> Iterator[Part]:
@@ -132,7 +140,8 @@ def parts() -> Iterator[Part]:
 
 def kept(part: str, made: Callable[[], pd.DataFrame] | None) -> Path:
     """Where a part is kept, those of images by these and weights too; computed if missing, but for None."""
-    images = {"population": "populations", "real": "icons", "novel": "novel"}.get(part.partition("-")[0])
+    of_images = {"population": "populations", "real": "icons", "novel": "novel", "supports": "supports"}
+    images = of_images.get(part.partition("-")[0])
     of = f"-{store.digest(json.dumps(inputs()[images]))[:12]}" if images else ""
     path = store.path("coverage", f"{part}{of}.parquet")
     if not path.is_file() and made:
@@ -158,13 +167,17 @@ def main() -> None:
 
 def inputs() -> dict:
     """All that decides the studies: regimes and sizes, and digests of the images and weights of the populations."""
-    sizes = [SHAPE, METHODS, STUDIES, POPULATION_SHAPE, GAP_SHAPE, LOOPS, REAL]
+    sizes = [SHAPE, METHODS, STUDIES, POPULATION_SHAPE, GAP_SHAPE, LOOPS, REAL, CROSSED, CROSSED_SHAPE]
     return {
-        "worlds": [repr(regime) for regime in (*REGIMES, *HARDER, MANY, WORLD, *coverage.PLANNED)],
+        "worlds": [repr(regime) for regime in (*REGIMES, *HARDER, MANY, WORLD, *coverage.PLANNED, *crossed.DESIGNS)],
         "sizes": repr(sizes),
         "populations": {
             " ".join(map(str, population)): [datasets.load(population[0]).digest, backbones.load(population[1]).digest]
             for population in POPULATIONS
+        },
+        "supports": {
+            repr(kind): [datasets.load(kind.dataset).digest, backbones.load(kind.backbone).digest]
+            for kind in crossed.PROTOCOLS
         },
         "icons": [
             *(datasets.load("icons", split=split).digest for split in held_out.SPLITS),

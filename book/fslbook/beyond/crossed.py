@@ -12,17 +12,50 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from fslcore import stats
+from fslcore import datasets, learners, stats
+from fslcore.datasets.bank import Bank
+from fslcore.errors import InputError
+from fslcore.evaluation import evaluate
+from fslcore.models import backbones
+from fslcore.tasks import Tasks, sample_closed
+from fslcore.tools.report.three_targets import alike
 
 from .coverage import share_of
+from .worlds import part_of
 
-__all__ = ["DESIGNS", "TARGETS", "Design", "simulated", "summary"]
+__all__ = [
+    "DESIGNS",
+    "PROTOCOLS",
+    "TARGETS",
+    "Design",
+    "Protocol",
+    "Replay",
+    "coverage_rows",
+    "coverage_table",
+    "in_rows",
+    "measured",
+    "protocol",
+    "replay",
+    "simulated",
+    "sizes",
+    "summary",
+]
 
 TARGETS = {  # what each interval is held against
     "naive": "both",
     "items": "items",
     "supports": "supports",
     "items alone": "both",
+    "both": "both",
+}
+
+ROW = ["design", "study", "interval", "hit", "width"]
+SHOWN = {"naive": "spread over supports", "supports": "new supports", "items": "new items", "both": "both"}
+COLUMNS = {
+    "naive": "spread over supports, for both",
+    "items": "new items",
+    "supports": "new supports",
+    "items alone": "new items, for both",
     "both": "both",
 }
 
@@ -100,8 +133,8 @@ def simulated(
     Returns
     -------
     DataFrame
-        A row per study and interval, those of `TARGETS`: ``design``, ``study``, ``interval``, its ends ``low`` and
-        ``high``, and the ``truth`` of its target. 'naive' is Student's of the R means, and
+        A row per study and interval, those of `TARGETS`: ``design``, ``study``, ``interval``, whether it held the truth
+        of its target (``hit``) and half of its ``width``. 'naive' is Student's of the R means, and
         'items alone' that for new items, each read as one for both.
     """
     rows = []
@@ -115,8 +148,13 @@ def simulated(
         found = stats.crossed_intervals(scores, labels, groups=groups, level=level, **several)
         naive = stats.open_interval(scores @ _weights(design, label), level)
         made = dict(zip(TARGETS, (naive, found.items, found.supports, found.items, found.both), strict=True))
-        rows += [(design.called, study, name, of.low, of.high, truth[TARGETS[name]]) for name, of in made.items()]
-    return pd.DataFrame(rows, columns=["design", "study", "interval", "low", "high", "truth"])
+        rows += [(design.called, study, name, *_held(of, truth[TARGETS[name]])) for name, of in made.items()]
+    return pd.DataFrame(rows, columns=ROW)
+
+
+def _held(found: stats.Interval, truth: float) -> tuple[bool, float]:
+    """Whether an interval holds the truth, and half of its width."""
+    return bool(found.low <= truth <= found.high), float(found.high - found.low) / 2
 
 
 def _weights(design: Design, label: np.ndarray) -> np.ndarray:
@@ -184,16 +222,234 @@ def _effects(
     return [by_support, by_item, by_both]
 
 
-def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """By design and interval: the share (%) of intervals that hold the truth, and their mean width.
+@dataclass(frozen=True)
+class Protocol:
+    """A benchmark's protocol on part of a large data set, whose images are the population.
+
+    Attributes
+    ----------
+    dataset, backbone : str
+    pool, items : int
+        Labelled examples, and test items, of each class.
+    supports, shots : int
+        R and S.
+    classes : int
+        Drawn for each world.
+    learners : tuple of str
+        One, or two whose difference is the score.
+    """
+
+    dataset: str
+    pool: int
+    items: int
+    supports: int = 10
+    shots: int = 8
+    classes: int = 20
+    learners: tuple[str, ...] = ("lr",)
+    backbone: str = "efficientnet-lite0"
+
+    @property
+    def called(self) -> str:
+        """Its name."""
+        what = (
+            f"{self.dataset}, {self.supports} supports of {self.shots} from {self.pool}, {self.items} items per class"
+        )
+        return what + (", difference" if len(self.learners) > 1 else "")
+
+
+PROTOCOLS = (
+    Protocol("glyphs/latin", 40, 10),
+    Protocol("glyphs/latin", 16, 30),
+    Protocol("glyphs/latin", 40, 10, supports=30),
+    Protocol("glyphs/latin", 10, 30, supports=5, shots=1),
+    Protocol("glyphs/latin", 40, 10, learners=("lr", "ncc")),
+    Protocol("fashion", 40, 20, classes=10),
+    Protocol("fashion", 100, 100, classes=10),
+    Protocol("fashion", 16, 100, classes=10),
+)
+TRUTH = 600  # supports whose mean is the truth, each with its own items
+
+
+def measured(kind: Protocol, worlds: int, studies: int, *, seed: int = 0, first: int = 0) -> pd.DataFrame:
+    """Intervals of a protocol's studies, each with its own labelled examples and items from the population.
+
+    Parameters
+    ----------
+    kind : Protocol
+    worlds, studies : int
+        Choices of classes, and studies of each.
+    seed, first : int
+        World w has the random stream (seed, first + w).
 
     Returns
     -------
     DataFrame
-        design, interval, share, n (studies), low and high (95 %, Clopper and Pearson), width (points).
+        As of `simulated`, in percent, for 'naive', 'items alone' and 'both', each held against the mean of 600 supports
+        with their own items from the whole population.
+    """
+    bank = backbones.features(datasets.load(kind.dataset), backbones.load(kind.backbone))
+    rows = []
+    for world in range(first, first + worlds):
+        rng = np.random.default_rng([seed, world])
+        chosen = rng.permutation(np.unique(bank.labels))[: kind.classes]
+        part = part_of(bank, np.flatnonzero(np.isin(bank.labels, chosen)))
+        drawn = dict(ways=kind.classes, shots=kind.shots, queries=15, tasks=TRUTH)
+        truth = _scores(kind.learners, part, sample_closed(part.labels, seed=int(rng.integers(2**31)), **drawn)).mean()
+        for study in range(studies):
+            tasks = protocol(part.labels, kind.supports, kind.shots, pool=kind.pool, items=kind.items, rng=rng)
+            scores = _scores(kind.learners, part, tasks)
+            found = stats.crossed_intervals(scores, tasks.query_label[0], pool=kind.pool, shots=kind.shots)
+            made = {"naive": stats.open_interval(scores.mean(axis=1)), "items alone": found.items, "both": found.both}
+            number = world * studies + study
+            rows += [(kind.called, number, name, *_held(of, truth)) for name, of in made.items()]
+    return pd.DataFrame(rows, columns=ROW)
+
+
+def protocol(
+    labels: np.ndarray, supports: int, shots: int, *, pool: int, items: int, rng: np.random.Generator
+) -> Tasks:
+    """R supports from a pool of labelled images, and one test set for all of them.
+
+    Parameters
+    ----------
+    labels : (N,) array
+        Class of each image.
+    supports, shots : int
+        R and S.
+    pool, items : int
+        Labelled images and test items of each class, drawn at random.
+    rng : Generator
+
+    Returns
+    -------
+    Tasks
+        R tasks with the same queries.
+    """
+    names = np.unique(labels)
+    of_class = np.stack([rng.permutation(np.flatnonzero(labels == c))[: pool + items] for c in names])
+    chosen = rng.random((supports, len(names), pool)).argsort(axis=2)[..., :shots]
+    support = np.take_along_axis(np.broadcast_to(of_class[:, :pool], (supports, len(names), pool)), chosen, axis=2)
+    label = np.arange(len(names))
+    query = of_class[:, pool:].reshape(1, -1).repeat(supports, axis=0)
+    of_support, of_query = (label.repeat(n)[None].repeat(supports, axis=0) for n in (shots, items))
+    return Tasks(support.reshape(supports, -1), of_support, query, of_query, len(names))
+
+
+def _scores(names: tuple[str, ...], bank: Bank, tasks: Tasks) -> np.ndarray:
+    """Whether each query was right (100) or wrong, or the difference of two learners."""
+    first, *second = (100.0 * evaluate(learners.make(name), bank, tasks).correct for name in names)
+    return first - second[0] if second else first
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A data set's replay of the protocol: scores (R, N) by learner, and class and group (or None) of each item."""
+
+    scores: dict[str, np.ndarray]
+    labels: np.ndarray
+    groups: np.ndarray | None
+
+    def intervals(self, *names: str, **chosen) -> stats.crossed.CrossedIntervals:
+        """Of one learner, or of the difference of two; ``chosen`` are ``pool``, ``shots`` and ``level``."""
+        first, *second = (self.scores[name] for name in names)
+        return stats.crossed_intervals(
+            first - second[0] if second else first, self.labels, groups=self.groups, **chosen
+        )
+
+
+def replay(
+    names: list[str],
+    backbone: str,
+    methods: list[str],
+    *,
+    supports: int,
+    shots: int,
+    pool: int,
+    items: int,
+    groups: list[str] = (),
+    seed: int = 0,
+) -> dict[str, Replay]:
+    """The protocol on each data set.
+
+    Parameters
+    ----------
+    names : list of str
+        Data sets.
+    backbone : str
+    methods : list of str
+        Learners.
+    supports, shots, pool, items
+        As for `protocol`.
+    groups : list of str
+        Facts that make items dependent; the first one known is used.
+    seed : int
+
+    Raises
+    ------
+    InputError
+        A class with fewer images than ``pool`` + ``items``; a pool that is not larger than a support.
+    """
+    found = {}
+    for name in names:
+        source = datasets.load(name)
+        bank = backbones.features(source, backbones.load(backbone))
+        sizes = np.unique(bank.labels, return_counts=True)[1]
+        if sizes.min() < pool + items:
+            raise InputError(
+                f"pool = {pool}, items = {items}; {name} has a class of {sizes.min()} images (lower pool or items)"
+            )
+        if pool <= shots:
+            raise InputError(f"pool = {pool}, shots = {shots}; a pool larger than a support is needed")
+        tasks = protocol(bank.labels, supports, shots, pool=pool, items=items, rng=np.random.default_rng(seed))
+        known = alike(source, groups)
+        scores = {method: _scores((method,), bank, tasks) for method in methods}
+        found[name] = Replay(scores, tasks.query_label[0], None if known is None else known[tasks.query[0]])
+    return found
+
+
+def in_rows(found: dict[str, Replay], method: str, level: float, **chosen) -> pd.DataFrame:
+    """A row per data set and interval, as `fslbook.figures.forest` draws it, narrow ones first."""
+    rows = []
+    for name, of in found.items():
+        made = of.intervals(method, level=level, **chosen)
+        naive = stats.open_interval(of.scores[method].mean(axis=1), level)
+        for series, r in zip(SHOWN.values(), (naive, made.supports, made.items, made.both), strict=True):
+            rows.append((name, series, r.mean, r.half_width, r.low, r.high))
+    return pd.DataFrame(rows, columns=["row", "series", "mean", "width", "low", "high"])
+
+
+def sizes(found: stats.crossed.CrossedIntervals, supports: list[int], items: list[int]) -> pd.DataFrame:
+    """Half-widths to expect of other numbers of supports (rows) and items (columns)."""
+    table = [[found.planned(r, n).half_width for n in items] for r in supports]
+    return pd.DataFrame(table, index=pd.Index(supports, name="supports"), columns=[f"{n:,} items" for n in items])
+
+
+def coverage_rows(found: pd.DataFrame) -> pd.DataFrame:
+    """`summary` of the protocols on real features, as `fslbook.figures.forest` draws it."""
+    real = found[found["design"].isin([kind.called for kind in PROTOCOLS])]
+    panel = real["design"].str.partition(",")[0]
+    names = real["interval"].map({"naive": SHOWN["naive"], "items alone": SHOWN["items"], "both": SHOWN["both"]})
+    row = real["design"].str.partition(", ")[2]
+    return real.assign(row=row, panel=panel, series=names, mean=real["share"])
+
+
+def coverage_table(found: pd.DataFrame) -> pd.DataFrame:
+    """Shares (`summary`) of the simulated designs: a row per design, a column per interval and its target."""
+    simulated = found[found["design"].isin([design.called for design in DESIGNS])]
+    wide = simulated.pivot(index="design", columns="interval", values="share")[list(TARGETS)]
+    wide = wide.reindex([design.called for design in DESIGNS]).rename(columns=COLUMNS)
+    return wide.map("{:.1f}".format).rename_axis(columns=None)
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """By design and interval: the share (%) of intervals that hold the truth, and their mean half-width.
+
+    Returns
+    -------
+    DataFrame
+        design, interval, share, n (studies), low and high (95 %, Clopper and Pearson), width (the mean half-width).
     """
     rows = []
     for (design, interval), of in table.groupby(["design", "interval"], sort=False, observed=True):
-        hit = (of["low"] <= of["truth"]) & (of["truth"] <= of["high"])
-        rows.append((design, interval, *share_of(hit), 100 * (of["high"] - of["low"]).mean() / 2))
+        rows.append((design, interval, *share_of(of["hit"]), float(of["width"].mean())))
     return pd.DataFrame(rows, columns=["design", "interval", "share", "n", "low", "high", "width"])

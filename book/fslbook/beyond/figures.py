@@ -8,8 +8,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from scipy.stats import t
 
 from fslcore.stats import Interval, power
+from fslcore.stats.crossed import CrossedIntervals
 from fslcore.tools.report.figures import COLOURS, MARKERS
 from fslcore.tools.report.three_targets import TARGETS
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "coverage",
+    "crossed_curves",
     "lens_intervals",
     "power_curves",
     "ratio_bars",
@@ -181,6 +184,26 @@ def power_curves(degrees: list[float], level: float) -> plt.Figure:
     ax.axhline(80, color="grey", linewidth=1)
     ax.set(xlabel="true difference (standard errors)", ylabel="power (%)", ylim=(0, 101), xlim=(0, 6))
     ax.legend(loc="lower right")
+
+
+def crossed_curves(found: CrossedIntervals, supports: list[int], times: list[int], unit: str) -> plt.Figure:
+    """Half-widths to expect against the number of supports: of their spread alone, and for both on more items."""
+    figure, ax = plt.subplots(figsize=(6.4, 4.2))
+    alone = [t.ppf((1 + found.both.level) / 2, r - 1) * _spread(found, r) for r in supports]
+    ax.plot(supports, alone, "--", color="black", linewidth=2, label="spread over supports")
+    for k, more in enumerate(times):
+        n = more * found.n_items
+        both = [found.planned(r, n).half_width for r in supports]
+        ax.plot(supports, both, MARKERS[k], color=COLOURS[k], linestyle="-", label=f"both, {n:,} items")
+    ax.set(xlabel="supports", ylabel=f"half-width ({unit})", xscale="log", ylim=(0, None))
+    ax.set_xticks(supports, list(map(str, supports)))
+    ax.minorticks_off()
+    ax.legend()
+
+
+def _spread(found: CrossedIntervals, supports: int) -> float:
+    """Standard error of a mean over supports that their spread shows."""
+    return float(np.sqrt((found.support_variance + found.interaction_variance / found.n_items) / supports))
 
 
 def run_strip(panels: dict[str, dict[str, np.ndarray]]) -> plt.Figure:

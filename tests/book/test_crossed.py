@@ -1,0 +1,84 @@
+"""Several supports on one test set: the protocol, the study that ships, and what the chapter shows of it."""
+
+import numpy as np
+import pytest
+
+from fslbook.beyond import coverage, crossed
+from fslcore.errors import InputError
+
+LABELS = np.arange(4).repeat([30, 25, 40, 25])
+CHOSEN = dict(supports=6, shots=3, pool=12, items=10)
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return coverage.load("supports")
+
+
+def test_all_supports_come_from_the_pool_and_have_the_same_items():
+    tasks = crossed.protocol(LABELS, 6, 3, pool=12, items=10, rng=np.random.default_rng(0))
+    assert tasks.support.shape == (6, 12) and tasks.query.shape == (6, 40)
+    assert (tasks.query == tasks.query[0]).all() and len(set(tasks.query[0])) == 40
+    assert (LABELS[tasks.support] == tasks.support_label).all() and (LABELS[tasks.query] == tasks.query_label).all()
+    many = crossed.protocol(LABELS, 200, 3, pool=12, items=10, rng=np.random.default_rng(0))
+    used = [set(many.support[many.support_label == c]) for c in range(4)]
+    assert [len(of) for of in used] == [12] * 4 and not set(many.query[0]) & set.union(*used)
+    assert all(len(set(row)) == 12 for row in many.support)
+
+
+def test_a_replay_has_a_row_per_support_and_groups_of_its_items():
+    found = crossed.replay(["clipart"], "glyph-conv", ["ncc", "lr"], groups=["author"], **{**CHOSEN, "supports": 4})
+    of = found["clipart"]
+    assert of.scores["ncc"].shape == (4, 180) and set(np.unique(of.scores["lr"])) == {0, 100}
+    assert len(of.groups) == 180 and len(np.unique(of.groups)) < 150
+    made = of.intervals("ncc", level=0.9, pool=12, shots=3)
+    assert made.both.level == 0.9 and made.pool_share == pytest.approx(3 / 9)
+    assert of.intervals("ncc", "lr").both.mean == pytest.approx((of.scores["ncc"] - of.scores["lr"]).mean())
+    rows = crossed.in_rows(found, "ncc", 0.9, pool=12, shots=3)
+    assert rows["series"].tolist() == [*crossed.SHOWN.values()]
+    assert rows.set_index("series").loc["both", "width"] == made.both.half_width
+    table = crossed.sizes(made, [4, 40], [180, 1800])
+    assert table.iloc[0, 0] == pytest.approx(made.both.half_width) and (table.diff().iloc[1] < 0).all()
+
+
+@pytest.mark.parametrize(
+    "change, said", [({"items": 20}, "clipart has a class of 27 images"), ({"pool": 3}, "a pool larger than a support")]
+)
+def test_sizes_that_do_not_fit_are_refused(change, said):
+    with pytest.raises(InputError, match=said):
+        crossed.replay(["clipart"], "glyph-conv", ["ncc"], **CHOSEN | change)
+
+
+def test_the_study_that_ships_has_every_design_and_is_found_again(stored):
+    counts = stored.groupby(["design", "interval"])["study"].nunique()
+    assert set(counts.index.get_level_values(0)) == {d.called for d in (*crossed.DESIGNS, *crossed.PROTOCOLS)}
+    assert counts.min() == 400 and counts.max() == 800
+    for number in (3, 11):
+        design = crossed.DESIGNS[number]
+        again = crossed.simulated(design, 4, seed=number, first=500)
+        kept = stored[stored["design"].eq(design.called) & stored["study"].between(500, 503)]
+        assert again["hit"].tolist() == kept["hit"].tolist()
+        assert again["width"].to_numpy() == pytest.approx(kept["width"].to_numpy(), rel=1e-5)
+
+
+def test_studies_on_images_are_found_again(stored):
+    number = 5
+    kind = crossed.PROTOCOLS[number]
+    again = crossed.measured(kind, 1, 50, seed=number, first=6)
+    kept = stored[stored["design"].eq(kind.called) & stored["study"].between(300, 349)]
+    assert again["study"].tolist() == kept["study"].tolist()
+    # Another machine may answer a few queries otherwise.
+    assert again["width"].to_numpy() == pytest.approx(kept["width"].to_numpy(), rel=0.02)
+    assert np.mean(again["hit"].to_numpy() == kept["hit"].to_numpy()) > 0.97
+
+
+def test_intervals_for_both_hold_on_images_and_the_spread_does_not(stored):
+    found = crossed.summary(stored)
+    real = crossed.coverage_rows(found)
+    by = real.pivot(index=["panel", "row"], columns="series", values="mean")
+    assert len(by) == len(crossed.PROTOCOLS) and set(by.index.get_level_values(0)) == {"glyphs/latin", "fashion"}
+    assert by["both"].between(92, 100).all() and by["both"].mean() > 94
+    assert by["spread over supports"].mean() < 75 and by["new items"].mean() < 92
+    table = crossed.coverage_table(found)
+    assert list(table.index) == [design.called for design in crossed.DESIGNS]
+    assert table["both"].astype(float).between(92.5, 99.5).all()

@@ -125,9 +125,9 @@ def trained_on_icons(name: str, shots: int) -> pd.DataFrame:
 
 def supports() -> Iterator[Part]:
     for number, design in enumerate(crossed.DESIGNS):
-        yield f"simulated-{number}", partial(crossed.simulated, design, CROSSED, seed=number)
+        yield f"designs-{number}", partial(crossed.simulated, design, CROSSED, seed=number)
     for number, kind in enumerate(crossed.PROTOCOLS):
-        yield f"images-{number}", partial(crossed.measured, kind, *CROSSED_SHAPE, seed=number)
+        yield f"protocols-{number}", partial(crossed.measured, kind, *CROSSED_SHAPE, seed=number)
 
 
 STUDIED = {study.__name__: study for study in (replicates, many, population, gaps, plans, real, novel, supports)}

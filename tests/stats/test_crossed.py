@@ -119,7 +119,7 @@ def test_groups_of_one_item_are_no_groups_and_groups_may_span_classes():
 
 
 def test_supports_from_a_pool_count_for_less():
-    y = scores(supports=10)
+    y = scores(supports=10) + 3 * scores(1)[0]
     alone, drawn = stats.crossed_intervals(y), stats.crossed_intervals(y, pool=24, shots=8)
     assert drawn.items == alone.items
     ratio = drawn.supports.standard_error**2 / alone.supports.standard_error**2
@@ -127,6 +127,8 @@ def test_supports_from_a_pool_count_for_less():
     assert drawn.supports.df == pytest.approx(1 / (1 / 9 + 1 / 23))
     expected = alone.both.standard_error**2 + alone.support_variance * 8 / 16
     assert drawn.both.standard_error**2 == pytest.approx(expected)
+    noisy = stats.crossed_intervals(np.random.default_rng(3).normal(size=(10, ITEMS)), pool=24, shots=8)
+    assert noisy.supports.half_width == noisy.both.half_width  # what holds for both holds for supports alone
     large = stats.crossed_intervals(y, pool=10**9, shots=8)
     assert half_widths(large) == pytest.approx(half_widths(alone), rel=1e-6)
 

@@ -110,6 +110,7 @@ DESIGNS = (
     Design("pool of 16", pool=16, items=1000),
     Design("one shot from 10", pool=10, shots=1, support=0.3),
     Design("few items", items=60),
+    Design("few items, pool of 16", items=60, pool=16),
     Design("many items", items=4000),
     Design("supports alike", support=0.0),
     Design("unlike supports", support=0.5),
@@ -122,6 +123,7 @@ DESIGNS = (
     Design("groups across classes", group=10, classes=5, support=0.3),
     Design("difference", second=0.6),
     Design("difference, pool of 24", second=0.6, pool=24),
+    Design("difference, three supports, pool of 24", second=0.6, supports=3, pool=24),
 )
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fslbook.beyond import coverage, crossed
+from fslcore import stats
 from fslcore.errors import InputError
 
 LABELS = np.arange(4).repeat([30, 25, 40, 25])
@@ -27,7 +28,8 @@ def test_all_supports_come_from_the_pool_and_have_the_same_items():
 
 
 def test_a_replay_has_a_row_per_support_and_groups_of_its_items():
-    found = crossed.replay(["clipart"], "glyph-conv", ["ncc", "lr"], groups=["author"], **{**CHOSEN, "supports": 4})
+    chosen = {**CHOSEN, "supports": 4}
+    found = crossed.replay(["clipart"], "glyph-conv", ["ncc", "lr"], groups=["author"], **chosen)
     of = found["clipart"]
     assert of.scores["ncc"].shape == (4, 180) and set(np.unique(of.scores["lr"])) == {0, 100}
     assert len(of.groups) == 180 and len(np.unique(of.groups)) < 150
@@ -37,8 +39,9 @@ def test_a_replay_has_a_row_per_support_and_groups_of_its_items():
     rows = crossed.in_rows(found, "ncc", 0.9, pool=12, shots=3)
     assert rows["series"].tolist() == [*crossed.SHOWN.values()]
     assert rows.set_index("series").loc["both", "width"] == made.both.half_width
-    table = crossed.sizes(made, [4, 40], [180, 1800])
-    assert table.iloc[0, 0] == pytest.approx(made.both.half_width) and (table.diff().iloc[1] < 0).all()
+    alone = stats.crossed_intervals(of.scores["ncc"], of.labels, pool=12, shots=3)
+    table = crossed.sizes(alone, [4, 40], [180, 1800])
+    assert table.iloc[0, 0] == pytest.approx(alone.both.half_width) and (table.diff().iloc[1] < 0).all()
 
 
 @pytest.mark.parametrize(
@@ -81,4 +84,5 @@ def test_intervals_for_both_hold_on_images_and_the_spread_does_not(stored):
     assert by["spread over supports"].mean() < 75 and by["new items"].mean() < 92
     table = crossed.coverage_table(found)
     assert list(table.index) == [design.called for design in crossed.DESIGNS]
-    assert table["both"].astype(float).between(92.5, 99.5).all()
+    both = table["both"].astype(float)
+    assert both.between(91, 98).all() and 94 < both.mean() < 96

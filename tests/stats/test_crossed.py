@@ -93,6 +93,9 @@ def test_both_is_never_narrower_than_either(seed, pool, binary):
     drawn = dict(pool=pool, shots=5) if pool else {}
     found = stats.crossed_intervals((y > 0) if binary else y, **drawn)
     assert found.both.half_width >= max(found.items.half_width, found.supports.half_width)
+    if not pool:  # then the second is the usual one of the means, however alike they are by chance
+        means = ((y > 0) if binary else y).mean(axis=1)
+        assert found.supports.half_width == pytest.approx(stats.open_interval(means).half_width, rel=1e-9, abs=1e-12)
 
 
 def test_copies_of_items_in_groups_are_one_item_each():

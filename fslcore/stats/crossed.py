@@ -165,8 +165,8 @@ def crossed_intervals(
     they are squared, and are scaled by 1 / (1 - p), p their share of the class (CR3, as in `three_intervals`).
     Quantiles are Student's with Satterthwaite's degrees of freedom, from N_c - 1 of each class and from R - 1, or
     1 / (1 / (R - 1) + 1 / (C (n - 1))) for supports from a pool. ``both`` is never narrower than the other two.
-    In 22 simulated designs of 800 studies, 92 to 97 % of intervals for both held the truth at a level of 95 %, least for
-    differences of right or wrong answers with supports from a small pool; the usual t s/√R held it in 38 to 94 %.
+    In 22 simulated designs of 800 studies, 92 to 97 % of intervals for both held the truth at a level of 95 %, fewest
+    for differences of right or wrong answers with supports from a small pool; the usual t s/√R held it in 38 to 94 %.
 
     Where each item has a support of its own (nested), give one row: ``items`` then holds for new items with new
     supports, if the supports share no example. Where items serve in the supports of other items, use `three_intervals`

@@ -37,8 +37,8 @@ def test_a_replay_has_a_row_per_support_and_groups_of_its_items():
     assert made.both.level == 0.9 and made.pool_share == pytest.approx(3 / 9)
     assert of.intervals("ncc", "lr").both.mean == pytest.approx((of.scores["ncc"] - of.scores["lr"]).mean())
     rows = crossed.in_rows(found, "ncc", 0.9, pool=12, shots=3)
-    assert rows["series"].tolist() == [*crossed.SHOWN.values()]
-    assert rows.set_index("series").loc["both", "width"] == made.both.half_width
+    assert rows["row"].tolist() == [*crossed.SHOWN.values()]
+    assert rows.set_index("row").loc["both", "width"] == made.both.half_width
     alone = stats.crossed_intervals(of.scores["ncc"], of.labels, pool=12, shots=3)
     table = crossed.sizes(alone, [4, 40], [180, 1800])
     assert table.iloc[0, 0] == pytest.approx(alone.both.half_width) and (table.diff().iloc[1] < 0).all()

@@ -410,14 +410,14 @@ def replay(
 
 
 def in_rows(found: dict[str, Replay], method: str, level: float, **chosen) -> pd.DataFrame:
-    """A row per data set and interval, as `fslbook.figures.forest` draws it, narrow ones first."""
+    """A panel per data set and a row per interval, as `fslbook.figures.forest` draws them."""
     rows = []
     for name, of in found.items():
         made = of.intervals(method, level=level, **chosen)
         naive = stats.open_interval(of.scores[method].mean(axis=1), level)
-        for series, r in zip(SHOWN.values(), (naive, made.supports, made.items, made.both), strict=True):
-            rows.append((name, series, r.mean, r.half_width, r.low, r.high))
-    return pd.DataFrame(rows, columns=["row", "series", "mean", "width", "low", "high"])
+        for kind, r in zip(SHOWN.values(), (naive, made.supports, made.items, made.both), strict=True):
+            rows.append((name, kind, r.mean, r.half_width, r.low, r.high))
+    return pd.DataFrame(rows, columns=["panel", "row", "mean", "width", "low", "high"])
 
 
 def sizes(found: stats.crossed.CrossedIntervals, supports: list[int], items: list[int]) -> pd.DataFrame:

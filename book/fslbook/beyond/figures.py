@@ -190,7 +190,7 @@ def crossed_curves(found: CrossedIntervals, supports: list[int], times: list[int
     """Half-widths to expect against the number of supports: of their spread alone, and for both on more items."""
     figure, ax = plt.subplots(figsize=(6.4, 4.2))
     alone = [t.ppf((1 + found.both.level) / 2, r - 1) * _spread(found, r) for r in supports]
-    ax.plot(supports, alone, "--", color="black", linewidth=2, label="spread over supports")
+    ax.plot(supports, alone, "--", color="black", linewidth=2, label=f"spread over supports, {found.n_items:,} items")
     for k, more in enumerate(times):
         n = more * found.n_items
         both = [found.planned(r, n).half_width for r in supports]

@@ -9,6 +9,7 @@ import warnings
 from .across_datasets import across_datasets, probability_best
 from .anytime import anytime_interval
 from .bootstrap import bootstrap_interval
+from .chosen import joint_means, rank_sets, winner_interval
 from .compare import benjamini_hochberg, compare, conclusions, holm
 from .conformal import conformal_quantile
 from .crossed import crossed_intervals
@@ -55,6 +56,7 @@ __all__ = [
     "holm",
     "independent_interval",
     "influence",
+    "joint_means",
     "new_runs",
     "open_interval",
     "paired_differences",
@@ -66,12 +68,14 @@ __all__ = [
     "power",
     "probability_best",
     "rank_correlation",
+    "rank_sets",
     "regression_interval",
     "run_intervals",
     "simultaneous_intervals",
     "task_count",
     "three_intervals",
     "weighted_interval",
+    "winner_interval",
 ]
 
 # Names that were public here, by module: results that no caller constructs, and helpers. Given for one release.

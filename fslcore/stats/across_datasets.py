@@ -198,7 +198,7 @@ def probability_best(
     x, (methods, datasets) = _methods("accuracies", accuracies), np.shape(accuracies)
     flag("new_datasets", new_datasets)
     draws, seed = whole("draws", draws, least=1, most=10**8), whole("seed", seed, least=0)
-    drawn = None if noise is None else _posterior(x, _covariances(noise, methods, datasets))
+    drawn = None if noise is None else _posterior(x, covariances("noise", noise, methods, datasets))
     rng = np.random.default_rng(seed)
     wins = np.zeros(methods)
     step = max(1, ROWS // (methods * (datasets + 1)))
@@ -281,13 +281,13 @@ def _posterior(x: Floats, noise: Floats) -> Callable[[int, np.random.Generator],
     return drawn
 
 
-def _covariances(noise: ArrayLike, methods: int, datasets: int) -> Floats:
+def covariances(name: str, noise: ArrayLike, methods: int, datasets: int) -> Floats:
     """(D, M, M) checked covariances."""
-    noise = floats("noise", noise, None)
+    noise = floats(name, noise, None)
     if noise.shape != (datasets, methods, methods):
-        raise InputError(f"noise has shape {noise.shape}; ({datasets}, {methods}, {methods}), by data set, is needed")
+        raise InputError(f"{name} has shape {noise.shape}; ({datasets}, {methods}, {methods}), by data set, is needed")
     values = np.linalg.eigvalsh(noise)
     rounded = 1e-9 * max(np.abs(values).max(initial=0), np.finfo(float).tiny)
-    if not np.allclose(noise, noise.mT, rtol=1e-6, atol=rounded) or values.min() < -rounded:
-        raise InputError("noise: not all matrices are covariances, symmetric and without a negative eigenvalue")
+    if not np.allclose(noise, noise.mT, rtol=1e-6, atol=rounded) or values.min(initial=0) < -rounded:
+        raise InputError(f"{name}: not all matrices are covariances, symmetric and without a negative eigenvalue")
     return noise

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.special import fdtrc
+from scipy.special import chdtrc, fdtrc
 
 from ..errors import InputError, floats, number
 from .intervals import LEVEL, Floats
@@ -91,8 +91,8 @@ def simultaneous_intervals(differences: ArrayLike, level: float = LEVEL) -> Simu
         return Simultaneous(mean, half, p, 0.0, level)
     k, df = len(varies), tasks - 1
     error = x[varies].std(ddof=1, axis=1) / math.sqrt(tasks)
-    reach = _reach(np.atleast_2d(np.corrcoef(x[varies])))
-    c = _factor(reach, k, df, level)
+    reach = reach_of(np.atleast_2d(np.corrcoef(x[varies])))
+    c = factor(reach, k, df, level)
     half[varies] = c * error
     t = np.abs(mean[varies]) / error
     alone = 2 * scipy.stats.t.sf(t, df)
@@ -100,9 +100,9 @@ def simultaneous_intervals(differences: ArrayLike, level: float = LEVEL) -> Simu
     return Simultaneous(mean, half, p, c, level)
 
 
-def _factor(reach: Floats, k: int, df: int, level: float) -> float:
-    """The c that the largest of k absolute t statistics exceeds with probability 1 - level."""
-    low, high = (float(scipy.stats.t.isf((1 - level) / 2 / of, df)) for of in (1, k))
+def factor(reach: Floats, k: int, df: float, level: float, count: float | None = None) -> float:
+    """The c that the largest of ``count`` absolute t statistics, by default k, exceeds with probability 1 - level."""
+    low, high = (float(scipy.stats.t.isf((1 - level) / 2 / of, df)) for of in (1, count or k))
 
     def excess(c: float) -> float:
         return _beyond(c, reach, k, df) - (1 - level)
@@ -112,16 +112,26 @@ def _factor(reach: Floats, k: int, df: int, level: float) -> float:
     return float(brentq(excess, low, high, xtol=1e-14, rtol=1e-14))
 
 
-def _beyond(c: float, reach: Floats, k: int, df: int) -> float:
-    """Probability that the largest of k absolute t statistics exceeds c.
+def _beyond(c: float, reach: Floats, k: int, df: float) -> float:
+    """Probability that the largest absolute t statistic exceeds c, by its value at points of k normal variables.
 
     A multivariate t vector is a direction times a radius, and the square of the radius is k times an F variable with k
     and df degrees of freedom: the radius is integrated exactly, the direction over fixed points (Deák, 1980).
     """
-    return float(fdtrc(k, df, (c / reach) ** 2 / k).mean())
+    square = (c / reach) ** 2
+    return float((chdtrc(k, square) if math.isinf(df) else fdtrc(k, df, square / k)).mean())
 
 
-def _reach(correlation: Floats) -> Floats:
+def directions(k: int) -> Floats:
+    """(`POINTS`, k) unit vectors in fixed directions, nearly uniform."""
+    primes = [*islice((p for p in count(2) if all(p % q for q in range(2, math.isqrt(p) + 1))), k + k % 2)]
+    u = np.outer(np.arange(1, POINTS + 1), np.sqrt(primes)) % 1  # Richtmyer's sequence
+    radius, angle = np.sqrt(-2 * np.log(u[:, ::2])), 2 * np.pi * u[:, 1::2]
+    normal = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)[:, :k]
+    return np.asarray(normal / np.linalg.norm(normal, axis=1, keepdims=True))
+
+
+def reach_of(correlation: Floats) -> Floats:
     """By direction, the largest absolute coordinate of a point of radius 1 that is given these correlations."""
     k = len(correlation)
     root = np.zeros((k, k))  # Cholesky's, also of a matrix of lower rank, as of two equal methods
@@ -129,8 +139,4 @@ def _reach(correlation: Floats) -> Floats:
         rest = correlation[j:, j] - root[j:, :j] @ root[j, :j]
         if rest[0] > 1e-10:
             root[j:, j] = rest / math.sqrt(rest[0])
-    primes = [*islice((p for p in count(2) if all(p % q for q in range(2, math.isqrt(p) + 1))), k + k % 2)]
-    u = np.outer(np.arange(1, POINTS + 1), np.sqrt(primes)) % 1  # Richtmyer's sequence
-    radius, angle = np.sqrt(-2 * np.log(u[:, ::2])), 2 * np.pi * u[:, 1::2]
-    normal = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)[:, :k]
-    return np.asarray(np.abs(normal @ root.T).max(axis=1) / np.linalg.norm(normal, axis=1))
+    return np.asarray(np.abs(directions(k) @ root.T).max(axis=1))

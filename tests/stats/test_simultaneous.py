@@ -30,7 +30,7 @@ def correlated(k, rho):
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
 @pytest.mark.parametrize("df", [20, 599])
 def test_the_factor_is_that_of_a_multivariate_t_distribution(k, rho, df):
-    found = simultaneous._factor(simultaneous._reach(correlated(k, rho)), k, df, LEVEL)
+    found = simultaneous.factor(simultaneous.reach_of(correlated(k, rho)), k, df, LEVEL)
     exact = brentq(lambda c: equicorrelated(c, k, rho, df) - LEVEL, 1, 8)
     assert found == pytest.approx(exact, rel=1e-5 if k == 1 else 2e-3 if k < 20 else 4e-3)
 
@@ -48,12 +48,12 @@ def test_p_values_and_factor_are_those_of_scipy_s_dunnett_test():
     rng = np.random.default_rng(1)
     control, *others = rng.normal(0, 1, (4, 20)) + np.array([[0], [0.2], [0.5], [0.9]])
     theirs = scipy.stats.dunnett(*others, control=control, rng=2)
-    reach, df = simultaneous._reach(correlated(3, 0.5)), 4 * 19
+    reach, df = simultaneous.reach_of(correlated(3, 0.5)), 4 * 19
     ours = [simultaneous._beyond(t, reach, 3, df) for t in np.abs(theirs.statistic)]
     assert ours == pytest.approx(theirs.pvalue, rel=5e-3, abs=2e-4)
     ends = theirs.confidence_interval(LEVEL)
     error = np.sqrt(np.mean([x.var(ddof=1) for x in (control, *others)]) * 2 / 20)
-    assert simultaneous._factor(reach, 3, df, LEVEL) == pytest.approx((ends.high - ends.low)[0] / 2 / error, rel=2e-3)
+    assert simultaneous.factor(reach, 3, df, LEVEL) == pytest.approx((ends.high - ends.low)[0] / 2 / error, rel=2e-3)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -134,9 +134,8 @@ def joint_means(
         both.append([getattr(instance(name, one, ThreeIntervals), kind) for one in listed])
     count, (own, pairs) = len(both[0]), both
     if len(pairs) != count * (count - 1) // 2 or not own:
-        raise InputError(
-            f"differences: {len(pairs)} of {count} methods; {count * (count - 1) // 2}, of every two, are needed"
-        )
+        needed = f"of every two of these, {count * (count - 1) // 2}, are needed"
+        raise InputError(f"single, differences: {count} methods, {len(pairs)} differences; {needed}")
     if not all(math.isfinite(one.half_width) for one in own + pairs):
         raise InputError(f"target = {kind}; a variance of it is not known from these tasks, another target is allowed")
     variance, df = np.zeros((count, count)), np.diag([one.df for one in own])
@@ -326,22 +325,21 @@ def _checked(
 
     The order makes that of the methods no matter, but for ties.
     """
-    sign_test = 0.0
-    if covariance is None:
-        x = floats("accuracies", accuracies, 2)
-        tasks = x.shape[1]
-        if not len(x) or tasks < 2:
-            raise InputError(
-                f"accuracies have shape {x.shape}; methods on 2 tasks or more, or a covariance, are needed"
-            )
-        mean, cov, sign_test = x.mean(axis=1), np.atleast_2d(np.cov(x)) / tasks, 2.0 ** (1 - tasks)
-        df = tasks - 1 if df is None else df
+    x, cov = floats("accuracies", accuracies, None), None
+    if covariance is not None:
+        cov = floats("covariance", covariance, None)
+    several = x.size > 0 and (x.ndim == 2 and x.shape[1] > 1 if cov is None else cov.shape == 2 * x.shape)
+    if not several:
+        given = f"accuracies have shape {x.shape}, covariance {'none' if cov is None else cov.shape}"
+        raise InputError(f"{given}; (M, T) without a covariance, of 2 tasks or more, or (M,) with (M, M) are allowed")
+    if cov is None:
+        df, sign_test = x.shape[1] - 1 if df is None else df, 2.0 ** (1 - x.shape[1])
+        mean, cov = x.mean(axis=1), np.atleast_2d(np.cov(x)) / x.shape[1]
     else:
-        mean = floats("accuracies", accuracies)
-        cov = covariances("covariance", [floats("covariance", covariance, 2)], len(mean), 1)[0]
+        mean, cov, sign_test = x, covariances("covariance", cov[None], len(x), 1)[0], 0.0
     free = floats("df", math.inf if df is None else df, None, finite=False)
-    if free.shape not in ((), cov.shape) or not (free > 0).all():
-        raise InputError(f"df has shape {free.shape}; one number over 0, or {cov.shape} of them, is needed")
+    if free.shape not in ((), cov.shape) or not (free >= 1).all():
+        raise InputError(f"df has shape {free.shape}; one number of at least 1, or {cov.shape} such, is allowed")
     order = np.lexsort((np.diag(cov), -mean))
     turned = np.ix_(order, order)
     return mean[order], cov[turned], np.broadcast_to(free, cov.shape)[turned], order, sign_test

@@ -1,0 +1,182 @@
+"""The interval of the best of several methods: closed forms, published properties, and coverage by simulation."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from fslcore import stats
+from fslcore.errors import InputError
+from fslcore.stats import chosen, simultaneous
+
+
+def ends(found):
+    return np.array([found.mean, found.estimate, found.low, found.high, found.half_width])
+
+
+def correlated(methods, rho):
+    return np.full((methods, methods), rho) + (1 - rho) * np.eye(methods)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
+@pytest.mark.parametrize("df", [3, 29, np.inf])
+def test_one_method_has_student_s_interval(level, df):
+    found = stats.winner_interval([70.0], [[4.0]], df, level)
+    half = stats.Interval(70.0, found.half_width, level, 99, "paired", df).standard_error
+    assert half == pytest.approx(2.0)
+    assert ends(found)[1:4] == pytest.approx([70, 70 - found.half_width, 70 + found.half_width], abs=1e-6)
+
+
+def test_scores_of_one_method_have_the_open_interval():
+    x = np.random.default_rng(0).normal(60, 10, 15)
+    found, alone = stats.winner_interval([x]), stats.open_interval(x)
+    assert [found.low, found.high] == pytest.approx([alone.low, alone.high], rel=1e-6)
+
+
+def test_far_above_the_others_little_is_added():
+    found = stats.winner_interval([50.0, 0, 1, 2, 3], np.eye(5))
+    assert found.estimate == pytest.approx(50, abs=1e-6)
+    assert found.half_width < 50 - found.low < 1.03 * found.half_width
+    assert found.high - 50 == pytest.approx(50 - found.low, abs=1e-6)
+
+
+@pytest.mark.parametrize("gap", [0.05, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("rho", [0.0, 0.7])
+def test_the_ends_are_quantiles_of_the_truncated_normal_distribution(gap, rho):
+    """Two methods, by quadrature of the density between the cuts, which are written out here."""
+    found = stats.winner_interval([gap, 0.0], correlated(2, rho))
+    reach = simultaneous.reach_of(correlated(2, rho))
+    c = simultaneous.factor(reach, 2, np.inf, 0.995)
+    cut = gap - gap / (1 - rho)  # the lowest at which the first is still chosen, given what is independent of it
+
+    def share(mean):
+        low, high = max(cut, mean - c), mean + c
+        return quad(norm.pdf, low - mean, gap - mean)[0] / quad(norm.pdf, low - mean, high - mean)[0]
+
+    error = (0.05 - 0.005) / 0.995 / 2
+    assert [share(found.low), share(found.estimate), share(found.high)] == pytest.approx(
+        [1 - error, 0.5, error], abs=1e-4
+    )
+
+
+def test_the_closer_the_second_the_lower_the_interval():
+    found = np.array([ends(stats.winner_interval([gap, 0.0, -1], np.eye(3))) - gap for gap in np.linspace(0, 6, 30)])
+    assert (np.diff(found[:, 1:4], axis=0) > -1e-6).all() and (found[:, 1] < 1e-6).all()
+    assert (found[:, 2] < found[:, 1]).all() and (found[:, 1] <= found[:, 3]).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_lies_in_the_simultaneous_interval_and_is_shorter_than_that_of_this_level_on_average(seed):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(0, 1, (8, 8))
+    covariance = root @ root.T / 8 + np.eye(8)
+    widths = []
+    for _ in range(20):
+        x = rng.multivariate_normal(np.zeros(8), covariance)
+        found = stats.winner_interval(x, covariance)
+        error = np.sqrt(covariance[found.method, found.method])
+        correlation = covariance / np.sqrt(np.outer(*[np.diag(covariance)] * 2))
+        wide, usual = (
+            simultaneous.factor(simultaneous.reach_of(correlation), 8, np.inf, at) * error for at in (0.995, 0.95)
+        )
+        assert found.mean - 1.001 * wide < found.low and found.high < found.mean + 1.001 * wide
+        widths.append((found.high - found.low) / 2 / usual)
+    assert np.mean(widths) < 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_neither_the_order_of_the_methods_nor_the_unit_counts(seed):
+    rng = np.random.default_rng(seed)
+    x, turn = rng.normal(50, 3, (6, 40)) + rng.normal(0, 3, 40), rng.permutation(6)
+    found, turned = stats.winner_interval(x), stats.winner_interval(x[turn])
+    assert turn[turned.method] == found.method == x.mean(axis=1).argmax()
+    assert ends(turned) == pytest.approx(ends(found), rel=1e-9)
+    assert ends(stats.winner_interval(1000 * x)) == pytest.approx(1000 * ends(found), rel=1e-9)
+    moved = ends(stats.winner_interval(x + 7)) - ends(found)
+    assert moved == pytest.approx([7, 7, 7, 7, 0], abs=1e-7)
+
+
+def test_a_higher_level_widens_it():
+    x = np.random.default_rng(2).normal(0, 1, (5, 30))
+    found = np.array([ends(stats.winner_interval(x, level=level)) for level in (0.5, 0.8, 0.95, 0.99)])
+    assert (np.diff(found[:, 2]) < 0).all() and (np.diff(found[:, 3]) > 0).all()
+
+
+def test_a_method_twice_changes_next_to_nothing():
+    x = np.random.default_rng(3).normal(0, 1, (4, 50))
+    best = x[x.mean(axis=1).argmax()]
+    assert ends(stats.winner_interval([*x, best])) == pytest.approx(ends(stats.winner_interval(x)), rel=0.01)
+
+
+def test_ties_and_what_does_not_vary():
+    same = stats.winner_interval(np.full((3, 5), 80.0))
+    assert ends(same).tolist() == [80, 80, 80, 80, 0] and same.method == 0
+    tied = stats.winner_interval([1.0, 1.0], np.eye(2))
+    assert tied.low < tied.estimate < 1 and np.isfinite(ends(tied)).all() and tied.low <= tied.high
+    fixed = stats.winner_interval([3.0, 1.0], np.diag([1.0, 0.0]))
+    assert fixed.low < 3 < fixed.high < 3 + 2.1
+
+
+def test_bounds_cut_it():
+    found = stats.winner_interval([99.0, 90.0], np.eye(2), bounds=(0, 100))
+    assert found.high == 100 and found.low == stats.winner_interval([99.0, 90.0], np.eye(2)).low
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """The same critical value each time: the covariance is."""
+    monkeypatch.setattr(simultaneous, "POINTS", 1024)
+    known = {}
+
+    def once(correlation):
+        key = correlation.tobytes()
+        return known.setdefault(key, simultaneous.reach_of(correlation)) if key not in known else known[key]
+
+    monkeypatch.setattr(chosen, "reach_of", once)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.9])
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+@pytest.mark.parametrize("methods, naive", [(5, 0.94), (20, 0.93)])
+def test_it_holds_the_truth_as_often_as_said(quick, methods, naive, rho, spread):
+    """1,000 choices: the naive interval covers less, and the mean of the best is too high."""
+    rng = np.random.default_rng(11)
+    true, covariance = spread * np.linspace(0, -1, methods), correlated(methods, rho)
+    holds, plain, below, over = 0, 0, 0, 0.0
+    for x in rng.multivariate_normal(true, covariance, 1000):
+        found = stats.winner_interval(x, covariance)
+        of = true[found.method]
+        holds += found.low <= of <= found.high
+        plain += abs(found.mean - of) <= found.half_width
+        below += found.estimate <= of
+        over += (found.mean - of) / 1000
+    assert 0.95 - 3 * 0.0069 < holds / 1000 < 0.975
+    assert 0.45 < below / 1000 < 0.55
+    assert over > 0.15 and (rho or plain / 1000 < naive)
+
+
+@pytest.mark.parametrize("tasks", [10, 30])
+def test_it_holds_the_truth_with_few_tasks(quick, tasks):
+    monkey = np.random.default_rng(12)
+    holds = 0
+    for _ in range(400):
+        x = monkey.normal(0, 1, (5, tasks)) + monkey.normal(0, 1, tasks)
+        found = stats.winner_interval(x)
+        holds += found.low <= 0 <= found.high
+    assert holds / 400 > 0.95 - 3 * 0.011
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        (([1.0, 2.0],), "accuracies"),
+        (([[1.0]],), "2 tasks or more"),
+        (([1.0, 2.0], np.eye(3)), r"covariance \(3, 3\)"),
+        (([1.0, 2.0], np.eye(2), -1), "df has shape"),
+        (([1.0, 2.0], np.eye(2), 3, 1.0), "level"),
+        (([1.0, 2.0], np.eye(2), 3, 0.9, (1, 0)), "bounds"),
+    ],
+)
+def test_bad_input_is_told(given, said):
+    with pytest.raises(InputError, match=said):
+        stats.winner_interval(*given)

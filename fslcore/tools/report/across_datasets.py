@@ -10,7 +10,9 @@ import pandas as pd
 
 from ... import stats
 from ...stats.across_datasets import AcrossDatasets, mean_ranks
+from ...stats.chosen import RankSets
 from .tables import MANY, SHARED, WORDS
+from .wording import rank_texts
 
 if TYPE_CHECKING:
     from .results import Results
@@ -32,6 +34,8 @@ class DatasetRanks:
         Mean accuracies in percent.
     found : fslcore.stats.across_datasets.AcrossDatasets
         In the order of ``methods``.
+    ranks : fslcore.stats.chosen.RankSets
+        That methods may have by their mean accuracy over these data sets.
     best_here, best_new : (M,) floats
         Probability of the best mean rank on these data sets, as the tasks leave it open, and on such data sets.
     """
@@ -40,6 +44,7 @@ class DatasetRanks:
     datasets: list[str]
     means: np.ndarray
     found: AcrossDatasets
+    ranks: RankSets
     best_here: np.ndarray
     best_new: np.ndarray
 
@@ -49,6 +54,7 @@ class DatasetRanks:
         return pd.DataFrame(
             {
                 "mean rank": [f"{rank:.2f}" for rank in self.found.ranks],
+                "ranks by mean accuracy": rank_texts(self.ranks),
                 "best on these data sets": [f"{p:.0%}" for p in self.best_here],
                 "best on such data sets": [f"{p:.0%}" for p in self.best_new],
             },
@@ -119,4 +125,5 @@ def _ranked(parts: dict[str, pd.DataFrame], level: float) -> DatasetRanks:
     means, noise = means[order], noise[:, order][:, :, order]
     here, new = (stats.probability_best(means, noise, new_datasets=new) for new in (False, True))
     methods = next(iter(parts.values())).columns[order].tolist()
-    return DatasetRanks(methods, [*parts], means, stats.across_datasets(means, level), here, new)
+    sets = stats.rank_sets(means.mean(axis=1), noise.mean(axis=0) / len(parts), level=level)
+    return DatasetRanks(methods, [*parts], means, stats.across_datasets(means, level), sets, here, new)

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations, islice
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import scipy.stats
 
 from ... import stats
-from ...errors import number
-from .tables import DIGITS
+from ...errors import InputError, number
+from ...stats.chosen import RankSets, Winner
+from .tables import DIGITS, MANY
+from .targets import TARGETS
 from .wording import of_reference
 
-__all__ = ["MOST", "all_pairs", "for_power", "for_width", "groups", "tasks_for_power", "tasks_for_width", "with_margin"]
+__all__ = [
+    "MOST",
+    "Chosen",
+    "all_pairs",
+    "chosen",
+    "for_power",
+    "for_width",
+    "groups",
+    "tasks_for_power",
+    "tasks_for_width",
+    "with_margin",
+]
 
 MOST = 10**6  # tasks; beyond it a number of tasks is no advice
 
@@ -89,6 +103,43 @@ def with_margin(pairs: pd.DataFrame, margin: float, level: float) -> pd.DataFram
     ]
     corrected = stats.holm(p)
     return pairs.assign(margin=float(margin), p_equivalent=corrected, equivalent=corrected < 1 - level)
+
+
+class Chosen(NamedTuple):
+    """Methods, the highest mean first, the ranks that each may have, and the interval of the first."""
+
+    methods: list[str]
+    ranks: RankSets
+    winner: Winner
+
+    @property
+    def sets(self) -> list[list[int]]:
+        """Lowest and highest rank of each method."""
+        return np.array([self.ranks.best, self.ranks.worst]).T.tolist()
+
+
+def chosen(
+    grids: dict[str, pd.DataFrame], drawn: pd.Series, three: dict[str, stats.ThreeIntervals], level: float
+) -> dict[tuple[str, str], Chosen]:
+    """`Results.chosen` of these ``grids``, whose tasks were ``drawn`` so."""
+    out = {}
+    for setting, grid in grids.items():
+        names = list(grid)
+        if not 1 < len(names) <= MANY:
+            continue
+        given = {{"open": TARGETS["images"], "closed": TARGETS["closed"]}.get(drawn[setting], ""): (grid.T, None, None)}
+        both = [three.get(f"{a} − {b}", three.get(f"{b} − {a}")) for a, b in combinations(names, 2)]
+        single = [three.get(name) for name in names]
+        if all(single + both) and drawn[setting] == "closed":
+            for target in ("images", "classes"):
+                try:
+                    given[TARGETS[target]] = stats.joint_means(single, both, target)
+                except InputError:  # not known from these tasks
+                    continue
+        for target, of in given.items():
+            winner = stats.winner_interval(*of, level, (0, 100))
+            out[setting, target] = Chosen(names, stats.rank_sets(*of, level), winner)
+    return out
 
 
 def groups(methods: list[str], apart: pd.DataFrame, most: int | None = None) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import pandas as pd
 from ...paths import replace_file
 from .compare import MOST, for_power, for_width
 from .runs import run_cells
-from .wording import both_ways, by_pair, of_reference, p_value_text, plus_minus, unnested
+from .wording import both_ways, by_pair, of_reference, p_value_text, plus_minus, rank_texts, unnested
 
 if TYPE_CHECKING:
     from .results import Results
@@ -30,6 +31,7 @@ __all__ = [
     "pair_list",
     "record",
     "summary",
+    "winners",
     "write_figures",
     "write_tables",
 ]
@@ -142,6 +144,9 @@ def interval_list(results: Results) -> pd.DataFrame:
     if "run" in results.table:
         shown["for new runs"] = run_cells(results.new_runs)
     tasks = pd.Series([next(iter(of.values())).n_tasks for of in found.values()], index)
+    for (setting, target), of in results.chosen.items():
+        column = shown.setdefault(f"ranks ({target})" if target else "ranks", pd.Series("—", index, dtype=object))
+        column[[(setting, method) for method in of.methods]] = rank_texts(of.ranks)
     if results.reference is None:
         shown["group"] = group_letters(results)
     else:  # what the sets of the others are was not asked
@@ -213,6 +218,18 @@ def changed(results: Results) -> pd.DataFrame:
     return by_pair(out, shown, len(results.settings) > 1)
 
 
+def winners(results: Results) -> list[str]:
+    """What the highest mean of each setting is worth where it was chosen on these very tasks, a sentence each."""
+    return [
+        f"{of.methods[0]} has the highest mean of {len(of.methods)}, {w.mean:.2f} ± {w.half_width:.2f}; corrected for "
+        f"being chosen on the same tasks, {w.low:.2f} to {w.high:.2f}"
+        + f" ({', '.join(filter(None, (setting * (len(results.settings) > 1), target)))})" * bool(target)
+        + "."
+        for (setting, target), of in results.chosen.items()
+        for w in [of.winner]
+    ]
+
+
 def headlines(results: Results) -> list[str]:
     """What the reference is worth against each other method, a line each below one that says how; else nothing."""
     ours, pairs, several = results.reference, results.pairs, len(results.settings) > 1
@@ -254,6 +271,7 @@ def summary(results: Results) -> list[str]:
                 f"{pairs['equivalent'].sum()} of {len(pairs)} pairs are equivalent within {results.margin:g} "
                 "points (two one-sided tests, Holm's correction)."
             )
+        lines += winners(results)
         lines.append(f"Pairs on which unpaired closed intervals would say otherwise: {len(results.tables['changed'])}.")
     elif not any("(unpaired)" in name for name in results.three or {}):
         lines.append("One method a setting: no comparison is possible.")
@@ -297,6 +315,10 @@ def record(results: Results) -> dict:
         "reading": [*results.reading, *results.run_reading],
         "settings": results.settings.reset_index().to_dict("records"),
         "methods": plain.pop("methods"),
+        "chosen": [
+            {"setting": s, "target": t, "methods": c.methods, "ranks": c.sets, "winner": asdict(c.winner)}
+            for (s, t), c in results.chosen.items()
+        ],
         "ranks": [ranked.record(name) for name, ranked in results.ranks.items()],
         "pairs": pairs.assign(verdict=_verdict(pairs), changed=pairs["unpaired"] != pairs["holm"]).to_dict("records"),
         **plain,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from ... import stats
+from ...stats.chosen import RankSets
 
-__all__ = ["both_ways", "by_pair", "of_reference", "p_value_text", "plus_minus", "unnested"]
+__all__ = ["both_ways", "by_pair", "of_reference", "p_value_text", "plus_minus", "rank_texts", "unnested"]
 
 
 def unnested(frame: pd.DataFrame, several: bool) -> pd.DataFrame:
@@ -43,3 +44,8 @@ def plus_minus(pairs: pd.DataFrame) -> pd.Series:
 def p_value_text(value: float) -> str:
     """With four digits, or below what they can say."""
     return "<\N{NO-BREAK SPACE}0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def rank_texts(found: RankSets) -> list[str]:
+    """The ranks that each method may have, as '1 to 3'."""
+    return [f"{best} to {worst}" if best < worst else f"{best}" for best, worst in zip(found.best, found.worst)]

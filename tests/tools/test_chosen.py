@@ -1,0 +1,124 @@
+"""What a report says of the method with the highest mean, and of the ranks that methods may have."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fslcore import record, stats
+from fslcore.tasks import sample_closed
+from fslcore.tools.cli import app
+from fslcore.tools.report import Results
+from fslcore.tools.report.tables import MANY
+
+LABELS = np.arange(8).repeat(12)
+
+
+def frame(methods=4, tasks=60, **columns):
+    rng = np.random.default_rng(1)
+    x = rng.normal(70, 8, (tasks, 1)) + rng.normal(0, 2, (tasks, methods)) + 0.6 * np.arange(methods) % 3
+    return pd.DataFrame(x, columns=[f"m{i}" for i in range(methods)]).assign(task=range(tasks), **columns)
+
+
+@pytest.mark.parametrize(
+    "sampling, target, column",
+    [
+        ("open", "new images", "ranks (new images)"),
+        ("closed", "these images", "ranks (these images)"),
+        ("unknown", "", "ranks"),
+    ],
+)
+def test_ranks_and_the_winner_are_those_of_the_tasks(sampling, target, column):
+    found = Results.of(frame(), sampling=sampling, level=0.9)
+    ((key, of),) = found.chosen.items()
+    grid = found.grids[key[0]]
+    sets, winner = stats.rank_sets(grid.T, level=0.9), stats.winner_interval(grid.T, level=0.9, bounds=(0, 100))
+    assert key[1] == target and of.winner == winner and of.methods == list(grid) and winner.method == 0
+    texts = [f"{a} to {b}" if a < b else f"{a}" for a, b in zip(sets.best, sets.worst)]
+    assert found.tables["methods"][column].tolist() == texts and any("to" in text for text in texts)
+    (said,) = [line for line in found.summary() if "has the highest mean of 4" in line]
+    w = of.winner
+    assert said.startswith(f"{of.methods[0]} has the highest mean of 4, {w.mean:.2f} ± {w.half_width:.2f}; corrected")
+    assert f"{w.low:.2f} to {w.high:.2f}" in said and said.endswith(f" ({target})." if target else f"{w.high:.2f}.")
+    assert w.estimate <= w.mean and w.high - w.low > 2 * w.half_width
+
+
+def test_several_settings_are_each_on_its_own_and_named():
+    table = pd.concat([frame(3, dataset="x"), frame(5, dataset="y").drop(columns=["m0"])])
+    found = Results.of(table, sampling="open", common=True)
+    assert {key: of.methods[0] for key, of in found.chosen.items()}.keys() == {("x", "new images"), ("y", "new images")}
+    lines = [line for line in found.summary() if "highest mean" in line]
+    assert [re.search(r"\((\w), new images\)\.$", line)[1] for line in lines] == ["x", "y"]
+    assert set(found.tables["methods"].columns) >= {"ranks (new images)", "group"}
+
+
+def test_nothing_is_chosen_of_one_method_of_very_many_or_with_a_reference():
+    for found in (Results.of(frame(1)), Results.of(frame(MANY + 1)), Results.of(frame(), reference="m0")):
+        assert not found.chosen and not any("ranks" in column for column in found.tables["methods"])
+        assert not any("highest mean" in line for line in found.summary())
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    path = tmp_path_factory.mktemp("chosen") / "r.npz"
+    rng = np.random.default_rng(0)
+    tasks = sample_closed(LABELS, tasks=200, ways=5, shots=1, queries=3)
+    hard = rng.normal(0, 0.1, (3, 8))[:, LABELS] + rng.normal(0, 0.2, len(LABELS))
+    for m, method in enumerate("abc"):
+        with record(path, method) as kept:
+            for s, q in zip(tasks.support, tasks.query):
+                right = rng.random(len(q)) < 0.6 + 0.04 * m + hard[m, q]
+                kept.task(s, q, LABELS[q], np.where(right, LABELS[q], (LABELS[q] + 1) % 8), LABELS[s])
+    return path
+
+
+def test_a_recording_has_ranks_for_all_three_targets(recording):
+    found = Results.read(recording)
+    assert [target for _, target in found.chosen] == ["these images", "new images", "new classes"]
+    single = [found.three[m] for m in "abc"]
+    pairs = [found.three[f"{a} − {b}"] for a, b in ("ab", "ac", "bc")]
+    for kind, target in (("images", "new images"), ("classes", "new classes")):
+        (of,) = (chosen for (_, t), chosen in found.chosen.items() if t == target)
+        means = stats.joint_means(single, pairs, kind)
+        expected, at = stats.winner_interval(*means, bounds=(0, 100)), ["abc".index(m) for m in of.methods]
+        assert [of.winner.low, of.winner.high] == pytest.approx([expected.low, expected.high])
+        sets = stats.rank_sets(*means)
+        assert of.sets == [[sets.best[i], sets.worst[i]] for i in at]
+    widths = [of.winner.high - of.winner.low for of in found.chosen.values()]
+    assert widths[0] < widths[1] < widths[2]
+    assert [c for c in found.tables["methods"] if "ranks" in c] == [f"ranks ({t})" for _, t in found.chosen]
+
+
+def test_what_a_recording_does_not_show_is_left_out(tmp_path):
+    """Each task holds all classes, so nothing is known of new ones."""
+    tasks = sample_closed(LABELS, tasks=60, ways=8, shots=1, queries=3)
+    rng = np.random.default_rng(0)
+    for method in "ab":
+        with record(tmp_path / "r.npz", method) as kept:
+            for s, q in zip(tasks.support, tasks.query):
+                right = rng.random(len(q)) < 0.6
+                kept.task(s, q, LABELS[q], np.where(right, LABELS[q], (LABELS[q] + 1) % 8), LABELS[s])
+    assert [target for _, target in Results.read(tmp_path / "r.npz").chosen] == ["these images", "new images"]
+
+
+def test_mean_ranks_stand_beside_the_ranks_of_mean_accuracies():
+    found = Results.of(pd.concat([frame(dataset=d) for d in "uvw"]), sampling="open")
+    (ranked,) = found.ranks.values()
+    noise = np.mean([np.cov(found.grids[d][ranked.methods].T) / 60 for d in "uvw"], axis=0)
+    sets = stats.rank_sets(ranked.means.mean(axis=1), noise / 3)
+    assert (ranked.ranks.best == sets.best).all() and (ranked.ranks.worst == sets.worst).all()
+    assert ranked.shown["ranks by mean accuracy"].iloc[-1] in (f"{sets.best[-1]}", f"{sets.best[-1]} to 4")
+
+
+def test_the_command_records_it(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame().to_csv("mine.csv", index=False)
+    assert app.main("report mine.csv --sampling open --json --tables t --quiet".split()) == 0
+    (told,) = json.loads(capsys.readouterr().out)["chosen"]
+    assert told["target"] == "new images" and len(told["ranks"]) == 4
+    assert told["winner"]["low"] < told["winner"]["mean"] and told["methods"][0] == "m3"
+    assert "ranks (new images)" in (tmp_path / "t" / "methods.md").read_text("utf-8")
+    page = (tmp_path / "mine.html").read_text("utf-8")
+    assert "has the highest mean of 4" in page and "ranks (new images)" in page

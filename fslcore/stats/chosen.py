@@ -216,8 +216,7 @@ def rank_sets(
             for at in range(0, len(pairs), AT_ONCE):
                 i, j = pairs[at : at + AT_ONCE].T
                 largest = np.maximum(largest, ((points[i] - points[j]) / error[i, j, None]).max(axis=0))
-            reach = np.sort(largest).reshape(BINS, -1).mean(axis=1)  # close ones count as one
-            new = left & (p < scipy.stats.norm.sf(factor(reach, len(kept), math.inf, level, len(pairs) / 2)))
+            new = left & (p < scipy.stats.norm.sf(_factor(largest, len(kept), level, len(pairs) / 2)))
             if not new.any():
                 break
             found, left = found | new, left & ~new
@@ -301,7 +300,7 @@ def winner_interval(
     varies = np.diag(covariance) > 0
     correlation = covariance[np.ix_(varies, varies)] / np.sqrt(np.outer(*[np.diag(covariance)[varies]] * 2))
     first = FIRST * (1 - level)
-    c = factor(reach_of(correlation), int(varies.sum()), math.inf, 1 - first)
+    c = _factor(reach_of(correlation), int(varies.sum()), 1 - first)
 
     def share(t: float) -> float:
         """Probability of less than was observed, t standard errors above the true mean, given the choice."""
@@ -316,6 +315,11 @@ def winner_interval(
     at = [brentq(lambda t, q=q: share(t) - q, -c, c) for q in (0.5, 1 - rest, rest)]
     estimate, low, high = map(float, np.clip(mean[0] - error * np.array(at), low, high))
     return Winner(int(order[0]), float(mean[0]), estimate, low, high, half, level)
+
+
+def _factor(reach: Floats, k: int, level: float, count: float | None = None) -> float:
+    """`factor` of normal variables, where directions of nearly the same reach count as one."""
+    return factor(np.sort(reach).reshape(BINS, -1).mean(axis=1), k, math.inf, level, count)
 
 
 def _checked(

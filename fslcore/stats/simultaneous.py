@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count, islice
 
 import numpy as np
@@ -123,12 +124,19 @@ def _beyond(c: float, reach: Floats, k: int, df: float) -> float:
 
 
 def directions(k: int) -> Floats:
-    """(`POINTS`, k) unit vectors in fixed directions, nearly uniform."""
+    """(`POINTS`, k) unit vectors in fixed directions, nearly uniform; read-only."""
+    return _directions(k, POINTS)
+
+
+@lru_cache(4)
+def _directions(k: int, points: int) -> Floats:
     primes = [*islice((p for p in count(2) if all(p % q for q in range(2, math.isqrt(p) + 1))), k + k % 2)]
-    u = np.outer(np.arange(1, POINTS + 1), np.sqrt(primes)) % 1  # Richtmyer's sequence
+    u = np.outer(np.arange(1, points + 1), np.sqrt(primes)) % 1  # Richtmyer's sequence
     radius, angle = np.sqrt(-2 * np.log(u[:, ::2])), 2 * np.pi * u[:, 1::2]
     normal = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)[:, :k]
-    return np.asarray(normal / np.linalg.norm(normal, axis=1, keepdims=True))
+    out: Floats = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    out.flags.writeable = False
+    return out
 
 
 def reach_of(correlation: Floats) -> Floats:

@@ -29,10 +29,12 @@ __all__ = [
     "bases",
     "components",
     "coverage",
+    "every",
     "few",
     "first_places",
     "intervals",
     "luck",
+    "luck_elsewhere",
     "luck_table",
     "names",
     "needed",
@@ -108,6 +110,32 @@ def answers(dataset: str, learner: str) -> np.ndarray:
 def accuracies(dataset: str, learner: str) -> np.ndarray:
     """(R, T) accuracy of each run on each task, in percent."""
     return answers(dataset, learner).mean(axis=2)
+
+
+def every(dataset: str) -> np.ndarray:
+    """(M, T, K·Q) correct queries of the first runs of every learner that has all tasks, as of `answers`."""
+    known = [answers(dataset, name)[:FEW] for name in names(FEW)]
+    return np.concatenate([right for right in known if right.shape[1] == TASKS])
+
+
+def luck_elsewhere(dataset: str, splits: int = 200, seed: int = 0) -> dict[str, float]:
+    """What the best run gains, in points over the average one, by being tested on the images that chose it.
+
+    Of each split one half chooses, and the gain there is compared with that on the other half, both ways round: halves
+    of the query ``images``, and of the ``classes``. Mean over splits.
+    """
+    right, query, labels = every(dataset), _tasks(dataset).query, evaluation.load_source(dataset).labels
+    counts = np.bincount(query.ravel(), minlength=len(labels))
+    sums = np.array([np.bincount(query.ravel(), of.ravel(), len(labels)) for of in right])
+    rng, out = np.random.default_rng(seed), {}
+    for name, unit in (("images", np.arange(len(labels))), ("classes", np.unique(labels, return_inverse=True)[1])):
+        gains = []
+        for _ in range(splits):
+            half = (rng.permutation(unit.max() + 1) % 2)[unit]
+            a, b = (sums[:, half == side].sum(axis=1) / counts[half == side].sum() for side in (0, 1))
+            gains += [(one - other)[one.argmax()] - (one - other).mean() for one, other in ((a, b), (b, a))]
+        out[name] = float(np.mean(gains))
+    return out
 
 
 def places(dataset: str, tasks: int) -> dict[str, np.ndarray]:

@@ -36,6 +36,9 @@ __all__ = [
     "against",
     "all_classes",
     "by_shots",
+    "chosen_on",
+    "chosen_rows",
+    "chosen_table",
     "curves",
     "even_folds",
     "exponents",
@@ -223,6 +226,66 @@ def optimism(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
             "rank correlation": np.nan_to_num(stats.rank_correlation(a, b)).mean(),
         }
     return pd.DataFrame(rows).T
+
+
+def chosen_on(
+    candidates: dict[str, np.ndarray], tables: dict[str, pd.DataFrame], size: int, level: float = 0.95
+) -> pd.DataFrame:
+    """One candidate chosen on a few tasks, and its accuracy there and on all other tasks, block by block.
+
+    Parameters
+    ----------
+    candidates : dict of (M, T) arrays
+        Accuracies of candidates in percent, by what they are.
+    tables : dict of DataFrames
+        More of them, from `grid`: of each data set.
+    size : int
+        Tasks of a block, of which no two share a task; half of the tasks where there are fewer than twice as many.
+
+    Returns
+    -------
+    DataFrame
+        A row per block: ``row``, what is chosen; ``candidates``; ``other``, the accuracy of the chosen one on the other
+        tasks; ``added``, by how much it gains more over the average candidate on its own tasks; and ``found``, the
+        `fslcore.stats.chosen.Winner`.
+    """
+    for name, table in tables.items():
+        candidates = candidates | {f"{name}, {d}": by[ORACLE].to_numpy().T for d, _, by in _grids(table, [ORACLE])}
+    out = []
+    for name, x in candidates.items():
+        of_block = np.arange(x.shape[1]) // min(size, x.shape[1] // 2)
+        for block in range((of_block[-1] + 1) if (of_block == of_block[-1]).sum() > 1 else of_block[-1]):
+            here, other = x[:, of_block == block], x[:, of_block != block].mean(axis=1)
+            found, gap = stats.winner_interval(here, level=level, bounds=(0, 100)), here.mean(axis=1) - other
+            added = gap[found.method] - gap.mean()
+            out.append(dict(row=name, candidates=len(x), other=other[found.method], added=added, found=found))
+    return pd.DataFrame(out)
+
+
+def chosen_table(blocks: pd.DataFrame) -> pd.DataFrame:
+    """`chosen_on` by what is chosen: means over blocks, and how often intervals hold the accuracy on other tasks."""
+    found, other = blocks["found"], blocks["other"]
+    corrected = [w.low <= x <= w.high for w, x in zip(found, other)]
+    longer = [(w.high - w.low) / 2 / w.half_width if w.half_width else 1.0 for w in found]
+    naive = [abs(w.mean - x) <= w.half_width for w, x in zip(found, other)]
+    all_of = blocks.assign(naive=naive, corrected=corrected, longer=longer, blocks=1)
+    by = {"candidates": "first", "blocks": "sum", "added": "mean", "naive": "sum", "corrected": "sum", "longer": "mean"}
+    return all_of.groupby("row", sort=False).agg(by)
+
+
+def chosen_rows(blocks: pd.DataFrame) -> pd.DataFrame:
+    """The first block of each row of `chosen_on`, minus the accuracy on other tasks, for `fslbook.figures.forest`."""
+    first = blocks.drop_duplicates("row")
+    ends = [
+        dict(row=of.row, series=name, mean=mean - of.other, low=low - of.other, high=high - of.other)
+        for of in first.itertuples()
+        for w in [of.found]
+        for name, mean, low, high in (
+            ("naive", w.mean, w.mean - w.half_width, w.mean + w.half_width),
+            ("corrected for the choice", w.estimate, w.low, w.high),
+        )
+    ]
+    return pd.DataFrame(ends)
 
 
 def against(picked: pd.DataFrame, base: str, names: Sequence[str], level: float = 0.95) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import spearmanr
 
+from fslbook.beyond import runs as trained
 from fslbook.evaluators import choosing, estimates, figures
 from fslbook.evaluators.choosing import ALWAYS, ANY, DEFAULT, EVEN, TUNED
 from fslbook.evaluators.estimates import FRESH, HALVES
@@ -251,3 +252,31 @@ def test_the_paper_is_read_in_the_same_form():
     assert mean["miniImageNet", ALWAYS] == 66.12 and mean["CIFAR-FS", "oracle"] == 80.11
     assert mean["CIFAR-FS", ANY] == pytest.approx(np.mean([71.17, 71.38, 71.65, 69.51, 72.06]))
     assert four.set_index(["dataset", "method", "estimator"])["mean"]["CIFAR-FS", "MAML", TUNED] == 40.24
+
+
+def test_what_a_choice_adds_is_measured_on_all_other_tasks():
+    rng = np.random.default_rng(0)
+    equal, clear = rng.normal(50, 8, (2, 30, 70))
+    clear[3] += 40
+    blocks = choosing.chosen_on({"equal": equal, "clear": clear.clip(0, 100)}, {}, 20)
+    assert blocks["row"].value_counts().to_dict() == {"equal": 3, "clear": 3}  # whole blocks alone
+    first = equal[:, :20].mean(axis=1)
+    assert blocks["found"][0].mean == first.max()
+    assert blocks["other"][0] == pytest.approx(equal[first.argmax(), 20:].mean())
+    gap = first - equal[:, 20:].mean(axis=1)
+    assert blocks["added"][0] == pytest.approx(gap[first.argmax()] - gap.mean())
+    table = choosing.chosen_table(blocks)
+    assert table.loc["equal", "added"] > 2 > 1 > abs(table.loc["clear", "added"])
+    assert table.loc["equal", "corrected"] >= table.loc["equal", "naive"] and table["longer"].min() > 1
+    rows = choosing.chosen_rows(blocks)
+    assert len(rows) == 4 and rows["mean"][0] == pytest.approx(first.max() - blocks["other"][0])
+
+
+def test_the_luck_of_networks_is_that_of_equal_ones_at_least(monkeypatch):
+    """Networks that guess alike gain by luck alone; where one knows all, nothing is luck."""
+    rng = np.random.default_rng(1)
+    shape = trained._tasks("clipart").query.shape
+    monkeypatch.setattr(trained, "every", lambda dataset: 100.0 * (rng.random((6, *shape)) < 0.5))
+    assert trained.luck_elsewhere("clipart", 20)["images"] > 0.2
+    monkeypatch.setattr(trained, "every", lambda dataset: np.stack([np.zeros(shape), np.full(shape, 100.0)]))
+    assert trained.luck_elsewhere("clipart", 20) == {"images": 0.0, "classes": 0.0}

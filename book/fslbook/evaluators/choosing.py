@@ -253,9 +253,9 @@ def chosen_on(
         candidates = candidates | {f"{name}, {d}": by[ORACLE].to_numpy().T for d, _, by in _grids(table, [ORACLE])}
     out = []
     for name, x in candidates.items():
-        of_block = np.arange(x.shape[1]) // min(size, x.shape[1] // 2)
-        for block in range((of_block[-1] + 1) if (of_block == of_block[-1]).sum() > 1 else of_block[-1]):
-            here, other = x[:, of_block == block], x[:, of_block != block].mean(axis=1)
+        step = min(size, x.shape[1] // 2)
+        for at in range(0, x.shape[1] - step + 1, step):
+            here, other = x[:, at : at + step], np.delete(x, np.s_[at : at + step], axis=1).mean(axis=1)
             found, gap = stats.winner_interval(here, level=level, bounds=(0, 100)), here.mean(axis=1) - other
             added = gap[found.method] - gap.mean()
             out.append(dict(row=name, candidates=len(x), other=other[found.method], added=added, found=found))

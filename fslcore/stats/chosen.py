@@ -170,8 +170,7 @@ def rank_sets(
     Raises
     ------
     InputError
-        Another shape, NaN, a matrix that is no covariance, degrees of freedom that are not positive, a level outside
-        (0, 1).
+        Another shape, NaN, a matrix that is no covariance, degrees of freedom below 1, a level outside (0, 1).
 
     Notes
     -----
@@ -273,9 +272,9 @@ def winner_interval(
     method has Student's interval, and so, nearly, has a method far above the others. Means are taken as normal, with a
     known covariance; few degrees of freedom widen it as they widen Student's interval.
 
-    In simulations of 5 to 100 methods it covered 95 to 96 %, where the naive interval covered 7 to 95 %. It was 1.01
-    to 1.36 times as long as the naive one, the simultaneous interval 1.2 to 1.8 times, and splitting the tasks 1.4
-    times, where a worse method may be chosen.
+    In simulations of 5 to 100 methods, equal and unequal, it covered 94.7 to 96.1 % at 95 %, where the naive interval
+    covered 7 to 96 %. It was 1.01 to 1.36 times as long as the naive one, the simultaneous interval 1.16 to 1.77 times,
+    and that of half of the tasks, if the other half chooses, 1.41 times, with a worse choice.
 
     Examples
     --------

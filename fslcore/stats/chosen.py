@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 import scipy.stats
@@ -24,31 +23,13 @@ from .intervals import LEVEL, Floats, checked_bounds
 from .simultaneous import directions, factor, reach_of
 from .three_intervals import ThreeIntervals
 
-__all__ = ["Joint", "RankSets", "Winner", "joint_means", "rank_sets", "winner_interval"]
+__all__ = ["RankSets", "Winner", "joint_means", "rank_sets", "winner_interval"]
 
 ROUNDED = 1e-12  # share of a variance, or of a mean, that is rounding
 FIRST = 0.1  # share of the error that the hybrid interval leaves to the simultaneous one
 AT_ONCE = 256  # pairs, so that memory does not grow with them
 BINS = 256  # of 16,384 directions, by the largest t statistic
 TIED = -1e-9  # standard errors: how close the second may come
-
-
-class Joint(NamedTuple):
-    """Means of M methods that can be compared: the arguments of `rank_sets` and `winner_interval`.
-
-    Attributes
-    ----------
-    accuracies : (M,) floats
-        Means, in the unit of the input.
-    covariance : (M, M) floats
-        Of these means, in squared units.
-    df : (M, M) floats
-        Degrees of freedom: of each mean on the diagonal, of each difference elsewhere.
-    """
-
-    accuracies: Floats
-    covariance: Floats
-    df: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +84,7 @@ class Winner:
 
 def joint_means(
     single: Sequence[ThreeIntervals], differences: Sequence[ThreeIntervals], target: str = "images"
-) -> Joint:
+) -> tuple[Floats, Floats, Floats]:
     """Means of M methods and their covariance for one target, from intervals of each and of every difference.
 
     Parameters
@@ -117,9 +98,13 @@ def joint_means(
 
     Returns
     -------
-    Joint
-        The covariance of two methods is half of what the variance of their difference lacks to the sum of theirs. It
-        is brought to the nearest covariance matrix where estimated variances contradict each other.
+    accuracies : (M,) array
+        The means, in the unit of the input. All three are the arguments of `rank_sets` and `winner_interval`.
+    covariance : (M, M) array
+        Of these means, in squared units: half of what the variance of a difference lacks to the sum of its two. It is
+        brought to the nearest covariance matrix where estimated variances contradict each other.
+    df : (M, M) array
+        Degrees of freedom: of each mean on the diagonal, of each difference elsewhere.
 
     Raises
     ------
@@ -144,7 +129,7 @@ def joint_means(
         variance[i, j] = variance[j, i] = one.standard_error**2
         df[i, j] = df[j, i] = one.df
     values, vectors = np.linalg.eigh((alone[:, None] + alone - variance) / 2)
-    return Joint(np.array([one.mean for one in own]), (vectors * values.clip(min=0)) @ vectors.T, df)
+    return np.array([one.mean for one in own]), (vectors * values.clip(min=0)) @ vectors.T, df
 
 
 def rank_sets(

@@ -147,12 +147,12 @@ def tasks():
 @pytest.mark.parametrize("target", ["closed", "images", "classes"])
 def test_joint_means_give_each_difference_its_own_standard_error(tasks, target):
     single, pairs = intervals_of(*tasks)
-    found = stats.joint_means(single, pairs, target)
-    own = np.diag(found.covariance)
-    errors = [np.sqrt(own[i] + own[j] - 2 * found.covariance[i, j]) for i in range(4) for j in range(i + 1, 4)]
+    accuracies, covariance, df = stats.joint_means(single, pairs, target)
+    own = np.diag(covariance)
+    errors = [np.sqrt(own[i] + own[j] - 2 * covariance[i, j]) for i in range(4) for j in range(i + 1, 4)]
     assert errors == pytest.approx([getattr(p, target).standard_error for p in pairs], rel=0.05)
     assert np.sqrt(own) == pytest.approx([getattr(s, target).standard_error for s in single], rel=0.05)
-    assert found.accuracies.tolist() == [s.closed.mean for s in single]
+    assert accuracies.tolist() == [s.closed.mean for s in single] and df[0, 1] == getattr(pairs[0], target).df
     two = stats.rank_sets(*stats.joint_means(single[:2], pairs[:1], target))
     assert (two.worst.min() == 1) == (getattr(pairs[0], target).conclusion != 0)
 

@@ -228,7 +228,8 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         type=checked(path_of("results")),
         help=".csv, .tsv, .txt or .parquet with a row per task, .npz by fslcore.record, or the output of LibFewShot's "
-        "tests; several files are one table; see The results table in the book",
+        "tests; or scores of items under several supports, also as logged by lm-eval (.jsonl) or MTEB (.json); several "
+        "files are one table; see The results table in the book",
     )
     add.add_argument(
         "-o",
@@ -257,6 +258,9 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--level", type=LEVEL, default=0.95, help="nominal coverage (0.95)")
     points = number_of("margin", above=0, most=100)
     add.add_argument("--margin", type=points, metavar="POINTS", help="the largest negligible difference")
+    for name, text in (("pool", "labelled examples per class"), ("shots", "examples per class in a support")):
+        text = f"of scores of items whose supports were drawn from one pool: its {text}".replace("its ex", "ex")
+        add.add_argument(f"--{name}", type=count_of(name, least=1), metavar="N", help=text)
     add.add_argument("--json", action="store_true", help="print the whole report as strict JSON instead of the summary")
     for name, text in (
         ("tables", "folder for the tables in LaTeX and Markdown"),

@@ -108,10 +108,18 @@ def report(options: argparse.Namespace) -> None:
     given = {"results": [*map(str, options.results)], **told, "numbered": told["seed"]}
     given |= {name: told[name] or 0.0 for name in ("out_of", "margin")} | {"reference": told["reference"] or ""}
     notebooks.check("your-results", {name: value for name, value in given.items() if name != "seed"})
-    from ..report import Results
+    from ..report import ItemScores, Results
     from ..report.targets import legend
 
-    found = Results.read(options.results, **told)
+    of_items = {name: getattr(options, name) for name in ("pool", "shots")}
+    if ItemScores.holds(options.results):
+        found = ItemScores.read(options.results, **told, **of_items, figures=options.figures)
+    elif any(of_items.values()):
+        raise InputError(
+            "--pool and --shots apply to scores of items under several supports, not to accuracies of tasks"
+        )
+    else:
+        found = Results.read(options.results, **told)
     more = f" and {len(options.results) - 1} more" if several else ""
     with together():
         found.to_html(output, f"{visible(options.results[0].name)}{more}: report", not options.quiet)

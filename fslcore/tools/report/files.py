@@ -18,7 +18,7 @@ import pandas as pd
 from ...errors import InputError, shown
 from ...paths import check_expanded
 from .. import recorder
-from . import libfewshot
+from . import libfewshot, logs
 from .questions import refuse
 from .recorded import accuracies, apart, unfinished, unsaid
 
@@ -27,6 +27,7 @@ __all__ = ["ENDINGS", "NAMES", "File", "frame", "frames", "numbered"]
 TEXT = (".csv", ".tsv", ".txt")
 ENDINGS = (*TEXT, ".parquet", recorder.ENDING)
 NAMES = ("method", "backbone", "learner")  # columns that say whose accuracies a row of a long table holds
+OF_ITEMS = ("item", "support", "model", "group")  # names in a table of scores (`fslcore.tools.report.items`)
 # A name that ends with the number of a training: what stands before, and the number.
 NUMBERED = re.compile(
     r"(?:(.+?)[-_./\\ ]+(?:seed|run|s|r)?|(.+?)(?:seed|run)|(?:seed|run|s|r)?)[-_.= ]*(\d+)", re.IGNORECASE
@@ -82,6 +83,8 @@ def frame(path: Path, separator: str = "unknown", decimal: str = ".") -> tuple[p
     if libfewshot.MARK in path.name:
         return libfewshot.run(path)
     ending = path.suffix.lower()
+    if ending in (".json", ".jsonl") and (reader := logs.reader(path)):
+        return reader(path)
     if ending not in ENDINGS:
         how = ELSE.get(ending, "").replace("PATH", repr(path.name)).replace("NAME", repr(f"{path.stem}.csv"))
         mend = f"; in Python: import pandas as pd; {how}" if how else ""
@@ -241,7 +244,9 @@ def _text(path: Path, separator: str, decimal: str) -> tuple[pd.DataFrame, list[
     names, rows = [cell.strip() for cell in rows[0]], rows[1:]
     refuse(_unlike_a_table(names, rows, name))
     names = [column or f"Unnamed: {i}" for i, column in enumerate(names)]
-    table = pd.DataFrame({column: _column([row[i] for row in rows], column, decimal) for i, column in enumerate(names)})
+    texts = {*NAMES, "dataset", "sampling"} | ({*OF_ITEMS} if "score" in {*map(str.lower, names)} else set())
+    columns = ([row[i] for row in rows] for i in range(len(names)))
+    table = pd.DataFrame({name: _column(cells, name, decimal, texts) for name, cells in zip(names, columns)})
     notes = [f"The cells of {name} are separated by {kind.rstrip('s')}s."] * (kind != "comma")
     return table, notes + ["Commas are read as decimal points."] * (decimal == ",")
 
@@ -275,14 +280,14 @@ def _unlike_a_table(names: Sequence[str], rows: Sequence[Sequence[str]], name: s
     return problems
 
 
-def _column(cells: Sequence[str], name: str, decimal: str) -> pd.Series:
+def _column(cells: Sequence[str], name: str, decimal: str, texts: set[str]) -> pd.Series:
     """Numbers where all cells are numbers or empty, else text; a name is text, and of that only an empty cell, or nan.
 
     Every digit of an accuracy counts: two methods may differ by rounding alone.
     """
     bare = [cell.strip() for cell in cells]
     own = name.lower()
-    if own in {*NAMES, "dataset", "sampling"}:
+    if own in texts:
         return pd.Series([None if cell in ("", "nan", "NaN") else cell for cell in bare], dtype=object)
     if all(re.fullmatch(r"[+-]?\d{1,18}", cell) for cell in bare):
         return pd.Series([*map(int, bare)])

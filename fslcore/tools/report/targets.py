@@ -7,7 +7,7 @@ import pandas as pd
 
 from ... import stats
 
-__all__ = ["TARGETS", "in_cells", "legend"]
+__all__ = ["TARGETS", "around", "in_cells", "legend"]
 
 TARGETS = {"closed": "these images", "images": "new images", "classes": "new classes"}
 MARKS = {  # of cells, by what stands in them
@@ -25,7 +25,7 @@ def in_cells(found: stats.ThreeIntervals) -> dict[str, str]:
     New classes come with new images, so where classes are not seen to add anything the variance of images is a floor,
     and the cell says so. Where nothing is known of new images alone, the interval for new classes stands for both.
     """
-    cells = {target: _around(getattr(found, kind)) for kind, target in TARGETS.items()}
+    cells = {target: around(getattr(found, kind)) for kind, target in TARGETS.items()}
     images, classes = TARGETS["images"], TARGETS["classes"]
     if np.isfinite(found.classes.half_width):
         if not np.isfinite(found.image_variance):
@@ -42,6 +42,6 @@ def legend(frame: pd.DataFrame) -> list[str]:
     return [f"{mark}: {says}." for mark, says in MARKS.items() if any(mark in cell for cell in cells)]
 
 
-def _around(interval: stats.Interval) -> str:
+def around(interval: stats.Interval) -> str:
     """'± half-width' or 'low to high' for reading (`Interval.around`); a dash where nothing is known."""
     return interval.around(".2f") + ", few errors" * interval.few_errors if np.isfinite(interval.half_width) else "—"

@@ -1,19 +1,29 @@
 """Write the logs beside this file, with the tools themselves on tiny local data; nothing is fetched.
 
-In an environment of its own, such as one of Python 3.11 with ``pip install lm_eval==0.4.13 mteb==2.26.24``::
+In environments of their own (Python 3.11 and 3.12)::
 
-    python tests/tools/logs/make_logs.py
+    pip install lm_eval==0.4.13 mteb==2.26.24 inspect_ai==0.3.285
+    python tests/tools/logs/make_logs.py lm_eval mteb inspect_ai
 
-The models are dummies that fit in a few lines. Both read the support, so that scores depend on it.
+    pip install crfm-helm==0.5.16
+    python tests/tools/logs/make_logs.py helm
+
+    pip install every-eval-ever==0.3.0  # a command; the logs it converts are written by the first environment
+    EVERY_EVAL_EVER=/its/bin/every_eval_ever python tests/tools/logs/make_logs.py every_eval_ever
+
+The models are dummies of a few lines. They read the support, so that scores depend on it. Large logs are compressed.
 """
 
+import gzip
 import json
 import os
 import random
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -105,29 +115,92 @@ def lm_eval_logs(folder: Path) -> None:
         (folder / f"{task}_support.yaml").write_text(text)
     manager = TaskManager(include_path=str(folder), include_defaults=False)
     for task, models, seeds in (("same_support", {"words": 9, "letters": 1}, 4), ("own_support", {"words": 9}, 2)):
-        for model, like in models.items():
-            for seed in range(seeds):
-                os.environ["SUPPORT"] = str(seed)
-                tracker = EvaluationTracker(output_path=str(folder / "out"))
-                found = simple_evaluate(
-                    model=Dummy(like),
-                    model_args={"name": model},
-                    tasks=[task],
-                    num_fewshot=4,
-                    task_manager=manager,
-                    log_samples=True,
-                    fewshot_random_seed=seed,
-                    bootstrap_iters=0,
-                )
-                samples = found.pop("samples")
-                tracker.general_config_tracker.model_name_sanitized = model
-                tracker.save_results_aggregated(results=found, samples=samples)
-                tracker.save_results_samples(task_name=task, samples=samples[task])
-                (written,) = (folder / "out" / model).glob("samples_*.jsonl")
-                kept = HERE / "lm_eval" / model / f"samples_{task}_2026-11-25T12-00-0{seed}.000000.jsonl"
-                kept.parent.mkdir(parents=True, exist_ok=True)
-                kept.write_bytes(written.read_bytes())  # the tool's name holds the time of day
-                written.unlink()
+        for (model, like), seed in product(models.items(), range(seeds)):
+            os.environ["SUPPORT"] = str(seed)
+            out = folder / "out" / f"{task}-{model}-{seed}"
+            tracker = EvaluationTracker(output_path=str(out))
+            found = simple_evaluate(
+                model=Dummy(like),
+                model_args={"name": model},
+                tasks=[task],
+                num_fewshot=4,
+                task_manager=manager,
+                log_samples=True,
+                fewshot_random_seed=seed,
+                bootstrap_iters=0,
+            )
+            samples = found.pop("samples")
+            known = tracker.general_config_tracker
+            known.model_name, known.model_name_sanitized = f"local/{model}", model
+            tracker.save_results_aggregated(results=found, samples=samples)
+            tracker.save_results_samples(task_name=task, samples=samples[task])
+            (written,) = out.rglob("samples_*.jsonl")
+            named = f"samples_{task}_2026-11-25T12-00-0{seed}.000000.jsonl"  # the tool's name holds the time of day
+            kept = HERE / "lm_eval" / model / named
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(written, kept)
+
+
+def every_eval_ever_logs(folder: Path) -> None:
+    """The first model of `lm_eval_logs`, a file per support, converted."""
+    lm_eval_logs(folder)
+    (HERE / "every_eval_ever").mkdir()
+    for seed in range(4):
+        logs, out = folder / "out" / f"same_support-words-{seed}", folder / "converted" / str(seed)
+        how = "--include_samples --source_organization_name local --evaluator_relationship other".split()
+        command = [os.environ["EVERY_EVAL_EVER"], "convert", "lm_eval", "--log_path", logs, "--output_dir", out, *how]
+        subprocess.run(command, check=True)
+        (written,) = out.rglob("*.jsonl")
+        keep(written, HERE / "every_eval_ever" / f"{seed}.jsonl.gz")
+
+
+def inspect_ai_logs(_: Path) -> None:
+    """One model, two supports, in the text format of logs."""
+    from inspect_ai import Task, eval, task
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ModelAPI, ModelOutput, modelapi
+    from inspect_ai.scorer import match
+    from inspect_ai.solver import generate, system_message
+
+    @modelapi("local")
+    def local():
+        class Dummy(ModelAPI):
+            async def generate(self, input, tools, tool_choice, config):
+                text = " ".join(message.text for message in input)
+                return ModelOutput.from_content("dummy", random.Random(text).choice(["good", "bad"]))
+
+            async def count_text_tokens(self, text):  # the tool's own would fetch a vocabulary
+                return len(text.split())
+
+        return Dummy
+
+    @task
+    def tiny(seed: int = 0):
+        shots = random.Random(seed).sample(sentences(20, 0), 4)
+        asked = [Sample(id=i, input=of["text"], target=of["label"]) for i, of in enumerate(sentences(5, 1))]
+        shown = system_message(" ".join(f"{of['text']} is {of['label']}." for of in shots))
+        return Task(dataset=MemoryDataset(asked), solver=[shown, generate()], scorer=match())
+
+    with tempfile.TemporaryDirectory() as logs:
+        for seed in range(2):
+            eval(tiny(seed=seed), model="local/dummy", log_dir=logs, display="none", log_format="json")
+        for seed, written in enumerate(sorted(Path(logs).glob("*.json"))):
+            keep(written, HERE / "inspect_ai" / f"{seed}.json.gz")
+
+
+def helm_logs(folder: Path) -> None:
+    """A model that ships with the tool, on a scenario that it makes itself: three train trials."""
+    how = "-r simple_mcqa:model=simple/model1 -m 6 -t 3 --suite tiny".split()
+    subprocess.run([Path(sys.executable).parent / "helm-run", *how], cwd=folder, check=True)
+    (run,) = (folder / "benchmark_output" / "runs" / "tiny").glob("simple_mcqa*")
+    for name in ("run_spec.json", "per_instance_stats.json"):
+        keep(run / name, HERE / "helm" / f"{name}.gz")
+
+
+def keep(written: Path, path: Path) -> None:
+    """The same bytes, compressed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(written.read_bytes(), mtime=0))
 
 
 def mteb_logs(folder: Path) -> None:
@@ -202,9 +275,16 @@ def mteb_logs(folder: Path) -> None:
     (out / "labels.csv").write_text("".join(f"{line}\n" for line in ["label", *labels]))
 
 
+MADE = {
+    "lm_eval": lm_eval_logs,
+    "mteb": mteb_logs,
+    "inspect_ai": inspect_ai_logs,
+    "helm": helm_logs,
+    "every_eval_ever": every_eval_ever_logs,
+}
+
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or ["lm_eval", "mteb"]
-    for name in wanted:
+    for name in sys.argv[1:]:
         shutil.rmtree(HERE / name, ignore_errors=True)
         with tempfile.TemporaryDirectory() as scratch:
-            {"lm_eval": lm_eval_logs, "mteb": mteb_logs}[name](Path(scratch))
+            MADE[name](Path(scratch))

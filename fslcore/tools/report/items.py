@@ -353,15 +353,14 @@ def _rows(of: File, notes: list[str], problems: list[str]) -> pd.DataFrame:
     if other := [c for c in frame if c not in COLUMNS or c == "seed"]:
         notes.append(f"Not read of {name}: {', '.join(map(visible, other))}.")
     for column in [c for c in FACTS if c in frame]:
-        cells = frame[column]
-        if cells.isna().any() or (cells.astype(str).str.strip() == "").any():
-            empty = cells.isna() | (cells.astype(str).str.strip() == "")
-            problems.append(f"column {column} of {name} is empty in row {empty.argmax() + 1}")
-        frame[column] = [visible(str(cell).strip()) for cell in cells]
+        cells = [visible(str(cell).strip()) for cell in frame[column].fillna("")]
+        if "" in cells:
+            problems.append(f"column {column} of {name} is empty in row {cells.index('') + 1}")
+        frame[column] = cells
     if "score" in frame:
         score = pd.to_numeric(frame["score"], errors="coerce").astype(float)
-        if (bad := ~np.isfinite(score)).any():
-            more = f" (and {int(bad.sum()) - 1:,} more like it)" * (bad.sum() > 1)
+        if count := int((bad := ~np.isfinite(score)).sum()):
+            more = f" (and {count - 1:,} more like it)" if count > 1 else ""
             cell = shown(frame["score"][bad].iloc[0])
             problems.append(f"score in row {bad.argmax() + 1} of {name} is {cell}; a number is needed{more}")
         frame["score"] = score
@@ -470,10 +469,11 @@ def _shape(part: pd.DataFrame, keys: list[str], setting: str, problems: list[str
             kinds[model] = "nested"
         else:
             at = items.idxmin()
+            lacking = min({*supports.index} - {*of.loc[of["support"] == at, "item"]}, default="")
             problems.append(
-                f"{setting}: support {at} of model {model} scores {items[at]:,} of {len(supports):,} items, and others "
-                f"up to {items.max():,}; every support has to score every item (crossed), or each item has equally "
-                "many supports of its own (nested)"
+                f"{setting}: support {at} of model {model} scores {items[at]:,} of {len(supports):,} items (not "
+                f"{lacking}); every support has to score every item (crossed), or each item has equally many supports "
+                "of its own (nested)"
             )
     if len({*kinds.values()}) > 1:
         said = ", ".join(f"model {model} is {kind}" for model, kind in kinds.items())

@@ -150,7 +150,7 @@ def test_scores_beyond_1_stay_as_they_are():
             "in two groups",
         ),
         (lambda f: f.assign(score=f["score"].astype(object).where(f.index != 3, "yes")), "score in row 4.* is yes"),
-        (lambda f: f.assign(score=f["score"].where(f.index != 3)), "score in row 4.* is nan"),
+        (lambda f: f.assign(score=f["score"].where(f.index != 3)), "score in row 4.* is empty"),
         (lambda f: f.assign(item=f["item"].where(f.index != 2)), "column item of scores.csv is empty in row 3"),
     ],
 )

@@ -361,8 +361,8 @@ def _rows(of: File, notes: list[str], problems: list[str]) -> pd.DataFrame:
         score = pd.to_numeric(frame["score"], errors="coerce").astype(float)
         if count := int((bad := ~np.isfinite(score)).sum()):
             more = f" (and {count - 1:,} more like it)" if count > 1 else ""
-            cell = shown(frame["score"][bad].iloc[0])
-            problems.append(f"score in row {bad.argmax() + 1} of {name} is {cell}; a number is needed{more}")
+            cell = str(frame["score"].fillna("empty")[bad].iloc[0])
+            problems.append(f"score in row {bad.argmax() + 1} of {name} is {shown(cell)}; a number is needed{more}")
         frame["score"] = score
     frame = frame.assign(model=frame.get("model", visible(of.holds)), file=name, row=frame.index + 1)
     frame = frame.reindex(columns=[*sorted(COLUMNS - {"seed"}), "row", "file"])

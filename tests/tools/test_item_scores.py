@@ -207,6 +207,14 @@ def test_the_command_writes_page_tables_and_json(folder, capsys):
     assert "--runs: these are scores of items" in capsys.readouterr().err
 
 
+def test_names_are_shown_as_they_are(folder, capsys):
+    long({"<b>bold</b> | *x*": scores("a")["a"]}).to_csv("<i>.csv", index=False)
+    assert app.main(["report", "<i>.csv", "-o", "page.html"]) == 0
+    assert "<b>bold</b> | *x*" in capsys.readouterr().out
+    page = Path("page.html").read_text("utf-8")
+    assert "&lt;b&gt;bold&lt;/b&gt; | *x*" in page and "&lt;i&gt;.csv" in page and "<i>" not in page
+
+
 def test_lm_eval_with_one_support_for_all_items():
     found = report.ItemScores.read(LM_EVAL)
     assert found.kinds == {"same_support, exact_match": "crossed"}

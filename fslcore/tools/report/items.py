@@ -7,6 +7,7 @@ intervals answer (`fslcore.stats.crossed_intervals`); the other shapes answer fo
 from __future__ import annotations
 
 import hashlib
+import html
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -38,7 +39,7 @@ READING = {
     "one support": "There is one score per item and no second support, so the intervals apply to **new items** only, "
     "with this support if it was the same for all items. What another support would give is not known.",
     "nested": "Each item has supports of its own (nested), so the intervals apply to **new items** only, each with new "
-    "supports of its own. What supports contribute cannot be separated from what items do.",
+    "supports of its own from the same examples. What supports contribute cannot be separated from what items do.",
     "supports": "There is one mean per support and no score of an item, so the intervals apply to **new supports** on "
     "these very items. They say nothing about new items, and more supports would not change that.",
 }
@@ -239,7 +240,8 @@ class ItemScores:
         names = {"models": (models, "model"), "pairs": (pairs, "difference of"), "more": (more, "model or difference")}
         return {
             table: unnested(
-                pd.DataFrame.from_dict(rows, orient="index").rename_axis(["setting", called]), len(self.kinds) > 1
+                pd.DataFrame(rows.values(), pd.MultiIndex.from_tuples(rows, names=["setting", called])),
+                len(self.kinds) > 1,
             )
             if rows
             else pd.DataFrame()
@@ -301,17 +303,21 @@ class ItemScores:
         """Write the report as one HTML file (`fslcore.tools.notebooks.page`)."""
         import nbformat
 
-        parts = [f"# {title}", *self.reading]
+        parts = [f"<h1>{html.escape(title)}</h1>", *map(_paragraph, self.reading)]
         for called, frame in zip(TITLES, self.tables.values()):
             if len(frame):
-                parts += [f"## {called}", frame.reset_index().to_markdown(index=False, disable_numparse=True)]
-        parts += ["## How the files were read", *self.notes]
-        cells = [nbformat.v4.new_markdown_cell(part) for part in parts]
+                parts += [f"<h2>{called} ({self.level:.4g})</h2>", frame.reset_index().to_html(index=False)]
+        parts += ["<h2>How the files were read</h2>", *map(_paragraph, self.notes)]
+        cells = [nbformat.v4.new_markdown_cell(part) for part in parts]  # blocks of HTML are Markdown, too
         notebooks.page(nbformat.v4.new_notebook(cells=cells), path, title)
 
     def write_tables(self, folder: str | Path) -> list[Path]:
         """Write ``tables`` and the paragraph, as `fslcore.tools.report.Results.write_tables` does."""
         return show.write_tables(self, Path(folder))
+
+
+def _paragraph(text: str) -> str:
+    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", f"<p>{html.escape(text)}</p>")
 
 
 def _holm(p: pd.Series) -> pd.Series:

@@ -370,7 +370,7 @@ BAD = [
     ("assess {t} --level 0 -o {t}/a.html", "level = 0.0; "),
     ("assess {t} --learner ncc ncc -o {t}/a.html", "learners = ncc ncc; ncc is allowed once"),
     ("assess {t} --backbone dinno -o {t}/a.html", "(did you mean dino?)"),
-    ("run sizing", "notebook = sizing; one of 26 names is allowed (did you mean sizing-tasks?)"),
+    ("run sizing", "notebook = sizing; one of 27 names is allowed (did you mean sizing-tasks?)"),
     ("run pilot -p shots", "argument -p/--parameter: expected 2 arguments"),
     ("run pilot -o {t}/out.ipynb -p shots [", "parameter shots = [; not a YAML value: "),
     ("run pilot -o {t}/out.ipynb -p first glyf-conv", "parameter first = glyf-conv; one of 100 names"),

@@ -73,7 +73,7 @@ def accuracy_panels(table: pd.DataFrame, guess: tuple[float, float] | None = Non
         Columns acc and wacc-a by dataset, shots and learner, in percent. Up to twelve learners; one may be missing in
         a panel.
     guess : (float, float), optional
-        Acc and wAcc of guessing, drawn as dotted lines.
+        Acc and wAcc of guessing, drawn as dotted lines where they are within the panel.
     """
     sets, shots, learners = (list(table.index.unique(level)) for level in ("dataset", "shots", "learner"))
     size = (3.1 * len(shots) + 0.2, 2.6 * len(sets) + 1.1)
@@ -84,6 +84,7 @@ def accuracy_panels(table: pd.DataFrame, guess: tuple[float, float] | None = Non
             at = table[["acc", "wacc-a"]].reindex([(name, s, learner)]).iloc[0]
             ax.scatter(*at, color=colour, marker=marker, s=55, label=learner)
         if guess:
+            ax.set_xlim(*ax.get_xlim())  # learners far above guessing fill their panel
             ax.axvline(guess[0], color="grey", linestyle=":", zorder=0)
             ax.axhline(guess[1], color="grey", linestyle=":", zorder=0)
         ax.set_title(f"{name}, {s} shot{'s' * (s > 1)}", fontsize=11)

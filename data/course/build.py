@@ -71,10 +71,11 @@ def worst(path):
 
 def trap():
     """Worst class of BOIL on the first random, picked and biased tasks of the same classes."""
-    kinds = {"random": "matched.5-shot", "picked": "biased.pixels.SC1", "biased": "biased.pixels.5-shot"}
+    kinds = {"random": "matched.5-shot", "picked": "biased.{}.SC1", "biased": "biased.{}.5-shot"}
     rows = []
-    for dataset, name in (("clipart", "clipart"), ("coloured letters", "coloured-cyrillic")):
-        of = {kind: worst(DATA / "results" / f"{name}.conv4-boil.{what}.npz")[:SLOW] for kind, what in kinds.items()}
+    for dataset, clue in (("clipart", "pixels"), ("icons", "ink+roundness+symmetry+colour")):
+        name = f"{dataset}.conv4-icons-boil"
+        of = {k: worst(DATA / "results" / f"{name}.{what.format(clue)}.npz")[:SLOW] for k, what in kinds.items()}
         rows.append(pd.DataFrame(of).round(2).rename_axis("task").reset_index().assign(dataset=dataset))
     return pd.concat(rows, ignore_index=True)[["dataset", "task", *kinds]]
 

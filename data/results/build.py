@@ -44,6 +44,9 @@ SETTINGS = (
     ("benchmark", "open", 10, 7),
 )
 
+# Of BOIL on clip art, for data/course.
+EXERCISE, EXERCISE_TASKS = ("matched.5-shot", "biased.pixels.SC1", "biased.pixels.5-shot"), 100
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -117,18 +120,21 @@ def on_biased_tasks(profile: dict) -> Iterator[tuple]:
     given = parameters("captioners-and-tasks", profile)
     sizes = {name: given[name] for name in ("ways", "queries", "seed")} | {"tasks": given["image_tasks"]}
     slow = [name for name in given["learners"] if tables.DECIDES[name] in learners.of_images]
-    for dataset, name in product(given["datasets"], slow):
+    of_chapters = [(dataset, given["captioners"], sizes, None) for dataset in given["datasets"]]
+    of_exercise = [("clipart", ["pixels"], sizes | {"tasks": EXERCISE_TASKS}, EXERCISE)]
+    for (dataset, captioners, sizes, only), name in product(of_chapters + of_exercise, slow):
         images = tables.images_of(dataset)
         wanted = {f"random.{s}-shot": (s, None, {}) for s in (1, 5)}
-        words = {c: c.removeprefix("facts:") for c in given["captioners"]}  # in names of files
+        words = {c: c.removeprefix("facts:") for c in captioners}  # in names of files
         wanted |= {f"biased.{words[c]}.{s}-shot": (s, c, {}) for c, s in product(words, (1, 5))}
-        first = given["captioners"][0]
+        first = captioners[0]
         wanted[f"biased.{words[first]}.10-shot"] = 10, first, {}
         wanted["matched.5-shot"] = 5, first, {}
         for technique, how in tables.CONSTRUCTIONS.items():
             if how:
                 wanted[f"biased.{words[first]}.{technique}"] = 5, first, how
-        for what, (shots, captioner, how) in wanted.items():
+        for what in only or wanted:
+            shots, captioner, how = wanted[what]
             try:
                 tasks = (
                     tables.draw(dataset, captioner, shots=shots, **sizes, **how)[0]
@@ -140,7 +146,7 @@ def on_biased_tasks(profile: dict) -> Iterator[tuple]:
             if what.startswith("matched"):
                 tasks = tables.draw_matched(dataset, tasks, seed=given["seed"])
             facts = dict(what=what, **{k: v for k, v in tasks.sampler.items() if k != "tasks"})
-            figure_6 = what.startswith(f"biased.{words[first]}") and not how  # compares trainings
+            figure_6 = what.startswith(f"biased.{words[first]}") and not how and not only  # compares trainings
             trainings = (1, 5) if figure_6 else (tables.trained_with(shots),)
             for method in (tables.method(name, s, given["trained"]) for s in trainings):
                 if registry.shipped(method.backbone):

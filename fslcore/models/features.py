@@ -6,6 +6,7 @@ They are stored by content, so that a changed image, weight or preprocessing is 
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import torch
@@ -163,8 +164,8 @@ def speed(backbone: Backbone, images: np.ndarray) -> float:
     return len(images) / (time.perf_counter() - start)
 
 
-def _autocast(where: torch.device) -> torch.autocast:
-    return torch.autocast(where.type, torch.bfloat16, enabled=precision() == "bf16")
+def _autocast(where: torch.device) -> AbstractContextManager:
+    return torch.autocast(where.type, torch.bfloat16) if precision() == "bf16" else nullcontext()
 
 
 def _for_features(backbone: Backbone, images: torch.Tensor) -> nn.Module:

@@ -23,6 +23,7 @@ import yaml
 from fslbook.evaluators import estimates
 from fslbook.fewstab import tables
 from fslcore import __version__, evaluation, learners
+from fslcore.catalogue import FACTS
 from fslcore.errors import InputError
 from fslcore.evaluation import cache
 from fslcore.models import backbones, registry
@@ -125,7 +126,7 @@ def on_biased_tasks(profile: dict) -> Iterator[tuple]:
     for (dataset, captioners, sizes, only), name in product(of_chapters + of_exercise, slow):
         images = tables.images_of(dataset)
         wanted = {f"random.{s}-shot": (s, None, {}) for s in (1, 5)}
-        words = {c: c.removeprefix("facts:") for c in captioners}  # in names of files
+        words = {c: c.removeprefix(FACTS) for c in captioners}  # in names of files
         wanted |= {f"biased.{words[c]}.{s}-shot": (s, c, {}) for c, s in product(words, (1, 5))}
         first = captioners[0]
         wanted[f"biased.{words[first]}.10-shot"] = 10, first, {}

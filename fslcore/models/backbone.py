@@ -16,12 +16,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from ..catalogue import PRECISIONS
 from ..datasets import Images
 from ..errors import InputError, choice, instance, note
 
-__all__ = ["PRECISIONS", "Backbone", "FromFile", "check_features", "device", "fitted", "precision"]
+__all__ = ["Backbone", "FromFile", "check_features", "device", "fitted", "precision"]
 
-PRECISIONS = ("f32", "bf16", "auto")  # the first is the default
 PREPARED = "v1"  # part of a backbone's digest: raise it when `Backbone.preprocess` changes
 
 

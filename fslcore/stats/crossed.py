@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from ..errors import InputError, detached, floats, number, shown, whole
 from ..errors import labels as checked_labels
 from .dependence import checked_groups, units_of
-from .intervals import LEVEL, Floats, Interval, checked_bounds, decimals
+from .intervals import LEVEL, Floats, Interval, checked_bounds, together
 from .runs import student
 from .three_intervals import bounds_of
 
@@ -92,10 +92,7 @@ class CrossedIntervals:
         return _three(about, variances, self.items.df * times, (self.pool_share, self.pool_df), units)[2]
 
     def __str__(self) -> str:
-        found = {"new items": self.items, "new supports": self.supports, "both": self.both}
-        spec = f".{max(decimals(r.half_width) for r in found.values())}f"
-        cells = (f"{r.around(spec)} ({what}{', few errors' * r.few_errors})" for what, r in found.items())
-        return f"{self.both.mean:{spec}} {', '.join(cells)}"
+        return together({"new items": self.items, "new supports": self.supports, "both": self.both})
 
 
 def crossed_intervals(
@@ -119,7 +116,7 @@ def crossed_intervals(
         with ``axis=1``. For repeated answers of one support to one item, their mean.
     labels : (N,) array_like, optional
         Class of each item. A new test set then has as many items of each class as this one; without labels its classes
-        are drawn anew with the items.
+        are drawn again with the items.
     weights : (C,) array_like, optional
         Of the classes in sorted order, up to a common factor. By default their numbers of items, which gives the plain
         mean; ``np.ones(C)`` gives the mean of the accuracies of classes.

@@ -336,6 +336,13 @@ def decimals(half: float) -> int:
     return min(max(2, 1 - math.floor(math.log10(half))), 9) if 0 < half < math.inf else 2
 
 
+def together(found: dict[str, Interval]) -> str:
+    """Intervals of one mean, by what is new in each: the mean once, and all with the digits of the narrowest."""
+    spec = f".{max(decimals(r.half_width) for r in found.values())}f"
+    cells = (f"{r.around(spec)} ({what}{', few errors' * r.few_errors})" for what, r in found.items())
+    return f"{next(iter(found.values())).mean:{spec}} {', '.join(cells)}"
+
+
 def closed_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[float, float] | None = None) -> Interval:
     """Interval for the mean accuracy *on these very images* (OOPS, Algorithm 1 and equation 3).
 

@@ -20,7 +20,7 @@ from ..errors import InputError, detached, flag, floats, number, wholes
 from ..errors import labels as checked_labels
 from .dependence import Units, checked_groups, of_parts, units_of, variances
 from .grouped import cells_of, shrunk, without_groups
-from .intervals import LEVEL, Floats, Interval, checked_bounds, closed_df, decimals
+from .intervals import LEVEL, Floats, Interval, checked_bounds, closed_df, together
 
 __all__ = ["ThreeIntervals", "three_intervals"]
 
@@ -71,10 +71,7 @@ class ThreeIntervals:
     difference: bool | None = None
 
     def __str__(self) -> str:
-        found = {"these images": self.closed, "new images": self.images, "new classes": self.classes}
-        spec = f".{max(decimals(r.half_width) for r in found.values())}f"
-        cells = (f"{r.around(spec)} ({what}{', few errors' * r.few_errors})" for what, r in found.items())
-        return f"{self.closed.mean:{spec}} {', '.join(cells)}"
+        return together({"these images": self.closed, "new images": self.images, "new classes": self.classes})
 
 
 def three_intervals(

@@ -164,7 +164,9 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
             datasets.check(item)
     elif p.allowed == "backbone":
         choice(f"parameter {p.name}", item.partition(":")[0], catalogue.backbones())
-    elif p.allowed == "text" or (p.allowed == "captioner" and (item.endswith(".csv") or item.startswith("facts:"))):
+    elif p.allowed == "text" or (
+        p.allowed == "captioner" and (item.endswith(".csv") or item.startswith(catalogue.FACTS))
+    ):
         pass
     elif p.allowed == "method":
         from .. import evaluation

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from fslcore import datasets, evaluation
+from fslcore.catalogue import FACTS
 from fslcore.errors import InputError, flag, instance, number, shown
 from fslcore.evaluation import Method, Record
 from fslcore.stats import Interval, closed_interval, independent_interval, paired_interval
@@ -570,7 +571,7 @@ def known_as(dataset: str) -> str:
 
 def titled(captioner: str) -> str:
     """A source of attributes for readers: 'style, grid' for 'facts:style+grid'."""
-    return captioner.removeprefix("facts:").replace("+", ", ")
+    return captioner.removeprefix(FACTS).replace("+", ", ")
 
 
 def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:

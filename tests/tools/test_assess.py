@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 from torch.nn import functional as F
 
+from fslbook.evaluators import support_set
 from fslcore import datasets
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
@@ -94,7 +95,7 @@ def test_what_is_easy_is_told_as_easy(tmp_path, shots):
     chosen = calibration.methods(["glyph-conv"])
     table = assess.assess(support, chosen)
     assert (table["basis"] == ("5-fold" if shots == 10 else "bootstrap")).all()
-    for row in table.merge(assess.truth(support, fresh, chosen)).itertuples():
+    for row in table.merge(support_set.truth(support, fresh, chosen)).itertuples():
         assert row.truth == 1 and row.high == 1
         if shots == 10 or row.learner == "ncc":  # logistic regression on one image is off by more
             assert row.estimate >= 0.98 and row.low >= 0.6
@@ -242,7 +243,7 @@ def test_a_higher_level_is_wider(tmp_path):
 
 def test_an_example_keeps_all_other_images_of_its_classes_for_the_truth():
     images = datasets.load("clipart")
-    support, rest = assess.example("clipart", ways=4, shots=3, seed=1)
+    support, rest = support_set.example("clipart", ways=4, shots=3, seed=1)
     assert support.class_names == rest.class_names and np.bincount(support.labels).tolist() == [3] * 4
     for k, name in enumerate(support.class_names):
         parts = [np.concatenate([part.images[part.labels == k] for part in (support, rest)])]
@@ -253,13 +254,13 @@ def test_an_example_keeps_all_other_images_of_its_classes_for_the_truth():
     x = [F.normalize(backbones.features(p, backbones.load("glyph-conv")).data, dim=1) for p in (support, rest)]
     centroid = torch.stack([x[0][support.labels == k].mean(dim=0) for k in range(4)])
     right = ((x[1] @ F.normalize(centroid, dim=1).T).argmax(dim=1).numpy() == rest.labels).astype(float)
-    found = assess.truth(support, rest, METHOD)["truth"].item()
+    found = support_set.truth(support, rest, METHOD)["truth"].item()
     assert found == pytest.approx(np.mean([right[rest.labels == k].mean() for k in range(4)]), abs=0.005)
     assert 0.3 < found < 1
 
 
 def test_what_the_episodes_tell_of_unknown_data_sets():
-    found = assess.record(calibration.methods())
+    found = support_set.record(calibration.methods())
     assert found["coverage"].mean() >= 90 and found["coverage"].min() >= 88
     assert (2 * found["error"] < found["width"]).all() and found["width"].median() < 50
     # Of the informed estimator alone, without what holds it back, 9.01 points.

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from fslbook.beyond import worst_class
-from fslbook.evaluators import validation
+from fslbook.evaluators import support_set, validation
 from fslcore import datasets, evaluation
 from fslcore.evaluation import Record
 from fslcore.models import backbones
@@ -256,7 +256,7 @@ def test_a_spread_is_of_errors_on_episodes_out_of_the_fit():
 
 
 def test_the_folder_that_is_left_out_is_in_no_fit_and_no_calibration(monkeypatch):
-    """`assess.record` tells what an unknown data set gets: that data set must be unknown indeed."""
+    """`support_set.record` tells what an unknown data set gets: that data set must be unknown indeed."""
     table = pd.concat([episodes(80, k, d).assign(domain=d, ways=5.0) for k, d in enumerate("abc")], ignore_index=True)
     fitted, judged = [], []
 
@@ -272,8 +272,8 @@ def test_the_folder_that_is_left_out_is_in_no_fit_and_no_calibration(monkeypatch
     real = assess.judge
     monkeypatch.setattr(informed, "Informed", Noted)
     monkeypatch.setattr(assess, "judge", noted)
-    monkeypatch.setattr(assess, "_of_method", lambda *a: table)
-    found = assess.record([("b", "l")])
+    monkeypatch.setattr(assess, "of_method", lambda *a: table)
+    found = support_set.record([("b", "l")])
     assert list(found["domain"]) == ["a", "b", "c"]
     for left_out, (fit, rest, scores, new) in zip("abc", judged):
         assert new == {left_out} and fit == rest == {"a", "b", "c"} - {left_out} and scores == 160

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from ... import datasets, evaluation, learners, stats
+from ... import datasets, learners, stats
 from ...datasets import Images
 from ...datasets.bank import Bank
 from ...errors import InputError, number
 from ...models import backbones
-from ...tasks import ESTIMATORS, Tasks, sample_closed
+from ...tasks import ESTIMATORS, Tasks
 from . import informed
 from .calibration import METHOD, episodes
 
@@ -24,13 +24,11 @@ __all__ = [
     "assess",
     "assess_bank",
     "cautions",
-    "example",
     "judge",
     "load",
     "nearest",
-    "record",
+    "of_method",
     "summary",
-    "truth",
 ]
 
 SIZE = 64  # pixels: the largest image size in the episodes
@@ -218,11 +216,12 @@ def _calibration(
     backbone: str, learner: str, columns: tuple[str, ...]
 ) -> tuple[informed.Informed, pd.DataFrame, np.ndarray]:
     """Estimator of a method, its episodes, and their scores with their own data set left out of the fit."""
-    table = _of_method(backbone, learner, columns)
+    table = of_method(backbone, learner, columns)
     return informed.Informed(table, columns), table, informed.cross_scores(table, table["domain"], columns=columns)
 
 
-def _of_method(backbone: str, learner: str, columns: Sequence[str]) -> pd.DataFrame:
+def of_method(backbone: str, learner: str, columns: Sequence[str]) -> pd.DataFrame:
+    """The episodes of a method that have all of ``columns``."""
     table = episodes()
     mine = table[(table["backbone"] == backbone) & (table["learner"] == learner)]
     return mine.dropna(subset=list(columns)).reset_index(drop=True)
@@ -237,38 +236,6 @@ def _beyond(table: pd.DataFrame, task: pd.Series, columns: Sequence[str]) -> str
     if away[name] <= 0:
         return "an unusual combination of signals"
     return f"{name} {own[name]:.3g} (tasks: {low[name]:.2g} to {high[name]:.2g})"
-
-
-def record(chosen: Sequence[tuple[str, str]], level: float = 0.9) -> pd.DataFrame:
-    """The coverage of the page's intervals: every data set of the episodes in turn is the unknown folder.
-
-    Parameters
-    ----------
-    chosen : sequence of (backbone, learner)
-        From `methods`.
-    level : float
-        Nominal coverage.
-
-    Returns
-    -------
-    DataFrame
-        One row per method and left-out data set: backbone, learner, domain, episodes, coverage (share of
-        intervals that contain the accuracy, percent), mean width, error and 5-fold (mean absolute errors; points).
-    """
-    rows = []
-    for backbone, learner in chosen:
-        table = _of_method(backbone, learner, informed.SIGNALS)
-        for domain in table["domain"].unique():
-            mine = table["domain"] == domain
-            rest, new = (table[part].reset_index(drop=True) for part in (~mine, mine))
-            model, scores = informed.Informed(rest), informed.cross_scores(rest, rest["domain"])
-            found = judge(model, rest, scores, new, level)
-            truth = new["accuracy"].to_numpy(float)
-            errors = (np.abs(e - truth).mean() for e in (found["estimate"], new["5-fold"]))
-            inside = (found["low"] <= truth) & (truth <= found["high"])
-            figures = (inside.mean(), (found["high"] - found["low"]).mean(), *errors)
-            rows.append((backbone, learner, domain, len(new), *(100 * float(f) for f in figures)))
-    return pd.DataFrame(rows, columns=[*METHOD, "domain", "episodes", "coverage", "width", "error", "5-fold"])
 
 
 def summary(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[str]:
@@ -346,40 +313,3 @@ def cautions(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[st
             vouched = f"{known} tasks are too few for {percent}"
             lines.append(f"{vouched}, so the interval is 0 to 100 %: {', '.join(name[mine])}.")
     return lines
-
-
-def example(dataset: str, ways: int = 5, shots: int = 5, seed: int = 0) -> tuple[Images, Images]:
-    """A support drawn from an embedded data set, and the other images of its classes.
-
-    Raises
-    ------
-    InputError
-        As for `fslcore.datasets.load` and the sampler.
-    """
-    images = datasets.load(dataset)
-    task = sample_closed(images.labels, tasks=2, ways=ways, shots=shots, queries=1, seed=seed)
-    support, label = task.support[0], task.support_label[0]
-    classes = images.labels[support[np.unique(label, return_index=True)[1]]]
-    rest = np.setdiff1d(np.flatnonzero(np.isin(images.labels, classes)), support)
-    return tuple(_subset(images, rows, classes) for rows in (support, rest))
-
-
-def truth(support: Images, rest: Images, chosen: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    """backbone, learner and truth: accuracy on all the other images, averaged over classes; shares, 0 to 1."""
-    pixels = np.concatenate([support.images[:], rest.images[:]])
-    both = Images("both", pixels, np.r_[support.labels, rest.labels], support.class_names)
-    n, m = len(support), len(rest)
-    task = Tasks(
-        np.arange(n)[None], support.labels[None], np.arange(n, n + m)[None], rest.labels[None], len(support.class_names)
-    )
-    rows = []
-    for backbone, learner in chosen:
-        bank = backbones.features(both, backbones.load(backbone))
-        record = evaluation.evaluate(learners.make(learner), bank, task)
-        rows.append((backbone, learner, record.class_accuracy().mean()))
-    return pd.DataFrame(rows, columns=[*METHOD, "truth"])
-
-
-def _subset(images: Images, rows: np.ndarray, classes: np.ndarray) -> Images:
-    label = (images.labels[rows][:, None] == classes).argmax(axis=1)
-    return Images(images.name, images.images[rows], label, [images.class_names[c] for c in classes])

@@ -17,11 +17,11 @@ from pathlib import Path
 import pandas as pd
 import torch
 
+from fslbook.evaluators import episodes as drawn
 from fslcore import datasets, learners, store
 from fslcore.models import backbones
 from fslcore.paths import replace_file
 from fslcore.tasks import sample_closed
-from fslcore.tools.estimation import informed
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -62,10 +62,10 @@ def episodes(dataset: str, split: str, backbone: str, learner: str, count: int, 
     if count:
         parts[-1] = sample_closed(images.labels, tasks=count, skip_small_classes=True, seed=seed)
     if blocks:
-        parts |= dict(enumerate(informed.mixed_shapes(images.labels, blocks, seed=1000 * seed)))
+        parts |= dict(enumerate(drawn.mixed_shapes(images.labels, blocks, seed=1000 * seed)))
     table = pd.concat(
         [
-            informed.episodes(bank, method, tasks, seed=seed).assign(block=block).reset_index()
+            drawn.episodes(bank, method, tasks, seed=seed).assign(block=block).reset_index()
             for block, tasks in parts.items()
         ]
     )

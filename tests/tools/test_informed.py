@@ -5,7 +5,7 @@ import torch
 from scipy.stats import norm, spearmanr
 from sklearn.metrics import silhouette_score
 
-from fslbook.evaluators import validation
+from fslbook.evaluators import episodes, validation
 from fslcore import datasets, learners, stats
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
@@ -110,7 +110,7 @@ def test_a_class_of_one_image_leaves_what_needs_no_folds(bank):
 
 def test_mixed_shapes_repeat_and_hold_what_they_promise():
     labels = np.repeat(np.arange(12), 40)
-    blocks, again = (informed.mixed_shapes(labels, 20, tasks=3, seed=5) for _ in range(2))
+    blocks, again = (episodes.mixed_shapes(labels, 20, tasks=3, seed=5) for _ in range(2))
     assert [b.digest for b in blocks] == [b.digest for b in again]
     ways = [b.ways for b in blocks]
     assert min(ways) >= 2 and max(ways) <= 10 and len(set(ways)) > 4
@@ -129,17 +129,17 @@ def fake_episodes(count: int, seed: int, shift: float = 0.0) -> pd.DataFrame:
     return table.assign(ways=5.0, shots=5.0, fewest=5.0, queries=75, truth=truth, **ids)
 
 
-@pytest.mark.parametrize("regressor", informed.REGRESSORS)
+@pytest.mark.parametrize("regressor", validation.REGRESSORS)
 def test_learns_a_known_relation(regressor):
-    model = informed.Informed(fake_episodes(800, 0), regressor=regressor)
+    model = validation.fitted(fake_episodes(800, 0), regressor=regressor)
     new = fake_episodes(300, 1)
     assert np.abs(model.predict(new) - new["truth"]).mean() < 0.5 * np.abs(new["truth"] - 0.6).mean()
 
 
 def test_same_episodes_same_estimates():
     new = fake_episodes(50, 1)
-    for regressor in informed.REGRESSORS:
-        a, b = (informed.Informed(fake_episodes(300, 0), regressor=regressor).predict(new) for _ in range(2))
+    for regressor in validation.REGRESSORS:
+        a, b = (validation.fitted(fake_episodes(300, 0), regressor=regressor).predict(new) for _ in range(2))
         np.testing.assert_array_equal(a, b)
 
 
@@ -224,9 +224,8 @@ def test_errors_are_paired_with_the_reference():
 @pytest.mark.parametrize(
     "make, says",
     [
-        (lambda: informed.Informed(fake_episodes(300, 0), regressor="oracle"), "regressor = oracle; ridge"),
         (lambda: informed.Informed(fake_episodes(20, 0)), "20 complete episodes"),
-        (lambda: informed.mixed_shapes(np.arange(9).repeat(34), 1), "queries = 15; two classes of 35 images or more"),
+        (lambda: episodes.mixed_shapes(np.arange(9).repeat(34), 1), "queries = 15; two classes of 35 images or more"),
         (lambda: validation.of_dataset("photos", ["dino"]), "dataset = photos; there are episodes of clipart"),
         (
             lambda: validation.of_dataset("coloured", ["conv4-baseline", "glyph-conv"]),
@@ -255,10 +254,10 @@ def test_stored_episodes_come_out_again():
         rows = mine[mine["learner"] == learner]
         drawn = {
             -1: sample_closed(images.labels, tasks=4, skip_small_classes=True, seed=2),
-            1: informed.mixed_shapes(images.labels, 2, seed=2000)[1][:4],
+            1: episodes.mixed_shapes(images.labels, 2, seed=2000)[1][:4],
         }
         for block, tasks in drawn.items():
-            again = informed.episodes(bank, learners.of_features[learner](), tasks, seed=2)
+            again = episodes.episodes(bank, learners.of_features[learner](), tasks, seed=2)
             kept = rows[rows["block"] == block].head(4)
             np.testing.assert_allclose(again, kept[again.columns].astype(float), rtol=2e-3, atol=2e-3)
 
@@ -273,7 +272,7 @@ def test_stored_episodes_come_out_again():
 def test_what_the_chapter_says_of_novel_classes(dataset, chosen, least, mean, gains):
     """A claim a line; the chapter shows the numbers."""
     learning, test = validation.of_dataset(dataset, chosen)
-    fitting, calibration = informed.apart(learning)
+    fitting, calibration = validation.apart(learning)
     options = dict(level=0.5 if dataset == "coloured" else 1.0)  # what the chapter chooses by validation
     own, found = validation.by_method(test), validation.estimates(learning, test, **options)
     shares = []
@@ -300,5 +299,5 @@ def test_what_the_chapter_says_of_novel_classes(dataset, chosen, least, mean, ga
 def test_it_fails_on_another_data_set():
     chosen = ["efficientnet-lite0", "glyph-conv"]
     learned, test = validation.of_dataset("clipart", chosen)[0], validation.of_dataset("glyphs", chosen)[1]
-    found = validation.transfer({"clipart": informed.apart(learned)}, {"glyphs": test})
+    found = validation.transfer({"clipart": validation.apart(learned)}, {"glyphs": test})
     assert found["coverage"][0] < 85 and found["saved"][0] < 0

@@ -192,7 +192,7 @@ def test_no_class_is_learned_from_and_tested_on(dataset, mixed):
     assert set(test["split"]) == {"novel"} and not set(learning["split"]) - {"base", "validation"}
     assert not set(learning["classes"]) & set(test["classes"])
     if len(set(learning["classes"])) > 1:
-        fitting, calibration = informed.apart(learning)
+        fitting, calibration = validation.apart(learning)
         assert not set(fitting["classes"]) & set(calibration["classes"])
         assert len(fitting) + len(calibration) == len(learning) and calibration["classes"].nunique() == 1
 
@@ -250,7 +250,7 @@ def test_a_spread_is_of_errors_on_episodes_out_of_the_fit():
         table = episodes(count, int(rng.integers(2**31)))
         return table.assign(accuracy=rng.integers(15, 75, count) / 75)
 
-    model, new = informed.Informed(noise(150), regressor="forest"), noise(600)
+    model, new = validation.fitted(noise(150), regressor="forest"), noise(600)
     error = np.abs(model.predict(new) - new["accuracy"])
     assert np.sqrt((error**2).mean()) == pytest.approx(np.sqrt((model.spread(new) ** 2).mean()), rel=0.1)
 

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 
 from fslcore import stats, tasks
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
 from fslcore.tools.estimation.calibration import stored
-from fslcore.tools.estimation.informed import REGRESSORS, SIGNALS, Informed
+from fslcore.tools.estimation.informed import RIDGE, SIGNALS, Informed
 
 __all__ = [
+    "REGRESSORS",
+    "apart",
     "by_method",
     "choose",
     "coverage",
     "errors",
     "estimates",
+    "fitted",
     "interval_kinds",
     "noise_floor",
     "of_dataset",
@@ -30,6 +35,20 @@ __all__ = [
     "transfer",
     "validate",
 ]
+
+REGRESSORS = {
+    "ridge": RIDGE,
+    "forest": partial(RandomForestRegressor, 40, min_samples_leaf=5, max_features=0.2, max_samples=0.5, random_state=0),
+    "boosting": partial(
+        GradientBoostingRegressor,
+        n_estimators=80,
+        max_depth=3,
+        learning_rate=0.08,
+        subsample=0.5,
+        max_features=0.3,
+        random_state=0,
+    ),
+}
 
 
 def of_dataset(name: str, backbones: Sequence[str], mixed: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -123,6 +142,19 @@ def selection(truth: np.ndarray, estimates: dict[str, np.ndarray]) -> tuple[pd.D
     return pd.DataFrame(correlation), pd.DataFrame(accuracy)
 
 
+def apart(learning: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Episodes for fitting and for calibration: the last set of ``classes`` is for calibration, others for fitting."""
+    last = learning["classes"] == learning["classes"].iloc[-1]
+    return learning[~last].reset_index(drop=True), learning[last].reset_index(drop=True)
+
+
+def fitted(
+    fitting: pd.DataFrame, columns: Sequence[str] = SIGNALS, regressor: str = "ridge", level: float = 1.0
+) -> Informed:
+    """`Informed` by the name of one of the `REGRESSORS` that the chapter compares."""
+    return Informed(fitting, columns, REGRESSORS[regressor], level)
+
+
 def pooled(columns: Sequence[str] = SIGNALS) -> tuple[str, ...]:
     """These columns and the method, for an estimator that learns from the episodes of all methods."""
     return (*columns, "backbone", "learner")
@@ -154,9 +186,9 @@ def validate(learning: pd.DataFrame) -> pd.DataFrame:
         for classes in learning["classes"].unique():
             out = learning["classes"] == classes
             fitting, own = learning[~out], by_method(learning[~out])
-            every = Informed(fitting, pooled(), **options) if together else None
+            every = fitted(fitting, pooled(), **options) if together else None
             for method, new in by_method(learning[out]).items():
-                model = every or Informed(own[method], **options)
+                model = every or fitted(own[method], **options)
                 found.setdefault(Method(*method).title, []).append(saved(model, new))
         of = "all methods" if together else "the method"
         rows[regressor, of, level] = {method: np.mean(values) for method, values in found.items()}
@@ -165,7 +197,7 @@ def validate(learning: pd.DataFrame) -> pd.DataFrame:
 
 
 def choose(validated: pd.DataFrame) -> dict:
-    """Options of `Informed` that `validate` finds best on average, for the episodes of all methods together."""
+    """Options of `fitted` that `validate` finds best on average, for the episodes of all methods together."""
     regressor, level = validated.xs("all methods", level="episodes of")["mean"].idxmax()
     return dict(regressor=regressor, level=float(level))
 
@@ -174,15 +206,15 @@ def estimates(learning: pd.DataFrame, test: pd.DataFrame, **options) -> dict[tup
     """Every estimate of every test episode, by method; rows are those of `by_method`.
 
     Columns: the classical ones; ``informed``, from the episodes of all methods; ``of the method``, from its
-    own; ``constant``, the mean accuracy of its episodes, for comparison. ``options`` are those of `Informed`.
+    own; ``constant``, the mean accuracy of its episodes, for comparison. ``options`` are those of `fitted`.
     """
     own = by_method(learning)
-    every = Informed(learning, pooled(), **options)
+    every = fitted(learning, pooled(), **options)
     return {
         method: new[list(tasks.ESTIMATORS)].assign(
             **{
                 "informed": every.predict(new),
-                "of the method": Informed(own[method], **options).predict(new),
+                "of the method": fitted(own[method], **options).predict(new),
                 "constant": own[method]["accuracy"].mean(),
             }
         )
@@ -196,7 +228,7 @@ def interval_kinds(
     """Intervals for the accuracy of each test episode, made in several ways.
 
     Each method is calibrated by itself, on its own episodes, for the ``nominal`` coverage. ``options`` are those of
-    `Informed`.
+    `fitted`.
 
     Returns
     -------
@@ -206,9 +238,9 @@ def interval_kinds(
         so has ``informed, one width``; that of ``informed`` follows the predicted spread. ``informed, same
         classes`` is fitted and calibrated on halves of the episodes of all classes but the novel ones.
     """
-    model, learning = Informed(fitting, pooled(), **options), pd.concat([fitting, calibration], ignore_index=True)
+    model, learning = fitted(fitting, pooled(), **options), pd.concat([fitting, calibration], ignore_index=True)
     half = np.arange(len(learning)) % 2 == 0
-    seen = Informed(learning[half], pooled(), **options)
+    seen = fitted(learning[half], pooled(), **options)
     spare, kept = by_method(learning[~half]), by_method(calibration)
     out: dict[str, list[pd.DataFrame]] = {}
     for method, new in by_method(test).items():
@@ -266,7 +298,7 @@ def transfer(
     """
     rows = []
     for (source, (fitting, calibration)), (target, test) in product(learned.items(), used.items()):
-        model = Informed(fitting, pooled(), **options)
+        model = fitted(fitting, pooled(), **options)
         kept = by_method(calibration)
         parts = [
             model.intervals(new, model.scores(kept[method]), nominal).assign(truth=new["accuracy"])

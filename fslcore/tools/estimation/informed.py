@@ -8,15 +8,15 @@ split conformal prediction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
 import torch
 from scipy.special import ndtr
+from sklearn.base import RegressorMixin
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, RidgeCV
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
@@ -24,25 +24,20 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ... import evaluation, stats
 from ...datasets.bank import Bank
-from ...errors import InputError, like
+from ...errors import InputError
 from ...learners.common import fetch
-from ...tasks import Resplit, Tasks, resplit, resplits, sample_closed
+from ...tasks import Resplit, Tasks, resplit, resplits
 
 __all__ = [
     "BARE",
     "COLUMNS",
-    "REGRESSORS",
     "SIGNALS",
     "Informed",
-    "apart",
     "cross_scores",
-    "episodes",
-    "mixed_shapes",
     "signals",
 ]
 
 FOLDS = 25  # for a larger support, leave-one-out holds out one of this many parts instead, to limit the time
-SHOTS = (1, 2, 3, 4, 5, 7, 10, 15, 20)  # of tasks of mixed shapes
 SHAPE = ("ways", "shots", "fewest")
 SEPARATION = ("between", "nearest", "within", "ratio", "silhouette")
 RESAMPLED = tuple(
@@ -54,19 +49,7 @@ COLUMNS = (*SHAPE, *SEPARATION, "hold-out", *RESAMPLED)
 # The input of the estimator: distances as such differ between data sets, their ratios less so.
 SIGNALS = tuple(name for name in COLUMNS if name not in ("between", "nearest", "within"))
 BARE = (*SHAPE, "between", "nearest")  # available if a class has a single image
-REGRESSORS = {
-    "ridge": partial(RidgeCV, np.logspace(-1, 4, 11)),
-    "forest": partial(RandomForestRegressor, 40, min_samples_leaf=5, max_features=0.2, max_samples=0.5, random_state=0),
-    "boosting": partial(
-        GradientBoostingRegressor,
-        n_estimators=80,
-        max_depth=3,
-        learning_rate=0.08,
-        subsample=0.5,
-        max_features=0.3,
-        random_state=0,
-    ),
-}
+RIDGE = partial(RidgeCV, np.logspace(-1, 4, 11))
 
 
 def signals(
@@ -130,16 +113,6 @@ def signals(
             found["hold-out"] = first.groupby("task")["right"].mean()
         table.loc[whole, found.columns] = found.to_numpy()
     return table
-
-
-def episodes(bank: Bank, learner, tasks: Tasks, **options) -> pd.DataFrame:
-    """`signals` of each task and its true ``accuracy`` on its query (0 to 1), with the number of ``queries``.
-
-    Parameters: as for `signals`.
-    """
-    record = evaluation.evaluate(learner, bank, tasks)
-    table = signals(bank, learner, tasks, **options)
-    return table.assign(queries=(tasks.query_label >= 0).sum(axis=1), accuracy=record.accuracy())
 
 
 def _held_out(bank: Bank, learner, split: Resplit) -> pd.DataFrame:
@@ -223,43 +196,6 @@ def _separation(bank: Bank, tasks: Tasks) -> pd.DataFrame:
     return pd.DataFrame({name: value.cpu().numpy() for name, value in columns.items()})
 
 
-def mixed_shapes(labels: np.ndarray, blocks: int, *, tasks: int = 10, queries: int = 15, seed: int = 0) -> list[Tasks]:
-    """Blocks of closed tasks, each block with its own shape: 2 to 10 ways and 1 to 20 shots.
-
-    In every second block the classes have different numbers of support images, uniform between two
-    bounds. A shape for which the data have too few images is redrawn.
-
-    Parameters
-    ----------
-    labels : (N,) integers
-        The class of each image.
-    blocks, tasks : int
-        Number of blocks and of tasks in each.
-    queries : int
-        Per class.
-    seed : int
-        The same seed gives the same tasks.
-
-    Raises
-    ------
-    InputError
-        No two classes have ``queries`` + 20 images, so shapes would differ between data sets.
-    """
-    sizes = np.sort(np.bincount(labels))[::-1]
-    if (sizes >= queries + max(SHOTS)).sum() < 2:
-        raise InputError(f"queries = {queries}; two classes of {queries + max(SHOTS)} images or more are needed")
-    rng = np.random.default_rng(seed)
-    out = []
-    while len(out) < blocks:
-        ways = int(rng.integers(2, 11))
-        low, high = np.sort(rng.choice(SHOTS, 2))
-        shots = rng.integers(low, high + 1, ways) if len(out) % 2 else np.full(ways, low)
-        if (sizes >= queries + shots.max()).sum() >= ways:
-            made = dict(ways=ways, shots=shots.tolist(), queries=queries, seed=seed + len(out))
-            out.append(sample_closed(labels, tasks=tasks, skip_small_classes=True, **made))
-    return out
-
-
 class Informed:
     """Accuracy of a task predicted from signals of its support.
 
@@ -273,30 +209,30 @@ class Informed:
     Parameters
     ----------
     fitting : DataFrame
-        `episodes`, one row per task.
+        One row per task: `signals`, and the true ``accuracy`` (0 to 1) on a number of ``queries``.
     columns : sequence of str
         Columns to predict from; non-numeric ones, such as the method, become
         indicators. Rows with missing values are left out.
-    regressor : str
-        A name of `REGRESSORS`.
+    regressor : callable
+        Makes the regression, which takes weights of the episodes; only that of a ridge regression has a leverage.
     level : float
         Degree of the weighting, from 0 (as drawn) to 1 (full).
 
     Raises
     ------
     InputError
-        Unknown regressor; level outside 0 to 1; fewer than 50 complete episodes.
+        Level outside 0 to 1; fewer than 50 complete episodes.
     """
 
     def __init__(
-        self, fitting: pd.DataFrame, columns: Sequence[str] = SIGNALS, regressor: str = "ridge", level: float = 1.0
+        self,
+        fitting: pd.DataFrame,
+        columns: Sequence[str] = SIGNALS,
+        regressor: Callable[[], RegressorMixin] = RIDGE,
+        level: float = 1.0,
     ):
         if not 0 <= level <= 1:
             raise InputError(f"level = {level}; 0 to 1 is allowed")
-        if regressor not in REGRESSORS:
-            raise InputError(
-                f"regressor = {regressor}; {', '.join(REGRESSORS)} are allowed{like(regressor, REGRESSORS)}"
-            )
         self.columns = list(columns)
         fitting = fitting.dropna(subset=self.columns)
         if len(fitting) < 50:
@@ -304,7 +240,7 @@ class Informed:
         names = fitting[self.columns].select_dtypes(exclude="number").columns
         self._model = make_pipeline(
             make_column_transformer((OneHotEncoder(handle_unknown="ignore"), list(names)), remainder=StandardScaler()),
-            REGRESSORS[regressor](),
+            regressor(),
         )
         x, y = fitting[self.columns], fitting["accuracy"].to_numpy(dtype=float)
         weight = {f"{self._model.steps[-1][0]}__sample_weight": _level_weights(y) ** level}
@@ -411,12 +347,6 @@ def cross_scores(table: pd.DataFrame, groups: np.ndarray, **options) -> np.ndarr
         mine = groups == group
         out[mine] = Informed(table[~mine], **options).scores(table[mine])
     return out
-
-
-def apart(learning: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Episodes for fitting and for calibration: the last set of ``classes`` is for calibration, others for fitting."""
-    last = learning["classes"] == learning["classes"].iloc[-1]
-    return learning[~last].reset_index(drop=True), learning[last].reset_index(drop=True)
 
 
 def _level_weights(accuracy: np.ndarray) -> np.ndarray:

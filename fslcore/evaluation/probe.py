@@ -13,7 +13,7 @@ from ..tasks import Tasks
 from ..tasks.tasks import PAD
 from .records import scores
 
-__all__ = ["Neighbours", "class_by_class", "probe"]
+__all__ = ["Neighbours", "probe"]
 
 TOLERANCE = 1e-3  # of the standard deviation of the scores; 32-bit rounding and batching move scores far less
 COMPANY = {"alone": "asked one by one", "order": "asked in another order", "class": "asked with their own class only"}
@@ -132,29 +132,6 @@ def probe(learner: Learner, bank: Bank, tasks: Tasks, *, queries: int = 5, seed:
         float((answers["alone"] == label).mean()),
         max(gaps.values()) > TOLERANCE,
     )
-
-
-def class_by_class(tasks: Tasks) -> Tasks:
-    """Tasks with the queries of one class each: T × K tasks, those of a task in sequence, in the order of labels.
-
-    FewSTAB's released code computes wAcc in this way: it classifies the queries of each class alone. Most learners
-    answer each query independently, so their accuracies do not change. A learner that normalises queries by their own
-    statistics uses those of a single class: `fslcore.learners.MAML` and BOIL with ``transductive``, and in that code
-    ANIL and BOIL, which it runs in training mode. Their accuracies change, and can fall to chance or below. In a record
-    of these tasks, ``accuracy().reshape(T, K).min(axis=1).mean()`` is wAcc.
-
-    Raises
-    ------
-    InputError
-        A task without a query of one of its classes.
-    """
-    instance("tasks", tasks, Tasks)
-    task, label = (a.ravel() for a in np.indices((len(tasks), tasks.ways)))
-    own = tasks.query_label[task] == label[:, None]
-    if not own.any(axis=1).all():
-        raise InputError(f"tasks: task {task[~own.any(axis=1)][0]} has a class without a query; each needs one or more")
-    places = np.where(own, np.arange(own.shape[1]), -1)
-    return _asking(tasks, task, -np.sort(-places, axis=1)[:, : own.sum(axis=1).max()])
 
 
 def _asking(tasks: Tasks, task: np.ndarray, places: np.ndarray) -> Tasks:

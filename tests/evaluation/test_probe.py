@@ -9,12 +9,11 @@ import torch
 from fslcore import learners
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
-from fslcore.evaluation import evaluate, probe
-from fslcore.evaluation.probe import class_by_class
+from fslcore.evaluation import probe
 from fslcore.learners import NearestCentroid
 from fslcore.models.backbones import Backbone
 from fslcore.models.networks import Conv4
-from fslcore.tasks import Tasks, sample_closed
+from fslcore.tasks import sample_closed
 
 RNG = np.random.default_rng(0)
 LABELS = np.arange(8).repeat(25)
@@ -157,32 +156,3 @@ def test_bad_input_is_told():
         )
     with pytest.raises(InputError, match="the bank has"):
         probe(NearestCentroid(), Bank(FEATURES.data[:9], LABELS[:9], "few"), TASKS)
-
-
-def test_classes_asked_one_at_a_time_change_a_learner_that_centres_its_queries_alone():
-    """wAcc of FewSTAB's released code: same supports, the queries of one class each."""
-    rng = np.random.default_rng(0)
-    labels = np.arange(6).repeat(12)
-    data = torch.from_numpy(rng.normal(0, 0.5, (72, 8)) + np.eye(8)[labels] * 3).float()
-    bank, tasks = Bank(data, labels, ""), sample_closed(labels, tasks=5, ways=4, shots=3, queries=6)
-    split = class_by_class(tasks)
-    assert len(split) == 20 and split.query.shape == (20, 6)
-    assert (split.query_label == np.tile(np.arange(4), 5)[:, None]).all()
-    assert (split.support == tasks.support.repeat(4, axis=0)).all()
-    assert (np.sort(split.query.reshape(5, -1)) == np.sort(tasks.query)).all()
-
-    class Centred(learners.NearestCentroid):
-        def scores(self, bank, tasks):
-            rows = torch.as_tensor(tasks.query)
-            found = super().scores(bank, tasks)
-            return found - found.mean(dim=1, keepdim=True) if rows.shape[1] > 1 else found
-
-    plain, centred = learners.NearestCentroid(), Centred()
-    together = evaluate(plain, bank, tasks)
-    per_class = np.array([[c[q == k].mean() for k in range(4)] for c, q in zip(together.correct, tasks.query_label)])
-    assert evaluate(plain, bank, split).accuracy().reshape(5, 4) == pytest.approx(per_class)
-    assert (
-        evaluate(centred, bank, tasks).accuracy().mean() > 0.9 > 0.5 > evaluate(centred, bank, split).accuracy().mean()
-    )
-    with pytest.raises(InputError, match="task 0 has a class without a query"):
-        class_by_class(Tasks([[0, 12]], [[0, 1]], [[1]], [[0]], 2))

@@ -291,7 +291,6 @@ def test_recipes_of_views_and_what_is_refused(tmp_path, monkeypatch):
     assert UNLABELLED == list(OBJECTIVES) == ["unisiam", "psco", "beclr"]
     for name in UNLABELLED:
         assert training.RECIPES[name].learner in learners.of_features
-        assert training.checkpoint_name(name, 1) == f"conv4-{name}"  # no shots in training
     monkeypatch.setattr(loop, "_Run", None)
     for given, message in (
         ({"shots": 1}, "shots = 1; none are allowed for psco, which is trained on batches of images"),

@@ -14,7 +14,7 @@ from ...errors import InputError, choice
 from ...models.networks import NETWORKS, Network
 from .pixels import chosen
 
-__all__ = ["RECIPES", "Recipe", "checkpoint_name", "split_classes"]
+__all__ = ["RECIPES", "Recipe", "split_classes"]
 
 
 @dataclass(frozen=True)
@@ -193,12 +193,6 @@ RECIPES = {
     "sib-ifsl": Recipe("sib-ifsl", **_FROZEN),
 }
 WAYS = 5  # of validation tasks
-
-
-def checkpoint_name(name: str, shots: int) -> str:
-    """The backbone that `train` makes by a recipe of `RECIPES`, named with its shots if trained on tasks."""
-    recipe = RECIPES[name]
-    return file_name(name, replace(recipe, shots=shots) if recipe.batch == "tasks" else recipe)
 
 
 def file_name(name: str, recipe: Recipe) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fslbook.fewstab import detection
 from fslcore import datasets
 from fslcore.tools.attributes import Attributes, captions, matrix
 
@@ -235,9 +236,9 @@ def test_sources_of_attributes(source, expected):
         row("a text as names", lambda: Attributes(HAS, "abc"), "names"),
         row("counts of a list", lambda: GOOD.counts([0, 0, 1, 1]), near([[1, 0, 2], [1, 2, 2]])),
         row("spurious, of a list", lambda: GOOD.spurious([0, 0, 1, 1]), near([[1, 0, 0], [1, 0, 0]])),
-        row("other numbers of images", lambda: matrix.agreement(GOOD, GOOD[:2]), "4 & 2"),
-        row("agreement with itself", lambda: matrix.agreement(GOOD, GOOD), near(1)),
-        row("agreement with None", lambda: matrix.agreement(GOOD, None), "reference|attributes"),
+        row("other numbers of images", lambda: detection.agreement(GOOD, GOOD[:2]), "4 & 2"),
+        row("agreement with itself", lambda: detection.agreement(GOOD, GOOD), near(1)),
+        row("agreement with None", lambda: detection.agreement(GOOD, None), "reference|attributes"),
         row("facts in a Series", lambda: matrix.from_facts(pd.Series([1])), "facts"),
         row("words of no images", lambda: matrix.from_words([]), fine),
         row("no captioner", lambda: captions.captioner(None), "captioner"),

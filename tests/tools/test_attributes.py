@@ -10,14 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from fslbook.fewstab.detection import agreement, agreement_table, describe_table
 from fslcore import store
 from fslcore.datasets import Images, load, load_coloured
 from fslcore.errors import InputError
 from fslcore.tools import attributes
 from fslcore.tools.attributes import (
     Attributes,
-    agreement,
-    agreement_table,
     describe,
     from_captions,
     from_facts,
@@ -177,7 +176,7 @@ def test_attributes_that_do_not_fit(tmp_path):
         (lambda: from_captions(["a red dog", None]), "captions: None is not a text"),
         (lambda: attributes.of(None, None), "source = None; captions, pixels"),
         (lambda: attributes.of(None, ""), "source = ''; captions, pixels"),
-        (lambda: agreement(from_words([["a"]]), None), "reference = None; attributes of images"),
+        (lambda: agreement(from_words([["a"]]), None), "reference = None; Attributes is allowed"),
     ],
 )
 def test_bad_arguments_are_named(call, says):
@@ -340,7 +339,7 @@ def test_attributes_of_a_data_set(tmp_path, monkeypatch):
     assert {"bird", "animal"} <= set(attributes.of(few).names)
     seen = attributes.of(few, "pixels")
     assert {"ground: white", "colour: black"} <= set(seen.names) and len(seen) == 40
-    table = attributes.describe_table([few])
+    table = describe_table([few])
     assert table.index.tolist() == [("few", "captions"), ("few", "pixels")] and (table["images"] == 40).all()
     assert table.loc[("few", "pixels"), "attributes"] == len(seen.names)
     monkeypatch.setattr(pixels, "look", None)

@@ -132,7 +132,7 @@ def own_agreement(agree: dict[str, pd.DataFrame], ranks: pd.Series, trained: str
     Parameters
     ----------
     agree : dict of DataFrame
-        Of `fslcore.tools.attributes.agreement_table` of the two, by data set.
+        Of `fslbook.fewstab.detection.agreement_table` of the two, by data set.
     ranks : Series
         Of `rank_correlations`.
     trained : str

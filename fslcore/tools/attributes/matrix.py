@@ -28,10 +28,7 @@ from . import pixels
 
 __all__ = [
     "Attributes",
-    "agreement",
-    "agreement_table",
     "describe",
-    "describe_table",
     "from_captions",
     "from_facts",
     "from_words",
@@ -303,46 +300,6 @@ def describe(attributes: Attributes, labels: np.ndarray) -> pd.Series:
             "spurious per class": attributes.spurious(labels)[classes].sum(axis=1).mean(),
         }
     )
-
-
-def describe_table(images: Iterable[Images], sources: Iterable[str] = ("captions", "pixels")) -> pd.DataFrame:
-    """FewSTAB's Table 2: `describe`, one row per data set and source of attributes (see `of`)."""
-    rows = {(one.name, source): describe(of(one, source), one.labels) for one in images for source in sources}
-    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "source"])
-    return table.astype(dict.fromkeys(("classes", "images", "attributes"), int))
-
-
-def agreement(captioner: Attributes, reference: Attributes) -> float:
-    """Share, 0 to 1, of an image's attributes in ``reference`` that ``captioner`` finds too: FewSTAB, equation 9.
-
-    Mean over the images; those without attributes in ``reference``, for which the equation divides by zero,
-    are left out. NaN if that leaves none. Not symmetric.
-
-    Raises
-    ------
-    InputError
-        Different numbers of images, or arguments that are not attributes.
-    """
-    for name, value in (("captioner", captioner), ("reference", reference)):
-        if not isinstance(value, Attributes):
-            raise InputError(f"{name} = {shown(value)}; attributes of images are needed")
-    if len(captioner) != len(reference):
-        raise InputError(f"{len(captioner)} images against {len(reference)}; the same images are needed")
-    column = {name: a for a, name in enumerate(captioner.names)}
-    shared = [(column[name], a) for a, name in enumerate(reference.names) if name in column]
-    ours, theirs = np.array(shared, int).reshape(-1, 2).T
-    size = reference.has.sum(axis=1)
-    found = (captioner.has[:, ours] & reference.has[:, theirs]).sum(axis=1)[size > 0]
-    return float((found / size[size > 0]).mean()) if len(found) else float("nan")
-
-
-def agreement_table(captioners: dict[str, Attributes]) -> pd.DataFrame:
-    """`agreement` of each captioner (rows) with each as the reference (columns), in percent."""
-    rows = {
-        name: {reference: 100 * agreement(a, b) for reference, b in captioners.items()}
-        for name, a in captioners.items()
-    }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="captioner", columns="reference")
 
 
 def _texts(name: str, values: Iterable[str]) -> list[str]:

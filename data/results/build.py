@@ -213,14 +213,15 @@ def held(path: Path, inputs: tuple, tasks: Tasks) -> tuple[int, list[str]]:
     if not path.is_file():
         return 0, []
     record, made = evaluation.Record.load(path)
-    if cache.keys(*inputs)(tasks[: len(record.correct)]) != made["key"]:
+    if evaluation.Ready(*inputs).keys()(tasks[: len(record.correct)]) != made["key"]:
         return 0, []  # of other images, weights, tasks or settings
     return len(record.correct), made.get("machine", "not known").split("; ")
 
 
 def blocks(inputs: tuple, tasks: Tasks) -> list[str]:
     """Keys of the parts by which a file is found where fewer tasks are asked for, or more."""
-    key, parts = cache.keys(*inputs), cache.blocks(inputs[2], tasks)
+    run = evaluation.Ready(*inputs)
+    key, parts = run.keys(), run.blocks(tasks)
     return [key(part)[: cache.SHORT] for part in parts] if len(parts) > 1 else []
 
 

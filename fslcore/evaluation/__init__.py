@@ -1,9 +1,9 @@
 """Evaluation: a learner on tasks, the record of its right answers, and the results table."""
 
-from .cache import record
+from .cache import Ready, record
 from .export import write_features
 from .jobs import Setting, make_features, make_records, processes
-from .methods import LEARNERS, Method, Ready, load_backbone, load_source, ready
+from .methods import LEARNERS, Method, load_backbone, load_source, ready
 from .probe import Neighbours, probe
 from .records import Record, evaluate, scores
 from .settings import class_of, draw, groups_of, left_out, run, run_queries

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from .. import store
-from ..datasets import Images, Source
+from ..datasets import Source
 from ..datasets.bank import Bank
 from ..datasets.images import KEPT
 from ..errors import note
@@ -25,7 +25,7 @@ from ..paths import DATA
 from ..tasks import Tasks
 from .records import Record, evaluate, narrow, progress_bar, used
 
-__all__ = ["bank", "blocks", "keys", "prepared", "reading", "record"]
+__all__ = ["Ready", "record"]
 
 # Tasks that are stored together and computed at once: a stopped run loses little, and storing is cheap.
 BLOCK = 20  # of learners that train a network on each task
@@ -34,15 +34,123 @@ BLOCK_OF_FEATURES = 1024
 SHORT = 16  # hexadecimal digits by which a file names its blocks
 
 
+@dataclass(frozen=True)
+class Ready:
+    """A learner and its input, ready for tasks.
+
+    Attributes
+    ----------
+    source : Images or Bank
+        Images whose features are computed (some learners read the images), or a bank of features.
+    backbone : Backbone or None
+        None for a bank.
+    learner
+        See `fslcore.learners`.
+    """
+
+    source: Source
+    backbone: backbones.Backbone | None
+    learner: Learner
+
+    def __post_init__(self):
+        object.__setattr__(self, "learner", complete(self.learner))
+
+    @property
+    def slow(self) -> bool:
+        """Whether the learner reads images and trains a network on each task."""
+        return self.learner.reads == "images"
+
+    @property
+    def _by_tasks(self) -> bool:
+        """Whether the learner reads images that are too many to be held in memory."""
+        return self.slow and self.source.needs_backbone and math.prod(self.source.images.shape) > KEPT
+
+    def bank(self, *, progress: bool = False) -> Bank:
+        """The input of the learner: the bank itself, the images, or their features, computed unless cached."""
+        if not self.source.needs_backbone:
+            found = self.source
+        elif self.slow:
+            pixels = torch.from_numpy(np.ascontiguousarray(self.source.images[:]))
+            found = Bank(pixels, self.source.labels, self.source.digest)
+        else:
+            found = backbones.features(self.source, self.backbone, progress=progress)
+            if self.learner.reads_text:
+                found = replace(found, text=backbones.names_embedded(self.source.class_names, self.backbone))
+        return narrow(found, self.learner).to(backbones.device(), wide=False)
+
+    def prepared(self, *, progress: bool = False) -> Bank | None:
+        """`bank`, shared by many blocks of tasks; None if each block reads its own images."""
+        if self._by_tasks:
+            return None
+        found = self.bank(progress=progress)
+        return self.learner.prepare(found) if self.learner.places and not found.large else found
+
+    def reading(self, tasks: Tasks) -> tuple[Bank, Tasks]:
+        """The input of the learner for some tasks, and the tasks by its rows; only their images if very many."""
+        return self._of_tasks(tasks) if self._by_tasks else (self.bank(), tasks)
+
+    def _of_tasks(self, tasks: Tasks) -> tuple[Bank, Tasks]:
+        """The images named by some tasks, and the tasks by their positions among these."""
+        rows, placed = used(tasks)
+        pixels = torch.from_numpy(np.ascontiguousarray(self.source.images[rows]))
+        return Bank(pixels, self.source.labels[rows], self.source.digest).to(backbones.device()), placed
+
+    def blocks(self, tasks: Tasks) -> list[Tasks]:
+        """The tasks, divided into blocks whose records are stored together, and which several processes may compute."""
+        size = BLOCK if self.slow else BLOCK_OF_MAPS if self.learner.places else BLOCK_OF_FEATURES
+        return [tasks[at : at + size] for at in range(0, len(tasks), size)]
+
+    def keys(self) -> Callable[[Tasks], str]:
+        """A function that gives the key of a record, for any tasks."""
+        images = self.source.needs_backbone
+        digest = backbones.feature_key(self.source, self.backbone) if images and not self.slow else self.source.digest
+        if self.learner.reads_text and images:
+            digest += f" {backbones.names_key(self.source.class_names, self.backbone)}"
+        config = identity(self.learner)  # for some learners it contains all weights
+
+        def key(part: Tasks) -> str:
+            return store.digest(json.dumps({"bank": digest, "tasks": part.digest, **config}, sort_keys=True))
+
+        return key
+
+    def record(
+        self, tasks: Tasks, *, stored: bool = False, progress: bool = False, read: Bank | None = None
+    ) -> Record | None:
+        """Which queries of the tasks the learner classifies correctly; see `fslcore.evaluation.record`."""
+        return self.keyed_record(tasks, stored=stored, progress=progress, read=read)[0]
+
+    def keyed_record(
+        self, tasks: Tasks, *, stored: bool = False, progress: bool = False, read: Bank | None = None
+    ) -> tuple[Record | None, str]:
+        """`fslcore.evaluation.record`, where ``read`` is the result of `prepared`, if available."""
+        key, own = self.keys(), self.blocks(tasks)
+        found = _find(key(tasks))
+        if found is not None:
+            return found, key(tasks)
+        parts = [_find(key(block)) for block in own] if len(own) > 1 else [None]
+        if any(part is None for part in parts):
+            if stored:
+                n = next(i for i, part in enumerate(parts) if part is None)
+                for i in range(len(own) - 1, n, -1):
+                    whole = tasks[: i * len(own[0])]
+                    if (found := _find(key(whole))) is not None:
+                        return found, key(whole)
+                return (joined(parts[:n]), key(tasks[: n * len(own[0])])) if n else (None, key(tasks))
+            with progress_bar(self.learner, len(tasks), progress and len(own) > 1) as bar:
+                for i, block in enumerate(own):
+                    if parts[i] is None:
+                        store.check_writable()
+                        if read is None and not self._by_tasks:
+                            read = self.prepared(progress=progress)
+                        asked = (read, block) if read is not None else self._of_tasks(block)
+                        parts[i] = evaluate(self.learner, *asked, progress=progress and len(own) == 1)
+                        parts[i].save(store.path("records", f"{key(block)}.npz"), {"key": key(block)})
+                    bar.update(len(block))
+        return joined(parts), key(tasks)
+
+
 def record(
-    source: Source,
-    backbone: backbones.Backbone | None,
-    learner: Learner,
-    tasks: Tasks,
-    *,
-    stored: bool = False,
-    progress: bool = False,
-    read: Bank | None = None,
+    source: Source, backbone: backbones.Backbone | None, learner: Learner, tasks: Tasks, **options
 ) -> tuple[Record | None, str]:
     """The record of a learner on tasks, found by the content of all inputs or else computed and cached.
 
@@ -57,8 +165,8 @@ def record(
         As for `evaluate`.
     stored : bool
         Compute nothing: return the record of as many of the first tasks as are stored, or None.
-    read : Bank, optional
-        The result of `prepared` for this learner, if available.
+    progress : bool
+        Show a progress bar.
 
     Returns
     -------
@@ -67,96 +175,11 @@ def record(
         SHA-256 of the content of images or features, weights, the tasks of the record and the
         learner's settings.
     """
-    learner = complete(learner)
-    key = keys(source, backbone, learner)
-    own = blocks(learner, tasks)
-    found = _find(key(tasks))
-    if found is not None:
-        return found, key(tasks)
-    parts = [_find(key(block)) for block in own] if len(own) > 1 else [None]
-    if any(part is None for part in parts):
-        if stored:
-            n = next(i for i, part in enumerate(parts) if part is None)
-            for i in range(len(own) - 1, n, -1):
-                whole = tasks[: i * len(own[0])]
-                if (found := _find(key(whole))) is not None:
-                    return found, key(whole)
-            return (joined(parts[:n]), key(tasks[: n * len(own[0])])) if n else (None, key(tasks))
-        with progress_bar(learner, len(tasks), progress and len(own) > 1) as bar:
-            for i, block in enumerate(own):
-                if parts[i] is None:
-                    store.check_writable()
-                    if read is None and not _by_tasks(source, learner):
-                        read = prepared(source, backbone, learner, progress=progress)
-                    asked = (read, block) if read is not None else _of_tasks(source, block)
-                    parts[i] = evaluate(learner, *asked, progress=progress and len(own) == 1)
-                    parts[i].save(store.path("records", f"{key(block)}.npz"), {"key": key(block)})
-                bar.update(len(block))
-    return joined(parts), key(tasks)
-
-
-def keys(source: Source, backbone: backbones.Backbone | None, learner: Learner) -> Callable[[Tasks], str]:
-    """A function that gives the key of `record` for any tasks."""
-    trains = learner.reads == "images"
-    digest = source.digest if trains or not source.needs_backbone else backbones.feature_key(source, backbone)
-    if learner.reads_text and source.needs_backbone:
-        digest += f" {backbones.names_key(source.class_names, backbone)}"
-    config = identity(learner)  # for some learners it contains all weights
-
-    def key(part: Tasks) -> str:
-        return store.digest(json.dumps({"bank": digest, "tasks": part.digest, **config}, sort_keys=True))
-
-    return key
-
-
-def blocks(learner: Learner, tasks: Tasks) -> list[Tasks]:
-    """The tasks, divided into the blocks that are stored together; different processes may compute different blocks."""
-    size = BLOCK if learner.reads == "images" else BLOCK_OF_MAPS if learner.places else BLOCK_OF_FEATURES
-    return [tasks[at : at + size] for at in range(0, len(tasks), size)]
+    return Ready(source, backbone, learner).keyed_record(tasks, **options)
 
 
 def joined(parts: list[Record]) -> Record:
     return Record(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("correct", "query_label")))
-
-
-def bank(source: Source, backbone: backbones.Backbone | None, learner: Learner, *, progress: bool = False) -> Bank:
-    """The input of a learner for computing: the bank itself, the images, or their features by the backbone."""
-    if not source.needs_backbone:
-        found = source
-    elif learner.reads == "images":
-        found = Bank(torch.from_numpy(np.ascontiguousarray(source.images[:])), source.labels, source.digest)
-    else:
-        found = backbones.features(source, backbone, progress=progress)
-        if learner.reads_text:
-            found = replace(found, text=backbones.names_embedded(source.class_names, backbone))
-    return narrow(found, learner).to(backbones.device(), wide=False)
-
-
-def reading(source: Source, backbone: backbones.Backbone | None, learner: Learner, tasks: Tasks) -> tuple[Bank, Tasks]:
-    """The input of a learner for some tasks, and the tasks by its rows: `bank`, or only their images if too many."""
-    return _of_tasks(source, tasks) if _by_tasks(source, learner) else (bank(source, backbone, learner), tasks)
-
-
-def prepared(
-    source: Source, backbone: backbones.Backbone | None, learner: Learner, *, progress: bool = False
-) -> Bank | None:
-    """`bank`, shared by many blocks of tasks; None if each block reads its own images."""
-    if _by_tasks(source, learner):
-        return None
-    found = bank(source, backbone, learner, progress=progress)
-    return learner.prepare(found) if learner.places and not found.large else found
-
-
-def _by_tasks(source: Source, learner: Learner) -> bool:
-    """Whether a learner reads images that are too many to be held in memory."""
-    return learner.reads == "images" and source.needs_backbone and math.prod(source.images.shape) > KEPT
-
-
-def _of_tasks(source: Images, tasks: Tasks) -> tuple[Bank, Tasks]:
-    """The images named by some tasks, and the tasks by their positions among these."""
-    rows, placed = used(tasks)
-    pixels = torch.from_numpy(np.ascontiguousarray(source.images[rows]))
-    return Bank(pixels, source.labels[rows], source.digest).to(backbones.device()), placed
 
 
 def _find(key: str) -> Record | None:

@@ -25,8 +25,8 @@ from .. import datasets
 from ..datasets.bank import Bank
 from ..models import backbones
 from ..tasks import Tasks
-from .cache import prepared
-from .methods import Ready, load_backbone, load_source, ready
+from .cache import Ready
+from .methods import load_backbone, load_source, ready
 
 __all__ = ["Setting", "make_features", "make_records", "processes", "share"]
 
@@ -147,7 +147,7 @@ def make_records(
             for learner, block in left:
                 method = methods[learner]
                 if learner not in reads:
-                    reads = {learner: prepared(method.source, method.backbone, method.learner, progress=progress)}
+                    reads = {learner: method.prepared(progress=progress)}
                 method.record(block, read=reads[learner])
                 bar.update(len(block))
     return len(own)
@@ -279,7 +279,7 @@ def _fitted() -> tuple[datasets.Images, backbones.Backbone]:
 @lru_cache(maxsize=1)  # the input of one learner may be large
 def _method(learner: str) -> tuple[Ready, Bank | None]:
     found = ready(_source(), _setting.backbone, learner)
-    return found, prepared(found.source, found.backbone, found.learner)
+    return found, found.prepared()
 
 
 def _shard(rows: range) -> None:

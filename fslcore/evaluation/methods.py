@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from .. import datasets, learners, sources
 from ..catalogue import LEARNERS, OWN
-from ..datasets.bank import Bank, load_features
+from ..datasets.bank import load_features
 from ..errors import InputError, like
 from ..learners.protocol import complete
 from ..models import backbones, registry
-from ..tasks import Tasks
-from .cache import bank, blocks, reading, record
-from .records import Record
+from .cache import Ready
 
-__all__ = ["LEARNERS", "Method", "Ready", "load_backbone", "load_source", "ready"]
+__all__ = ["LEARNERS", "Method", "load_backbone", "load_source", "ready"]
 
 PAPER = ("baseline", "baseline++", "protonet", "r2d2", "maml")  # of Evaluating the evaluators
 DECIDES = {"baseline": "lr", "baseline++": "cosine"}  # after a training on batches
@@ -86,49 +83,6 @@ def load_backbone(name: str) -> backbones.Backbone:
 # What ships with the book does not change while a process runs, and a chapter loads it many times.
 _shipped_images = lru_cache(maxsize=8)(datasets.load)
 _named_backbone = lru_cache(maxsize=8)(backbones.load)
-
-
-@dataclass(frozen=True)
-class Ready:
-    """A learner and its input, ready for tasks.
-
-    Attributes
-    ----------
-    source : Images or Bank
-        Images whose features are computed (some learners read the images), or a bank of features.
-    backbone : Backbone or None
-        None for a bank.
-    learner
-        See `fslcore.learners`.
-    """
-
-    source: datasets.Source
-    backbone: backbones.Backbone | None
-    learner: learners.Learner
-
-    @property
-    def slow(self) -> bool:
-        """Whether the learner reads images and trains a network on each task."""
-        return self.learner.reads == "images"
-
-    def bank(self, *, progress: bool = False) -> Bank:
-        """The input of the learner: images, or features, which are computed unless cached."""
-        return bank(self.source, self.backbone, self.learner, progress=progress)
-
-    def reading(self, tasks: Tasks) -> tuple[Bank, Tasks]:
-        """The input of the learner for some tasks, and the tasks by its rows; only their images if very many."""
-        return reading(self.source, self.backbone, self.learner, tasks)
-
-    def blocks(self, tasks: Tasks) -> list[Tasks]:
-        """The tasks, divided into blocks whose records are stored together, and which several processes may compute."""
-        return blocks(self.learner, tasks)
-
-    def record(
-        self, tasks: Tasks, *, stored: bool = False, progress: bool = False, read: Bank | None = None
-    ) -> Record | None:
-        """Which queries of the tasks the learner classifies correctly; see `fslcore.evaluation.record`."""
-        given = dict(stored=stored, progress=progress, read=read)
-        return record(self.source, self.backbone, self.learner, tasks, **given)[0]
 
 
 def ready(

@@ -383,7 +383,7 @@ def test_blocks_join_to_the_same_record_under_the_same_key(monkeypatch, learner)
     assert list(files("records")) == [f"{key}.npz"]  # one file, as before there were blocks
     store.path("records", f"{key}.npz").unlink()
     monkeypatch.setattr(cache, "BLOCK_OF_FEATURES", 5)
-    for block in cache.blocks(learner, tasks)[::-2]:
+    for block in evaluation.Ready(FEATURES, None, learner).blocks(tasks)[::-2]:
         evaluation.record(FEATURES, None, learner, block)
     assert len(files("records")) == 3
     first, _ = evaluation.record(FEATURES, None, learner, tasks, stored=True)

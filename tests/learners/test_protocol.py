@@ -9,7 +9,7 @@ import torch
 from fslcore import datasets, learners
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
-from fslcore.evaluation import cache, class_of, evaluate
+from fslcore.evaluation import Ready, class_of, evaluate
 from fslcore.learners.protocol import Learner, complete
 from fslcore.tasks import sample_closed
 
@@ -68,8 +68,8 @@ def test_tasks_that_are_kept_and_run_together_follow_from_what_a_learner_reads(b
     assert (complete(given).at_once(tasks, cpu), complete(given).at_once(tasks, gpu)) == (1, 16)
     assert learners.DN4((4, 2, 2)).at_once(tasks, cpu) == 2**14 // (25 * 75)
     many = tasks[[0] * 300]
-    sizes = {name: len(cache.blocks(complete(of), many)[0]) for name, of in (("images", given), ("features", Bare()))}
-    sizes["places"] = len(cache.blocks(learners.DN4((4, 2, 2)), many)[0])
+    sizes = {name: len(Ready(None, None, of).blocks(many)[0]) for name, of in (("images", given), ("features", Bare()))}
+    sizes["places"] = len(Ready(None, None, learners.DN4((4, 2, 2))).blocks(many)[0])
     assert sizes == {"images": 20, "features": 300, "places": 256}
 
 

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from ..errors import InputError, floats, number
-from .intervals import LEVEL, decimals
+from .intervals import LEVEL, Ends, checked_bounds
 
 __all__ = ["AnytimeInterval", "anytime_interval"]
 
@@ -26,7 +26,7 @@ DIVIDED /= DIVIDED.sum()
 
 
 @dataclass(frozen=True)
-class AnytimeInterval:
+class AnytimeInterval(Ends):
     """What `anytime_interval` returns, in the unit of the input.
 
     Attributes
@@ -40,26 +40,6 @@ class AnytimeInterval:
     n_tasks : int
         Tasks so far.
     """
-
-    mean: float
-    low: float
-    high: float
-    level: float
-    n_tasks: int
-
-    @property
-    def half_width(self) -> float:
-        """Half of the interval's length."""
-        return (self.high - self.low) / 2
-
-    @property
-    def conclusion(self) -> int:
-        """+1 if the whole interval lies above 0, -1 if below, else 0: the verdict on a difference."""
-        return int(self.low > 0) - int(self.high < 0)
-
-    def __str__(self) -> str:
-        digits = decimals(self.half_width)
-        return f"{self.mean:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
 
 
 def anytime_interval(
@@ -108,12 +88,10 @@ def anytime_interval(
     79.62 (78.74 to 80.21)
     """
     x, level = floats("values", values), number("level", level, above=0, below=1)
-    try:
-        low, high = map(float, bounds)
-    except (TypeError, ValueError):
-        low = high = np.nan
-    if not -np.inf < low < high < np.inf:
-        raise InputError(f"bounds = {bounds}; the least and the largest possible value, (0, 1) say, are needed")
+    pair = checked_bounds(bounds)
+    if pair is None:
+        raise InputError("bounds = None; the least and the largest possible value, (0, 1) say, are needed")
+    low, high = pair
     if not x.size:
         raise InputError("values: none is there; at least 1 task is needed")
     if x.min() < low or x.max() > high:

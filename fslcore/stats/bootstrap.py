@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from ..errors import InputError, choice, floats, number, whole
-from .intervals import LEVEL, Interval, decimals
+from .intervals import LEVEL, Ends, Interval
 
 __all__ = ["BootstrapInterval", "bootstrap_interval"]
 
@@ -26,7 +26,7 @@ ULPS = 8  # of the largest: values that differ by no more are equal
 
 
 @dataclass(frozen=True)
-class BootstrapInterval:
+class BootstrapInterval(Ends):
     """What `bootstrap_interval` returns, in the unit of the input.
 
     Attributes
@@ -46,18 +46,8 @@ class BootstrapInterval:
         Standard deviation of the means of the resamples.
     """
 
-    mean: float
-    low: float
-    high: float
-    level: float
-    n_tasks: int
     method: str
     standard_error: float
-
-    @property
-    def half_width(self) -> float:
-        """Half of the interval's length."""
-        return (self.high - self.low) / 2
 
     @property
     def conclusion(self) -> int:
@@ -67,11 +57,7 @@ class BootstrapInterval:
         """
         if self.low == self.high:
             return Interval(self.mean, 0.0, self.level, self.n_tasks, "paired").conclusion
-        return int(self.low > 0) - int(self.high < 0)
-
-    def __str__(self) -> str:
-        digits = decimals(self.half_width)
-        return f"{self.mean:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
+        return super().conclusion
 
 
 def bootstrap_interval(

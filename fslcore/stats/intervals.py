@@ -23,6 +23,7 @@ from ..errors import InputError, detached, floats, number, shown, whole
 
 __all__ = [
     "LEVEL",
+    "Ends",
     "Interval",
     "closed_interval",
     "independent_interval",
@@ -188,6 +189,31 @@ class Interval:
 
     def __str__(self) -> str:
         return format(self)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """An interval whose ends need not lie equally far from the mean, in the unit of the input."""
+
+    mean: float
+    low: float
+    high: float
+    level: float
+    n_tasks: int
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval's length."""
+        return (self.high - self.low) / 2
+
+    @property
+    def conclusion(self) -> int:
+        """+1 if the whole interval lies above 0, -1 if below, else 0: the verdict on a difference."""
+        return int(self.low > 0) - int(self.high < 0)
+
+    def __str__(self) -> str:
+        digits = decimals(self.half_width)
+        return f"{self.mean:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
 
 
 def limits(

@@ -24,7 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
 
-from .errors import InputError, memory, number, shown
+from .errors import InputError, memory, number, reason, shown
 
 _PACKAGE = Path(__file__).resolve().parent
 ROOT = _PACKAGE.parent
@@ -169,6 +169,32 @@ def check_zip(name: str, path: Path, inside: Iterable[str] | None = None, file: 
         with zipfile.ZipFile(file or path) as archive:
             parts = [i for i in archive.infolist() if inside is None or i.filename.removesuffix(".npy") in inside]
         check_expanded(name, path, sum(part.file_size for part in parts))
+
+
+@contextmanager
+def readable(what: str, path: Path, form: str) -> Iterator[None]:
+    """Refuse a file that is missing, or that a reader fails on, in one line.
+
+    Parameters
+    ----------
+    what : str
+        The argument or the kind of input, with which the line begins.
+    form : str
+        What the file should be: "a readable table".
+
+    Raises
+    ------
+    InputError
+        The file is missing or a folder; the block raises any error but this one and a lack of memory.
+    """
+    if not path.is_file():
+        raise InputError(f"{what}: {path} is a folder" if path.is_dir() else f"{what}: no file {path}")
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # readers raise anything on a broken file
+        raise InputError(f"{what}: {path} is not {form} ({reason(error)})") from None
 
 
 def load_tensors(path: Path) -> object:

@@ -18,7 +18,7 @@ from safetensors.torch import load_file as safetensors_file
 from torch.nn import functional as F
 
 from ..errors import InputError, shown
-from ..paths import at_home, check_expanded, check_zip, load_tensors
+from ..paths import at_home, check_expanded, check_zip, load_tensors, readable
 
 __all__ = ["Bank", "load_features"]
 
@@ -158,18 +158,11 @@ def load_features(path: str | Path) -> Bank:
         their file, which is mapped into memory.
     """
     path = at_home(path, "features")
-    if not path.is_file():
-        raise InputError(f"features: {path} is a folder" if path.is_dir() else f"features: no file {path}")
-    if path.suffix not in READERS:
-        raise InputError(f"features: {path.name}; {', '.join(READERS)} are allowed")
-    try:
+    pickles = " without pickles" if path.suffix in (".npz", ".npy", ".pt", ".pth") else ""
+    with readable("features", path, f"a readable {path.suffix}{pickles}"):
+        if path.suffix not in READERS:
+            raise InputError(f"features: {path.name}; {', '.join(READERS)} are allowed")
         arrays = READERS[path.suffix](path)
-    except InputError:
-        raise
-    except Exception as error:  # broken archives and tables raise many kinds
-        reason = " ".join(str(error).split())[:120] or "empty or cut off"
-        pickles = " without pickles" if path.suffix in (".npz", ".npy", ".pt", ".pth") else ""
-        raise InputError(f"features: {path} is not a readable {path.suffix}{pickles} ({reason})") from None
     for name, ndim, kinds in (("features", 2, "fiub"), ("labels", 1, "fiubUS")):
         if name not in arrays:
             raise InputError(f"features: {path} lacks the array '{name}'")

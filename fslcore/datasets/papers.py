@@ -30,7 +30,8 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from ..errors import InputError, choice, like, whole
+from ..errors import InputError, choice, whole
+from ..paths import readable
 from .decode import centre_square
 from .folder import SIZES, from_class_folders, from_files, is_junk
 from .images import Images, OnDemand
@@ -50,19 +51,13 @@ VERSIONS = ("Mini", "Micro", "Extended")  # of a data set of Meta-Album, at the 
 
 
 def _released(split: str) -> str:
-    if split not in RELEASED:
-        raise InputError(f"split = {split}; {', '.join(RELEASED)} are allowed{like(split, RELEASED)}")
-    return RELEASED[split]
+    return RELEASED[choice("split", split, RELEASED)]
 
 
 def text_table(path: Path, columns: list[str] | None = None, *, what: str = "dataset", **options) -> pd.DataFrame:
     """A text table, all cells as text; error messages begin with ``what``."""
-    if not path.is_file():
-        raise InputError(f"{what}: no file {path}")
-    try:
+    with readable(what, path, "a readable table"):
         table = pd.read_csv(path, dtype=str, keep_default_na=False, **options)
-    except (ValueError, OSError) as error:  # pandas' own parser errors are ValueErrors
-        raise InputError(f"{what}: {path} is not a readable table ({str(error).splitlines()[0]})") from None
     if columns:  # pandas renames the second of two columns of the same name
         head = pd.read_csv(path, dtype=str, keep_default_na=False, nrows=1, header=None).iloc[0].tolist()
         if twice := next((c for c in columns if head.count(c) > 1), None):
@@ -319,10 +314,8 @@ def _cub_split(root: Path, classes: list[str], splits: str | None) -> dict[str, 
 
 def _listed(path: Path) -> set[str]:
     """Class folders of the images listed in a split file."""
-    try:
+    with readable("dataset", path, "a split file with image_names"):
         return {Path(name).parent.name for name in json.loads(path.read_text("utf-8"))["image_names"]}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"dataset: {path} is not a split file with image_names ({error})") from None
 
 
 #: Readers by the name before the colon; each takes a path and a split.

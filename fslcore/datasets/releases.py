@@ -36,6 +36,7 @@ import pandas as pd
 from PIL import Image
 
 from ..errors import InputError, choice, shown, whole
+from ..paths import readable
 from .folder import SIZES, from_class_folders, from_files, is_junk
 from .images import Images, OnDemand
 from .papers import text_table
@@ -185,10 +186,8 @@ def load_quickdraw(
 
 def _bitmaps(file: Path) -> np.ndarray:
     """(N, 784) uint8, mapped and not read yet."""
-    try:
+    with readable("dataset", file, "a readable .npy"):
         found = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"dataset: {file} is not a readable .npy ({str(error).splitlines()[0]})") from None
     if found.dtype != np.uint8 or found.ndim != 2 or found.shape[1] != DRAWN**2 or not len(found):
         raise InputError(f"dataset: {file} holds {found.dtype} {found.shape}; (N, {DRAWN**2}) of uint8 are needed")
     return found
@@ -298,12 +297,8 @@ def _flower_parts(root: Path) -> dict[str, str]:
 def _mat(file: Path, array: str) -> np.ndarray:
     from scipy.io import loadmat  # late, since checking names does not need it
 
-    try:
+    with readable("dataset", file, f"a MATLAB file with {array}"):
         return np.ravel(loadmat(file, variable_names=[array])[array]).astype(int)
-    except FileNotFoundError:
-        raise InputError(f"dataset: no file {file}") from None
-    except Exception as error:  # SciPy's reader raises anything on a broken file
-        raise InputError(f"dataset: {file} is not a MATLAB file with {array} ({type(error).__name__})") from None
 
 
 def _food_parts(root: Path) -> dict[str, str]:
@@ -311,11 +306,8 @@ def _food_parts(root: Path) -> dict[str, str]:
 
 
 def _lines(file: Path) -> list[str]:
-    try:
+    with readable("dataset", file, "a readable list"):
         return [line for line in map(str.strip, file.read_text("utf-8").splitlines()) if line]
-    except (OSError, UnicodeDecodeError) as error:
-        reason = "no such file" if not file.exists() else type(error).__name__
-        raise InputError(f"dataset: unreadable file {file} ({reason})") from None
 
 
 def _fungi(root: Path, name: str, split: str) -> pd.DataFrame:
@@ -357,15 +349,11 @@ def _mscoco(root: Path, name: str, split: str) -> pd.DataFrame:
 
 def _coco(file: Path, box: bool = False) -> tuple[dict, dict, pd.DataFrame]:
     """Images and categories of COCO annotations by their numbers, and one row per annotation."""
-    if not file.is_file():
-        raise InputError(f"dataset: no file {file}")
     columns = ["id", "image_id", "category_id", *(["bbox"] if box else [])]
-    try:
+    with readable("dataset", file, "a file of COCO annotations"):
         found = json.loads(file.read_text("utf-8"))
         images, categories = ({of["id"]: of for of in found[what]} for what in ("images", "categories"))
         rows = pd.DataFrame([{c: a[c] for c in columns} for a in found["annotations"]], columns=columns)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"dataset: {file} does not hold COCO annotations ({type(error).__name__}: {error})") from None
     for what, known in (("image_id", images), ("category_id", categories)):
         unknown = sorted(set(rows[what]) - set(known))
         if unknown:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import zipfile
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import InputError, flag, instance, shown, whole, wholes
-from ..paths import check_output, check_zip, replace_file
+from ..errors import InputError, flag, instance, whole, wholes
+from ..paths import check_output, check_zip, readable, replace_file
 
 __all__ = ["Tasks"]
 
@@ -149,8 +148,8 @@ class Tasks:
             No such file, or one without tasks. Nothing is ever unpickled.
         """
         path = _path(path)
-        check_zip("tasks", path)
-        try:
+        with readable("tasks", path, "a readable file of tasks"):
+            check_zip("tasks", path)
             with np.load(path, allow_pickle=False) as z:
                 return cls(
                     z["support"],
@@ -161,8 +160,6 @@ class Tasks:
                     json.loads(str(z["sampler"])),
                     bool(z["unseen"]) if "unseen" in z else True,
                 )
-        except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
-            raise InputError(f"path = {path}; no file of tasks can be read there ({shown(str(error))})") from None
 
 
 def _shared(support: np.ndarray, query: np.ndarray) -> tuple[int, int] | None:

@@ -266,7 +266,7 @@ def test_mscoco_is_cut_into_objects(tmp_path):
     with pytest.raises(InputError, match="split = base; of this data set there is novel and validation"):
         datasets.load(f"mscoco:{tmp_path}", "base")
     (tmp_path / "annotations" / "instances_train2017.json").write_text('{"images": 3}')
-    with pytest.raises(InputError, match=r"instances_train2017.json does not hold COCO annotations \(TypeError"):
+    with pytest.raises(InputError, match=r"instances_train2017.json is not a file of COCO annotations \(TypeError"):
         datasets.load(f"mscoco:{tmp_path}")
 
 
@@ -311,7 +311,7 @@ def test_eurosat_and_food_are_taken_whole(tmp_path):
     assert np.asarray(tested.images)[:, 4, 4, 0].tolist() == [1, 7]
     assert len(datasets.load(f"food101:{root}")) == 6
     (root / "meta" / "train.txt").unlink()
-    with pytest.raises(InputError, match=r"unreadable file .*train.txt \(no such file\)"):
+    with pytest.raises(InputError, match="no file .*train.txt"):
         datasets.load(f"food101:{root}")
 
 

@@ -163,7 +163,7 @@ def test_a_switch_that_is_none_is_named(draw, groups):
 def test_a_file_that_holds_no_tasks_is_named(tmp_path):
     path = tmp_path / "t.npz"
     path.write_bytes(b"PK\x03\x04 and no more")
-    with pytest.raises(InputError, match=f"^path = {path}; no file of tasks can be read there"):
+    with pytest.raises(InputError, match=f"^tasks: {path} is not a readable file of tasks"):
         Tasks.load(path)
 
 

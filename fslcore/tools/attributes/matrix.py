@@ -21,7 +21,7 @@ from ... import store
 from ...catalogue import CAPTIONERS, FACTS
 from ...datasets import Images
 from ...errors import InputError, choice, like, note, shown, whole, wholes
-from ...paths import check_zip, replace_file
+from ...paths import check_zip, readable, replace_file
 from ...sources import filled
 from . import captions as sources
 from . import pixels
@@ -144,15 +144,12 @@ class Attributes:
         InputError
             No such file, or one that `save` did not write. Nothing is unpickled.
         """
-        check_zip("attributes", Path(path))
-        try:
+        path = Path(path)
+        with readable("attributes", path, "a readable file of attributes"):
+            check_zip("attributes", path)
             with np.load(path, allow_pickle=False) as z:
                 names = json.loads(z["names"].tobytes())
                 return cls(np.unpackbits(z["has"], axis=1, count=len(names)).astype(bool), names)
-        except FileNotFoundError:
-            raise InputError(f"attributes: no file {path}") from None
-        except Exception as error:
-            raise InputError(f"attributes: {path} is not a readable file of attributes ({error})") from None
 
 
 def from_words(words: Iterable[Iterable[str]]) -> Attributes:

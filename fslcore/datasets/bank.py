@@ -289,29 +289,21 @@ READERS = {
 
 def _classes(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | None]:
     """Labels as integers, and the names of text labels."""
+
+    def refuse(bad: np.ndarray, what: str) -> None:
+        if bad.any():
+            raise InputError(f"features: {bad.sum()} labels in {name} are {what}, the first in row {bad.argmax()}")
+
     if labels.dtype.kind in "US":
         labels = np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" else labels
-        empty = np.flatnonzero(np.char.strip(labels) == "")
-        if len(empty):
-            raise InputError(f"features: {len(empty)} labels in {name} are empty, the first in row {empty[0]}")
-        nan = np.flatnonzero(labels == "nan")  # the result of astype(str) for a missing value
-        if len(nan):
-            raise InputError(
-                f"features: {len(nan)} labels in {name} are nan, the text of a missing value, the first in "
-                f"row {nan[0]}; leave these rows out, or give the class another name"
-            )
+        refuse(np.char.strip(labels) == "", "empty")
+        # The result of astype(str) for a missing value.
+        refuse(labels == "nan", "nan, the text of a missing value (leave them out, or give the class another name)")
         names, found = np.unique(labels, return_inverse=True)
         return found.astype(np.int64), names
     if labels.dtype.kind == "f":
-        bad = np.flatnonzero(~np.isfinite(labels))
-        if len(bad):
-            raise InputError(f"features: {len(bad)} labels in {name} are NaN or infinite, the first in row {bad[0]}")
-        if (labels % 1).any():
-            first = np.flatnonzero(labels % 1)[0]
-            raise InputError(
-                f"features: label {labels[first]:g} in {name} (row {first}) is not a class; (N,) integers are needed, "
-                "or text"
-            )
+        refuse(~np.isfinite(labels), "NaN or infinite")
+        refuse(labels % 1 != 0, "no classes (integers are needed, or text)")
     return labels.astype(np.int64), None
 
 

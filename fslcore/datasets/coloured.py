@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from ..errors import InputError, like
+from ..errors import choice as checked_choice
+from ..errors import number, whole
 from .embedded import decoded, embedded_table
 from .images import Images, OnDemand
 
@@ -77,12 +78,9 @@ def load_coloured(
     InputError
         Unknown domain, split or ink; bias outside 0 to 1; per_class below 1, seed below 0.
     """
-    if not 0 <= bias <= 1:
-        raise InputError(f"bias = {bias}; 0 to 1 is allowed")
-    if per_class < 1 or seed < 0:
-        raise InputError(f"per_class, seed = {per_class}, {seed}; at least 1 and 0 are needed")
-    if ink is not None and ink not in COLOURS:
-        raise InputError(f"ink = {ink}; {', '.join(COLOURS)} are allowed{like(ink, COLOURS)}")
+    number("bias", bias, least=0, most=1), whole("per_class", per_class, 1), whole("seed", seed, 0)
+    if ink is not None:
+        checked_choice("ink", ink, COLOURS)
     table, _ = embedded_table("glyphs", split, domain)
     if split == "novel":
         capitals = {char for char in table["char"] if char.isupper()}

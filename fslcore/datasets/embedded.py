@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import yaml
 from PIL import Image
 
-from ..errors import InputError, like
+from ..errors import choice
 from ..paths import DATA, check_shipped
 from .images import Images, OnDemand
 
@@ -38,14 +38,10 @@ def cards() -> dict[str, dict]:
 
 def embedded_table(name: str, split: str, domain: str | None) -> tuple[pd.DataFrame, dict]:
     """Rows of an embedded data set (encoded images and facts) and its card; raises as `load_embedded`."""
-    if name not in cards():
-        raise InputError(f"dataset = {name}; embedded are {', '.join(cards())}{like(name, cards())}")
-    card = cards()[name]
-    if split not in card["splits"]:
-        raise InputError(f"split = {split}; {name} has {', '.join(card['splits'])}{like(split, card['splits'])}")
-    domains = card["splits"][split]
-    if domain is not None and domain not in domains:
-        raise InputError(f"domain = {domain}; {name} ({split}) has {', '.join(domains)}{like(domain, domains)}")
+    card = cards()[choice("dataset", name, cards())]
+    domains = card["splits"][choice(f"split of {name}", split, card["splits"])]
+    if domain is not None:
+        choice(f"domain of {name} ({split})", domain, domains)
     chosen = [("split", "==", split)] + ([("domain", "==", domain)] if domain else [])
     table = pq.read_table(DATA / name / "images.parquet", filters=chosen).to_pandas()
     return table, card

@@ -15,7 +15,7 @@ import pandas as pd
 
 from ..errors import InputError, visible
 
-__all__ = ["Images", "OnDemand", "first_twice", "image_names"]
+__all__ = ["Images", "OnDemand", "first_twice"]
 
 KEPT = 2**29
 CHUNK = 2**24  # bytes of pixels read together
@@ -115,8 +115,29 @@ class Images:
 
     @property
     def names(self) -> list[str]:
-        """The name of each image, by `image_names`."""
-        return image_names(self)
+        """Names of images in a table, all different; control characters are escaped.
+
+        The end of the path, ``CLASS/IMAGE``, for images in files; class and row in the data set for others.
+
+        Raises
+        ------
+        InputError
+            Two images of the same name, or a name with bytes that are not text.
+        """
+        if self.facts is not None and "file" in self.facts:
+            names = self.facts["file"].tolist()
+        else:
+            names = [f"{self.class_names[label]}/{i}" for i, label in enumerate(self.labels)]
+        for name in names:
+            try:
+                name.encode()
+            except UnicodeEncodeError:  # the system's form of names written in another encoding
+                told = name.encode("utf-8", "backslashreplace").decode()
+                raise InputError(f"{self.name}: {told} holds bytes that are not UTF-8 text; rename the file") from None
+        names = [*map(visible, names)]
+        if twice := first_twice(names):
+            raise InputError(f"{self.name}: two images are called {twice}; captions cannot distinguish them")
+        return names
 
     @property
     def counts(self) -> pd.Series:
@@ -136,32 +157,6 @@ class Images:
         for at in range(0, len(self), step):
             sha.update(np.ascontiguousarray(self.images[at : at + step]).tobytes())
         return sha.hexdigest()
-
-
-def image_names(images: Images) -> list[str]:
-    """Names of images in a table, all different; control characters are escaped.
-
-    The end of the path, ``CLASS/IMAGE``, for images in files; class and row in the data set for others.
-
-    Raises
-    ------
-    InputError
-        Two images of the same name, or a name with bytes that are not text.
-    """
-    if images.facts is not None and "file" in images.facts:
-        names = images.facts["file"].tolist()
-    else:
-        names = [f"{images.class_names[label]}/{i}" for i, label in enumerate(images.labels)]
-    for name in names:
-        try:
-            name.encode()
-        except UnicodeEncodeError:  # the system's form of names written in another encoding
-            told = name.encode("utf-8", "backslashreplace").decode()
-            raise InputError(f"{images.name}: {told} holds bytes that are not UTF-8 text; rename the file") from None
-    names = [*map(visible, names)]
-    if twice := first_twice(names):
-        raise InputError(f"{images.name}: two images are called {twice}; captions cannot distinguish them")
-    return names
 
 
 def first_twice(names: list[str]) -> str | None:

@@ -147,7 +147,7 @@ def groups_of(source: Source, name: str) -> np.ndarray:
         N images, or rows of features.
     name : str
         A column of ``source.facts``, such as family or author; or a .csv with the columns ``image`` and ``group``, as
-        ``fslcore duplicates -o`` writes it: images by the names of `fslcore.datasets.images.image_names`, rows
+        ``fslcore duplicates -o`` writes it: images by the names of `fslcore.datasets.Images.names`, rows
         of features by their number from 0. Rows of other images are not used. If its column ``missed`` says that the
         groups miss more than 10 % of copies, a line on stderr says so too.
 

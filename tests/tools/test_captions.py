@@ -13,7 +13,6 @@ import pytest
 from PIL import Image
 
 from fslcore.datasets import Images, load
-from fslcore.datasets.images import image_names
 from fslcore.errors import InputError
 from fslcore.models import networks  # noqa: F401  after it torchvision imports, which transformers does
 from fslcore.tools import attributes
@@ -91,7 +90,7 @@ def test_other_things_than_names_and_paths(value):
 def test_two_images_of_one_name():
     same = Images("same", some(2).images, [0, 1], ["cat", "dog"], facts=pd.DataFrame({"file": ["a/x.png", "a/x.png"]}))
     with pytest.raises(InputError, match="same: two images are called a/x.png"):
-        image_names(same)
+        _ = same.names
 
 
 def test_write_goes_on_where_it_was_stopped(tmp_path, monkeypatch):

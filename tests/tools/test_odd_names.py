@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import fslcore
 from fslcore.datasets import load
-from fslcore.datasets.images import image_names
 from fslcore.errors import InputError, visible
 from fslcore.evaluation import groups_of
 from fslcore.paths import replace_file, together
@@ -191,7 +190,7 @@ def test_tables_of_images_hold_no_control_characters_and_read_back(tmp_path):
         for i in range(2):
             Image.new("RGB", (8, 8), (9 * i, 0, 0)).save(tmp_path / "data" / name / f"=\t{i}.png")
     images = load(f"folder:{tmp_path / 'data'}", size=8)
-    names = image_names(images)
+    names = images.names
     assert names[0] == "a\\x1b[2J\\n/=\\t0.png" and not controls("".join(names))
     file = captions.write(images, "pixels", tmp_path / "captions.csv")
     assert not controls(file.read_text("utf-8")) and len(captions.read(file, images)) == 4

@@ -16,7 +16,6 @@ import torch
 import fslcore
 from fslcore import datasets, stats
 from fslcore.datasets.bank import Bank
-from fslcore.datasets.images import image_names
 from fslcore.errors import InputError
 from fslcore.evaluation import Record, draw
 from fslcore.paths import locked
@@ -592,7 +591,7 @@ def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
         recorder.recording(source.names, source.classes, {"B": runs["B"]}, {"seed": 0}, {"groups": groups}),
     )
     both = recorder.load([path, second])
-    author = dict(zip(image_names(source), groups))
+    author = dict(zip(source.names, groups))
     assert both.groups["groups"].tolist() == [author[name] for name in both.images.tolist()]
     unpaired = report.recorded.three_intervals([path, second])[0]["A − B (unpaired)"]
     of = {

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from ... import sources, store
 from ...datasets import Images
-from ...datasets.images import first_twice, image_names
+from ...datasets.images import first_twice
 from ...datasets.papers import text_table
 from ...errors import InputError, like, shown, visible
 from ...paths import replace_file
@@ -131,7 +131,7 @@ def read(path: str | Path, images: Images) -> list[str]:
     Parameters
     ----------
     path : path
-        Has the columns ``image`` (or ``file``) and ``caption``. Images are identified by `image_names`,
+        Has the columns ``image`` (or ``file``) and ``caption``. Images are identified by `Images.names`,
         or, if the table has other names, by the last part of their paths. Rows of other images are not used. In a
         table that `write` made, a caption may be empty.
     images : Images
@@ -152,7 +152,7 @@ def read(path: str | Path, images: Images) -> list[str]:
     column = next((c for c in ("image", "file") if c in table), None)
     if column is None:
         raise InputError(f"captions: {path} lacks the column image; it has {', '.join(table.columns)}")
-    given, wanted = [*map(visible, table[column])], image_names(images)
+    given, wanted = [*map(visible, table[column])], images.names
     if not set(given) & set(wanted):
         given, wanted = ([name.replace("\\", "/").rsplit("/", 1)[-1] for name in names] for names in (given, wanted))
     if twice := first_twice(wanted) or first_twice(given):
@@ -175,7 +175,7 @@ def write(images: Images, name: str, path: str | Path, *, progress: bool = False
     name : str
         Of a captioner (see `captioner`).
     path : path
-        One row per image: ``image`` (see `image_names`), ``caption`` and ``captioner``. Written every `CHUNK` images,
+        One row per image: ``image`` (see `Images.names`), ``caption`` and ``captioner``. Written every `CHUNK` images,
         whole or not at all.
     progress : bool
         Show a progress bar.
@@ -185,7 +185,7 @@ def write(images: Images, name: str, path: str | Path, *, progress: bool = False
     InputError
         Another suffix; a file with other columns, of another captioner or of other images; and as for `captioner`.
     """
-    path, names = Path(path), image_names(images)
+    path, names = Path(path), images.names
     if path.suffix != ".csv":
         raise InputError(f"output = {path}; a name ending in .csv is allowed")
     done = _begun(path, name, names)

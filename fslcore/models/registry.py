@@ -139,10 +139,9 @@ def _clip_entry(patch: int) -> Entry:
     )
 
 
-def _dinov2(model: str, what: str) -> Entry:
-    return _vit(
-        partial(_timm, model, img_size=224), 768, what, "Apache-2.0", _IMAGENET, f"timm/{model}", "model.safetensors"
-    )
+def _dino(model: str, what: str, **options) -> Entry:
+    of_model = f"timm/{model}", "model.safetensors"
+    return _vit(partial(_timm, model, **options), 768, f"{what} (timm)", "Apache-2.0", _IMAGENET, *of_model)
 
 
 REGISTRY: dict[str, Entry] = {
@@ -161,17 +160,9 @@ REGISTRY: dict[str, Entry] = {
     ),
     "clip": _clip_entry(16),
     "clip-b32": _clip_entry(32),
-    "dino": _vit(
-        partial(_timm, "vit_base_patch16_224.dino"),
-        768,
-        "DINO ViT-B/16 (timm)",
-        "Apache-2.0",
-        _IMAGENET,
-        "timm/vit_base_patch16_224.dino",
-        "model.safetensors",
-    ),
-    "dinov2": _dinov2("vit_base_patch14_dinov2.lvd142m", "DINOv2 ViT-B/14 (timm)"),
-    "dinov2-reg": _dinov2("vit_base_patch14_reg4_dinov2.lvd142m", "DINOv2 ViT-B/14 with registers (timm)"),
+    "dino": _dino("vit_base_patch16_224.dino", "DINO ViT-B/16"),
+    "dinov2": _dino("vit_base_patch14_dinov2.lvd142m", "DINOv2 ViT-B/14", img_size=224),
+    "dinov2-reg": _dino("vit_base_patch14_reg4_dinov2.lvd142m", "DINOv2 ViT-B/14 with registers", img_size=224),
 }
 # The preprocessing of the code released with OOPS, the same for all backbones and data sets.
 _RELEASED = {

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from ..errors import InputError, instance, number, shown, whole
-from .intervals import LEVEL, Floats
+from .intervals import LEVEL, Floats, Interval
 from .pilot import Pilot
 from .three_intervals import ThreeIntervals
 
@@ -353,28 +353,21 @@ def _of_closed(
     """`plan` of closed tasks, from checked arguments."""
     sampling = pilot.sampling_variance
     tasks, of_tasks = goal.size(sampling * pilot.closed.n_tasks, pilot.closed.n_tasks - 1, 2, lambda t: t - 1)
+
+    def of_units(
+        found: Interval, of_study: Callable[[int], float], *, at: float, least: int, curve: float, scatter: float = 1.0
+    ) -> tuple[int, tuple[float, float]]:
+        at_pilot = at / (1 + curve / at)
+        total, less = found.standard_error**2 * at_pilot, sampling * at_pilot
+        return goal.size(total, found.df, least, of_study, less=less, scatter=scatter, curve=curve)
+
     images = of_images = classes = of_classes = None
     # Where it is not known what new images change, the classes' interval may stand in for that of the images.
     if math.isfinite(pilot.image_variance + pilot.images.half_width):
         curve = OF_IMAGES + shots / 2
-        at_pilot = images_per_class / (1 + curve / images_per_class)
-        images, of_images = goal.size(
-            pilot.images.standard_error**2 * at_pilot,
-            pilot.images.df,
-            shots + 2,
-            lambda n: n * n_classes - 1,
-            less=sampling * at_pilot,
-            scatter=PEAKED,
-            curve=curve,
+        images, of_images = of_units(
+            pilot.images, lambda n: n * n_classes - 1, at=images_per_class, least=shots + 2, curve=curve, scatter=PEAKED
         )
     if math.isfinite(pilot.class_variance + pilot.classes.half_width):
-        at_pilot = n_classes / (1 + OF_CLASSES / n_classes)
-        classes, of_classes = goal.size(
-            pilot.classes.standard_error**2 * at_pilot,
-            pilot.classes.df,
-            ways + 1,
-            lambda c: c - 1,
-            less=sampling * at_pilot,
-            curve=OF_CLASSES,
-        )
+        classes, of_classes = of_units(pilot.classes, lambda c: c - 1, at=n_classes, least=ways + 1, curve=OF_CLASSES)
     return Plan(tasks, images, classes, None, of_tasks, of_images, of_classes)

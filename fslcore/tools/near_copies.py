@@ -155,15 +155,10 @@ class Copies:
 
     def plain(self) -> dict:
         """Thresholds, numbers of pairs, sizes of groups and examples, for a program."""
+        own = "by", "bits", "frequencies", "distance", "reference", "shares", "missed"
         return {
             "images": self.images.groupby("split", sort=False).size().to_dict(),
-            "by": self.by,
-            "bits": self.bits,
-            "frequencies": self.frequencies,
-            "distance": self.distance,
-            "reference": self.reference,
-            "shares": self.shares,
-            "missed": self.missed,
+            **{name: getattr(self, name) for name in own},
             "pairs": self.pairs.T.to_dict(),
             "groups": self.sizes.tolist(),
             "examples": self.examples(),

@@ -10,7 +10,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-__all__ = ["MOVED"]
+__all__ = ["MOVED", "OF_CHAPTERS", "of_chapter"]
 
 #: Old path: new path, of modules and of packages with everything in them.
 MOVED = {
@@ -28,6 +28,30 @@ MOVED = {
     "fslcore.training": "fslcore.tools.training",
     "fslcore.workload": "fslcore.tools.workload",
 }
+
+#: Names that went to the code of the one chapter that uses them, by package and new place.
+OF_CHAPTERS = {
+    "fslcore.stats": {
+        "fslbook.oops.difficulty": "regression_interval weighted_interval",
+        "fslbook.oops.optima": "CommonOptimum OptimumRatio VarianceFit common_optimum compare_optima fit_variance",
+    },
+    "fslcore.tools.attributes": {"fslbook.fewstab.detection": "agreement agreement_table describe_table"},
+}
+
+
+def of_chapter(package: str, name: str) -> object:
+    """What a package gave before it went to a chapter's code, for one release; the library itself never asks for it.
+
+    Raises
+    ------
+    AttributeError
+        The package never had this name.
+    """
+    for where, names in OF_CHAPTERS[package].items():
+        if name in names.split():
+            warnings.warn(f"{package}.{name} is now {where}.{name}", DeprecationWarning, stacklevel=3)
+            return getattr(importlib.import_module(where), name)
+    raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
 
 class _Moved(MetaPathFinder, Loader):

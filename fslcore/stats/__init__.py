@@ -6,6 +6,7 @@ Arrays of values with a largest magnitude outside 1e-30 to 1e30 are refused, exc
 import sys
 import warnings
 
+from ..moved import of_chapter
 from .across_datasets import across_datasets, probability_best
 from .anytime import anytime_interval
 from .bootstrap import bootstrap_interval
@@ -23,8 +24,6 @@ from .intervals import (
     open_interval,
     paired_differences,
     paired_interval,
-    regression_interval,
-    weighted_interval,
 )
 from .pilot import VarianceModel, best_queries, pilot, task_count
 from .power import detectable, plan, power
@@ -69,12 +68,10 @@ __all__ = [
     "probability_best",
     "rank_correlation",
     "rank_sets",
-    "regression_interval",
     "run_intervals",
     "simultaneous_intervals",
     "task_count",
     "three_intervals",
-    "weighted_interval",
     "winner_interval",
 ]
 
@@ -92,7 +89,6 @@ _FORMER = {
     "published": "Printed PrintedDifference PrintedReading",
     "runs": "Chance NewRuns RunIntervals RunPlan",
 }
-_OF_A_CHAPTER = "CommonOptimum OptimumRatio VarianceFit common_optimum compare_optima fit_variance"
 
 
 def __getattr__(name: str) -> object:
@@ -101,5 +97,4 @@ def __getattr__(name: str) -> object:
             where = f"{__name__}.{module}"
             warnings.warn(f"{__name__}.{name} is now {where}.{name}", DeprecationWarning, stacklevel=2)
             return getattr(sys.modules[where], name)
-    where = f"; it is now fslbook.oops.optima.{name}" if name in _OF_A_CHAPTER.split() else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{where}")
+    return of_chapter(__name__, name)

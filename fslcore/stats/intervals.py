@@ -31,9 +31,8 @@ __all__ = [
     "open_interval",
     "paired_differences",
     "paired_interval",
+    "per_task",
     "plus_minus",
-    "regression_interval",
-    "weighted_interval",
 ]
 
 Floats = NDArray[np.float64]
@@ -403,7 +402,7 @@ def closed_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[f
     >>> round(r.mean, 3), round(r.half_width, 4)
     (0.775, 0.1027)
     """
-    return _interval(*_values("accuracies", accuracies), level, "closed", closed_df, bounds=bounds)
+    return _interval(*per_task("accuracies", accuracies), level, "closed", closed_df, bounds=bounds)
 
 
 def closed_df(tasks: int) -> float:
@@ -429,7 +428,7 @@ def open_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[flo
     >>> round(open_interval([0.7, 0.8, 0.75, 0.85]).half_width, 4)
     0.1027
     """
-    return _interval(*_values("accuracies", accuracies), level, "open", lambda t: t - 1, bounds=bounds)
+    return _interval(*per_task("accuracies", accuracies), level, "open", lambda t: t - 1, bounds=bounds)
 
 
 def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL, *, atol: float | None = None) -> Interval:
@@ -588,7 +587,7 @@ def independent_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> In
     >>> round(r.mean, 3), round(r.half_width, 3), r.conclusion
     (0.275, 0.202, 1)
     """
-    (x, fine_x), (y, fine_y) = _values("a", a), _values("b", b)
+    (x, fine_x), (y, fine_y) = per_task("a", a), per_task("b", b)
     check_units({"a": x, "b": y})
     one, other = (_interval(v, fine, level, "open", lambda t: t - 1) for v, fine in ((x, fine_x), (y, fine_y)))
     variances = np.array([one.standard_error, other.standard_error]) ** 2
@@ -603,107 +602,7 @@ def independent_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> In
     return Interval(mean, half, level, int(counts.sum()), "independent", df, exact)
 
 
-def weighted_interval(accuracies: ArrayLike, weights: ArrayLike, level: float = LEVEL) -> Interval:
-    """Interval of a mean over tasks that were not drawn alike: weighted by how rarely a task like each was drawn.
-
-    Parameters
-    ----------
-    accuracies : (T,) array_like
-        One number per task, T ≥ 2: accuracies, or the differences of two methods (`paired_differences`).
-    weights : (T,) array_like
-        Over 0: the probability of each task where all are drawn alike, over that with which it was drawn, up to a
-        common factor, as `fslcore.tasks.sample_by_difficulty` gives them.
-    level : float
-        Nominal coverage, between 0 and 1.
-
-    Returns
-    -------
-    Interval
-        Of the self-normalised mean Σwx / Σw. Its variance by the delta method is T / (T - 1) · Σw²(x - mean)² / (Σw)²
-        (Owen, 2013, chapter 9); Student's quantile has n - 1 degrees of freedom, n = (Σw)² / Σw² the effective number
-        of tasks (Kish, 1965). With equal weights it is `open_interval`. Where a few tasks have most of the weight it is
-        too narrow: with log-normal weights that go along with the accuracies it covered in 92 to 94 % of cases for
-        n = T / 3, 85 to 87 % for n = T / 9, and 71 to 77 % for n = T / 50.
-
-    Raises
-    ------
-    InputError
-        Other shapes, weights that are not positive, and as for `closed_interval`.
-
-    Examples
-    --------
-    >>> r = weighted_interval([0.7, 0.8, 0.75, 0.85], [1, 2, 1, 2])
-    >>> round(r.mean, 4), round(r.half_width, 4), round(r.df, 1)
-    (0.7917, 0.1038, 2.6)
-    """
-    (x, fine), w = _values("accuracies", accuracies), floats("weights", weights, extreme=True)
-    if w.shape != x.shape or (w <= 0).any():
-        raise InputError(
-            f"weights: shape {w.shape}, from {w.min(initial=np.inf):g} on; one over 0 for each of {x.size} accuracies "
-            "is needed"
-        )
-    share = w / w.max()  # their squares then have room
-    share /= share.sum()
-    mean = float(share @ x)
-    level, df = number("level", level, above=0, below=1), float(max(1 / (share @ share) - 1, np.finfo(float).tiny))
-    spread = np.sqrt(x.size / (x.size - 1) * (share**2 @ (x - mean) ** 2))
-    # The squares of tiny weights may be 0; what varies is then not known, and is not taken for equal.
-    half = float(stats.t.ppf((1 + level) / 2, df) * max(spread, TINY)) if np.ptp(x) > 2 * fine else 0.0
-    return Interval(mean, half, level, x.size, "weighted", df)
-
-
-def regression_interval(accuracies: ArrayLike, cheap: ArrayLike, more: ArrayLike, level: float = LEVEL) -> Interval:
-    """Interval of the mean accuracy of a dear method, with what a cheap one tells of many more tasks.
-
-    Parameters
-    ----------
-    accuracies : (T,) array_like
-        Of the expensive method, one number per task, T ≥ 3; or the differences of two methods.
-    cheap : (T,) array_like
-        Of the cheap method, on the same tasks.
-    more : (P,) array_like
-        Of the cheap method on P tasks that were drawn in the same way, those T among them; P ≥ T.
-    level : float
-        Nominal coverage, between 0 and 1.
-
-    Returns
-    -------
-    Interval
-        Of the regression estimator x̄ + b(m̄ - c̄), with b the slope of the T accuracies on the cheap ones, c̄ the mean
-        of these and m̄ that of all P (double sampling: Cochran, 1977, section 12.6). Its variance is
-        s²(1/T + (m̄ - c̄)² / Σ(c - c̄)²) + b² s²_P / P, with s² that of the residuals; Student's quantile has T - 2
-        degrees of freedom. Where both methods correlate by ρ and P is large, it is √(1 - ρ²) times as wide as without.
-
-    Raises
-    ------
-    InputError
-        Other shapes, fewer than 3 tasks, and as for `closed_interval`.
-
-    Examples
-    --------
-    >>> r = regression_interval([0.7, 0.8, 0.75, 0.9], [0.5, 0.6, 0.5, 0.7], [0.5, 0.6, 0.5, 0.7, 0.6, 0.6, 0.4, 0.5])
-    >>> round(r.mean, 4), round(r.half_width, 4), r.df
-    (0.7659, 0.135, 2)
-    """
-    (x, fine), (c, near), (m, _) = _values("accuracies", accuracies), _values("cheap", cheap), _values("more", more)
-    if not 3 <= x.size == c.size <= m.size:
-        raise InputError(
-            f"accuracies, cheap and more hold {x.size}, {c.size} and {m.size} numbers; as many of the first two, at "
-            "least 3, and no fewer of the third are needed"
-        )
-    level, df = number("level", level, above=0, below=1), x.size - 2
-    off = c - c.mean()
-    square = off @ off if np.ptp(c) > 2 * near else 0.0
-    slope = off @ x / square if square else 0.0  # a method that is always equal tells nothing
-    moved = m.mean() - c.mean()
-    left = x - x.mean() - slope * off
-    of_tasks = left @ left / df * (1 / x.size + (moved**2 / square if square else 0.0))
-    spread = np.sqrt(of_tasks + slope**2 * m.var(ddof=1) / m.size) if np.ptp(x) > 2 * fine else 0.0
-    half = float(stats.t.ppf((1 + level) / 2, df) * spread)
-    return Interval(float(x.mean() + slope * moved), half, level, x.size, "regression", df)
-
-
-def _values(name: str, values: ArrayLike) -> tuple[Floats, float]:
+def per_task(name: str, values: ArrayLike) -> tuple[Floats, float]:
     """One number per task, of at least 2 tasks, and by how much they may be off from having been rounded."""
     x = floats(name, values, None)
     if x.ndim != 1 or x.size < 2:

@@ -6,7 +6,7 @@ import statsmodels.api as sm
 from scipy import stats as scipy_stats
 from statsmodels.stats.weightstats import DescrStatsW
 
-from fslbook.oops.difficulty import _chances, sample_by_difficulty
+from fslbook.oops.difficulty import _chances, regression_interval, sample_by_difficulty, weighted_interval
 from fslcore import stats
 from fslcore.errors import InputError
 from fslcore.tasks import Tasks
@@ -85,22 +85,22 @@ def test_what_the_tasks_say_of_themselves():
 def test_weighted_interval_by_its_formula_and_of_equal_weights():
     rng = np.random.default_rng(0)
     x, w = rng.random(30), rng.exponential(size=30)
-    r = stats.weighted_interval(x, w, 0.9)
+    r = weighted_interval(x, w, 0.9)
     mean = sum(a * b for a, b in zip(w, x)) / sum(w)
     variance = 30 / 29 * sum(a**2 * (b - mean) ** 2 for a, b in zip(w, x)) / sum(w) ** 2
     df = sum(w) ** 2 / sum(w**2) - 1
     assert (r.mean, r.standard_error, r.df) == pytest.approx((mean, variance**0.5, df))
     assert r.half_width == pytest.approx(scipy_stats.t.ppf(0.95, df) * variance**0.5)
     assert r.mean == pytest.approx(DescrStatsW(x, w).mean) and (r.n_tasks, r.kind) == (30, "weighted")
-    assert stats.weighted_interval(x, 1e300 * w, 0.9).half_width == pytest.approx(r.half_width)
-    equal, plain = stats.weighted_interval(x, np.full(30, 7)), stats.open_interval(x)
+    assert weighted_interval(x, 1e300 * w, 0.9).half_width == pytest.approx(r.half_width)
+    equal, plain = weighted_interval(x, np.full(30, 7)), stats.open_interval(x)
     assert (equal.mean, equal.half_width, equal.df) == pytest.approx((plain.mean, plain.half_width, plain.df))
-    assert stats.weighted_interval([0.5] * 9, rng.random(9)).half_width == 0
-    alone = stats.weighted_interval(x, np.r_[1, np.full(29, 1e-200)])  # one task in effect: of its variance nothing
+    assert weighted_interval([0.5] * 9, rng.random(9)).half_width == 0
+    alone = weighted_interval(x, np.r_[1, np.full(29, 1e-200)])  # one task in effect: of its variance nothing
     assert alone.half_width == np.inf and alone.conclusion == 0
     for bad in ([1, 2], [0.0, *w[1:]], [-1.0, *w[1:]]):
         with pytest.raises(InputError, match="weights: .* one over 0 for each of 30 accuracies"):
-            stats.weighted_interval(x, bad)
+            weighted_interval(x, bad)
 
 
 @pytest.mark.parametrize("link", [0.0, 0.7, 1.0])
@@ -114,7 +114,7 @@ def test_coverage_and_spread_of_the_weighted_mean(law, link):
         x = 1 - link * d + np.sqrt(1 - link**2) * rng.normal(0, 6**0.5, 3000)
         tasks, weights = sample_by_difficulty(PROPOSALS, d, tasks=150, seed=seed)
         chosen = x[rows_of(tasks)]
-        r = stats.weighted_interval(chosen, weights)
+        r = weighted_interval(chosen, weights)
         hits.append(r.low <= truth <= r.high)
         means.append(r.mean), errors.append(r.standard_error), naive.append(chosen.mean())
     assert 0.915 < np.mean(hits) < 0.975, np.mean(hits)
@@ -132,21 +132,21 @@ def test_regression_interval_is_a_prediction_at_the_mean_of_all():
     rng = np.random.default_rng(2)
     more = rng.normal(0.6, 0.1, 5000)
     cheap, x = more[:40], 0.3 + 0.5 * more[:40] + rng.normal(0, 0.05, 40)
-    r = stats.regression_interval(x, cheap, more, 0.9)
+    r = regression_interval(x, cheap, more, 0.9)
     line = sm.OLS(x, sm.add_constant(cheap)).fit()
     found = line.get_prediction([1, more.mean()])
     assert r.mean == pytest.approx(found.predicted_mean[0]) and (r.df, r.kind, r.n_tasks) == (38, "regression", 40)
     variance = found.se_mean[0] ** 2 + line.params[1] ** 2 * more.var(ddof=1) / 5000
     assert r.half_width == pytest.approx(scipy_stats.t.ppf(0.95, 38) * variance**0.5)
-    flat = stats.regression_interval(x, np.full(40, 0.3), np.full(90, 0.3))  # nothing is learned
+    flat = regression_interval(x, np.full(40, 0.3), np.full(90, 0.3))  # nothing is learned
     assert flat.mean == pytest.approx(x.mean())
     assert flat.standard_error == pytest.approx(x.std(ddof=2) / 40**0.5)
-    other = stats.regression_interval(x, np.full(40, 0.3), more)  # whatever it says of other tasks
+    other = regression_interval(x, np.full(40, 0.3), more)  # whatever it says of other tasks
     assert (other.mean, other.half_width) == pytest.approx((flat.mean, flat.half_width))
-    assert stats.regression_interval([0.5] * 4, more[:4], more).half_width == 0
+    assert regression_interval([0.5] * 4, more[:4], more).half_width == 0
     for sizes in ((40, 39, 90), (40, 40, 39), (2, 2, 9)):
         with pytest.raises(InputError, match="accuracies, cheap and more hold {}, {} and {}".format(*sizes)):
-            stats.regression_interval(*(more[:n] for n in sizes))
+            regression_interval(*(more[:n] for n in sizes))
 
 
 @pytest.mark.parametrize("tasks, proposals", [(12, 1200), (60, 240), (100, 6000)])
@@ -157,7 +157,7 @@ def test_coverage_and_width_of_the_regression_interval(tasks, proposals, rho):
     for _ in range(800):
         more = rng.gamma(4, size=proposals)  # skewed
         x = rho * more[:tasks] + (1 - rho**2) ** 0.5 * (rng.gamma(4, size=tasks) - 4)
-        r = stats.regression_interval(x, more[:tasks], more)
+        r = regression_interval(x, more[:tasks], more)
         hits.append(r.low <= 4 * rho <= r.high)
         means.append(r.mean), errors.append(r.standard_error)
     assert 0.925 < np.mean(hits) < 0.975, np.mean(hits)
@@ -167,7 +167,7 @@ def test_coverage_and_width_of_the_regression_interval(tasks, proposals, rho):
 
 
 def test_three_tasks_are_enough_for_a_line():
-    found = stats.regression_interval([0.5, 0.6, 0.72], [0.4, 0.5, 0.61], [0.4, 0.5, 0.61, 0.3, 0.55])
+    found = regression_interval([0.5, 0.6, 0.72], [0.4, 0.5, 0.61], [0.4, 0.5, 0.61, 0.3, 0.55])
     assert np.isfinite(found.half_width)
     with pytest.raises(InputError):
-        stats.regression_interval([0.5, 0.6], [0.4, 0.5], [0.4, 0.5, 0.61])
+        regression_interval([0.5, 0.6], [0.4, 0.5], [0.4, 0.5, 0.61])

@@ -224,13 +224,6 @@ FUNCTIONS = {
             "resamples": ("count", 99),
             "seed": ("seed", 0),
         },
-        "weighted_interval": {"accuracies": ("array", A), "weights": ("positives", B), "level": ("level", 0.95)},
-        "regression_interval": {
-            "accuracies": ("array", A),
-            "cheap": ("array", B),
-            "more": ("array", np.r_[B, B]),
-            "level": ("level", 0.95),
-        },
         "paired_differences": {"a": ("array", A), "b": ("array", B), **ATOL, "axis": ("axis", 0)},
         "compare": {"a": ("object", INTERVAL), "b": ("object", INTERVAL)},
         "conclusions": {

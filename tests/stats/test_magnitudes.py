@@ -9,7 +9,7 @@ from fslcore import stats
 from fslcore.errors import InputError
 
 rng = np.random.default_rng(0)
-A, B, WEIGHTS = rng.random((3, 30))
+A, B, _ = rng.random((3, 30))
 LABELS = np.arange(8).repeat(12)
 IMAGES = np.array([[rng.permutation(12)[:4] + 12 * c for c in rng.permutation(8)[:5]] for _ in range(60)])
 PLACES = IMAGES[..., 0], IMAGES[..., 1:].reshape(60, 15), LABELS
@@ -23,8 +23,6 @@ FUNCTIONS = {
     "paired_differences": lambda k: stats.paired_differences(k * A, B),
     "paired_interval": lambda k: stats.paired_interval(k * A, k * B),
     "independent_interval": lambda k: stats.independent_interval(k * A, k * B),
-    "weighted_interval": lambda k: stats.weighted_interval(k * A, WEIGHTS),
-    "regression_interval": lambda k: stats.regression_interval(k * A, B, WEIGHTS),
     "conclusions": lambda k: stats.conclusions({"a": k * A, "b": k * B}, "paired"),
     "pilot": lambda k: stats.pilot(k * QUERIES[0].reshape(60, 5, 3), shots=5),
     "three_intervals": lambda k: stats.three_intervals(k * QUERIES[0], *PLACES),

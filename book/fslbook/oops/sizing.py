@@ -12,7 +12,7 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 
-from fslbook.oops.difficulty import sample_by_difficulty
+from fslbook.oops.difficulty import regression_interval, sample_by_difficulty, weighted_interval
 from fslcore import evaluation, stats
 from fslcore.datasets import Source
 from fslcore.errors import InputError
@@ -571,7 +571,7 @@ def by_difficulty(
     -------
     DataFrame
         A row a pair: ``difficulty``, ``measured``, ``correlation`` of the two over tasks, ``weighted`` and
-        ``regressed``: half-widths of the weighted mean (`fslcore.stats.weighted_interval`), and of tasks drawn alike
+        ``regressed``: half-widths of the weighted mean (`weighted_interval`), and of tasks drawn alike
         with what the cheap method tells (`regression_interval`), over that of these tasks alone; means over seeds with
         a Student interval, as `fslcore.stats.Interval`.
     """
@@ -585,9 +585,9 @@ def by_difficulty(
             known, plain = easy.record(drawn).accuracy(), hard.record(drawn[:tasks]).accuracy()
             chosen, weights = sample_by_difficulty(drawn, 1 - known, tasks=tasks, seed=seed)
             alone = stats.closed_interval(plain, level).half_width
-            weighted = stats.weighted_interval(hard.record(chosen).accuracy(), weights, level)
+            weighted = weighted_interval(hard.record(chosen).accuracy(), weights, level)
             ratios.append(weighted.half_width / alone)
-            regressed.append(stats.regression_interval(plain, known[:tasks], known, level).half_width / alone)
+            regressed.append(regression_interval(plain, known[:tasks], known, level).half_width / alone)
             correlations.append(np.corrcoef(known[:tasks], plain)[0, 1])
         of = (stats.open_interval(r, level) for r in (ratios, regressed))
         rows.append((cheap.label, dear.label, np.mean(correlations), *of))

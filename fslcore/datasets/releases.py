@@ -254,20 +254,11 @@ def _aircraft(root: Path, name: str, split: str) -> pd.DataFrame:
     table = rows[rows["class"].isin(of_split("aircraft", split, sorted(set(rows["class"])), data))]
     box = text_table(data / "images_box.txt", header=None, sep=" ", names=["id", "left", "top", "right", "bottom"])
     table = table.merge(box, on="id", how="left")
-    if table["left"].isna().any():
-        raise InputError(
-            f"dataset: {data / 'images_box.txt'} has no box of {table['id'][table['left'].isna()].iloc[0]}"
-        )
     edges = list(box.columns[1:])
-    numbers = table[edges].apply(pd.to_numeric, errors="coerce")
-    if (bad := numbers.isna().any(axis=1)).any():
-        raise InputError(
-            f"dataset: {data / 'images_box.txt'}: the box of {table['id'][bad].iloc[0]} is not four numbers"
-        )
-    table[edges] = numbers.astype(float)
-    return table.assign(file=[data / "images" / f"{i}.jpg" for i in table.pop("id")])[
-        ["file", "class", *box.columns[1:]]
-    ]
+    table[edges] = table[edges].apply(pd.to_numeric, errors="coerce").astype(float)
+    if (bad := table[edges].isna().any(axis=1)).any():
+        raise InputError(f"dataset: {data / 'images_box.txt'} has no box of four numbers of {table['id'][bad].iloc[0]}")
+    return table.assign(file=[data / "images" / f"{i}.jpg" for i in table["id"]])[["file", "class", *edges]]
 
 
 def _flowers(key: str | None) -> Callable[[Path, str, str], pd.DataFrame]:

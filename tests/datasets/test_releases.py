@@ -133,11 +133,11 @@ def test_aircraft_is_cut_out_by_its_boxes(tmp_path):
     with pytest.raises(InputError, match=r"image .*\.jpg: box 70 7 90 13 is not in an image of 60x40"):
         moved.images[:1]
     box.write_text(kept[kept.index("\n") + 1 :])
-    with pytest.raises(InputError, match="images_box.txt has no box of 0000000"):
+    with pytest.raises(InputError, match="images_box.txt has no box of four numbers of 0000000"):
         datasets.load(f"aircraft:{tmp_path}")
     for line in ("0000000 32 7 48", "0000000 32 7 48 x"):
         box.write_text(kept.replace("0000000 32 7 48 13", line))
-        with pytest.raises(InputError, match="images_box.txt: the box of 0000000 is not four numbers"):
+        with pytest.raises(InputError, match="images_box.txt has no box of four numbers of 0000000"):
             datasets.load(f"aircraft:{tmp_path}")
     (tmp_path / "data" / "images_variant_test.txt").write_text("0000001\n")
     with pytest.raises(InputError, match="images_variant_test.txt has a line without a variant: 0000001"):

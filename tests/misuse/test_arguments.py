@@ -146,7 +146,6 @@ TAKEN = {
     ("normalise", "drop"): ("[]",),
     ("normalise", "methods"): ("[]",),
     ("groups", "methods"): ("[]",),
-    ("frequent", "images"): ("0",),
 }
 LABELS = np.arange(8).repeat(12)
 TASKS = samplers.sample_closed(LABELS, tasks=40, ways=5, shots=3, queries=2)
@@ -484,7 +483,6 @@ FUNCTIONS = {
     "attributes": {
         "counts": {"labels": ("labels", np.array([0, 1, 0, 1]))},
         "spurious": {"labels": ("labels", np.array([0, 1, 0, 1])), "present": ("count", 1), "absent": ("count", 1)},
-        "frequent": {"images": ("count", 1)},
     },
     "fewstab": {
         "gaps": {

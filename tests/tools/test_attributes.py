@@ -111,13 +111,6 @@ def test_spurious_is_some_but_not_all(has, data):
     assert (found[twice].spurious(labels[twice]) == spurious).all()
 
 
-@given(MATRIX, st.integers(0, 5))
-def test_frequent_keeps_what_enough_images_have(has, floor):
-    kept = named(has).frequent(floor)
-    assert kept.names == tuple(f"a{i}" for i in range(has.shape[1]) if has[:, i].sum() >= floor)
-    assert (kept.has == has[:, has.sum(axis=0) >= floor]).all()
-
-
 @given(has=MATRIX)
 @settings(max_examples=30)
 def test_saved_attributes_come_back(tmp_path_factory, has):
@@ -163,7 +156,6 @@ def test_attributes_that_do_not_fit(tmp_path):
         (lambda: named(np.ones((0, 2), bool)).counts(np.zeros(0, int)), "0 labels for 0 images"),
         *((lambda n=n: named(np.ones((2, 2), bool)).spurious([0, 1], present=n), "present = ") for n in (0, 1.5, None)),
         (lambda: named(np.ones((2, 2), bool)).spurious([0, 1], absent=0), "absent = 0"),
-        *((lambda n=n: named(np.ones((2, 2), bool)).frequent(n), "images = ") for n in (-1, 2.5, None, "2")),
         (lambda: describe(named(np.ones((2, 2), bool)), [0, -1]), "labels = -1"),
         (lambda: Attributes(np.ones((1, 1), bool), None), "names = None"),
         (lambda: Attributes(np.ones((1, 1), bool), [1]), "names: 1 is not a text"),

@@ -75,12 +75,6 @@ class Attributes:
         """``has``, so that attributes can be passed as a matrix."""
         return np.array(self.has, dtype=dtype, copy=copy)
 
-    def frequent(self, images: int = 2) -> Attributes:
-        """Only the attributes of at least this many images, 0 or more."""
-        images = whole("images", images, 0)
-        kept = self.has.sum(axis=0) >= images
-        return Attributes(self.has[:, kept], tuple(np.array(self.names, object)[kept]))
-
     def counts(self, labels: np.ndarray) -> np.ndarray:
         """(K, A) images of each class that have each attribute; ``labels`` are N integers, 0 to K − 1.
 

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "InputError",
     "Terminated",
+    "array",
     "choice",
     "detached",
     "flag",
@@ -182,7 +183,7 @@ def floats(
         Not an array of real numbers (ragged, text, complex, objects), masked values, another
         number of dimensions, NaN or infinity, values that are all too small, or one that is too large, to compute with.
     """
-    found = _array(name, values, "an array of numbers", float)
+    found = array(name, values, "an array of numbers", float)
     if found.dtype.kind not in "biuf":
         raise InputError(f"{name} holds {found.dtype}; numbers are allowed")
     _check_dimensions(name, found, ndim)
@@ -204,7 +205,7 @@ def wholes(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
         Not an array of whole numbers (5.0 and True are none), masked values, another number of
         dimensions.
     """
-    found = _array(name, values, "an array of whole numbers")
+    found = array(name, values, "an array of whole numbers")
     if found.dtype.kind not in "iu":
         raise InputError(f"{name} holds {found.dtype} (shape {found.shape}); whole numbers (integers) are allowed")
     _check_dimensions(name, found, ndim)
@@ -215,7 +216,7 @@ def wholes(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
     return found.astype(np.int64)
 
 
-def _array(name: str, values: ArrayLike, allowed: str, of_objects: type | None = None) -> np.ndarray:
+def array(name: str, values: ArrayLike, allowed: str, of_objects: type | None = None) -> np.ndarray:
     """Values as an array without masked values; object arrays, as from pandas, are converted to ``of_objects``."""
     if np.ma.is_masked(values):
         raise InputError(f"{name}: {int(np.ma.getmaskarray(values).sum())} values are masked; leave them out first")
@@ -253,7 +254,7 @@ def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray
         Not one dimension, empty, another number of images, masked values, NaN or infinity, None,
         other objects, or texts and numbers together.
     """
-    found = _array(name, values, "one number or text per image")
+    found = array(name, values, "one number or text per image")
     if found.ndim != 1 or not found.size or (count is not None and len(found) != count):
         wanted = "(N,), one per image," if count is None else f"({count},), one per image,"
         raise InputError(f"{name}: shape {found.shape}; {wanted} is needed")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from ..errors import InputError, choice, floats, instance, number, shown, whole
+from ..errors import InputError, array, choice, floats, instance, number, shown, whole
 from ..errors import labels as checked_labels
 from .intervals import LEVEL, Floats
 from .three_intervals import of_difference
@@ -365,10 +365,7 @@ def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: 
 
 def _labels(x: np.ndarray, labels: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     """Checked labels of this shape."""
-    try:
-        found = np.asanyarray(labels)  # with its mask
-    except ValueError:
-        raise InputError(f"labels = {shown(labels)}; an array of shape {shape} is needed") from None
+    found = array("labels", labels, f"an array of shape {shape}")
     if found.shape != shape:
         raise InputError(f"values have shape {x.shape}, labels {found.shape}; labels of shape {shape} are needed")
     found = checked_labels("labels", found.ravel()).reshape(shape)

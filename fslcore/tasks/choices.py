@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError, shown
+from ..errors import InputError, array
 from ..errors import labels as checked_labels
 
 TRIES = 20_000  # for one task, before the samplers give up
@@ -37,9 +37,7 @@ class Candidates:
     """
 
     def __init__(self, labels, has):
-        if np.ma.is_masked(has):
-            raise InputError(f"has: {int(np.ma.getmaskarray(has).sum())} values are masked; leave them out first")
-        labels, has = checked_labels("labels", labels), _array("has", has)
+        labels, has = checked_labels("labels", labels), array("has", has, "an array of (images, attributes)")
         if has.dtype != bool or has.ndim != 2 or labels.shape != (len(has),):
             raise InputError(
                 f"labels {labels.shape} and has {has.dtype} {has.shape}; "
@@ -367,13 +365,6 @@ def as_released(data: Candidates, ways: int, shots: int, queries: int, rng: np.r
         scored = np.zeros(data.count.shape[1], dtype=bool)
         scored[pool] = True
         yield _Choice(np.array(classes), attributes, tolerated, intra, scored)
-
-
-def _array(name: str, values) -> np.ndarray:
-    try:
-        return np.asarray(values)
-    except ValueError:  # ragged
-        raise InputError(f"{name} = {shown(values)}; (images, attributes) are needed") from None
 
 
 def _listed(names: np.ndarray) -> str:

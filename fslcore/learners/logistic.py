@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 
 from ..datasets.bank import Bank
@@ -14,6 +16,9 @@ __all__ = ["LogisticRegression"]
 
 MANY = 10  # classes from which L-BFGS is used
 PAIRS = 5  # of steps and gradient changes that it stores
+SINGLE = 4  # of its steps that are in 32 bits
+MILD = 100.0  # C up to which they are
+ROUGH = 1e-3  # tolerance over which the rounding of 32 bits is small
 IN_CACHE = 2**19  # entries of a few tasks' Gram matrices
 LARGE = 1000.0  # C above which 32-bit rounding is not small compared with the penalty
 
@@ -36,7 +41,8 @@ class LogisticRegression(Learner):
     C : float
         Inverse regularisation strength, over 0.
     tol : float
-        Stop a task when no entry of its gradient is larger, in double precision.
+        Stop a task when no entry of its gradient is larger, in double precision; with 10 or more classes, a ``tol``
+        over 0.001 is compared in single precision.
     max_iter : int
         The maximum number of steps with h = ½, or of L-BFGS.
     """
@@ -118,87 +124,109 @@ def _quasi_newton(
 
     Among many classes the probability of an image's own class stays far from 1, unless C is large, so few steps
     suffice. The last `PAIRS` of them estimate the rest of the Hessian (Liu and Nocedal, 1989). A step is halved until
-    the objective falls enough (Armijo), so that it converges for every C. The logits of a step follow from its own
-    equation, which saves a product with the Gram matrix.
+    the objective falls enough (Armijo), so that it converges for every C. Unless C is large, the first `SINGLE` steps
+    are in 32 bits, which takes half the time, and the rest in 64.
     """
-    n, y = gram.shape[-1], y.contiguous()
-    mask = y.sum(dim=1, keepdim=True)  # 1 for an image, 0 for padding
-    size = y.sum(dim=-1, keepdim=True)  # images of each class
-    fixed = torch.zeros_like(size).masked_fill_(size == 0, -torch.inf)  # classes without support
-    label = y.argmax(dim=1, keepdim=True)
-    h = 1 / (size > 0).sum(dim=1, keepdim=True).to(y.dtype)
-    eye = torch.eye(n, dtype=gram.dtype, device=gram.device)
-    inverse = torch.cholesky_inverse(torch.linalg.cholesky(h * gram + lam * eye))
-    v = h * (mask @ inverse)  # the contribution of an intercept to A, and to the logits without it
-    v_logits = mask - lam / h * v
-    pull = mask.sum(dim=-1, keepdim=True) - v_logits.sum(dim=-1, keepdim=True)
-
-    # A; its logits A @ gram beside b, z; and the gradient by both, E (of W = XᵀA) beside that of b.
-    a, z = torch.zeros_like(y), y.new_zeros(*y.shape[:2], n + 1)
-    fixed_parts = y, mask, fixed, label, lam
-    value, slope = _objective(a, z, *fixed_parts)
+    wide, single = y.dtype, torch.float32 if MILD * lam.min() >= 1 else y.dtype
+    problem = _Problem.of(gram.to(single), y.to(single, memory_format=torch.contiguous_format), lam.to(single))
+    a, z = torch.zeros_like(problem.y), problem.y.new_zeros(*y.shape[:2], y.shape[2] + 1)  # A; its logits beside b
+    value, slope = problem.objective(a, z)
     pairs = []  # steps of a and z, their changes of the gradient, and 1 over the product of both
-    out_a, out_b = a.clone(), z[..., n:].clone()
+    out_a, out_b = torch.zeros_like(y), torch.zeros_like(y[..., :1])
     live = torch.arange(len(y), device=y.device)
-    for _ in range(max_iter):
-        done = slope[..., n].abs().amax(1) < tol
+    for step in range(max_iter):
+        if step == SINGLE and single != wide:
+            problem, a, pairs = problem.at(gram), a.to(wide), [[t.to(wide) for t in pair] for pair in pairs]
+            z = torch.cat([a @ gram, z[..., -1:]], dim=-1)
+            value, slope = problem.objective(a, z)
+        done = (slope[..., -1].abs().amax(1) < tol) & (step >= SINGLE or tol > ROUGH)
         if done.any():  # otherwise a product is saved
-            done &= (slope[..., :n] @ gram).abs().amax((1, 2)) < tol
+            done &= (slope[..., :-1] @ problem.gram).abs().amax((1, 2)) < tol
         if done.any():
-            out_a[live[done]], out_b[live[done]] = a[done], z[done, :, n:]
+            out_a[live[done]], out_b[live[done]] = a[done].to(wide), z[done, :, -1:].to(wide)
             if done.all():
                 return out_a, out_b
-            state = (live, gram, lam, h, inverse, v, v_logits, pull, a, z, value, slope)
-            live, gram, lam, h, inverse, v, v_logits, pull, a, z, value, slope = (t[~done] for t in state)
-            fixed_parts = [t[~done] for t in fixed_parts]
-            pairs = [[t[~done] for t in pair] for pair in pairs]
+            live, a, z, value, slope = (t[~done] for t in (live, a, z, value, slope))
+            problem, pairs = _Problem(*(t[~done] for t in problem)), [[t[~done] for t in pair] for pair in pairs]
+        pair, value, slope = problem.step(a, z, value, slope, pairs)
+        a, z, pairs = a - pair[0], z - pair[1], [*pairs[1 - PAIRS :], pair]
+    out_a[live], out_b[live] = a.to(wide), z[..., -1:].to(wide)
+    return out_a, out_b
 
+
+class _Problem(NamedTuple):
+    """What `_quasi_newton` knows of T tasks: floats of one kind, except ``inverse``, which need not be exact."""
+
+    gram: torch.Tensor  # (T, n, n)
+    sums: torch.Tensor  # (T, n, 1) of its rows
+    lam: torch.Tensor
+    y: torch.Tensor  # (T, K, n)
+    label: torch.Tensor  # (T, 1, n) class of each image
+    mask: torch.Tensor  # (T, 1, n), 1 for an image, 0 for padding
+    fixed: torch.Tensor  # (T, K, 1), -inf for a class without support
+    h: torch.Tensor
+    inverse: torch.Tensor  # (T, n, n) of h gram + λI
+    v: torch.Tensor  # (T, 1, n): by how much an intercept of 1 lowers A
+
+    @classmethod
+    def of(cls, gram: torch.Tensor, y: torch.Tensor, lam: torch.Tensor) -> _Problem:
+        size, mask = y.sum(dim=-1, keepdim=True), y.sum(dim=1, keepdim=True)
+        label = (torch.arange(y.shape[1], dtype=y.dtype, device=y.device) @ y)[:, None].long()
+        h = 1 / (size > 0).sum(dim=1, keepdim=True).to(y.dtype)
+        hessian = h * gram
+        hessian.diagonal(dim1=1, dim2=2).add_(lam[..., 0])
+        inverse = torch.cholesky_inverse(torch.linalg.cholesky(hessian)).mT  # symmetric; so its rows lie in a row
+        fixed = torch.zeros_like(size).masked_fill_(size == 0, -torch.inf)
+        return cls(gram, gram.sum(-1, keepdim=True), lam, y, label, mask, fixed, h, inverse, h * (mask @ inverse))
+
+    def at(self, gram: torch.Tensor) -> _Problem:
+        """The same problem in the precision of ``gram``."""
+        rest = (t if t is self.label or t is self.inverse else t.to(gram.dtype) for t in self[2:])
+        return _Problem(gram, gram.sum(-1, keepdim=True), *rest)
+
+    def objective(self, a: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """(T,) of the objective over C, and its gradient: E (of W = XᵀA) beside that of b."""
+        n = a.shape[-1]
+        log_p = torch.log_softmax((z[..., :n] + z[..., n:]).add_(self.fixed), dim=1)
+        value = self.lam / 2 * _dot(a, z[..., :n])
+        value = value - log_p.gather(1, self.label).masked_fill(self.mask == 0, 0).sum(dim=-1, keepdim=True)
+        residual = log_p.exp_().sub_(self.y).mul_(self.mask)
+        slope = torch.empty_like(z)
+        slope[..., n] = residual.sum(dim=-1)
+        torch.addcmul(residual, self.lam, a, out=slope[..., :n])
+        return value.flatten(), slope
+
+    def step(self, a, z, value, slope, pairs) -> tuple[tuple[torch.Tensor, ...], torch.Tensor, torch.Tensor]:
+        """The next of the ``pairs``, and the objective and its gradient after it."""
         q, shares = slope, []
         for _, step_z, change, over in reversed(pairs):
             shares.append(over * _dot(step_z, q))
             q = torch.addcmul(q, shares[-1], change, value=-1)
-        move_a, move_z = q[..., :n] @ inverse, torch.empty_like(q)
-        logits = torch.addcmul(q[..., :n], lam, move_a, value=-1, out=move_z[..., :n]).div_(h)
-        b = (q[..., n:] / h - logits.sum(dim=-1, keepdim=True)) / pull
-        move_a.addcmul_(b, v, value=-1), logits.addcmul_(b, v_logits, value=-1)
-        move_z[..., n:] = b
+        move_a = (q[..., :-1].to(self.inverse.dtype) @ self.inverse).to(q.dtype)
+        b = (q[..., -1:] / self.h - move_a @ self.sums) / (self.mask.sum(dim=-1, keepdim=True) - self.v @ self.sums)
+        move_a.addcmul_(b, self.v, value=-1)
+        move_z = torch.cat([move_a @ self.gram, b], dim=-1)
         for (step_a, step_z, change, over), share in zip(pairs, reversed(shares)):
             rest = share - over * _dot(change, move_z)
             move_a.addcmul_(rest, step_a), move_z.addcmul_(rest, step_z)
 
-        fall = 1e-4 * _dot(slope, move_z).flatten()
+        fall, slack = 1e-4 * _dot(slope, move_z).flatten(), 1e4 * torch.finfo(a.dtype).eps * value.abs()
         for _ in range(30):
-            new_a, new_z = a - move_a, z - move_z
-            new_value, new_slope = _objective(new_a, new_z, *fixed_parts)
-            far = new_value > value - fall + 1e-12 * value.abs()
+            new_value, new_slope = self.objective(a - move_a, z - move_z)
+            far = new_value > value - fall + slack
             if not far.any():
                 break
-            part = torch.where(far, 0.5, 1.0).to(y.dtype)
+            part = torch.where(far, 0.5, 1.0).to(a.dtype)
             fall = part * fall
             move_a, move_z = part[:, None, None] * move_a, part[:, None, None] * move_z
         change = slope - new_slope
-        pairs = [*pairs[1 - PAIRS :], (move_a, move_z, change, 1 / _dot(move_z, change))]
-        a, z, value, slope = new_a, new_z, new_value, new_slope
-    out_a[live], out_b[live] = a, z[..., n:]
-    return out_a, out_b
-
-
-def _objective(a, z, y, mask, fixed, label, lam) -> tuple[torch.Tensor, torch.Tensor]:
-    """(T,) of the objective over C, and its gradient as `_quasi_newton` keeps it."""
-    n = y.shape[-1]
-    log_p = torch.log_softmax((z[..., :n] + z[..., n:]).add_(fixed), dim=1)
-    value = lam / 2 * (a * z[..., :n]).sum((1, 2), keepdim=True)
-    value = value - log_p.gather(1, label).masked_fill(mask == 0, 0).sum(dim=-1, keepdim=True)
-    residual = log_p.exp_().sub_(y).mul_(mask)
-    slope = torch.empty_like(z)
-    slope[..., n] = residual.sum(dim=-1)
-    torch.addcmul(residual, lam, a, out=slope[..., :n])
-    return value.flatten(), slope
+        curved = _dot(move_z, change)  # below 0 by rounding alone: such a step tells nothing
+        return (move_a, move_z, change, torch.where(curved > 0, 1 / curved, 0)), new_value, new_slope
 
 
 def _dot(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """(T, 1, 1) products of all entries of x and y (T, K, n)."""
-    return x.flatten(1)[:, None] @ y.flatten(1)[..., None]
+    """(T, 1, 1) sums of the products of all entries of x and y (T, K, n)."""
+    return (x * y).sum((1, 2), keepdim=True)
 
 
 def _descend(

@@ -19,10 +19,9 @@ from .. import notebooks
 from . import commands
 from .options import (
     LARGEST,
-    LEVEL,
     Once,
     Parser,
-    checked,
+    completing,
     count_of,
     dataset_of,
     datasets_named,
@@ -42,6 +41,17 @@ EXIT_CODES = """exit codes:
   1    a fault of fslcore
   2    bad input, a file that cannot be read or written, or not enough memory
   130  stopped with Ctrl-C (143: by another program, with SIGTERM)"""
+# Arguments that several commands have.
+SPLITS = ["novel", "validation", "base"]
+BACKBONE = dict(type=completing(catalogue.backbones), help="a name from fslcore list, or NAME:WEIGHTS_FILE")
+DATASET = dict(type=completing(datasets_named), help="a name from fslcore list, folder:PATH and the like")
+JOBS = dict(type=count_of("jobs", 1, 1024), default=1, help="processes on this machine, which share its cores (1)")
+JSON = dict(action="store_true", help="print the result as strict JSON")
+LEARNERS = dict(nargs="+", type=name_of("learner", lambda: [*catalogue.known]), action=Once, default=["ncc", "lr"])
+LEVEL = dict(type=number_of("level", above=0, below=1), default=0.95, help="nominal coverage (0.95)")
+PROFILE = dict(type=path_of("profile"), help="file of parameters; data may be absent yet")
+SIZE = dict(type=count_of("size", 8, 2048), help="pixels at which your own images are read (the model's own)")
+SPLIT = dict(choices=SPLITS, default="novel", help="classes of the data set (novel)")
 # For notebooks too, and for processes that this one starts.
 OPTIONS_OF_CHILDREN = ("FSLCORE_DEVICE", "FSLCORE_PRECISION", "FSLCORE_QUIET", "TQDM_DISABLE")
 
@@ -114,27 +124,16 @@ def _drop_output() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument(
-        "--debug", action="store_true", default=argparse.SUPPRESS, help="show the full traceback of an error"
-    )
-    common.add_argument(
-        "--quiet",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="no progress bars or notes: only the result and errors",
-    )
-    device = argparse.ArgumentParser(add_help=False)
-    device.add_argument(
-        "--device",
-        type=checked(device_of),
-        default=argparse.SUPPRESS,
-        help="cpu, cuda, cuda:NUMBER or mps (the first CUDA GPU, or else the CPU)",
-    )
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    common.add_argument("--debug", action="store_true", help="show the full traceback of an error")
+    quiet = "no progress bars or notes: only the result and errors"
+    common.add_argument("--quiet", action="store_true", help=quiet)
+    device = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    text = "cpu, cuda, cuda:NUMBER or mps (the first CUDA GPU, or else the CPU)"
+    device.add_argument("--device", type=device_of, help=text)
     device.add_argument(
         "--precision",
         choices=catalogue.PRECISIONS,
-        default=argparse.SUPPRESS,
         help="of networks that compute features: bf16 is twice as fast where there are instructions for it, and rounds "
         "more; auto is bf16 there, else f32 (f32)",
     )
@@ -149,9 +148,10 @@ def _parser() -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
 
     def command(
-        name: str, run: Callable, text: str, *examples: str, computes: bool = False, extra="evaluate"
-    ) -> Parser:
-        add = subparsers.add_parser(
+        name: str, run: Callable, text: str, *examples: str, computes: bool = False, extra: str = "evaluate"
+    ) -> Callable:
+        """Add a command; what it returns adds its arguments."""
+        made = subparsers.add_parser(
             name,
             help=text,
             description=f"{text[0].upper()}{text[1:]}.",
@@ -159,13 +159,24 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             epilog=_epilog(*(f"{name} {example}".strip() for example in examples)),
         )
-        add.set_defaults(command=run, computes=computes, extra=extra)
-        return add
+        made.set_defaults(command=run, computes=computes, extra=extra)
+        return made.add_argument
 
-    as_json = dict(action="store_true", help="print the result as strict JSON")
-    jobs = dict(type=count_of("jobs", 1, 1024), default=1, help="processes on this machine, which share its cores (1)")
-    learners = dict(nargs="+", type=name_of("learner", lambda: [*catalogue.known]), action=Once, default=["ncc", "lr"])
+    for arguments in (_of_notebooks, _of_results, _of_evaluation, _of_data, _of_training):
+        arguments(command)
+    add = command(
+        "completion",
+        _completion,
+        "print a script that lets a shell complete commands, options and names",
+        "bash > ~/.local/share/bash-completion/completions/fslcore",
+        "zsh > ~/.fslcore.zsh",
+        "fish > ~/.config/fish/completions/fslcore.fish",
+    )
+    add("shell", choices=["bash", "zsh", "fish"], help="bash, zsh or fish")
+    return parser
 
+
+def _of_notebooks(command: Callable) -> None:
     add = command(
         "list",
         commands.show_names,
@@ -177,8 +188,8 @@ def _parser() -> argparse.ArgumentParser:
         extra="report",
     )
     listable = name_of("name", lambda: [*commands.KINDS, *notebooks.names()])
-    add.add_argument("what", nargs="?", type=listable, help="a kind of names, or a notebook (an overview of all)")
-    add.add_argument("--json", **as_json)
+    add("what", nargs="?", type=listable, help="a kind of names, or a notebook (an overview of all)")
+    add("--json", **JSON)
 
     add = command(
         "run",
@@ -187,31 +198,22 @@ def _parser() -> argparse.ArgumentParser:
         'closed-vs-open -p shots 1 -p datasets "[clipart, fashion]"',
         computes=True,
     )
-    add.add_argument("notebook", type=checked(notebook_of, notebooks.names), help="a name from fslcore list")
-    add.add_argument(
-        "-p",
-        "--parameter",
-        nargs=2,
-        action="append",
-        default=[],
-        metavar=("NAME", "VALUE"),
-        help="a parameter of the notebook and its value, in YAML; may be repeated",
-    )
-    add.add_argument("--profile", type=Path, default=PROFILES / "quick.yml", help="file of parameters (quick.yml)")
-    add.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        help="executed notebook (NOTEBOOK.ipynb in this folder, or in _build/runs of the repository)",
-    )
+    add("notebook", type=completing(notebooks.names, notebook_of), help="a name from fslcore list")
+    text = "a parameter of the notebook and its value, in YAML; may be repeated"
+    add("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help=text)
+    add("--profile", type=Path, default=PROFILES / "quick.yml", help="file of parameters (quick.yml)")
+    text = "executed notebook (NOTEBOOK.ipynb in this folder, or in _build/runs of the repository)"
+    add("-o", "--output", type=Path, help=text)
 
     add = command(
         "plan-run", commands.plan_run, "estimate the cost of a profile from measured rates", "profiles/large.yml --json"
     )
-    add.add_argument("profile", type=checked(path_of("profile")), help="file of parameters; data may be absent yet")
-    add.add_argument("--machine", help="a machine in data/performance (the one nearest to this)")
-    add.add_argument("--json", **as_json)
+    add("profile", **PROFILE)
+    add("--machine", help="a machine in data/performance (the one nearest to this)")
+    add("--json", **JSON)
 
+
+def _of_results(command: Callable) -> None:
     add = command(
         "report",
         commands.report,
@@ -223,50 +225,44 @@ def _parser() -> argparse.ArgumentParser:
         "results.csv --reference ours --tables paper --figures paper --json",
         extra="report",
     )
-    add.add_argument(
+    add(
         "results",
         nargs="+",
-        type=checked(path_of("results")),
+        type=path_of("results"),
         help=".csv, .tsv, .txt or .parquet with a row per task, .npz by fslcore.record, or the output of LibFewShot's "
         "tests; or scores of items under several supports, also as logged by lm-eval (.jsonl) or MTEB (.json); several "
         "files are one table; see The results table in the book",
     )
-    add.add_argument(
-        "-o",
-        "--output",
-        type=checked(path_of("output", file=True)),
-        help="the report, one HTML file (RESULTS.html in this folder; of several, report.html)",
-    )
-    add.add_argument("--sampling", choices=["open", "closed"], help="how tasks were drawn, if the file does not say")
-    add.add_argument(
-        "--runs", action="store_true", help="each file is a training run: protonet-0.csv run 0 of protonet"
-    )
-    add.add_argument("--common", action="store_true", help="use only the tasks that all methods share")
-    add.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
-    add.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="the methods; no other column is used")
-    add.add_argument("--reference", metavar="NAME", help="compare this method with each other one, and nothing else")
+    text = "the report, one HTML file (RESULTS.html in this folder; of several, report.html)"
+    add("-o", "--output", type=path_of("output", file=True), help=text)
+    add("--sampling", choices=["open", "closed"], help="how tasks were drawn, if the file does not say")
+    add("--runs", action="store_true", help="each file is a training run: protonet-0.csv run 0 of protonet")
+    add("--common", action="store_true", help="use only the tasks that all methods share")
+    add("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
+    add("--methods", nargs="+", default=[], metavar="NAME", help="the methods; no other column is used")
+    add("--reference", metavar="NAME", help="compare this method with each other one, and nothing else")
+    text = "the meaning of a column seed: trainings of a method, or draws of tasks"
+    add("--seed", choices=["run", "tasks"], default="unknown", help=text)
+    text = "the meaning of rows that recur in blocks"
+    add("--repeats", choices=["copies", "tasks"], default="unknown", help=text)
     kinds = ["comma", "semicolon", "tab", "bar", "blanks"]
-    for name, choices, text in (
-        ("seed", ["run", "tasks"], "the meaning of a column seed: trainings of a method, or draws of tasks"),
-        ("repeats", ["copies", "tasks"], "the meaning of rows that recur in blocks"),
-        ("separator", kinds, "separator of the cells of text, if the header is ambiguous"),
-    ):
-        add.add_argument(f"--{name}", choices=choices, default="unknown", help=text)
-    add.add_argument("--decimal", choices=[".", ","], default=".", help="the decimal sign of text (.)")
-    full = number_of("out-of", above=0)
-    add.add_argument("--out-of", type=full, metavar="N", help="the full score: 100 for percent, 75 for 75 queries")
-    add.add_argument("--level", type=LEVEL, default=0.95, help="nominal coverage (0.95)")
+    text = "separator of the cells of text, if the header is ambiguous"
+    add("--separator", choices=kinds, default="unknown", help=text)
+    add("--decimal", choices=[".", ","], default=".", help="the decimal sign of text (.)")
+    text = "the full score: 100 for percent, 75 for 75 queries"
+    add("--out-of", type=number_of("out-of", above=0), metavar="N", help=text)
+    add("--level", **LEVEL)
     points = number_of("margin", above=0, most=100)
-    add.add_argument("--margin", type=points, metavar="POINTS", help="the largest negligible difference")
-    of_pool = "of scores of items whose supports were drawn from one pool: "
-    for name, text in (("pool", "its labelled examples per class"), ("shots", "examples per class in a support")):
-        add.add_argument(f"--{name}", type=count_of(name, least=1), metavar="N", help=of_pool + text)
-    add.add_argument("--json", action="store_true", help="print the whole report as strict JSON instead of the summary")
-    for name, text in (
-        ("tables", "folder for the tables in LaTeX and Markdown"),
-        ("figures", "folder for the figure as PNG, PDF and SVG"),
-    ):
-        add.add_argument(f"--{name}", type=checked(path_of(name)), metavar="FOLDER", help=text)
+    add("--margin", type=points, metavar="POINTS", help="the largest negligible difference")
+    text = "of scores of items whose supports were drawn from one pool: its labelled examples per class"
+    add("--pool", type=count_of("pool", least=1), metavar="N", help=text)
+    text = "of scores of items whose supports were drawn from one pool: examples per class in a support"
+    add("--shots", type=count_of("shots", least=1), metavar="N", help=text)
+    add("--json", action="store_true", help="print the whole report as strict JSON instead of the summary")
+    text = "folder for the tables in LaTeX and Markdown"
+    add("--tables", type=path_of("tables"), metavar="FOLDER", help=text)
+    text = "folder for the figure as PNG, PDF and SVG"
+    add("--figures", type=path_of("figures"), metavar="FOLDER", help=text)
 
     add = command(
         "compare",
@@ -277,29 +273,19 @@ def _parser() -> argparse.ArgumentParser:
         "79.59±0.52 76.87±0.56 --tasks 600 --images 840 --json",
         extra="report",
     )
-    add.add_argument("a", type=printed_of("a"), help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4")
-    add.add_argument("b", type=printed_of("b"), help="likewise")
+    add("a", type=printed_of("a"), help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4")
+    add("b", type=printed_of("b"), help="likewise")
     count = dict(type=count_of("tasks", 2), required=True, metavar="T")
-    add.add_argument("--tasks", nargs="+", **count, help="tasks of each mean; two numbers if they differ")
-    add.add_argument("--images", type=count_of("images", 1), help="in the test set, if known")
-    add.add_argument("--classes", type=count_of("classes", 1), help="in the test set, if known")
-    for name, least, default, text in (
-        ("ways", 2, 5, "classes per task"),
-        ("shots", 1, 5, "labelled images per class"),
-        ("queries", 1, 15, "test images per class"),
-    ):
-        add.add_argument(f"--{name}", type=count_of(name, least), default=default, help=f"{text} ({default})")
-    same = name_of("same-tasks", lambda: ["yes", "no", "unknown"])
-    add.add_argument("--same-tasks", type=same, default="unknown", help="yes, no or unknown (unknown)")
-    sampling = name_of("sampling", lambda: ["closed", "open", "unknown"])
-    add.add_argument(
-        "--sampling",
-        type=sampling,
-        default="unknown",
-        help="closed: images are used again; open: each at most once (unknown)",
-    )
-    add.add_argument("--level", type=LEVEL, default=0.95, help="nominal coverage (0.95)")
-    add.add_argument("--json", **as_json)
+    add("--tasks", nargs="+", **count, help="tasks of each mean; two numbers if they differ")
+    add("--images", type=count_of("images", 1), help="in the test set, if known")
+    add("--classes", type=count_of("classes", 1), help="in the test set, if known")
+    _shape(add)
+    text = "whether both were run on the same tasks (unknown)"
+    add("--same-tasks", choices=["yes", "no", "unknown"], default="unknown", help=text)
+    text = "closed: images are used again; open: each at most once (unknown)"
+    add("--sampling", choices=["closed", "open", "unknown"], default="unknown", help=text)
+    add("--level", **LEVEL)
+    add("--json", **JSON)
 
     add = command(
         "assess",
@@ -310,21 +296,26 @@ def _parser() -> argparse.ArgumentParser:
         "my-images --json",
         computes=True,
     )
-    add.add_argument("folder", type=checked(path_of("folder")), help="one folder per class, with 1 to 20 images each")
-    add.add_argument(
-        "--backbone",
-        nargs="+",
-        dest="backbones",
-        type=name_of("backbone", catalogue.backbones),
-        action=Once,
-        default=["efficientnet-lite0", "glyph-conv"],
-        help="(efficientnet-lite0 glyph-conv)",
-    )
-    add.add_argument("--learner", dest="learners", **learners, help="(ncc lr)")
-    add.add_argument("--level", type=LEVEL, default=0.9, help="nominal coverage (0.9)")
-    add.add_argument("-o", "--output", type=Path, help="the page, one HTML file (FOLDER.html in this folder)")
-    add.add_argument("--json", action="store_true", help="print methods, intervals and warnings as strict JSON")
+    add("folder", type=path_of("folder"), help="one folder per class, with 1 to 20 images each")
+    usual = dict(default=["efficientnet-lite0", "glyph-conv"], help="(efficientnet-lite0 glyph-conv)")
+    backbone = name_of("backbone", catalogue.backbones)
+    add("--backbone", nargs="+", dest="backbones", type=backbone, action=Once, **usual)
+    add("--learner", dest="learners", **LEARNERS, help="(ncc lr)")
+    add("--level", **LEVEL | {"default": 0.9, "help": "nominal coverage (0.9)"})
+    add("-o", "--output", type=Path, help="the page, one HTML file (FOLDER.html in this folder)")
+    add("--json", action="store_true", help="print methods, intervals and warnings as strict JSON")
 
+
+def _shape(add: Callable) -> None:
+    for name, least, default, text in (
+        ("ways", 2, 5, "classes per task"),
+        ("shots", 1, 5, "labelled images per class"),
+        ("queries", 1, 15, "test images per class"),
+    ):
+        add(f"--{name}", type=count_of(name, least), default=default, help=f"{text} ({default})")
+
+
+def _of_evaluation(command: Callable) -> None:
     add = command(
         "evaluate",
         commands.evaluate,
@@ -333,68 +324,35 @@ def _parser() -> argparse.ArgumentParser:
         "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000",
         computes=True,
     )
-    add.add_argument("dataset", type=dataset_of("novel"), help="a name from fslcore list, folder:PATH or features:PATH")
-    add.add_argument(
-        "backbone",
-        type=checked(str, catalogue.backbones),
-        help="a name from fslcore list, or NAME:WEIGHTS_FILE; none for features:PATH",
-    )
-    add.add_argument("-o", "--output", type=Path, help=".parquet or .csv; .npz is a recording; not with --part")
-    own = learners | {"type": name_of("learner", lambda: [*catalogue.known], own=True)}
-    add.add_argument("--learners", **own, help="names from fslcore list, or your own as module:Class (ncc lr)")
-    add.add_argument(
-        "--samplings",
-        nargs="+",
-        type=name_of("sampling", lambda: ["closed", "open"]),
-        action=Once,
-        help="closed: images are used again; open: each at most once (both; only closed for .npz)",
-    )
-    for name, least, default, text in (
-        ("ways", 2, 5, "classes per task"),
-        ("shots", 1, 5, "labelled images per class"),
-        ("queries", 1, 15, "test images per class"),
-        ("seed", 0, 0, "of the task samplers"),
-        ("tasks", 2, 600, "closed tasks; open ones: as many as possible"),
-    ):
-        most = LARGEST if name == "seed" else None
-        add.add_argument(f"--{name}", type=count_of(name, least, most), default=default, help=f"{text} ({default})")
-    add.add_argument(
-        "--size",
-        type=count_of("size", 8, 2048),
-        help="pixels at which your own images are read and used (the backbone's own)",
-    )
-    add.add_argument(
-        "--ft-tasks", type=count_of("ft-tasks", 2), help="closed tasks of fine-tuning, if fewer than the others"
-    )
-    add.add_argument("--max-open", type=count_of("max-open", 2), help="maximum number of open tasks (all)")
-    add.add_argument("--ft-open", type=count_of("ft-open", 2), help="maximum for fine-tuning (as --max-open)")
-    add.add_argument(
-        "--skip-small-classes",
-        action="store_true",
-        help="leave out classes with fewer than shots + queries images, instead of an error",
-    )
-    add.add_argument(
-        "--until",
-        type=number_of("until", above=0, most=50),
-        metavar="WIDTH",
-        help="stop at fewer than --tasks closed tasks, once the accuracy on these images is known to ± WIDTH points",
-    )
-    add.add_argument(
-        "--apart",
-        metavar="FACT",
-        help="keep images with the same family, author … apart, never on both sides of a task; or a .csv of duplicates",
-    )
-    intervals = "print intervals from the closed tasks for these images, new images and new classes"
-    add.add_argument("--intervals", action="store_true", help=intervals)
-    add.add_argument("--level", type=LEVEL, help="nominal coverage of --intervals (0.95)")
-    add.add_argument(
-        "--part",
-        type=checked(part_of),
-        metavar="K/N",
-        help="compute the K-th of N parts and write nothing; the same without --part then finds all and writes",
-    )
-    add.add_argument("--jobs", **jobs)
-    add.add_argument("--json", **as_json)
+    add("dataset", type=dataset_of("novel"), help="a name from fslcore list, folder:PATH or features:PATH")
+    add("backbone", **BACKBONE | {"help": f"{BACKBONE['help']}; none for features:PATH"})
+    add("-o", "--output", type=Path, help=".parquet or .csv; .npz is a recording; not with --part")
+    own = LEARNERS | {"type": name_of("learner", lambda: [*catalogue.known], own=True)}
+    add("--learners", **own, help="names from fslcore list, or your own as module:Class (ncc lr)")
+    sampling = name_of("sampling", lambda: ["closed", "open"])
+    text = "closed: images are used again; open: each at most once (both; only closed for .npz)"
+    add("--samplings", nargs="+", type=sampling, action=Once, help=text)
+    _shape(add)
+    add("--seed", type=count_of("seed", 0, LARGEST), default=0, help="of the task samplers (0)")
+    add("--tasks", type=count_of("tasks", 2), default=600, help="closed tasks; open ones: as many as possible (600)")
+    add("--size", **SIZE)
+    text = "closed tasks of fine-tuning, if fewer than the others"
+    add("--ft-tasks", type=count_of("ft-tasks", 2), help=text)
+    add("--max-open", type=count_of("max-open", 2), help="maximum number of open tasks (all)")
+    add("--ft-open", type=count_of("ft-open", 2), help="maximum for fine-tuning (as --max-open)")
+    text = "leave out classes with fewer than shots + queries images, instead of an error"
+    add("--skip-small-classes", action="store_true", help=text)
+    text = "stop at fewer than --tasks closed tasks, once the accuracy on these images is known to ± WIDTH points"
+    add("--until", type=number_of("until", above=0, most=50), metavar="WIDTH", help=text)
+    text = "keep images with the same family, author … apart, never on both sides of a task; or a .csv of duplicates"
+    add("--apart", metavar="FACT", help=text)
+    text = "print intervals from the closed tasks for these images, new images and new classes"
+    add("--intervals", action="store_true", help=text)
+    add("--level", **LEVEL | {"default": None, "help": "nominal coverage of --intervals (0.95)"})
+    text = "compute the K-th of N parts and write nothing; the same without --part then finds all and writes"
+    add("--part", type=part_of, metavar="K/N", help=text)
+    add("--jobs", **JOBS)
+    add("--json", **JSON)
 
     add = command(
         "features",
@@ -404,26 +362,18 @@ def _parser() -> argparse.ArgumentParser:
         "tieredimagenet:/data/tiered clip --part 3/40",
         computes=True,
     )
-    add.add_argument(
-        "dataset", type=checked(str, datasets_named), help="a name from fslcore list, folder:PATH and the like"
-    )
-    add.add_argument(
-        "backbone", type=checked(str, catalogue.backbones), help="a name from fslcore list, or NAME:WEIGHTS_FILE"
-    )
-    add.add_argument(
-        "--split",
-        default="novel",
-        choices=["novel", "validation", "base"],
-        help="classes of the data set (novel)",
-    )
-    add.add_argument("--size", type=count_of("size", 8, 2048), help="pixels, as for evaluate")
-    add.add_argument("--part", type=checked(part_of), metavar="K/N", help="only the K-th of N parts, such as 1/4")
-    add.add_argument("--jobs", **jobs)
-    add.add_argument(
-        "-o", "--output", type=Path, help=".safetensors or .npz for features and labels, which features:FILE reads"
-    )
-    add.add_argument("--json", **as_json)
+    add("dataset", **DATASET)
+    add("backbone", **BACKBONE)
+    add("--split", **SPLIT)
+    add("--size", **SIZE)
+    add("--part", type=part_of, metavar="K/N", help="only the K-th of N parts, such as 1/4")
+    add("--jobs", **JOBS)
+    text = ".safetensors or .npz for features and labels, which features:FILE reads"
+    add("-o", "--output", type=Path, help=text)
+    add("--json", **JSON)
 
+
+def _of_data(command: Callable) -> None:
     add = command(
         "fetch",
         commands.fetch,
@@ -433,14 +383,13 @@ def _parser() -> argparse.ArgumentParser:
         "fungi --from ~/Downloads --accept-terms",
         "oops-benchmark",
     )
-    fetchable = name_of("what", commands.fetchable)
-    help = "data sets and weights by name; oops, evaluators, fewstab: all of that paper; oops-benchmark: its results"
-    add.add_argument("what", nargs="+", type=fetchable, action=Once, help=help)
-    help = "accept the printed licences and terms, if they limit the use"
-    add.add_argument("--accept-terms", action="store_true", help=help)
-    help = "a folder of downloaded files, which are not fetched again"
-    add.add_argument("--from", dest="given", type=checked(path_of("from")), metavar="FOLDER", help=help)
-    add.add_argument("--folder", type=checked(path_of("folder")), help="folder for oops-benchmark (the cache)")
+    text = "data sets and weights by name; oops, evaluators, fewstab: all of that paper; oops-benchmark: its results"
+    add("what", nargs="+", type=name_of("what", commands.fetchable), action=Once, help=text)
+    text = "accept the printed licences and terms, if they limit the use"
+    add("--accept-terms", action="store_true", help=text)
+    text = "a folder of downloaded files, which are not fetched again"
+    add("--from", dest="given", type=path_of("from"), metavar="FOLDER", help=text)
+    add("--folder", type=path_of("folder"), help="folder for oops-benchmark (the cache)")
 
     add = command(
         "pack",
@@ -448,10 +397,12 @@ def _parser() -> argparse.ArgumentParser:
         "write a profile's results on the papers' own data as one file, which others can check and show",
         'profiles/oops.yml --by "A. Name, a lab" -o oops.zip',
     )
-    add.add_argument("profile", type=checked(path_of("profile")), help="file of parameters of a finished run")
-    add.add_argument("--by", required=True, help="the author's name, shown with its numbers")
-    add.add_argument("-o", "--output", type=Path, required=True, help=".zip or .npz, of a few MB")
+    add("profile", **PROFILE | {"help": "file of parameters of a finished run"})
+    add("--by", required=True, help="the author's name, shown with its numbers")
+    add("-o", "--output", type=Path, required=True, help=".zip or .npz, of a few MB")
 
+
+def _of_training(command: Callable) -> None:
     add = command(
         "train",
         commands.train,
@@ -463,47 +414,26 @@ def _parser() -> argparse.ArgumentParser:
         "--paper fewstab",
         computes=True,
     )
-    add.add_argument(
-        "learner",
-        nargs="?",
-        type=name_of("learner", lambda: [*catalogue.RECIPES]),
-        help=f"one of {', '.join(catalogue.RECIPES)}; without one, --paper trains all networks of that paper",
-    )
-    add.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        help="checkpoint (NETWORK-LEARNER.safetensors in this folder, or in _build of the repository)",
-    )
-    add.add_argument(
-        "--network",
-        type=name_of("network", lambda: [*catalogue.NETWORKS]),
-        help="conv4, resnet12, resnet12-map and the like (the learner's own)",
-    )
-    add.add_argument(
-        "--dataset",
-        type=dataset_of("base"),
-        help="its base classes for training, its validation classes for selection (the learner's own)",
-    )
+    text = f"one of {', '.join(catalogue.RECIPES)}; without one, --paper trains all networks of that paper"
+    add("learner", nargs="?", type=name_of("learner", lambda: [*catalogue.RECIPES]), help=text)
+    text = "checkpoint (NETWORK-LEARNER.safetensors in this folder, or in _build of the repository)"
+    add("-o", "--output", type=Path, help=text)
+    text = "conv4, resnet12, resnet12-map and the like (the learner's own)"
+    add("--network", type=name_of("network", lambda: [*catalogue.NETWORKS]), help=text)
+    text = "its base classes for training, its validation classes for selection (the learner's own)"
+    add("--dataset", type=dataset_of("base"), help=text)
     for name, text in (
         ("frozen", "backbone whose features leo, matchingnet and the like use, NAME or NAME:FILE"),
         ("teacher", "backbone whose outputs rfs learns, NAME or NAME:FILE"),
     ):
         text += " (conv4-baseline for the learner's own data; needed for other data)"
-        add.add_argument(f"--{name}", type=checked(str, catalogue.backbones), help=text)
-    add.add_argument("--shots", type=count_of("shots", 1), help="images per class in the training tasks (5)")
-    add.add_argument("--epochs", type=count_of("epochs", 1), help="number of epochs (the learner's own)")
-    add.add_argument(
-        "--paper", type=name_of("paper", lambda: [*catalogue.TRAINERS]), help="train as this paper does on the data set"
-    )
-    add.add_argument(
-        "--set",
-        type=checked(setting_of),
-        action="append",
-        metavar="FIELD=VALUE",
-        help="a field of the recipe, or a key of one, such as lr=0.01 or architecture.side=64; may be repeated",
-    )
-    add.add_argument("--seed", type=count_of("seed", 0, LARGEST), default=0, help="of weights and batches (0)")
+        add(f"--{name}", **BACKBONE | {"help": text})
+    add("--shots", type=count_of("shots", 1), help="images per class in the training tasks (5)")
+    add("--epochs", type=count_of("epochs", 1), help="number of epochs (the learner's own)")
+    add("--paper", choices=catalogue.TRAINERS, help="train as this paper does on the data set")
+    text = "a field of the recipe, or a key of one, such as lr=0.01 or architecture.side=64; may be repeated"
+    add("--set", type=setting_of, action="append", metavar="FIELD=VALUE", help=text)
+    add("--seed", type=count_of("seed", 0, LARGEST), default=0, help="of weights and batches (0)")
 
     add = command(
         "caption",
@@ -514,28 +444,14 @@ def _parser() -> argparse.ArgumentParser:
         "miniimagenet tieredimagenet --captioner blip-large --size 384",
         computes=True,
     )
-    add.add_argument(
-        "datasets",
-        nargs="+",
-        type=checked(str, datasets_named),
-        metavar="dataset",
-        help="names from fslcore list, folder:PATH and the like",
-    )
-    add.add_argument(
-        "--captioner",
-        default="pixels",
-        type=name_of("captioner", lambda: [*catalogue.CAPTIONERS], file=True),
-        help="pixels, vit-gpt2, blip, blip-large, or KIND:FOLDER (pixels)",
-    )
-    add.add_argument(
-        "--split",
-        default="novel",
-        choices=["novel", "validation", "base"],
-        help="classes of the data set (novel)",
-    )
-    add.add_argument("--size", type=count_of("size", 8, 2048), help="pixels at which your own images are read")
-    help = ".csv for one data set; an unfinished one is resumed (the cache, which finds captions by captioner)"
-    add.add_argument("-o", "--output", type=Path, help=help)
+    add("datasets", nargs="+", metavar="dataset", **DATASET)
+    captioner = name_of("captioner", lambda: [*catalogue.CAPTIONERS], file=True)
+    text = "pixels, vit-gpt2, blip, blip-large, or KIND:FOLDER (pixels)"
+    add("--captioner", default="pixels", type=captioner, help=text)
+    add("--split", **SPLIT)
+    add("--size", **SIZE)
+    text = ".csv for one data set; an unfinished one is resumed (the cache, which finds captions by captioner)"
+    add("-o", "--output", type=Path, help=text)
 
     add = command(
         "duplicates",
@@ -545,39 +461,20 @@ def _parser() -> argparse.ArgumentParser:
         "folder:/data/mushrooms --distance 0.04 -o groups.csv",
         computes=True,
     )
-    dataset = "a name from fslcore list, folder:PATH or features:PATH"
-    add.add_argument("dataset", type=checked(str, datasets_named), help=dataset)
-    add.add_argument(
-        "--backbone",
-        type=checked(str, catalogue.backbones),
-        default="efficientnet-lite0",
-        help="backbone of the features to compare (efficientnet-lite0)",
-    )
-    splits = dict(nargs="+", type=name_of("split", lambda: ["novel", "validation", "base"]), action=Once)
-    add.add_argument("--splits", **splits, default=["novel"], help="searched together (novel)")
-    by = name_of("by", lambda: ["either", "both", "hash", "features"])
-    add.add_argument("--by", type=by, default="either", help="what must be near: hash, features, both, either (either)")
-    add.add_argument(
-        "--bits", type=count_of("bits", 0, 64), help="maximum of differing bits, out of 64 (from the data)"
-    )
-    add.add_argument(
-        "--distance", type=number_of("distance", above=0, most=2), help="largest distance of features (from the data)"
-    )
-    add.add_argument("--size", type=count_of("size", 8, 2048), help="pixels, as for evaluate")
-    add.add_argument("-o", "--output", type=Path, help="a .csv: the group of each image, which evaluate --apart takes")
-    add.add_argument("--sheet", type=Path, help="a .png, .pdf or .svg: pairs at and around the threshold")
-    add.add_argument("--json", **as_json)
-
-    add = command(
-        "completion",
-        _completion,
-        "print a script that lets a shell complete commands, options and names",
-        "bash > ~/.local/share/bash-completion/completions/fslcore",
-        "zsh > ~/.fslcore.zsh",
-        "fish > ~/.config/fish/completions/fslcore.fish",
-    )
-    add.add_argument("shell", choices=["bash", "zsh", "fish"], help="bash, zsh or fish")
-    return parser
+    add("dataset", **DATASET)
+    text = "backbone of the features to compare (efficientnet-lite0)"
+    add("--backbone", **BACKBONE | {"default": "efficientnet-lite0", "help": text})
+    add("--splits", nargs="+", choices=SPLITS, action=Once, default=["novel"], help="searched together (novel)")
+    text = "what must be near: hash, features, both, either (either)"
+    add("--by", choices=["either", "both", "hash", "features"], default="either", help=text)
+    text = "maximum of differing bits, out of 64 (from the data)"
+    add("--bits", type=count_of("bits", 0, 64), help=text)
+    text = "largest distance of features (from the data)"
+    add("--distance", type=number_of("distance", above=0, most=2), help=text)
+    add("--size", **SIZE)
+    add("-o", "--output", type=Path, help="a .csv: the group of each image, which evaluate --apart takes")
+    add("--sheet", type=Path, help="a .png, .pdf or .svg: pairs at and around the threshold")
+    add("--json", **JSON)
 
 
 def _epilog(*examples: str) -> str:

@@ -14,10 +14,9 @@ from .. import notebooks
 
 __all__ = [
     "LARGEST",
-    "LEVEL",
     "Once",
     "Parser",
-    "checked",
+    "completing",
     "count_of",
     "dataset_of",
     "datasets_named",
@@ -47,9 +46,16 @@ class Parser(argparse.ArgumentParser):
             raise InputError(f"{unknown[0]}: no such argument{like(unknown[0], options)}; see {self.prog} --help")
         return found, unknown
 
+    def _get_value(self, action: argparse.Action, text: str) -> object:
+        """The value as the argument's ``type`` reads it, whose messages are kept."""
+        try:
+            return super()._get_value(action, text) if action.type is None else action.type(text)
+        except InputError as error:
+            raise argparse.ArgumentError(None, str(error)) from None
+
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None:
-            choice(action.dest if action.metavar is None else action.metavar.lower(), value, action.choices)
+            choice((action.metavar or action.dest).lower().replace("_", "-"), value, action.choices)
 
 
 class Once(argparse.Action):
@@ -62,14 +68,11 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def checked(check: Callable[[str], object], names: Callable[[], list[str]] = list) -> Callable[[str], object]:
-    """A check of errors.py for ``type=`` that keeps its message. ``names`` gives the words for completion."""
+def completing(names: Callable[[], list[str]], check: Callable[[str], object] = str) -> Callable[[str], object]:
+    """The check for ``type=``, with the words that complete its argument."""
 
     def read(text: str) -> object:
-        try:
-            return check(text)
-        except InputError as error:
-            raise argparse.ArgumentError(None, str(error)) from None
+        return check(text)
 
     read.names = names
     return read
@@ -91,7 +94,7 @@ def setting_of(text: str) -> tuple[str, object]:
 
 def count_of(name: str, least: int, most: int | None = None) -> Callable[[str], object]:
     """A check of a whole number."""
-    return checked(lambda text: whole(name, int(text) if re.fullmatch(r"[+-]?\d{1,30}", text) else text, least, most))
+    return lambda text: whole(name, int(text) if re.fullmatch(r"[+-]?\d{1,30}", text) else text, least, most)
 
 
 def part_of(text: str) -> tuple[int, int]:
@@ -125,10 +128,7 @@ def number_of(name: str, **bounds: float) -> Callable[[str], object]:
             value = text
         return number(name, value, **bounds)
 
-    return checked(check)
-
-
-LEVEL = number_of("level", above=0, below=1)
+    return check
 
 
 def printed_of(name: str) -> Callable[[str], object]:
@@ -142,7 +142,7 @@ def printed_of(name: str) -> Callable[[str], object]:
             )
         return float(found[1]), float(found[2])
 
-    return checked(check)
+    return check
 
 
 def name_of(
@@ -155,7 +155,7 @@ def name_of(
             choice(what, text.partition(":")[0] if file else text, names())
         return text
 
-    return checked(check, names)
+    return completing(names, check)
 
 
 def notebook_of(text: str) -> str:
@@ -177,7 +177,7 @@ def dataset_of(split: str) -> Callable[[str], object]:
             datasets.check(text, split)
         return text
 
-    return checked(check, lambda: datasets_named(split))
+    return completing(lambda: datasets_named(split), check)
 
 
 def datasets_named(split: str = "novel") -> list[str]:

@@ -39,15 +39,25 @@ __all__ = [
 RELEASED = "oops-benchmark"
 
 
+def _of(options: argparse.Namespace, names: str) -> dict[str, object]:
+    """The options of these names."""
+    return {name: getattr(options, name) for name in names.split()}
+
+
+def _show(options: argparse.Namespace, record: object, *lines: object) -> None:
+    """Print a result as strict JSON or as lines; names in them, and in tables, may contain control characters."""
+    if options.json:
+        print_json(record)
+    else:
+        print(*(visible(line) for one in lines for line in str(one).split("\n")), sep="\n")
+
+
 def show_names(options: argparse.Namespace) -> None:
     what = options.what
     found = {kind: names() for kind, names in KINDS.items() if what in (None, kind)}
     if what in notebooks.names():  # one of them has the name of a kind
         found = {"notebooks": {what: _notebook(what)}} | found
-    if options.json:
-        print_json(found)
-    else:
-        print(*(overview(found) if what is None else listed(found, what != "notebooks")), sep="\n")
+    _show(options, found, *(overview(found) if what is None else listed(found, what != "notebooks")))
 
 
 def _notebook(name: str) -> dict:
@@ -93,7 +103,7 @@ def plan_run(options: argparse.Namespace) -> None:
     from .. import workload
 
     found = workload.reckon(options.profile, options.machine)
-    print_json(found.plain()) if options.json else print(*found.lines(), sep="\n")
+    _show(options, found.plain(), *found.lines())
 
 
 def report(options: argparse.Namespace) -> None:
@@ -103,15 +113,15 @@ def report(options: argparse.Namespace) -> None:
     for name in ("tables", "figures"):
         if getattr(options, name):
             setattr(options, name, check_folder(getattr(options, name), name))
-    names = "methods drop runs common seed repeats out_of separator decimal level margin reference".split()
-    told = {name: getattr(options, name) for name in names} | {"sampling": options.sampling or "unknown"}
+    told = _of(options, "methods drop runs common seed repeats out_of separator decimal level margin reference")
+    told |= {"sampling": options.sampling or "unknown"}
     given = {"results": [*map(str, options.results)], **told, "numbered": told["seed"]}
     given |= {name: told[name] or 0.0 for name in ("out_of", "margin")} | {"reference": told["reference"] or ""}
     notebooks.check("your-results", {name: value for name, value in given.items() if name != "seed"})
     from ..report import ItemScores, Results
     from ..report.targets import legend
 
-    of_items = {name: getattr(options, name) for name in ("pool", "shots")}
+    of_items = _of(options, "pool shots")
     if ItemScores.holds(options.results):
         found = ItemScores.read(options.results, **told, **of_items, figures=options.figures)
     elif any(of_items.values()):
@@ -127,10 +137,7 @@ def report(options: argparse.Namespace) -> None:
             found.write_tables(options.tables)
         if options.figures:
             found.write_figures(options.figures)
-    if options.json:
-        recorded = {} if found.three is None else {"three_intervals": found.three, "without": found.reason}
-        print_json(found.record() | recorded | {"report": output})
-        return
+    recorded = {} if found.three is None else {"three_intervals": found.three, "without": found.reason}
     lines = found.summary()
     # Options that may change the lines above.
     lines += [note for note in found.notes if any(word in note for word in ("--runs", "transductive", "not finished"))]
@@ -138,12 +145,7 @@ def report(options: argparse.Namespace) -> None:
         shown = found.tables["three_intervals"]
         lines += ["", shown.to_string(), *legend(shown)]
     lines += [found.reason] * bool(found.reason)
-    _print(*lines, output)
-
-
-def _print(*lines: object) -> None:
-    """Print lines, and tables of several lines, whose names may contain control characters."""
-    print(*(visible(line) for one in lines for line in str(one).split("\n")), sep="\n")
+    _show(options, found.record() | recorded | {"report": output}, *lines, output)
 
 
 def compare(options: argparse.Namespace) -> None:
@@ -151,18 +153,16 @@ def compare(options: argparse.Namespace) -> None:
 
     if len(options.tasks) > 2:
         raise InputError(f"tasks = {' '.join(map(str, options.tasks))}; one number is allowed, or one for each figure")
-    names = ("images", "classes", "ways", "shots", "queries", "same_tasks", "sampling", "level")
-    given = {name: getattr(options, name) for name in names}
+    given = _of(options, "images classes ways shots queries same_tasks sampling level")
     found = from_printed(options.a, options.b, (options.tasks * 2)[:2], **given)
-    if options.json:
-        print_json(asdict(found) | {"sentence": found.sentence, "notes": found.notes})
-        return
+    lines = []
     for reading in found.readings:
         of = reading.tasks
         best = "" if found.same_tasks == "no" else f", {of.narrowest:+.2f} at best on the same tasks"
         mark = "  <- likely" if reading is found.likely else ""
-        print(f"± as {reading.meaning}: difference {of.widest:+.2f}{best}: {of.verdict}{mark}")
-    print(*found.notes, found.sentence, sep="\n")
+        lines.append(f"± as {reading.meaning}: difference {of.widest:+.2f}{best}: {of.verdict}{mark}")
+    record = asdict(found) | {"sentence": found.sentence, "notes": found.notes}
+    _show(options, record, *lines, *found.notes, found.sentence)
 
 
 def assess(options: argparse.Namespace) -> None:
@@ -170,8 +170,7 @@ def assess(options: argparse.Namespace) -> None:
     from ..estimation import calibration
 
     chosen = calibration.methods(options.backbones, options.learners)
-    given = dict(folder=str(options.folder), level=options.level)
-    given |= dict(backbones=options.backbones, learners=options.learners)
+    given = {"folder": str(options.folder), **_of(options, "level backbones learners")}
     notebooks.check("your-support-set", given)
     from ..estimation import assess  # imported only now, because it imports torch
 
@@ -180,10 +179,8 @@ def assess(options: argparse.Namespace) -> None:
     table = assess.assess(images, chosen, options.level, progress=not options.quiet)
     executed = notebooks.executed("your-support-set", given, progress=not options.quiet)
     notebooks.page(executed, output, f"{images.name}: assessment")
-    if options.json:
-        print_json(assess.as_json(images, table, options.level) | {"report": output})
-    else:
-        _print(*assess.summary(images, table, options.level), output)
+    record = assess.as_json(images, table, options.level) | {"report": output}
+    _show(options, record, *assess.summary(images, table, options.level), output)
 
 
 def evaluate(options: argparse.Namespace) -> None:
@@ -192,9 +189,7 @@ def evaluate(options: argparse.Namespace) -> None:
     _check_evaluation(options)  # all possible errors are raised before the work, which may take hours
     from ... import evaluation
 
-    shape = {
-        name: getattr(options, name) for name in ("ways", "shots", "queries", "seed", "skip_small_classes", "apart")
-    }
+    shape = _of(options, "ways shots queries seed skip_small_classes apart")
     source = evaluation.load_source(options.dataset, options.size)
     methods = {name: evaluation.ready(source, options.backbone, name) for name in options.learners}
     drawn = _drawn(options, source, **shape)
@@ -202,12 +197,9 @@ def evaluate(options: argparse.Namespace) -> None:
         blocks = _pieces(options, methods, drawn)
     if options.part:
         k, n = options.part
-        asked = {"dataset": options.dataset, "backbone": options.backbone, "part": f"{k}/{n}"}
-        if options.json:
-            print_json({**asked, "blocks": blocks})
-        else:
-            print(*asked.values(), "of the blocks of tasks:", f"{blocks} computed or found")
-        return
+        asked = {**_of(options, "dataset backbone"), "part": f"{k}/{n}"}
+        line = " ".join([*asked.values(), f"of the blocks of tasks: {blocks} computed or found"])
+        return _show(options, {**asked, "blocks": blocks}, line)
     early, ends = {}, None
     if options.until is not None:
         from ...evaluation.stopping import until
@@ -249,7 +241,7 @@ def evaluate(options: argparse.Namespace) -> None:
     if options.json:
         means = pd.concat(tables).groupby(["learner", "sampling"], sort=False)["accuracy"].agg(["size", "mean"])
         means = means.reset_index().rename(columns={"size": "tasks", "mean": "accuracy"})
-        asked = {"dataset": options.dataset, "backbone": options.backbone, "size": options.size, **shape}
+        asked = {**_of(options, "dataset backbone size"), **shape}
         more = {"intervals": found, "until": ends, "neighbours": neighbours, "output": options.output}
         print_json({**asked, "means": means, **more})
     elif found is not None:
@@ -269,7 +261,7 @@ def _write_recording(options: argparse.Namespace, source, runs: dict) -> None:
         "class_groups": three_targets.kin(source, three_targets.CLASS_GROUPS),
     }
     known = {name: of for name, of in groups.items() if of is not None}
-    facts = {"dataset": options.dataset, "seed": options.seed}
+    facts = _of(options, "dataset seed")
     recorder.save(options.output, recorder.recording(source.names, source.classes, runs, facts, known))
 
 
@@ -431,9 +423,7 @@ def features(options: argparse.Namespace) -> None:
     if output:
         evaluation.write_features(output, backbones.features(images, model), images)
     found = {
-        "dataset": options.dataset,
-        "backbone": options.backbone,
-        "split": options.split,
+        **_of(options, "dataset backbone split"),
         "part": options.part and "{}/{}".format(*options.part),
         "images": len(images),
         "computed": computed,
@@ -442,13 +432,10 @@ def features(options: argparse.Namespace) -> None:
         "features": kept.path if kept.path.is_file() else None,
         "output": output,
     }
-    if options.json:
-        print_json(found)
-        return
     speed = f" ({computed / seconds:,.0f} per second)" if computed else ""
     left = f"; {found['shards_left']} of {len(kept.bounds)} shards are still to be made" * (not found["features"])
-    print(f"{options.dataset} {options.backbone}: {computed:,} of {len(images):,} images computed{speed}{left}")
-    print(*filter(None, (found["features"], output)), sep="\n")
+    line = f"{options.dataset} {options.backbone}: {computed:,} of {len(images):,} images computed{speed}{left}"
+    _show(options, found, line, *filter(None, (found["features"], output)))
 
 
 def fetch(options: argparse.Namespace) -> None:
@@ -486,8 +473,7 @@ def train(options: argparse.Namespace) -> None:
     output = options.output and check_output(options.output, [".safetensors"])
     from .. import training
 
-    changes = {name: getattr(options, name) for name in ("network", "dataset", "frozen", "teacher", "shots", "epochs")}
-    changes |= dict(options.set or [])
+    changes = _of(options, "network dataset frozen teacher shots epochs") | dict(options.set or [])
     settings = dict(paper=options.paper, seed=options.seed, progress=not options.quiet)
     if options.learner:
         print(training.train(options.learner, output, **settings, **changes))
@@ -520,14 +506,11 @@ def duplicates(options: argparse.Namespace) -> None:
     picture = options.sheet and check_output(options.sheet, [".png", ".pdf", ".svg"], inputs, "sheet")
     from .. import near_copies
 
-    given = {name: getattr(options, name) for name in ("splits", "by", "bits", "distance", "size")}
+    given = _of(options, "splits by bits distance size")
     found = near_copies.find(options.dataset, options.backbone, **given, progress=not options.quiet)
     if output:
         found.write(output)
     if picture:
         near_copies.write_sheet(found, picture)
-    if options.json:
-        asked = {"dataset": options.dataset, "backbone": options.backbone, **given}
-        print_json({**asked, **found.plain(), "output": output, "sheet": picture})
-    else:
-        _print(*found.lines(), *filter(None, (output, picture)))
+    record = {**_of(options, "dataset backbone"), **given, **found.plain(), "output": output, "sheet": picture}
+    _show(options, record, *found.lines(), *filter(None, (output, picture)))

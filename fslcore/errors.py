@@ -21,31 +21,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "InputError",
-    "Terminated",
-    "array",
-    "choice",
-    "detached",
-    "flag",
-    "floats",
-    "instance",
-    "labels",
-    "like",
-    "memory",
-    "missing",
-    "note",
-    "number",
-    "reason",
-    "room",
-    "shown",
-    "told",
-    "visible",
-    "whole",
-    "wholes",
-]
-
-
 T = TypeVar("T")
 HUGE = 1e30  # magnitude of values whose powers are taken
 

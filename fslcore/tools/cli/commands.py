@@ -19,23 +19,6 @@ from .output import listed, overview, print_json
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "KINDS",
-    "assess",
-    "caption",
-    "compare",
-    "duplicates",
-    "evaluate",
-    "features",
-    "fetch",
-    "fetchable",
-    "plan_run",
-    "report",
-    "run",
-    "show_names",
-    "train",
-]
-
 RELEASED = "oops-benchmark"
 
 

@@ -12,24 +12,6 @@ from ...errors import InputError, choice, like, number, shown, whole
 from ...paths import at_home
 from .. import notebooks
 
-__all__ = [
-    "LARGEST",
-    "Once",
-    "Parser",
-    "completing",
-    "count_of",
-    "dataset_of",
-    "datasets_named",
-    "device_of",
-    "name_of",
-    "notebook_of",
-    "number_of",
-    "part_of",
-    "path_of",
-    "printed_of",
-    "setting_of",
-]
-
 LARGEST = 2**53  # of seeds: integers up to here are exact in every file format
 
 

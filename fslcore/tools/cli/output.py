@@ -11,8 +11,6 @@ from pathlib import Path
 
 from ...errors import visible
 
-__all__ = ["completion", "listed", "overview", "print_json"]
-
 SCREEN = 100  # columns of a terminal, whose lines are 24
 TRAINED = ("conv4-", "resnet")  # backbones that `fslcore train` names
 

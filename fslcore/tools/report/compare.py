@@ -17,19 +17,6 @@ from .tables import DIGITS, MANY
 from .targets import TARGETS
 from .wording import of_reference
 
-__all__ = [
-    "MOST",
-    "Chosen",
-    "all_pairs",
-    "chosen",
-    "for_power",
-    "for_width",
-    "groups",
-    "tasks_for_power",
-    "tasks_for_width",
-    "with_margin",
-]
-
 MOST = 10**6  # tasks; beyond it a number of tasks is no advice
 
 

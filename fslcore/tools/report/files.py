@@ -22,8 +22,6 @@ from . import libfewshot, logs
 from .questions import refuse
 from .recorded import accuracies, apart, unfinished, unsaid
 
-__all__ = ["ENDINGS", "NAMES", "File", "frame", "frames", "numbered"]
-
 TEXT = (".csv", ".tsv", ".txt")
 ENDINGS = (*TEXT, ".parquet", recorder.ENDING)
 NAMES = ("method", "backbone", "learner")  # columns that say whose accuracies a row of a long table holds

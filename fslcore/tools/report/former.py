@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ...errors import InputError
 
-__all__ = ["FORMER"]
-
 # What were functions of a table and its pairs, with what of `Results` took their place.
 FORMER = {
     "read": "Results.read(path), with table and notes",

@@ -28,8 +28,6 @@ from .questions import refuse
 from .targets import around
 from .wording import p_value_text, unnested
 
-__all__ = ["ItemScores"]
-
 TARGETS = {"items": "new items", "supports": "new supports", "both": "new items and supports"}
 OF_KIND = {"crossed": (*TARGETS,), "one support": ("items",), "nested": ("items",), "supports": ("supports",)}
 READING = {

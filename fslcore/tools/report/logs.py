@@ -18,8 +18,6 @@ import pandas as pd
 from ...errors import InputError, shown
 from .questions import refuse
 
-__all__ = ["reader"]
-
 SAMPLES = re.compile(r"samples_(.+)_\d{4}-\d\d-\d\dT\d\d-\d\d-[\d.]+\.jsonl")
 FIELDS = ("doc_id", "doc_hash", "arguments", "filter", "metrics")
 NEAR = 1e-6  # MTEB rounds scores to six digits

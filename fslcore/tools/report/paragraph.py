@@ -16,8 +16,6 @@ from .wording import of_reference
 if TYPE_CHECKING:
     from .results import Results
 
-__all__ = ["paragraphs"]
-
 DRAWN = {
     "open": "no two tasks share an image, so intervals and tests apply to new images of these classes",
     "closed": "tasks reuse images, so intervals and tests apply to these images only",

@@ -15,8 +15,6 @@ import pandas as pd
 
 from ...errors import InputError
 
-__all__ = ["INDEX", "counts", "made", "names", "of_repeats", "quoted", "refuse", "repeated", "tasks", "words"]
-
 # Words of other measures, of times and counts that runs write along, and of summaries.
 SUMMARIES = set(
     "mean means average avg median min max sum total std sd stdev stddev stderr sem se var ci ci95 "

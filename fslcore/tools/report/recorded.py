@@ -16,8 +16,6 @@ from .. import recorder
 from ..recorder import Recording
 from .targets import in_cells
 
-__all__ = ["accuracies", "three_intervals", "three_list"]
-
 
 def accuracies(found: Recording) -> pd.DataFrame:
     """Rows of tasks and methods: ``method``, ``task``, ``accuracy`` from 0 to 1, how tasks were drawn, and their shape.

@@ -18,8 +18,6 @@ from . import across_datasets, compare, paragraph, runs, show, tables
 from .recorded import three_intervals, three_list
 from .tables import DIGITS, SHARED
 
-__all__ = ["Results"]
-
 UNKNOWN = "this file does not show how the methods do on new images."
 RECORDED = "the three intervals show how the methods do on new images and on new classes."  # of a recording
 READING = {

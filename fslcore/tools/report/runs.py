@@ -16,8 +16,6 @@ from .wording import by_pair, p_value_text, unnested
 if TYPE_CHECKING:
     from .results import Results
 
-__all__ = ["new_runs", "recipe_list", "recipes", "run_cells", "run_list", "run_reading"]
-
 SAYS = {
     "open": "new runs on new images of these classes",
     "closed": "new runs on these very images",

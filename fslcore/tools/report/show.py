@@ -17,25 +17,6 @@ from .wording import both_ways, by_pair, of_reference, p_value_text, plus_minus,
 if TYPE_CHECKING:
     from .results import Results
 
-__all__ = [
-    "GROUPS",
-    "ROWS",
-    "changed",
-    "crowded",
-    "few_errors",
-    "group_letters",
-    "headlines",
-    "interval_list",
-    "matrix",
-    "needed",
-    "pair_list",
-    "record",
-    "summary",
-    "winners",
-    "write_figures",
-    "write_tables",
-]
-
 ROWS = 500  # of a table that somebody reads
 GROUPS = 200  # sets of methods; n pairs of twins that are significantly different, and from nobody else, make 2^n
 

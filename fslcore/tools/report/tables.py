@@ -19,8 +19,6 @@ from . import files, questions
 from .files import NAMES, SEPARATORS, File
 from .questions import refuse
 
-__all__ = ["normalise", "read"]
-
 # What makes tasks the same for two methods; all may be left out.
 SHARED = {"dataset": str, "sampling": str, "ways": int, "shots": int, "queries": int, "seed": int}
 OF_CELL = ("run", "task", "query")  # which training, task and query a row is of

@@ -7,8 +7,6 @@ import pandas as pd
 
 from ... import stats
 
-__all__ = ["TARGETS", "around", "in_cells", "legend"]
-
 TARGETS = {"closed": "these images", "images": "new images", "classes": "new classes"}
 MARKS = {  # of cells, by what stands in them
     "(floor)": "the tasks do not show that classes add anything to new images, so this is the least that it can be",

@@ -7,8 +7,6 @@ import pandas as pd
 from ... import stats
 from ...stats.chosen import RankSets
 
-__all__ = ["both_ways", "by_pair", "of_reference", "p_value_text", "plus_minus", "rank_texts", "unnested"]
-
 
 def unnested(frame: pd.DataFrame, several: bool) -> pd.DataFrame:
     """Without the level 'setting' of the rows where there are not several settings."""

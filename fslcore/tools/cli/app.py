@@ -10,6 +10,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent, indent
 from threading import current_thread, main_thread
 
 from ... import __version__, catalogue, store
@@ -142,62 +143,39 @@ def _parser() -> argparse.ArgumentParser:
         description="The statistics of few-shot evaluation.",
         parents=[common],
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_epilog("list", "evaluate --help"),
+        epilog=_epilog("fslcore list\nfslcore evaluate --help"),
     )
     parser.add_argument("--version", action="version", version=__version__, help="print the version and exit")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
 
-    def command(
-        name: str, run: Callable, text: str, *examples: str, computes: bool = False, extra: str = "evaluate"
-    ) -> Callable:
-        """Add a command; what it returns adds its arguments."""
+    def command(name: str, run: Callable, computes: bool = False, extra: str = "evaluate") -> Callable:
+        """Add a command, whose docstring is its help, with examples below; what is returned adds its arguments."""
+        text, _, examples = (run.__doc__ or "").partition("\n")
         made = subparsers.add_parser(
             name,
-            help=text,
-            description=f"{text[0].upper()}{text[1:]}.",
+            help=text[:1].lower() + text[1:-1],
+            description=text,
             parents=[common, device][: 1 + computes],
             formatter_class=argparse.RawDescriptionHelpFormatter,
-            epilog=_epilog(*(f"{name} {example}".strip() for example in examples)),
+            epilog=_epilog(examples),
         )
         made.set_defaults(command=run, computes=computes, extra=extra)
         return made.add_argument
 
     for arguments in (_of_notebooks, _of_results, _of_evaluation, _of_data, _of_training):
         arguments(command)
-    add = command(
-        "completion",
-        _completion,
-        "print a script that lets a shell complete commands, options and names",
-        "bash > ~/.local/share/bash-completion/completions/fslcore",
-        "zsh > ~/.fslcore.zsh",
-        "fish > ~/.config/fish/completions/fslcore.fish",
-    )
+    add = command("completion", _completion)
     add("shell", choices=["bash", "zsh", "fish"], help="bash, zsh or fish")
     return parser
 
 
 def _of_notebooks(command: Callable) -> None:
-    add = command(
-        "list",
-        commands.show_names,
-        "show the names of notebooks, data sets, backbones, learners, and a notebook's parameters",
-        "",
-        "closed-vs-open",
-        "backbones",
-        "learners --json",
-        extra="report",
-    )
+    add = command("list", commands.show_names, extra="report")
     listable = name_of("name", lambda: [*commands.KINDS, *notebooks.names()])
     add("what", nargs="?", type=listable, help="a kind of names, or a notebook (an overview of all)")
     add("--json", **JSON)
 
-    add = command(
-        "run",
-        commands.run,
-        "execute a notebook with other parameters",
-        'closed-vs-open -p shots 1 -p datasets "[clipart, fashion]"',
-        computes=True,
-    )
+    add = command("run", commands.run, computes=True)
     add("notebook", type=completing(notebooks.names, notebook_of), help="a name from fslcore list")
     text = "a parameter of the notebook and its value, in YAML; may be repeated"
     add("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help=text)
@@ -205,26 +183,14 @@ def _of_notebooks(command: Callable) -> None:
     text = "executed notebook (NOTEBOOK.ipynb in this folder, or in _build/runs of the repository)"
     add("-o", "--output", type=Path, help=text)
 
-    add = command(
-        "plan-run", commands.plan_run, "estimate the cost of a profile from measured rates", "profiles/large.yml --json"
-    )
+    add = command("plan-run", commands.plan_run)
     add("profile", **PROFILE)
     add("--machine", help="a machine in data/performance (the one nearest to this)")
     add("--json", **JSON)
 
 
 def _of_results(command: Callable) -> None:
-    add = command(
-        "report",
-        commands.report,
-        "report on per-task accuracies of your own methods",
-        "results.csv",
-        "protonet.csv maml.csv -o report.html",
-        "protonet-0.csv protonet-1.csv maml-0.csv maml-1.csv --runs",
-        "results.csv --sampling open --common --level 0.99 -o report.html",
-        "results.csv --reference ours --tables paper --figures paper --json",
-        extra="report",
-    )
+    add = command("report", commands.report, extra="report")
     add(
         "results",
         nargs="+",
@@ -264,15 +230,7 @@ def _of_results(command: Callable) -> None:
     text = "folder for the figure as PNG, PDF and SVG"
     add("--figures", type=path_of("figures"), metavar="FOLDER", help=text)
 
-    add = command(
-        "compare",
-        commands.compare,
-        "compare two printed accuracies with their ±, without the underlying results",
-        "71.2±0.4 70.5±0.5 --tasks 600",
-        "61.34+-0.65 62.64+-0.61 --tasks 1000 --images 12000 --classes 20 --shots 1 --same-tasks no",
-        "79.59±0.52 76.87±0.56 --tasks 600 --images 840 --json",
-        extra="report",
-    )
+    add = command("compare", commands.compare, extra="report")
     add("a", type=printed_of("a"), help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4")
     add("b", type=printed_of("b"), help="likewise")
     count = dict(type=count_of("tasks", 2), required=True, metavar="T")
@@ -287,15 +245,7 @@ def _of_results(command: Callable) -> None:
     add("--level", **LEVEL)
     add("--json", **JSON)
 
-    add = command(
-        "assess",
-        commands.assess,
-        "estimate the accuracy from a support set of your own, without a test set",
-        "my-images",
-        "my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8",
-        "my-images --json",
-        computes=True,
-    )
+    add = command("assess", commands.assess, computes=True)
     add("folder", type=path_of("folder"), help="one folder per class, with 1 to 20 images each")
     usual = dict(default=["efficientnet-lite0", "glyph-conv"], help="(efficientnet-lite0 glyph-conv)")
     backbone = name_of("backbone", catalogue.backbones)
@@ -316,14 +266,7 @@ def _shape(add: Callable) -> None:
 
 
 def _of_evaluation(command: Callable) -> None:
-    add = command(
-        "evaluate",
-        commands.evaluate,
-        "run learners on tasks and write the results table",
-        "folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv",
-        "features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000",
-        computes=True,
-    )
+    add = command("evaluate", commands.evaluate, computes=True)
     add("dataset", type=dataset_of("novel"), help="a name from fslcore list, folder:PATH or features:PATH")
     add("backbone", **BACKBONE | {"help": f"{BACKBONE['help']}; none for features:PATH"})
     add("-o", "--output", type=Path, help=".parquet or .csv; .npz is a recording; not with --part")
@@ -354,14 +297,7 @@ def _of_evaluation(command: Callable) -> None:
     add("--jobs", **JOBS)
     add("--json", **JSON)
 
-    add = command(
-        "features",
-        commands.features,
-        "compute the features of a data set's images, which evaluate then uses",
-        "folder:/data/mushrooms efficientnet-lite0 --jobs 8 -o mushrooms.safetensors",
-        "tieredimagenet:/data/tiered clip --part 3/40",
-        computes=True,
-    )
+    add = command("features", commands.features, computes=True)
     add("dataset", **DATASET)
     add("backbone", **BACKBONE)
     add("--split", **SPLIT)
@@ -374,15 +310,7 @@ def _of_evaluation(command: Callable) -> None:
 
 
 def _of_data(command: Callable) -> None:
-    add = command(
-        "fetch",
-        commands.fetch,
-        "download the papers' own data, weights and released results, checked by their digests",
-        "dtd vgg-flower --accept-terms",
-        "oops --accept-terms",
-        "fungi --from ~/Downloads --accept-terms",
-        "oops-benchmark",
-    )
+    add = command("fetch", commands.fetch)
     text = "data sets and weights by name; oops, evaluators, fewstab: all of that paper; oops-benchmark: its results"
     add("what", nargs="+", type=name_of("what", commands.fetchable), action=Once, help=text)
     text = "accept the printed licences and terms, if they limit the use"
@@ -391,29 +319,14 @@ def _of_data(command: Callable) -> None:
     add("--from", dest="given", type=path_of("from"), metavar="FOLDER", help=text)
     add("--folder", type=path_of("folder"), help="folder for oops-benchmark (the cache)")
 
-    add = command(
-        "pack",
-        commands.pack,
-        "write a profile's results on the papers' own data as one file, which others can check and show",
-        'profiles/oops.yml --by "A. Name, a lab" -o oops.zip',
-    )
+    add = command("pack", commands.pack)
     add("profile", **PROFILE | {"help": "file of parameters of a finished run"})
     add("--by", required=True, help="the author's name, shown with its numbers")
     add("-o", "--output", type=Path, required=True, help=".zip or .npz, of a few MB")
 
 
 def _of_training(command: Callable) -> None:
-    add = command(
-        "train",
-        commands.train,
-        "train a learner on base classes and write its checkpoint",
-        "protonet --epochs 30 -o my-protonet.safetensors",
-        "r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs",
-        "leo --dataset folder:/data/birds --frozen conv4-baseline:conv4-baseline.safetensors",
-        "protonet --paper evaluators --dataset cifar-fs:/data/cifar-fs",
-        "--paper fewstab",
-        computes=True,
-    )
+    add = command("train", commands.train, computes=True)
     text = f"one of {', '.join(catalogue.RECIPES)}; without one, --paper trains all networks of that paper"
     add("learner", nargs="?", type=name_of("learner", lambda: [*catalogue.RECIPES]), help=text)
     text = "checkpoint (NETWORK-LEARNER.safetensors in this folder, or in _build of the repository)"
@@ -435,15 +348,7 @@ def _of_training(command: Callable) -> None:
     add("--set", type=setting_of, action="append", metavar="FIELD=VALUE", help=text)
     add("--seed", type=count_of("seed", 0, LARGEST), default=0, help="of weights and batches (0)")
 
-    add = command(
-        "caption",
-        commands.caption,
-        "write one caption for every image of a data set",
-        "folder:/data/mushrooms -o mushrooms.csv",
-        "clipart --captioner vit-gpt2 -o clipart.csv",
-        "miniimagenet tieredimagenet --captioner blip-large --size 384",
-        computes=True,
-    )
+    add = command("caption", commands.caption, computes=True)
     add("datasets", nargs="+", metavar="dataset", **DATASET)
     captioner = name_of("captioner", lambda: [*catalogue.CAPTIONERS], file=True)
     text = "pixels, vit-gpt2, blip, blip-large, or KIND:FOLDER (pixels)"
@@ -453,14 +358,7 @@ def _of_training(command: Callable) -> None:
     text = ".csv for one data set; an unfinished one is resumed (the cache, which finds captions by captioner)"
     add("-o", "--output", type=Path, help=text)
 
-    add = command(
-        "duplicates",
-        commands.duplicates,
-        "find near-copies among the images of a data set",
-        "clipart --splits novel base --sheet pairs.png",
-        "folder:/data/mushrooms --distance 0.04 -o groups.csv",
-        computes=True,
-    )
+    add = command("duplicates", commands.duplicates, computes=True)
     add("dataset", **DATASET)
     text = "backbone of the features to compare (efficientnet-lite0)"
     add("--backbone", **BACKBONE | {"default": "efficientnet-lite0", "help": text})
@@ -477,11 +375,17 @@ def _of_training(command: Callable) -> None:
     add("--json", **JSON)
 
 
-def _epilog(*examples: str) -> str:
-    return "\n".join(["examples:", *(f"  fslcore {example}" for example in examples), "", EXIT_CODES])
+def _epilog(examples: str) -> str:
+    return f"examples:\n{indent(dedent(examples).strip(), '  ')}\n\n{EXIT_CODES}"
 
 
 def _completion(options: argparse.Namespace) -> None:
+    """Print a script that lets a shell complete commands, options and names.
+
+    fslcore completion bash > ~/.local/share/bash-completion/completions/fslcore
+    fslcore completion zsh > ~/.fslcore.zsh
+    fslcore completion fish > ~/.config/fish/completions/fslcore.fish
+    """
     (commands,) = (action.choices for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
     print(completion(options.shell, {name: _words(parser) for name, parser in commands.items()}))
 

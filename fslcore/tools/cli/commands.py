@@ -1,4 +1,4 @@
-"""The commands: one function per command, which prints its results."""
+"""The commands: one function per command, which prints its results; its docstring is the help, with examples."""
 
 from __future__ import annotations
 
@@ -36,6 +36,13 @@ def _show(options: argparse.Namespace, record: object, *lines: object) -> None:
 
 
 def show_names(options: argparse.Namespace) -> None:
+    """Show the names of notebooks, data sets, backbones, learners, and a notebook's parameters.
+
+    fslcore list
+    fslcore list closed-vs-open
+    fslcore list backbones
+    fslcore list learners --json
+    """
     what = options.what
     found = {kind: names() for kind, names in KINDS.items() if what in (None, kind)}
     if what in notebooks.names():  # one of them has the name of a kind
@@ -72,6 +79,10 @@ KINDS = {  # kinds for `fslcore list`
 
 
 def run(options: argparse.Namespace) -> None:
+    """Execute a notebook with other parameters.
+
+    fslcore run closed-vs-open -p shots 1 -p datasets "[clipart, fashion]"
+    """
     output = options.output or RUNS / f"{options.notebook}.ipynb"
     output = check_output(output, [".ipynb"])
     given = dict(notebooks.profile(options.profile).get(options.notebook, {}))
@@ -83,6 +94,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def plan_run(options: argparse.Namespace) -> None:
+    """Estimate the cost of a profile from measured rates.
+
+    fslcore plan-run profiles/large.yml --json
+    """
     from .. import workload
 
     found = workload.reckon(options.profile, options.machine)
@@ -90,6 +105,14 @@ def plan_run(options: argparse.Namespace) -> None:
 
 
 def report(options: argparse.Namespace) -> None:
+    """Report on per-task accuracies of your own methods.
+
+    fslcore report results.csv
+    fslcore report protonet.csv maml.csv -o report.html
+    fslcore report protonet-0.csv protonet-1.csv maml-0.csv maml-1.csv --runs
+    fslcore report results.csv --sampling open --common --level 0.99 -o report.html
+    fslcore report results.csv --reference ours --tables paper --figures paper --json
+    """
     several = len(options.results) > 1
     output = options.output or Path("report.html" if several else f"{options.results[0].absolute().stem}.html")
     output = check_output(output, [".html"], options.results)
@@ -132,6 +155,12 @@ def report(options: argparse.Namespace) -> None:
 
 
 def compare(options: argparse.Namespace) -> None:
+    """Compare two printed accuracies with their ±, without the underlying results.
+
+    fslcore compare 71.2±0.4 70.5±0.5 --tasks 600
+    fslcore compare 61.34+-0.65 62.64+-0.61 --tasks 1000 --images 12000 --classes 20 --shots 1 --same-tasks no
+    fslcore compare 79.59±0.52 76.87±0.56 --tasks 600 --images 840 --json
+    """
     from ...stats import from_printed
 
     if len(options.tasks) > 2:
@@ -149,6 +178,12 @@ def compare(options: argparse.Namespace) -> None:
 
 
 def assess(options: argparse.Namespace) -> None:
+    """Estimate the accuracy from a support set of your own, without a test set.
+
+    fslcore assess my-images
+    fslcore assess my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8
+    fslcore assess my-images --json
+    """
     output = check_output(options.output or Path(f"{options.folder.resolve().name}.html"), [".html"])
     from ..estimation import calibration
 
@@ -167,6 +202,11 @@ def assess(options: argparse.Namespace) -> None:
 
 
 def evaluate(options: argparse.Namespace) -> None:
+    """Run learners on tasks and write the results table.
+
+    fslcore evaluate folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv
+    fslcore evaluate features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000
+    """
     import pandas as pd
 
     _check_evaluation(options)  # all possible errors are raised before the work, which may take hours
@@ -386,6 +426,11 @@ def _check_evaluation(options: argparse.Namespace) -> None:
 
 
 def features(options: argparse.Namespace) -> None:
+    """Compute the features of a data set's images, which evaluate then uses.
+
+    fslcore features folder:/data/mushrooms efficientnet-lite0 --jobs 8 -o mushrooms.safetensors
+    fslcore features tieredimagenet:/data/tiered clip --part 3/40
+    """
     inputs = [part for part in (options.dataset.partition(":")[2], options.backbone.partition(":")[2]) if part]
     output = options.output and check_output(options.output, [".safetensors", ".npz"], inputs)
     if output and options.part:
@@ -422,6 +467,13 @@ def features(options: argparse.Namespace) -> None:
 
 
 def fetch(options: argparse.Namespace) -> None:
+    """Download the papers' own data, weights and released results, checked by their digests.
+
+    fslcore fetch dtd vgg-flower --accept-terms
+    fslcore fetch oops --accept-terms
+    fslcore fetch fungi --from ~/Downloads --accept-terms
+    fslcore fetch oops-benchmark
+    """
     folder = options.folder and check_folder(options.folder)
     if options.given and not options.given.is_dir():
         raise InputError(f"from = {options.given}; there is no such folder")
@@ -447,12 +499,24 @@ def fetchable() -> list[str]:
 
 
 def pack(options: argparse.Namespace) -> None:
+    """Write a profile's results on the papers' own data as one file, which others can check and show.
+
+    fslcore pack profiles/oops.yml --by "A. Name, a lab" -o oops.zip
+    """
     from .. import pack
 
     print(pack.write(options.profile, options.output, options.by))
 
 
 def train(options: argparse.Namespace) -> None:
+    """Train a learner on base classes and write its checkpoint.
+
+    fslcore train protonet --epochs 30 -o my-protonet.safetensors
+    fslcore train r2d2 --network resnet18 --dataset cifar-fs:/data/cifar-fs
+    fslcore train leo --dataset folder:/data/birds --frozen conv4-baseline:conv4-baseline.safetensors
+    fslcore train protonet --paper evaluators --dataset cifar-fs:/data/cifar-fs
+    fslcore train --paper fewstab
+    """
     output = options.output and check_output(options.output, [".safetensors"])
     from .. import training
 
@@ -468,6 +532,12 @@ def train(options: argparse.Namespace) -> None:
 
 
 def caption(options: argparse.Namespace) -> None:
+    """Write one caption for every image of a data set.
+
+    fslcore caption folder:/data/mushrooms -o mushrooms.csv
+    fslcore caption clipart --captioner vit-gpt2 -o clipart.csv
+    fslcore caption miniimagenet tieredimagenet --captioner blip-large --size 384
+    """
     output = options.output and check_output(options.output, [".csv"])
     if not output and (own := [name for name in options.datasets if name.startswith("folder:")]):
         raise InputError(f"output: none; {own[0]} has no name for cached captions, so -o FILE.csv is needed")
@@ -484,6 +554,11 @@ def caption(options: argparse.Namespace) -> None:
 
 
 def duplicates(options: argparse.Namespace) -> None:
+    """Find near-copies among the images of a data set.
+
+    fslcore duplicates clipart --splits novel base --sheet pairs.png
+    fslcore duplicates folder:/data/mushrooms --distance 0.04 -o groups.csv
+    """
     inputs = [part for part in (options.dataset.partition(":")[2],) if part]
     output = options.output and check_output(options.output, [".csv"], inputs)
     picture = options.sheet and check_output(options.sheet, [".png", ".pdf", ".svg"], inputs, "sheet")

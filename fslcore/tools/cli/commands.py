@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ... import catalogue
-from ...errors import InputError, choice, memory, missing, visible, whole
+from ...errors import InputError, choice, missing, room, visible, whole
 from ...paths import DATA, PROFILES, RUNS, check_folder, check_output, together
 from .. import notebooks
 from ..recorder import ENDING
@@ -415,14 +415,9 @@ def _check_evaluation(options: argparse.Namespace) -> None:
     if options.until is not None and ("closed" not in options.samplings or options.ft_tasks is not None):
         raise InputError(f"until = {options.until:g}; closed tasks, of one number for all (no --ft-tasks), are needed")
     images = options.ways * (options.shots + options.queries)
-    wanted, there = 24 * options.tasks * images, memory()  # peak bytes for drawing them, as measured
-    if wanted > there:
-        usual = dict(tasks=600, ways=5, shots=5, queries=15)
-        name = max(usual, key=lambda name: getattr(options, name) / usual[name])
-        raise InputError(
-            f"{name} = {getattr(options, name):,}; {options.tasks:,} tasks of {images:,} images each need about "
-            f"{wanted / 2**30:,.0f} GiB of memory, and this machine has {there / 2**30:,.0f} GiB"
-        )
+    usual = dict(tasks=600, ways=5, shots=5, queries=15)
+    name = max(usual, key=lambda name: getattr(options, name) / usual[name])
+    room(name, getattr(options, name), 24 * options.tasks * images)  # peak bytes for drawing them, as measured
 
 
 def features(options: argparse.Namespace) -> None:

@@ -49,14 +49,12 @@ def cells_of(labels: np.ndarray, groups: np.ndarray | None, support: np.ndarray,
         raise InputError("apart = True; the groups that the tasks keep apart are needed")
     group, label = (np.unique(a, return_inverse=True)[1] for a in (groups, labels))
     count = int(group.max()) + 1
-    there = np.zeros((2, len(support), count), bool)
-    rows = np.arange(len(support))[:, None]
-    for side, images in zip(there, (support, query)):
-        side[rows, group[images]] = True
-    if (both := there.all(axis=0)).any():
-        task, g = np.argwhere(both)[0]
-        name = groups[(group == g).argmax()]
-        raise InputError(f"groups: {name} is in the support and in the query of task {task}, which are not kept apart")
+    task = np.arange(len(support))[:, None]
+    both = np.intersect1d(*(task * count + group[images] for images in (support, query)))
+    if both.size:
+        name = groups[(group == both[0] % count).argmax()]
+        place = f"task {both[0] // count}"
+        raise InputError(f"groups: {name} is in the support and in the query of {place}, which are not kept apart")
     _, first, of = np.unique(label * count + group, return_index=True, return_inverse=True)
     ordered = np.sort(of[np.concatenate([support, query], axis=1)], axis=1)
     if (ordered[:, 1:] == ordered[:, :-1]).any():

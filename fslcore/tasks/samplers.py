@@ -15,6 +15,7 @@ from .tasks import Tasks, describe
 __all__ = ["sample_all", "sample_closed", "sample_open"]
 
 MOST, MOST_WAYS = 10**9, 10**6  # images per class, and classes, in a task
+AT_ONCE = 2**20  # random numbers by which classes are chosen
 
 
 def sample_closed(
@@ -65,16 +66,16 @@ def sample_closed(
     shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
     if groups is not None:
         cells = Cells.of(labels, groups, ways, shots, queries, flag("skip_small_classes", skip_small_classes))
-        room("tasks", tasks, tasks * 8 * (2 * len(cells.first) + 4 * ways * int(cells.needed.max())))
+        room("tasks", tasks, 32 * tasks * ways * int(cells.needed.max()))
         class_rng, *rngs = streams(seed, 4)
-        chosen = class_rng.random((tasks, len(cells.first))).argsort(axis=1)[:, :ways]
+        chosen = some_classes(tasks, len(cells.first), ways, class_rng)
         made = describe("closed", ways, shots, queries, seed, tasks=tasks, groups=cells.n_groups)
         return assemble(draw_closed(cells, chosen, shots, queries, *rngs), shots, queries, made)
     order, start, size = _by_class(labels, ways, shots, queries, skip_small_classes)
-    room("tasks", tasks, tasks * (16 * len(size) + 24 * int((shots + queries).sum())))
+    room("tasks", tasks, 24 * tasks * int((shots + queries).sum()))
     class_rng, image_rng, order_rng = streams(seed, 3)
 
-    chosen = class_rng.random((tasks, len(size))).argsort(axis=1)[:, :ways]
+    chosen = some_classes(tasks, len(size), ways, class_rng)
     picks = fill(chosen, order, start, size, shots, queries, image_rng, order_rng)
     return assemble(picks, shots, queries, describe("closed", ways, shots, queries, seed, tasks=tasks))
 
@@ -245,6 +246,15 @@ def _by_class(labels, ways, shots, queries, skip_small_classes):
     if (~small).sum() < ways:
         raise InputError(f"ways = {ways}; {(~small).sum()} classes have shots + queries = {enough} images or more")
     return order, start[~small], size[~small]
+
+
+def some_classes(tasks: int, classes: int, ways: int, rng: np.random.Generator) -> np.ndarray:
+    """Random classes (T, K) of each task, without repetition; the memory does not grow with tasks times classes."""
+    chosen, rows = np.empty((tasks, ways), np.int64), max(1, AT_ONCE // classes)
+    for at in range(0, tasks, rows):  # the same numbers, whatever the rows
+        uniform = rng.random((min(rows, tasks - at), classes))
+        chosen[at : at + rows] = uniform.argsort(axis=1)[:, :ways]
+    return chosen
 
 
 def fill(chosen: np.ndarray, order, start, size, shots, queries, image_rng, order_rng) -> list[np.ndarray]:

@@ -141,13 +141,10 @@ class Workload:
         """By kind: number of jobs, core-hours, largest memory (GiB), and jobs without an estimate."""
         import pandas as pd
 
-        rows = []
-        for kind in dict.fromkeys(job.kind for job in self.jobs):
-            of = [job for job in self.jobs if job.kind == kind]
-            hours = [job.core_hours for job in of if job.core_hours is not None]
-            memory = [job.memory_gib for job in of if job.memory_gib is not None]
-            rows.append((kind, len(of), math.fsum(hours), max(memory, default=math.nan), len(of) - len(hours)))
-        return pd.DataFrame(rows, columns=["kind", "jobs", "core_hours", "memory_gib", "not_estimated"])
+        jobs = pd.DataFrame(self.jobs, columns=["kind", "core_hours", "memory_gib"])
+        of = jobs.astype({"core_hours": float, "memory_gib": float}).groupby("kind", sort=False)
+        found = of.agg(jobs=("kind", "size"), core_hours=("core_hours", "sum"), memory_gib=("memory_gib", "max"))
+        return found.assign(not_estimated=found["jobs"] - of["core_hours"].count()).reset_index()
 
     def top(self, n: int = 10) -> list[Job]:
         """The jobs that take longest."""
@@ -568,9 +565,8 @@ def merged(found: Iterable[_Evaluation]) -> Iterator[_Evaluation]:
     """One a setting, with the most tasks: chapters find in the cache what another one made."""
     kept = {}
     for one in found:
-        before = kept.get(one.setting)
-        if before is None or (before.tasks is not None and (one.tasks is None or one.tasks > before.tasks)):
-            kept[one.setting] = one
+        both = kept.get(one.setting, one), one
+        kept[one.setting] = max(both, key=lambda e: math.inf if e.tasks is None else e.tasks)
     yield from kept.values()
 
 

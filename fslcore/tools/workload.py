@@ -299,7 +299,7 @@ class _Rates:
         """Seconds of a task and a note. They grow with its images, of features with their length over that measured."""
         slow, backbone = learner in SLOW, backbone.removesuffix("-released")
         row = self.task(learner, backbone if slow else None)
-        measured = self.task(learner) if backbone.startswith(f"{OWN}:") and slow else None
+        measured = self.task(learner) if row is None and (learner != "ft" or backbone.startswith(f"{OWN}:")) else None
         both = measured and (operations(backbone), operations(measured["backbone"]))
         if both and all(both):
             size = shape["ways"] * shape["shots"] / (measured["ways"] * measured["shots"])

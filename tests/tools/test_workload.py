@@ -122,6 +122,18 @@ def test_a_network_that_was_not_measured_is_estimated_by_its_operations():
     assert any(line.startswith("by operations: ") for line in found.lines())
 
 
+def test_a_learner_that_trains_on_a_task_takes_as_long_on_networks_of_one_kind(rates):
+    row = dict(kind="tasks", name="boil", backbone="conv4-icons-boil", side=32, dim=0, per_second=10.0, peak_mb=700.0)
+    write(rates, [*RATES, row | SHAPE])
+    asked = dict(datasets=["icons"], learners=["boil"], image_tasks=60)
+    jobs = {job.name: job for job in workload.reckon({"ten-learners": asked}).jobs if job.kind == "evaluation"}
+    measured, other = (
+        jobs[f"boil on 60 closed tasks of icons, conv4-icons-{n}"] for n in ("boil, 5-shot", "1shot-boil, 1-shot")
+    )
+    assert measured.core_hours == pytest.approx(60 / 10 / 3600) and not measured.note
+    assert other.core_hours == pytest.approx(measured.core_hours / 5) and other.note == "by operations"
+
+
 def test_trained_networks_have_the_operations_of_their_own_settings(rates):
     own = {
         name: workload.operations(f"trained:evaluators/{name}/maml")

@@ -20,7 +20,7 @@ from ... import sources, store
 from ...datasets import Images
 from ...datasets.images import first_twice
 from ...datasets.papers import text_table
-from ...errors import InputError, like, shown, visible
+from ...errors import InputError, instance, like, shown, visible
 from ...paths import replace_file
 from . import pixels
 
@@ -146,9 +146,7 @@ def read(path: str | Path, images: Images) -> list[str]:
     InputError
         No such file or column; an image twice, without a row, or without words: names the first, and how many.
     """
-    if not isinstance(path, (str, Path)):
-        raise InputError(f"captions = {shown(path)}; the path of a .csv is needed")
-    table = text_table(Path(path), ["caption"], what="captions")
+    table = text_table(Path(instance("captions", path, (str, Path))), ["caption"], what="captions")
     column = next((c for c in ("image", "file") if c in table), None)
     if column is None:
         raise InputError(f"captions: {path} lacks the column image; it has {', '.join(table.columns)}")

@@ -24,7 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ... import evaluation, stats
 from ...datasets.bank import Bank
-from ...errors import InputError
+from ...errors import InputError, number
 from ...learners.common import fetch
 from ...tasks import Resplit, Tasks, resplit, resplits
 
@@ -231,8 +231,7 @@ class Informed:
         regressor: Callable[[], RegressorMixin] = RIDGE,
         level: float = 1.0,
     ):
-        if not 0 <= level <= 1:
-            raise InputError(f"level = {level}; 0 to 1 is allowed")
+        number("level", level, least=0, most=1)
         self.columns = list(columns)
         fitting = fitting.dropna(subset=self.columns)
         if len(fitting) < 50:

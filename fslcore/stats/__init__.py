@@ -6,7 +6,6 @@ Arrays of values with a largest magnitude outside 1e-30 to 1e30 are refused, exc
 import sys
 import warnings
 
-from ..moved import of_chapter
 from .across_datasets import across_datasets, probability_best
 from .anytime import anytime_interval
 from .bootstrap import bootstrap_interval
@@ -97,4 +96,6 @@ def __getattr__(name: str) -> object:
             where = f"{__name__}.{module}"
             warnings.warn(f"{__name__}.{name} is now {where}.{name}", DeprecationWarning, stacklevel=2)
             return getattr(sys.modules[where], name)
+    from ..moved import of_chapter  # here, so that this package only passes names on
+
     return of_chapter(__name__, name)

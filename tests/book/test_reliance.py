@@ -17,7 +17,7 @@ from fslcore.errors import InputError
 from fslcore.evaluation import methods
 from fslcore.models import backbones
 from fslcore.tasks import sample_biased, sample_closed
-from fslcore.tools import notebooks
+from fslcore.tools import attributes, notebooks
 from fslcore.tools.attributes import Attributes
 
 
@@ -134,7 +134,9 @@ def test_reliance_is_nothing_for_who_sees_the_class_and_all_for_who_sees_ink(see
 
 def test_gap_of_known_learners_and_its_two_parts(seen):
     dataset = "coloured/hebrew?per_class=60"
-    gaps = known_truth.split_gap(seen, dataset, known_truth.attributes_of(dataset).has, shots=[5], tasks=60)
+    gaps = known_truth.split_gap(
+        seen, dataset, attributes.of(datasets.load(dataset), "facts:ink").has, shots=[5], tasks=60
+    )
     found = gaps[["gap", "difficulty", "clue", "wAcc-A", "wAcc-R"]].map(mean)
     assert np.allclose(found["gap"], found["difficulty"] + found["clue"])
     assert np.allclose(found["gap"], found["wAcc-R"] - found["wAcc-A"])
@@ -150,7 +152,7 @@ def test_seeds_are_averaged_task_by_task(seen):
     dataset = "coloured/hebrew?per_class=60"
     both = seen[seen["bias"] > 0].assign(bias=0.5, seed=[0, 1])
     alone = seen[seen["bias"] > 0].assign(bias=[0.5, 1.0])
-    has = known_truth.attributes_of(dataset).has
+    has = attributes.of(datasets.load(dataset), "facts:ink").has
     for measured in (
         lambda chosen: known_truth.split_gap(chosen, dataset, has, shots=[5], tasks=40),
         lambda chosen: known_truth.counterfactual(chosen, "coloured/hebrew?per_class=10", shots=[5], tasks=40),
@@ -207,7 +209,7 @@ def test_a_refusal_of_the_chapter_names_its_own_parameters(asked, message):
 
 def test_too_few_images_of_an_ink_ask_for_more_a_class():
     dataset = "coloured/cyrillic?per_class=20"
-    has = known_truth.attributes_of(dataset).has[:, :4]  # as if the captioner knew four inks
+    has = attributes.of(datasets.load(dataset), "facts:ink").has[:, :4]  # as if the captioner knew four inks
     with pytest.raises(
         InputError, match="^shots = 5, queries = 15; fewer, or a larger per_class, are needed .*: attri"
     ):
@@ -228,7 +230,9 @@ def found(tmp_path_factory):
         patch.setenv("FSLCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
         chosen, dataset = known_truth.networks([0.0, 0.5, 1.0]), "coloured/hebrew?per_class=60"
         truth = known_truth.counterfactual(chosen, "coloured/hebrew?per_class=8", shots=[5], tasks=300, queries=3)
-        gaps = known_truth.split_gap(chosen, dataset, known_truth.attributes_of(dataset).has, shots=[5], tasks=400)
+        gaps = known_truth.split_gap(
+            chosen, dataset, attributes.of(datasets.load(dataset), "facts:ink").has, shots=[5], tasks=400
+        )
         return truth.droplevel("shots"), gaps.droplevel("shots")
 
 

@@ -36,7 +36,6 @@ from fslcore.tools.training import RECIPES
 
 __all__ = [
     "SCORES",
-    "attributes_of",
     "check_shots",
     "counterfactual",
     "error_rates",
@@ -283,11 +282,6 @@ def counterfactual(
             "seeds": [float(np.mean(of["own"] - of["other"])) for of in seeds],
         }
     return _by_cell(rows)
-
-
-def attributes_of(dataset: str, columns: Iterable[str] = ("ink",)) -> Attributes:
-    """The true attributes of coloured glyphs: of ``columns`` among ink, ground and texture."""
-    return attributes.from_facts(_drawn(dataset).facts[list(columns)])
 
 
 def frozen(learners: Iterable[str], backbone: str = "efficientnet-lite0") -> pd.DataFrame:
@@ -561,7 +555,7 @@ def inks_seen(dataset: str) -> Attributes:
     """The inks of coloured glyphs as `fslcore.tools.attributes.pixels` tells them, under the names of the true ones."""
     seen = attributes.of(_drawn(dataset), "pixels")
     column = {name: i for i, name in enumerate(seen.names)}
-    true = attributes_of(dataset).names
+    true = attributes.of(_drawn(dataset), "facts:ink").names
     named = [column.get(f"colour: {ink.removeprefix('ink: ')}") for ink in true]
     has = np.stack([np.zeros(len(seen), bool) if a is None else seen.has[:, a] for a in named], axis=1)
     return Attributes(has, true)
@@ -595,7 +589,7 @@ def noise_curves(
         (drop, invent, both or pixels), ``drop``, ``invent``; means over learners and biases of ``gap``, ``clue`` and
         ``mean gap`` in points; and Spearman's rank correlation with the truth, ``by gap`` and ``by relative gap``.
     """
-    true, seen = attributes_of(dataset), inks_seen(dataset)
+    true, seen = attributes.of(_drawn(dataset), "facts:ink"), inks_seen(dataset)
     kinds = {"drop": (1, 0), "invent": (0, 1), "both": (1, 1)}
     errors = [(kind, rate * drop, rate * invent) for kind, (drop, invent) in kinds.items() for rate in rates]
     told = [(*error, noisy(true, *error[1:], seed=seed)) for error in errors]

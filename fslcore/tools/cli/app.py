@@ -162,14 +162,14 @@ def _parser() -> argparse.ArgumentParser:
         made.set_defaults(command=run, computes=computes, extra=extra)
         return made.add_argument
 
-    for arguments in (_of_notebooks, _of_results, _of_evaluation, _of_data, _of_training):
-        arguments(command)
+    for commands_of in (_notebook_commands, _result_commands, _evaluation_commands, _data_commands, _training_commands):
+        commands_of(command)
     add = command("completion", _completion)
     add("shell", choices=["bash", "zsh", "fish"], help="bash, zsh or fish")
     return parser
 
 
-def _of_notebooks(command: Callable) -> None:
+def _notebook_commands(command: Callable) -> None:
     add = command("list", commands.show_names, extra="report")
     listable = name_of("name", lambda: [*commands.KINDS, *notebooks.names()])
     add("what", nargs="?", type=listable, help="a kind of names, or a notebook (an overview of all)")
@@ -189,7 +189,7 @@ def _of_notebooks(command: Callable) -> None:
     add("--json", **JSON)
 
 
-def _of_results(command: Callable) -> None:
+def _result_commands(command: Callable) -> None:
     add = command("report", commands.report, extra="report")
     add(
         "results",
@@ -265,7 +265,7 @@ def _shape(add: Callable) -> None:
         add(f"--{name}", type=count_of(name, least), default=default, help=f"{text} ({default})")
 
 
-def _of_evaluation(command: Callable) -> None:
+def _evaluation_commands(command: Callable) -> None:
     add = command("evaluate", commands.evaluate, computes=True)
     add("dataset", type=dataset_of("novel"), help="a name from fslcore list, folder:PATH or features:PATH")
     add("backbone", **BACKBONE | {"help": f"{BACKBONE['help']}; none for features:PATH"})
@@ -309,7 +309,7 @@ def _of_evaluation(command: Callable) -> None:
     add("--json", **JSON)
 
 
-def _of_data(command: Callable) -> None:
+def _data_commands(command: Callable) -> None:
     add = command("fetch", commands.fetch)
     text = "data sets and weights by name; oops, evaluators, fewstab: all of that paper; oops-benchmark: its results"
     add("what", nargs="+", type=name_of("what", commands.fetchable), action=Once, help=text)
@@ -325,7 +325,7 @@ def _of_data(command: Callable) -> None:
     add("-o", "--output", type=Path, required=True, help=".zip or .npz, of a few MB")
 
 
-def _of_training(command: Callable) -> None:
+def _training_commands(command: Callable) -> None:
     add = command("train", commands.train, computes=True)
     text = f"one of {', '.join(catalogue.RECIPES)}; without one, --paper trains all networks of that paper"
     add("learner", nargs="?", type=name_of("learner", lambda: [*catalogue.RECIPES]), help=text)

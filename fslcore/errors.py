@@ -72,31 +72,16 @@ def number(
     InputError
         Another type, NaN, infinity unless allowed, or outside the range.
     """
-    real = isinstance(value, (numbers.Real, np.floating, np.integer, Decimal))
-    real = real and not isinstance(value, (bool, np.bool_))
-    if not real and isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iuf":
-        real = True
+    given = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
     try:
-        found = float(value) if real else math.nan
+        real = isinstance(given, (numbers.Real, Decimal)) and not isinstance(given, bool)
+        found = float(given) if real else math.nan
     except (OverflowError, ValueError):  # 10**400; a signalling NaN
         found = math.nan
-    fits = (
-        not math.isnan(found)
-        and (infinite or math.isfinite(found))
-        and (least is None or found >= least)
-        and (most is None or found <= most)
-        and (above is None or found > above)
-        and (below is None or found < below)
-    )
-    if not fits:
-        if above is not None and below is not None:
-            bounds = f" between {above:g} and {below:g}"
-        elif above is not None:
-            bounds = f" over {above:g}" + (f" and up to {most:g}" if most is not None else "")
-        elif below is not None:
-            bounds = (f" of at least {least:g} and" if least is not None else "") + f" below {below:g}"
-        else:
-            bounds = _range(least, most)
+    inside = (least is None or found >= least) and (most is None or found <= most)
+    inside &= (above is None or found > above) and (below is None or found < below)
+    if math.isnan(found) or not inside or not (infinite or math.isfinite(found)):
+        bounds = _range(least, most, above, below)
         finite = "" if infinite or bounds else " that is finite"
         raise InputError(f"{name} = {shown(value)}; a number{bounds}{finite} is allowed")
     return found
@@ -313,10 +298,16 @@ def _is_control(sign: str) -> bool:
     return unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp") and sign not in "\u200c\u200d"
 
 
-def _range(least: float | None, most: float | None) -> str:
+def _range(least: float | None, most: float | None, above: float | None = None, below: float | None = None) -> str:
+    """Inclusive and exclusive bounds in words."""
     if least is not None and most is not None:
         return f" from {least:g} to {most:g}" if abs(most) < 1e6 else f" from {least:g} to {most:,}"
-    return f" of at least {least:g}" if least is not None else f" of at most {most:,}" if most is not None else ""
+    if above is not None and below is not None:
+        return f" between {above:g} and {below:g}"
+    low = f" over {above:g}" if above is not None else f" of at least {least:g}" if least is not None else ""
+    if below is not None:
+        return f"{low and f'{low} and'} below {below:g}"
+    return low if most is None else f"{low} and up to {most:g}" if low else f" of at most {most:,}"
 
 
 def told(error: BaseException, extra: str) -> tuple[str, int]:

@@ -6,7 +6,8 @@ Each piece runs in a process of its own. Both sides of a ratio run in turn, seve
 threads; the figures are medians. With one thread all is processor time, as the build's jobs run; with more, small
 problems of scikit-learn take several times as long. Growth, and what `fslcore plan-run` reckons with, is always that of
 one thread. Use a quiet machine: what else runs on it slows the batched side more. Each piece is stored when
-it is measured; those that are not run stay as they are. The times of a build's jobs are read from the last one.
+it is measured, with its date, threads, versions, and the load before and after; those that are not run stay as they
+are. The times of a build's jobs are read from the last one.
 """
 
 from __future__ import annotations
@@ -61,21 +62,21 @@ def main() -> None:
         rows = run_piece(options.piece, options)
         print(json.dumps(rows))
         return
-    from performance.common import machine
+    from performance.common import conditions, machine
 
-    facts = machine(options.threads)
+    facts = machine()
     output = options.output or STORED / f"{slug(facts)}.json"
-    facts |= {"load": os.getloadavg()[0], "quick": options.quick}
-    if options.only == ["build"] and output.is_file():  # that is read, not measured: the load of what was holds
-        facts["load"] = json.loads(output.read_text())["load"]
-    print(f"{facts['cpu']}, {facts['cores']} cores, {options.threads} threads, load {facts['load']:.1f}")
+    print(f"{facts['cpu']}, {facts['cores']} cores, {options.threads} threads")
     for name in options.only or PIECES:
-        start = time.perf_counter()
+        kind, _, threads = PIECES[name]
+        start, before = time.perf_counter(), os.getloadavg()[0]
         rows = in_process(name, options)
+        if not rows:  # no build was there to read: the one that was read before still tells
+            continue
+        load = [None, None] if name == "build" else [before, os.getloadavg()[0]]  # a build is read, not measured
+        under = conditions(threads or options.threads, options.quick) | {"load": load}
         pieces = json.loads(output.read_text()).get("pieces", {}) if output.is_file() else {}
-        if name == "build" and not rows:  # there was none: the one that was read before still tells
-            rows = pieces.get(name, {}).get("rows", [])
-        pieces[name] = {"of": PIECES[name][0], "rows": rows}
+        pieces[name] = {"of": kind, **under, "rows": rows}
         write(output, facts | {"pieces": {of: pieces[of] for of in PIECES if of in pieces}})  # a stop loses one piece
         print(f"{name} ({time.perf_counter() - start:.0f} s)", *map(line, rows), sep="\n", flush=True)
     print(output)

@@ -14,7 +14,7 @@ from statistics import median
 
 import numpy as np
 
-__all__ = ["CPU", "fresh_peak", "gaussian", "machine", "now", "paired", "peak_mb", "ratio", "seconds"]
+__all__ = ["CPU", "conditions", "fresh_peak", "gaussian", "machine", "now", "paired", "peak_mb", "ratio", "seconds"]
 
 CPU = time.process_time
 LIBRARIES = ("numpy", "scipy", "torch", "scikit-learn", "pandas")
@@ -62,12 +62,17 @@ def ratio(
     return row | dict(target=target, agree=agree)
 
 
-def machine(threads: int) -> dict:
-    """What a stored file says of where and when it was measured."""
-    facts = {"date": date.today().isoformat(), "cpu": _cpu(), "cores": os.cpu_count(), "threads": threads}
-    facts |= {"memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)}
-    facts |= {"device": "cpu", "system": f"{platform.system()} {platform.machine()}"}
-    return facts | {"versions": {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}}
+def machine() -> dict:
+    """What a stored file says of the machine that it is of."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    facts = {"cpu": _cpu(), "cores": os.cpu_count(), "memory_gib": round(memory / 2**30, 1), "device": "cpu"}
+    return facts | {"system": f"{platform.system()} {platform.machine()}"}
+
+
+def conditions(threads: int, quick: bool) -> dict:
+    """What a stored file says of when and with what a piece was measured."""
+    versions = {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
+    return {"date": date.today().isoformat(), "threads": threads, "quick": quick, "versions": versions}
 
 
 def _cpu() -> str:

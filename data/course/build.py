@@ -96,7 +96,7 @@ def timings():
     """Seconds of one thread for so many tasks, by learner; and what one task of fine-tuning takes."""
     stored = json.loads(sorted((DATA / "performance").glob("*.json"))[0].read_text("utf-8"))["pieces"]
     grown = [row for row in stored["growth"]["rows"] if row["by"] == "tasks" and row["what"] in ("NCC", "LR")]
-    rows = [(row["what"], row["at"], row["seconds"]) for row in grown]
+    rows = [(row["what"], *point) for row in grown for point in zip(row["at"], row["seconds"])]
     tuned = next(row for row in stored["slow"]["rows"] if row["name"] == "ft" and row["backbone"] == "glyph-conv")
     return pd.DataFrame([*rows, ("FT", 1, round(1 / tuned["per_second"], 3))], columns=["learner", "tasks", "seconds"])
 

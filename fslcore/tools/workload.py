@@ -220,6 +220,8 @@ def machines() -> list[str]:
 def stored(machine: str | None = None) -> dict:
     """What was measured on a machine, with the lists ``ratios``, ``limits``, ``growth``, ``rates`` and ``scale``.
 
+    ``pieces`` are what one process measured each, with its date, threads, load and versions; ``date`` is the last one.
+
     Parameters
     ----------
     machine : str, optional
@@ -250,11 +252,12 @@ def _read(name: str) -> dict:
     try:
         found = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
         lists = {kind: [] for kind in ("ratios", "limits", "growth", "rates", "scale")}
-        for piece in found.pop("pieces", {}).values():
+        for piece in found["pieces"].values():
             lists[piece["of"]] += piece["rows"]
+        last = max(piece["date"] for piece in found["pieces"].values())
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"machine: {name}.json in {FOLDER} is damaged ({error})") from None
-    return {"name": name, **found, **lists}
+    return {"name": name, "date": last, **found, **lists}
 
 
 class _Rates:

@@ -1,5 +1,6 @@
 """The benchmarks still run on the library as it is, and compare like with like; how fast is for `make bench` to say."""
 
+import base64
 import contextlib
 import io
 import json
@@ -9,17 +10,33 @@ import sys
 import warnings
 
 import bench
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from performance import growth, rates
+from scipy.stats import linregress
 
 from fslbook.beyond import speed
+from fslcore.catalogue import LEARNERS
 from fslcore.learners import NearestCentroid
+from fslcore.models.registry import REGISTRY
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
-from fslcore.tools import workload
+from fslcore.tools import notebooks, workload
 
 BENCH = [sys.executable, str(ROOT / "benchmarks" / "bench.py"), "--threads", "1", "--repeats", "1"]
-PIECES = ("learners", "ways", "samplers", "report", "limits", "growth", "fast", "million-10000", "quickdraw")
+PIECES = (
+    "learners",
+    "ways",
+    "samplers",
+    "report",
+    "limits",
+    "operations",
+    "growth",
+    "fast",
+    "million-10000",
+    "quickdraw",
+)
 
 
 @pytest.fixture(scope="module")
@@ -46,23 +63,85 @@ def test_what_is_measured_is_stored_and_printed(stored, monkeypatch):
     for row in found["ratios"]:
         assert row["ratio"] == pytest.approx(row["ours"] / row["theirs"], rel=1e-3) and row["ours"] > 0
         assert row["what"] in printed
-    assert {(row["what"], row["by"]) for row in found["growth"]} >= {("NCC", "ways"), ("three intervals", "images")}
-    assert found["versions"].keys() >= {"python", "numpy", "torch"} and found["quick"] and found["cpu"]
-    for row in [*found["growth"], *found["scale"]]:
-        assert row["seconds"] >= 0
-    assert all(row["peak_mb"] > 50 for row in found["scale"])
+    assert found["cpu"] and found["pieces"].keys() == set(PIECES)
+    for piece in found["pieces"].values():
+        assert piece["versions"].keys() >= {"python", "numpy", "torch"} and piece["quick"] and piece["threads"] == 1
+        assert found["date"] == piece["date"] and all(load >= 0 for load in piece["load"])
+    assert all(row["seconds"] >= 0 and row["peak_mb"] > 50 for row in found["scale"])
     assert {row["name"] for row in found["rates"]} >= {"ncc", "lr", "protonet"}
 
 
-def test_reading_the_times_of_a_build_leaves_the_load_that_was_measured_under(stored, tmp_path, monkeypatch):
-    path, was = tmp_path / "here.json", json.loads(stored[0].read_text()) | {"load": 0.125}
+def test_growth_is_measured_by_each_size_in_seconds_and_memory(stored):
+    curves = json.loads(stored[0].read_text())["pieces"]["growth"]["rows"]
+    shown = {"closed tasks", "NCC", "three intervals", "paired comparison"}
+    for by in ("images", "tasks", "ways", "classes"):
+        assert {row["what"] for row in curves if row["by"] == by} >= shown
+    for row in curves:
+        assert len(row["at"]) == len(row["seconds"]) == len(row["memory_mb"]) == 2 and row["by"] not in row["fixed"]
+        assert min(row["seconds"]) > 0 and min(row["memory_mb"]) >= 0 and row["time_power"] is not None
+
+
+def test_a_point_has_the_memory_that_its_input_leads_to():
+    """A point of more tasks holds more, and a peak does not depend on what was measured before in this process."""
+    few, many = (growth.Point("closed tasks", tasks=tasks) for tasks in (100, 50_000))
+    measured = [growth.in_processes([(point, 1)])[0] for point in (few, many, few)]
+    assert measured[1][1] > 50 > 5 * measured[0][1] and abs(measured[2][1] - measured[0][1]) < 2
+
+
+def test_a_power_is_fitted_to_the_upper_half_and_has_an_error():
+    at = [1, 10, 100, 1000, 10_000, 100_000]
+    power, error = growth.fitted(at, [5.0, 5.0, 5.0, *(3.0 * x**1.5 for x in at[3:])])
+    assert power == pytest.approx(1.5) and error == pytest.approx(0, abs=1e-6)
+    noisy = growth.fitted(at, [1.0, 1.0, 1.0, 1.0, 20.0, 100.0])
+    line = linregress([3, 4, 5], np.log10([1.0, 20.0, 100.0]))
+    assert noisy == pytest.approx((line.slope, line.stderr)) and noisy[1] > 0
+    assert growth.fitted(at, [9.0] * 4 + [1.0, 9.0], least=2.0) == (None, None)
+    assert growth.fitted([1, 2], [1.0, 4.0]) == (pytest.approx(2), None)
+
+
+def test_a_build_is_read_under_no_load_and_kept_where_there_is_none(stored, tmp_path, monkeypatch):
+    path, was = tmp_path / "here.json", json.loads(stored[0].read_text())
     path.write_text(json.dumps(was))
-    monkeypatch.setattr(bench, "in_process", bench.run_piece)
     monkeypatch.setattr(os, "getloadavg", lambda: (7.5, 7.5, 7.5))
-    for only, load in (("build", 0.125), ("samplers", 7.5)):
+    rows = [dict(kind="build", name="primer", job="notebook", seconds=1.0, parameters={})]
+    for only, found, load in (
+        ("build", rows, [None, None]),
+        ("build", [], [None, None]),
+        ("samplers", None, [7.5, 7.5]),
+    ):
+        monkeypatch.setattr(bench, "in_process", bench.run_piece if found is None else lambda *_: found)
         monkeypatch.setattr(sys, "argv", [*BENCH[1:], "--quick", "-o", str(path), "--only", only])
         bench.main()
-        assert json.loads(path.read_text())["load"] == load
+        piece = json.loads(path.read_text())["pieces"][only]
+        assert piece["load"] == load and (piece["rows"] == rows or found is None)
+
+
+def test_the_times_of_a_build_are_those_of_its_chapters(tmp_path):
+    records, built = tmp_path / ".snakemake" / "metadata", tmp_path / "_build" / "notebooks"
+    records.mkdir(parents=True), built.mkdir(parents=True)
+    for name, end in (("same-support", 12.5), ("stopped", None)):
+        page = f"_build/notebooks/{name}.ipynb"
+        (tmp_path / page).write_text(json.dumps({"metadata": {"papermill": {"parameters": {"shown": 3}}}}))
+        record = {"starttime": 10.0, "endtime": end}
+        (records / base64.b64encode(page.encode()).decode()).write_text(json.dumps(record))
+    (row,) = rates.build(tmp_path)
+    assert row == dict(kind="build", name="same-support", job="notebook", seconds=2.5, parameters={"shown": 3})
+    assert rates.build(tmp_path / "nothing") == []
+
+
+def test_stored_files_name_what_there_is():
+    """Names of chapters, backbones and learners of stored rates are those that a profile may ask for."""
+    chapters = set(notebooks.names())
+    for machine in workload.machines():
+        found = workload.stored(machine)
+        for row in found["rates"]:
+            if row["kind"] == "build" and row["job"] == "notebook":
+                assert notebooks.current(row["name"]) in chapters, row["name"]
+            for name in (row.get("backbone"), row["name"] if row["kind"] == "features" else None):
+                assert name is None or name in REGISTRY, name
+            assert row["kind"] != "tasks" or row["name"] in LEARNERS, row["name"]
+        for piece in found["pieces"].values():
+            assert piece.keys() == {"of", "date", "threads", "quick", "versions", "load", "rows"} and not piece["quick"]
 
 
 def test_both_sides_of_a_ratio_find_the_same(stored):
@@ -111,10 +190,31 @@ def test_images_that_are_drawn_do_not_depend_on_how_they_are_sliced():
     assert np.abs(half - rest).mean() < np.abs(half - other).mean()  # of one class they are nearer than of two
 
 
+def machine(cpu, cores, pieces):
+    """What `workload.stored` gives, of ratios by piece with a date and a load before."""
+    made = {}
+    for name, (date, load, ratios) in pieces.items():
+        rows = [{"what": what, "ratio": ratio} for what, ratio in ratios.items()]
+        made[name] = dict(of="ratios", date=date, load=[load, None], threads=1, versions={"python": "3"}, rows=rows)
+    return dict(cpu=cpu, cores=cores, pieces=made, ratios=[row for piece in made.values() for row in piece["rows"]])
+
+
 def test_machines_stand_side_by_side_by_what_they_compared():
-    both = [{"what": "LR", "ratio": 20.0}, {"what": "NCC", "ratio": 3.0}]
-    one = {"cpu": "A", "cores": 2, "date": "2020-01-01", "load": 3.6, "ratios": both}
-    other = {"cpu": "B", "cores": 8, "date": "2021-01-01", "load": 0.1, "ratios": [{"what": "LR", "ratio": 5.0}]}
+    one = machine("A", 2, {"few": ("2020-01-03", 10.2, {"LR": 20.0}), "more": ("2020-01-01", 3.6, {"NCC": 3.0})})
+    other = machine("B", 8, {"few": ("2021-01-01", 0.1, {"LR": 5.0})})
     table = speed.across([one, other])
-    assert table.columns.tolist() == [("A, 2 cores", "2020-01-01, load 4"), ("B, 8 cores", "2021-01-01, load 0")]
+    of_one = "A, 2 cores", "2020-01-01 to 2020-01-03, load 4 to 10"
+    assert table.columns.tolist() == [of_one, ("B, 8 cores", "2021-01-01, load 0")]
     assert table.loc["LR"].tolist() == [20, 5] and table.loc["NCC"].isna().tolist() == [False, True]
+    assert speed.measured(one).loc["more"].tolist() == ["2020-01-01", 1, "3.6", "—", "python 3"]
+
+
+def test_the_figure_of_growth_shows_the_stored_powers():
+    row = dict(by="tasks", at=[1, 10], seconds=[1.0, 10.0], memory_mb=[5.0, 5.0])
+    powers = dict(time_power=0.996, time_error=0.004, memory_power=None, memory_error=None)
+    found = {"growth": [row | powers | {"what": "LR"}, row | powers | {"what": "NCC", "by": "ways", "memory_mb": None}]}
+    assert speed.powers(found).loc[("LR", "tasks")].tolist() == ["0.996 ± 0.004", "—"]
+    figure = speed.growth_curves(found, "tasks")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["LR: 0.996 ± 0.004; —"]
+    assert [ax.lines[0].get_ydata().tolist() for ax in figure.axes] == [[1, 10], [5, 5]]
+    plt.close(figure)

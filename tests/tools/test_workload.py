@@ -40,8 +40,9 @@ def rates(tmp_path, monkeypatch):
 
 
 def write(path, rows, **facts):
-    facts = dict(cpu="A processor", cores=2, date="2026-01-01", device="cpu") | facts
-    path.write_text(json.dumps(facts | {"pieces": {"all": {"of": "rates", "rows": rows}}}))
+    facts = dict(cpu="A processor", cores=2, device="cpu") | facts
+    date = facts.pop("date", "2026-01-01")
+    path.write_text(json.dumps(facts | {"pieces": {"all": {"of": "rates", "date": date, "rows": rows}}}))
     return path
 
 

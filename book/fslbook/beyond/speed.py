@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
-from matplotlib.ticker import NullFormatter
 
 from fslcore.tools.report.figures import COLOURS, LINES, MARKERS
 
-__all__ = ["across", "exponents", "growth_curves", "limits", "million", "number", "ratio_bars", "ratios"]
+__all__ = ["across", "growth_curves", "limits", "measured", "million", "number", "powers", "ratio_bars", "ratios"]
 
 SUBJECTS = {"learners": "Learners", "tasks": "Drawing tasks", "features": "Features", "statistics": "Statistics"}
 
@@ -34,12 +32,30 @@ def ratios(found: dict, subject: str) -> pd.DataFrame:
 
 
 def across(machines: list[dict]) -> pd.DataFrame:
-    """The ratio of each comparison, a column per machine with its processor, date and load; NaN where there is none."""
+    """The ratio of each comparison, a column per machine with its processor, dates and loads; NaN where it has none."""
     columns = {}
-    for found in machines:
-        machine = f"{found['cpu']}, {found['cores']} cores", f"{found['date']}, load {found['load']:.0f}"
-        columns[machine] = {row["what"]: row["ratio"] for row in found["ratios"]}
+    for found in (one for one in machines if one["ratios"]):
+        pieces = [piece for piece in found["pieces"].values() if piece["of"] == "ratios"]
+        dates, loads = (sorted(values) for values in zip(*((piece["date"], piece["load"][0]) for piece in pieces)))
+        words = f"{_span(dates)}, load {_span([f'{load:.0f}' for load in loads])}"
+        columns[f"{found['cpu']}, {found['cores']} cores", words] = {r["what"]: r["ratio"] for r in found["ratios"]}
     return pd.DataFrame(columns).rename_axis("what").rename_axis(["machine", "measured"], axis=1)
+
+
+def _span(values: list[str]) -> str:
+    """The first and the last, or the one that both are."""
+    return " to ".join(dict.fromkeys([values[0], values[-1]]))
+
+
+def measured(found: dict) -> pd.DataFrame:
+    """When each piece was measured, with how many threads and which versions, and the load before and after."""
+    rows = {}
+    for name, piece in found["pieces"].items():
+        before, after = ("—" if load is None else f"{load:.1f}" for load in piece["load"])
+        versions = ", ".join(f"{of} {number}" for of, number in piece["versions"].items())
+        rows[name] = (piece["date"], piece["threads"], before, after, versions)
+    columns = ["date", "threads", "load before", "load after", "versions"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("piece")
 
 
 def limits(found: dict) -> pd.DataFrame:
@@ -68,36 +84,37 @@ def million(found: dict) -> pd.DataFrame:
     return pd.DataFrame(columns).reindex(rows["stage"].unique()).drop(index="start")
 
 
-def exponents(found: dict) -> pd.DataFrame:
-    """The power of a size with which time grows, by task and size, from the larger half of the sizes."""
-    rows = []
-    for (what, by), of in pd.DataFrame(found["growth"]).groupby(["what", "by"], sort=False):
-        rows.append((what, by, of["at"].max() / of["at"].min(), _slope(of)))
-    return pd.DataFrame(rows, columns=["what", "by", "range", "exponent"])
+def powers(found: dict) -> pd.DataFrame:
+    """The power of each size with which time and memory grow, with its standard error."""
+    rows = found["growth"]
+    index = pd.MultiIndex.from_tuples([(row["what"], row["by"]) for row in rows], names=["what", "by"])
+    return pd.DataFrame({of: [_power(row, of) for row in rows] for of in ("time", "memory")}, index)
 
 
-def _slope(of: pd.DataFrame) -> float:
-    """Least squares on logarithms of the upper half; in the lower half the fixed cost of a call dominates."""
-    upper = of.sort_values("at").iloc[-max(2, (len(of) + 1) // 2) :]
-    return float(np.polyfit(np.log(upper["at"]), np.log(upper["seconds"]), 1)[0])
+def _power(row: dict, of: str) -> str:
+    power, error = row[f"{of}_power"], row[f"{of}_error"]
+    if power is None or error is None:
+        return "—" if power is None else f"{power:.2f}"
+    digits = 2 if error >= 0.01 else 3
+    return f"{power:.{digits}f} ± {error:.{digits}f}".replace("-", "−")
 
 
-def growth_curves(found: dict) -> plt.Figure:
-    """Seconds against tasks, images, ways and shots, on logarithmic axes; the exponents stand in the legends."""
-    rows = pd.DataFrame(found["growth"])
-    names = list(dict.fromkeys(rows["what"]))
-    figure, axes = plt.subplots(2, 2, figsize=(6.8, 7.6), layout="constrained")
-    for ax, (by, of) in zip(axes.flat, rows.groupby("by", sort=False)):
-        for what, curve in of.groupby("what", sort=False):
-            i = names.index(what)
-            label = f"{what}: {_slope(curve):.1f}"
-            style = dict(color=COLOURS[i], marker=MARKERS[i], linestyle=LINES[i % len(LINES)], label=label)
-            ax.plot(curve["at"], curve["seconds"], **style)
-        ax.set(xscale="log", yscale="log", xlabel=by, ylabel="seconds")
-        if len(sizes := sorted(of["at"].unique())) and sizes[-1] < 10_000:  # few and near: the sizes themselves
-            ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
-            ax.xaxis.set_minor_formatter(NullFormatter())
-        ax.legend(fontsize=8, title="grows as the power", title_fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1))
+def growth_curves(found: dict, by: str) -> plt.Figure:
+    """Seconds and peak memory against a size, on logarithmic axes; the powers stand in the legend."""
+    rows = [row for row in found["growth"] if row["by"] == by]
+    names = list(dict.fromkeys(row["what"] for row in found["growth"]))
+    figure, axes = plt.subplots(1, 2, figsize=(5.4, 3.9), layout="constrained")
+    for row in rows:
+        i = names.index(row["what"])
+        label = f"{row['what']}: {_power(row, 'time')}; {_power(row, 'memory')}"
+        style = dict(color=COLOURS[i], marker=MARKERS[i], linestyle=LINES[i % len(LINES)], markersize=5, label=label)
+        for ax, values in zip(axes, (row["seconds"], row["memory_mb"])):
+            ax.plot(row["at"], values, **style)
+    for ax, title in zip(axes, ("seconds", "peak memory (MB)")):
+        ax.set(xscale="log", yscale="log", xlabel=by, title=title)
+    handles, labels = axes[0].get_legend_handles_labels()
+    title = "power of time; of memory (± standard error)"
+    figure.legend(handles, labels, title=title, fontsize=10, title_fontsize=10, loc="outside lower center")
     return figure
 
 

@@ -267,10 +267,7 @@ class Recorder:
 
     def _merge(self) -> None:
         done, blocks = self._there()
-        class_of = dict(self._class_of)
-        for image, label in _class_of(done).items():
-            if class_of.setdefault(image, label) != label:
-                raise InputError(f"record: image {shown(image)} is of class {shown(label)} in {self.path}")
+        class_of = _union({Path(): self._class_of, self.path: _class_of(done)}, "the class of image {}")
         finished, method = {m: _tasks(done, m) for m in done.methods}, self.method
         if method in finished and (method not in self._done.methods or finished[method] != _tasks(self._done, method)):
             self.method = next(name for k in count(2) if (name := f"{method} ({k})") not in finished)
@@ -363,19 +360,17 @@ def recording(
     facts, groups : dict
         As in `Recording`, with groups (N,) of all images.
     """
-    names, classes = np.array(names, str), np.array(classes, str)
-    order = np.lexsort((names, classes))
-    place = np.append(np.argsort(order), len(order))  # the last is that of padding, which sorts to the end
-    kept: dict[str, dict[str, np.ndarray]] = {"support": {}, "query": {}, "correct": {}}
-    for name, (tasks, record, _) in runs.items():
-        by_place = place[tasks.query].argsort(axis=1)
-        kept["correct"][name] = np.take_along_axis(record.correct, by_place, axis=1)
-        for part, rows in (("support", tasks.support), ("query", tasks.query)):
-            of = np.sort(place[rows], axis=1)
-            kept[part][name] = np.where(of == len(order), -1, of).astype(np.int32)
+    parts = {
+        "support": {name: tasks.support for name, (tasks, *_) in runs.items()},
+        "query": {name: tasks.query for name, (tasks, *_) in runs.items()},
+        "correct": {name: record.correct for name, (_, record, _) in runs.items()},
+    }
+    given = Recording(np.array(names, str), np.array(classes, str), **parts, facts=facts)
+    made = _recording({name: _tasks(given, name) for name in runs}, _class_of(given), facts)
+    place = {image: i for i, image in enumerate(given.images.tolist())}
+    order = [place[image] for image in made.images.tolist()]
     transductive = {name: bool(depends) for name, (*_, depends) in runs.items()}
-    of_images = {name: of[order].astype(str) for name, of in groups.items()}
-    return Recording(names[order], classes[order], **kept, facts=facts, transductive=transductive, groups=of_images)
+    return replace(made, transductive=transductive, groups={name: of[order].astype(str) for name, of in groups.items()})
 
 
 def save(path: str | Path, found: Recording, unfinished: bytes = b"") -> None:
@@ -557,56 +552,47 @@ def _recording(tasks: dict[str, Tasks], class_of: dict[str, str], facts: dict) -
 
 def _together(found: dict[Path, Recording]) -> Recording:
     """One recording of all: images are identified by name."""
-    class_of: dict[str, str] = {}
-    facts: dict = {}
     holder: dict[str, Path] = {}
     for path, one in found.items():
-        for image, label in zip(one.images.tolist(), one.classes.tolist()):
-            if class_of.setdefault(image, label) != label:
-                raise InputError(
-                    f"record: image {shown(image)} is of class {shown(label)} in {path}, elsewhere of "
-                    f"{shown(class_of[image])}"
-                )
-        for name, value in one.facts.items():
-            if facts.setdefault(name, value) != value:
-                raise InputError(f"record: {name} is {value} in {path}, elsewhere {facts[name]}; the same is needed")
         for method in one.methods:
             if method in holder:
                 raise InputError(f"record: method {method} is in {holder[method]} and in {path}; one is allowed")
             holder[method] = path
-    images = np.array(sorted(class_of, key=lambda image: (class_of[image], image)))
-    kept: dict[str, dict[str, np.ndarray]] = {"support": {}, "query": {}, "correct": {}}
-    place = {image: i for i, image in enumerate(images.tolist())}
-    for one in found.values():
-        # The order is the same in every file, so positions keep their order.
-        new = np.array([*(place[image] for image in one.images.tolist()), -1], dtype=np.int32)
-        kept["support"] |= {m: new[at] for m, at in one.support.items()}
-        kept["query"] |= {m: new[at] for m, at in one.query.items()}
-        kept["correct"] |= one.correct
-    classes = np.array([class_of[image] for image in images.tolist()])
-    more: dict[str, dict] = {name: {} for name in ("transductive", "unfinished", "left_out")}
-    for one in found.values():
-        for name, of in more.items():
-            of.update(getattr(one, name))
-    groups = {
-        name: _groups(name, found, images) for name in GROUPS if any(name in one.groups for one in found.values())
+    class_of = _union({path: _class_of(one) for path, one in found.items()}, "the class of image {}")
+    facts = _union({path: one.facts for path, one in found.items()}, "{}")
+    made = _recording({m: _tasks(found[path], m) for m, path in holder.items()}, class_of, facts)
+    more = {
+        name: {m: value for one in found.values() for m, value in getattr(one, name).items()}
+        for name in ("transductive", "unfinished", "left_out")
     }
-    return Recording(images, classes, **kept, facts=facts, groups=groups, **more)
+    known = [name for name in GROUPS if any(name in one.groups for one in found.values())]
+    return replace(made, groups={name: _groups(name, found, made.images.tolist()) for name in known}, **more)
 
 
-def _groups(name: str, found: dict[Path, Recording], images: np.ndarray) -> np.ndarray:
+def _union(parts: dict[Path, dict], what: str) -> dict:
+    """What files say, which has to be the same where several say it of one key; ``what`` names it in a message."""
+    union: dict = {}
+    for path, part in parts.items():
+        for key, value in part.items():
+            if union.setdefault(key, value) != value:
+                raise InputError(
+                    f"record: {what.format(shown(key))} is {shown(value)} in {path}, elsewhere {shown(union[key])}; "
+                    "the same is needed"
+                )
+    return union
+
+
+def _groups(name: str, found: dict[Path, Recording], images: list[str]) -> np.ndarray:
     """The group of each image, on which all files with groups must agree."""
-    of: dict[str, str] = {}
-    for path, one in found.items():
-        for image, group in zip(one.images.tolist(), one.groups.get(name, np.array([])).tolist()):
-            if of.setdefault(image, group) != group:
-                raise InputError(f"record: {name} of image {shown(image)} is {group} in {path}, elsewhere {of[image]}")
-    if lacking := [image for image in images.tolist() if image not in of]:
+    said = {path: one for path, one in found.items() if name in one.groups}
+    parts = {path: dict(zip(one.images.tolist(), one.groups[name].tolist())) for path, one in said.items()}
+    of = _union(parts, f"{name} of image {{}}")
+    if lacking := [image for image in images if image not in of]:
         raise InputError(
             f"record: {name} of image {shown(lacking[0])} is in none of the files, but known for others; files "
             "that all say it are needed"
         )
-    return np.array([of[image] for image in images.tolist()])
+    return np.array([of[image] for image in images])
 
 
 def _text(name: str, value: object) -> str:

@@ -292,7 +292,7 @@ def test_recordings_that_do_not_fit_are_named(closed):
     with pytest.raises(InputError, match="dataset is planes in c.npz, elsewhere birds"):
         report.tables.read(["a.npz", "c.npz"])
     recorded("d.npz", "D", closed, 0.7, 1, of=16)
-    with pytest.raises(InputError, match="image i[0-9]+ is of class [0-9]+ in d.npz, elsewhere of"):
+    with pytest.raises(InputError, match="the class of image i[0-9]+ is [0-9]+ in d.npz, elsewhere [0-9]+"):
         report.tables.read(["a.npz", "d.npz"])
     csv("e.csv", e=column())
     with pytest.raises(InputError, match="a.npz is a recording and e.csv is not"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -50,11 +51,8 @@ def groups(panels: dict[str, tuple[pd.Series, list[list[str]]]]) -> plt.Figure:
         told apart (see `fslcore.tools.report.groups`). A bar has a dot at each member and passes
         by the others. More than 40 bars are left out with a word.
     """
-    rows = [len(means) for means, _ in panels.values()]
-    figure, axes = plt.subplots(
-        len(panels), figsize=(5.2, 0.9 * len(panels) + 0.36 * sum(rows)), height_ratios=rows, squeeze=False
-    )
-    for ax, (setting, (means, found)) in zip(axes[:, 0], panels.items()):
+    figure, axes = _panels({setting: [*means.index] for setting, (means, _) in panels.items()})
+    for ax, (means, found) in zip(axes, panels.values()):
         at = {method: row for row, method in enumerate(means.index)}
         ax.plot(means, list(at.values()), "o", color="black")
         bars = [group for group in found if len(group) > 1]
@@ -63,19 +61,9 @@ def groups(panels: dict[str, tuple[pd.Series, list[list[str]]]]) -> plt.Figure:
             bars = []
         for i, group in enumerate(bars):
             own = [at[m] for m in group]
-            ax.plot(
-                [1.04 + 0.05 * i] * len(own),
-                own,
-                "o-",
-                color=COLOURS[i % len(COLOURS)],
-                linewidth=3,
-                transform=ax.get_yaxis_transform(),
-                clip_on=False,
-            )
-        names = [_plain(method) for method in at]
-        ax.set(yticks=list(at.values()), yticklabels=names, ylim=(len(at) - 0.5, -0.5), xlabel="mean accuracy (%)")
-        if len(panels) > 1:
-            ax.set_title(_plain(setting))
+            beside = dict(transform=ax.get_yaxis_transform(), clip_on=False)
+            ax.plot([1.04 + 0.05 * i] * len(own), own, "o-", color=COLOURS[i % len(COLOURS)], linewidth=3, **beside)
+        ax.set_xlabel("mean accuracy (%)")
     return figure
 
 
@@ -89,23 +77,29 @@ def against(pairs: pd.DataFrame, reference: str) -> plt.Figure:
     reference : str
         The method.
     """
-    parts = dict([*pairs.groupby("setting")])
-    rows = [len(of) for of in parts.values()]
-    figure, axes = plt.subplots(
-        len(parts), figsize=(5.2, 0.9 * len(parts) + 0.36 * sum(rows)), height_ratios=rows, squeeze=False
-    )
-    for ax, (setting, of) in zip(axes[:, 0], parts.items()):
-        of = of_reference(of, reference).sort_values("difference")
+    parts = {s: of_reference(of, reference).sort_values("difference") for s, of in pairs.groupby("setting")}
+    figure, axes = _panels({setting: [*of["b"]] for setting, of in parts.items()})
+    for ax, of in zip(axes, parts.values()):
         at = range(len(of))
         for column, width in (("half_width_all", 1), ("half_width", 4)):
             ax.errorbar(of["difference"], at, xerr=of[column], fmt="none", color=COLOURS[0], elinewidth=width)
         ax.plot(of["difference"], at, "o", color="black")
         ax.axvline(0, color="grey", linewidth=1)
-        ax.set(yticks=at, yticklabels=[*map(_plain, of["b"])], ylim=(len(of) - 0.5, -0.5))
         ax.set_xlabel(f"{_plain(reference)} minus this method (points)")
-        if len(parts) > 1:
-            ax.set_title(_plain(setting))
     return figure
+
+
+def _panels(rows: dict[str, list[str]]) -> tuple[plt.Figure, Sequence[plt.Axes]]:
+    """A panel per setting, one below the other, with a row per method."""
+    sizes = [*map(len, rows.values())]
+    shape = dict(figsize=(5.2, 0.9 * len(rows) + 0.36 * sum(sizes)), height_ratios=sizes)
+    figure, axes = plt.subplots(len(rows), squeeze=False, **shape)
+    for ax, (setting, methods) in zip(axes[:, 0], rows.items()):
+        names = [*map(_plain, methods)]
+        ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
+        if len(rows) > 1:
+            ax.set_title(_plain(setting))
+    return figure, axes[:, 0]
 
 
 def rank_diagram(ranks: pd.Series, found: list[list[str]], critical_difference: float) -> plt.Figure:

@@ -123,18 +123,9 @@ def frames(
     if recorded and runs:
         raise InputError(f"runs = True; {recorded[0].name} is a recording; files of accuracies are allowed")
     if len(recorded) > 1:
-        found = recorder.load(paths)
-        table = accuracies(found)
-        return (
-            [File(table, f"{len(paths)} recordings", f"{len(paths)} recordings", True)],
-            [
-                f"{len(paths)} recordings are one table: their tasks {_drawn(table)}.",
-                *unfinished(found),
-                *apart(found),
-                *unsaid(found),
-            ],
-            [],
-        )
+        called = f"{len(paths)} recordings"
+        table, notes = _recordings(paths, f"{called} are one table: their tasks")
+        return [File(table, called, called, True)], notes, []
     named, notes, problems = [], [], []
     for one, called in zip(paths, _called(paths)):
         try:
@@ -199,16 +190,16 @@ def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
 
 def _recording(path: Path) -> tuple[pd.DataFrame, list[str]]:
     try:
-        found = recorder.load(path)
+        return _recordings(path, f"{path.name} is a recording: its tasks")
     except InputError as error:
         raise InputError(f"{error}; accuracies are read from the columns of a .csv or .parquet") from None
+
+
+def _recordings(path: Path | Sequence[Path], tasks: str) -> tuple[pd.DataFrame, list[str]]:
+    found = recorder.load(path)
     table = accuracies(found)
-    notes = [*unfinished(found), *apart(found), *unsaid(found)]
-    return table, [f"{path.name} is a recording: its tasks {_drawn(table)}.", *notes]
-
-
-def _drawn(table: pd.DataFrame) -> str:
-    return "share no image" if table["sampling"].iloc[0] == "open" else "reuse images"
+    drawn = "share no image" if table["sampling"].iloc[0] == "open" else "reuse images"
+    return table, [f"{tasks} {drawn}.", *unfinished(found), *apart(found), *unsaid(found)]
 
 
 def _text(path: Path, separator: str, decimal: str) -> tuple[pd.DataFrame, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -92,35 +93,33 @@ def three_intervals(
     if table is not None:
         left = {m: set(part["task"].astype(str)) for m, part in table.groupby("method")}
         rows = {m: np.flatnonzero([str(t) in left[n] for t in numbers[m]]) for m, n in called.items() if n in left}
-    asked = {called[m]: (of, (m,), values[m][of]) for m, of in rows.items()}
-    unpaired = []
-    for a, b in combinations(rows, 2):
-        if reference not in (None, called[a], called[b]):
-            continue
-        if not np.isin(numbers[a][rows[a]], numbers[b][rows[b]]).any():
-            unpaired.append((a, b))
-        elif values[a].shape[1] == values[b].shape[1]:
-            _, at_a, at_b = np.intersect1d(numbers[a][rows[a]], numbers[b][rows[b]], return_indices=True)
-            of_a, of_b = rows[a][at_a], rows[b][at_b]
-            asked[f"{called[a]} − {called[b]}"] = of_a, (a, b), values[a][of_a] - values[b][of_b]
-    found, reason = {}, ""
-    for name, (tasks, methods, right) in asked.items():
+
+    def paired(right: np.ndarray, tasks: np.ndarray, *methods: str) -> stats.ThreeIntervals:
         places = recording.support[methods[0]][tasks], recording.query[methods[0]][tasks], labels
         more = dict(groups, level=level, bounds=(0, 100) if len(methods) == 1 else None)
         more["transductive"] = any(recording.transductive.get(m, False) for m in methods)
-        try:
-            found[name] = stats.three_intervals(right, *places, **more)
-        except InputError as error:
-            reason = reason or f"{name}: {error}"
+        return stats.three_intervals(right, *places, **more)
 
     def influence(m: str) -> Influence:
         drawn = np.concatenate([recording.support[m][rows[m]], recording.query[m][rows[m]]], axis=1)
         return stats.influence(values[m][rows[m]].mean(axis=1), drawn, labels, **groups)
 
-    for a, b in unpaired:
-        name = f"{called[a]} − {called[b]} (unpaired)"
+    asked = {called[m]: partial(paired, values[m][of], of, m) for m, of in rows.items()}
+    unpaired = {}
+    for a, b in combinations(rows, 2):
+        if reference not in (None, called[a], called[b]):
+            continue
+        name, here, there = f"{called[a]} − {called[b]}", numbers[a][rows[a]], numbers[b][rows[b]]
+        if not np.isin(here, there).any():
+            unpaired[f"{name} (unpaired)"] = lambda a=a, b=b: (influence(a) - influence(b)).intervals(level)
+        elif values[a].shape[1] == values[b].shape[1]:
+            _, at_a, at_b = np.intersect1d(here, there, return_indices=True)
+            of_a, of_b = rows[a][at_a], rows[b][at_b]
+            asked[name] = partial(paired, values[a][of_a] - values[b][of_b], of_a, a, b)
+    found, reason = {}, ""
+    for name, intervals in (asked | unpaired).items():
         try:
-            found[name] = (influence(a) - influence(b)).intervals(level)
+            found[name] = intervals()
         except InputError as error:
             reason = reason or f"{name}: {error}"
     return found, reason

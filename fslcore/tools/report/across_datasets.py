@@ -104,7 +104,11 @@ class DatasetRanks:
 
 
 def by_ranks(results: Results) -> dict[str, DatasetRanks]:
-    """`Results.ranks`."""
+    """Ranks over data sets, wherever two data sets or more share two methods or more.
+
+    By what the settings share besides the data set ('5-shot', say; '' where nothing varies). Methods that a data
+    set lacks are left out. Empty for one data set, and for more than 40 methods, which nobody reads.
+    """
     table = results.table
     facts = table.groupby("setting")[[c for c in SHARED if c in table]].first()
     rest = [c for c in facts if c != "dataset" and facts[c].nunique() > 1]

@@ -309,9 +309,7 @@ class ItemScores:
         cells = [nbformat.v4.new_markdown_cell(part) for part in parts]  # blocks of HTML are Markdown, too
         notebooks.page(nbformat.v4.new_notebook(cells=cells), path, title)
 
-    def write_tables(self, folder: str | Path) -> list[Path]:
-        """Write ``tables`` and the paragraph, as `fslcore.tools.report.Results.write_tables` does."""
-        return show.write_tables(self, Path(folder))
+    write_tables = show.write_tables
 
 
 def _paragraph(text: str) -> str:

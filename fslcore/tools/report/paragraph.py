@@ -27,7 +27,10 @@ NAMED = 12  # methods whose numbers a paragraph gives
 
 
 def paragraphs(results: Results) -> dict[str, str]:
-    """`Results.paragraphs`."""
+    """How accuracies were measured and compared, and what came out, as a paper says it: a paragraph a setting.
+
+    What the table does not say stands in square brackets, for its author to fill in.
+    """
     table, pairs, level, three = results.table, results.pairs, results.level, results.three or {}
     found: dict[str, dict[str, Interval]] = {setting: {} for setting in results.settings.index}
     for (setting, method), intervals in results.single.items():

@@ -288,45 +288,16 @@ class Results:
         """By setting, mean accuracies (the best first) and ``groups``, for `fslcore.tools.report.figures.groups`."""
         return {setting: (grid.mean(), self.groups[setting]) for setting, grid in self.grids.items()}
 
-    @cached_property
-    def ranks(self) -> dict[str, across_datasets.DatasetRanks]:
-        """Ranks over data sets, wherever two data sets or more share two methods or more.
-
-        By what the settings share besides the data set ('5-shot', say; '' where nothing varies). Methods that a data
-        set lacks are left out. Empty for one data set, and for more than 40 methods, which nobody reads.
-        """
-        return across_datasets.by_ranks(self)
-
-    @cached_property
-    def new_runs(self) -> pd.DataFrame:
-        """By setting and method, the best first: the mean and interval for new runs in percent.
-
-        mean, runs, the half-width ``new_runs`` (`fslcore.stats.new_runs`), ``sd`` of the runs' means, and ``another``,
-        the half-width of where one more run would come out. NaN for one run. Without a column ``run`` it has no rows.
-        """
-        return runs.new_runs(self)
-
-    @cached_property
-    def recipes(self) -> pd.DataFrame:
-        """Every two methods that were trained more than once, compared for new runs, not paired by run.
-
-        setting; a and b, a with the higher mean; difference a - b and its half_width (points); p, and p_holm, corrected
-        over all rows; ``holm``, whether a and b are significantly different then; chance, chance_low and chance_high,
-        that one run of a is above one of b; ``runs_needed``, runs of each for 80 % power if the observed difference is
-        the true one (NaN where no number has it).
-        """
-        return runs.recipes(self)
+    ranks = cached_property(across_datasets.by_ranks)
+    new_runs = cached_property(runs.new_runs)
+    recipes = cached_property(runs.recipes)
+    run_reading = cached_property(runs.run_reading)
 
     @cached_property
     def reading(self) -> list[str]:
         """What intervals and conclusions apply to, for each way of sampling in the table."""
         found = [READING[s] for s in READING if (self.table["sampling"] == s).any()]
         return [text.replace(UNKNOWN, RECORDED) for text in found] if self.three else found
-
-    @cached_property
-    def run_reading(self) -> list[str]:
-        """What is said for new runs; nothing where methods were trained once."""
-        return runs.run_reading(self)
 
     @cached_property
     def settles(self) -> list[str]:
@@ -357,38 +328,15 @@ class Results:
             "three_intervals": three_list(self.three or {}),
         }
 
-    def summary(self) -> list[str]:
-        """A few lines for a terminal: each method's mean ±, its groups, and what can be concluded."""
-        return show.summary(self)
-
-    def record(self) -> dict:
-        """The whole report as plain values: notes, reading, settings, methods with intervals and groups, and all pairs.
-
-        Numbers are not rounded. A half-width that the tasks cannot give is None.
-        """
-        return show.record(self)
-
-    def paragraphs(self) -> dict[str, str]:
-        """How accuracies were measured and compared, and what came out, as a paper says it: a paragraph a setting.
-
-        What the table does not say stands in square brackets, for its author to fill in.
-        """
-        return paragraph.paragraphs(self)
+    summary = show.summary
+    record = show.record
+    paragraphs = paragraph.paragraphs
+    write_tables = show.write_tables
+    write_figures = show.write_figures
 
     def to_html(self, path: str | Path, title: str = "report", progress: bool = False) -> None:
         """Write the page of *Your results*, which shows these results, as one HTML file (`notebooks.page`)."""
         notebooks.page(notebooks.executed("your-results", {}, progress, {"found": self}), path, title)
-
-    def write_tables(self, folder: str | Path) -> list[Path]:
-        """Write ``tables`` as files, each in LaTeX (packages booktabs and amssymb) and Markdown.
-
-        Those without rows are left out. Then evaluation.tex and .md, the paragraph of `paragraphs`.
-        """
-        return show.write_tables(self, Path(folder))
-
-    def write_figures(self, folder: str | Path) -> list[Path]:
-        """Write the report's figure (`fslcore.tools.report.figures.groups`) as groups.png, groups.pdf, groups.svg."""
-        return show.write_figures(self, Path(folder))
 
 
 def _check(level: object, margin: object) -> None:

@@ -24,7 +24,7 @@ SAYS = {
 
 
 def run_reading(results: Results) -> list[str]:
-    """What intervals and conclusions of this module apply to; nothing without a column ``run``."""
+    """What is said for new runs; nothing where methods were trained once."""
     if "run" not in results.table:
         return []
     said = [SAYS[s] for s in SAYS if (results.table["sampling"] == s).any()]
@@ -35,7 +35,11 @@ def run_reading(results: Results) -> list[str]:
 
 
 def new_runs(results: Results) -> pd.DataFrame:
-    """`Results.new_runs`."""
+    """By setting and method, the best first: the mean and interval for new runs in percent.
+
+    mean, runs, the half-width ``new_runs`` (`fslcore.stats.new_runs`), ``sd`` of the runs' means, and ``another``,
+    the half-width of where one more run would come out. NaN for one run. Without a column ``run`` it has no rows.
+    """
     rows = {}
     for setting, methods in _of_runs(results).items():
         for method, x in methods.items():
@@ -51,7 +55,13 @@ def new_runs(results: Results) -> pd.DataFrame:
 
 
 def recipes(results: Results) -> pd.DataFrame:
-    """`Results.recipes`."""
+    """Every two methods that were trained more than once, compared for new runs, not paired by run.
+
+    setting; a and b, a with the higher mean; difference a - b and its half_width (points); p, and p_holm, corrected
+    over all rows; ``holm``, whether a and b are significantly different then; chance, chance_low and chance_high,
+    that one run of a is above one of b; ``runs_needed``, runs of each for 80 % power if the observed difference is
+    the true one (NaN where no number has it).
+    """
     rows, level = [], results.level
     for setting, methods in _of_runs(results).items():
         for a, b in combinations([m for m, x in methods.items() if len(x) > 1], 2):

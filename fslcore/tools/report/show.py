@@ -231,7 +231,7 @@ def headlines(results: Results) -> list[str]:
 
 
 def summary(results: Results) -> list[str]:
-    """`Results.summary`."""
+    """A few lines for a terminal: each method's mean ±, its groups, and what can be concluded."""
     pairs, letters = results.pairs, {} if results.reference else group_letters(results)
     cells = {key: f"{next(iter(of.values())):.2f}".partition(" ") for key, of in results.single.items()}
     found = {key: f"{mean:>6} {around}".rstrip() for key, (mean, _, around) in cells.items()}
@@ -282,7 +282,10 @@ def _summary_of_runs(results: Results, wide: int) -> list[str]:
 
 
 def record(results: Results) -> dict:
-    """`Results.record`."""
+    """The whole report as plain values: notes, reading, settings, methods with intervals and groups, and all pairs.
+
+    Numbers are not rounded. A half-width that the tasks cannot give is None.
+    """
     pairs, named = results.pairs, pd.Series(names_of_groups(results))
     found = {"methods": results.intervals.assign(groups=named).reset_index()}
     if "run" in results.table:
@@ -327,8 +330,11 @@ LATEX |= str.maketrans(
 )
 
 
-def write_tables(results: Results, folder: Path) -> list[Path]:
-    """`Results.write_tables`."""
+def write_tables(results: Results, folder: str | Path) -> list[Path]:
+    """Write ``tables`` as files, each in LaTeX (packages booktabs and amssymb) and Markdown.
+
+    Those without rows are left out. Then evaluation.tex and .md, the paragraph of `paragraphs`.
+    """
     out = []
     for name, frame in results.tables.items():
         if frame.empty:
@@ -339,14 +345,14 @@ def write_tables(results: Results, folder: Path) -> list[Path]:
         for symbol, code in SYMBOLS.items():
             latex = latex.replace(symbol, code)
         bare = flat.replace(r"\|", r"\\|", regex=True).rename(columns=lambda c: c.replace("|", r"\|"))
-        out += _written(folder / name, latex, bare.to_markdown(index=False, disable_numparse=True) + "\n")
+        out += _written(Path(folder, name), latex, bare.to_markdown(index=False, disable_numparse=True) + "\n")
     found = results.paragraphs()
     plain = "\n\n".join(f"**{setting}.** {text}" if len(found) > 1 else text for setting, text in found.items())
     named = [rf"\textbf{{{setting.translate(LATEX)}.}} " * (len(found) > 1) for setting in found]
     latex = r"\paragraph{Evaluation.} " + "\n\n".join(
         n + text.translate(LATEX) for n, text in zip(named, found.values())
     )
-    return out + _written(folder / "evaluation", latex + "\n", plain + "\n")
+    return out + _written(Path(folder, "evaluation"), latex + "\n", plain + "\n")
 
 
 def _written(path: Path, latex: str, markdown: str) -> list[Path]:
@@ -357,14 +363,14 @@ def _written(path: Path, latex: str, markdown: str) -> list[Path]:
     return [*texts]
 
 
-def write_figures(results: Results, folder: Path) -> list[Path]:
-    """`Results.write_figures`."""
+def write_figures(results: Results, folder: str | Path) -> list[Path]:
+    """Write the report's figure (`fslcore.tools.report.figures.groups`) as groups.png, groups.pdf, groups.svg."""
     import matplotlib.pyplot as plt
 
     from . import figures
 
     against = results.reference is not None and len(results.pairs)
-    out = [folder / f"groups.{ending}" for ending in ("png", "pdf", "svg")]
+    out = [Path(folder, f"groups.{ending}") for ending in ("png", "pdf", "svg")]
     with plt.rc_context():
         figures.style()
         figure = figures.against(results.pairs, results.reference) if against else figures.groups(results.panels)

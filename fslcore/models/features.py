@@ -5,8 +5,12 @@ They are stored by content, so that a changed image, weight or preprocessing is 
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
 import time
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 import torch
@@ -26,6 +30,9 @@ __all__ = ["base_mean", "compute", "feature_key", "features", "make_shard", "sha
 BATCH = 256  # fixed, so that a feature does not depend on the available memory
 LARGE = 128  # pixels per side; batches of larger images have fewer
 TRIED = 8  # images on which a faster form of a network is compared with the network
+# For glibc's mallopt: no maps of their own for large arrays (-4), nothing back to the system (-1); and what it comes to
+# by itself in a process that has freed large arrays, with maps from 16 MiB (-3).
+KEEPING, USUAL = ((-4, 0), (-1, -1)), ((-4, 2**16), (-3, 2**24), (-1, 2**25))
 COMPUTED = "folded"  # part of the features' cache key: raise it when the output of `compute` changes
 
 
@@ -127,7 +134,7 @@ def compute(images: Images, backbone: Backbone, progress: bool = False, rows: ra
     out = []
     what = dict(desc=f"{backbone.name} on {images.name}", unit="image", delay=5, disable=not progress)
     bar = tqdm(total=len(images), initial=rows.start, leave=rows.stop == len(images), **what)
-    with bar, _autocast(where):
+    with bar, _autocast(where), _freed_memory_kept():
         for at in range(rows.start, rows.stop, size):
             x = _normalised(images, backbone, slice(at, min(at + size, rows.stop)), where)
             out.append(check_features(backbone, network(x), len(x)).half().cpu())
@@ -144,6 +151,27 @@ def _normalised(images: Images, backbone: Backbone, rows: slice, where: torch.de
     return backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[rows])).to(where))
 
 
+@contextmanager
+def _freed_memory_kept() -> Iterator[None]:
+    """Memory that is freed meanwhile stays with this process, where the C library is glibc.
+
+    Otherwise it goes back to the system after a layer and comes again for the next, page by page and each filled with
+    zeros: for some networks half of their time.
+    """
+    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+    if "MALLOC_MMAP_MAX_" in os.environ or not hasattr(libc, "mallopt"):  # set from outside; or musl
+        yield
+        return
+    for setting in KEEPING:
+        libc.mallopt(*setting)
+    try:
+        yield
+    finally:
+        for setting in USUAL:
+            libc.mallopt(*setting)
+        libc.malloc_trim(0)
+
+
 @torch.inference_mode()
 def speed(backbone: Backbone, images: np.ndarray) -> float:
     """Images per second that the backbone turns into features here, after one batch to warm up.
@@ -156,7 +184,7 @@ def speed(backbone: Backbone, images: np.ndarray) -> float:
     batches = torch.from_numpy(images).to(where).split(BATCH)
     first = backbone.preprocess(batches[0])
     network = _for_features(backbone, first)
-    with _autocast(where):
+    with _autocast(where), _freed_memory_kept():
         network(first)
         start = time.perf_counter()
         for batch in batches:

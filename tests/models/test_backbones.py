@@ -1,6 +1,8 @@
 """Weights are pinned and never executed; features are cached by content."""
 
+import ctypes
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -419,6 +421,25 @@ def test_features_do_not_depend_on_threads():
     finally:
         torch.set_num_threads(threads)
     assert out[0] == pytest.approx(out[1], abs=2e-3)
+
+
+def test_memory_stays_while_features_are_computed_and_no_longer(monkeypatch):
+    monkeypatch.delenv("MALLOC_MMAP_MAX_", raising=False)
+    if not hasattr(ctypes.CDLL(None), "mallopt"):
+        pytest.skip("not glibc")
+
+    def pages():  # that the system hands out while eight arrays of 64 MB come and go
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(8):
+            torch.ones(2**24)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    kept, network = [], torch.nn.Flatten()
+    network.register_forward_hook(lambda *_: kept.append(pages()))
+    images = pictures(n=2 * feature_code.BATCH, side=8)
+    backbones.compute(images, backbones.Backbone("flat", dim=3 * 32 * 32, made=network))
+    pages()  # what was kept is given back once
+    assert pages() > 4 * kept[-1] + 100
 
 
 def norms(network):

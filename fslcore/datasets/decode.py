@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ from PIL import ExifTags, Image, ImageColor
 
 from ..errors import InputError
 
-__all__ = ["Lost", "centre_square", "colour", "cut", "is_image", "rgb", "squeezed"]
+__all__ = ["Lost", "centre_square", "colour", "cut", "is_image", "large_allowed", "rgb", "squeezed"]
 
 # Formats that Pillow recognises and does not draw: films, containers, pages.
 NO_IMAGE = {"BUFR", "GRIB", "HDF5", "MPEG", "WMF"}
@@ -69,6 +71,17 @@ def colour(ground: str) -> str:
     return ground
 
 
+@contextmanager
+def large_allowed() -> Iterator[None]:
+    """No warning of a large image meanwhile; a decompression bomb is an error.
+
+    For the main thread: the filters of warnings belong to the process, so threads that decode leave them as they are.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        yield
+
+
 def is_image(file: Path) -> bool:
     """Whether a file is an image that Pillow reads, by its content.
 
@@ -82,11 +95,9 @@ def is_image(file: Path) -> bool:
     try:
         if not file.is_file():
             raise FileNotFoundError
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            with Image.open(file) as image:
-                if image.format not in NO_IMAGE:
-                    return True
+        with large_allowed(), Image.open(file) as image:
+            if image.format not in NO_IMAGE:
+                return True
         error = Image.UnidentifiedImageError()
     except (PermissionError, Image.DecompressionBombError) as found:
         looks, error = True, found
@@ -103,7 +114,7 @@ def rgb(file: Path, ground: str = "white", white: float | None = None) -> Image.
     Transparent parts show the ``ground``. Numbers of more than 8 bits are scaled by their
     format, never by the content of the image: 16-bit grey by 65535, TIFF of fewer bits by its BitsPerSample,
     floats from 0 … 1. An image that stays below a sixteenth of the range needs another
-    white level, and so do 32-bit integers: ``white`` sets this value.
+    white level, and so do 32-bit integers: ``white`` sets this value. Within `large_allowed`, any thread may call it.
 
     Raises
     ------
@@ -113,22 +124,20 @@ def rgb(file: Path, ground: str = "white", white: float | None = None) -> Image.
         It has one colour only after decoding, for example white on transparent.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # of a large image; a bomb is an error
-            with Image.open(file) as image:
-                halved = ";16" in str([tile.args for tile in image.tile])  # Pillow keeps 8 of 16 bits of colours
-                image.load()
-                deep = image.mode.startswith(("I", "F"))
-                found = _eight_bits(image, white) if deep else _scaled(image, white) if halved else image
-                if found.has_transparency_data:
-                    laid = Image.new("RGBA", found.size, ground)
-                    laid.alpha_composite(found.convert("RGBA"))
-                    found = laid
-                found = found.convert("RGB")
-                if not _varies(found) and _varies(image):
-                    raise Lost(_why_lost(image, found, ground))
-                turn = image.getexif().get(ExifTags.Base.Orientation)
-                return found.transpose(UPRIGHT[turn]) if turn in UPRIGHT else found
+        with Image.open(file) as image:
+            halved = ";16" in str([tile.args for tile in image.tile])  # Pillow keeps 8 of 16 bits of colours
+            image.load()
+            deep = image.mode.startswith(("I", "F"))
+            found = _eight_bits(image, white) if deep else _scaled(image, white) if halved else image
+            if found.has_transparency_data:
+                laid = Image.new("RGBA", found.size, ground)
+                laid.alpha_composite(found.convert("RGBA"))
+                found = laid
+            found = found.convert("RGB")
+            if not _varies(found) and _varies(image):
+                raise Lost(_why_lost(image, found, ground))
+            turn = image.getexif().get(ExifTags.Base.Orientation)
+            return found.transpose(UPRIGHT[turn]) if turn in UPRIGHT else found
     except InputError as error:
         raise type(error)(f"image {file}: {error}") from None
     except Exception as error:  # Pillow's readers raise anything on a broken file

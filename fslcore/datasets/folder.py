@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,7 +28,7 @@ LOOKED_AT = 1000  # images checked before an error counts the lost ones
 
 
 class _Reader:
-    """Image i of some files, decoded; notes one-coloured images."""
+    """Image i of some files, decoded, or what another thread decoded; notes one-coloured images."""
 
     def __init__(
         self,
@@ -45,14 +45,17 @@ class _Reader:
         self.squeezed, self.inverted = squeezed, inverted
         self.flat: dict[int, Path] = {}
 
-    def __call__(self, i: int) -> np.ndarray:
+    def decode(self, i: int) -> np.ndarray:
+        """The pixels alone, which threads may decode."""
+        image = rgb(self.files[i], *self.how)
+        image = ImageOps.invert(image) if self.inverted else image
+        if self.boxes is not None:
+            return self._cut(image, i)
+        return squeezed(image, self.size) if self.squeezed else centre_square(image, self.size)
+
+    def __call__(self, i: int, decoded: Callable[[], np.ndarray] | None = None) -> np.ndarray:
         try:
-            image = rgb(self.files[i], *self.how)
-            image = ImageOps.invert(image) if self.inverted else image
-            if self.boxes is not None:
-                pixels = self._cut(image, i)
-            else:
-                pixels = squeezed(image, self.size) if self.squeezed else centre_square(image, self.size)
+            pixels = decoded() if decoded else self.decode(i)
         except Lost as error:
             raise self._with_others(i, error) from None
         if (pixels == pixels[0, 0]).all():
@@ -160,9 +163,10 @@ def from_files(
         form = "squeezed inverted" if turned else "squeezed" if squeezed else "centre square"
         read = f"{form} {side} {DECODING} {ground} {white} {of_files.hexdigest()}{cuts}"
         how = dict(how=(ground, white), boxes=boxes, squeezed=squeezed, inverted=turned)
+        reader = _Reader(name, files, side, **how)
         return Images(
             name,
-            OnDemand(_Reader(name, files, side, **how), len(files), (side, side, 3)),
+            OnDemand(reader, len(files), (side, side, 3), reader.decode),
             np.asarray(labels, np.int64),
             class_names,
             facts=facts,

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from ..errors import InputError, visible
+from .decode import large_allowed
 
 __all__ = ["Images", "OnDemand", "first_twice"]
 
@@ -25,10 +28,15 @@ class OnDemand:
     """Images decoded when they are indexed like an array: ``read(i)`` gives image i, (H, W, C) uint8.
 
     Several backbones read them, so images stay in memory once read, if all together have at most `KEPT` bytes.
+
+    With ``decode``, the part of the reading that threads may do, there is `ahead`: ``read(i, found)`` then takes a
+    function that returns or raises what ``decode(i)`` did.
     """
 
-    def __init__(self, read: Callable[[int], np.ndarray], n: int, size: tuple[int, int, int]):
-        self._read, self.shape = read, (n, *size)
+    def __init__(
+        self, read: Callable[..., np.ndarray], n: int, size: tuple[int, int, int], decode: Callable | None = None
+    ):
+        self._read, self.decode, self.shape = read, decode, (n, *size)
         small = math.prod(self.shape) <= KEPT
         self._kept = np.zeros(self.shape, np.uint8) if small else None  # uses memory only as it is filled
         self._has = np.zeros(n, bool)
@@ -45,14 +53,33 @@ class OnDemand:
         rows = np.arange(len(self))[rows]
         if not rows.ndim:
             return self[rows[None]][0]
+        with large_allowed():
+            return self._filled(rows, self._read)
+
+    def ahead(self, parts: Sequence[range], threads: int) -> Iterator[np.ndarray]:
+        """The images of each of some ranges, in this order; threads decode the next range while the caller uses one.
+
+        At most two ranges are in memory. An image that cannot be read raises its error when its range is due.
+        """
+        begun, pool = {}, ThreadPoolExecutor(threads)
+        with large_allowed():
+            try:
+                for part, following in pairwise([range(0), *parts, range(0)]):
+                    begun.update({i: pool.submit(self.decode, i) for i in following if not self._has[i]})
+                    if part:
+                        yield self._filled(np.array(part), lambda i: self._read(i, begun.pop(i).result))
+            finally:  # an error, or Ctrl-C, waits for the images that are being decoded, not for all
+                pool.shutdown(cancel_futures=True)
+
+    def _filled(self, rows: np.ndarray, read: Callable[[int], np.ndarray]) -> np.ndarray:
         if self._kept is not None:
             for i in rows[~self._has[rows]]:
-                self._kept[i] = self._read(i)
+                self._kept[i] = read(i)
                 self._has[i] = True
             return self._kept[rows]
         out = np.empty((len(rows), *self.shape[1:]), np.uint8)
         for image, i in zip(out, rows):
-            image[...] = self._read(i)
+            image[...] = read(i)
         return out
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:

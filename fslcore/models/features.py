@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 
 import numpy as np
 import torch
@@ -30,6 +30,7 @@ __all__ = ["base_mean", "compute", "feature_key", "features", "make_shard", "sha
 BATCH = 256  # fixed, so that a feature does not depend on the available memory
 LARGE = 128  # pixels per side; batches of larger images have fewer
 TRIED = 8  # images on which a faster form of a network is compared with the network
+DECODING = 8  # threads at most: each holds a whole photo
 # For glibc's mallopt: no maps of their own for large arrays (-4), nothing back to the system (-1); and what it comes to
 # by itself in a process that has freed large arrays, with maps from 16 MiB (-3).
 KEEPING, USUAL = ((-4, 0), (-1, -1)), ((-4, 2**16), (-3, 2**24), (-1, 2**25))
@@ -125,18 +126,22 @@ def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> 
 def compute(images: Images, backbone: Backbone, progress: bool = False, rows: range | None = None) -> torch.Tensor:
     """(N, D) 16-bit features of all images, computed; or of some rows, which start at a batch.
 
-    Images are read a batch at a time.
+    Images are read a batch at a time; those in files are decoded in threads while the network works.
     """
     where, size = device(), _batch(images, backbone)
     rows = range(len(images)) if rows is None else rows
+
+    def prepared(pixels: np.ndarray) -> torch.Tensor:
+        return backbone.preprocess(torch.from_numpy(np.ascontiguousarray(pixels)).to(where))
+
     # The form that is fastest for the first images, for any rows.
-    network = _for_features(backbone, _normalised(images, backbone, slice(0, min(size, TRIED)), where))
+    network = _for_features(backbone, prepared(images.images[: min(size, TRIED)]))
+    parts = [rows[at : at + size] for at in range(0, len(rows), size)]
     out = []
     what = dict(desc=f"{backbone.name} on {images.name}", unit="image", delay=5, disable=not progress)
     bar = tqdm(total=len(images), initial=rows.start, leave=rows.stop == len(images), **what)
-    with bar, _autocast(where), _freed_memory_kept():
-        for at in range(rows.start, rows.stop, size):
-            x = _normalised(images, backbone, slice(at, min(at + size, rows.stop)), where)
+    with bar, _autocast(where), _freed_memory_kept(), closing(_read(images, parts)) as read:
+        for x in map(prepared, read):
             out.append(check_features(backbone, network(x), len(x)).half().cpu())
             bar.update(len(x))
     return torch.cat(out)
@@ -147,8 +152,11 @@ def _batch(images: Images, backbone: Backbone) -> int:
     return max(1, min(BATCH, BATCH * LARGE**2 // backbone.side(*images.images.shape[1:3]) ** 2))
 
 
-def _normalised(images: Images, backbone: Backbone, rows: slice, where: torch.device) -> torch.Tensor:
-    return backbone.preprocess(torch.from_numpy(np.ascontiguousarray(images.images[rows])).to(where))
+def _read(images: Images, parts: list[range]) -> Iterator[np.ndarray]:
+    """The pixels of each of these rows."""
+    if getattr(images.images, "decode", None):
+        return images.images.ahead(parts, min(torch.get_num_threads(), DECODING))
+    return (images.images[part.start : part.stop] for part in parts)
 
 
 @contextmanager

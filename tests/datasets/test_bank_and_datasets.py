@@ -2,7 +2,10 @@
 
 import hashlib
 import pickle
+import threading
+import time
 import warnings
+from contextlib import closing
 from itertools import combinations
 
 import numpy as np
@@ -17,7 +20,7 @@ from fslcore import datasets, evaluation
 from fslcore.datasets import coloured
 from fslcore.datasets.bank import LONGEST, SHORTEST, Bank, load_features
 from fslcore.datasets.images import OnDemand
-from fslcore.errors import InputError
+from fslcore.errors import InputError, note
 from fslcore.paths import DATA
 
 FEATURES = np.random.default_rng(0).normal(size=(12, 4)).astype(np.float32)
@@ -248,6 +251,74 @@ def test_small_images_are_read_once(monkeypatch, limit, again):
     first[:] = 99  # what a caller does to its copy changes nothing
     assert images[np.array([4, 2, 2])][:, 0, 0, 0].tolist() == [4, 2, 2] and read[4:] == again
     assert images[:][:, 1, 1, 0].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def slow_images(begun, n=1000, seconds=0.0):
+    """Images of files, as it were, that note which of them a thread began to decode."""
+
+    def decode(i):
+        begun.append(i)
+        time.sleep(seconds)
+        return np.full((2, 2, 1), i % 251, np.uint8)
+
+    return OnDemand(lambda i, found=None: found() if found else decode(i), n, (2, 2, 1), decode)
+
+
+@pytest.mark.parametrize("limit", [4000, 3999])  # all stay in memory, or none
+def test_images_are_decoded_one_range_ahead_and_no_more(monkeypatch, limit):
+    monkeypatch.setattr("fslcore.datasets.images.KEPT", limit)
+    begun = []
+    parts = [range(at, at + 50) for at in range(100, 400, 50)]
+    images = slow_images(begun)
+    with closing(images.ahead(parts, 3)) as read:
+        for k, (part, found) in enumerate(zip(parts, read)):
+            assert found[:, 0, 0, 0].tolist() == [i % 251 for i in part]
+            due = min(100 + 50 * (k + 2), 400)
+            for _ in range(1000):  # the next range is decoded although nobody asks for it yet
+                if len(begun) == due - 100:
+                    break
+                time.sleep(0.01)
+            assert sorted(begun) == [*range(100, due)]
+        assert k == len(parts) - 1
+    [found] = images.ahead([range(100, 150)], 3)
+    assert found[:, 1, 1, 0].tolist() == [*range(100, 150)]
+    assert len(begun) == (350 if images.large else 300)  # what stays in memory is not decoded again
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_error_while_images_are_decoded_ahead_waits_for_few_of_them(error):
+    begun, before = [], threading.active_count()
+    with pytest.raises(error), closing(slow_images(begun, seconds=0.01).ahead([range(2), range(2, 1000)], 2)) as read:
+        for _ in read:
+            raise error
+    assert len(begun) < 100 and threading.active_count() == before
+
+
+def test_errors_and_notes_of_files_are_the_same_when_decoded_ahead(folder, capfd):
+    flat = Image.new("RGB", (20, 30), "red")
+    for name in ("cat/0.png", "cat/2.png", "dog/1.png"):
+        flat.save(folder / name)
+    said = []
+    for rows in (None, [range(2), range(2, 4), range(4, 6)]):
+        note.cache_clear()
+        images = datasets.load_folder(folder, size=16).images
+        (folder / "dog" / "2.png").write_bytes(b"not an image")
+        read = (images[i : i + 2] for i in (0, 2, 4)) if rows is None else images.ahead(rows, 2)
+        assert (next(read) == images[:2]).all() and (next(read) == images[2:4]).all()
+        with pytest.raises(InputError, match="unreadable image .*dog/2.png") as error:
+            next(read)
+        said.append((str(error.value), capfd.readouterr().err))
+        Image.effect_noise((20, 30), 50).save(folder / "dog" / "2.png")
+    assert said[0] == said[1] and "2 or more of 6 images show one colour" in said[0][1]
+
+
+def test_photos_that_threads_decode_raise_no_warning_of_their_size(folder, monkeypatch):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 400)  # of 600 in each: below twice as many no bomb
+    images = datasets.load_folder(folder, size=16).images
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        before = [*warnings.filters]
+        assert len([*images.ahead([range(3), range(3, 6)], 4)]) == 2 and warnings.filters == before
 
 
 @pytest.mark.parametrize("given", ["per_class=2&seed=1234567", "per_class=2&bias=0.12345678", "bias=1&ink=red"])

@@ -5,6 +5,7 @@ import json
 import resource
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,6 +18,7 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from fslcore import catalogue, datasets, store
+from fslcore.datasets import folder
 from fslcore.errors import InputError
 from fslcore.models import backbones, fused, networks, registry, weights
 from fslcore.models import features as feature_code
@@ -440,6 +442,21 @@ def test_memory_stays_while_features_are_computed_and_no_longer(monkeypatch):
     backbones.compute(images, backbones.Backbone("flat", dim=3 * 32 * 32, made=network))
     pages()  # what was kept is given back once
     assert pages() > 4 * kept[-1] + 100
+
+
+def test_files_are_decoded_once_and_in_threads_while_the_network_works(tmp_path, monkeypatch):
+    rgb, in_main = folder.rgb, []
+    main = threading.main_thread()
+    monkeypatch.setattr(folder, "rgb", lambda *a: in_main.append(threading.current_thread() is main) or rgb(*a))
+    monkeypatch.setattr(feature_code, "BATCH", 5)
+    (tmp_path / "a").mkdir()
+    for i in range(18):
+        Image.effect_noise((40, 40), 50).save(tmp_path / "a" / f"{i}.png")
+    images = datasets.load_folder(tmp_path, size=32)
+    backbone = backbones.Backbone("flat", dim=3 * 32 * 32, made=torch.nn.Flatten())
+    found = backbones.compute(images, backbone)
+    assert in_main.count(True) == 5 and in_main.count(False) == 13  # the first batch tries forms of the network
+    assert torch.equal(found, backbones.compute(replace(images, images=images.images[:]), backbone))
 
 
 def norms(network):

@@ -20,7 +20,7 @@ from ..catalogue import PRECISIONS
 from ..datasets import Images
 from ..errors import InputError, choice, instance, note
 
-__all__ = ["Backbone", "FromFile", "check_features", "device", "fitted", "precision"]
+__all__ = ["Backbone", "FromFile", "check_features", "device", "fitted", "has_bfloat16", "precision"]
 
 PREPARED = "v1"  # part of a backbone's digest: raise it when `Backbone.preprocess` changes
 
@@ -58,10 +58,14 @@ def precision() -> str:
     wanted = choice("precision", os.environ.get("FSLCORE_PRECISION") or PRECISIONS[0], PRECISIONS)
     if wanted != "auto":
         return wanted
+    return "bf16" if has_bfloat16() else "f32"
+
+
+def has_bfloat16() -> bool:
+    """Whether the device has instructions for bfloat16."""
     where = device().type
     can = getattr(torch.cpu, "get_capabilities", dict)() if where == "cpu" else {}
-    able = torch.cuda.is_bf16_supported() if where == "cuda" else can.get("avx512_bf16") or can.get("amx_bf16")
-    return "bf16" if able else "f32"
+    return bool(torch.cuda.is_bf16_supported() if where == "cuda" else can.get("avx512_bf16") or can.get("amx_bf16"))
 
 
 @dataclass(frozen=True)

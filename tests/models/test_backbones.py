@@ -412,6 +412,36 @@ def test_bfloat16_is_asked_for_and_differs_by_rounding_alone(monkeypatch):
         backbones.feature_key(images, backbone)
 
 
+@pytest.mark.parametrize(
+    "given, images, can, said",
+    [
+        ({}, 3, True, 1),
+        ({}, 3, False, 0),
+        ({}, 2, True, 0),
+        ({"FSLCORE_PRECISION": "f32"}, 3, True, 0),  # asked for
+        ({"FSLCORE_QUIET": "1"}, 3, True, 0),
+    ],
+)
+def test_a_long_wait_for_a_folder_in_32_bits_says_what_is_faster(
+    tmp_path, monkeypatch, capsys, given, images, can, said
+):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": can}, raising=False)
+    monkeypatch.setattr(feature_code, "MANY", 3)
+    for name in ("FSLCORE_PRECISION", "FSLCORE_QUIET"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "a").mkdir()
+    for i in range(images):
+        Image.effect_noise((20, 20), 50).save(tmp_path / "a" / f"{i}.png")
+    network = backbones.Backbone("flat", dim=3 * 32 * 32, made=torch.nn.Flatten())
+    backbones.features(pictures(), network)
+    assert not capsys.readouterr().err  # these are in memory
+    for size in (32, 31):
+        backbones.features(datasets.load_folder(tmp_path, size=size), network)
+    assert capsys.readouterr().err.count("--precision auto") == said
+
+
 def test_features_do_not_depend_on_threads():
     backbone, images = backbones.load("efficientnet-lite0"), pictures(n=100)
     threads = torch.get_num_threads()

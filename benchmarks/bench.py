@@ -36,6 +36,7 @@ PIECES = {
     "report": ("ratios", "statistics.report", None),
     "resampling": ("ratios", "statistics.resampling", None),
     "networks": ("ratios", "features.folded", None),
+    "photos": ("ratios", "features.photos", None),
     "limits": ("limits", "limits.learners", None),
     "operations": ("limits", "limits.features", None),
     "growth": ("growth", "growth.growth", 1),

@@ -30,6 +30,7 @@ PIECES = (
     "ways",
     "samplers",
     "report",
+    "photos",
     "limits",
     "operations",
     "growth",

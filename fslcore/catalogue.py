@@ -110,7 +110,7 @@ TRAINERS = ("evaluators", "fewstab")  # papers whose own trainings are in `fslco
 RECIPES = ("glyph-conv", *_PLAIN, *_EPISODIC, *_UNLABELLED)
 CAPTIONERS = ("pixels", "vit-gpt2", "blip", "blip-large")
 FACTS = "facts:"  # begins the name of a source of attributes that consists of known facts
-PRECISIONS = ("f32", "bf16", "auto")  # of networks that compute features; the first is the default
+PRECISIONS = ("f32", "bf16", "auto")  # of networks that compute features or are fine-tuned; the first is the default
 #: Estimators of a task's own accuracy: the paper's four, and others.
 ESTIMATORS = {
     "paper": ("hold-out", "5-fold", "leave-one-out", "bootstrap"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from statistics import median
+from unittest.mock import patch
 
 import numpy as np
 import torch
 from sklearn.linear_model import LogisticRegression as SklearnLR
+from torch import nn
 from torch.nn import functional as F
 
 from fslcore.datasets.bank import Bank
@@ -15,7 +18,7 @@ from fslcore.evaluation import evaluate
 from fslcore.evaluation.records import scores
 from fslcore.learners import FineTune, LogisticRegression, NearestCentroid
 from fslcore.models.backbones import Backbone
-from fslcore.models.networks import GlyphConv
+from fslcore.models.networks import Conv4, GlyphConv
 from fslcore.tasks import bootstrap, sample_closed
 
 from .common import gaussian, now, ratio
@@ -89,18 +92,32 @@ def rounds(quick: bool, repeats: int) -> list[dict]:
 
 
 def fine_tuning(quick: bool, repeats: int) -> list[dict]:
-    """Fine-tuning of a small network, tasks at once against one after the other."""
+    """Fine-tuning of small networks: tasks at once by vmap, and in bfloat16, against one after the other in 32 bits."""
     torch.manual_seed(0)
-    network = GlyphConv().eval()
-    backbone = Backbone("", "", "", GlyphConv.dim, network, (0.5,) * 3, (0.5,) * 3, 28, "bilinear", "")
-    pictures = np.random.default_rng(0).integers(0, 256, (200, 28, 28, 1), np.uint8)
-    bank = Bank(torch.from_numpy(pictures), np.arange(8).repeat(25), "")
-    tasks = sample_closed(bank.labels, tasks=2 if quick else 8)
+    small = _tuned("a small network", GlyphConv(), 28, quick, repeats)
+    return small + _tuned("a Conv4", Conv4(), 32, quick, repeats)
+
+
+def _tuned(what: str, network: nn.Module, side: int, quick: bool, repeats: int) -> list[dict]:
+    backbone = Backbone("", "", "", None, network.eval(), (0.5,) * 3, (0.5,) * 3, side, "bilinear", "")
+    rng = np.random.default_rng(0)
+    classes, noise = (rng.integers(0, 128, (n, side, side, 1), np.uint8) for n in (8, 200))
+    bank = Bank(torch.from_numpy(classes.repeat(25, 0) + noise), np.arange(8).repeat(25), "")
+    tasks = sample_closed(bank.labels, tasks=2 if quick else 4)
     tune = FineTune(backbone, epochs=2) if quick else FineTune(backbone)
-    found = compare(
-        lambda t: predictions(tune, bank, t, 4), tasks, lambda t: predictions(tune, bank, t, 1), tasks, min(repeats, 3)
-    )
-    return [ratio("learners", "FT of a small network, 4 tasks at once", "one task at a time", "tasks/s", **found)]
+
+    def by_vmap(tasks):
+        return tune._together(bank, tasks).argmax(dim=-1).numpy()
+
+    def in_bfloat16(tasks):
+        with patch.dict(os.environ, FSLCORE_PRECISION="bf16"):
+            return predictions(tune, bank, tasks)
+
+    rows = []
+    for how, run in (("4 tasks at once", by_vmap), ("bf16", in_bfloat16)):
+        found = compare(run, tasks, lambda t: predictions(tune, bank, t), tasks, min(repeats, 3))
+        rows.append(ratio("learners", f"FT of {what}, {how}", "one task at a time", "tasks/s", **found))
+    return rows
 
 
 def compare(ours: Callable, ours_tasks, theirs: Callable, theirs_tasks, repeats: int) -> dict[str, float]:

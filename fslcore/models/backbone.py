@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -44,11 +45,17 @@ def device() -> torch.device:
     return torch.device(choice("device", wanted, there))
 
 
+def autocast(where: torch.device) -> AbstractContextManager:
+    """A context in which networks on a device compute in `precision`."""
+    return torch.autocast(where.type, torch.bfloat16) if precision() == "bf16" else nullcontext()
+
+
 def precision() -> str:
-    """How networks compute features: 'f32' (32-bit floats), or 'bf16' (bfloat16 where torch's autocast allows it).
+    """How networks compute features and are fine-tuned: 'f32' (32-bit floats), or 'bf16' (bfloat16 where autocast can).
 
     The environment variable ``FSLCORE_PRECISION`` sets it. 'auto' is bf16 on a processor or GPU with instructions for
-    it, else f32. Features of the two differ by rounding (their cosine is about 0.999) and have cache keys of their own.
+    it, else f32. Features of the two differ by rounding (their cosine is about 0.999) and have cache keys of their own;
+    so have results of `fslcore.learners.FineTune`.
 
     Raises
     ------

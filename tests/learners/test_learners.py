@@ -16,6 +16,7 @@ from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import evaluate
 from fslcore.evaluation.methods import LEARNERS
+from fslcore.evaluation.records import scores
 from fslcore.learners import (
     ANIL,
     BOIL,
@@ -688,14 +689,37 @@ def test_finetuning_of_a_batch_is_that_of_each_task(pictures):
     before = copy.deepcopy(backbone.network.state_dict())
     tasks = sample_closed(pictures.labels, tasks=4, queries=5)
     learner = FineTune(backbone)
-    batch = learner.scores(pictures, tasks)
+    batch = learner._together(pictures, tasks)
     for t in range(len(tasks)):
-        assert learner.scores(pictures, tasks[t : t + 1])[0] == pytest.approx(batch[t], abs=1e-3)
+        assert learner.scores(pictures, tasks[t : t + 1])[0] == pytest.approx(batch[t], abs=1e-4)
         assert plain_finetuning(backbone, pictures, tasks, t, 30) == pytest.approx(batch[t], abs=1e-3)
-    assert learner.scores(pictures, padded(tasks))[:, 2:-2] == pytest.approx(batch, abs=1e-3)
+    for part in (learner.scores, learner._together):
+        assert part(pictures, padded(tasks))[:, 2:-2] == pytest.approx(batch, abs=1e-4)
     after = backbone.network.state_dict()
     assert all(torch.equal(before[k], after[k]) for k in before)  # the backbone given is left as it was
     assert np.ptp(batch.numpy(), axis=-1).min() > 0  # it did train: equal heads would tie
+
+
+def test_finetuning_on_a_cpu_is_the_same_however_many_tasks_are_given_at_once(pictures):
+    tasks = sample_closed(pictures.labels, tasks=3, queries=5)
+    learner = FineTune(glyph_like(), epochs=3)
+    one, three = (torch.cat(list(scores(learner, pictures, tasks, chunk=chunk))) for chunk in (1, 3))
+    assert torch.equal(one, three)
+
+
+@pytest.mark.parametrize("name", ["glyph-conv", "efficientnet-lite0"])
+def test_finetuning_in_bfloat16_differs_by_rounding_alone_and_in_its_key(pictures, monkeypatch, name):
+    tasks = sample_closed(pictures.labels, tasks=2, shots=2, queries=3)
+    learner = FineTune(backbones.load(name), epochs=3)
+    exact, config = learner.scores(pictures, tasks), learner.config()
+    assert "precision" not in config  # keys of 32 bits stay as they were
+    monkeypatch.setenv("FSLCORE_PRECISION", "bf16")
+    assert learner.config() == config | {"precision": "bf16"}
+    rounded = learner.scores(pictures, tasks)
+    assert rounded.dtype == torch.float32 and not torch.equal(rounded, exact)
+    exact, rounded = (found - found.mean(dim=-1, keepdim=True) for found in (exact, rounded))
+    assert rounded == pytest.approx(exact, abs=0.2 * exact.abs().max().item())
+    assert all(p.dtype == torch.float32 for p in learner.network.parameters())
 
 
 def test_finetuning_of_an_efficientnet(pictures):

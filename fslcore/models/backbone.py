@@ -21,7 +21,7 @@ from ..catalogue import PRECISIONS
 from ..datasets import Images
 from ..errors import InputError, choice, instance, note
 
-__all__ = ["Backbone", "FromFile", "check_features", "device", "fitted", "has_bfloat16", "precision"]
+__all__ = ["Backbone", "FromFile", "autocast", "check_features", "device", "fitted", "has_bfloat16", "precision"]
 
 PREPARED = "v1"  # part of a backbone's digest: raise it when `Backbone.preprocess` changes
 

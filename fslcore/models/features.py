@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from .. import datasets, store
 from ..datasets import Images
 from ..datasets.bank import Bank, chunks
 from ..errors import InputError, note
-from .backbone import Backbone, check_features, device, has_bfloat16, precision
+from .backbone import Backbone, autocast, check_features, device, has_bfloat16, precision
 from .fused import folded
 from .shards import Shards
 
@@ -147,7 +147,7 @@ def compute(images: Images, backbone: Backbone, progress: bool = False, rows: ra
     out = []
     what = dict(desc=f"{backbone.name} on {images.name}", unit="image", delay=5, disable=not progress)
     bar = tqdm(total=len(images), initial=rows.start, leave=rows.stop == len(images), **what)
-    with bar, _autocast(where), _freed_memory_kept(), closing(_read(images, parts)) as read:
+    with bar, autocast(where), _freed_memory_kept(), closing(_read(images, parts)) as read:
         for x in map(prepared, read):
             out.append(check_features(backbone, network(x), len(x)).half().cpu())
             bar.update(len(x))
@@ -199,16 +199,12 @@ def speed(backbone: Backbone, images: np.ndarray) -> float:
     batches = torch.from_numpy(images).to(where).split(BATCH)
     first = backbone.preprocess(batches[0])
     network = _for_features(backbone, first)
-    with _autocast(where), _freed_memory_kept():
+    with autocast(where), _freed_memory_kept():
         network(first)
         start = time.perf_counter()
         for batch in batches:
             network(backbone.preprocess(batch)).sum().item()  # .item() waits for a GPU
     return len(images) / (time.perf_counter() - start)
-
-
-def _autocast(where: torch.device) -> AbstractContextManager:
-    return torch.autocast(where.type, torch.bfloat16) if precision() == "bf16" else nullcontext()
 
 
 def _for_features(backbone: Backbone, images: torch.Tensor) -> nn.Module:

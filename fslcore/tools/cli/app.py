@@ -135,8 +135,8 @@ def _parser() -> argparse.ArgumentParser:
     device.add_argument(
         "--precision",
         choices=catalogue.PRECISIONS,
-        help="of networks that compute features or are fine-tuned: bf16 is mostly faster where there are instructions for "
-        "it, and rounds more; auto is bf16 there, else f32 (f32)",
+        help="of networks that compute features or are fine-tuned: bf16 is mostly faster where there are instructions "
+        "for it, and rounds more; auto is bf16 there, else f32 (f32)",
     )
     parser = Parser(
         "fslcore",

@@ -83,7 +83,7 @@ def test_a_name_that_is_no_text_is_told_before_the_work(folder, capsys):
 def test_other_things_than_names_and_paths(value):
     with pytest.raises(InputError, match=f"captioner = {value}; pixels"):
         captions.captioner(value)
-    with pytest.raises(InputError, match=f"captions = {value}; the path"):
+    with pytest.raises(InputError, match=f"captions = {value}; str or Path is allowed"):
         captions.read(value, some())
 
 

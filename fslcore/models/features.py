@@ -29,6 +29,7 @@ __all__ = ["base_mean", "compute", "feature_key", "features", "make_shard", "sha
 
 BATCH = 256  # fixed, so that a feature does not depend on the available memory
 LARGE = 128  # pixels per side; batches of larger images have fewer
+CACHED = 2**18  # pixels of the images that a CPU takes at once, so that their maps stay in its cache
 TRIED = 8  # images on which a faster form of a network is compared with the network
 DECODING = 8  # threads at most: each holds a whole photo
 # For glibc's mallopt: no maps of their own for large arrays (-4), nothing back to the system (-1); and what it comes to
@@ -148,9 +149,11 @@ def compute(images: Images, backbone: Backbone, progress: bool = False, rows: ra
     what = dict(desc=f"{backbone.name} on {images.name}", unit="image", delay=5, disable=not progress)
     bar = tqdm(total=len(images), initial=rows.start, leave=rows.stop == len(images), **what)
     with bar, autocast(where), _freed_memory_kept(), closing(_read(images, parts)) as read:
-        for x in map(prepared, read):
-            out.append(check_features(backbone, network(x), len(x)).half().cpu())
-            bar.update(len(x))
+        for batch in map(prepared, read):
+            at_once = max(1, CACHED // batch[0, 0].numel()) if where.type == "cpu" else len(batch)
+            for x in batch.split(at_once):
+                out.append(check_features(backbone, network(x), len(x)).half().cpu())
+                bar.update(len(x))
     return torch.cat(out)
 
 

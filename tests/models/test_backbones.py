@@ -487,6 +487,18 @@ def test_memory_stays_while_features_are_computed_and_no_longer():
     assert usual > 4 * kept + 100
 
 
+def test_a_processor_takes_as_many_images_at_once_as_fit_into_its_cache(monkeypatch):
+    monkeypatch.setenv("FSLCORE_DEVICE", "cpu")
+    seen, network = [], torch.nn.Flatten()
+    network.register_forward_hook(lambda _, inputs, __: seen.append(len(inputs[0])))
+    images, backbone = pictures(n=10, side=32), backbones.Backbone("flat", dim=3 * 32 * 32, made=network)
+    whole = backbones.compute(images, backbone)
+    seen.clear()
+    monkeypatch.setattr(feature_code, "CACHED", 4 * 32**2)
+    assert torch.equal(backbones.compute(images, backbone), whole)
+    assert seen[-3:] == [4, 4, 2]
+
+
 def test_files_are_decoded_once_and_in_threads_while_the_network_works(tmp_path, monkeypatch):
     rgb, in_main = folder.rgb, []
     main = threading.main_thread()

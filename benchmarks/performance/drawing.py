@@ -10,7 +10,7 @@ from .common import CPU, fresh_peak, paired, peak_mb, ratio, seconds
 
 __all__ = ["biased", "quickdraw", "samplers"]
 
-REDRAWS = "a permutation of each class anew a task"
+REDRAWS = "a new permutation of each class for every task"
 REMAINING = "all images that are left looked through a task"
 RESTARTS = "tasks that start again where images lack"
 

@@ -159,8 +159,8 @@ class Images:
             try:
                 name.encode()
             except UnicodeEncodeError:  # the system's form of names written in another encoding
-                told = name.encode("utf-8", "backslashreplace").decode()
-                raise InputError(f"{self.name}: {told} holds bytes that are not UTF-8 text; rename the file") from None
+                safe = name.encode("utf-8", "backslashreplace").decode()
+                raise InputError(f"{self.name}: {safe} holds bytes that are not UTF-8 text; rename the file") from None
         names = [*map(visible, names)]
         if twice := first_twice(names):
             raise InputError(f"{self.name}: two images are called {twice}; captions cannot distinguish them")

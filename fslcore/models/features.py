@@ -9,8 +9,9 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import chain
 
 import numpy as np
 import torch
@@ -150,8 +151,7 @@ def compute(images: Images, backbone: Backbone, progress: bool = False, rows: ra
     bar = tqdm(total=len(images), initial=rows.start, leave=rows.stop == len(images), **what)
     with bar, autocast(where), _freed_memory_kept(), closing(_read(images, parts)) as read:
         for batch in map(prepared, read):
-            at_once = max(1, CACHED // batch[0, 0].numel()) if where.type == "cpu" else len(batch)
-            for x in batch.split(at_once):
+            for x in _at_once(batch):
                 out.append(check_features(backbone, network(x), len(x)).half().cpu())
                 bar.update(len(x))
     return torch.cat(out)
@@ -160,6 +160,11 @@ def compute(images: Images, backbone: Backbone, progress: bool = False, rows: ra
 def _batch(images: Images, backbone: Backbone) -> int:
     """Images per batch: fewer if they are large."""
     return max(1, min(BATCH, BATCH * LARGE**2 // backbone.side(*images.images.shape[1:3]) ** 2))
+
+
+def _at_once(batch: torch.Tensor) -> Sequence[torch.Tensor]:
+    """The parts in which a network reads a batch (B, C, H, W)."""
+    return batch.split(max(1, CACHED // batch[0, 0].numel())) if batch.device.type == "cpu" else [batch]
 
 
 def _read(images: Images, parts: list[range]) -> Iterator[np.ndarray]:
@@ -205,8 +210,8 @@ def speed(backbone: Backbone, images: np.ndarray) -> float:
     with autocast(where), _freed_memory_kept():
         network(first)
         start = time.perf_counter()
-        for batch in batches:
-            network(backbone.preprocess(batch)).sum().item()  # .item() waits for a GPU
+        for x in chain.from_iterable(_at_once(backbone.preprocess(batch)) for batch in batches):
+            network(x).sum().item()  # .item() waits for a GPU
     return len(images) / (time.perf_counter() - start)
 
 

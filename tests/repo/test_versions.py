@@ -31,7 +31,11 @@ CODE = {
     "features": (
         f"COMPUTED in {MODELS}/features.py",
         lambda: features.COMPUTED,
-        [f"{MODELS}/networks.py", f"{MODELS}/fused.py", f"{MODELS}/features.py:BATCH,LARGE,compute,_for_features"],
+        [
+            f"{MODELS}/networks.py",
+            f"{MODELS}/fused.py",
+            f"{MODELS}/features.py:BATCH,LARGE,CACHED,compute,_at_once,_for_features",
+        ],
     ),
     "preprocessing": (
         f"PREPARED in {MODELS}/backbone.py",

@@ -102,7 +102,7 @@ def weighted_interval(accuracies: ArrayLike, weights: ArrayLike, level: float = 
         One number per task, T ≥ 2: accuracies, or the differences of two methods (`paired_differences`).
     weights : (T,) array_like
         Over 0: the probability of each task where all are drawn alike, over that with which it was drawn, up to a
-        common factor, as `fslcore.tasks.sample_by_difficulty` gives them.
+        common factor, as `sample_by_difficulty` gives them.
     level : float
         Nominal coverage, between 0 and 1.
 

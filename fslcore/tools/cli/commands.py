@@ -119,23 +119,23 @@ def report(options: argparse.Namespace) -> None:
     for name in ("tables", "figures"):
         if getattr(options, name):
             setattr(options, name, check_folder(getattr(options, name), name))
-    told = _of(options, "methods drop runs common seed repeats out_of separator decimal level margin reference")
-    told |= {"sampling": options.sampling or "unknown"}
-    given = {"results": [*map(str, options.results)], **told, "numbered": told["seed"]}
-    given |= {name: told[name] or 0.0 for name in ("out_of", "margin")} | {"reference": told["reference"] or ""}
+    reading = _of(options, "methods drop runs common seed repeats out_of separator decimal level margin reference")
+    reading |= {"sampling": options.sampling or "unknown"}
+    given = {"results": [*map(str, options.results)], **reading, "numbered": reading["seed"]}
+    given |= {name: reading[name] or 0.0 for name in ("out_of", "margin")} | {"reference": reading["reference"] or ""}
     notebooks.check("your-results", {name: value for name, value in given.items() if name != "seed"})
     from ..report import ItemScores, Results
     from ..report.targets import legend
 
     of_items = _of(options, "pool shots")
     if ItemScores.holds(options.results):
-        found = ItemScores.read(options.results, **told, **of_items, figures=options.figures)
+        found = ItemScores.read(options.results, **reading, **of_items, figures=options.figures)
     elif any(of_items.values()):
         raise InputError(
             "--pool and --shots apply to scores of items under several supports, not to accuracies of tasks"
         )
     else:
-        found = Results.read(options.results, **told)
+        found = Results.read(options.results, **reading)
     more = f" and {len(options.results) - 1} more" if several else ""
     with together():
         found.to_html(output, f"{visible(options.results[0].name)}{more}: report", not options.quiet)

@@ -121,7 +121,7 @@ def growth_curves(found: dict, by: str) -> plt.Figure:
 def ratio_bars(found: dict) -> plt.Figure:
     """All ratios on one logarithmic axis; a black line marks the aim."""
     rows = found["ratios"][::-1]
-    figure, ax = plt.subplots(figsize=(6.2, 0.34 * len(rows) + 1.1), layout="constrained")
+    figure, ax = plt.subplots(figsize=(6.2, 0.26 * len(rows) + 1.1), layout="constrained")
     for at, row in enumerate(rows):
         colour = COLOURS[list(SUBJECTS).index(row["subject"])]
         ax.barh(at, row["ratio"] - 1, left=1, color=colour)

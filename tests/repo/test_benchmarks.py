@@ -210,6 +210,17 @@ def test_machines_stand_side_by_side_by_what_they_compared():
     assert speed.measured(one).loc["more"].tolist() == ["2020-01-01", 1, "3.6", "—", "python 3"]
 
 
+def test_what_a_machine_has_not_measured_is_shown_of_another_and_said():
+    found = workload.stored()
+    own, words = speed.measured_by(found, lambda of: of["scale"])
+    assert own is found and not words
+    partly = {**found, "scale": []}
+    other, words = speed.measured_by(partly, lambda of: of["scale"])
+    assert other["scale"] and f"another machine ({other['cpu']}, {other['cores']} cores)" in words
+    with pytest.raises(ValueError, match="no machine"):
+        speed.measured_by(found, lambda of: False)
+
+
 def test_the_figure_of_growth_shows_the_stored_powers():
     row = dict(by="tasks", at=[1, 10], seconds=[1.0, 10.0], memory_mb=[5.0, 5.0])
     powers = dict(time_power=0.996, time_error=0.004, memory_power=None, memory_error=None)

@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.patches import Patch
 
+from fslcore.tools import workload
 from fslcore.tools.report.figures import COLOURS, LINES, MARKERS
 
-__all__ = ["across", "growth_curves", "limits", "measured", "million", "number", "powers", "ratio_bars", "ratios"]
+__all__ = [
+    "across",
+    "growth_curves",
+    "limits",
+    "measured",
+    "measured_by",
+    "million",
+    "number",
+    "powers",
+    "ratio_bars",
+    "ratios",
+]
 
 SUBJECTS = {"learners": "Learners", "tasks": "Drawing tasks", "features": "Features", "statistics": "Statistics"}
+
+
+def measured_by(found: dict, has: Callable[[dict], object]) -> tuple[dict, str]:
+    """This machine if it has what is asked for, else another one; and a sentence that says so."""
+    for one in (found, *map(workload.stored, workload.machines())):
+        if has(one):
+            words = f"It was measured on another machine ({one['cpu']}, {one['cores']} cores)."
+            return one, "" if one is found else words
+    raise ValueError("no machine has these rows; benchmarks/bench.py measures them")
 
 
 def ratios(found: dict, subject: str) -> pd.DataFrame:

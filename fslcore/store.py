@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-from .errors import InputError
+from .errors import InputError, note
 from .paths import BUILD, IN_CHECKOUT, at_home, check_folder
 
-__all__ = ["check_writable", "digest", "path"]
+__all__ = ["check_writable", "digest", "find", "get", "path"]
+
+T = TypeVar("T")
 
 
 def path(*parts: str) -> Path:
@@ -18,6 +22,43 @@ def path(*parts: str) -> Path:
     The default is below ``_build`` in a checkout, and the platform's cache folder for an installed package.
     """
     return _folder().joinpath(*parts)
+
+
+def get(path: Path, read: Callable[[Path], T], make: Callable[[Path], object]) -> T:
+    """The content of a file of the cache, which is made first if it is missing or damaged.
+
+    Parameters
+    ----------
+    path : Path
+        A result of `path`.
+    read : callable
+        Gives the content of the file; raises any error if it is damaged, or of something else.
+    make : callable
+        Computes the content and writes it to the path, whole or not at all (`fslcore.paths.replace_file`).
+
+    Raises
+    ------
+    InputError
+        It has to be made, and the cache cannot be written to.
+    """
+    if (found := find(path, read)) is None:
+        check_writable()
+        make(path)
+        found = read(path)
+    return found
+
+
+def find(path: Path, read: Callable[[Path], T]) -> T | None:
+    """The content of a file of the cache; None if there is none, or a damaged one, which a line on stderr reports."""
+    try:
+        return read(path) if path.is_file() else None
+    except FileNotFoundError:  # by now: another process has removed it
+        return None
+    except MemoryError:
+        raise
+    except Exception as error:  # readers raise anything on a broken file
+        note(f"{path} is damaged and made again ({str(error) or type(error).__name__})")
+        return None
 
 
 def check_writable() -> None:

@@ -6,7 +6,8 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,6 @@ from .. import store
 from ..datasets import Source
 from ..datasets.bank import Bank
 from ..datasets.images import KEPT
-from ..errors import note
 from ..learners import Learner
 from ..learners.own import identity
 from ..learners.protocol import complete
@@ -124,29 +124,35 @@ class Ready:
     ) -> tuple[Record | None, str]:
         """`fslcore.evaluation.record`, where ``read`` is the result of `prepared`, if available."""
         key, own = self.keys(), self.blocks(tasks)
-        found = _find(key(tasks))
-        if found is not None:
+        if (found := _find(key(tasks))) is not None:
             return found, key(tasks)
-        parts = [_find(key(block)) for block in own] if len(own) > 1 else [None]
-        if any(part is None for part in parts):
-            if stored:
-                n = next(i for i, part in enumerate(parts) if part is None)
-                for i in range(len(own) - 1, n, -1):
-                    whole = tasks[: i * len(own[0])]
-                    if (found := _find(key(whole))) is not None:
-                        return found, key(whole)
-                return (joined(parts[:n]), key(tasks[: n * len(own[0])])) if n else (None, key(tasks))
-            with progress_bar(self.learner, len(tasks), progress and len(own) > 1) as bar:
-                for i, block in enumerate(own):
-                    if parts[i] is None:
-                        store.check_writable()
-                        if read is None and not self._by_tasks:
-                            read = self.prepared(progress=progress)
-                        asked = (read, block) if read is not None else self._of_tasks(block)
-                        parts[i] = evaluate(self.learner, *asked, progress=progress and len(own) == 1)
-                        parts[i].save(store.path("records", f"{key(block)}.npz"), {"key": key(block)})
-                    bar.update(len(block))
+        if stored:
+            return self._first(tasks)
+
+        def make(block: Tasks, path: Path) -> None:
+            nonlocal read
+            if read is None and not self._by_tasks:
+                read = self.prepared(progress=progress)
+            asked = (read, block) if read is not None else self._of_tasks(block)
+            made = evaluate(self.learner, *asked, progress=progress and len(own) == 1)
+            made.save(path, {"key": key(block)})
+
+        parts = []
+        with progress_bar(self.learner, len(tasks), progress and len(own) > 1) as bar:
+            for block in own:
+                parts.append(_find(key(block), partial(make, block)))
+                bar.update(len(block))
         return joined(parts), key(tasks)
+
+    def _first(self, tasks: Tasks) -> tuple[Record | None, str]:
+        """The record of as many of the first tasks as are stored, in blocks or in one piece, and its key."""
+        key, own = self.keys(), self.blocks(tasks)
+        parts = [*takewhile(lambda part: part is not None, (_find(key(block)) for block in own))]
+        for n in range(len(own) - 1, len(parts), -1):
+            first = tasks[: n * len(own[0])]
+            if (found := _find(key(first))) is not None:
+                return found, key(first)
+        return (joined(parts), key(tasks[: len(parts) * len(own[0])])) if parts else (None, key(tasks))
 
 
 def record(
@@ -182,22 +188,21 @@ def joined(parts: list[Record]) -> Record:
     return Record(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("correct", "query_label")))
 
 
-def _find(key: str) -> Record | None:
-    """The record stored under this key, in the cache or among the shipped results."""
+def _find(key: str, make: Callable[[Path], None] | None = None) -> Record | None:
+    """The record stored under this key, among the shipped results or in the cache, where ``make`` may put it."""
+    if key[:SHORT] in _shipped():
+        path, rows = _shipped()[key[:SHORT]]
+        whole = Record.load(path)[0]
+        return Record(whole.correct[rows], whole.query_label[rows])
+
+    def read(path: Path) -> Record:
+        found, made = Record.load(path)
+        if made["key"] != key or found.correct.shape != found.query_label.shape:
+            raise ValueError("other content")
+        return found
+
     path = store.path("records", f"{key}.npz")
-    if path.is_file():
-        try:
-            found, made = Record.load(path)
-            if made["key"] != key or found.correct.shape != found.query_label.shape:
-                raise ValueError("other content")
-            return found
-        except Exception as error:  # broken archives raise many kinds
-            note(f"{path} is damaged and made again ({error or type(error).__name__})")
-    path, rows = _shipped().get(key[:SHORT], (None, None))
-    if path is None:
-        return None
-    whole = Record.load(path)[0]
-    return Record(whole.correct[rows], whole.query_label[rows])
+    return store.find(path, read) if make is None else store.get(path, read, make)
 
 
 @cache

@@ -18,18 +18,19 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 
+from .. import store
 from ..datasets.bank import MAPPED, chunks
-from ..errors import InputError, note
 from ..paths import replace_file
 
-__all__ = ["Shards", "digest", "kept", "write_features", "write_tensors"]
+__all__ = ["Shards", "digest", "intact", "kept", "write_features", "write_tensors"]
 
 BATCHES = 32  # of a shard: one to ten minutes of a CPU
 _SEEN: set[tuple] = set()  # small files whose SHA-256 this process has checked, and found finite
@@ -110,44 +111,30 @@ class Shards:
         once, and again only if the file's length or time has changed. Large files are mapped into memory unchanged:
         16-bit floats, of which only the indexed rows are read. Checking the SHA-256 of gigabytes takes as
         long as reading them, so ``.checked``, beside the file, records it for other processes too. None if
-        there is no file, or a damaged one, which is reported.
-
-        Raises
-        ------
-        InputError
-            NaN or infinity among many features.
+        there is no file, or a damaged one, which is reported and removed.
         """
-        if not self.path.is_file():
-            return None
-        if (now := self.path.stat()).st_size <= MAPPED:
-            state = (self.path.absolute(), now.st_ino, now.st_size, now.st_mtime_ns)
-            found = mapped(self.path)[0] if state in _SEEN else kept(self.path, self.rows)
-            if found is None:
-                self.path.unlink(missing_ok=True)
-                return None
-            found = found.float()
+        found = store.find(self.path, self._read)
+        if found is None:
+            self.path.unlink(missing_ok=True)
+        return found
+
+    def _read(self, path: Path) -> tuple[torch.Tensor, bool]:
+        now = path.stat()
+        if now.st_size <= MAPPED:
+            state = (path.absolute(), now.st_ino, now.st_size, now.st_mtime_ns)
+            found = (mapped(path)[0] if state in _SEEN else intact(path, self.rows)).float()
             if state not in _SEEN and bool(torch.isfinite(found).all()):
                 _SEEN.add(state)
             return found, state in _SEEN
-        try:
-            found, sha = mapped(self.path)
-            state = f"{now.st_size} {now.st_mtime_ns}".encode()
-            checked = self.path.with_suffix(".checked")
-            new = not checked.is_file() or checked.read_bytes() != state
-            if new:
-                _check(self.path, found, self.rows, sha)
-            elif len(found) != self.rows:
-                raise ValueError("other content")
-        except InputError:
-            raise
-        except (SafetensorError, OSError, ValueError) as error:
-            note(f"{self.path} is damaged and made again ({error})")
-            self.path.unlink(missing_ok=True)
-            return None
-        if new:
+        found, sha = mapped(path)
+        state, checked = f"{now.st_size} {now.st_mtime_ns}".encode(), path.with_suffix(".checked")
+        finite = checked.is_file() and checked.read_bytes() == state
+        if finite and len(found) != self.rows:
+            raise ValueError("other content")
+        if not finite and (finite := _check(path, found, self.rows, sha)):
             with suppress(OSError):  # a read-only cache of another user
                 replace_file(checked, lambda part: part.write_bytes(state))
-        return found, True
+        return found, finite
 
 
 class _Gathered(Exception):
@@ -156,17 +143,14 @@ class _Gathered(Exception):
 
 def kept(path: Path, rows: int) -> torch.Tensor | None:
     """The features in a file of the cache; None if there is none, or a damaged one, which is reported."""
-    if not path.is_file():
-        return None
-    try:
-        found, sha = mapped(path)
-        if len(found) != rows or sha not in (None, digest([found])):  # None: written before digests were
-            raise ValueError("other content")
-    except FileNotFoundError:  # by now
-        return None
-    except (SafetensorError, OSError, ValueError) as error:
-        note(f"{path} is damaged and made again ({error})")
-        return None
+    return store.find(path, partial(intact, rows=rows))
+
+
+def intact(path: Path, rows: int) -> torch.Tensor:
+    """The features in a file; raises an error unless they are of this many rows, with the SHA-256 it names."""
+    found, sha = mapped(path)
+    if len(found) != rows or sha not in (None, digest([found])):  # None: written before digests were
+        raise ValueError("other content")
     return found
 
 
@@ -188,27 +172,24 @@ def _bytes(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
-def _check(path: Path, found: torch.Tensor, rows: int, sha: str | None) -> None:
-    """Raise ValueError unless these are the features of this many rows, `InputError` if one is not finite.
+def _check(path: Path, found: torch.Tensor, rows: int, sha: str | None) -> bool:
+    """Whether all features are finite; raises ValueError unless they are those of this many rows.
 
     The file is read, not mapped, so that it does not fill the memory of this process.
     """
-    bad = []
+    finite = []
 
     def looked_at() -> Iterator[torch.Tensor]:
         with open(path, "rb") as file:
             file.seek(8 + int.from_bytes(file.read(8), "little"))
-            at = 0
             for part in chunks(found):
                 part = torch.from_numpy(np.fromfile(file, np.float16, part.numel())).view(part.shape)
-                bad.append(at + (~torch.isfinite(part).all(dim=1)).nonzero().flatten())
-                at += len(part)
+                finite.append(bool(torch.isfinite(part).all()))
                 yield part
 
     if len(found) != rows or found.dtype != torch.float16 or digest(looked_at()) != (sha or ""):
         raise ValueError("other content")
-    if len(bad := torch.cat(bad)):
-        raise InputError(f"features: {len(bad)} rows hold NaN or infinity, the first is row {int(bad[0])}")
+    return all(finite)
 
 
 def write_features(path: Path, rows: int, parts: Iterable[torch.Tensor]) -> None:

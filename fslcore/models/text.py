@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
@@ -14,7 +15,7 @@ from .. import store
 from ..errors import InputError
 from ..paths import replace_file
 from .backbone import Backbone
-from .shards import digest, kept
+from .shards import digest, intact
 
 __all__ = ["names_embedded", "names_key"]
 
@@ -56,10 +57,8 @@ def names_embedded(names: Sequence[str], backbone: Backbone, templates: Sequence
         raise InputError(f"backbone {backbone.name}: it has no text tower to embed names of classes; clip has one")
     if not templates or any("{}" not in t for t in templates):
         raise InputError(f"templates = {list(templates)}; texts with {{}} for the name of a class are needed")
-    path = store.path("text", f"{names_key(names, backbone, templates)}.safetensors")
-    found = kept(path, len(names))
-    if found is None:
-        store.check_writable()
+
+    def make(path: Path) -> None:
         plain = [name.replace("_", " ") for name in names]
         with torch.inference_mode():
             parts = [
@@ -69,4 +68,6 @@ def names_embedded(names: Sequence[str], backbone: Backbone, templates: Sequence
             mean = torch.cat(parts).float().unflatten(0, (len(plain), len(templates))).mean(dim=1)
             found = F.normalize(mean, dim=-1).cpu()
         replace_file(path, partial(save_file, {"features": found}, metadata={"sha256": digest([found])}))
-    return found
+
+    path = store.path("text", f"{names_key(names, backbone, templates)}.safetensors")
+    return store.get(path, partial(intact, rows=len(names)), make)

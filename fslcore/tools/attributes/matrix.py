@@ -20,7 +20,7 @@ import pandas as pd
 from ... import store
 from ...catalogue import CAPTIONERS, FACTS
 from ...datasets import Images
-from ...errors import InputError, choice, like, note, shown, whole, wholes
+from ...errors import InputError, choice, like, shown, whole, wholes
 from ...paths import check_zip, readable, replace_file
 from ...sources import filled
 from . import captions as sources
@@ -309,14 +309,7 @@ def _many(name: str, values: Iterable) -> list:
 
 def _cached(key: str, make: Callable[[], Attributes]) -> Attributes:
     path = store.path("attributes", f"{store.digest(key)}.npz")
-    if path.is_file():
-        try:
-            return Attributes.load(path)
-        except InputError as error:
-            note(f"{path} is damaged and made again ({error})")
-    store.check_writable()
-    make().save(path)
-    return Attributes.load(path)
+    return store.get(path, Attributes.load, lambda path: make().save(path))
 
 
 def _model() -> tuple[str, str]:

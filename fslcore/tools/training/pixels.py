@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,22 +33,20 @@ def ready(images: Images, progress: bool = False) -> Images:
     if not getattr(images.images, "large", False):
         return replace(images, images=np.ascontiguousarray(images.images[:]))
     path = store.path("pixels", f"{images.digest}.npy")
-    if not path.is_file():
-        store.check_writable()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        need, free = math.prod(images.images.shape), shutil.disk_usage(path.parent).free
-        if need > free:
-            raise InputError(
-                f"dataset = {images.name}; its pixels take {need / 1e9:,.1f} GB, and {path.parent} has "
-                f"{free / 1e9:,.1f} GB left; set FSLCORE_CACHE to a folder on a larger disk"
-            )
-        replace_file(path, _writer(images, progress))
-    return replace(images, images=np.load(path, mmap_mode="c"))  # torch does not accept read-only arrays
+    mapped = partial(np.load, mmap_mode="c")  # torch does not accept read-only arrays
+    return replace(images, images=store.get(path, mapped, partial(_write, images, progress)))
 
 
-def _writer(images: Images, progress: bool) -> Callable[[Path], None]:
-    """Writes all pixels as .npy, a few images at a time; writing to a mapped array would crash on a full disk."""
+def _write(images: Images, progress: bool, path: Path) -> None:
+    """Write all pixels as .npy, a few images at a time; writing to a mapped array would crash on a full disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     shape, step = images.images.shape, max(1, CHUNK // math.prod(images.images.shape[1:]))
+    need, free = math.prod(shape), shutil.disk_usage(path.parent).free
+    if need > free:
+        raise InputError(
+            f"dataset = {images.name}; its pixels take {need / 1e9:,.1f} GB, and {path.parent} has "
+            f"{free / 1e9:,.1f} GB left; set FSLCORE_CACHE to a folder on a larger disk"
+        )
 
     def write(part: Path) -> None:
         with open(part, "wb") as file:
@@ -57,7 +55,7 @@ def _writer(images: Images, progress: bool) -> Callable[[Path], None]:
             for at in tqdm(range(0, len(images), step), **what):
                 file.write(np.ascontiguousarray(images.images[at : at + step]).data)
 
-    return write
+    replace_file(path, write)
 
 
 def chosen(images: np.ndarray | OnDemand, rows: np.ndarray) -> np.ndarray | OnDemand:

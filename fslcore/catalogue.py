@@ -119,7 +119,7 @@ ESTIMATORS = {
 
 
 def backbones() -> list[str]:
-    """The names in `fslcore.models.registry.available`."""
+    """Names that `fslcore.models.backbones.load` takes."""
     released = (f"{name}-released" for name in BACKBONES["fetched"])
     return list(dict.fromkeys([*BACKBONES["shipped"], *BACKBONES["fetched"], *TRAINED, OWN, *released]))
 

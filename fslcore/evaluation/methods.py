@@ -6,12 +6,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import datasets, learners, sources
+from .. import catalogue, datasets, learners, sources
 from ..catalogue import LEARNERS, OWN
 from ..datasets.bank import load_features
 from ..errors import InputError, like
 from ..learners.protocol import complete
-from ..models import backbones, registry
+from ..models import backbones
 from .cache import Ready
 
 __all__ = ["LEARNERS", "Method", "load_backbone", "load_source", "ready"]
@@ -45,10 +45,11 @@ class Method(NamedTuple):
         """
         backbone, _, learner = text.rpartition(" ")
         network = backbone.partition(":")[0]
-        if network not in registry.available() or (learner not in learners.names and ":" not in learner):
-            near = like(network, registry.available()) if network not in registry.available() else ""
+        known = catalogue.backbones()
+        if network not in known or (learner not in learners.names and ":" not in learner):
+            near = like(network, known) if network not in known else ""
             raise InputError(
-                f"method = {text}; a backbone ({', '.join(registry.available())}), a space and a learner "
+                f"method = {text}; a backbone ({', '.join(known)}), a space and a learner "
                 f"({', '.join(learners.names)}) are needed{near or like(learner, learners.names)}"
             )
         return cls(backbone, learner)

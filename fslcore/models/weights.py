@@ -54,8 +54,8 @@ def load(name: str) -> Backbone:
         raise InputError(
             f"backbone = {name}; known are {', '.join(REGISTRY)} (and NAME:WEIGHTS_FILE){like(name, REGISTRY)}"
         )
-    entry = _as_listed(REGISTRY[name], REGISTRY[name].pinned_as or name)
-    path = _weights(name, entry, own)
+    entry = _listed(name)
+    path, known, build = _weights(name, entry, own), entry.backbone, entry.build
     check_zip(f"backbone {name}", path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     pinned = None if own else entry.sha256 or (_first_seen(entry.pinned_as or name, digest) if entry.hub else None)
@@ -63,45 +63,35 @@ def load(name: str) -> Backbone:
         raise InputError(f"backbone {name}: {path} has SHA-256 {digest}, pinned is {pinned}")
     try:
         state, recipe = _read_state(path)
-        if isinstance(entry.build, str):
+        if isinstance(build, str):
             if name == OWN and not recipe:
                 raise ValueError("its training is not in it, as fslcore train writes it")
-            trained = replace(NETWORKS[recipe.get("network", entry.build)], **recipe.get("architecture", {}))
-            entry = replace(
-                entry,
-                build=partial(of_this_library, trained),
+            trained = replace(NETWORKS[recipe.get("network", build)], **recipe.get("architecture", {}))
+            build = partial(of_this_library, trained)
+            known = replace(
+                known,
+                name=f"{public_name(recipe['network'])}-{path.stem}" if name == OWN else name,
                 dim=trained.dim,
                 resolution=trained.side,
                 map=trained.map,
                 read_at=recipe.get("read_at"),
-                mean=tuple(recipe.get("mean", entry.mean)),
-                std=tuple(recipe.get("std", entry.std)),
+                mean=tuple(recipe.get("mean", known.mean)),
+                std=tuple(recipe.get("std", known.std)),
             )
-        network = cache(lambda: with_fast_convolutions(entry.build(state)).eval())
+        network = cache(lambda: with_fast_convolutions(build(state)).eval())
         if own or not entry.sha256:  # other weights are known, and it can wait: timm alone takes seconds to import
             network()
     except (RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
         reason = (str(error).splitlines() or ["the file is empty or cut off"])[0]
         raise InputError(f"backbone {name}: {path} is not a checkpoint of this network ({reason})") from None
-    return Backbone(
-        f"{public_name(recipe['network'])}-{path.stem}" if name == OWN else name,
-        entry.source,
-        entry.licence,
-        entry.dim,
-        FromFile(network),
-        entry.mean,
-        entry.std,
-        entry.resolution,
-        entry.interpolation,
-        digest,
-        {key.removeprefix("head."): w for key, w in state.items() if key.startswith("head.")},
-        entry.map,
-        entry.trained_at,
-        recipe.get("options", {}),
-        partial(_embed, name, path, entry.text) if entry.text else None,
-        recipe.get("dataset", None if own else entry.base),
-        entry.read_at,
-        entry.fine_tuning,
+    return replace(
+        known,
+        made=FromFile(network),
+        weights=digest,
+        head={key.removeprefix("head."): w for key, w in state.items() if key.startswith("head.")},
+        options=recipe.get("options", {}),
+        text=partial(_embed, name, path, entry.text) if entry.text else None,
+        base=recipe.get("dataset", None if own else known.base),
     )
 
 
@@ -113,13 +103,13 @@ def trained_path(name: str) -> Path:
 def recipe_of(name: str) -> dict:
     """The recipe of `fslcore.tools.training` that made a backbone's file, as JSON values; empty for others."""
     name, _, own = name.partition(":")
+    return _read_state(_weights(name, _listed(name), own))[1]
+
+
+def _listed(name: str) -> Entry:
+    """An entry, with the repository, revision, digest and architecture that `fslcore.sources` lists for it, if any."""
     entry = REGISTRY[name]
-    return _read_state(_weights(name, _as_listed(entry, entry.pinned_as or name), own))[1]
-
-
-def _as_listed(entry: Entry, name: str) -> Entry:
-    """The entry with the repository, revision, digest and architecture listed in `fslcore.sources` under a name."""
-    listed = sources.weights(name) if entry.hub else None
+    listed = sources.weights(entry.pinned_as or name) if entry.hub else None
     if listed is None:
         return entry
     options = listed.architecture
@@ -127,7 +117,7 @@ def _as_listed(entry: Entry, name: str) -> Entry:
         entry,
         hub=(listed.repository, listed.file or entry.hub[1], listed.revision),
         sha256=listed.sha256 if len(listed.by) > 1 else None,
-        dim=options.get("embed_dim", entry.dim),
+        backbone=replace(entry.backbone, dim=options.get("embed_dim", entry.backbone.dim)),
         build=partial(entry.build, **options),
         text=entry.text and partial(entry.text, **options),
     )

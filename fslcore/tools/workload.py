@@ -653,11 +653,11 @@ def _seen(backbone: str, source: _Source) -> tuple[int, int]:
     own = trainings().get(backbone.partition(":")[2]) if backbone.startswith(f"{OWN}:") else None
     if own:
         return own[1].built.side, own[1].built.dim
-    entry = REGISTRY[backbone.partition(":")[0]]
+    known = REGISTRY[backbone.partition(":")[0]].backbone
     side = max(source.shape[:2]) if source.shape else math.inf
     own = min(64, 32 * math.ceil(min(side, 64) / 32))
-    large = entry.trained_at if side > 96 else None  # the user's own images are read as large as that
-    return entry.resolution or large or own, entry.dim
+    large = known.trained_at if side > 96 else None  # the user's own images are read as large as that
+    return known.resolution or large or own, known.dim
 
 
 # ---------------------------------------------------------------- what a GPU takes

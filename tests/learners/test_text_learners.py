@@ -109,7 +109,7 @@ def test_base_classes_are_the_networks_else_the_data_sets(monkeypatch, capsys):
     monkeypatch.setattr(datasets, "load", lambda *a, **k: asked.append((a, k)) or base)
     backbone, images = backbones.load("glyph-conv"), pictures("clipart")
     assert backbone.base == "glyphs" and backbones.load("conv4-r2d2").base == "coloured"
-    assert registry.REGISTRY["efficientnet-lite0"].base is None
+    assert registry.REGISTRY["efficientnet-lite0"].backbone.base is None
     mean = backbones.features(base, backbone).data.mean(dim=0)
     made = evaluation.ready(images, "glyph-conv", "simpleshot").learner
     assert made.center.numpy() == pytest.approx(mean.numpy(), abs=1e-6)
@@ -337,10 +337,11 @@ def tiny_clip(tmp_path, monkeypatch):
     save_file({k: v.contiguous().clone() for k, v in whole.state_dict().items()}, tmp_path / "w.safetensors")
     entry = registry.REGISTRY["clip"]
     parts = {
+        "backbone": replace(entry.backbone, dim=24, resolution=32),
         "build": partial(entry.build, model="tiny-clip"),
         "text": partial(entry.text, model="tiny-clip"),
     }
-    monkeypatch.setitem(registry.REGISTRY, "clip", replace(entry, dim=24, resolution=32, **parts))
+    monkeypatch.setitem(registry.REGISTRY, "clip", replace(entry, **parts))
     return f"clip:{tmp_path}/w.safetensors", whole
 
 

@@ -28,9 +28,7 @@ def torchvision_sees():
 
 
 def released(name="clip"):
-    entry = REGISTRY[f"{name}-released"]
-    shape = dict(resolution=entry.resolution, interpolation=entry.interpolation, read_at=entry.read_at)
-    return backbones.Backbone(f"{name}-released", dim=3, made=nn.Identity(), mean=entry.mean, std=entry.std, **shape)
+    return replace(REGISTRY[f"{name}-released"].backbone, dim=3, made=nn.Identity(), fine_tuning={})
 
 
 def photos(folder: Path, sides=((320, 200), (190, 300), (256, 256))) -> list[Path]:
@@ -47,8 +45,11 @@ def photos(folder: Path, sides=((320, 200), (190, 300), (256, 256))) -> list[Pat
 @pytest.mark.parametrize("name", catalogue.BACKBONES["fetched"])
 def test_every_fetched_backbone_has_a_released_form(name):
     plain, form = REGISTRY[name], REGISTRY[f"{name}-released"]
-    assert (form.mean, form.std, form.read_at, form.resolution) == (MEAN, STD, 256, 224)
-    assert plain.read_at is None and (form.hub, form.dim) == (plain.hub, plain.dim) and form.pinned_as == name
+    shown = form.backbone
+    assert (shown.name, shown.mean, shown.std) == (f"{name}-released", MEAN, STD)
+    assert (shown.read_at, shown.resolution, shown.interpolation) == (256, 224, "bilinear")
+    assert plain.backbone.read_at is None and shown.dim == plain.backbone.dim
+    assert form.hub == plain.hub and form.pinned_as == name
 
 
 def test_images_are_seen_as_the_released_code_sees_them(tmp_path, torchvision_sees):
@@ -121,9 +122,9 @@ def test_standard_keys_are_as_they_were_and_a_file_is_pinned_once(monkeypatch):
 
 @pytest.mark.parametrize("name, rate", [("clip", 1e-4), ("dino", 1e-3), ("dinov2-reg", 1e-4)])
 def test_fine_tuning_has_the_rate_of_the_released_code(name, rate):
-    entry = REGISTRY[f"{name}-released"]
+    known = REGISTRY[f"{name}-released"].backbone
     network = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
-    backbone = replace(released(name), made=network, fine_tuning=entry.fine_tuning)
+    backbone = replace(released(name), made=network, fine_tuning=known.fine_tuning)
     assert learners.make("ft", backbone).lr == rate and learners.make("ft", backbone, lr=0.5).lr == 0.5
     assert learners.make("ft", replace(backbone, fine_tuning={})).lr == 1e-4
 

@@ -918,12 +918,12 @@ def test_a_killed_process_leaves_its_folder_to_the_next(tmp_path, gone, monkeypa
 def test_names_known_without_torch_are_those_of_the_registries():
     from fslcore import catalogue, learners, tasks
     from fslcore.models import networks
-    from fslcore.models.registry import available
+    from fslcore.models.registry import REGISTRY
     from fslcore.tools import training
     from fslcore.tools.attributes import captions
 
     pairs = [
-        (catalogue.backbones(), available()),
+        (catalogue.backbones(), REGISTRY),
         (catalogue.known, learners.names),
         (catalogue.NETWORKS, networks.NETWORKS),
         (catalogue.RECIPES, training.RECIPES),
@@ -957,7 +957,7 @@ def test_names_by_kind_are_those_of_the_registry():
     for name, entry in REGISTRY.items():
         packaged = shipped(name) or isinstance(entry.local, tuple)
         assert kinds.pop(name) == (
-            "shipped" if packaged else "released" if entry.read_at else "fetched" if entry.hub else "brought"
+            "shipped" if packaged else "released" if entry.backbone.read_at else "fetched" if entry.hub else "brought"
         )
     assert not kinds
     assert sorted(sum(found["learners"].values(), [])) == sorted(catalogue.known)

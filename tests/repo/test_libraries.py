@@ -69,7 +69,7 @@ def test_easyfsl(tmp_path, easyfsl):
     assert found.correct["ProtoNet"].mean() == pytest.approx(its)
     assert 0.3 < its < 0.95
     assert (found.classes == data.labels[found.images.astype(int)].astype(str)).all()
-    three, reason = report.recorded.three_intervals(file)
+    three, reason = report.recorded.Recorded(file).three_intervals()
     assert not reason and three["ProtoNet"].classes.half_width > three["ProtoNet"].closed.half_width
 
 
@@ -99,5 +99,5 @@ def test_learn2learn(tmp_path):
     assert len(found.correct["MAML"]) == 150 and 0.25 < np.mean(accuracies) < 0.95
     assert np.allclose(found.correct["MAML"].mean(axis=1), accuracies)
     assert (found.classes == data.dataset.labels[found.images.astype(int)].astype(str)).all()
-    three, reason = report.recorded.three_intervals(file)
+    three, reason = report.recorded.Recorded(file).three_intervals()
     assert not reason and three["MAML"].classes.half_width > three["MAML"].closed.half_width

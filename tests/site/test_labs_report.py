@@ -48,7 +48,7 @@ OF_FILES = """given => given.map(([name, data]) => {
 
 def concluded(path):
     """What `fslcore report` concludes from a file, as plain values."""
-    table, _ = report.tables.read(path)
+    table, _, _ = report.tables.read(path)
     found = report.Results(table)
     pairs = found.pairs
     ((_, groups),) = found.panels.values()

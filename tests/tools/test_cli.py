@@ -249,7 +249,7 @@ def test_evaluate_writes_a_recording_whose_report_has_three_intervals(tmp_path, 
         printed[file] = json.loads(capsys.readouterr().out)
     assert printed[path]["intervals"] == printed[table]["intervals"]
     assert [row["sampling"] for row in printed[path]["means"]] == ["closed"] * 3  # without being asked
-    found, reason = report.recorded.three_intervals(path, 0.8)
+    found, reason = report.recorded.Recorded(path).three_intervals(0.8)
     for row, name in zip(printed[path]["intervals"], ("ncc", "lr", "opta")):
         for kind in ("closed", "images", "classes"):
             ours, theirs = getattr(found[f"none {name}"], kind), row["result"][kind]

@@ -90,7 +90,7 @@ def drawn():
 
 def test_a_run_is_read_with_what_its_test_was_told(tmp_path, drawn):
     path = played(tmp_path / "results" / "ProtoNet-mini", drawn, test_shot=5)  # told otherwise than the training
-    table, notes = report.tables.read(path)
+    table, notes, _ = report.tables.read(path)
     assert np.allclose(table["accuracy"], drawn, atol=1e-4) and table["task"].tolist() == [*range(200)]
     facts = ["method", "dataset", "sampling", "ways", "shots", "queries", "seed"]
     assert table[facts].drop_duplicates().to_numpy().tolist() == [
@@ -101,7 +101,7 @@ def test_a_run_is_read_with_what_its_test_was_told(tmp_path, drawn):
 
 def test_logs_that_disagree_say_nothing(tmp_path, drawn):
     played(tmp_path / "run", drawn, test_shot=5, log="09-00-00")
-    table, _ = report.tables.read(played(tmp_path / "run", drawn))
+    table, _, _ = report.tables.read(played(tmp_path / "run", drawn))
     assert "shots" not in table and set(table["ways"]) == {5}
 
 
@@ -116,7 +116,7 @@ def test_a_folder_of_runs_is_one_table(tmp_path, drawn):
     trained.mkdir(parents=True)
     body = first() + event("train/loss", 1.0, 0) + event("test/acc", 50.0, 0)
     (trained / "events.out.tfevents.1714550400.host.17.0").write_bytes(body)
-    table, notes = report.tables.read(root)
+    table, notes, _ = report.tables.read(root)
     means = table.groupby("method")["accuracy"].mean()
     assert dict(means.round(3)) == {
         "ProtoNet Conv64F": round(drawn.mean(), 3),
@@ -136,12 +136,12 @@ def test_networks_of_one_name_are_called_by_their_folders(tmp_path, drawn):
 
 def test_without_its_folder_a_file_is_read_all_the_same(tmp_path, drawn):
     path = played(tmp_path / "run", drawn, episode_size=2)
-    _, notes = report.tables.read(path)
+    _, notes, _ = report.tables.read(path)
     assert any("the mean of 2 tasks" in note for note in notes)
     alone = tmp_path / "mine" / path.name
     alone.parent.mkdir()
     alone.write_bytes(path.read_bytes()[:-30])  # a test that was killed
-    table, notes = report.tables.read(alone)
+    table, notes, _ = report.tables.read(alone)
     assert set(table["method"]) == {"mine"} and np.allclose(table["accuracy"], drawn, atol=1e-4)
     assert any("cut off" in note for note in notes)
 
@@ -232,5 +232,5 @@ def test_what_tensorboard_writes_is_read(tmp_path, drawn):
         writer.add_scalar("test/acc", accuracy, step)
         writer.add_scalar("test/batch_time", 0.1, step)
     writer.close()
-    table, _ = report.tables.read(tmp_path)
+    table, _, _ = report.tables.read(tmp_path)
     assert np.allclose(table["accuracy"], drawn, atol=1e-4)

@@ -133,7 +133,7 @@ def test_parquet_is_read_as_before(tmp_path):
         {"ours": [0.5, 0.6, 0.7], "base": [0.4, 0.6, 0.5]}, index=pd.Index(["x", "y", "z"], name="task")
     )
     frame.to_parquet(tmp_path / "r.parquet")
-    table, _ = report.tables.read(tmp_path / "r.parquet")
+    table, _, _ = report.tables.read(tmp_path / "r.parquet")
     assert set(table["task"]) == {"x", "y", "z"} and len(table) == 6
 
 

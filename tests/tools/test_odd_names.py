@@ -157,9 +157,9 @@ def test_a_recording_of_a_method_with_any_signs_has_its_three_intervals(tmp_path
         with fslcore.record(tmp_path / "r.npz", name) as r:
             for support, query in zip(tasks.support, tasks.query):
                 r.task(support, query, labels[query], labels[(query * 7 + len(name)) % 60], labels[support])
-    table, _ = report.tables.read(tmp_path / "r.npz")
+    table, _, _ = report.tables.read(tmp_path / "r.npz")
     assert sorted(table["method"].unique()) == ["a\\x1b[2J", "b|$"]
-    found, reason = report.recorded.three_intervals(tmp_path / "r.npz", table=table)
+    found, reason = report.recorded.Recorded(tmp_path / "r.npz").three_intervals(table=table)
     assert not reason, reason
     assert [*found] == ["a\\x1b[2J", "b|$", "a\\x1b[2J − b|$"] and not reason
     assert app.main(["report", str(tmp_path / "r.npz"), "-o", str(tmp_path / "r.html"), "--quiet"]) == 0

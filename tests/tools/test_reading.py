@@ -32,7 +32,7 @@ def means(content, name="t.csv", **how):
     """Means by method of a file with this content."""
     with open(name, "wb") as file:
         file.write(content if isinstance(content, bytes) else content.encode())
-    table, _ = report.tables.read(name, **how)
+    table, _, _ = report.tables.read(name, **how)
     return table.groupby("method")["accuracy"].mean().round(6).to_dict()
 
 
@@ -252,7 +252,7 @@ def test_all_problems_of_all_files_are_told_at_once():
 def test_text_of_the_declared_format_is_read(folder, ending, text, how):
     path = folder / f"t.{ending}"
     path.write_bytes(text.encode())
-    table, _ = report.tables.read(path, **how)
+    table, _, _ = report.tables.read(path, **how)
     pd.testing.assert_frame_equal(table, report.tables.normalise(EASY, f"t.{ending}")[0])
     assert path.read_bytes() == text.encode()
 
@@ -344,7 +344,7 @@ def test_files_of_other_kinds_are_refused_with_lines_that_make_a_table_of_them(e
     ) as error:
         report.tables.read(f"a.{ending}")
     exec(str(error.value).partition("; in Python: ")[2], {})
-    table, _ = report.tables.read("a.csv")
+    table, _, _ = report.tables.read("a.csv")
     wide = table.pivot(index="task", columns="method", values="accuracy")
     assert np.allclose(np.sort(wide.mean()), np.sort(ACC.mean())) and len(wide) == 40
 

@@ -47,7 +47,7 @@ def closed():
 def test_intervals_are_those_of_the_tasks(tmp_path, closed):
     path = tmp_path / "r.npz"
     a, b = played(path, closed), played(path, closed, "B", 0.8, 1, order=np.random.default_rng(2).permutation(300))
-    found, reason = report.recorded.three_intervals(path, 0.9)
+    found, reason = report.recorded.Recorded(path).three_intervals(0.9)
     assert not reason and list(found) == ["A", "B", "A − B"]
     for name, values in {"A": a, "B": b, "A − B": a * 1.0 - b}.items():
         bounds = None if "−" in name else (0, 100)
@@ -64,7 +64,7 @@ def test_the_table_is_that_of_the_tasks_in_any_order(tmp_path, closed):
     path = tmp_path / "r.npz"
     a = played(path, closed, dataset="birds")
     b = played(path, closed, "B", 0.8, 1, order=range(299, -1, -1))
-    table, notes = report.tables.read(path)
+    table, notes, _ = report.tables.read(path)
     grid = table.pivot(index="task", columns="method", values="accuracy")
     assert np.allclose(grid["A"], 100 * a.mean(axis=1)) and np.allclose(grid["B"], 100 * b.mean(axis=1))
     first = table.iloc[0]
@@ -76,9 +76,9 @@ def test_the_table_is_that_of_the_tasks_in_any_order(tmp_path, closed):
 def test_tasks_that_share_no_image_are_open(tmp_path):
     tasks = sample_open(LABELS, ways=5, shots=1, queries=1)
     played(tmp_path / "r.npz", tasks)
-    table, notes = report.tables.read(tmp_path / "r.npz")
+    table, notes, _ = report.tables.read(tmp_path / "r.npz")
     assert set(table["sampling"]) == {"open"} and "share no image" in notes[0]
-    found, reason = report.recorded.three_intervals(tmp_path / "r.npz")
+    found, reason = report.recorded.Recorded(tmp_path / "r.npz").three_intervals()
     assert not found and reason.startswith("A: ")  # they are made for tasks that reuse images
 
 
@@ -435,7 +435,7 @@ def test_the_report_reads_a_recording(tmp_path, capsys, closed):
     played(path, closed, "B", 0.8, 1)
     assert app.main(["report", str(path), "-o", str(tmp_path / "r.html"), "--json", "--quiet"]) == 0
     found = json.loads(capsys.readouterr().out)
-    three, _ = report.recorded.three_intervals(path)
+    three, _ = report.recorded.Recorded(path).three_intervals()
     for name, r in three.items():
         assert found["three_intervals"][name]["images"]["half_width"] == pytest.approx(r.images.half_width)
     page = (tmp_path / "r.html").read_text("utf-8")
@@ -457,7 +457,7 @@ def test_a_recording_says_whether_a_method_is_transductive(tmp_path, capsys, clo
     with np.load(old) as z:  # as it was written before: nothing is said
         assert json.loads(str(z["about"])).keys() == {"format", "methods", "facts"}
     assert recorder.load(path).transductive == {"A": True, "B": False} and recorder.load(old).transductive == {}
-    found, _ = report.recorded.three_intervals([path, old])
+    found, _ = report.recorded.Recorded([path, old]).three_intervals()
     read = recorder.load([path, old])
     for a, b in (("A", None), ("B", None), ("A", "B"), ("B", "C")):
         values = 100.0 * read.correct[a] - (0.0 if b is None else 100.0 * read.correct[b])
@@ -544,7 +544,7 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
     source = Bank(torch.zeros(160, 1), LABELS, "r")
     runs = {n: (t, Record(right(int(n != "A"), t), t.query_label), False) for n, t in drawn.items()}
     recorder.save(path, recorder.recording(source.names, source.classes, runs, {"dataset": "birds", "seed": 0}, {}))
-    found, reason = report.recorded.three_intervals(path, 0.9)
+    found, reason = report.recorded.Recorded(path).three_intervals(0.9)
     assert not reason and list(found) == ["A", "B", "C", "A − C", "A − B (unpaired)", "B − C (unpaired)"]
     paired, unpaired = found["A − C"], found["A − B (unpaired)"]
     assert unpaired.sampling_variance == pytest.approx(found["A"].sampling_variance + found["B"].sampling_variance)
@@ -552,7 +552,7 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
     for kind in ("image_variance", "class_variance"):  # far from the sum of the two, which is as if images were others
         assert getattr(unpaired, kind) == pytest.approx(getattr(paired, kind), rel=0.3)
     assert unpaired.image_variance < 0.7 * (found["A"].image_variance + found["B"].image_variance)
-    table, notes = report.tables.read(path)
+    table, notes, _ = report.tables.read(path)
     assert set(table["setting"]) == {"birds, tasks of A, C", "birds, tasks of B"}
     assert any(note.startswith("No task is shared by A, C and B: these are settings of their own") for note in notes)
     (first, _) = report.Results(table, three=found).paragraphs().values()
@@ -565,7 +565,7 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
     runs["B"] = *runs["B"][:2], True
     recorder.save(path, recorder.recording(source.names, source.classes, runs, {}, {}))
     # Tasks without an image are counted as wholes, so this difference holds for every learner.
-    assert report.recorded.three_intervals(path, 0.9)[0]["A − B (unpaired)"] == unpaired
+    assert report.recorded.Recorded(path).three_intervals(0.9)[0]["A − B (unpaired)"] == unpaired
 
 
 def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
@@ -577,7 +577,7 @@ def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
     recorder.save(
         path, recorder.recording(source.names, source.classes, {"A": runs["A"]}, {"seed": 0}, {"groups": groups})
     )
-    found, reason = report.recorded.three_intervals(path)
+    found, reason = report.recorded.Recorded(path).three_intervals()
     assert not reason and recorder.load(path).groups.keys() == {"groups"}
     places = drawn["A"].support, drawn["A"].query, source.labels
     values = 100.0 * runs["A"][1].correct
@@ -593,7 +593,7 @@ def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
     both = recorder.load([path, second])
     author = dict(zip(source.names, groups))
     assert both.groups["groups"].tolist() == [author[name] for name in both.images.tolist()]
-    unpaired = report.recorded.three_intervals([path, second])[0]["A − B (unpaired)"]
+    unpaired = report.recorded.Recorded([path, second]).three_intervals()[0]["A − B (unpaired)"]
     of = {
         m: (100.0 * r.correct.mean(axis=1), np.concatenate([t.support, t.query], axis=1), source.labels)
         for m, (t, r, _) in runs.items()
@@ -621,8 +621,8 @@ def test_what_the_report_leaves_out_its_three_intervals_leave_out(tmp_path, caps
     right = played(path, closed)
     played(path, closed[:200], "B", 0.8, 1)
     played(path, closed, "C", 0.9, 2)
-    table, _ = report.tables.read(path, common=True, drop=["C", "7"])
-    found, _ = report.recorded.three_intervals(path, table=table)
+    table, _, _ = report.tables.read(path, common=True, drop=["C", "7"])
+    found, _ = report.recorded.Recorded(path).three_intervals(table=table)
     kept = np.delete(np.arange(200), 7)
     assert list(found) == ["A", "B", "A − B"] and found["A"].closed.mean == pytest.approx(100 * right[kept].mean())
     alone = stats.three_intervals(
@@ -650,7 +650,7 @@ def test_facts_are_kept_as_the_report_reads_them(tmp_path, seed):
             r.task(**GOOD)
             r.task(**GOOD | dict(predictions=[1, 1]))
     assert recorder.load(path).facts == {"dataset": "/data/birds", "seed": 3}
-    table, _ = report.tables.read(path)
+    table, _, _ = report.tables.read(path)
     assert (table["dataset"] == "/data/birds").all() and (table["seed"] == 3).all()
 
 

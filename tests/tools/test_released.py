@@ -109,7 +109,7 @@ def test_the_table_is_the_projects_own_format(copy, tmp_path):
     table = released.read(str(folder), registry=registry)
     assert list(table) == list(COLUMNS)
     write_table(table, tmp_path / "t.parquet")
-    again, _ = report.tables.read(tmp_path / "t.parquet", out_of=100)
+    again, _, _ = report.tables.read(tmp_path / "t.parquet", out_of=100)
     assert np.sort(again["accuracy"]).tolist() == np.sort(table["accuracy"]).tolist()
     assert set(again["method"]) == {f"{b} {m}" for b in ("clip", "dino") for m in ("lr", "ft", "matchingnet")}
     assert set(table["learner"]) == {"lr", "ft", "matchingnet"} and set(table["dataset"]) == {"vgg-flower"}

@@ -142,7 +142,7 @@ def test_what_evaluate_writes_is_read_with_every_digit(tmp_path, ending):
     accuracy = 1 + 99 * np.random.default_rng(0).random(2000)
     table = pd.DataFrame({**columns, "sampling": "open", "accuracy": accuracy, "task": range(2000)})
     evaluation.write_table(table, tmp_path / f"t.{ending}")
-    again, notes = report.tables.read(tmp_path / f"t.{ending}")
+    again, notes, _ = report.tables.read(tmp_path / f"t.{ending}")
     assert (again["accuracy"] == accuracy).all() and (again["method"] == "x x").all()
     assert again[list(SHARED)].equals(table[list(SHARED)])
     assert "t: " not in notes[0] and any("one method only" in n for n in notes)
@@ -150,7 +150,7 @@ def test_what_evaluate_writes_is_read_with_every_digit(tmp_path, ending):
 
 def test_a_task_column_may_be_the_index_of_a_parquet_file(tmp_path):
     wide().rename_axis("task").to_parquet(tmp_path / "t.parquet")
-    table, notes = report.tables.read(tmp_path / "t.parquet")
+    table, notes, _ = report.tables.read(tmp_path / "t.parquet")
     assert table["method"].nunique() == 4 and not any("in their order" in n for n in notes)
 
 
@@ -452,7 +452,7 @@ def test_methods_that_are_equal_but_for_rounding_are_never_told_apart(seed, endi
     x["added"] = sum([right / 75 * 10 * unit] * 10)
     x["less"] = x["a"].where(x.index > 2, x["a"] - 0.05 * unit)
     with tempfile.TemporaryDirectory() as folder:
-        table, _ = report.tables.read(written(x, Path(folder), f"t.{ending}"))
+        table, _, _ = report.tables.read(written(x, Path(folder), f"t.{ending}"))
     pairs = report.Results(table).pairs
     alike = ~(pairs["a"].eq("less") | pairs["b"].eq("less"))
     assert (pairs.loc[alike, ["p", "p_holm"]] == 1).all(axis=None) and (pairs.loc[alike, "difference"] == 0).all()
@@ -752,7 +752,7 @@ def test_report_is_one_whole_page(tmp_path, monkeypatch, capsys):
     assert "significantly different" in out and "new images" in out and out.splitlines()[-1] == "mine.html"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.csv", "mine.html"]
     html = (tmp_path / "mine.html").read_text()
-    table, notes = report.tables.read(tmp_path / "mine.csv", "open")
+    table, notes, _ = report.tables.read(tmp_path / "mine.csv", "open")
     for cell in report.Results(table).tables["pairs"]["difference (points)"]:
         assert cell in html
     assert all(note.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") in html for note in notes)
@@ -781,7 +781,7 @@ def test_report_as_json_tables_and_figures(tmp_path, monkeypatch, capsys):
     extra = ["--json", "--tables", "out", "--figures", "out", "--separator", "comma"]  # beside p|q
     assert app.main(["report", "mine.csv", "--sampling", "closed", *extra]) == 0
     told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    table, notes = report.tables.read("mine.csv", "closed", separator="comma")
+    table, notes, _ = report.tables.read("mine.csv", "closed", separator="comma")
     found = report.Results(table)
     pairs = found.pairs
     assert told["report"] == "mine.html" and told["notes"] == notes and told["level"] == 0.95

@@ -34,7 +34,7 @@ def csv(name, index=False, **columns):
 
 def grid(paths, **how):
     """Accuracies by setting and method, a column each, and the notes."""
-    table, notes = report.tables.read(paths, **how)
+    table, notes, _ = report.tables.read(paths, **how)
     return table.pivot(index="task", columns=["setting", "method"], values="accuracy"), notes
 
 
@@ -113,7 +113,7 @@ def test_files_are_training_runs_by_the_number_that_their_names_end_with(folder,
         csv(file, accuracy=column(s))
     csv("r2d2.csv", accuracy=column(5))
     more = [] if "acc" in called else ["r2d2.csv"]  # folders tell the runs where all files have one name
-    table, notes = report.tables.read([*files.values(), *more], runs=True)
+    table, notes, _ = report.tables.read([*files.values(), *more], runs=True)
     runs = table[table["method"] == "protonet"].groupby("run", sort=False)["accuracy"]
     assert {run: of.tolist() for run, of in runs} == {str(s): column(s).tolist() for s in files}
     assert set(table["method"]) - {"protonet"} == (set() if "acc" in called else {"r2d2"})
@@ -126,7 +126,7 @@ def test_training_runs_of_files_with_names_inside():
     for s in range(2):
         for name in ("mini", "tiered"):
             csv(f"{name}-{s}.csv", ours=column(s), base=column(s + 2))
-    table, notes = report.tables.read([f"{n}-{s}.csv" for n in ("mini", "tiered") for s in range(2)], runs=True)
+    table, notes, _ = report.tables.read([f"{n}-{s}.csv" for n in ("mini", "tiered") for s in range(2)], runs=True)
     assert set(table["setting"]) == {"mini", "tiered"} and set(table["run"]) == {"0", "1"}
     assert any("ours, run 0, is in several: their names tell the data sets" in note for note in notes)
 
@@ -140,7 +140,7 @@ def test_weights_of_a_backbone_are_the_run(folder):
             task=range(TASKS),
             accuracy=column(s),
         )
-    table, _ = report.tables.read(["0.csv", "1.csv"], runs=True)
+    table, _, _ = report.tables.read(["0.csv", "1.csv"], runs=True)
     assert set(table["method"]) == {"conv4-protonet lr"} and set(table["run"]) == {"0", "1"}
     assert report.tables.read(["0.csv", "1.csv"])[0]["method"].nunique() == 2
 
@@ -197,7 +197,7 @@ def test_columns_that_only_some_files_have_are_named(extra):
         report.tables.read(["a.csv", "b.csv"])
     assert grid(["a.csv", "b.csv"], drop=[name])[0].shape == (TASKS, 2)
     if name == "sampling":
-        table, _ = report.tables.read(["a.csv", "b.csv"], sampling=value)
+        table, _, _ = report.tables.read(["a.csv", "b.csv"], sampling=value)
         assert set(table["sampling"]) == {"open"} and table["setting"].nunique() == 1
 
 
@@ -247,8 +247,8 @@ def test_recordings_of_several_processes_are_as_one(closed):
         recorded(name, "A", closed, 0.7, 1)
     for name in ("both.npz", "b.npz"):
         recorded(name, "B", few, 0.8, 2)
-    table, notes = report.tables.read(["b.npz", "a.npz"], common=True)
-    wanted, _ = report.tables.read("both.npz", common=True)
+    table, notes, _ = report.tables.read(["b.npz", "a.npz"], common=True)
+    wanted, _, _ = report.tables.read("both.npz", common=True)
     ours, theirs = (
         of.pivot(index="task", columns="method", values="accuracy").sort_values(["A", "B"]).to_numpy()
         for of in (table, wanted)
@@ -257,8 +257,8 @@ def test_recordings_of_several_processes_are_as_one(closed):
     assert len(table) == 40 and np.array_equal(ours, theirs) and set(table["sampling"]) == {"closed"}
     assert "2 recordings are one table: their tasks reuse images." in notes
     found, wanted = (
-        report.recorded.three_intervals(["a.npz", "b.npz"])[0],
-        report.recorded.three_intervals("both.npz")[0],
+        report.recorded.Recorded(["a.npz", "b.npz"]).three_intervals()[0],
+        report.recorded.Recorded("both.npz").three_intervals()[0],
     )
     assert [*found] == [*wanted] == ["A", "B", "A − B"]
     for name, one in found.items():

@@ -10,6 +10,7 @@ import io
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from ...paths import check_expanded
 from .. import recorder
 from . import libfewshot, logs
 from .questions import refuse
-from .recorded import accuracies, apart, unfinished, unsaid
+from .recorded import Recorded
 
 TEXT = (".csv", ".tsv", ".txt")
 ENDINGS = (*TEXT, ".parquet", recorder.ENDING)
@@ -46,12 +47,16 @@ ELSE |= {".ndjson": ELSE[".jsonl"], ".pickle": ELSE[".pkl"], ".xls": ELSE[".xlsx
 
 
 class File(NamedTuple):
-    """A table, what messages call it, what it holds (a method or a data set), and whether its names are declared."""
+    """A table, what messages call it, what it holds (a method or a data set), and whether its names are declared.
+
+    Of a recording also the recording.
+    """
 
     frame: pd.DataFrame
     name: str
     holds: str
     declared: bool = False
+    recorded: Recorded | None = None
 
 
 def frame(path: Path, separator: str = "unknown", decimal: str = ".") -> tuple[pd.DataFrame, list[str]]:
@@ -60,8 +65,8 @@ def frame(path: Path, separator: str = "unknown", decimal: str = ".") -> tuple[p
     Parameters
     ----------
     path : path
-        .csv, .tsv or .txt (UTF-8, a line of names, then a row a line), .parquet, or .npz (what `fslcore.record` wrote);
-        an event file of LibFewShot's test loop, or the folder of its runs (`fslcore.tools.report.libfewshot`).
+        .csv, .tsv or .txt (UTF-8, a line of names, then a row a line), or .parquet; what tools log (`logs`); an event
+        file of LibFewShot's test loop, or the folder of its runs (`fslcore.tools.report.libfewshot`).
     separator : str
         What separates the cells of text: 'comma', 'semicolon', 'tab', 'bar' or 'blanks'; unknown, the one of the first
         four that the line of names has.
@@ -87,10 +92,15 @@ def frame(path: Path, separator: str = "unknown", decimal: str = ".") -> tuple[p
         how = ELSE.get(ending, "").replace("PATH", repr(path.name)).replace("NAME", repr(f"{path.stem}.csv"))
         mend = f"; in Python: import pandas as pd; {how}" if how else ""
         raise InputError(f"results: {path.name}; {', '.join(ENDINGS)} are allowed{mend}")
+    with _readable(path):
+        return _text(path, separator, decimal) if ending in TEXT else _parquet(path)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Errors of the libraries that read a file, in one line."""
     try:
-        if ending in TEXT:
-            return _text(path, separator, decimal)
-        return (_parquet if ending == ".parquet" else _recording)(path)
+        yield
     except InputError:
         raise
     except Exception as error:  # each format has kinds of its own, as ArrowInvalid
@@ -122,10 +132,8 @@ def frames(
         )
     if recorded and runs:
         raise InputError(f"runs = True; {recorded[0].name} is a recording; files of accuracies are allowed")
-    if len(recorded) > 1:
-        called = f"{len(paths)} recordings"
-        table, notes = _recordings(paths, f"{called} are one table: their tasks")
-        return [File(table, called, called, True)], notes, []
+    if recorded:
+        return *_recordings(paths), []
     named, notes, problems = [], [], []
     for one, called in zip(paths, _called(paths)):
         try:
@@ -133,7 +141,7 @@ def frames(
         except InputError as error:
             problems.append(str(error).removeprefix("results: "))
         else:
-            named.append(File(table, *called, bool(recorded) or one.is_dir() or libfewshot.MARK in one.name))
+            named.append(File(table, *called, one.is_dir() or libfewshot.MARK in one.name))
             notes += more
     if not named:
         refuse(problems)
@@ -167,13 +175,14 @@ def _of_runs(given: Sequence[File], paths: Sequence[Path]) -> Iterator[File]:
     if len(paths) < 2:
         raise InputError("runs = True; one file is given, and each is to be a training run: two or more are needed")
     alike = len({one.name for one in paths}) == 1 and not numbered(paths[0].stem)  # 0/acc.csv and 1/acc.csv
-    for (frame, name, _, declared), path in zip(given, paths):
+    for of, path in zip(given, paths):
+        frame = of.frame
         if "run" in {str(column).strip().lower() for column in frame}:
-            raise InputError(f"runs = True; {name} has a column run; its name can tell the run where it has none")
+            raise InputError(f"runs = True; {of.name} has a column run; its name can tell the run where it has none")
         *folders, last = ("method", *path.parent.parts) if alike else ("method", *path.parent.parts, path.stem)
         what, run = numbered(last) or (last, last)
         weights = {c: frame[c].astype(str).str.partition(":")[0] for c in frame if str(c).strip().lower() == "backbone"}
-        yield File(frame.assign(run=run, **weights), name, what or folders[-1], declared)
+        yield of._replace(frame=frame.assign(run=run, **weights), holds=what or folders[-1])
 
 
 def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
@@ -188,18 +197,24 @@ def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:
     return found.reset_index(drop=found.index.names == [None]), []
 
 
-def _recording(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    try:
-        return _recordings(path, f"{path.name} is a recording: its tasks")
-    except InputError as error:
-        raise InputError(f"{error}; accuracies are read from the columns of a .csv or .parquet") from None
-
-
-def _recordings(path: Path | Sequence[Path], tasks: str) -> tuple[pd.DataFrame, list[str]]:
-    found = recorder.load(path)
-    table = accuracies(found)
-    drawn = "share no image" if table["sampling"].iloc[0] == "open" else "reuse images"
-    return table, [f"{tasks} {drawn}.", *unfinished(found), *apart(found), *unsaid(found)]
+def _recordings(paths: Sequence[Path]) -> tuple[list[File], list[str]]:
+    """One table of all recordings, and the notes."""
+    one, called = paths[0], f"{len(paths)} recordings"
+    if len(paths) > 1:
+        name, holds, tasks, found = called, called, f"{called} are one table: their tasks", Recorded(paths)
+    elif not one.is_file():
+        raise InputError(f"results: no file {one}")
+    else:
+        name, holds, tasks = one.name, one.stem, f"{one.name} is a recording: its tasks"
+        try:
+            found = Recorded(one)
+        except InputError as error:
+            how = "accuracies are read from the columns of a .csv or .parquet"
+            raise InputError(f"results: {error}; {how}") from None
+    with _readable(one):
+        table = found.table()
+    drawn = "reuse images" if found.reused else "share no image"
+    return [File(table, name, holds, True, found)], [f"{tasks} {drawn}.", *found.notes()]
 
 
 def _text(path: Path, separator: str, decimal: str) -> tuple[pd.DataFrame, list[str]]:

@@ -13,9 +13,8 @@ import pandas as pd
 from ... import stats
 from ...errors import choice, number
 from .. import notebooks
-from ..recorder import ENDING
 from . import across_datasets, compare, paragraph, runs, show, tables
-from .recorded import three_intervals, three_list
+from .recorded import three_list
 from .tables import DIGITS, SHARED
 
 UNKNOWN = "this file does not show how the methods do on new images."
@@ -141,11 +140,8 @@ class Results:
             the header), or method and task.
         """
         _check(level, margin)
-        table, notes = tables.read(path, sampling, **how)
-        first = path[0] if isinstance(path, Sequence) and not isinstance(path, str) else path
-        if Path(first).suffix.lower() != ENDING:
-            return cls(table, tuple(notes), level, margin, reference=reference)
-        three = three_intervals(path, level, table, reference)  # all are recordings
+        table, notes, recorded = tables.read(path, sampling, **how)
+        three = recorded.three_intervals(level, table, reference) if recorded else (None, "")
         return cls(table, tuple(notes), level, margin, *three, reference)
 
     @classmethod

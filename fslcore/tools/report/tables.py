@@ -18,6 +18,7 @@ from ...errors import InputError, choice, flag, like, number, shown, visible
 from . import files, questions
 from .files import NAMES, SEPARATORS, File
 from .questions import refuse
+from .recorded import Recorded
 
 # What makes tasks the same for two methods; all may be left out.
 SHARED = {"dataset": str, "sampling": str, "ways": int, "shots": int, "queries": int, "seed": int}
@@ -74,8 +75,11 @@ class Choices:
             object.__setattr__(self, name, [visible(one) for one in names])  # as they are called in the table
 
 
-def read(path: str | Path | Sequence[str | Path], *given, **more) -> tuple[pd.DataFrame, list[str]]:
-    """The table and the notes of `fslcore.tools.report.Results.read`, which says what the `Choices` mean."""
+def read(path: str | Path | Sequence[str | Path], *given, **more) -> tuple[pd.DataFrame, list[str], Recorded | None]:
+    """The table and the notes of `fslcore.tools.report.Results.read`, which says what the `Choices` mean.
+
+    And of recordings what was recorded.
+    """
     how = Choices(*given, **more)
     several = isinstance(path, Sequence) and not isinstance(path, (str, bytes)) and len(path)
     for one in path if several else [path]:
@@ -86,7 +90,7 @@ def read(path: str | Path | Sequence[str | Path], *given, **more) -> tuple[pd.Da
         table, more_notes = _together(found, how, problems)
     except InputError as error:  # a recording that was stopped has other tasks than the rest
         raise InputError(" ".join([f"{error}", *(f"({note})" for note in notes if "not finished" in note)])) from None
-    return table, [*map(visible, notes), *more_notes]
+    return table, [*map(visible, notes), *more_notes], found[0].recorded
 
 
 def normalise(frame: pd.DataFrame, name: str, *given, **more) -> tuple[pd.DataFrame, list[str]]:
@@ -111,7 +115,8 @@ def _together(given: Sequence[File], how: Choices, problems: list[str]) -> tuple
     are escaped: all that is printed or written takes them from here.
     """
     given = [
-        File(_visible(of.frame, of.name, problems), visible(of.name), visible(of.holds), of.declared) for of in given
+        of._replace(frame=_visible(of.frame, of.name, problems), name=visible(of.name), holds=visible(of.holds))
+        for of in given
     ]
     several, names = len(given) > 1, [of.name for of in given]
     whole = f"the {len(given)} files" if several else names[0]

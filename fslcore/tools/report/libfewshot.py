@@ -49,6 +49,11 @@ def run(path: Path) -> tuple[pd.DataFrame, list[str]]:
         )
     if not len(values):
         raise InputError(f"results: {path.name} has no {ACCURACY[0]}, the accuracies of LibFewShot's test loop")
+    return _laid_out(path, values, whole)
+
+
+def _laid_out(path: Path, values: np.ndarray, whole: bool) -> tuple[pd.DataFrame, list[str]]:
+    """`run` of accuracies that were read."""
     home = _home(path)
     said, tested = _config(home), _tested(home)
     names = [(tested.get(part) or said.get(part) or {}).get("name") for part in ("classifier", "backbone")]
@@ -77,13 +82,13 @@ def runs(folder: Path) -> tuple[pd.DataFrame, list[str]]:
     found = sorted({path.resolve() for below in PLACES for path in folder.glob(f"{below}*{MARK}*")})  # links too
     if not found:
         raise InputError(f"results: no event file (*{MARK}*) in {folder}; of a folder, LibFewShot's results are read")
-    tests = {path: _accuracies(path)[0] for path in found}
-    newest = {_home(path): path for path, of in tests.items() if of is not None and len(of)}  # names hold the time
+    read = {path: _accuracies(path) for path in found}
+    newest = {_home(path): path for path, (of, _) in read.items() if of is not None and len(of)}  # names hold the time
     if not newest:
         raise InputError(f"results: no test run in {folder}; LibFewShot's run_test.py makes them")
     parts, notes = {}, []
     for home, path in newest.items():
-        parts[home], more = run(path)
+        parts[home], more = _laid_out(path, *read[path])
         notes += more
     names = [part["method"].iloc[0] for part in parts.values()]
     for home, part in parts.items():
@@ -156,7 +161,7 @@ def _accuracies(path: Path) -> tuple[np.ndarray | None, bool]:
     steps = [step for step, _ in found[names[0]]]
     by = steps[1] - steps[0] if len(steps) > 1 else 1
     gap = next((i for i, (a, b) in enumerate(pairwise(steps), 1) if b - a > by), None)
-    lost = any([step for step, _ in found[tag]][: len(steps)] != steps for tag in TIMES[:1])
+    lost = [step for step, _ in found[TIMES[0]]][: len(steps)] != steps
     if steps[0] or by < 1 or gap or lost:
         raise InputError(
             f"results: {path.name} lacks tasks: its {names[0]} has steps {steps[0]}, {steps[0] + by} and so on, but "

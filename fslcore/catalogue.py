@@ -119,7 +119,7 @@ ESTIMATORS = {
 
 
 def backbones() -> list[str]:
-    """Names that `fslcore.models.backbones.load` takes."""
+    """The names in `fslcore.models.registry.available`."""
     released = (f"{name}-released" for name in BACKBONES["fetched"])
     return list(dict.fromkeys([*BACKBONES["shipped"], *BACKBONES["fetched"], *TRAINED, OWN, *released]))
 

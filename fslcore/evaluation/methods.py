@@ -6,12 +6,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import catalogue, datasets, learners, sources
+from .. import datasets, learners, sources
 from ..catalogue import LEARNERS, OWN
 from ..datasets.bank import load_features
 from ..errors import InputError, like
 from ..learners.protocol import complete
-from ..models import backbones
+from ..models import backbones, registry
 from .cache import Ready
 
 __all__ = ["LEARNERS", "Method", "load_backbone", "load_source", "ready"]
@@ -45,7 +45,7 @@ class Method(NamedTuple):
         """
         backbone, _, learner = text.rpartition(" ")
         network = backbone.partition(":")[0]
-        known = catalogue.backbones()
+        known = registry.available()
         if network not in known or (learner not in learners.names and ":" not in learner):
             near = like(network, known) if network not in known else ""
             raise InputError(

@@ -14,7 +14,7 @@ from ..catalogue import BACKBONES, CHECKPOINTS, OWN, PINNED, TRAINED
 from .backbone import Backbone
 from .networks import NETWORKS, Network
 
-__all__ = ["REGISTRY", "Entry", "shipped"]
+__all__ = ["available", "shipped"]
 
 
 def _timm(model: str, state: dict, **options) -> nn.Module:
@@ -158,3 +158,8 @@ for _name in BACKBONES["fetched"]:
 def shipped(name: str) -> bool:
     """Whether a network trained here ships with the book."""
     return f"{name}.safetensors" in PINNED
+
+
+def available() -> list[str]:
+    """Names that `load` takes."""
+    return list(REGISTRY)

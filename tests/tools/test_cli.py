@@ -918,12 +918,12 @@ def test_a_killed_process_leaves_its_folder_to_the_next(tmp_path, gone, monkeypa
 def test_names_known_without_torch_are_those_of_the_registries():
     from fslcore import catalogue, learners, tasks
     from fslcore.models import networks
-    from fslcore.models.registry import REGISTRY
+    from fslcore.models.registry import available
     from fslcore.tools import training
     from fslcore.tools.attributes import captions
 
     pairs = [
-        (catalogue.backbones(), REGISTRY),
+        (catalogue.backbones(), available()),
         (catalogue.known, learners.names),
         (catalogue.NETWORKS, networks.NETWORKS),
         (catalogue.RECIPES, training.RECIPES),

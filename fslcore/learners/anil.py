@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ..errors import InputError
+from ..errors import whole
 from .common import OnFeatures, descended_head
 
 __all__ = ["ANIL"]
@@ -35,9 +35,7 @@ class ANIL(OnFeatures):
 
     def __init__(self, steps: int = 5, lr: float = 0.02):
         super().__init__()
-        if steps < 1:
-            raise InputError(f"steps = {steps}; at least 1 is needed")
-        self.steps, self.lr = steps, lr
+        self.steps, self.lr = whole("steps", steps, least=1), lr
 
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         head, bias = descended_head(support, members, self.steps, self.lr, create_graph=self.training)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.nn import functional as F
 
-from ..errors import InputError
+from ..errors import whole
 from .common import OnMaps, by_class
 
 __all__ = ["DN4"]
@@ -35,10 +35,7 @@ class DN4(OnMaps):
 
     def __init__(self, map: tuple[int, int, int] = (64, 4, 4), neighbours: int = 3):
         super().__init__(map)
-        places = map[1] * map[2]
-        if not 1 <= neighbours <= places:
-            raise InputError(f"neighbours = {neighbours}; 1 to {places} are allowed, the places of a map")
-        self.neighbours = neighbours
+        self.neighbours = whole("neighbours", neighbours, 1, map[1] * map[2])  # the places of an image's map
 
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         index, filled = by_class(members)  # (T, K, s)

@@ -9,7 +9,7 @@ from torch.func import functional_call, vmap
 from torch.nn import functional as F
 
 from ..datasets.bank import Bank
-from ..errors import InputError
+from ..errors import whole
 from ..models.backbone import Backbone, autocast, precision
 from ..models.fused import with_fast_convolutions
 from ..tasks import Tasks
@@ -45,9 +45,8 @@ class FineTune(Learner):
     settings = ("epochs", "lr", "head_lr")
 
     def __init__(self, backbone: Backbone, epochs: int = 30, lr: float = 1e-4, head_lr: float = 0.1):
-        if epochs < 1:
-            raise InputError(f"epochs = {epochs}; at least 1 is needed")
-        self.backbone, self.epochs, self.lr, self.head_lr = backbone, epochs, lr, head_lr
+        self.backbone, self.epochs = backbone, whole("epochs", epochs, least=1)
+        self.lr, self.head_lr = lr, head_lr
         self.network = with_fast_convolutions(copy.deepcopy(backbone.network)).eval()
 
     def config(self) -> dict:

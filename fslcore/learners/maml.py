@@ -10,7 +10,7 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from ..datasets.bank import Bank
-from ..errors import InputError
+from ..errors import InputError, whole
 from ..models.backbone import Backbone
 from ..tasks import Tasks
 from .common import indices, one_hot, query_loss, without_empty
@@ -60,11 +60,9 @@ class MAML(Learner):
         transductive: bool = False,
         first_order: bool = False,
     ):
-        if steps < 1:
-            raise InputError(f"steps = {steps}; at least 1 is needed")
         if backbone is not None and not backbone.name.endswith(f"-{self.name}"):
             raise InputError(f"learner = {self.name}; {backbone.name} was not trained for it, conv4-{self.name} was")
-        self.backbone, self.steps, self.lr = backbone, steps, lr
+        self.backbone, self.steps, self.lr = backbone, whole("steps", steps, least=1), lr
         self.transductive, self.first_order = transductive, first_order
         if backbone is not None:
             self.network = with_task_norm(copy.deepcopy(backbone.network)).eval().to(memory_format=torch.channels_last)

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from ..datasets.bank import Bank
-from ..errors import InputError, whole
+from ..errors import number, whole
 from ..tasks import Tasks
 from .common import check_features, class_means, indices, one_hot, without_empty
 from .protocol import Learner
@@ -90,9 +90,8 @@ class OpTA(Learner):
     transductive = True
 
     def __init__(self, epsilon: float = 0.05, passes: int = 1):
-        if not epsilon > 0:
-            raise InputError(f"epsilon = {epsilon}; a number over 0 is allowed")
-        self.epsilon, self.passes = epsilon, whole("passes", passes, 1)
+        number("epsilon", epsilon, above=0)  # kept as it is given, as it stands in keys
+        self.epsilon, self.passes = epsilon, whole("passes", passes, least=1)
 
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:

@@ -639,7 +639,7 @@ def test_maps_that_do_not_fit(meta_trained):
     with pytest.raises(InputError, match="can; the features of conv4-maml are no map; those of conv4-can are"):
         learners.make("can", meta_trained)
     assert learners.make("renet", replace(meta_trained, map=(8, 2, 2))).map == (8, 2, 2)
-    with pytest.raises(InputError, match="neighbours = 13; 1 to 12"):
+    with pytest.raises(InputError, match="neighbours = 13; a whole number from 1 to 12 is allowed"):
         DN4(MAP, neighbours=13)
 
 

@@ -29,10 +29,6 @@ class InputError(ValueError):
     """Bad input: the message is one line that names the value and what is allowed."""
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM: triggers the same clean-up as Ctrl-C."""
-
-
 def whole(name: str, value: object, least: int | None = None, most: int | None = None) -> int:
     """A whole number from ``least`` to ``most``; booleans and 5.0 are refused.
 
@@ -308,41 +304,3 @@ def _range(least: float | None, most: float | None, above: float | None = None, 
     if below is not None:
         return f"{low and f'{low} and'} below {below:g}"
     return low if most is None else f"{low} and up to {most:g}" if low else f" of at most {most:,}"
-
-
-def told(error: BaseException, extra: str) -> tuple[str, int]:
-    """The one-line message for an error, and the exit code; ``extra`` installs what the command needs."""
-    text = " ".join(str(error).split())
-    kind = type(error).__name__
-    if isinstance(error, InputError):
-        return text, 2
-    if isinstance(error, KeyboardInterrupt):
-        return "stopped", 143 if isinstance(error, Terminated) else 130
-    if isinstance(error, BrokenPipeError):
-        return "", 141  # the code of a shell for output that `head` cuts off
-    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate" in text):
-        return f"not enough memory{f' ({text})' if text else ''}", 2
-    if isinstance(error, OSError):
-        return (f"{error.filename}: " if error.filename is not None else "") + (error.strerror or text), 2
-    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("fsl"):  # of ours: internal
-        return missing(error.name, extra), 2
-    if isinstance(error, RecursionError):
-        return f"the input is nested too deeply ({text})", 2
-    if isinstance(error, UnicodeDecodeError):
-        return f"a file is not UTF-8 text ({text})", 2
-    if kind in _BROKEN:
-        return f"a file is damaged or of another kind ({kind}: {text[:200]})", 2
-    return f"a fault of fslcore: {kind}: {text[:200]}; please report it with the output of --debug", 1
-
-
-# Errors of libraries on files that are truncated or of another kind; by name, since they are imported late.
-_BROKEN = {
-    "ArrowInvalid",
-    "BadZipFile",
-    "DecompressionBombError",
-    "EOFError",
-    "JSONDecodeError",
-    "SafetensorError",
-    "UnpicklingError",
-    "YAMLError",
-}

@@ -156,7 +156,7 @@ def _scored(learner: Learner, bank: Bank, tasks: Tasks) -> object:
     except (InputError, MemoryError, OSError):
         raise
     except Exception as error:
-        if not is_own(learner) or "allocate" in str(error):  # `errors.told` recognises a lack of memory by it too
+        if not is_own(learner) or "allocate" in str(error):  # the command line recognises a lack of memory by it too
             raise
         raise InputError(f"learner = {learner.name}; its method scores fails ({reason(error)})") from error
 

@@ -28,7 +28,19 @@ CONTRACTS = [
 ]
 ONE_WAY, CORE, LAYERS, TOOLS, PAPERS, SHARED = CONTRACTS
 STATES = ("KEPT", "BROKEN")
-UNDOCUMENTED = {"__main__", "moved", "app", "catalogue", "commands", "errors", "figures", "options", "output", "paths"}
+UNDOCUMENTED = {
+    "__main__",
+    "moved",
+    "app",
+    "catalogue",
+    "commands",
+    "errors",
+    "faults",
+    "figures",
+    "options",
+    "output",
+    "paths",
+}
 LONGEST = 800  # lines of a module: more is two rooms
 
 

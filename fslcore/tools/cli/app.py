@@ -14,10 +14,11 @@ from textwrap import dedent, indent
 from threading import current_thread, main_thread
 
 from ... import __version__, catalogue, store
-from ...errors import Terminated, told, visible
+from ...errors import visible
 from ...paths import PROFILES, check_shipped
 from .. import notebooks
 from . import commands
+from .faults import Terminated, told
 from .options import (
     LARGEST,
     Once,

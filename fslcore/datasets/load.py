@@ -58,21 +58,28 @@ def fetched() -> dict[str, bool]:
 
 def check(spec: str, split: str = "novel") -> None:
     """Raise `InputError` if `load` does not know the name; reads no image."""
-    given, (spec, settings) = spec, _settings(spec)
+    _read_as(spec, split)
+
+
+def _read_as(given: str, split: str) -> tuple[str, str | Path, dict]:
+    """The kind of a data set's name, what is read (a folder, or for kind '' an embedded name), and the settings."""
+    spec, settings = _settings(given)
     kind, colon, path = spec.partition(":")
     if not colon and kind in READERS:
-        _folder_of(given, kind, split, settings)
-    elif colon and f"{kind}:PATH" in forms():
+        return kind, _folder_of(given, kind, split, settings), settings
+    if colon and f"{kind}:PATH" in forms():
         if not path:  # the empty path would be the current folder
             raise InputError(f"dataset = {spec}; the path of a folder is needed, as {kind}:PATH")
         if not at_home(path, "dataset").is_dir():
             raise InputError(f"dataset: no folder {path}")
-    elif spec not in names(split):
+        return kind, path, settings
+    if spec not in names(split):
         form_of = f"{kind}:PATH" if colon else spec
         form = "features" if Path(spec).is_file() else "folder"
         known = [*names(split), *forms()]
         near = f" (did you mean {form}:{spec}?)" if Path(spec).exists() else like(form_of, [*known, *READERS])
         raise InputError(f"dataset = {spec}; known are {', '.join(known)}{near}")
+    return "", spec, settings
 
 
 def source_of(spec: str, split: str = "novel") -> str:
@@ -136,19 +143,14 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     """
     if size is not None:
         whole("size", size, *SIZES)
-    check(spec, split)
-    given, (spec, settings) = spec, _settings(spec)
-    kind, colon, path = spec.partition(":")
-    if colon or kind in READERS:
+    kind, path, settings = _read_as(spec, split)
+    if kind:
         settings |= {} if size is None else {"size": size}
-        if not colon:
-            own = _folder_of(given, kind, split, settings)
-            return replace(_called(READERS[kind](own, split, **settings), given), side=size)
-        read = load_folder(path, name=given, **settings) if kind == "folder" else READERS[kind](path, split, **settings)
-        return replace(read, side=size)
+        read = load_folder(path, name=spec, **settings) if kind == "folder" else READERS[kind](path, split, **settings)
+        return replace(read if ":" in spec else _called(read, spec), side=size)
     if size is not None:
-        raise InputError(f"size = {size}; the pixels of {spec} are fixed; {', '.join(forms())} take a size")
-    name, _, domain = spec.partition("/")
+        raise InputError(f"size = {size}; the pixels of {path} are fixed; {', '.join(forms())} take a size")
+    name, _, domain = path.partition("/")
     if name == "coloured":
         return load_coloured(domain or None, split=split, **settings)
     return load_embedded(name, split=split, domain=domain or None)

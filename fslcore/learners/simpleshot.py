@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from ..datasets.bank import Bank
 from ..errors import InputError, choice, floats
+from ..paths import at_home, readable
 from ..tasks import Tasks
 from .common import check_features, class_means, indices, one_hot, without_empty
 from .protocol import Learner
@@ -98,11 +99,9 @@ class SimpleShot(Learner):
 
 def _vector(center: ArrayLike | str | Path) -> np.ndarray:
     if isinstance(center, (str, Path)):
-        try:
-            center = np.load(Path(center).expanduser(), allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            reason = " ".join(str(error).split())[:120] or "empty"
-            raise InputError(f"center = {center}; a .npy of (D,) numbers is needed ({reason})") from None
+        path = at_home(center, "center")
+        with readable("center", path, "a .npy of (D,) numbers"):
+            center = np.load(path, allow_pickle=False)
     elif isinstance(center, torch.Tensor):
         center = center.detach().cpu().numpy()
     return floats("center", center)

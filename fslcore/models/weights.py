@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 from .. import sources, store
 from ..catalogue import OWN, public_name
 from ..errors import InputError, like, note
-from ..paths import check_zip, load_tensors, locked, replace_file
+from ..paths import at_home, check_zip, load_tensors, locked, replace_file
 from .backbone import Backbone, FromFile
 from .fused import with_fast_convolutions
 from .networks import NETWORKS
@@ -134,7 +134,7 @@ def _embed(name: str, path: Path, text: Callable, sentences: list[str]) -> torch
 
 def _weights(name: str, entry: Entry, own: str) -> Path:
     if own:
-        path = Path(own).expanduser()
+        path = at_home(own, f"backbone {name}")
         if name == OWN and not path.suffix:
             path = trained_path(own)
             if not path.is_file():

@@ -88,8 +88,11 @@ def test_where_the_center_is_of(tmp_path):
         SimpleShot().scores(of, tasks)
     with pytest.raises(InputError, match="center: 3 numbers; features have 64"):
         SimpleShot(center=[1.0, 2.0, 3.0]).scores(of, tasks)
+    (tmp_path / "text.npy").write_text("1, 2, 3")
     for bad, words in (
-        (tmp_path / "none.npy", r"center = .*none.npy; a .npy of \(D,\) numbers is needed"),
+        (tmp_path / "none.npy", "center: no file .*none.npy"),
+        (tmp_path / "text.npy", r"center: .*text.npy is not a .npy of \(D,\) numbers"),
+        ("~nobody-here/mean.npy", "center = ~nobody-here/mean.npy; Could not determine home"),
         ([[1.0]], r"center has shape \(1, 1\)"),
         ([np.nan], "center: 1 values are NaN"),
     ):

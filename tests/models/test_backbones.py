@@ -175,6 +175,8 @@ def test_wrong_checkpoints_are_refused_and_not_executed(tmp_path):
     assert not (tmp_path / "trap").exists()
     with pytest.raises(InputError, match="no weights file"):
         backbones.load(f"glyph-conv:{tmp_path}/none.pth")
+    with pytest.raises(InputError, match="backbone glyph-conv = ~nobody-here/w.pth; Could not determine home"):
+        backbones.load("glyph-conv:~nobody-here/w.pth")
     with pytest.raises(InputError, match="known are efficientnet-lite0"):
         backbones.load("resnet")
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, stats
 
 from ..errors import InputError, instance, number, shown, whole
@@ -50,25 +49,25 @@ def power(difference: float, standard_error: float, df: float = np.inf, level: f
     """
     number("difference", difference), number("standard_error", standard_error, above=0)
     number("level", level, above=0, below=1), number("df", df, least=1, infinite=True)
-    return _power(difference, standard_error, df, level)
+    return float(powers(difference, standard_error, df, level)[0])
 
 
-def _power(difference: float, standard_error: ArrayLike, df: float, level: float) -> float:
-    """`power` of checked arguments, since planning asks it many times; its mean over standard errors, if several."""
+def powers(difference: ArrayLike, standard_error: ArrayLike, df: ArrayLike, level: float) -> Floats:
+    """`power` of checked arguments, element by element, since plans and reports ask it many times; (n,) at least."""
     with np.errstate(divide="ignore", over="ignore"):
-        shift = np.minimum(np.atleast_1d(abs(difference) / np.asarray(standard_error, float)), 1e150)
-    if math.isinf(df):
+        shift = np.minimum(np.atleast_1d(np.abs(difference) / np.asarray(standard_error, float)), 1e150)
+    if np.isinf(df).all():
         limit = stats.norm.ppf((1 + level) / 2)
-        return float((stats.norm.sf(limit - shift) + stats.norm.sf(limit + shift)).mean())
+        return np.asarray(stats.norm.sf(limit - shift) + stats.norm.sf(limit + shift))
     limit = stats.t.ppf((1 + level) / 2, df)
     upper, lower = stats.nct.sf(limit, df, shift), 0.0
     if shift.min() < 10:
         lower = stats.nct.cdf(-limit, df, shift)
     lost = np.isnan(upper)  # as SciPy gives for huge shifts, beside which only the estimated error varies
     if lost.any():
-        upper[lost] = stats.chi2.cdf(df * (shift[lost] / limit) ** 2, df)
+        upper = np.where(lost, stats.chi2.cdf(df * (shift / limit) ** 2, df), upper)
     # SciPy gives NaN for some lower tails that are too small to matter.
-    return float((upper + np.nan_to_num(lower)).mean())
+    return np.asarray(upper + np.nan_to_num(lower))
 
 
 def detectable(standard_error: float, df: float = np.inf, *, power: float = 0.8, level: float = LEVEL) -> float:
@@ -88,7 +87,7 @@ def detectable(standard_error: float, df: float = np.inf, *, power: float = 0.8,
     check_power(power, level)
     # Every shift beyond both quantiles has the power.
     limit = stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(power, df)
-    root = optimize.brentq(lambda x: _power(x, 1.0, df, level) - power, 1e-6, 2 * limit + 10)
+    root = optimize.brentq(lambda x: powers(x, 1.0, df, level)[0] - power, 1e-6, 2 * limit + 10)
     return float(root * standard_error)
 
 
@@ -116,12 +115,24 @@ def smallest(enough: Callable[[int], bool], least: int, most: int | None = None)
         raise InputError(f"enough = {shown(enough)}; a function of a whole number is allowed")
     least = whole("least", least, 1, MOST)
     most = MOST if most is None else whole("most", most, least, MOST)
-    low, high = least, least
-    while not enough(high):
-        if high >= most:
-            return None
-        low, high = high, min(2 * high, most)
-    return bisect_left(range(high), True, lo=low, key=enough)
+    return int(smallest_each(lambda _, n: np.array([enough(int(n[0]))]), 1, least, most)[0]) or None
+
+
+def smallest_each(enough: Callable[..., NDArray[np.bool_]], count: int, least: int, most: int) -> NDArray[np.int64]:
+    """`smallest` in each of many cases, which are asked together; 0 where none is enough.
+
+    ``enough`` takes the numbers of some of the cases, from 0 to ``count`` - 1, with a whole number for each.
+    """
+    low, high = np.full((2, count), least, np.int64)
+    less = ~enough(np.arange(count), high)
+    while (at := np.flatnonzero(less & (high < most))).size:
+        low[at], high[at] = high[at], np.minimum(2 * high[at], most)
+        less[at] = ~enough(at, high[at])
+    while (at := np.flatnonzero((low < high) & ~less)).size:
+        middle = (low[at] + high[at]) // 2
+        yes = enough(at, middle)
+        high[at[yes]], low[at[~yes]] = middle[yes], middle[~yes] + 1
+    return np.where(less, 0, high)
 
 
 def check_power(power: float, level: float) -> None:
@@ -201,7 +212,7 @@ class _Goal:
 
             def enough(n: int) -> bool:
                 error = np.sqrt(variance * (1 + curve / n) / n)
-                return _power(self.difference, error, of_study(n), self.level) >= self.power
+                return bool(powers(self.difference, error, of_study(n), self.level).mean() >= self.power)
 
             return smallest(enough, least)
 

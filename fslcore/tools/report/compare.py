@@ -13,6 +13,7 @@ import scipy.stats
 from ... import stats
 from ...errors import InputError, number
 from ...stats.chosen import RankSets, Winner
+from ...stats.power import powers, smallest_each
 from .tables import DIGITS, MANY
 from .targets import TARGETS
 from .wording import of_reference
@@ -210,29 +211,19 @@ def for_width(effects: np.ndarray, level: float) -> np.ndarray:
 def for_power(effects: np.ndarray, level: float, power: float = 0.8) -> np.ndarray:
     """`tasks_for_power` of many effects at once; NaN where it is None."""
 
-    def enough(effect: np.ndarray, tasks: np.ndarray) -> np.ndarray:  # `stats.power` of many at once
-        limit, shift = scipy.stats.t.ppf((1 + level) / 2, tasks - 1), np.abs(effect) * np.sqrt(tasks)
-        other = np.nan_to_num(scipy.stats.nct.cdf(-limit, tasks - 1, shift))
-        return scipy.stats.nct.sf(limit, tasks - 1, shift) + other >= power
+    def enough(effect: np.ndarray, tasks: np.ndarray) -> np.ndarray:
+        return powers(effect, 1 / np.sqrt(tasks), tasks - 1, level) >= power
 
     return _smallest(enough, effects, level)
 
 
 def _smallest(enough: Callable, effects: np.ndarray, level: float) -> np.ndarray:
-    """`stats.power.smallest` number of tasks for each of many effects at once; NaN where it is beyond `MOST`.
+    """The number of tasks that is enough for each of many effects; NaN where it is beyond `MOST`.
 
     An infinite effect, of equal differences, is told by the sign test, as in `all_pairs`.
     """
     out, finite = np.full(len(effects), np.floor(2 - np.log2(1 - level))), np.isfinite(effects)
     effects = effects[finite]
-    low, high = np.full((2, len(effects)), 2)
-    going = ~enough(effects, high)
-    while (at := np.flatnonzero(going & (high < MOST))).size:
-        low[at], high[at] = high[at], np.minimum(2 * high[at], MOST)
-        going[at] = ~enough(effects[at], high[at])
-    while (at := np.flatnonzero((low < high) & ~going)).size:
-        middle = (low[at] + high[at]) // 2
-        yes = enough(effects[at], middle)
-        high[at[yes]], low[at[~yes]] = middle[yes], middle[~yes] + 1
-    out[finite] = np.where(going, np.nan, high)
+    found = smallest_each(lambda at, tasks: enough(effects[at], tasks), len(effects), 2, MOST)
+    out[finite] = np.where(found, found, np.nan)
     return out

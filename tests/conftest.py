@@ -1,5 +1,6 @@
 """Shared by all tests: none of them reads or writes the repository's own cache."""
 
+import gc
 import itertools
 import shutil
 import signal
@@ -22,6 +23,17 @@ hypothesis.settings.load_profile("project")
 # A shell lets what it begins in the background ignore Ctrl-C, and so would the commands that tests begin and stop.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Without a search for garbage: what is collected stays to the end, and later searches pass it by."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items):

@@ -80,7 +80,7 @@ def check_output(
             raise InputError(f"{name} = {path}; this is a folder, the name of a file is needed")
         if path.exists() and not path.is_file():
             raise InputError(f"{name} = {path}; this is not a regular file, and would be replaced")
-        for other in (Path(i).expanduser() for i in inputs):
+        for other in (at_home(i, "input") for i in inputs):
             if path.exists() and (path.resolve() == other.resolve() or other.resolve() in path.resolve().parents):
                 raise InputError(f"{name} = {path}; this is an input ({other}), which is never overwritten")
         target = Path(os.path.realpath(path))

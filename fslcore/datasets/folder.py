@@ -13,6 +13,7 @@ import pandas as pd
 from PIL import Image, ImageOps
 
 from ..errors import InputError, note, number, whole
+from ..paths import at_home
 from .decode import Lost, centre_square, colour, cut, is_image, rgb, squeezed
 from .images import Images, OnDemand
 
@@ -199,7 +200,7 @@ def load_folder(
         many, in place of classes; a file with the suffix or form of an image that cannot be read;
         and as for `from_files`.
     """
-    path = Path(path).expanduser()
+    path = at_home(path, "dataset")
     if not path.is_dir():
         raise InputError(
             f"dataset: {path} is a file; a folder of class folders is needed"

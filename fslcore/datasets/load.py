@@ -192,7 +192,7 @@ def _settings(spec: str) -> tuple[str, dict]:
 
 
 def _is_folder(spec: str) -> bool:
-    return Path(spec.partition(":")[2]).expanduser().is_dir()
+    return at_home(spec.partition(":")[2], "dataset").is_dir()
 
 
 def _unknown(spec: str, key: str, allowed: dict) -> InputError:

@@ -31,7 +31,7 @@ import pandas as pd
 from PIL import Image
 
 from ..errors import InputError, choice, whole
-from ..paths import readable
+from ..paths import at_home, readable
 from .decode import centre_square
 from .folder import SIZES, from_class_folders, from_files, is_junk
 from .images import Images, OnDemand
@@ -107,7 +107,7 @@ def load_cifar_fs(path: str | Path, split: str = "novel", *, size: int = 32) -> 
         No split file, a class in two splits, a class without folder or images; and as for `from_files`. A binary file
         that is truncated, or whose labels have no name.
     """
-    part, root = _released(split), Path(path).expanduser()
+    part, root = _released(split), at_home(path, "dataset")
     for binary in (root, root / "cifar-100-binary"):
         if (binary / "train.bin").is_file():
             return _of_binary(f"cifar-fs:{path}", binary, split, size)
@@ -175,7 +175,7 @@ def load_image_net(path: str | Path, split: str = "novel", *, name: str = "minii
         No split file or folder, a column missing, a class in two splits, a class without
         images; and as for `from_files`.
     """
-    part, root = _released(split), Path(path).expanduser()
+    part, root = _released(split), at_home(path, "dataset")
     if not (root / f"{part}.csv").is_file():
         _no_pickles(name, root)
     if name == "tieredimagenet" and not (root / f"{part}.csv").is_file():
@@ -216,7 +216,7 @@ def load_meta_album(path: str | Path, split: str = "novel", *, size: int = 128, 
     InputError
         Another split or set, no ``labels.csv``, a column or a data set missing; and as for `from_files`.
     """
-    part, root = _released(split), Path(path).expanduser()
+    part, root = _released(split), at_home(path, "dataset")
     if test_set is None:
         if split != "novel":
             raise InputError(
@@ -281,7 +281,7 @@ def load_cub(path: str | Path, split: str = "novel", *, size: int = 84, splits: 
         Unknown splits; a list that is missing or unreadable, some but not all split files, a class in two
         splits or unknown to ``classes.txt``; and as for `from_files`.
     """
-    part, root = _released(split), Path(path).expanduser()
+    part, root = _released(split), at_home(path, "dataset")
     without_lists = not (root / "images.txt").is_file() and (root / "test.csv").is_file()
     if splits == "fewstab" or (splits is None and without_lists):
         return load_image_net(path, split, name="cub", size=size)

@@ -36,7 +36,7 @@ import pandas as pd
 from PIL import Image
 
 from ..errors import InputError, choice, shown, whole
-from ..paths import readable
+from ..paths import at_home, readable
 from .folder import SIZES, from_class_folders, from_files, is_junk
 from .images import Images, OnDemand
 from .papers import text_table
@@ -111,7 +111,7 @@ def load_release(
     """
     release = RELEASES[choice("release", name, RELEASES)]
     choice("split", split, SPLITS)
-    root = _home(Path(path).expanduser(), release.mark, name)
+    root = _home(at_home(path, "dataset"), release.mark, name)
     given = f"{name}:{path}"
     table = release.listed(root, given, split)
     table.insert(1, "image", [file.relative_to(root).as_posix() for file in table["file"]])
@@ -155,7 +155,7 @@ def load_quickdraw(
     InputError
         Another split; a word without a file (the first, and how many), or a file of another form.
     """
-    root, size = Path(path).expanduser(), DRAWN if size is None else whole("size", size, *SIZES)
+    root, size = at_home(path, "dataset"), DRAWN if size is None else whole("size", size, *SIZES)
     per_class = None if per_class is None else whole("per_class", per_class, 1)
     names = listed_splits()["quickdraw"][choice("split", split, SPLITS)]
     files = [

@@ -264,3 +264,9 @@ def test_evaluate_runs_on_them(tmp_path):
     ]
     assert app.main(["evaluate", f"tieredimagenet:{tmp_path}", "glyph-conv", "-o", str(table), *shape]) == 0
     assert len(pd.read_csv(table)) == 3
+
+
+@pytest.mark.parametrize("read", [*READERS.values(), datasets.load_folder], ids=[*READERS, "folder"])
+def test_a_home_folder_of_nobody_is_told(read):
+    with pytest.raises(InputError, match="^dataset = ~nobody-9/x; Could not determine home"):
+        read("~nobody-9/x")

@@ -607,6 +607,8 @@ def test_a_path_from_the_home_folder_is_that_also_where_no_shell_has_seen_it(mon
     "line, name",
     [
         ("evaluate folder:~nobody-9/x glyph-conv -o t.csv", "dataset"),
+        ("evaluate folder:~nobody-9/x?grund=black glyph-conv -o t.csv", "dataset"),
+        ("evaluate glyphs/hebrew glyph-conv:~nobody-9/w.pt -o t.csv", "input"),
         ("evaluate features:~nobody-9/f.npz none -o t.csv", "features"),
         ("evaluate glyphs/hebrew glyph-conv -o t.csv --apart ~nobody-9/x.csv", "apart"),
         ("report r.csv --tables ~nobody-9/x", "tables"),

@@ -49,11 +49,18 @@ def tiny():
     return 1.5 * rng.normal(size=CLASSES)[LABELS] + rng.normal(size=len(LABELS))
 
 
-@pytest.mark.parametrize("spare", [False, True])
-def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_again(tiny, spare):
+@pytest.fixture(scope="module")
+def counted(tiny):
+    """The worst class over all tasks, and what it loses without each image and without each class."""
     whole, images = worst_over_all(tiny, range(len(LABELS)), range(CLASSES)), range(len(LABELS))
     image = [whole - worst_over_all(tiny, [j for j in images if j != i], range(CLASSES)) for i in images]
     classes = [whole - worst_over_all(tiny, images, [k for k in range(CLASSES) if k != c]) for c in range(CLASSES)]
+    return whole, image, classes
+
+
+@pytest.mark.parametrize("spare", [False, True])
+def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_again(tiny, counted, spare):
+    whole, image, classes = counted
     tasks = sample_closed(LABELS, tasks=20_000, ways=WAYS, shots=1, queries=QUERIES + 1, seed=0)
     query = tasks.query.reshape(-1, WAYS, QUERIES + 1)
     record = Record(scores(tiny, tasks.support, query).reshape(len(tasks), -1), tasks.query_label)

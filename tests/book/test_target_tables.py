@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from fslbook.beyond import planning
+from fslbook.beyond.targets import verdicts
 from fslcore import evaluation, stats
 from fslcore.stats.three_intervals import assembled
 from fslcore.tools.report import three_targets
@@ -87,7 +88,7 @@ def test_pairs_verdicts_and_needs(features):
     of = found[features]
     a, b = of.right.values()
     assert pairs["result"][0] == stats.three_intervals(a - b, of.support, of.query, of.labels)
-    counted = three_targets.verdicts(pairs)
+    counted = verdicts(pairs)
     assert counted.loc["all", "pairs"] == 1
     assert counted.loc["all", "these images"] == int(pairs["result"][0].closed.conclusion != 0)
     needs = planning.needs(found, pairs, [1.0, 5.0], ways=5, shots=2, power=0.8, level=0.95)
@@ -114,9 +115,7 @@ def test_verdicts_are_corrected_for_the_pairs_of_all_data_sets():
         SimpleNamespace(**dict.fromkeys(three_targets.TARGETS, stats.Interval(1.0, h, 0.95, 100, "x"))) for h in halves
     ]
     pairs = pd.DataFrame({"dataset": ["one", "one", "other", "other"], "result": results})
-    counts = {
-        how: three_targets.verdicts(pairs, how)["new images"] for how in (None, stats.holm, stats.benjamini_hochberg)
-    }
+    counts = {how: verdicts(pairs, how)["new images"] for how in (None, stats.holm, stats.benjamini_hochberg)}
     assert [c["all"] for c in counts.values()] == [3, 1, 3]
     assert counts[stats.holm][["one", "other"]].tolist() == [1, 0]
 

@@ -10,7 +10,8 @@ import pandas as pd
 from fslcore import evaluation, stats
 from fslcore.datasets import Images
 from fslcore.tasks import Tasks, sample_closed
-from fslcore.tools.report.three_targets import half
+
+from .targets import half
 
 __all__ = ["Both", "both_ways", "of_facts", "rows", "share_of_mates", "table"]
 

@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 
 from fslcore import stats
-from fslcore.tools.report.three_targets import TARGETS, Answers, half, indexed
+from fslcore.tools.report.three_targets import TARGETS, Answers, indexed
+
+from .targets import half
 
 __all__ = ["coverage_table", "growth", "harder_table", "needs", "plan_table", "plans_table", "reach"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product, starmap
 
@@ -14,19 +14,7 @@ from ...datasets import Source
 from ...evaluation import Method
 from .targets import TARGETS, in_cells
 
-__all__ = [
-    "TARGETS",
-    "Answers",
-    "alike",
-    "half",
-    "indexed",
-    "intervals",
-    "kin",
-    "pairs",
-    "queries",
-    "shown",
-    "verdicts",
-]
+__all__ = ["TARGETS", "Answers", "alike", "indexed", "intervals", "kin", "pairs", "queries", "shown"]
 
 # Facts that make images dependent: of those that ship; then a filmed sign, a photo with several objects, who drew.
 GROUPS = ["family", "author", "track", "photo", "drawer"]
@@ -170,11 +158,6 @@ def indexed(table: pd.DataFrame, keys: list[str], columns: list[str]) -> pd.Data
     return table.set_index([k for k in there if table[k].nunique() > 1] or there[:1])[columns]
 
 
-def half(value: float) -> str:
-    """A half-width for reading; a dash where there is none."""
-    return f"{value:.2f}" if np.isfinite(value) else "—"
-
-
 def pairs(found: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
     """Three intervals of the difference of every two methods: dataset, a, b, ``result`` of a - b."""
     rows = []
@@ -182,22 +165,3 @@ def pairs(found: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
         for a, b in combinations(of.right, 2):
             rows.append((dataset, a.label, b.label, of.intervals(a, b, level)))
     return pd.DataFrame(rows, columns=["dataset", "a", "b", "result"])
-
-
-def verdicts(table: pd.DataFrame, adjust: Callable[[np.ndarray], np.ndarray] | None = None) -> pd.DataFrame:
-    """How many differences of `pairs` are conclusive for each target, by data set and in all.
-
-    With ``adjust``, `fslcore.stats.holm` or `fslcore.stats.benjamini_hochberg`, they are corrected for the number of
-    pairs of all data sets, target by target.
-    """
-    told = {}
-    for kind, target in TARGETS.items():
-        of = [getattr(r, kind) for r in table["result"]]
-        if adjust is None:
-            told[target] = [r.conclusion != 0 for r in of]
-        else:
-            told[target] = adjust(np.array([r.p_value for r in of])) < 1 - np.array([r.level for r in of])
-    told = pd.DataFrame(told)
-    told.insert(0, "pairs", 1)
-    by_set = told.groupby(table["dataset"], sort=False).sum()
-    return pd.concat([by_set, by_set.sum().rename("all").to_frame().T])

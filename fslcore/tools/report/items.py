@@ -207,7 +207,8 @@ class ItemScores:
                 rows.append((setting, *(names if len(names) > 1 else (names[0], None)), target, *ends, r.p_value, r.df))
         out = pd.DataFrame(rows, columns="setting a b target mean half_width low high p df".split())
         out.loc[out["b"].isna(), "p"] = np.nan
-        out["p_holm"] = out.groupby("target")["p"].transform(lambda p: p.dropna().pipe(_holm).reindex(p.index))
+        of_pairs = out.dropna(subset="p").groupby("target")["p"]
+        out["p_holm"] = of_pairs.transform(lambda p: stats.holm(p.to_numpy()))
         return out
 
     @cached_property
@@ -314,10 +315,6 @@ class ItemScores:
 
 def _paragraph(text: str) -> str:
     return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", f"<p>{html.escape(text)}</p>")
-
-
-def _holm(p: pd.Series) -> pd.Series:
-    return pd.Series(stats.holm(p.to_numpy()), p.index)
 
 
 def _of_items(path: str | Path) -> bool:

@@ -116,10 +116,13 @@ def frames(
     Raises
     ------
     InputError
-        A file twice; a recording beside other files; with ``runs`` a recording, a file alone, or one with a column run;
-        and as for `frame`.
+        No name of a file; a file twice; a recording beside other files; with ``runs`` a recording, a file alone, or one
+        with a column run; and as for `frame`.
     """
-    paths = [Path(path)] if isinstance(path, (str, os.PathLike)) else [Path(one) for one in path]
+    given = path if isinstance(path, Sequence) and not isinstance(path, (str, bytes)) and len(path) else [path]
+    if wrong := [one for one in given if not isinstance(one, (str, os.PathLike)) or not str(one)]:
+        raise InputError(f"results: path = {shown(wrong[0])}; the name of a file or folder is allowed")
+    paths = [Path(one) for one in given]
     same = [one.resolve() for one in paths]
     if twice := [str(one) for i, one in enumerate(paths) if same[i] in same[:i]]:
         raise InputError(f"results: {twice[0]} is given twice; once is allowed")

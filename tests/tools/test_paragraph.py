@@ -94,5 +94,8 @@ def test_files_for_latex_escape_names(tmp_path, name):
     assert name in (tmp_path / "evaluation.md").read_text("utf-8")
     latex = (tmp_path / "evaluation.tex").read_text("utf-8")
     assert latex.startswith(r"\paragraph{Evaluation.} ") and "±" not in latex
+    for reference in (name, "b"):  # with differences, of which one has a minus sign
+        report.Results(table, reference=reference).write_tables(tmp_path)
+        assert all(path.read_text("utf-8").isascii() for path in tmp_path.glob("*.tex"))
     bare = re.sub(r"\\(text\w+\{\}|[&%$#_{}])|\$\\pm\$|\\paragraph\{Evaluation\.\}", "", latex)
     assert not set(bare) & set("\\&%$#_{}~^")

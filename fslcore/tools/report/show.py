@@ -309,24 +309,25 @@ def record(results: Results) -> dict:
     }
 
 
-# What plain LaTeX lacks; amssymb has the triangles.
-SYMBOLS = {
-    "▲": r"$\blacktriangle$",
-    "▼": r"$\blacktriangledown$",
-    "△": r"$\vartriangle$",
-    "▽": r"$\triangledown$",
-    "○": r"$\circ$",
-    "≈": r"$\approx$",
-    "±": r"$\pm$",
-    "−": "$-$",
-    "<": "$<$",
-    "—": "---",
-    "\N{NO-BREAK SPACE}": "~",
-}
-# What means something else to LaTeX.
-LATEX = str.maketrans({sign: rf"\{sign}" for sign in "&%$#_{}"})
-LATEX |= str.maketrans(
-    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$"}
+# What means something else to LaTeX, and what plain LaTeX lacks; amssymb has the triangles.
+LATEX = str.maketrans(
+    {
+        **{sign: rf"\{sign}" for sign in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "▲": r"$\blacktriangle$",
+        "▼": r"$\blacktriangledown$",
+        "△": r"$\vartriangle$",
+        "▽": r"$\triangledown$",
+        "○": r"$\circ$",
+        "≈": r"$\approx$",
+        "±": r"$\pm$",
+        "−": "$-$",
+        "<": "$<$",
+        "—": "---",
+        "\N{NO-BREAK SPACE}": "~",
+    }
 )
 
 
@@ -341,9 +342,8 @@ def write_tables(results: Results, folder: str | Path) -> list[Path]:
             continue
         index = [name or frame.columns.name or "method" for name in frame.index.names]  # as `unnested` leaves them
         flat = frame.rename_axis(index=index, columns=None).reset_index().astype(str)
-        latex = flat.to_latex(index=False, escape=True)
-        for symbol, code in SYMBOLS.items():
-            latex = latex.replace(symbol, code)
+        signs = flat.map(lambda cell: cell.translate(LATEX)).rename(columns=lambda c: c.translate(LATEX))
+        latex = signs.to_latex(index=False, escape=False)
         bare = flat.replace(r"\|", r"\\|", regex=True).rename(columns=lambda c: c.replace("|", r"\|"))
         out += _written(Path(folder, name), latex, bare.to_markdown(index=False, disable_numparse=True) + "\n")
     found = results.paragraphs()

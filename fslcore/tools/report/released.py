@@ -6,7 +6,10 @@ them, or a copy of them that the user has, into a results table.
 
 from __future__ import annotations
 
+import hashlib
+from http.client import HTTPException
 from pathlib import Path
+from urllib.request import urlopen
 
 import numpy as np
 import pandas as pd
@@ -16,13 +19,14 @@ from tqdm import tqdm
 from ... import store
 from ...errors import InputError
 from ...evaluation import COLUMNS
-from ...paths import DATA, check_zip, load_tensors
+from ...paths import DATA, check_zip, load_tensors, replace_file
 
 __all__ = ["fetch", "read"]
 
 COMMIT = "bd7ea17ac2b6065341d1d8177e6c168af3da9da5"
 URL = f"https://github.com/RafLaf/FSL-benchmark-again/raw/{COMMIT}/results/benchmark/"
 REGISTRY = DATA / "published" / "oops_benchmark.txt"  # path and SHA-256 of each of the 324 files
+TIMEOUT = 60  # seconds without an answer
 QUERIES = {1: 1, 5: 5, 10: 7}  # by shots (OOPS, section 4.1.1)
 LEARNERS = {"LR": "lr", "NCC": "ncc", "finetune": "ft", "matchingnet": "matchingnet"}
 
@@ -52,26 +56,32 @@ def fetch(folder: Path | None = None, *, url: str = URL, registry: Path = REGIST
         No connection, no list of files, or a file whose digest is another; nothing is kept of that file, and what
         came before it stays.
     """
-    import pooch  # here, since it imports a notebook's progress bars, and they complain in one
-    import requests
-
-    pooch.get_logger().setLevel("WARNING")
-    store = pooch.create(folder or _cached(), url)
+    folder = folder or _cached()
     try:
-        store.load_registry(registry)
-    except OSError as error:
-        raise InputError(f"oops-benchmark: {registry} is no list of files ({error.strerror or error})") from None
-    for name in tqdm(store.registry_files, desc="oops-benchmark", unit="file", disable=not progress):
+        listed = dict(line.split() for line in registry.read_text("utf-8").splitlines() if line)
+    except (OSError, ValueError) as error:
+        told = getattr(error, "strerror", None) or error
+        raise InputError(f"oops-benchmark: {registry} is no list of files ({told})") from None
+    for name, digest in tqdm(listed.items(), desc="oops-benchmark", unit="file", disable=not progress):
+        file = folder / name
+        if file.is_file() and _digest(file.read_bytes()) == digest:
+            continue
         try:
-            store.fetch(name)
-        except requests.RequestException as error:
+            with urlopen(url + name, timeout=TIMEOUT) as answer:
+                content = answer.read()
+        except (OSError, HTTPException, ValueError) as error:  # of an address that is none
             raise InputError(
                 f"oops-benchmark: {url}{name} cannot be fetched ({type(error).__name__}); if you have the files, "
                 "name their folder: fslcore run benchmark -p released FOLDER"
             ) from None
-        except ValueError:
-            raise InputError(f"oops-benchmark: {url}{name} does not have the SHA-256 in {registry.name}") from None
-    return store.abspath
+        if _digest(content) != digest:
+            raise InputError(f"oops-benchmark: {url}{name} does not have the SHA-256 in {registry.name}")
+        replace_file(file, lambda part, content=content: part.write_bytes(content))
+    return folder
+
+
+def _digest(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def read(folder: str = "", *, registry: Path = REGISTRY) -> pd.DataFrame | None:

@@ -121,9 +121,9 @@ def report(options: argparse.Namespace) -> None:
             setattr(options, name, check_folder(getattr(options, name), name))
     reading = _of(options, "methods drop runs common seed repeats out_of separator decimal level margin reference")
     reading |= {"sampling": options.sampling or "unknown"}
-    given = {"results": [*map(str, options.results)], **reading, "numbered": reading["seed"]}
-    given |= {name: reading[name] or 0.0 for name in ("out_of", "margin")} | {"reference": reading["reference"] or ""}
-    notebooks.check("your-results", {name: value for name, value in given.items() if name != "seed"})
+    # Whatever else the page takes has been checked with the arguments.
+    given = {"results": [*map(str, options.results)], **_of(options, "methods drop level")}
+    notebooks.check("your-results", given)
     from ..report import ItemScores, Results
     from ..report.targets import legend
 

@@ -120,11 +120,10 @@ def train(
     while run.epoch < recipe.epochs and not run.stalled:
         run.train_epoch(progress)
         run.save(kept)
-    tensors, curve = run.checkpoint()
-    replace_file(path.with_suffix(".csv"), partial(curve.to_csv, index=False))
+    replace_file(path.with_suffix(".csv"), partial(pd.DataFrame(run.curve).to_csv, index=False))
     # One key: the format does not preserve the order of several, and equal trainings must give equal files.
     made = json.dumps(json.loads(run.settings) | {"data": run.data}, sort_keys=True)
-    replace_file(path, partial(save_file, tensors, metadata={"training": made}))
+    replace_file(path, partial(save_file, run.kept, metadata={"training": made}))
     kept.unlink(missing_ok=True)  # a second process may have trained the same weights
     return path
 
@@ -253,8 +252,8 @@ class _Run:
         rates = dict(lr=recipe.lr, weight_decay=recipe.weight_decay)
         self.optimiser = OPTIMISERS[recipe.optimiser](self.parts.parameters(), **rates)
         self.schedule = SCHEDULES[recipe.schedule](self.optimiser, recipe, recipe.epochs * self.steps)
-        self.curve: list[dict] = []
-        self.kept: dict[str, torch.Tensor] = {}
+        self.curve: list[dict] = []  # epoch, loss, validation accuracy in percent
+        self.kept: dict[str, torch.Tensor] = {}  # `_tensors` of the best epoch
 
     def _read(self, recipe: Recipe, progress: bool) -> None:
         """The images for training and selection, and their outputs from other networks."""
@@ -517,10 +516,6 @@ class _Run:
         own = self.own.state_dict() if self.own else {}
         parts = {"network": self.network.state_dict(), "head": own}
         return {f"{part}.{name}": w.detach().cpu().contiguous() for part, of in parts.items() for name, w in of.items()}
-
-    def checkpoint(self) -> tuple[dict[str, torch.Tensor], pd.DataFrame]:
-        """The tensors of the best epoch, and the training curve: epoch, loss, validation accuracy in percent."""
-        return self.kept, pd.DataFrame(self.curve)
 
     def save(self, path: Path) -> None:
         """Write everything that the next epoch depends on."""

@@ -53,6 +53,7 @@ class Environment:
         self.libraries = next((folder / "venv").rglob("site-packages"))
         self.here = folder / "here"
         self.here.mkdir()
+        (folder / "home").mkdir()  # without it IPython warns
         self.environ = {
             k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "FSLCORE", "XDG_", "VIRTUAL"))
         }
@@ -228,8 +229,8 @@ def test_an_assessment(installed):
 
 
 def test_a_chapter_is_run_and_lies_in_the_present_folder(installed):
-    assert installed.fslcore("run fewstab-audit") == "fewstab-audit.ipynb\n"
-    assert (installed.here / "fewstab-audit.ipynb").is_file()
+    assert installed.fslcore("run evaluators-audit") == "evaluators-audit.ipynb\n"
+    assert (installed.here / "evaluators-audit.ipynb").is_file()
 
 
 @pytest.mark.parametrize(

@@ -82,10 +82,10 @@ def flowers(root: Path) -> None:
         picture(root / "jpg" / f"image_{i + 1:05d}.jpg", int(label), i)
 
 
-def signs(root: Path) -> None:
+def signs(root: Path, each: int = 20 * N) -> None:
     for c in range(10):  # few, and large: a chapter cuts this set into parts of several sizes
         folder = root / "GTSRB/Final_Training/Images" / f"{c:05d}"
-        for i in range(20 * N):
+        for i in range(each):
             picture(folder / f"{i // 3:05d}_{i % 3:05d}.ppm", c, i, (30, 28))
         (folder / f"GT-{c:05d}.csv").write_text("Filename;Width\n")
 

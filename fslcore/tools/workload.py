@@ -176,7 +176,8 @@ class Workload:
         )
         for job in self.top(n):
             share = job.core_hours / self.core_hours if self.core_hours else 0
-            found.append(f"  {shown_hours(job.core_hours):>10}  {share:>5.1%}  {job.kind}: {job.name}{_note(job)}")
+            note = f" ({job.note})" if job.note else ""
+            found.append(f"  {shown_hours(job.core_hours):>10}  {share:>5.1%}  {job.kind}: {job.name}{note}")
         found += [self.gpu.line()] if self.gpu else []
         for source, said in (("data", "counted in the data"), ("papers", "as papers and releases have them")):
             there = [f"{name} {count:,}" for name, (count, of) in self.images.items() if of == source]
@@ -203,10 +204,6 @@ MEANING = {
     "derived": "derived: from images per second, by the ratio of the two that was measured on another network",
     "by operations": "by operations: from those of the network, at the median rate of the networks that were measured",
 }
-
-
-def _note(job: Job) -> str:
-    return f" ({job.note})" if job.note else ""
 
 
 # ---------------------------------------------------------------- rates
@@ -506,8 +503,9 @@ def reckon(profile: str | Path | dict, machine: str | None = None) -> Workload:
     jobs += [_chapter(n, p, rates) for n, p in asked.items()]
     where = f"{facts['cpu']}, {facts['cores']} cores, one thread a job, measured {facts['date']}"
     images = {d: (s.count, s.known) for d, s in sorted(sets.items()) if s is not None}
-    gpu = _gpu(evaluations, pairs, sets, asked)
-    return Workload(name, where, tuple(jobs), images, _downloads(asked), _before(asked), gpu)
+    untrained, silent = _missing(asked), _silent(asked)
+    gpu = _gpu(evaluations, pairs, sets, untrained, silent)
+    return Workload(name, where, tuple(jobs), images, _downloads(asked), _before(untrained, silent), gpu)
 
 
 def _texts(asked: dict[str, dict]) -> list[str]:
@@ -534,16 +532,12 @@ def _bare(value: str) -> bool:
     return value.partition("?")[0] in READERS
 
 
-def _before(asked: dict[str, dict]) -> tuple[str, ...]:
+def _before(untrained: dict[str, list[str]], silent: dict[str, list[str]]) -> tuple[str, ...]:
     """Commands that make what chapters read and is not there yet: networks of the papers, and captions."""
-    networks = [
-        f"fslcore train --paper {paper} ({len(todo)} networks)" for paper, todo in _missing(asked).items() if todo
-    ]
-    captions = [
-        f"fslcore caption {' '.join(map(shlex.quote, sets))} --captioner {captioner}"
-        for captioner, sets in _silent(asked).items()
-    ]
-    return (*networks, *captions)
+    return (
+        *(f"fslcore train --paper {paper} ({len(todo)} networks)" for paper, todo in untrained.items() if todo),
+        *(f"fslcore caption {shlex.join(sets)} --captioner {captioner}" for captioner, sets in silent.items()),
+    )
 
 
 def _missing(asked: dict[str, dict]) -> dict[str, list[str]]:
@@ -664,7 +658,11 @@ def _seen(backbone: str, source: _Source) -> tuple[int, int]:
 
 
 def _gpu(
-    evaluations: list[_Evaluation], pairs: set[tuple[str, str]], sets: dict[str, _Source | None], asked: dict[str, dict]
+    evaluations: list[_Evaluation],
+    pairs: set[tuple[str, str]],
+    sets: dict[str, _Source | None],
+    untrained: dict[str, list[str]],
+    silent: dict[str, list[str]],
 ) -> Gpu | None:
     """Operations of all features, of learners that train on images, and of what is made before, over those a second."""
     looks: dict[str, float] = {}
@@ -676,14 +674,14 @@ def _gpu(
             of_tasks = _count(e, source) * e.trainings * _looks(e.shape, STEPS if e.learner == "ft" else INNER)
             looks[e.backbone] = looks.get(e.backbone, 0) + of_tasks
     each = {backbone: operations(backbone) for backbone in looks}
-    made = {network: of_training(network) for network in chain.from_iterable(_missing(asked).values())}
-    captions, silent = _of_captions(asked)
+    made = {network: of_training(network) for network in chain.from_iterable(untrained.values())}
+    captions, unknown = _of_captions(silent)
     before = {"trainings": math.fsum(n for n in made.values() if n), "captions": captions}
     total = math.fsum([*(n * each[of] for of, n in looks.items() if each[of]), *before.values()])
     if not looks and not made:
         return None
     uncounted = (of for of, n in {**each, **made}.items() if n is None)
-    uncounted = (*sorted(uncounted), *silent)
+    uncounted = (*sorted(uncounted), *unknown)
     path = FOLDER / GPU
     if not path.is_file():
         return Gpu(total, ASSUMED, "which is assumed: benchmarks/gpu.py measures a GPU", uncounted, **before)
@@ -695,15 +693,15 @@ def _gpu(
         raise InputError(f"{path} lacks {MEASURED} ({error}); benchmarks/gpu.py measures it") from None
 
 
-def _of_captions(asked: dict[str, dict]) -> tuple[float, list[str]]:
+def _of_captions(silent: dict[str, list[str]]) -> tuple[float, list[str]]:
     """Of all captions that are not there yet, and of which data sets no number of images is known."""
-    total, silent = 0.0, []
-    for captioner, sets in _silent(asked).items():
+    total, unknown = 0.0, []
+    for captioner, sets in silent.items():
         for dataset in sets:
             source = _source(dataset)
             total += of_caption(captioner) * source.count if source else 0
-            silent += [] if source else [f"captions of {dataset} by {captioner}"]
-    return total, silent
+            unknown += [] if source else [f"captions of {dataset} by {captioner}"]
+    return total, unknown
 
 
 # ---------------------------------------------------------------- what each job takes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -55,11 +55,6 @@ def words(text: str) -> set[str]:
     return {*parts, *(part.rstrip("0123456789") for part in parts)} - {""}
 
 
-def quoted(names: Iterable[str]) -> str:
-    """Names as a shell takes them."""
-    return " ".join(shlex.quote(name) for name in names)
-
-
 def names(methods: Sequence[str], file: str) -> tuple[list[str], list[str]]:
     """Methods whose name has a word of another measure, and what to say of them."""
     why = {m: sorted(words(m) & OTHER) or ["±"] * ("±" in m or "+/-" in m) for m in map(str, methods)}
@@ -67,9 +62,9 @@ def names(methods: Sequence[str], file: str) -> tuple[list[str], list[str]]:
     of = ", ".join(f"{m} ({', '.join(why[m])})" for m in found)
     others = [m for m in why if m not in found]
     looks, it = ("looks", "it") if len(found) == 1 else ("look", "them")
-    how = f"leave {it} out (--drop {quoted(found)})" if others else "bring accuracies instead (100 - error, say)"
+    how = f"leave {it} out (--drop {shlex.join(found)})" if others else "bring accuracies instead (100 - error, say)"
     said = f"{of} of {file} {looks} like something else than accuracies; {how}, or name all that are methods"
-    return found, [f"{said} (--methods {quoted(others or found)})"] if found else []
+    return found, [f"{said} (--methods {shlex.join(others or found)})"] if found else []
 
 
 def tasks(task: pd.Series, file: str) -> list[str]:
@@ -81,8 +76,8 @@ def tasks(task: pd.Series, file: str) -> list[str]:
     if not found or len(texts) < 2:
         return []
     return [
-        f"task {', '.join(found)} of {file} looks like a summary of the others; leave it out (--drop {quoted(found)}), "
-        "or give it another name"
+        f"task {', '.join(found)} of {file} looks like a summary of the others; leave it out (--drop "
+        f"{shlex.join(found)}), or give it another name"
     ]
 
 
@@ -92,7 +87,7 @@ def made(columns: pd.DataFrame, key: Sequence[pd.Series], named: bool, file: str
     steps = numbers.groupby(key).diff()
     found = [c for c in columns if steps[c].count() > 1 and (steps[c].dropna() == 1).all()]
     problems = [
-        f"column {c} of {file} counts the rows; name it task, or leave it out (--drop {quoted([c])})" for c in found
+        f"column {c} of {file} counts the rows; name it task, or leave it out (--drop {shlex.quote(c)})" for c in found
     ]
     above, last = numbers.to_numpy()[:-1], numbers.to_numpy()[-1]
     if named or len(above) < LEAST or np.isnan(numbers.to_numpy()).any() or (above == last).all(axis=1).any():
@@ -127,7 +122,7 @@ def counts(long: pd.DataFrame, file: str) -> list[str]:
     return [
         f"{', '.join(found)} of {file} {'has' if len(found) == 1 else 'have'} whole numbers alone, as counts of right "
         "answers are; say what a full score is (--out-of 100 for percent, --out-of 75 for 75 queries), or leave out "
-        f"what is no accuracy (--drop {quoted(found)})"
+        f"what is no accuracy (--drop {shlex.join(found)})"
     ]
 
 

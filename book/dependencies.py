@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ CHECK_ONLY = {"fslcore.tools.notebooks", "fslcore.catalogue"}
 # A cell's code, without its options: lines that start with a colon, or YAML between dashes.
 CODE = re.compile(r"^```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n|(?::[^\n]*\n)+)?(.*?)^```$", re.MULTILINE | re.DOTALL)
 FOLDER = re.compile(r'\bDATA((?: / "[\w-]+")+)')
+BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
 NO_DATA = {".py", ".pyc", ".md", ".tmpl"}  # beside the data: how they are made, and their cards for people
 
 
@@ -122,7 +124,7 @@ class House:
         passed = self._passed_on(base)
         if attribute in passed:
             return passed[attribute]
-        if f"{base}.{attribute}" in self.files or attribute in self._given(base):
+        if f"{base}.{attribute}" in self.files or attribute in _bound(self._tree(base)):
             return f"{base}.{attribute}" if f"{base}.{attribute}" in self.files else base
         raise LookupError(f"{name} imports {base}.{attribute}, which is not there")
 
@@ -169,19 +171,6 @@ class House:
     def _tree(self, name: str) -> ast.Module:
         return _parsed(self.files[name].read_text("utf-8"))
 
-    @cache
-    def _given(self, name: str) -> set[str]:
-        """Names that a module binds at its top, or may bind: all that it mentions as such."""
-        found = set()
-        for node in ast.walk(self._tree(name)):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                found.add(node.name)
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                found.add(node.id)
-            elif isinstance(node, ast.Import | ast.ImportFrom):
-                found |= {a.asname or a.name for a in node.names}
-        return found
-
 
 @cache
 def _parsed(source: str) -> ast.Module:
@@ -189,12 +178,36 @@ def _parsed(source: str) -> ast.Module:
     return ast.parse(source)
 
 
-def _attributes(tree: ast.AST, name: str) -> set[str] | None:
-    """What is taken from a name, as in ``name.this``; None where it stands by itself too."""
-    taken = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)]
-    taken = [n.attr for n in taken if n.value.id == name]
-    alone = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(tree)) - len(taken)
-    return None if alone else set(taken)
+@cache
+def _bound(tree: ast.Module) -> set[str]:
+    """Names that a module binds at its top, or may bind: all that it mentions as such."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {a.asname or a.name for a in node.names}
+    return found
+
+
+@cache
+def _mentions(tree: ast.Module) -> tuple[dict[str, list[str]], Counter[str]]:
+    """Of each name in a tree, what is taken from it, as in ``name.this``, and how often it is there."""
+    taken, count = defaultdict(list), Counter()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            taken[node.value.id].append(node.attr)
+        elif isinstance(node, ast.Name):
+            count[node.id] += 1
+    return taken, count
+
+
+def _attributes(tree: ast.Module, name: str) -> set[str] | None:
+    """What is taken from a name; None where it stands by itself too."""
+    taken, count = _mentions(tree)
+    return None if count[name] > len(taken[name]) else set(taken[name])
 
 
 def _run(body: list[ast.AST], late: bool) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -205,4 +218,5 @@ def _run(body: list[ast.AST], late: bool) -> Iterator[ast.Import | ast.ImportFro
         elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             yield from _run(node.orelse, late)
         elif late or not isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield from _run(list(ast.iter_child_nodes(node)), late)
+            inside = [n for n in ast.iter_child_nodes(node) if isinstance(n, BLOCKS)]  # expressions hold no import
+            yield from _run(inside, late)

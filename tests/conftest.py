@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import os
 import shutil
 import signal
 from importlib.util import find_spec
@@ -41,7 +42,8 @@ def pytest_collection_modifyitems(items):
     first = (
         "test_devices",
         "test_stored_results",
-    )  # PyTorch counts devices at its first gradient, so these come before
+        "test_rehearsal",
+    )  # PyTorch counts devices at its first gradient, so the first come before
     items.sort(key=lambda item: [name not in item.nodeid for name in first])
 
 
@@ -52,6 +54,13 @@ def own_cache(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("FSLCORE_CACHE", str(folder))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory):
+    """A cache for all of a session and its workers: for features of many images that tests of several files read."""
+    own = tmp_path_factory.getbasetemp()
+    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared-cache"
 
 
 @pytest.fixture(autouse=True)

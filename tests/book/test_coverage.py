@@ -269,10 +269,11 @@ def test_on_real_images():
     assert (shares["closed"] < 75).all()
 
 
-def test_a_test_set_of_real_images_comes_out_again(script):
+def test_a_test_set_of_real_images_comes_out_again(script, shared_cache, monkeypatch):
     from fslcore import datasets
     from fslcore.models import backbones
 
+    monkeypatch.setenv("FSLCORE_CACHE", str(shared_cache))  # its features are those of another file of tests
     (dataset, backbone, classes, images, shots), stored = script.POPULATIONS[1], coverage.load("population")
     bank = backbones.features(datasets.load(dataset), backbones.load(backbone))
     again = coverage.from_population(bank, "classes", 1, 1, classes=classes, images=images, shots=shots)

@@ -11,10 +11,10 @@ from fslcore.paths import DATA
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
+def results(shared_cache):
     shape = dict(ways=5, shots=5, queries=15, seed=0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FSLCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("FSLCORE_CACHE", str(shared_cache))
         return {
             dataset: benchmark.collect(
                 [dataset],

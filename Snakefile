@@ -41,8 +41,9 @@ RELEASED = sorted(str(p) for p in Path(os.environ.get("FSLCORE_CACHE", "_build/c
 # Of two chapters that evaluate the same, the second finds it in the cache: one runs at a time (`--resources` in the Makefile
 # allows one of a name), and the first is more urgent. As an input of the second, it would hide that the second has changed.
 SHARE = {"estimators": ("estimators", "selection"), "bias": ("spurious-bias", "captioners-and-tasks")}
-# They, and others that take minutes, start as early as they can.
-FIRST = "|".join([*(first for first, _ in SHARE.values()), "known-truth", "sizing-tasks"])
+# They, and others that take long, start as early as they can: no core waits at the end for one that began late.
+LONG = ("known-truth", "sizing-tasks", "ten-learners", "three-intervals", "planning")
+FIRST = "|".join([*(first for first, _ in SHARE.values()), *LONG])
 THEN = "|".join(then for _, then in SHARE.values())
 
 

@@ -103,6 +103,11 @@ def test_a_setting_without_the_reference_is_told():
     assert found.warnings[0] in found.summary()
 
 
+def test_a_single_method_can_be_its_own_reference():
+    found = report.Results.of(table(1), reference="m0")
+    assert found.tables["methods"]["against m0"].tolist() == ["—"] and found.pairs.empty
+
+
 def test_another_name_is_refused(tmp_path, capsys, monkeypatch):
     with pytest.raises(InputError, match=r"reference = m9; m0, m1, m2, m3, m4 are allowed"):
         report.Results.of(table(), reference="m9")

@@ -131,8 +131,9 @@ def interval_list(results: Results) -> pd.DataFrame:
     if results.reference is None:
         shown["group"] = group_letters(results)
     else:  # what the sets of the others are was not asked
-        marks = _both(results.pairs).set_index(["b", "setting", "a"])["mark"]
-        shown[f"against {results.reference}"] = marks.get(results.reference, marks[:0]).reindex(index, fill_value="—")
+        marks = _both(results.pairs).set_index(["b", "setting", "a"])["mark"].to_dict()
+        against = [marks.get((results.reference, *key), "—") for key in index]
+        shown[f"against {results.reference}"] = pd.Series(against, index)
     out = pd.DataFrame({**shown, "tasks": tasks})
     return unnested(out.reindex(index), len(results.settings) > 1)
 

@@ -273,7 +273,7 @@ def _table(path: Path) -> dict[str, np.ndarray]:
         raise InputError(f"features: column {other[0]} of {path.name} is not a feature; leave it out")
     if labels.isna().any():
         raise InputError(f"features: {path.name} has {labels.isna().sum()} rows without a label")
-    return {"features": features.to_numpy(), "labels": labels.to_numpy(str if labels.dtype == object else None)}
+    return {"features": features.to_numpy(), "labels": labels.to_numpy(str if labels.dtype.kind == "O" else None)}
 
 
 READERS = {

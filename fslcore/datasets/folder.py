@@ -224,7 +224,8 @@ def load_folder(
             f"{name}: {len(beside)} files beside the class folders belong to no class and are left out "
             f"({_some(beside)})"
         )
-    facts = pd.DataFrame({"file": [file.relative_to(path).as_posix() for file in files]})
+    # Objects, as pandas' own texts refuse names that are not UTF-8.
+    facts = pd.DataFrame({"file": [file.relative_to(path).as_posix() for file in files]}, dtype=object)
     return from_files(name, files, labels, [d.name for d in classes], size, facts, ground=ground, white=white)
 
 

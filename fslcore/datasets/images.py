@@ -169,7 +169,8 @@ class Images:
     @property
     def counts(self) -> pd.Series:
         """Number of images per class, by class name."""
-        return pd.Series(np.bincount(self.labels, minlength=len(self.class_names)), self.class_names)
+        # Objects: the name of a class folder need not be UTF-8.
+        return pd.Series(np.bincount(self.labels, minlength=len(self.class_names)), pd.Index(self.class_names, object))
 
     @cached_property
     def digest(self) -> str:

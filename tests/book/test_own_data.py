@@ -93,7 +93,7 @@ def test_table_4_compares_across_backbones():
 def test_a_long_table_is_shown_whole():
     table = pd.DataFrame({"x": range(1000, 1072)})
     shown = published.whole(table).data
-    assert all(f"<td>{value}</td>" in shown for value in table["x"]) and 'class="dataframe tex2jax_ignore"' in shown
+    assert all(f"<td>{value}</td>" in shown for value in table["x"]) and 'class="dataframe tex2jax_ignore' in shown
     assert published.whole(table.head(0)) is None
 
 

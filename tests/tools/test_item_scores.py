@@ -259,6 +259,20 @@ def test_lm_eval_logs_of_another_form_are_refused(change, words):
         report.ItemScores.read([path.name for path in LM_EVAL[-2:]])
 
 
+def test_a_prompt_may_hold_half_a_pair_of_surrogates():
+    """As a tokenizer leaves it that cuts an emoji in two."""
+    for path in LM_EVAL:
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        for line in lines:
+            line["arguments"]["gen_args_0"]["arg_0"] = "\ud83d" + line["arguments"]["gen_args_0"]["arg_0"]
+        Path(path.parent.name).mkdir(exist_ok=True)
+        Path(path.parent.name, path.name).write_text("\n".join(map(json.dumps, lines)))
+    found, whole = report.ItemScores.read([*Path().glob("*/*.jsonl")]), report.ItemScores.read(LM_EVAL)
+    assert found.kinds == whole.kinds
+    numbers = ["mean", "low", "high"]
+    assert np.allclose(*(of.intervals.set_index(["a", "target"])[numbers].sort_index() for of in (found, whole)))
+
+
 def test_lm_eval_logs_need_their_names_and_come_once():
     shutil.copy(LM_EVAL[0], "seed0.jsonl")
     with pytest.raises(InputError, match="samples_TASK_TIME.jsonl, as lm-eval calls it"):

@@ -1,6 +1,7 @@
 """Names with signs that a terminal, LaTeX, HTML, Markdown or Matplotlib would obey; and reports that fail."""
 
 import json
+import os
 import re
 import unicodedata
 from html.parser import HTMLParser
@@ -201,6 +202,25 @@ def test_tables_of_images_hold_no_control_characters_and_read_back(tmp_path):
     raw = [name.encode().decode("unicode_escape") for name in names]  # as tables from before have them
     pd.DataFrame({"image": raw, "group": [1, 1, 2, 2]}).to_csv(tmp_path / "before.csv", index=False)
     assert groups_of(images, str(tmp_path / "before.csv")).tolist() == ["1", "1", "2", "2"]
+
+
+NOT_TEXT = os.fsdecode(b"run\xff")  # a name that another system wrote in its own encoding
+
+
+def test_files_and_class_folders_whose_names_are_not_utf8(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in (NOT_TEXT, "run2"):
+        table_of(["ours"]).drop(columns="method").to_csv(f"{name}.csv", index=False)
+    found = report.Results.read([f"{NOT_TEXT}.csv", "run2.csv"], runs=True)
+    assert set(found.table["run"]) == {visible(NOT_TEXT), "2"}
+    for c in (NOT_TEXT, "b"):
+        (tmp_path / "images" / c).mkdir(parents=True)
+        for i in (NOT_TEXT, "1"):
+            plt.imsave(tmp_path / "images" / c / f"{i}.png", np.eye(4))
+    images = load(f"folder:{tmp_path / 'images'}", size=8)
+    assert images.counts.to_dict() == {"b": 2, NOT_TEXT: 2}
+    with pytest.raises(InputError, match=r"udcff.* not UTF-8 text"):
+        images.names  # noqa: B018
 
 
 @pytest.mark.parametrize("before", [False, True])

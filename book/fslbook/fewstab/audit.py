@@ -290,7 +290,7 @@ def _printed(table: int | str) -> pd.DataFrame:
 def _in_order(table: pd.DataFrame) -> pd.DataFrame:
     """Data sets and learners in the order of the paper."""
     order = {name: i for i, name in enumerate([*DATASETS, *_printed(3)["learner"].unique()])}
-    return table.sort_index(key=lambda level: level.map(order) if level.dtype == object else level)
+    return table.sort_index(key=lambda level: level.map(order) if level.dtype.kind == "O" else level)
 
 
 def _without_boil(table: pd.DataFrame) -> pd.DataFrame:

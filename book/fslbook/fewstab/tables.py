@@ -484,6 +484,7 @@ def ranks(
         (place, known_as(name)): {f"{s} shot{'s' * (s > 1)}": f"{r:.2f}" for s, r in rho[name].dropna().items()}
         for place, rho in places.items()
         for name in sorted(rho.index.unique("dataset"), key=order.index)
+        if rho[name].notna().any()  # one learner has no rank
     }
     return pd.DataFrame.from_dict(rows, orient="index").fillna("—").rename_axis(["", "dataset"])
 

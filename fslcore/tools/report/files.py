@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ...errors import InputError, shown
+from ...errors import InputError, shown, visible
 from ...paths import check_expanded
 from .. import recorder
 from . import libfewshot, logs
@@ -185,7 +185,7 @@ def _of_runs(given: Sequence[File], paths: Sequence[Path]) -> Iterator[File]:
         *folders, last = ("method", *path.parent.parts) if alike else ("method", *path.parent.parts, path.stem)
         what, run = numbered(last) or (last, last)
         weights = {c: frame[c].astype(str).str.partition(":")[0] for c in frame if str(c).strip().lower() == "backbone"}
-        yield of._replace(frame=frame.assign(run=run, **weights), holds=what or folders[-1])
+        yield of._replace(frame=frame.assign(run=visible(run), **weights), holds=what or folders[-1])
 
 
 def _parquet(path: Path) -> tuple[pd.DataFrame, list[str]]:

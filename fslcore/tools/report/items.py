@@ -352,7 +352,7 @@ def _rows(of: File, notes: list[str], problems: list[str]) -> pd.DataFrame:
     if other := [c for c in frame if c not in COLUMNS or c == "seed"]:
         notes.append(f"Not read of {name}: {', '.join(map(visible, other))}.")
     for column in [c for c in FACTS if c in frame]:
-        cells = [visible(str(cell).strip()) for cell in frame[column].fillna("")]
+        cells = ["" if pd.isna(cell) else visible(str(cell).strip()) for cell in frame[column]]
         if "" in cells:
             problems.append(f"column {column} of {name} is empty in row {cells.index('') + 1}")
         frame[column] = cells
@@ -360,7 +360,7 @@ def _rows(of: File, notes: list[str], problems: list[str]) -> pd.DataFrame:
         score = pd.to_numeric(frame["score"], errors="coerce").astype(float)
         if count := int((bad := ~np.isfinite(score)).sum()):
             more = f" (and {count - 1:,} more like it)" if count > 1 else ""
-            cell = str(frame["score"].fillna("empty")[bad].iloc[0])
+            cell = "empty" if pd.isna(first := frame["score"][bad].iloc[0]) else str(first)
             problems.append(f"score in row {bad.argmax() + 1} of {name} is {shown(cell)}; a number is needed{more}")
         frame["score"] = score
     frame = frame.assign(model=frame.get("model", visible(of.holds)), file=name, row=frame.index + 1)
@@ -414,8 +414,8 @@ def _supported(table: pd.DataFrame) -> pd.DataFrame:
         for _, of in part.groupby("file"):
             start = _start(of["prompt"])
             same = all(len(start) + own[item] >= len(prompt) for item, prompt in zip(of["item"], of["prompt"]))
-            names = [start] * len(of) if same else of["prompt"]
-            table.loc[of.index, "support"] = [hashlib.sha256(n.encode()).hexdigest()[:8] for n in names]
+            names = [n.encode(errors="surrogatepass") for n in ([start] * len(of) if same else of["prompt"])]
+            table.loc[of.index, "support"] = [hashlib.sha256(n).hexdigest()[:8] for n in names]
     return table
 
 

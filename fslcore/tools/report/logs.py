@@ -69,7 +69,8 @@ def lm_eval(path: Path) -> tuple[pd.DataFrame, list[str]]:
         )
         rows += [(item, prompt, float(value), f"{named[1]}, {m}", of["filter"]) for m, value in values.items()]
     refuse(problems[:5] + [f"and {len(problems) - 5} more lines like these"] * (len(problems) > 5))
-    table = pd.DataFrame(rows, columns=["item", "prompt", "score", "dataset", "filter"])
+    # Objects: a prompt may hold half a pair of surrogates, which pandas' own texts refuse.
+    table = pd.DataFrame(rows, columns=["item", "prompt", "score", "dataset", "filter"], dtype=object)
     if table["filter"].nunique() > 1:
         table["dataset"] += ", " + table["filter"]
     table = table.drop(columns="filter").assign(model=path.absolute().parent.name)

@@ -18,7 +18,7 @@ from ...errors import visible
 from ...paths import PROFILES, check_shipped
 from .. import notebooks
 from . import commands
-from .faults import Terminated, told
+from .faults import Terminated, message
 from .options import (
     LARGEST,
     Once,
@@ -93,7 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
         options.command(options)
         sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
-        line, code = told(error, extra)
+        line, code = message(error, extra)
         if "--debug" in arguments:
             traceback.print_exc()
         if line:

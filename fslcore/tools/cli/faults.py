@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ...errors import InputError, missing
 
-__all__ = ["Terminated", "told"]
+__all__ = ["Terminated", "message"]
 
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM: triggers the same clean-up as Ctrl-C."""
 
 
-def told(error: BaseException, extra: str) -> tuple[str, int]:
+def message(error: BaseException, extra: str) -> tuple[str, int]:
     """The one-line message for an error, and the exit code; ``extra`` installs what the command needs."""
     text = " ".join(str(error).split())
     kind = type(error).__name__

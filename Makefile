@@ -59,7 +59,7 @@ captions: .venv/ready
 
 # The marker is written last, so an interrupted installation starts again from an empty folder.
 .venv/ready: requirements.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 13) else "Python %d.%d; 3.11 to 3.13 is needed (make PYTHON=python3.12 …)" % v)'
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 14) else "Python %d.%d; 3.11 to 3.14 is needed (make PYTHON=python3.12 …)" % v)'
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar on -r requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

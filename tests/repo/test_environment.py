@@ -45,7 +45,7 @@ def test_requirements_pin_every_direct_dependency_within_its_bounds():
         assert bounds.contains(pins[name]), f"{name}{bounds}: {pins.get(name)}"
 
 
-@pytest.mark.parametrize("python", ["3.11.0", "3.12.0", "3.13.0"])
+@pytest.mark.parametrize("python", ["3.11.0", "3.12.0", "3.13.0", "3.14.0"])
 def test_pins_install_on_the_first_release_of_every_promised_python(python):
     """The distributions of long-lived systems stay at an early release: Debian 12 at 3.11.2."""
     refused = {

@@ -5,7 +5,7 @@ second level. What follows a line ``Note:`` is for the speaker. Numbers are glue
 ``{glue:text}`chapter::key` ``; ``![words](chapter::figure)`` shows a chapter's figure by its name, and
 ``[words](chapter)`` leads to a page of the book.
 
-``python book/slides.py`` makes the decks in a built site anew, ``python book/slides.py mine.md`` one of your own.
+``python book/slides.py`` makes the decks in a built site again, ``python book/slides.py mine.md`` one of your own.
 """
 
 from __future__ import annotations

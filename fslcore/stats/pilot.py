@@ -277,7 +277,7 @@ def pilot(
     """Q* and an interval for it from one run with Q ≥ 2.
 
     Which classes a task holds makes it easy or hard, and whether that counts depends on what the mean applies to. With
-    the target 'classes' each task's classes are drawn anew, as in the paper: their part of α is a variance of the mean
+    the target 'classes' new classes are drawn for each task, as in the paper: their part of α is a variance of the mean
     like any other. With 'images' the classes stay and the open tasks use their images up. Then the tasks together
     take all classes evenly, easy ones as often as hard ones, and what classes do each by themselves cancels: α is the
     variance of what the classes of a task leave of its mean, in a regression on which they are. It is smaller, and Q*

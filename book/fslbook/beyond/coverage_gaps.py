@@ -63,7 +63,7 @@ def _statements(runs: worst_class.Runs) -> dict[str, Influence]:
 
 
 def summary(made: pd.DataFrame) -> pd.DataFrame:
-    """Share (percent) of intervals that hold the truth, for what was drawn anew, by statement.
+    """Share (percent) of intervals that hold the truth, for what was drawn new, by statement.
 
     The truth is the mean over the replicates (of a world, for new images), for which errors are scaled.
 

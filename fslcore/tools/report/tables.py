@@ -268,7 +268,7 @@ class _Layout:
             return frame  # where they are not read
         for column in [c for c in frame if questions.INDEX.fullmatch(c)]:
             values = pd.to_numeric(frame[column], errors="coerce")
-            counts = ((values.diff() == 1) | (values == values.iloc[0])).all()  # one after another, perhaps anew
+            counts = ((values.diff() == 1) | (values == values.iloc[0])).all()  # up by one, or from the start again
             if not counts and frame[column].notna().any():
                 self.problems.append(
                     f"column '{column}' of {self.name} looks like an index, not a method; name it task, or leave it "

@@ -187,3 +187,11 @@ def test_as_many_shuffles_in_parts_as_at_once(monkeypatch):
 
 def test_one_draw_is_won_by_one_method():
     assert sorted(stats.probability_best([[81, 75, 90], [79, 76, 85]], new_datasets=True, draws=1)) == [0, 1]
+
+
+def test_draws_in_parts_are_all_counted(monkeypatch):
+    table = [[81, 75, 90], [79, 76, 85], [60, 61, 62]]
+    monkeypatch.setattr(across_datasets, "ROWS", 3 * 4 * 100)  # eleven parts, the last one shorter
+    found = stats.probability_best(table, new_datasets=True, draws=1050)
+    assert found.sum() == pytest.approx(1)
+    assert found == pytest.approx(stats.probability_best(table, new_datasets=True, draws=10**5), abs=0.06)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fslcore.stats import influence
 from fslcore.stats.dependence import square, units_of, variances
-from fslcore.stats.three_intervals import assembled
+from fslcore.stats.three_intervals import _adjusted, _table, assembled
 
 
 def put(found, noise=(0.0, 0.0), freedom=(np.inf, np.inf), sampling=0.0, tasks=10**9):
@@ -115,3 +115,16 @@ def test_each_variance_is_of_its_own_parts():
     assert found.tolist() == [1.5, 2.5] and freedom.tolist() == [23, 3]
     assert noise.tolist() == [square(images @ images.T)[1], square(classes @ classes.T)[1]]
     assert noise[1] > 4 * noise[0]
+
+
+def test_accuracies_are_adjusted_as_by_a_dense_regression_on_their_classes():
+    rng = np.random.default_rng(0)
+    tasks, ways, classes = 60, 3, 8
+    of_task = np.array([rng.permutation(classes)[:ways] for _ in range(tasks)])
+    accuracy = 70 + 5 * rng.normal(size=classes)[of_task].sum(axis=1) + rng.normal(size=tasks)
+    held = _table(np.ones((tasks, ways)), of_task, classes)
+    off, dense = accuracy - accuracy.mean(), held.toarray()
+    rest = off - dense @ np.linalg.lstsq(dense, off, rcond=None)[0]
+    assert _adjusted(accuracy, held) == pytest.approx(rest * np.sqrt(tasks / (tasks - classes)), abs=1e-8)
+    few = _table(np.ones((5, ways)), of_task[:5], classes)  # fewer tasks than classes say nothing of them
+    assert _adjusted(accuracy[:5], few) == pytest.approx(accuracy[:5] - accuracy[:5].mean())

@@ -22,7 +22,7 @@ from ..datasets.bank import MAPPED
 from ..datasets.images import KEPT
 from ..datasets.load import READERS, source_of
 from ..errors import InputError, choice
-from ..paths import DATA
+from ..paths import DATA, at_home
 from . import notebooks
 from .attributes.captions import table_of
 from .operations import (
@@ -623,7 +623,7 @@ def _source(dataset: str) -> _Source | None:
     kind, colon, path = dataset.partition(":")
     kind = kind.partition("?")[0]
     fetched = kind in READERS and not colon
-    if sources.at_hand(source_of(dataset)) is None if fetched else colon and not Path(path).expanduser().exists():
+    if sources.at_hand(source_of(dataset)) is None if fetched else colon and not at_home(path, "dataset").exists():
         import pandas as pd
 
         if fetched and (count := in_release(dataset)):

@@ -281,6 +281,11 @@ def test_shown_hours_are_those_of_the_job():
     assert "1,234" in text and "2.0 GiB" in text and "not estimated (why): x" in text
 
 
+def test_a_folder_below_the_home_of_an_unknown_user_is_bad_input():
+    with pytest.raises(InputError, match="dataset = ~nobody-here/x"):
+        workload.reckon({"closed-vs-open": {"datasets": ["folder:~nobody-here/x"]}})
+
+
 def test_a_profile_of_a_paper_says_what_is_to_be_fetched(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FSLCORE_DATA", str(tmp_path))
     whole = workload.reckon(PROFILES / "oops.yml")

@@ -372,7 +372,8 @@ def closed_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[f
     """Interval for the mean accuracy *on these very images* (OOPS, Algorithm 1 and equation 3).
 
     For tasks drawn with reuse of images. Repeating the draw of tasks from the same images gives a
-    mean inside it in ``level`` of the cases; it says nothing of new images.
+    mean inside it in ``level`` of the cases; it says nothing of new images. What it estimates is the mean over all
+    tasks of these images, in which classes have equal weight (`fslcore.tasks.sample_closed`).
 
     Parameters
     ----------
@@ -413,7 +414,10 @@ def closed_df(tasks: int) -> float:
 def open_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[float, float] | None = None) -> Interval:
     """Interval for the mean accuracy *on new images* of the same kind (OOPS, Algorithm 2).
 
-    For tasks that share no image, so that their accuracies are independent draws.
+    For tasks that share no image, so that their accuracies are independent draws. What it estimates is the mean over
+    tasks of new images that are drawn in the same way. With ``balanced=True`` of `fslcore.tasks.sample_open`, classes
+    have equal weight in it. By default classes with more images have more weight: where classes differ in size, this is
+    another mean than that of `closed_interval`, and the interval does not cover the latter at its nominal level.
 
     Parameters, errors : as for `closed_interval`.
 

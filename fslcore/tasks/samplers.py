@@ -34,6 +34,10 @@ def sample_closed(
     Each task takes ``ways`` classes, then images without repetition inside the task; the next
     task starts from the whole data again. The first t tasks are the same for any number of ``tasks``.
 
+    All sets of K classes are equally likely, and so are all images of a class. The mean accuracy over tasks therefore
+    estimates the mean over all tasks of these images, in which **all classes have equal weight**, whatever their sizes:
+    each of the C classes is expected in K·T/C of T tasks.
+
     With ``groups``, no group is in both the support and the query of a task, in any class. The support of each of
     its classes is S of the class's groups, all equally likely, with one random image of each. Its queries
     are Q of its groups that are in no support of the task, with one image of each. So groups count equally, for any
@@ -90,12 +94,25 @@ def sample_open(
     max_tasks: int | None = None,
     skip_small_classes: bool = False,
     groups: ArrayLike | None = None,
+    balanced: bool = False,
 ) -> Tasks:
     """Draw tasks that share no image, until the data are used up (OOPS, Algorithm 2).
 
     Each task takes ``ways`` random classes among those with at least S + Q images left, and
     uses up its images. Sampling stops when fewer than ``ways`` such classes are left. Time and memory
     are linear in the number of images.
+
+    **Classes with more images have more weight.** A class of n images has enough for r = ⌊n/(S + Q)⌋ tasks. All classes
+    are used at the same rate until they are used up, and sampling stops when K - 1 are left. So a class is in about
+    min(r, h) tasks, with h the K-th largest r, or with ``max_tasks`` the number at which these add up to K·T. Where
+    classes differ in size, the mean accuracy over tasks is therefore not an estimate of the mean that
+    `sample_closed` estimates; late tasks also hold only large classes, which may be easier or harder to tell apart.
+
+    With ``balanced``, **all classes have equal weight**, at the cost of fewer tasks: ⌊C·r/K⌋, with r of the smallest of
+    the C classes. Rounds of all classes in random order are cut into tasks of K; where a task spans two rounds, the
+    second begins with random classes that the task does not hold yet. So after any number of tasks, the classes have
+    been in equally many, or some in one fewer. The draw treats all classes the same: each task, by itself, holds any
+    set of K classes with equal probability, as in `sample_closed`, and the mean has the same expectation.
 
     With ``groups``, no group is in two tasks either, so that an interval over tasks applies to new groups. A task takes
     its groups like those of `sample_closed`, among the unused groups, and uses them up with all
@@ -105,14 +122,18 @@ def sample_open(
     ----------
     max_tasks : int, optional
         Stop after this many tasks (the released code stops at 2,000; the paper at exhaustion).
+    balanced : bool
+        Give all classes equal weight; not with ``groups``, which may use up images of several classes at once.
     labels, ways, shots, queries, seed, skip_small_classes, groups
         As for `sample_closed`.
 
     Raises
     ------
     InputError
-        As for `sample_closed`; also if the data allow fewer than 2 tasks.
+        As for `sample_closed`; also if the data allow fewer than 2 tasks, and for ``balanced`` with ``groups``.
     """
+    if flag("balanced", balanced) and groups is not None:
+        raise InputError("balanced: not with groups, which may use up images of several classes at once; leave one out")
     if max_tasks is not None:
         max_tasks = whole("max_tasks", max_tasks, least=2)
     shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
@@ -128,43 +149,67 @@ def sample_open(
     for first, n in zip(start, size):
         image_rng.shuffle(order[first : first + n])
 
-    need = (shots + queries).tolist()
-    enough = max(need)
-    left, used = size.tolist(), [0] * len(size)
+    draw_classes = _balanced_classes if balanced else _classes_with_images_left
+    chosen = draw_classes(size, shots + queries, len(order) if max_tasks is None else max_tasks, class_rng)
+    _check_two(len(chosen), ways, f"{(shots + queries).max()} images", balanced)
+    first = start[chosen] + _images_used(chosen, shots + queries)
+    picks = [order[first[:, k, None] + np.arange(n)] for k, n in enumerate(shots + queries)]
+    made = describe("open", ways, shots, queries, seed, max_tasks=max_tasks)
+    return assemble(picks, shots, queries, made | {"balanced": True} if balanced else made)
+
+
+def _classes_with_images_left(size: np.ndarray, need: np.ndarray, limit: int, rng: np.random.Generator) -> np.ndarray:
+    """Random classes (T, K) of each task among those that have enough images left, until fewer than K have."""
+    left, ways, enough = size.tolist(), len(need), need.max()
     eligible = [c for c, n in enumerate(left) if n >= enough]
-    rows: list[int] = []  # class, then position in it, flat: K pairs per task
-    limit = max_tasks if max_tasks is not None else len(order)
-    tasks, block, at = 0, [], 0
-    while len(eligible) >= ways and tasks < limit:
-        if at + ways > len(block):
-            block, at = class_rng.random(ways * 4096).tolist(), 0
-        n = len(eligible)
-        for k in range(ways):  # the first K steps of a Fisher-Yates shuffle
-            j = k + int(block[at + k] * (n - k))
+    chosen: list[int] = []
+    block, at = [], 0
+    while len(eligible) >= ways and len(chosen) < ways * limit:
+        if at == len(block):
+            block, at = rng.random(ways * 4096).tolist(), 0
+        for k, n in enumerate(need.tolist()):  # the first K steps of a Fisher-Yates shuffle
+            j = k + int(block[at + k] * (len(eligible) - k))
             eligible[k], eligible[j] = eligible[j], eligible[k]
-            c = eligible[k]
-            rows += (c, used[c])
-            used[c] += need[k]
-            left[c] -= need[k]
+            left[eligible[k]] -= n
+        chosen += eligible[:ways]
         at += ways
         for k in reversed(range(ways)):
             if left[eligible[k]] < enough:
                 eligible[k] = eligible[-1]
                 eligible.pop()
-        tasks += 1
-    _check_two(tasks, ways, f"{enough} images")
-    rows = np.array(rows).reshape(tasks, ways, 2)
-    first = start[rows[..., 0]] + rows[..., 1]
-    picks = [order[first[:, k, None] + np.arange(need[k])] for k in range(ways)]
-    return assemble(picks, shots, queries, describe("open", ways, shots, queries, seed, max_tasks=max_tasks))
+    return np.array(chosen, int).reshape(-1, ways)
 
 
-def _check_two(tasks: int, ways: int, what: str) -> None:
+def _balanced_classes(size: np.ndarray, need: np.ndarray, limit: int, rng: np.random.Generator) -> np.ndarray:
+    """Random classes (T, K) of each task, each class in as many as the smallest class allows, or in one fewer."""
+    classes, ways = np.arange(len(size)), len(need)
+    tasks = min(limit, len(size) * int(size.min() // need.max()) // ways)
+    chosen: list[int] = []
+    while len(chosen) < tasks * ways:  # a round holds each class once
+        begun = chosen[len(chosen) - len(chosen) % ways :]  # classes of a task that the last round left incomplete
+        completing = rng.permutation(np.setdiff1d(classes, begun))[: ways - len(begun)]
+        chosen += [*completing, *rng.permutation(np.setdiff1d(classes, completing))]
+    return np.array(chosen[: tasks * ways], int).reshape(-1, ways)
+
+
+def _images_used(chosen: np.ndarray, need: np.ndarray) -> np.ndarray:
+    """Images (T, K) of each class that earlier tasks use, of tasks that take ``need`` (K,) from classes (T, K)."""
+    by_class = chosen.ravel().argsort(kind="stable")
+    taken = np.broadcast_to(need, chosen.shape).ravel()[by_class]
+    before = taken.cumsum() - taken
+    ordered = chosen.ravel()[by_class]
+    used = np.empty(chosen.size, int)
+    used[by_class] = before - before[np.searchsorted(ordered, ordered)]
+    return used.reshape(chosen.shape)
+
+
+def _check_two(tasks: int, ways: int, what: str, balanced: bool = False) -> None:
     if tasks < 2:
+        number = "1 task" if tasks == 1 else f"{tasks} tasks"
+        reuse = "without reuse, balanced by their smallest class" if balanced else "without reuse"
         raise InputError(
-            f"the data hold {tasks} task{'s' * (tasks != 1)} of {ways} ways and up to {what} a class "
-            "without reuse; at least 2 are needed: lower ways, shots or queries, or draw closed tasks alone "
-            "(--samplings closed)"
+            f"the data hold {number} of {ways} ways and up to {what} a class {reuse}; at least 2 are needed: lower "
+            "ways, shots or queries, or draw closed tasks alone (--samplings closed)"
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from ..paths import check_output, check_zip, readable, replace_file
 __all__ = ["Tasks"]
 
 PAD = -1
+ARRAYS = ("support", "support_label", "query", "query_label")
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Tasks:
 
     def __post_init__(self):
         whole("ways", self.ways, least=1), instance("sampler", self.sampler, dict)
-        for name in ("support", "support_label", "query", "query_label"):
+        for name in ARRAYS:
             object.__setattr__(self, name, wholes(name, getattr(self, name)))
         if not self.support.size:
             raise InputError(
@@ -87,21 +88,13 @@ class Tasks:
 
     def __getitem__(self, rows: slice | np.ndarray) -> Tasks:
         """The tasks of ``rows`` (a slice or an index array), as Tasks."""
-        return Tasks(
-            self.support[rows],
-            self.support_label[rows],
-            self.query[rows],
-            self.query_label[rows],
-            self.ways,
-            self.sampler,
-            self.unseen,
-        )
+        return replace(self, **{name: getattr(self, name)[rows] for name in ARRAYS})
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of what a learner sees: the four arrays and ``ways``."""
         sha = hashlib.sha256(str(self.ways).encode())
-        for array in (self.support, self.support_label, self.query, self.query_label):
+        for array in (getattr(self, name) for name in ARRAYS):
             sha.update(str(array.shape).encode())
             sha.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
         return sha.hexdigest()
@@ -124,16 +117,10 @@ class Tasks:
         path = check_output(_path(path), name="path")
 
         def write(part: Path) -> None:
+            arrays = {name: getattr(self, name) for name in ARRAYS}
             with open(part, "wb") as file:
                 np.savez_compressed(
-                    file,
-                    support=self.support,
-                    support_label=self.support_label,
-                    query=self.query,
-                    query_label=self.query_label,
-                    ways=self.ways,
-                    sampler=json.dumps(self.sampler),
-                    unseen=self.unseen,
+                    file, **arrays, ways=self.ways, sampler=json.dumps(self.sampler), unseen=self.unseen
                 )
 
         replace_file(path, write)
@@ -151,15 +138,9 @@ class Tasks:
         with readable("tasks", path, "a readable file of tasks"):
             check_zip("tasks", path)
             with np.load(path, allow_pickle=False) as z:
-                return cls(
-                    z["support"],
-                    z["support_label"],
-                    z["query"],
-                    z["query_label"],
-                    int(z["ways"]),
-                    json.loads(str(z["sampler"])),
-                    bool(z["unseen"]) if "unseen" in z else True,
-                )
+                unseen = bool(z["unseen"]) if "unseen" in z else True
+                arrays = {name: z[name] for name in ARRAYS}
+                return cls(**arrays, ways=int(z["ways"]), sampler=json.loads(str(z["sampler"])), unseen=unseen)
 
 
 def _shared(support: np.ndarray, query: np.ndarray) -> tuple[int, int] | None:

@@ -257,6 +257,10 @@ def test_browsers_are_those_of_the_script_that_prints():
 
 
 SCRIPTS = [
+    (["data/clipart/build.py", "work"], "apt-get"),
+    (["data/fashion/build.py", "work"], "apt-get"),
+    (["data/glyphs/build.py", "work"], "apt-get"),
+    (["data/icons/build.py", "work"], "resvg_py not found"),
     (["book/pdf.py"], "no program chromium"),
     (["tests/rehearsal/rehearse.py", "fewstab"], "make captions"),
 ]

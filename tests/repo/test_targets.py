@@ -263,6 +263,7 @@ SCRIPTS = [
     (["data/icons/build.py", "work"], "resvg_py not found"),
     (["book/pdf.py"], "no program chromium"),
     (["tests/rehearsal/rehearse.py", "fewstab"], "make captions"),
+    (["tests/rerun/rerun.py", "--part", "9/4"], "part = 9/4"),
 ]
 RUN_WITHOUT_PACKAGES = """
 import importlib.util, runpy, sys

@@ -102,17 +102,16 @@ def run_queries(  # noqa: PLR0913 (the inputs of a table)
     _known(sampling)
     method = ready(dataset, backbone, learner, size=size)
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=skip_small_classes)
-    drawn = draw(method.source, sampling, tasks=tasks, apart=apart, **shape)
+    shape["apart"] = apart
+    drawn = draw(method.source, sampling, tasks=tasks, **shape)
     return drawn, method.record(drawn, stored=stored, progress=progress)
 
 
-def draw(
-    source: Source, sampling: str, *, tasks: int | None, apart: str | None = None, balanced: bool = False, **shape
-) -> Tasks:
+def draw(source: Source, sampling: str, *, tasks: int | None, apart: str | None = None, **shape) -> Tasks:
     """Tasks of a sampling by its name; ``shape`` and errors as for `fslcore.tasks.sample_closed`.
 
     With ``apart``, groups of images are kept apart, which `groups_of` finds by that name; the tasks' ``sampler`` names
-    it. With ``balanced``, open tasks give all classes equal weight, as closed ones do.
+    it.
     """
     labels = class_of(source)  # by name, so that an error can name one
     if apart is not None:
@@ -120,7 +119,7 @@ def draw(
     if _known(sampling) == "closed":
         drawn = sample_closed(labels, tasks=0 if tasks is None else tasks, **shape)
     else:
-        drawn = sample_open(labels, max_tasks=tasks, balanced=balanced, **shape)
+        drawn = sample_open(labels, max_tasks=tasks, **shape)
     return drawn if apart is None else replace(drawn, sampler={**drawn.sampler, "apart": apart})
 
 
@@ -134,7 +133,8 @@ def left_out(source: Source, *, apart: str | None = None, groups: np.ndarray | N
     if groups is None and apart is None:
         names, count = np.unique(labels, return_counts=True)
         return names[count < (shots + queries).max()].astype(str).tolist()
-    groups = groups_of(source, apart) if groups is None else groups
+    if groups is None:
+        groups = groups_of(source, apart)
     return Cells.of(labels, groups, ways, shots, queries, True).left_out
 
 

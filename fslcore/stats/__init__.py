@@ -9,7 +9,7 @@ import warnings
 from .across_datasets import across_datasets, probability_best
 from .anytime import anytime_interval
 from .bootstrap import bootstrap_interval
-from .chosen import joint_means, rank_sets, winner_interval
+from .chosen import rank_sets, winner_interval
 from .compare import benjamini_hochberg, compare, conclusions, holm
 from .conformal import conformal_quantile
 from .crossed import crossed_intervals
@@ -54,7 +54,6 @@ __all__ = [
     "holm",
     "independent_interval",
     "influence",
-    "joint_means",
     "new_runs",
     "open_interval",
     "paired_differences",

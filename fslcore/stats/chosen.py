@@ -1,8 +1,4 @@
-"""Several methods on one test set: which ranks each may have, and how accurate the best of them is.
-
-Both take accuracies task by task, or means with their covariance, as `joint_means` gives it for these images, new
-images or new classes.
-"""
+"""Several methods on one test set: which ranks each may have, and how accurate the best of them is."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import scipy.stats
@@ -20,37 +17,22 @@ from scipy.special import ndtr
 from ..errors import InputError, choice, floats, instance, number
 from .across_datasets import covariances
 from .intervals import LEVEL, Floats, checked_bounds
-from .simultaneous import directions, factor, reach_of
+from .simultaneous import factor, reach_of
 from .three_intervals import ThreeIntervals
 
-__all__ = ["RankSets", "Winner", "joint_means", "rank_sets", "winner_interval"]
+__all__ = ["RankSets", "Winner", "rank_sets", "winner_interval"]
 
-ROUNDED = 1e-12  # share of a variance, or of a mean, that is rounding
+ROUNDED = 1e-12  # share of a slope of 1 that is rounding
 FIRST = 0.1  # share of the error that the hybrid interval leaves to the simultaneous one
-AT_ONCE = 256  # pairs, so that memory does not grow with them
 BINS = 256  # of 16,384 directions, by the largest t statistic
 TIED = -1e-9  # standard errors: how close the second may come
 
 
-@dataclass(frozen=True, eq=False)
-class RankSets:
-    """Ranks that each of M methods may have, 1 for the highest true mean.
-
-    Attributes
-    ----------
-    best, worst : (M,) ints
-        Lowest and highest rank. All M sets hold their true rank together with probability ``level``.
-    best_alone, worst_alone : (M,) ints
-        The same for one method: each set by itself holds its true rank with probability ``level``.
-    level : float
-        Nominal coverage.
-    """
+class RankSets(NamedTuple):
+    """Lowest and highest rank that each of M methods may have, 1 for the highest true mean; see `rank_sets`."""
 
     best: NDArray[np.int_]
     worst: NDArray[np.int_]
-    best_alone: NDArray[np.int_]
-    worst_alone: NDArray[np.int_]
-    level: float
 
 
 @dataclass(frozen=True)
@@ -99,7 +81,7 @@ def joint_means(
     Returns
     -------
     accuracies : (M,) array
-        The means, in the unit of the input. All three are the arguments of `rank_sets` and `winner_interval`.
+        The means, in the unit of the input. All three are the arguments of `winner_interval`.
     covariance : (M, M) array
         Of these means, in squared units: half of what the variance of a difference lacks to the sum of its two. It is
         brought to the nearest covariance matrix where estimated variances contradict each other.
@@ -132,89 +114,61 @@ def joint_means(
     return np.array([one.mean for one in own]), (vectors * values.clip(min=0)) @ vectors.T, df
 
 
-def rank_sets(
-    accuracies: ArrayLike, covariance: ArrayLike | None = None, df: ArrayLike | None = None, level: float = LEVEL
-) -> RankSets:
-    """Ranks that M methods may have in truth, for all of them together and for each by itself.
+def rank_sets(better: ArrayLike) -> RankSets:
+    """Ranks that M methods may have, from which of them is significantly better than which.
 
     Parameters
     ----------
-    accuracies : (M, T) or (M,) array_like
-        Of M ≥ 2 methods on the same T ≥ 2 tasks, in any unit; or means, with their ``covariance``.
-    covariance : (M, M) array_like, optional
-        Of the means, in squared units.
-    df : float or (M, M) array_like, optional
-        Degrees of freedom of each difference; by default T - 1, and infinite for means with a covariance.
-    level : float
-        Nominal coverage.
+    better : (M, M) array_like of bool
+        Entry (i, j): method i is significantly better than method j, after a correction for all pairs such as `holm`.
 
     Returns
     -------
     RankSets
+        ``best`` is 1 plus the number of methods that are significantly better, ``worst`` is M minus the number that are
+        significantly worse. All true ranks lie in their sets whenever no verdict is false, so the sets hold together
+        with the probability for which the pairs were corrected.
 
     Raises
     ------
     InputError
-        Another shape, NaN, a matrix that is no covariance, degrees of freedom below 1, a level outside (0, 1).
+        Another shape, other values, two methods that are each better than the other.
 
     Notes
     -----
-    After Mogstad, Romano, Shaikh and Wilhelm (2024, Review of Economic Studies 91, 476): with n methods significantly
-    better than it and m significantly worse, a method has rank n + 1 at the lowest and M - m at the highest. The tests
-    are one-sided tests of all M (M - 1) ordered pairs, which control the chance of even one false verdict by the
-    largest t statistic, step by step: a pair that is decided leaves the maximum. Its distribution is that of normal
-    variables with the observed correlations, at 16,384 fixed directions (`simultaneous_intervals`). Student's
-    quantiles have the error rate of one pair that follows, and each pair its own degrees of freedom. Of two methods it
-    is the paired t-test. Two methods that differ by the same number on every task are decided by the sign test with
-    Bonferroni's correction; means with a variance of exactly 0 are taken as known.
+    Mogstad, Romano, Shaikh and Wilhelm (2024, `Review of Economic Studies 91, 476
+    <https://doi.org/10.1093/restud/rdad006>`_) derive ranks from verdicts on pairs in this way, with a step-down test
+    of their own. With the pairs of a table, its ranks, letters and verdicts cannot contradict each other.
 
     Examples
     --------
-    >>> found = rank_sets([82.0, 81, 76, 60], 2 * np.eye(4))
-    >>> [f"{a} to {b}" for a, b in zip(found.best, found.worst)]
-    ['1 to 2', '1 to 2', '3 to 3', '4 to 4']
+    Of three methods on the same tasks, from the paired tests of every two:
+
+    >>> import numpy as np
+    >>> from fslcore import stats
+    >>> tasks = np.arange(12) % 4
+    >>> accuracies = np.array([70 + tasks, 70 + tasks[::-1], 60 + tasks])
+    >>> first, second = np.triu_indices(3, 1)
+    >>> pairs = [stats.paired_interval(accuracies[i], accuracies[j]) for i, j in zip(first, second)]
+    >>> significant = stats.holm([pair.p_value for pair in pairs]) < 0.05
+    >>> sign = significant * np.sign([pair.mean for pair in pairs])
+    >>> better = np.zeros((3, 3), bool)
+    >>> better[first, second], better[second, first] = sign > 0, sign < 0
+    >>> ranks = stats.rank_sets(better)
+    >>> [f"{best} to {worst}" for best, worst in zip(ranks.best, ranks.worst)]
+    ['1 to 2', '1 to 2', '3 to 3']
     """
-    mean, covariance, df, order, sign_test = _checked(accuracies, covariance, df)
-    number("level", level, above=0, below=1)
-    if (count := len(mean)) < 2:
-        raise InputError(f"accuracies: {count} method; at least 2 are needed, for ranks")
-    own = np.diag(covariance)
-    both = own[:, None] + own
-    variance = both - 2 * covariance
-    error = np.sqrt(np.where(variance > ROUNDED * both, variance, 0))
-    gap = mean[:, None] - mean
-    gap[np.abs(gap) <= ROUNDED * np.abs(mean).max()] = 0
-    varies = error > 0
-    p = scipy.stats.t.sf(gap / np.where(varies, error, 1), df)
-    centred = covariance - covariance.mean(axis=0)
-    values, vectors = np.linalg.eigh(centred - centred.mean(axis=1, keepdims=True))
-    kept = np.flatnonzero(values > ROUNDED * max(values[-1], 0))[::-1]
-    points = vectors[:, kept] * np.sqrt(values[kept]) @ directions(max(len(kept), 1)).T[: len(kept)]
-
-    def better(among: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Of these ordered pairs, those of which the first is significantly better."""
-        found: NDArray[np.bool_] = among & ~varies & (gap > 0) & (among.sum() / 2 * sign_test < 1 - level)
-        left = among & varies
-        while left.any():
-            largest, pairs = np.full(points.shape[1], ROUNDED), np.argwhere(left)
-            for at in range(0, len(pairs), AT_ONCE):
-                i, j = pairs[at : at + AT_ONCE].T
-                largest = np.maximum(largest, ((points[i] - points[j]) / error[i, j, None]).max(axis=0))
-            new = left & (p < scipy.stats.norm.sf(_factor(largest, len(kept), level, len(pairs) / 2)))
-            if not new.any():
-                break
-            found, left = found | new, left & ~new
-        return found
-
-    def ranks(better: NDArray[np.bool_]) -> NDArray[np.int_]:
-        return np.array([1 + better.sum(axis=0), count - better.sum(axis=1)])
-
-    out = np.empty((4, count), int)
-    out[:2, order] = ranks(better(~np.eye(count, dtype=bool)))
-    for i, at in enumerate(order):
-        mine = np.arange(count) == i
-        out[2:, at] = ranks(better(mine[:, None] ^ mine))[:, i]
-    return RankSets(out[0], out[1], out[2], out[3], level)
+    verdicts = floats("better", better, 2)
+    methods = len(verdicts)
+    if verdicts.shape != (methods, methods) or not np.isin(verdicts, (0, 1)).all():
+        raise InputError(f"better has shape {verdicts.shape}; (M, M) truth values are allowed")
+    contradicted = np.argwhere(verdicts * verdicts.T)
+    if len(contradicted):
+        i, j = contradicted[0]
+        raise InputError(f"better[{i}, {j}] and better[{j}, {i}] are both true; one method is the better, or neither")
+    best = 1 + verdicts.sum(axis=0)
+    worst = methods - verdicts.sum(axis=1)
+    return RankSets(best.astype(int), worst.astype(int))
 
 
 def winner_interval(
@@ -229,11 +183,11 @@ def winner_interval(
     Parameters
     ----------
     accuracies : (M, T) or (M,) array_like
-        As for `rank_sets`, of 1 method or more.
+        Of M ≥ 1 methods on the same T ≥ 2 tasks, in any unit; or means, with their ``covariance``.
     covariance : (M, M) array_like, optional
         Of the means, in squared units.
     df : float or (M, M) array_like, optional
-        Degrees of freedom, of each mean on the diagonal; by default as for `rank_sets`.
+        Degrees of freedom of each mean, on the diagonal; by default T - 1, and infinite for means with a covariance.
     level : float
         Nominal coverage.
     bounds : (float, float), optional
@@ -246,7 +200,8 @@ def winner_interval(
     Raises
     ------
     InputError
-        As for `rank_sets`; bounds that are no two numbers in their order.
+        Another shape, NaN, a matrix that is no covariance, degrees of freedom below 1, a level outside (0, 1), bounds
+        that are no two numbers in their order.
 
     Notes
     -----
@@ -267,7 +222,7 @@ def winner_interval(
     >>> round(found.estimate, 2), round(found.low, 2), round(found.high, 2), round(found.half_width, 2)
     (81.12, 77.52, 84.73, 2.77)
     """
-    mean, covariance, df, order, _ = _checked(accuracies, covariance, df)
+    mean, covariance, df, order = _checked(accuracies, covariance, df)
     number("level", level, above=0, below=1)
     low, high = checked_bounds(bounds) or (-math.inf, math.inf)
     own = covariance[0, 0]
@@ -284,7 +239,9 @@ def winner_interval(
     varies = np.diag(covariance) > 0
     correlation = covariance[np.ix_(varies, varies)] / np.sqrt(np.outer(*[np.diag(covariance)[varies]] * 2))
     first = FIRST * (1 - level)
-    c = _factor(reach_of(correlation), int(varies.sum()), 1 - first)
+    # Directions of nearly the same reach count as one.
+    reach = np.sort(reach_of(correlation)).reshape(BINS, -1).mean(axis=1)
+    c = factor(reach, int(varies.sum()), math.inf, 1 - first)
 
     def share(t: float) -> float:
         """Probability of less than was observed, t standard errors above the true mean, given the choice."""
@@ -301,15 +258,10 @@ def winner_interval(
     return Winner(int(order[0]), float(mean[0]), estimate, low, high, half, level)
 
 
-def _factor(reach: Floats, k: int, level: float, count: float | None = None) -> float:
-    """`factor` of normal variables, where directions of nearly the same reach count as one."""
-    return factor(np.sort(reach).reshape(BINS, -1).mean(axis=1), k, math.inf, level, count)
-
-
 def _checked(
     accuracies: ArrayLike, covariance: ArrayLike | None, df: ArrayLike | None
-) -> tuple[Floats, Floats, Floats, NDArray[np.int_], float]:
-    """Means, the highest first, with covariance and degrees of freedom, their order, and p of a sign test of all tasks.
+) -> tuple[Floats, Floats, Floats, NDArray[np.int_]]:
+    """Means, the highest first, with covariance and degrees of freedom, and their order.
 
     The order makes that of the methods no matter, but for ties.
     """
@@ -321,13 +273,13 @@ def _checked(
         given = f"accuracies have shape {x.shape}, covariance {'none' if cov is None else cov.shape}"
         raise InputError(f"{given}; (M, T) without a covariance, of 2 tasks or more, or (M,) with (M, M) are allowed")
     if cov is None:
-        df, sign_test = x.shape[1] - 1 if df is None else df, 2.0 ** (1 - x.shape[1])
+        df = x.shape[1] - 1 if df is None else df
         mean, cov = x.mean(axis=1), np.atleast_2d(np.cov(x)) / x.shape[1]
     else:
-        mean, cov, sign_test = x, covariances("covariance", cov[None], len(x), 1)[0], 0.0
+        mean, cov = x, covariances("covariance", cov[None], len(x), 1)[0]
     free = floats("df", math.inf if df is None else df, None, finite=False)
     if free.shape not in ((), cov.shape) or not (free >= 1).all():
         raise InputError(f"df has shape {free.shape}; one number of at least 1, or {cov.shape} such, is allowed")
     order = np.lexsort((np.diag(cov), -mean))
     turned = np.ix_(order, order)
-    return mean[order], cov[turned], np.broadcast_to(free, cov.shape)[turned], order, sign_test
+    return mean[order], cov[turned], np.broadcast_to(free, cov.shape)[turned], order

@@ -101,9 +101,9 @@ def simultaneous_intervals(differences: ArrayLike, level: float = LEVEL) -> Simu
     return Simultaneous(mean, half, p, c, level)
 
 
-def factor(reach: Floats, k: int, df: float, level: float, count: float | None = None) -> float:
-    """The c that the largest of ``count`` absolute t statistics, by default k, exceeds with probability 1 - level."""
-    low, high = (float(scipy.stats.t.isf((1 - level) / 2 / of, df)) for of in (1, count or k))
+def factor(reach: Floats, k: int, df: float, level: float) -> float:
+    """The c that the largest of k absolute t statistics exceeds with probability 1 - level."""
+    low, high = (float(scipy.stats.t.isf((1 - level) / 2 / count, df)) for count in (1, k))
 
     def excess(c: float) -> float:
         return _beyond(c, reach, k, df) - (1 - level)
@@ -123,13 +123,9 @@ def _beyond(c: float, reach: Floats, k: int, df: float) -> float:
     return float((chdtrc(k, square) if math.isinf(df) else fdtrc(k, df, square / k)).mean())
 
 
-def directions(k: int) -> Floats:
-    """(`POINTS`, k) unit vectors in fixed directions, nearly uniform; read-only."""
-    return _directions(k, POINTS)
-
-
 @lru_cache(4)
 def _directions(k: int, points: int) -> Floats:
+    """(``points``, k) unit vectors in fixed directions, nearly uniform; read-only."""
     primes = [*islice((p for p in count(2) if all(p % q for q in range(2, math.isqrt(p) + 1))), k + k % 2)]
     u = np.outer(np.arange(1, points + 1), np.sqrt(primes)) % 1  # Richtmyer's sequence
     radius, angle = np.sqrt(-2 * np.log(u[:, ::2])), 2 * np.pi * u[:, 1::2]
@@ -147,4 +143,4 @@ def reach_of(correlation: Floats) -> Floats:
         rest = correlation[j:, j] - root[j:, :j] @ root[j, :j]
         if rest[0] > 1e-10:
             root[j:, j] = rest / math.sqrt(rest[0])
-    return np.asarray(np.abs(directions(k) @ root.T).max(axis=1))
+    return np.asarray(np.abs(_directions(k, POINTS) @ root.T).max(axis=1))

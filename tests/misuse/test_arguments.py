@@ -132,8 +132,7 @@ TAKEN = {
     ("independent_interval", "b"): NEGATIVE,
     ("bootstrap_interval", "accuracies"): NEGATIVE,
     ("simultaneous_intervals", "differences"): NEGATIVE,
-    ("rank_sets", "df"): ("with inf",),  # of normal means
-    ("winner_interval", "df"): ("with inf",),
+    ("winner_interval", "df"): ("with inf",),  # of normal means
     ("chance_better", "a"): NEGATIVE,
     ("chance_better", "b"): NEGATIVE,
     ("conformal_quantile", "scores"): (*NEGATIVE, "[inf, inf, inf, inf, inf]", "with inf"),  # inf: without an answer
@@ -194,13 +193,6 @@ SHAPE = {
 }
 INTERVAL = stats.open_interval(A)
 OWN = {"tasks": ("object", TASKS)}
-THREE = stats.three_intervals(**PLACES)
-MEANS = {
-    "accuracies": ("array", A[:3]),
-    "covariance": ("array", np.eye(3)),
-    "df": ("positives", np.full((3, 3), 9.0)),
-    "level": ("level", 0.95),
-}
 FUNCTIONS = {
     "stats": {
         "LEVEL": None,
@@ -353,13 +345,14 @@ FUNCTIONS = {
             "differences": ("array", [[0.1, 0.2, 0.4], [0.2, -0.1, 0.3]]),
             "level": ("level", 0.95),
         },
-        "joint_means": {
-            "single": ("object", [THREE, THREE]),
-            "differences": ("object", [THREE]),
-            "target": ("choice", "images"),
+        "rank_sets": {"better": ("array", np.triu(np.ones((3, 3)), 1))},
+        "winner_interval": {
+            "accuracies": ("array", A[:3]),
+            "covariance": ("array", np.eye(3)),
+            "df": ("positives", np.full((3, 3), 9.0)),
+            "level": ("level", 0.95),
+            "bounds": ("bounds", (0, 1)),
         },
-        "rank_sets": MEANS,
-        "winner_interval": MEANS | {"bounds": ("bounds", (0, 1))},
         "rank_correlation": {"a": ("array", RIGHT[:, :, 0]), "b": ("array", RIGHT[:, :, 1])},
         "equivalence": {"difference": ("object", stats.paired_interval(A, B)), "margin": ("positive", 0.1)},
         "anytime_interval": {"values": ("array", A), "bounds": ("object", (0, 1)), "level": ("level", 0.95)},

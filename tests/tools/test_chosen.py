@@ -6,11 +6,15 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fslcore import record, stats
+from fslcore.stats.chosen import joint_means
 from fslcore.tasks import sample_closed
 from fslcore.tools.cli import app
 from fslcore.tools.report import Results
+from fslcore.tools.report.show import names_of_groups
 from fslcore.tools.report.tables import MANY
 
 LABELS = np.arange(8).repeat(12)
@@ -34,9 +38,12 @@ def test_ranks_and_the_winner_are_those_of_the_tasks(sampling, target, column):
     found = Results.of(frame(), sampling=sampling, level=0.9)
     ((key, of),) = found.chosen.items()
     grid = found.grids[key[0]]
-    sets, winner = stats.rank_sets(grid.T, level=0.9), stats.winner_interval(grid.T, level=0.9, bounds=(0, 100))
+    winner = stats.winner_interval(grid.T, level=0.9, bounds=(0, 100))
     assert key[1] == target and of.winner == winner and of.methods == list(grid) and winner.method == 0
-    texts = [f"{a} to {b}" if a < b else f"{a}" for a, b in zip(sets.best, sets.worst)]
+    decided = found.pairs[found.pairs["holm"]]
+    best = [1 + (decided["b"] == method).sum() for method in grid]
+    worst = [4 - (decided["a"] == method).sum() for method in grid]
+    texts = [f"{a} to {b}" if a < b else f"{a}" for a, b in zip(best, worst)]
     assert found.tables["methods"][column].tolist() == texts and any("to" in text for text in texts)
     (said,) = [line for line in found.summary() if "has the highest mean of 4" in line]
     w = of.winner
@@ -81,11 +88,15 @@ def test_a_recording_has_ranks_for_all_three_targets(recording):
     pairs = [found.three[f"{a} − {b}"] for a, b in ("ab", "ac", "bc")]
     for kind, target in (("images", "new images"), ("classes", "new classes")):
         (of,) = (chosen for (_, t), chosen in found.chosen.items() if t == target)
-        means = stats.joint_means(single, pairs, kind)
+        means = joint_means(single, pairs, kind)
         expected, at = stats.winner_interval(*means, bounds=(0, 100)), ["abc".index(m) for m in of.methods]
         assert [of.winner.low, of.winner.high] == pytest.approx([expected.low, expected.high])
-        sets = stats.rank_sets(*means)
-        assert of.sets == [[sets.best[i], sets.worst[i]] for i in at]
+        significant = stats.holm([getattr(pair, kind).p_value for pair in pairs]) < 0.05
+        better = np.zeros((3, 3), bool)
+        for (i, j), decided in zip([(0, 1), (0, 2), (1, 2)], significant):
+            better[(i, j) if means[0][i] > means[0][j] else (j, i)] = decided
+        sets = stats.rank_sets(better)
+        assert np.transpose(of.ranks).tolist() == [[sets.best[i], sets.worst[i]] for i in at]
     widths = [of.winner.high - of.winner.low for of in found.chosen.values()]
     assert widths[0] < widths[1] < widths[2]
     assert [c for c in found.tables["methods"] if "ranks" in c] == [f"ranks ({t})" for _, t in found.chosen]
@@ -103,13 +114,56 @@ def test_what_a_recording_does_not_show_is_left_out(tmp_path):
     assert [target for _, target in Results.read(tmp_path / "r.npz").chosen] == ["these images", "new images"]
 
 
-def test_mean_ranks_stand_beside_the_ranks_of_mean_accuracies():
-    found = Results.of(pd.concat([frame(dataset=d) for d in "uvw"]), sampling="open")
-    (ranked,) = found.ranks.values()
-    noise = np.mean([np.cov(found.grids[d][ranked.methods].T) / 60 for d in "uvw"], axis=0)
-    sets = stats.rank_sets(ranked.means.mean(axis=1), noise / 3)
-    assert (ranked.ranks.best == sets.best).all() and (ranked.ranks.worst == sets.worst).all()
-    assert ranked.shown["ranks by mean accuracy"].iloc[-1] in (f"{sets.best[-1]}", f"{sets.best[-1]} to 4")
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 12), min_size=2, max_size=6), min_size=1, max_size=2),
+    st.sampled_from([0.3, 1.0, 4.0]),
+    st.integers(0, 99),
+)
+def test_letters_pairs_matrix_and_ranks_of_a_report_agree(effects, spread, seed):
+    """By construction: each is counted here from what a reader sees of the others."""
+    rng = np.random.default_rng(seed)
+    tables = []
+    for dataset, shifts in zip("xy", effects):
+        noise = rng.normal(0, spread, (20, len(shifts)))
+        shared = rng.normal(60, 5, (20, 1))
+        names = [f"m{i}" for i in range(len(shifts))]
+        tables.append(pd.DataFrame(shared + noise + np.array(shifts) / 4, columns=names).assign(dataset=dataset))
+    found = Results.of(pd.concat(tables), sampling="open", common=True)
+    letters, signs = names_of_groups(found), {"▲": 1, "▼": -1}
+    matrix = found.tables["matrix"]
+    for (setting, _), choice in found.chosen.items():
+        cells = matrix.loc[setting] if len(found.grids) > 1 else matrix
+        verdicts = cells.map(lambda cell: signs.get(str(cell)[:1], 0))
+        pairs = found.pairs[(found.pairs["setting"] == setting) & found.pairs["holm"]]
+        methods = len(choice.methods)
+        for method, (best, worst) in zip(choice.methods, np.transpose(choice.ranks)):
+            others = [other for other in choice.methods if other != method]
+            apart = [other for other in others if not {*letters[setting, method]} & {*letters[setting, other]}]
+            below, above = pairs[pairs["a"] == method]["b"], pairs[pairs["b"] == method]["a"]
+            assert {*apart} == {*below, *above}
+            assert best == 1 + len(above) == 1 + (verdicts.loc[method, others] == -1).sum()
+            assert worst == methods - len(below) == methods - (verdicts.loc[method, others] == 1).sum()
+            assert ((best, worst) == (1, methods)) == (not apart)
+
+
+def test_ranks_over_data_sets_follow_from_the_pairs_that_differ():
+    def ranked(shifts):
+        rng = np.random.default_rng(3)
+        tables = []
+        for dataset in range(12):
+            x = rng.normal(60, 5, (5, 1)) + np.array(shifts) + rng.normal(0, 0.1, (5, 4))
+            tables.append(pd.DataFrame(x, columns=list("abcd")).assign(dataset=f"d{dataset}"))
+        (over,) = Results.of(pd.concat(tables), sampling="open").ranks.values()
+        return over
+
+    over = ranked([9, 6, 3, 0])
+    apart = over.found.apart
+    assert 0 < apart.sum() < 12  # neighbours are not significantly different, the first and the last are
+    texts = over.shown["possible ranks"].tolist()
+    for i, text in enumerate(texts):
+        best, worst = 1 + apart[:i, i].sum(), 4 - apart[i, i:].sum()
+        assert text == (f"{best} to {worst}" if best < worst else f"{best}")
 
 
 def test_the_command_records_it(tmp_path, capsys, monkeypatch):

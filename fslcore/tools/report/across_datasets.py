@@ -10,7 +10,6 @@ import pandas as pd
 
 from ... import stats
 from ...stats.across_datasets import AcrossDatasets, mean_ranks
-from ...stats.chosen import RankSets
 from .tables import MANY, SHARED, WORDS
 from .wording import rank_texts
 
@@ -34,8 +33,6 @@ class DatasetRanks:
         Mean accuracies in percent.
     found : fslcore.stats.across_datasets.AcrossDatasets
         In the order of ``methods``.
-    ranks : fslcore.stats.chosen.RankSets
-        That methods may have by their mean accuracy over these data sets.
     best_here, best_new : (M,) floats
         Probability of the best mean rank on these data sets, as the tasks leave it open, and on such data sets.
     """
@@ -44,17 +41,17 @@ class DatasetRanks:
     datasets: list[str]
     means: np.ndarray
     found: AcrossDatasets
-    ranks: RankSets
     best_here: np.ndarray
     best_new: np.ndarray
 
     @property
     def shown(self) -> pd.DataFrame:
-        """For a reader: a row a method, with its mean rank and the two probabilities; the best first."""
+        """For a reader, the best method first: mean rank, ranks by the pairs that differ (Nemenyi), probabilities."""
+        better = self.found.apart & (self.found.ranks[:, None] < self.found.ranks)
         return pd.DataFrame(
             {
                 "mean rank": [f"{rank:.2f}" for rank in self.found.ranks],
-                "ranks by mean accuracy": rank_texts(self.ranks),
+                "possible ranks": rank_texts(stats.rank_sets(better)),
                 "best on these data sets": [f"{p:.0%}" for p in self.best_here],
                 "best on such data sets": [f"{p:.0%}" for p in self.best_new],
             },
@@ -129,5 +126,4 @@ def _ranked(parts: dict[str, pd.DataFrame], level: float) -> DatasetRanks:
     means, noise = means[order], noise[:, order][:, :, order]
     here, new = (stats.probability_best(means, noise, new_datasets=new) for new in (False, True))
     methods = next(iter(parts.values())).columns[order].tolist()
-    sets = stats.rank_sets(means.mean(axis=1), noise.mean(axis=0) / len(parts), level=level)
-    return DatasetRanks(methods, [*parts], means, stats.across_datasets(means, level), sets, here, new)
+    return DatasetRanks(methods, [*parts], means, stats.across_datasets(means, level), here, new)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import combinations, islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,11 +13,14 @@ import scipy.stats
 
 from ... import stats
 from ...errors import InputError, number
-from ...stats.chosen import RankSets, Winner
+from ...stats.chosen import RankSets, Winner, joint_means
 from ...stats.power import powers, smallest_each
 from .tables import DIGITS, MANY
 from .targets import TARGETS
 from .wording import of_reference
+
+if TYPE_CHECKING:
+    from .results import Results
 
 MOST = 10**6  # tasks; beyond it a number of tasks is no advice
 
@@ -100,33 +104,42 @@ class Chosen(NamedTuple):
     ranks: RankSets
     winner: Winner
 
-    @property
-    def sets(self) -> list[list[int]]:
-        """Lowest and highest rank of each method."""
-        return np.array([self.ranks.best, self.ranks.worst]).T.tolist()
 
+def chosen(results: Results) -> dict[tuple[str, str], Chosen]:
+    """By setting and target, the ranks that methods may have, and the highest mean corrected for its choice.
 
-def chosen(
-    grids: dict[str, pd.DataFrame], drawn: pd.Series, three: dict[str, stats.ThreeIntervals], level: float
-) -> dict[tuple[str, str], Chosen]:
-    """`Results.chosen` of these ``grids``, whose tasks were ``drawn`` so."""
+    ``ranks`` (`fslcore.stats.rank_sets`) follow from the pairs that are significant after Holm's correction, and
+    ``winner`` is of `fslcore.stats.winner_interval`. The target is 'new images' of open tasks, 'these images' of closed
+    ones, and '' where it is unknown. A recording has all targets that its tasks show; for new images and new classes
+    the pairs of that target are tested and corrected together. Empty with a ``reference``, for one method, and for more
+    than 40.
+    """
     out = {}
-    for setting, grid in grids.items():
-        names = list(grid)
-        if not 1 < len(names) <= MANY:
+    for setting, grid in results.grids.items():
+        methods, drawn, pairs = list(grid), results.settings["sampling"][setting], results.pairs
+        if results.reference is not None or not 1 < len(methods) <= MANY:
             continue
-        given = {{"open": TARGETS["images"], "closed": TARGETS["closed"]}.get(drawn[setting], ""): (grid.T, None, None)}
-        both = [three.get(f"{a} − {b}", three.get(f"{b} − {a}")) for a, b in combinations(names, 2)]
-        single = [three.get(name) for name in names]
-        if all(single + both) and drawn[setting] == "closed":
-            for target in ("images", "classes"):
-                try:
-                    given[TARGETS[target]] = stats.joint_means(single, both, target)
-                except InputError:  # not known from these tasks
-                    continue
-        for target, of in given.items():
-            winner = stats.winner_interval(*of, level, (0, 100))
-            out[setting, target] = Chosen(names, stats.rank_sets(*of, level), winner)
+        target = {"open": TARGETS["images"], "closed": TARGETS["closed"]}.get(drawn, "")
+        verdicts = {target: (pairs.loc[pairs["setting"] == setting, "holm"], (grid.T, None, None))}
+        verdicts |= _of_new(methods, results.three or {}, results.level) if drawn == "closed" else {}
+        for target, (significant, means) in verdicts.items():
+            better = np.zeros((len(methods), len(methods)), bool)
+            better[np.triu_indices(len(methods), 1)] = significant  # of every two the first has the higher mean
+            winner = stats.winner_interval(*means, results.level, (0, 100))
+            out[setting, target] = Chosen(methods, stats.rank_sets(better), winner)
+    return out
+
+
+def _of_new(methods: list[str], three: dict[str, stats.ThreeIntervals], level: float) -> dict[str, tuple]:
+    """For new images and new classes, as far as known: which pairs are significantly different, and joint means."""
+    single = [three.get(method) for method in methods]
+    differences = [three.get(f"{a} − {b}", three.get(f"{b} − {a}")) for a, b in combinations(methods, 2)]
+    out = {}
+    for kind in ("images", "classes") if all(single + differences) else ():
+        with suppress(InputError):  # not known from these tasks
+            means = joint_means(single, differences, kind)
+            p = stats.holm([getattr(difference, kind).p_value for difference in differences])
+            out[TARGETS[kind]] = p < 1 - level, means
     return out
 
 

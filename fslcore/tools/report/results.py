@@ -268,22 +268,11 @@ class Results:
         return {s: compare.groups(list(g), apart[apart["setting"] == s], show.GROUPS) for s, g in self.grids.items()}
 
     @cached_property
-    def chosen(self) -> dict[tuple[str, str], compare.Chosen]:
-        """By setting and target, the ranks that methods may have, and the highest mean corrected for its choice.
-
-        ``ranks`` are of `fslcore.stats.rank_sets`, ``winner`` of `fslcore.stats.winner_interval`; the target is 'new
-        images' of open tasks, 'these images' of closed ones, and '' where it is unknown; of a recording all that its
-        tasks show. Empty with a ``reference``, for one method, and for more than 40.
-        """
-        if self.reference is not None:
-            return {}
-        return compare.chosen(self.grids, self.settings["sampling"], self.three or {}, self.level)
-
-    @cached_property
     def panels(self) -> dict[str, tuple[pd.Series, list[list[str]]]]:
         """By setting, mean accuracies (the best first) and ``groups``, for `fslcore.tools.report.figures.groups`."""
         return {setting: (grid.mean(), self.groups[setting]) for setting, grid in self.grids.items()}
 
+    chosen = cached_property(compare.chosen)
     ranks = cached_property(across_datasets.by_ranks)
     new_runs = cached_property(runs.new_runs)
     recipes = cached_property(runs.recipes)

@@ -202,14 +202,14 @@ def changed(results: Results) -> pd.DataFrame:
 
 def winners(results: Results) -> list[str]:
     """What the highest mean of each setting is worth where it was chosen on these very tasks, a sentence each."""
-    return [
-        f"{of.methods[0]} has the highest mean of {len(of.methods)}, {w.mean:.2f} ± {w.half_width:.2f}; corrected for "
-        f"being chosen on the same tasks, {w.low:.2f} to {w.high:.2f}"
-        + f" ({', '.join(filter(None, (setting * (len(results.settings) > 1), target)))})" * bool(target)
-        + "."
-        for (setting, target), of in results.chosen.items()
-        for w in [of.winner]
-    ]
+    out = []
+    for (setting, target), choice in results.chosen.items():
+        place = ", ".join(filter(None, [setting if len(results.settings) > 1 else "", target]))
+        winner, sentence = choice.winner, f"{choice.methods[0]} has the highest mean of {len(choice.methods)}, "
+        sentence += f"{winner.mean:.2f} ± {winner.half_width:.2f}; corrected for being chosen on the same tasks, "
+        sentence += f"{winner.low:.2f} to {winner.high:.2f}"
+        out.append(f"{sentence} ({place})." if place else f"{sentence}.")
+    return out
 
 
 def headlines(results: Results) -> list[str]:
@@ -301,8 +301,9 @@ def record(results: Results) -> dict:
         "settings": results.settings.reset_index().to_dict("records"),
         "methods": plain.pop("methods"),
         "chosen": [
-            {"setting": s, "target": t, "methods": c.methods, "ranks": c.sets, "winner": asdict(c.winner)}
-            for (s, t), c in results.chosen.items()
+            {"setting": setting, "target": target, **choice._asdict()}
+            | {"ranks": np.transpose(choice.ranks).tolist(), "winner": asdict(choice.winner)}
+            for (setting, target), choice in results.chosen.items()
         ],
         "ranks": [ranked.record(name) for name, ranked in results.ranks.items()],
         "pairs": pairs.assign(verdict=_verdict(pairs), changed=pairs["unpaired"] != pairs["holm"]).to_dict("records"),

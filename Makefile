@@ -1,9 +1,23 @@
-# Two commands: `make book` builds the site, `make test` runs the tests. Both set up .venv first.
+# Two commands: `make book` builds the site, `make test` runs the tests. Every target installs what it needs before its work,
+# or says in one line what is missing (tests/repo/test_targets.py).
 PYTHON ?= python3
 PROFILE ?= profiles/quick.yml
+PAPERS := oops evaluators fewstab
+BROWSERS := chromium chromium-browser google-chrome chrome
 BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: book check paper pdf test cluster-test rerun rehearsal bench mutants captions clean
+
+# $(call need,TARGET,COMMAND,WORDS): if the command fails, the target ends with these words before anything is installed.
+GOALS := $(or $(MAKECMDGOALS),book)
+need = $(if $(filter $(1),$(GOALS)),$(if $(shell $(2) >/dev/null 2>&1 && echo yes),,$(error make $(1): $(3))))
+$(call need,book,test -f '$(PROFILE)',PROFILE = $(PROFILE); there is no such file of parameters)
+$(call need,paper,test '$(words $(PAPER))$(filter-out $(PAPERS),$(PAPER))' = 1,PAPER = $(PAPER); one of $(PAPERS) is needed)
+$(call need,rehearsal,test -z '$(filter-out $(PAPERS),$(PAPER))',PAPER = $(PAPER); $(PAPERS) are allowed)
+$(call need,check,git rev-parse --git-dir,Git and a clone are needed; make test works without them)
+$(call need,pdf,for name in $(if $(CHROMIUM),'$(CHROMIUM)',$(BROWSERS)); do command -v "$$name" && exit; done; exit 1,no program $(or $(CHROMIUM),$(BROWSERS)); CHROMIUM may name one)
+$(call need,pdf,test -f _build/html/index.html -o '$(filter book,$(GOALS))',there is no site to print; make book builds it)
 
 book: .venv/ready
 	@test -f _build/html/index.html || rm -f _build/site.done
@@ -14,11 +28,10 @@ book: .venv/ready
 # printed), says what the run takes, trains and captions where the paper does, and builds the chapters of profiles/oops.yml.
 # Wants a GPU and a network; stopped, it goes on from where it was.
 CAPTIONED := miniimagenet tieredimagenet 'cub?splits=fewstab'
-paper: .venv/ready
+paper: .venv/ready $(if $(filter fewstab,$(PAPER)),.venv/captions)
 	$(BIN)/fslcore fetch $(PAPER) $(if $(ACCEPT),--accept-terms)
 	$(BIN)/fslcore plan-run profiles/$(PAPER).yml
 	$(if $(filter evaluators fewstab,$(PAPER)),$(BIN)/fslcore train --paper $(PAPER))
-	$(if $(filter fewstab,$(PAPER)),$(MAKE) captions)
 	$(if $(filter fewstab,$(PAPER)),for by in vit-gpt2 blip-large; do $(BIN)/fslcore caption $(CAPTIONED) --captioner $$by --size 384 || exit 1; done)
 	$(MAKE) book PROFILE=profiles/$(PAPER).yml
 
@@ -42,27 +55,34 @@ rerun: .venv/ready
 	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python tests/rerun/rerun.py --part $(or $(PART),1/1) --jobs $(or $(JOBS),2)
 
 # A paper's run from nothing, on miniatures that a server on this machine has: from fetch to pack, with faults (tests/rehearsal).
-rehearsal: .venv/ready
+rehearsal: .venv/ready .venv/captions
 	$(BIN)/python tests/rehearsal/rehearse.py $(PAPER)
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py
 
 # Single faults, and the share that the tests see: seconds each, so with a room and a sample. Not part of the tests.
-mutants: .venv/ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target _build/mutmut -r benchmarks/mutants.txt
+mutants: .venv/ready _build/mutmut/ready
 	$(BIN)/python benchmarks/mutants.py $(or $(ROOM),stats) --sample $(or $(SAMPLE),150) --seed $(or $(SEED),0) --jobs $(or $(JOBS),1)
 
-# What two captioners need besides. With -e: without it, pip would put a copy in the place of this folder.
-captions: .venv/ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c requirements.txt -e '.[captions]'
+# What three captioners need besides.
+captions: .venv/captions
 
-# The marker is written last, so an interrupted installation starts again from an empty folder.
+# Markers are written last, so that an interrupted installation starts again: that of .venv from an empty folder.
 .venv/ready: requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 14) else "Python %d.%d; 3.11 to 3.14 is needed (make PYTHON=python3.12 …)" % v)'
+	@$(PYTHON) -c 'import sys, importlib.util as u; sys.exit(None if u.find_spec("ensurepip") else "Python has no ensurepip; on Debian and Ubuntu the package python3-venv has it")'
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar on -r requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(INSTALL) --progress-bar on -r requirements.txt
+	$(INSTALL) --no-deps --no-build-isolation -e .
+	touch $@
+
+.venv/captions: requirements-captions.txt .venv/ready
+	$(INSTALL) --no-deps -r $<
+	touch $@
+
+_build/mutmut/ready: benchmarks/mutants.txt .venv/ready
+	$(INSTALL) --no-deps --upgrade --target $(@D) -r $<
 	touch $@
 
 clean:

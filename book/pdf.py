@@ -23,10 +23,11 @@ from pypdf.generic import NameObject, create_string_object
 from fslcore.errors import InputError
 from fslcore.paths import replace_file
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")  # as in the Makefile
 WIDTH = 658  # of the text on A4 with the margins of custom.css, in pixels
 FOOTER = '<p style="width: 100%; margin: 0; font: 8px sans-serif; text-align: center" class="pageNumber"></p>'
-BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+CANDIDATES = [os.environ["CHROMIUM"]] if os.environ.get("CHROMIUM") else BROWSERS
+BROWSER = next(filter(None, map(shutil.which, CANDIDATES)), None)
 LAB = "Interactive: see this page on the site."
 
 # Formulas are typeset and images are there, before the browser prints and reading.js fits all to the paper.
@@ -163,7 +164,7 @@ def main(argv=None):
     args = parser.parse_args(argv)
     try:
         if not BROWSER:
-            raise InputError(f"pdf: none of {', '.join(NAMES)} is on PATH; $CHROMIUM may name one")
+            raise InputError(f"pdf: no program {' '.join(CANDIDATES)}; CHROMIUM may name one")
         toc, config = (yaml.safe_load((here / f"_{name}.yml").read_text("utf-8")) for name in ("toc", "config"))
         text = document(args.site, toc, config)
 

@@ -8,7 +8,10 @@ package, encodes images, and writes those files, the same bytes for the same inp
 import hashlib
 import io
 import json
+import shutil
 import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +22,13 @@ from PIL import Image
 #: Columns every set has, in this order; facts of the set follow.
 COLUMNS = ["image", "class_name", "split", "domain", "caption"]
 SPLITS = ["base", "validation", "novel"]
+
+
+def check_installed(*names):
+    """End the build in one line if one of these programs or modules is missing."""
+    missing = [name for name in names if not shutil.which(name) and not find_spec(name)]
+    if missing:
+        raise SystemExit(f"{sys.argv[0]}: {', '.join(missing)} not found; the first lines of it say what it needs")
 
 
 def debian_package(name, version, work):
@@ -32,8 +42,10 @@ def debian_package(name, version, work):
     root = work / f"{name}_{version.replace(':', '%3a')}"
     if root.is_dir():
         return root
+    check_installed("dpkg")
     debs = sorted(work.glob(f"{root.name}_*.deb"))
     if not debs:
+        check_installed("apt-get")
         print(f"fetching {name} {version}", flush=True)
         subprocess.run(["apt-get", "download", f"{name}={version}"], cwd=work, check=True)
         debs = sorted(work.glob(f"{root.name}_*.deb"))

@@ -26,6 +26,7 @@ import multiprocessing
 import os
 import re
 import subprocess
+import sys
 import unicodedata
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -40,6 +41,8 @@ from tqdm import tqdm
 
 logging.getLogger("fontTools").setLevel(logging.CRITICAL)  # old fonts with odd dates
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import _build  # noqa: E402
 
 # ---------------------------------------------------------------- what is built
 
@@ -124,6 +127,7 @@ def fetch(packages: list[tuple[str, str]], work: Path) -> dict[str, Path]:
         return found[0] if found else None
 
     missing = [f"{n}={v}" for n, v in packages if not deb(n, v)]
+    _build.check_installed("dpkg", "dpkg-deb", *(["apt-get"] if missing else []))
     for start in tqdm(range(0, len(missing), 20), desc="download", disable=not missing):
         subprocess.run(
             ["apt-get", "download", "-q", *missing[start : start + 20]],

@@ -72,6 +72,7 @@ def fetch(work):
     work.mkdir(parents=True, exist_ok=True)
     path = work / f"{PACKAGE.strip('@').replace('/', '-')}-{VERSION}.tgz"
     if not path.is_file():
+        _build.check_installed("npm")
         subprocess.run(["npm", "pack", "--silent", f"{PACKAGE}@{VERSION}"], cwd=work, check=True)
     found = base64.b64encode(hashlib.sha512(path.read_bytes()).digest()).decode()
     if found != SHA512:
@@ -388,6 +389,7 @@ def main():
     parser.add_argument("--out", type=Path, default=HERE, help="folder for the result")
     args = parser.parse_args()
 
+    _build.check_installed("resvg_py")
     sets = read(fetch(args.work))
     lists = concepts(), words("brands.txt"), set(words("left-out.txt"))
     records, counts = build(sets, *lists)

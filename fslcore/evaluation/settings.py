@@ -102,16 +102,17 @@ def run_queries(  # noqa: PLR0913 (the inputs of a table)
     _known(sampling)
     method = ready(dataset, backbone, learner, size=size)
     shape = dict(ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=skip_small_classes)
-    shape["apart"] = apart
-    drawn = draw(method.source, sampling, tasks=tasks, **shape)
+    drawn = draw(method.source, sampling, tasks=tasks, apart=apart, **shape)
     return drawn, method.record(drawn, stored=stored, progress=progress)
 
 
-def draw(source: Source, sampling: str, *, tasks: int | None, apart: str | None = None, **shape) -> Tasks:
+def draw(
+    source: Source, sampling: str, *, tasks: int | None, apart: str | None = None, balanced: bool = False, **shape
+) -> Tasks:
     """Tasks of a sampling by its name; ``shape`` and errors as for `fslcore.tasks.sample_closed`.
 
     With ``apart``, groups of images are kept apart, which `groups_of` finds by that name; the tasks' ``sampler`` names
-    it.
+    it. With ``balanced``, open tasks give all classes equal weight, as closed ones do.
     """
     labels = class_of(source)  # by name, so that an error can name one
     if apart is not None:
@@ -119,7 +120,7 @@ def draw(source: Source, sampling: str, *, tasks: int | None, apart: str | None 
     if _known(sampling) == "closed":
         drawn = sample_closed(labels, tasks=0 if tasks is None else tasks, **shape)
     else:
-        drawn = sample_open(labels, max_tasks=tasks, **shape)
+        drawn = sample_open(labels, max_tasks=tasks, balanced=balanced, **shape)
     return drawn if apart is None else replace(drawn, sampler={**drawn.sampler, "apart": apart})
 
 
@@ -133,8 +134,7 @@ def left_out(source: Source, *, apart: str | None = None, groups: np.ndarray | N
     if groups is None and apart is None:
         names, count = np.unique(labels, return_counts=True)
         return names[count < (shots + queries).max()].astype(str).tolist()
-    if groups is None:
-        groups = groups_of(source, apart)
+    groups = groups_of(source, apart) if groups is None else groups
     return Cells.of(labels, groups, ways, shots, queries, True).left_out
 
 

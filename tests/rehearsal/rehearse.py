@@ -11,6 +11,7 @@ live cells stand beside the printed ones; results are those of an undisturbed ru
 clean build shows the file (`packed.py`). The real files were never loaded.
 """
 
+import argparse
 import copy
 import hashlib
 import json
@@ -25,6 +26,7 @@ import threading
 import time
 from functools import cache
 from http.server import ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
@@ -258,7 +260,13 @@ def rehearse(paper: str) -> list[str]:
 
 
 def main() -> int:
-    papers = sys.argv[1:] or [*miniatures.OF_PAPER]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("papers", nargs="*", metavar="PAPER", help=f"of {', '.join(miniatures.OF_PAPER)} (all)")
+    papers = parser.parse_args().papers or [*miniatures.OF_PAPER]
+    if unknown := set(papers) - set(miniatures.OF_PAPER):
+        sys.exit(f"rehearsal: PAPER = {' '.join(sorted(unknown))}; {', '.join(miniatures.OF_PAPER)} are allowed")
+    if "fewstab" in papers and not find_spec("transformers"):
+        sys.exit("rehearsal: fewstab needs the package transformers; make captions installs it")
     HERE.mkdir(parents=True, exist_ok=True)
     wrong = [line for paper in papers for line in rehearse(paper)]
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20

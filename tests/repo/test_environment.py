@@ -1,7 +1,8 @@
-"""What the package asks for, what the two commands install and what conda users get say the same."""
+"""What the package asks for, what the Makefile installs and what conda users get say the same."""
 
 import re
 import tomllib
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -15,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def direct():
-    """Bounds by package, of the package itself and all its extras but the one that no command installs."""
+    """Bounds by package, of the package itself and all its extras but the one that has a list of pins of its own."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     lists = [project["dependencies"], *(extras[name] for name in extras if name != "captions")]
@@ -28,8 +29,8 @@ def pinned(lines):
     return {canonicalize_name(name): version for name, version in pins}
 
 
-def requirements():
-    return pinned(re.findall(r"^[^#\s]+", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
+def requirements(name="requirements.txt"):
+    return pinned(re.findall(r"^[^#\s]+", (ROOT / name).read_text(), re.MULTILINE))
 
 
 def test_conda_users_get_the_direct_dependencies_at_the_versions_of_requirements():
@@ -43,6 +44,23 @@ def test_requirements_pin_every_direct_dependency_within_its_bounds():
     pins = requirements()
     for name, bounds in direct().items():
         assert bounds.contains(pins[name]), f"{name}{bounds}: {pins.get(name)}"
+
+
+def test_captioners_are_pinned_within_their_bounds_with_all_that_they_ask_for():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    pins = requirements("requirements-captions.txt")
+    wanted = [Requirement(line) for line in extras["captions"]]
+    for name in pins:
+        with suppress(metadata.PackageNotFoundError):
+            wanted += map(Requirement, metadata.requires(name) or [])
+    there = requirements() | pins
+    unmet = {
+        str(requirement)
+        for requirement in wanted
+        if not requirement.marker or requirement.marker.evaluate({"extra": ""})
+        if not requirement.specifier.contains(there.get(canonicalize_name(requirement.name), "0"))
+    }
+    assert unmet == set() and not set(pins) & set(requirements())
 
 
 @pytest.mark.parametrize("python", ["3.11.0", "3.12.0", "3.13.0", "3.14.0"])

@@ -167,7 +167,10 @@ def main(argv=None) -> int:
     parser.add_argument("--part", default="1/1", help="only every N-th run, from the K-th on")
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args(argv)
-    found = runs(args.chapters, tuple(map(int, args.part.split("/"))))
+    part = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", args.part)
+    if not part or int(part[1]) > int(part[2]):
+        sys.exit(f"rerun: part = {args.part}; K/N with whole numbers K from 1 to N is allowed, such as 2/4")
+    found = runs(args.chapters, (int(part[1]), int(part[2])))
     for place, size in FOLDERS.items():
         make_folder(HERE / place, *size)
     bad = 0

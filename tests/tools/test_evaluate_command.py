@@ -70,6 +70,51 @@ def test_what_can_fail_does_so_before_the_work(command, tmp_path, capsys, monkey
     assert not (tmp_path / "t.csv").exists()
 
 
+UNEVEN = [60, 60, 400, 60, 400, 300, 400, 400]
+
+
+def test_open_tasks_of_unequal_classes_are_noted_and_can_be_balanced(command, tmp_path, capsys):
+    """Each of eight classes has images for three open tasks of 5 × 20, and so for 24 of their places."""
+    assert app.main([*command(*UNEVEN), "--learners", "ncc"]) == 0
+    table = pd.read_csv(tmp_path / "t.csv")
+    weight = 24 / 5 / (table["sampling"] == "open").sum()
+    assert capsys.readouterr().err.strip() == (
+        f"fslcore: open tasks: larger classes are in more of them; the smallest has {weight:.2f} times the average "
+        "weight in their mean (--balanced gives all classes the same weight, in 4 tasks)"
+    )
+    assert app.main([*command(*UNEVEN), "--learners", "ncc", "--balanced"]) == 0
+    assert capsys.readouterr().err == ""
+    balanced = pd.read_csv(tmp_path / "t.csv")
+    assert balanced.groupby("sampling").size().to_dict() == {"closed": 6, "open": 4}
+    closed = [of.loc[of["sampling"] == "closed", "accuracy"].tolist() for of in (table, balanced)]
+    assert closed[0] == closed[1]
+
+
+@pytest.mark.parametrize(
+    "sizes, given, ending",
+    [
+        ([25, 25, 200, 200, 200, 200, 400, 100], [], "weight in their mean"),  # equal weights leave one task
+        ([60] * 6, [], ""),  # of equal size
+        ([60, 60, 70, 60, 79, 100, 60, 60], [], ""),  # none is in many more
+        ([60, 400, 60, 60, 60, 60], [], ""),  # the large one needs four others
+        (UNEVEN, ["--max-open", "3"], ""),  # before the small classes are used up
+        (UNEVEN, ["--samplings", "closed"], ""),
+        (UNEVEN, ["--quiet"], ""),
+    ],
+)
+def test_when_unequal_weights_are_noted(command, capsys, sizes, given, ending):
+    assert app.main([*command(*sizes), "--learners", "ncc", *given]) == 0
+    err = capsys.readouterr().err.strip()
+    assert err.endswith(ending) if ending else not err
+
+
+@pytest.mark.parametrize("given", [["--samplings", "closed"], ["--apart", "family"]])
+def test_balanced_is_refused_where_it_means_nothing(command, tmp_path, capsys, given):
+    assert app.main([*command(*UNEVEN), "--balanced", *given]) == 2
+    assert "--balanced: only with open tasks, and not with --apart" in capsys.readouterr().err
+    assert not (tmp_path / "t.csv").exists()
+
+
 def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):
     small = command(60, 60, 7, 60, 60, 60, 60)
     assert app.main(small) == 2

@@ -210,8 +210,7 @@ def _result_commands(command: Callable) -> None:
     add("--reference", metavar="NAME", help="compare this method with each other one, and nothing else")
     text = "the meaning of a column seed: trainings of a method, or draws of tasks"
     add("--seed", choices=["run", "tasks"], default="unknown", help=text)
-    text = "the meaning of rows that recur in blocks"
-    add("--repeats", choices=["copies", "tasks"], default="unknown", help=text)
+    add("--repeats", choices=["copies", "tasks"], default="unknown", help="the meaning of rows that recur in blocks")
     kinds = ["comma", "semicolon", "tab", "bar", "blanks"]
     text = "separator of the cells of text, if the header is ambiguous"
     add("--separator", choices=kinds, default="unknown", help=text)
@@ -226,10 +225,8 @@ def _result_commands(command: Callable) -> None:
     text = "of scores of items whose supports were drawn from one pool: examples per class in a support"
     add("--shots", type=count_of("shots", least=1), metavar="N", help=text)
     add("--json", action="store_true", help="print the whole report as strict JSON instead of the summary")
-    text = "folder for the tables in LaTeX and Markdown"
-    add("--tables", type=path_of("tables"), metavar="FOLDER", help=text)
-    text = "folder for the figure as PNG, PDF and SVG"
-    add("--figures", type=path_of("figures"), metavar="FOLDER", help=text)
+    add("--tables", type=path_of("tables"), metavar="FOLDER", help="folder for the tables in LaTeX and Markdown")
+    add("--figures", type=path_of("figures"), metavar="FOLDER", help="folder for the figure as PNG, PDF and SVG")
 
     add = command("compare", commands.compare, extra="report")
     add("a", type=printed_of("a"), help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4")
@@ -280,8 +277,7 @@ def _evaluation_commands(command: Callable) -> None:
     add("--seed", type=count_of("seed", 0, LARGEST), default=0, help="of the task samplers (0)")
     add("--tasks", type=count_of("tasks", 2), default=600, help="closed tasks; open ones: as many as possible (600)")
     add("--size", **SIZE)
-    text = "closed tasks of fine-tuning, if fewer than the others"
-    add("--ft-tasks", type=count_of("ft-tasks", 2), help=text)
+    add("--ft-tasks", type=count_of("ft-tasks", 2), help="closed tasks of fine-tuning, if fewer than the others")
     add("--max-open", type=count_of("max-open", 2), help="maximum number of open tasks (all)")
     add("--ft-open", type=count_of("ft-open", 2), help="maximum for fine-tuning (as --max-open)")
     text = "leave out classes with fewer than shots + queries images, instead of an error"
@@ -290,6 +286,8 @@ def _evaluation_commands(command: Callable) -> None:
     add("--until", type=number_of("until", above=0, most=50), metavar="WIDTH", help=text)
     text = "keep images with the same family, author … apart, never on both sides of a task; or a .csv of duplicates"
     add("--apart", metavar="FACT", help=text)
+    text = "open tasks with all classes in equally many: as many tasks as the smallest class allows"
+    add("--balanced", action="store_true", help=text)
     text = "print intervals from the closed tasks for these images, new images and new classes"
     add("--intervals", action="store_true", help=text)
     add("--level", **LEVEL | {"default": None, "help": "nominal coverage of --intervals (0.95)"})
@@ -305,8 +303,7 @@ def _evaluation_commands(command: Callable) -> None:
     add("--size", **SIZE)
     add("--part", type=part_of, metavar="K/N", help="only the K-th of N parts, such as 1/4")
     add("--jobs", **JOBS)
-    text = ".safetensors or .npz for features and labels, which features:FILE reads"
-    add("-o", "--output", type=Path, help=text)
+    add("-o", "--output", type=Path, help=".safetensors or .npz for features and labels, which features:FILE reads")
     add("--json", **JSON)
 
 
@@ -314,8 +311,7 @@ def _data_commands(command: Callable) -> None:
     add = command("fetch", commands.fetch)
     text = "data sets and weights by name; oops, evaluators, fewstab: all of that paper; oops-benchmark: its results"
     add("what", nargs="+", type=name_of("what", commands.fetchable), action=Once, help=text)
-    text = "accept the printed licences and terms, if they limit the use"
-    add("--accept-terms", action="store_true", help=text)
+    add("--accept-terms", action="store_true", help="accept the printed licences and terms, if they limit the use")
     text = "a folder of downloaded files, which are not fetched again"
     add("--from", dest="given", type=path_of("from"), metavar="FOLDER", help=text)
     add("--folder", type=path_of("folder"), help="folder for oops-benchmark (the cache)")
@@ -366,10 +362,8 @@ def _training_commands(command: Callable) -> None:
     add("--splits", nargs="+", choices=SPLITS, action=Once, default=["novel"], help="searched together (novel)")
     text = "what must be near: hash, features, both, either (either)"
     add("--by", choices=["either", "both", "hash", "features"], default="either", help=text)
-    text = "maximum of differing bits, out of 64 (from the data)"
-    add("--bits", type=count_of("bits", 0, 64), help=text)
-    text = "largest distance of features (from the data)"
-    add("--distance", type=number_of("distance", above=0, most=2), help=text)
+    add("--bits", type=count_of("bits", 0, 64), help="maximum of differing bits, out of 64 (from the data)")
+    add("--distance", type=number_of("distance", above=0, most=2), help="largest distance of features (from the data)")
     add("--size", **SIZE)
     add("-o", "--output", type=Path, help="a .csv: the group of each image, which evaluate --apart takes")
     add("--sheet", type=Path, help="a .png, .pdf or .svg: pairs at and around the threshold")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ... import catalogue
-from ...errors import InputError, choice, missing, room, visible, whole
+from ...errors import InputError, choice, missing, note, room, visible, whole
 from ...paths import DATA, PROFILES, RUNS, check_folder, check_output, together
 from .. import notebooks
 from ..recorder import ENDING
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RELEASED = "oops-benchmark"
+LEAST_WEIGHT = 2 / 3  # of the smallest class in open tasks, below which a note is written; 1 is the average
 
 
 def _of(options: argparse.Namespace, names: str) -> dict[str, object]:
@@ -212,7 +213,7 @@ def evaluate(options: argparse.Namespace) -> None:
     _check_evaluation(options)  # all possible errors are raised before the work, which may take hours
     from ... import evaluation
 
-    shape = _of(options, "ways shots queries seed skip_small_classes apart")
+    shape = _of(options, "ways shots queries seed skip_small_classes apart balanced")
     source = evaluation.load_source(options.dataset, options.size)
     methods = {name: evaluation.ready(source, options.backbone, name) for name in options.learners}
     drawn = _drawn(options, source, **shape)
@@ -238,15 +239,11 @@ def evaluate(options: argparse.Namespace) -> None:
             of = drawn[learner, sampling]
             kept = early.get(learner) if sampling == "closed" else None
             kept = kept or method.record(of, progress=not options.quiet)
-            table = evaluation.results_table(
-                kept, dataset=options.dataset, backbone=options.backbone, learner=learner, sampling=sampling, **shape
-            )
+            setting = _of(options, "dataset backbone") | {"learner": learner, "sampling": sampling}
+            table = evaluation.results_table(kept, **setting, **shape)
             if not options.json:
-                print(
-                    f"{options.dataset} {options.backbone} {learner} {sampling}: {len(table)} tasks, "
-                    f"mean accuracy {table.accuracy.mean():.2f} %",
-                    flush=True,
-                )
+                mean = f"mean accuracy {table.accuracy.mean():.2f} %"
+                print(f"{' '.join(setting.values())}: {len(table)} tasks, {mean}", flush=True)
             tables.append(table)
         few = of[: 1 if method.slow else 2]
         neighbours[learner] = evaluation.probe(method.learner, *method.reading(few), queries=2 if method.slow else 5)
@@ -305,10 +302,8 @@ def _pieces(options: argparse.Namespace, methods: dict, drawn: dict) -> int:
 
 def _count(options: argparse.Namespace, learner: str, sampling: str) -> int | None:
     """Number of tasks of a sampling for a learner; None for as many as the data allow."""
-    slow = learner == "ft"
-    if sampling == "open":
-        return options.ft_open if slow and options.ft_open is not None else options.max_open
-    return options.ft_tasks if slow and options.ft_tasks is not None else options.tasks
+    own, usual = (options.ft_open, options.max_open) if sampling == "open" else (options.ft_tasks, options.tasks)
+    return own if learner == "ft" and own is not None else usual
 
 
 def _drawn(options: argparse.Namespace, source, **shape) -> dict:
@@ -324,15 +319,29 @@ def _drawn(options: argparse.Namespace, source, **shape) -> dict:
             # Closed tasks need the least data: if they cannot be drawn, nothing can.
             if sampling == "closed" or "closed" not in options.samplings:
                 raise
-            if not options.quiet:
-                print(f"fslcore: no open tasks: {visible(str(error))}", file=sys.stderr)
+            note(f"no open tasks: {error}")
         else:
             found |= {(learner, sampling): tasks[count] for learner, count in counts.items()}
+            if sampling == "open" and options.apart is None:
+                _note_weights(options, source.labels, max(map(len, tasks.values())))
     small = evaluation.left_out(source, **shape) if shape["skip_small_classes"] else []
-    if small and not options.quiet:
-        left = f"{len(small)} of {len(set(evaluation.class_of(source).tolist()))} classes are left out as small"
-        print(f"fslcore: {left}: {visible(', '.join(small))}", file=sys.stderr)
+    if small:
+        classes = len(set(evaluation.class_of(source).tolist()))
+        note(f"{len(small)} of {classes} classes are left out as small: {', '.join(small)}")
     return found
+
+
+def _note_weights(options: argparse.Namespace, labels, tasks: int) -> None:
+    """Write a note if the smallest class is in far fewer of the open tasks than classes are on average."""
+    import numpy as np
+
+    possible = np.bincount(labels) // (options.shots + options.queries)  # open tasks of each class
+    possible = possible[possible > 0]
+    balanced = len(possible) * int(possible.min()) / options.ways  # tasks in which all have the same weight
+    if balanced < LEAST_WEIGHT * tasks:
+        line = f"the smallest has {balanced / tasks:.2f} times the average weight in their mean"
+        remedy = f" (--balanced gives all classes the same weight, in {int(balanced)} tasks)" if balanced >= 2 else ""
+        note(f"open tasks: larger classes are in more of them; {line}{remedy}")
 
 
 def _intervals(options: argparse.Namespace, **shape) -> pd.DataFrame:
@@ -371,9 +380,8 @@ def _check_recording(options: argparse.Namespace) -> None:
         from ..recorder import load
 
         backbone = "none" if options.dataset.startswith("features:") else options.backbone
-        other = [
-            m for m in load(options.output).methods if m not in [f"{backbone} {name}" for name in options.learners]
-        ]
+        named = [f"{backbone} {name}" for name in options.learners]
+        other = [method for method in load(options.output).methods if method not in named]
         if other:
             raise InputError(
                 f"output = {options.output}; it is a recording of {other[0]}, which would be lost: name another file "
@@ -405,6 +413,8 @@ def _check_evaluation(options: argparse.Namespace) -> None:
 
         load(name)
     options.samplings = options.samplings or (["closed"] if recorded else ["closed", "open"])
+    if options.balanced and (options.apart is not None or "open" not in options.samplings):
+        raise InputError("--balanced: only with open tasks, and not with --apart, whose groups may span classes")
     if options.level is not None and not options.intervals:
         raise InputError(f"--level {options.level:g}: only with --intervals, whose level it is")
     if options.intervals:

@@ -32,6 +32,16 @@ VERDICTS = ("apart", "depends", "not apart")
 
 
 @dataclass(frozen=True)
+class PercentDifference(Interval):
+    """Student's interval of a difference of two percentages, whose ends are cut at -100 and 100."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("low", "high"):
+            object.__setattr__(self, name, min(max(getattr(self, name), -100.0), 100.0))
+
+
+@dataclass(frozen=True)
 class PrintedDifference:
     """The difference of two means, with the least and the largest interval that printed figures leave possible.
 
@@ -43,14 +53,14 @@ class PrintedDifference:
     narrowest : Interval
         Of the same tasks, where the methods agree as much as they usually may (`CORRELATION`, its upper end). Equal to
         ``widest`` where the tasks are not the same.
-    correlation : float
-        Of the accuracies of the same tasks: above it a paired interval leaves 0 out. Below 0 where any does, and above
-        1 where none does; NaN where the tasks are not the same.
+    correlation : float or None
+        Of the accuracies of the same tasks: above it a paired interval leaves 0 out. Between -1 and 1; None where every
+        correlation gives the same verdict, and where the tasks are not the same.
     """
 
     widest: Interval
     narrowest: Interval
-    correlation: float
+    correlation: float | None
 
     @property
     def verdict(self) -> str:
@@ -93,8 +103,8 @@ class Printed:
     ----------
     difference : float
         First mean less the second, in points.
-    readings : tuple of 3 PrintedReading
-        By what ± may mean.
+    readings : tuple of PrintedReading
+        By what ± may mean, 1 to 3: without those by which accuracies between 0 and 100 would vary more than they can.
     likely : PrintedReading
         The one whose implied deviations are nearest to what is usual.
     sampling : str
@@ -234,7 +244,8 @@ def from_printed(
     Raises
     ------
     InputError
-        Accuracies that are not between 1 and 100 (shares are refused), a ± that is not over 0; fewer than 2 tasks,
+        Accuracies that are not between 1 and 100 (shares are refused), a ± that is not over 0, or too large by any
+        reading; fewer than 2 tasks,
         other numbers of them on the same tasks; fewer classes than ways, images that are too few for a task, or for as
         many open tasks; unknown words; a level outside (0, 1).
 
@@ -283,12 +294,16 @@ def from_printed(
     z = float(stats.norm.ppf((1 + level) / 2))
     n = ways * queries
     usual = [math.sqrt(m * (100 - m) * (1 / n + BETWEEN * (1 - 1 / n))) for m in means]
+    # Of accuracies between 0 and 100 with this mean, where all are on the bounds.
+    largest = [math.sqrt(m * (100 - m) * t / (t - 1)) for m, t in zip(means, pair, strict=True)]
     readings, off, gap = [], [], means[0] - means[1]
     same = same_tasks != "no" and pair[0] == pair[1]
     for meaning in READINGS:
         factor = {"interval": 1 / z, "standard error": 1.0}.get(meaning)
         first, second = (h * (1 if factor is None else factor * math.sqrt(t)) for h, t in zip(wide, pair, strict=True))
         spread = first, second
+        if any(s > most for s, most in zip(spread, largest, strict=True)):
+            continue
         off.append([abs(math.log(s / u)) for s, u in zip(spread, usual, strict=True)])
         difference = partial(_difference, gap, spread, pair, same=same, level=level)
         # Of open tasks' images the tasks speak already; less than two that share none say nothing.
@@ -296,6 +311,11 @@ def from_printed(
         of_new = [None if more is None or more < 2 else difference(more=more) for more in beyond]
         near = max(off[-1]) <= math.log(max(z, 1)) / 2
         readings.append(PrintedReading(meaning, spread, near, difference(), *of_new))
+    if not readings:
+        raise InputError(
+            f"± = {wide[0]:g} and {wide[1]:g}; accuracies with these means have standard deviations of at most "
+            f"{largest[0]:.4g} and {largest[1]:.4g}"
+        )
     likely = readings[int(np.argmin([np.square(both).sum() for both in off]))]
     coarse = all(round(x, 1) == x for x in (*means, *wide))
     return Printed(gap, tuple(readings), likely, sampling, same_tasks, pair, level, coarse)
@@ -321,10 +341,11 @@ def _difference(
     total = first + second
     df = total**2 / (first**2 / (of[0] - 1) + second**2 / (of[1] - 1))
     half = float(stats.t.ppf((1 + level) / 2, df)) * math.sqrt(total)
-    widest = Interval(gap, half, level, more or sum(tasks), "independent", df)
+    widest = PercentDifference(gap, half, level, more or sum(tasks), "independent", df)
     if not same:
-        return PrintedDifference(widest, widest, math.nan)
+        return PrintedDifference(widest, widest, None)
     quantile, product = float(stats.t.ppf((1 + level) / 2, of[0] - 1)), math.sqrt(first * second)
     least = quantile * math.sqrt(total - 2 * CORRELATION[1] * product)
-    narrowest = Interval(gap, min(least, half), level, of[0], "paired", of[0] - 1)
-    return PrintedDifference(widest, narrowest, (total - (gap / quantile) ** 2) / (2 * product))
+    narrowest = PercentDifference(gap, min(least, half), level, of[0], "paired", of[0] - 1)
+    correlation = (total - (gap / quantile) ** 2) / (2 * product)
+    return PrintedDifference(widest, narrowest, correlation if -1 < correlation < 1 else None)

@@ -6,6 +6,8 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from scipy import stats as sp
 
 from fslbook import published
@@ -75,14 +77,14 @@ def test_unrelated_tasks_have_welch_s_interval():
     for _ in range(30):
         a, b = rng.uniform([60, 0.2], [80, 2]), rng.uniform([60, 0.2], [80, 2])
         tasks, level = rng.integers(5, 900, 2).tolist(), float(rng.uniform(0.8, 0.99))
-        for meaning, r in enumerate(from_printed(a, b, tasks, same_tasks="no", level=level).readings):
+        for r in from_printed(a, b, tasks, same_tasks="no", level=level).readings:
             z = sp.norm.ppf((1 + level) / 2)
-            factor = [np.sqrt(tasks) / z, np.sqrt(tasks), np.ones(2)][meaning]
+            factor = {"interval": np.sqrt(tasks) / z, "standard error": np.sqrt(tasks)}.get(r.meaning, np.ones(2))
             s = np.array([a[1], b[1]]) * factor
             np.testing.assert_allclose(r.deviations, s)
             test = sp.ttest_ind_from_stats(a[0], s[0], tasks[0], b[0], s[1], tasks[1], equal_var=False)
             assert r.tasks.widest.p_value == pytest.approx(test.pvalue, rel=1e-9)
-            assert r.tasks.narrowest == r.tasks.widest and np.isnan(r.tasks.correlation)
+            assert r.tasks.narrowest == r.tasks.widest and r.tasks.correlation is None
             assert r.tasks.verdict == ("apart" if test.pvalue < 1 - level else "not apart")
 
 
@@ -106,6 +108,41 @@ def test_the_paired_interval_lies_between_the_two(rho):
     between = found.narrowest.half_width * (1 - 1e-9) <= paired.half_width <= found.widest.half_width * 1.003
     assert between == (0 <= rho <= 0.95)
     assert (rho > found.correlation) == (paired.conclusion != 0)
+
+
+@given(
+    st.tuples(st.floats(1.01, 99.99), st.floats(0.001, 99)),
+    st.tuples(st.floats(1.01, 99.99), st.floats(0.001, 99)),
+    st.integers(2, 2000),
+    st.sampled_from([None, 10, 20, 400]),
+    st.sampled_from(["yes", "no"]),
+)
+@example((71.2, 0.4), (70.5, 0.5), 600, None, "yes")
+@example((1.2, 6), (99, 6), 5, 10, "yes")
+def test_no_number_is_outside_what_it_can_be(a, b, tasks, classes, same_tasks):
+    """Correlations within ±1, ends of a difference within ±100 points, deviations that accuracies can have."""
+    try:
+        found = from_printed(a, b, tasks, classes=classes, images=500, same_tasks=same_tasks)
+    except InputError as error:
+        assert "standard deviations of at most" in str(error)
+        return
+    assert found.likely in found.readings
+    for reading in found.readings:
+        for deviation, (mean, _) in zip(reading.deviations, (a, b)):
+            assert deviation <= np.sqrt(mean * (100 - mean) * tasks / (tasks - 1)) * (1 + 1e-12)
+        for difference in filter(None, (reading.tasks, reading.images, reading.classes)):
+            assert difference.correlation is None or -1 < difference.correlation < 1
+            assert difference.correlation is not None or difference.verdict != "depends"
+            for interval in (difference.widest, difference.narrowest):
+                assert -100 <= interval.low <= interval.mean <= interval.high <= 100
+
+
+def test_a_reading_by_which_accuracies_would_vary_more_than_they_can_is_left_out():
+    found = from_printed((90, 4), (91, 4), 600)
+    assert [reading.meaning for reading in found.readings] == ["standard deviation"]  # else 50 and 98 points
+    assert found.likely is found.readings[0]
+    with pytest.raises(InputError, match=r"± = 30 and 30; accuracies with these means have .* at most 12.17 and 11.12"):
+        from_printed((1.2, 30), (99, 30), 5)
 
 
 def test_images_that_a_closed_interval_leaves_out_are_bounded():

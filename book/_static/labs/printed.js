@@ -9,17 +9,20 @@
 
   const conclusion = i => (i.mean > i.half ? 1 : i.mean < -i.half ? -1 : 0);
 
+  const inside = end => Math.min(Math.max(end, -100), 100); // of a difference of two percentages
+
   function difference(gap, spread, tasks, more, same, level) {
     const [first, second] = spread.map((s, i) => s * s * (1 / tasks[i] + (more ? 1 / more : 0)));
     const of = tasks.map(t => more || t), total = first + second;
     const df = total ** 2 / (first ** 2 / (of[0] - 1) + second ** 2 / (of[1] - 1));
     const half = L.quantile((1 + level) / 2, df) * Math.sqrt(total), count = more || tasks[0] + tasks[1];
-    const widest = { mean: gap, half, low: gap - half, high: gap + half, df, tasks: count };
-    if (!same) return done({ widest, narrowest: widest, correlation: NaN });
+    const widest = { mean: gap, half, low: inside(gap - half), high: inside(gap + half), df, tasks: count };
+    if (!same) return done({ widest, narrowest: widest, correlation: null });
     const quantile = L.quantile((1 + level) / 2, of[0] - 1), product = Math.sqrt(first * second);
     const least = Math.min(quantile * Math.sqrt(total - 2 * CORRELATION[1] * product), half);
-    const narrowest = { mean: gap, half: least, low: gap - least, high: gap + least, df: of[0] - 1, tasks: of[0] };
-    return done({ widest, narrowest, correlation: (total - (gap / quantile) ** 2) / (2 * product) });
+    const narrowest = { mean: gap, half: least, low: inside(gap - least), high: inside(gap + least), df: of[0] - 1, tasks: of[0] };
+    const correlation = (total - (gap / quantile) ** 2) / (2 * product);
+    return done({ widest, narrowest, correlation: Math.abs(correlation) < 1 ? correlation : null });
   }
 
   function done(found) {
@@ -41,8 +44,10 @@
     const z = L.quantile((1 + level) / 2), n = ways * queries, gap = a[0] - b[0];
     const usual = [a, b].map(([m]) => Math.sqrt(m * (100 - m) * (1 / n + BETWEEN * (1 - 1 / n))));
     const same = sameTasks !== "no" && tasks[0] === tasks[1], off = [];
-    const readings = READINGS.map((meaning, i) => {
+    const largest = [a, b].map(([m], j) => Math.sqrt((m * (100 - m) * tasks[j]) / (tasks[j] - 1)));
+    const readings = READINGS.flatMap((meaning, i) => {
       const spread = [a, b].map(([, h], j) => h * (i === 2 ? 1 : (i ? 1 : 1 / z) * Math.sqrt(tasks[j])));
+      if (spread.some((s, j) => s > largest[j])) return [];
       const far = spread.map((s, j) => Math.abs(Math.log(s / usual[j])));
       off.push(far[0] ** 2 + far[1] ** 2);
       const of = more => (more !== null && more < 2 ? null : difference(gap, spread, tasks, more, same, level));
@@ -51,6 +56,7 @@
         images: apart === null || sampling === "open" ? null : of(apart), classes: groups === null ? null : of(groups),
       };
     });
+    if (!readings.length) throw new Error("Accuracies with these means cannot vary as much as each reading of ± says.");
     const coarse = [...a, ...b].every(x => Math.round(10 * x) / 10 === x);
     const found = { coarse, difference: gap, readings, likely: readings[off.indexOf(Math.min(...off))], sampling, sameTasks, level };
     found.sentence = sentence(found);

@@ -238,16 +238,17 @@ def telling_pair(per_task: dict[Method, np.ndarray], level: float = 0.95) -> dic
 
 
 def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """Every pair of methods on every data set, with its three conclusions.
+    """Every pair of methods on every data set, with its conclusions by each rule.
 
-    Closed conclusions come from the closed tasks; open and paired ones from the open tasks, paired
-    from those that both methods were run on. ``results`` holds one number of shots and of queries;
-    without any closed tasks there is no column of closed conclusions.
+    Closed conclusions come from the closed tasks and the others from the open tasks, paired ones
+    from those that both methods were run on. Closed and open: the two intervals do not overlap. Unpaired: the
+    interval of the difference excludes 0, as if the two methods had been run on unrelated tasks. ``results`` holds one
+    number of shots and of queries; without any closed tasks there is no column of closed conclusions.
 
     Returns
     -------
     DataFrame
-        dataset, a, b (each (backbone, learner)), closed, open, paired: +1 a is better, -1, 0; and
+        dataset, a, b (each (backbone, learner)), closed, open, unpaired, paired: +1 a is better, -1, 0; and
         the p_value of the paired comparison.
     """
     rows = []
@@ -259,6 +260,7 @@ def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
             if not only_open:
                 row["closed"] = stats.compare(*(stats.closed_interval(closed[m], level) for m in (a, b)))
             row["open"] = stats.compare(*(stats.open_interval(opened[m], level) for m in (a, b)))
+            row["unpaired"] = stats.independent_interval(opened[a], opened[b], level).conclusion
             paired = stats.paired_interval(*common(opened[a], opened[b]), level)
             rows.append({**row, "paired": paired.conclusion, "p_value": paired.p_value})
     return pd.DataFrame(rows)
@@ -301,18 +303,21 @@ def reported_agreement(level: float, **shape) -> pd.DataFrame:
 
 def conclusive_counts(pairs: pd.DataFrame) -> pd.Series:
     """How many pairs are conclusive by each rule, and how many conclusions change between rules."""
-    c, o, p = pairs["closed"], pairs["open"], pairs["paired"]
+    c, o, u, p = pairs["closed"], pairs["open"], pairs["unpaired"], pairs["paired"]
     return pd.Series(
         {
             "pairs of methods": len(pairs),
             "conclusive, closed": (c != 0).sum(),
             "conclusive, open": (o != 0).sum(),
+            "conclusive, unpaired difference": (u != 0).sum(),
             "conclusive, paired": (p != 0).sum(),
             "closed conclusive, open not": ((c != 0) & (o == 0)).sum(),
             "open conclusive, closed not": ((c == 0) & (o != 0)).sum(),
             "closed and open conclusive, opposite": (c * o < 0).sum(),
             "open conclusive, paired not": ((o != 0) & (p == 0)).sum(),
             "paired conclusive, open not": ((p != 0) & (o == 0)).sum(),
+            "unpaired difference conclusive, paired not": ((u != 0) & (p == 0)).sum(),
+            "paired conclusive, unpaired difference not": ((p != 0) & (u == 0)).sum(),
             "closed conclusive, lost open, back paired": ((c != 0) & (o == 0) & (p != 0)).sum(),
             "closed conclusive, paired not": ((c != 0) & (p == 0)).sum(),
             "closed and paired conclusive, opposite": (c * p < 0).sum(),
@@ -322,14 +327,14 @@ def conclusive_counts(pairs: pd.DataFrame) -> pd.Series:
 
 
 def conclusive_rows(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Conclusive pairs of each data set by three kinds of interval, as `fslbook.figures.forest` draws them."""
-    kinds = ("closed", "open", "paired")
+    """Conclusive pairs of each data set by each rule, as `fslbook.figures.forest` draws them."""
+    kinds = ("closed", "open", "unpaired", "paired")
     counts = pairs.groupby("dataset", sort=False)[list(kinds)].agg(lambda verdicts: (verdicts != 0).sum())
     return counts.melt(ignore_index=False, var_name="series", value_name="mean").rename_axis("row").reset_index()
 
 
 def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:
-    """Number of conclusive pairs of `pair_table`: open, paired, and paired with a correction for all pairs.
+    """Number of conclusive pairs of `pair_table`: open, unpaired, paired, and paired with a correction for all pairs.
 
     Holm's method bounds the probability of any false conclusion by 1 - level; that of Benjamini and Hochberg
     bounds the expected share of false conclusions among all conclusions.
@@ -338,7 +343,7 @@ def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:
         f"paired, {name}": (adjust(pairs["p_value"]) < 1 - level).sum()
         for name, adjust in (("Holm", stats.holm), ("Benjamini–Hochberg", stats.benjamini_hochberg))
     }
-    plain = {kind: (pairs[kind] != 0).sum() for kind in ("open", "paired")}
+    plain = {kind: (pairs[kind] != 0).sum() for kind in ("open", "unpaired", "paired")}
     return pd.Series({"pairs": len(pairs), **plain, **corrected}, name="count")
 
 

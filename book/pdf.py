@@ -1,9 +1,9 @@
 """The built site as one PDF: ``python book/pdf.py`` prints ``_build/html`` to ``_build/book.pdf``.
 
-All pages of ``_toc.yml``, in its order, become one document, which headless Chromium prints: so links lead inside the
-PDF, and its outline has the parts, chapters and sections. Solutions are open, tables shrink to the width of the paper,
-wider ones stand on landscape pages (``_static/reading.js`` does this on every page that is printed); a lab is its still
-picture, where it has one. The last line printed is the path.
+All pages of the site's ``_toc.yml``, in its order, become one document, which headless Chromium prints: so links lead
+inside the PDF, and its outline has the parts, chapters and sections. Solutions are open, tables shrink to the width
+of the paper, wider ones stand on landscape pages (``_static/reading.js`` does this on every page that is printed); a
+lab is its still picture, where it has one. The last line printed is the path.
 """
 
 import argparse
@@ -165,7 +165,9 @@ def main(argv=None):
     try:
         if not BROWSER:
             raise InputError(f"pdf: no program {' '.join(CANDIDATES)}; CHROMIUM may name one")
-        toc, config = (yaml.safe_load((here / f"_{name}.yml").read_text("utf-8")) for name in ("toc", "config"))
+        built = args.site.parent / "site" / "_toc.yml"  # of the pages that a profile has
+        toc = yaml.safe_load((built if built.is_file() else here / "_toc.yml").read_text("utf-8"))
+        config = yaml.safe_load((here / "_config.yml").read_text("utf-8"))
         text = document(args.site, toc, config)
 
         def write(part):

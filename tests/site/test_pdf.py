@@ -61,7 +61,7 @@ def site(tmp_path_factory):
 @pytest.fixture(scope="module")
 def printed(site):
     if not pdf.BROWSER:
-        pytest.skip("no Chromium on PATH nor in $CHROMIUM")
+        pytest.skip("no Chromium on PATH, nor in CHROMIUM")
     text = pdf.document(site, TOC, CONFIG)
     pdf.print_pdf(site, text, site / "book.pdf")
     pdf.describe(site / "book.pdf", pdf.headings(text), CONFIG)
@@ -119,3 +119,11 @@ def test_a_table_of_many_columns_lies_on_a_wide_page(printed):
 def test_a_missing_page_is_named(tmp_path):
     with pytest.raises(InputError, match="has no page index.html; make book"):
         pdf.document(tmp_path, TOC, CONFIG)
+
+
+def test_a_site_of_a_few_chapters_is_printed_by_its_own_contents(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(pdf, "BROWSER", "chromium")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "_toc.yml").write_text("root: attic\nparts: []\n")
+    assert pdf.main(["--site", str(tmp_path / "html"), "-o", str(tmp_path / "book.pdf")]) == 2
+    assert "has no page attic.html" in capsys.readouterr().err

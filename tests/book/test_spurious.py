@@ -10,7 +10,7 @@ from scipy import stats as scipy_stats
 from fslbook import checks, published
 from fslbook.fewstab import audit, tables
 from fslcore.errors import InputError
-from fslcore.paths import DATA
+from fslcore.paths import DATA, ROOT
 from fslcore.stats import Interval
 
 NAMES = list(tables.DECIDES)[:10]
@@ -176,6 +176,17 @@ def test_a_picture_shows_what_the_task_is_made_of(shots):
             said = set(r.attribute.split(", ")) - {""}
             assert said == known & (set.union(*own) - {mine})
             assert r.right == (r.predicted == task.loc[r.Index, "class"])
+
+
+def test_pictures_beside_the_data_sets_of_the_chapter_are_answered_by_networks_that_ship():
+    """Those of the chapter may be trained on each of its data sets, as in profiles/fewstab.yml."""
+    text = (ROOT / "notebooks" / "spurious-bias.md").read_text("utf-8")
+    calls = re.findall(r"tables\.example\((\w+)(.*)\)", text)
+    assert [(name, "trained=" in options) for name, options in calls] == [
+        ("datasets", True),
+        ("second", False),
+        ("third", False),
+    ]
 
 
 def test_a_list_of_facts_has_a_title_for_readers():

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from ..errors import InputError, choice, floats, number, whole
-from .intervals import LEVEL, Ends, Interval
+from .intervals import LEVEL, Bounds, Ends, Interval, declared_bounds
 
 __all__ = ["BootstrapInterval", "bootstrap_interval"]
 
@@ -34,8 +34,8 @@ class BootstrapInterval(Ends):
     mean : float
         Over the tasks.
     low, high : float
-        Ends of the interval, which need not lie equally far from the mean, and never beyond the least and the
-        largest value.
+        Ends of the interval, which need not lie equally far from the mean, and not beyond the least and the largest
+        value unless all are equal.
     level : float
         Nominal coverage.
     n_tasks : int
@@ -49,19 +49,15 @@ class BootstrapInterval(Ends):
     method: str
     standard_error: float
 
-    @property
-    def conclusion(self) -> int:
-        """+1 if the whole interval lies above 0, -1 if below, else 0: the verdict on a difference.
-
-        Where nothing varies no resample does, and the sign test decides, as for `Interval`.
-        """
-        if self.low == self.high:
-            return Interval(self.mean, 0.0, self.level, self.n_tasks, "paired").conclusion
-        return super().conclusion
-
 
 def bootstrap_interval(
-    accuracies: ArrayLike, level: float = LEVEL, *, method: str = "BCa", resamples: int = 9999, seed: int = 0
+    accuracies: ArrayLike,
+    level: float = LEVEL,
+    *,
+    method: str = "BCa",
+    resamples: int = 9999,
+    seed: int = 0,
+    bounds: Bounds = None,
 ) -> BootstrapInterval:
     """Interval of a mean over tasks by the bootstrap (Efron, 1987; DiCiccio and Efron, 1996).
 
@@ -79,6 +75,9 @@ def bootstrap_interval(
         How often T of the tasks are drawn, with replacement; at least twice.
     seed : int
         Same seed, same interval.
+    bounds : (float, float), optional
+        Least and largest possible value. Where nothing varies no resample does; then the interval is that of `Interval`
+        for equal values, which without bounds is infinite.
 
     Returns
     -------
@@ -104,12 +103,14 @@ def bootstrap_interval(
     """
     x, level = floats("accuracies", accuracies), number("level", level, above=0, below=1)
     choice("method", method, METHODS)
+    bounds = declared_bounds(accuracies, bounds)
     resamples, seed = whole("resamples", resamples, 2, MOST), whole("seed", seed, least=0)
     if x.size < 2:
         raise InputError(f"accuracies has shape {x.shape}; one number per task for at least 2 tasks is needed")
     mean = float(x.mean())
     if np.ptp(x) <= ULPS * np.finfo(float).eps * np.abs(x).max():  # BCa has no value then
-        return BootstrapInterval(mean, mean, mean, level, x.size, method, 0.0)
+        equal = Interval(mean, 0.0, level, x.size, "open", bounds=bounds)
+        return BootstrapInterval(mean, equal.low, equal.high, level, x.size, method, 0.0)
     with np.errstate(invalid="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # an error here
         found = stats.bootstrap(

@@ -15,16 +15,13 @@ from .intervals import LEVEL, Floats, Interval, check_units, closed_interval, op
 __all__ = ["CONCLUSION", "benjamini_hochberg", "compare", "conclusions", "holm"]
 
 CONCLUSION = {1: "+", -1: "−", 0: "0"}  # as the paper prints them
-ROUNDED = 1e-14  # share of a mean that it may be off by
 
 
 def compare(a: Interval, b: Interval) -> int:
     """+1 if a is better, -1 if b is, 0 if nothing can be concluded.
 
-    Two closed or two open intervals are conclusive when they do not meet (OOPS, equation 4). An interval without a
-    width, of T tasks that all gave one value, says nothing if that is no rarer than the level allows: T values lie
-    on one side of the true one by chance in 2^(1 - T) of the cases. So at 95 % it takes part from 6 tasks on. Means
-    that differ by rounding are equal.
+    Two closed or two open intervals are conclusive when they do not meet (OOPS, equation 4). Where all tasks gave one
+    value, an interval without bounds is infinite, and nothing is concluded (`Interval`).
 
     Raises
     ------
@@ -37,10 +34,7 @@ def compare(a: Interval, b: Interval) -> int:
             f"cannot compare a {a.kind} interval at {a.level} with a {b.kind} one at {b.level}; "
             "two closed or two open ones at one level are allowed"
         )
-    by_chance = max((2.0 ** (1 - i.n_tasks) for i in (a, b) if i.half_width == 0), default=0.0)
-    if a.meets(b) or by_chance >= 1 - a.level or np.isclose(a.mean, b.mean, rtol=ROUNDED, atol=0):
-        return 0
-    return int(np.sign(a.mean - b.mean))
+    return 0 if a.meets(b) else int(np.sign(a.mean - b.mean))
 
 
 def conclusions(accuracies: Mapping[str, ArrayLike], kind: str, level: float = LEVEL) -> np.ndarray:

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError, detached, floats, number, shown, whole
+from ..errors import InputError, floats, number, shown, whole
 from ..errors import labels as checked_labels
 from .dependence import checked_groups, units_of
-from .intervals import LEVEL, Floats, Interval, checked_bounds, together
+from .intervals import LEVEL, Floats, Interval, declared_bounds, together
 from .runs import student
-from .three_intervals import bounds_of
 
 __all__ = ["CrossedIntervals", "crossed_intervals"]
 
@@ -131,7 +130,7 @@ def crossed_intervals(
     level : float
         Nominal coverage, between 0 and 1.
     bounds : (float, float), optional
-        Least and largest possible mean, as for `three_intervals`, with its default.
+        Least and largest possible score, or difference, as for `three_intervals`, with its default.
 
     Returns
     -------
@@ -180,7 +179,7 @@ def crossed_intervals(
     >>> print(found.planned(supports=10, items=4000))
     77.22 ± 1.23
     """
-    level, bounds = number("level", level, above=0, below=1), checked_bounds(bounds)
+    level, bounds = number("level", level, above=0, below=1), declared_bounds(values, bounds)
     y = floats("values", values, 2)
     supports, count = y.shape
     if not supports or count < 2:
@@ -217,8 +216,7 @@ def crossed_intervals(
         df = float(v_items**2 / (np.bincount(label, found) ** 2 / (size - 1)).sum()) if v_items else math.inf
     if not df > 0:  # a class is one group
         v_items, own = math.inf, 0.0
-    answers = np.asarray(detached(values)).dtype == bool
-    about = float(means.mean()), level, bounds or bounds_of(y, answers)
+    about = float(means.mean()), level, bounds
     s2 = s2 if supports > 1 else math.inf
     pool_df = math.inf if pool is None else len(size) * (float(pool) - 1)
     three = _three(about, (s2, v_items, own), df, (share, pool_df), (int(units.counts[0]), supports))
@@ -252,9 +250,8 @@ def _three(
     both = max(student_of(total, of_items, of_supports), student_of(of_supports[0], of_supports), alone)
     on_these = min(student_of(s2 * times, (s2 * times, of_supports[1])), both)
     counts = (items, supports, min(units))
-    # Where nothing varies: a sign test of items, groups or supports, which all lie on one side of 0.
     made = [
-        Interval(mean, half, level, n, kind, freedom, 2.0 ** (1 - n), bounds)
+        Interval(mean, half, level, n, kind, freedom, n, bounds)
         for kind, n, (half, freedom) in zip(("items", "supports", "both"), counts, (alone, on_these, both), strict=True)
     ]
     return made[0], made[1], made[2]

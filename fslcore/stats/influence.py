@@ -93,8 +93,8 @@ class Influence:
         level : float
             Nominal coverage, between 0 and 1.
         bounds : (float, float), optional
-            Least and largest possible mean, (0, 100) for an accuracy in percent, which the ends of the intervals
-            respect (`limits`). None for a difference.
+            Least and largest possible value of a task, which the ends of the intervals respect: (0, 100) for an
+            accuracy in percent, (-100, 100) for a difference.
 
         Raises
         ------

@@ -5,7 +5,8 @@ arithmetic is that of a mean of T numbers. Equation numbers are those of OOPS
 (Lafargue et al., 2024).
 
 Numbers that differ by less than they were rounded by are equal (`paired_differences`). Where all T are equal, Student's
-interval has a half-width of 0 and would be certain after two tasks; there an exact test decides (`Interval.p_value`).
+interval has a half-width of 0 and would be certain after two tasks. What T equal values tell of a mean then depends on
+how far other values may lie, that is on the bounds (`chance_of_equal`).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+Bounds = tuple[float, float] | None  # least and largest possible value, where they are known
 LEVEL = 0.95  # nominal coverage where none is asked for; `fslcore.tools.estimation` asks for its own, 0.9
 ULPS = 4  # an accuracy is a sum and a quotient: its last digits may be off by a few
 MANY_TASKS = 100  # from which a closed interval has a normal quantile, as in the paper
@@ -43,7 +45,7 @@ NEAR = 0.1  # of the bounds' span: means closer to a bound are those that rare h
 FEW = 1  # independent errors; with no more, limits near a bound hold, but say little
 SLACK = 1e-9  # relative: one task that errs, among any number without an error, is just that one
 TINY = 2.0**-1074  # the smallest number
-ROUNDED = 1e-9  # share of the bounds' span that a mean may lie outside by having been rounded
+ROUNDED = 1e-9  # share of the bounds' span by which rounding may move a mean off a bound
 
 
 @dataclass(frozen=True)
@@ -63,25 +65,32 @@ class Interval:
         'images' and 'classes'; of `fslcore.stats.crossed_intervals` 'items', 'supports' and 'both'.
     df : float
         Degrees of freedom of the Student quantile in it; infinite for a normal one.
-    exact : float or None
-        p-value of an exact test, where nothing varies and the half-width is 0. By default that of the sign test
-        of T values that all lie on one side of 0, 2^(1 - T).
+    units : int or None
+        Independent tasks, images, classes, items, supports or runs behind it; None where they are the tasks. They
+        decide what is concluded where nothing varies and the half-width is 0.
     bounds : (float, float) or None
-        Between which the mean must lie, (0, 100) for an accuracy in percent; None for a difference, and where it is
-        not known.
+        Between which every value must lie: (0, 100) for an accuracy in percent, (-100, 100) for a difference of two.
+        None where they are not known.
     classes : int or None
         Independent classes, or groups of classes, behind an interval for new classes, if it is known.
     low, high : float
-        Ends of the interval: ``limits(mean, half_width, bounds, df, level)``. Without bounds mean ± half_width. Where
-        the mean is on a bound and nothing varies, that bound and Clopper and Pearson's (1934) for as many equal tasks,
-        or images if they are fewer. With C ``classes`` and a mean close to a bound, the interval also holds the mean of
-        C + 1 classes of which one is at the other bound: see Notes.
+        Ends of the interval. Without bounds, and with bounds to either side of 0, mean ± half_width, cut at the bounds.
+        With other bounds ``limits(mean, half_width, bounds, df, level)``; with C ``classes`` and a mean close to a
+        bound, the interval also holds the mean of C + 1 classes of which one is at the other bound. Where nothing
+        varies, see Notes.
     few_errors : bool
         Whether the mean is no more than one standard error off a bound, as if it rested on one independent error at
         most: then the limits are rough, and too wide rather than too narrow.
 
     Notes
     -----
+    Where all n units gave the same value v, up to a share q = 1 - (α/2)^(1/n) of all units may give another one, with
+    α = 1 - level: were it more, n equal values would have a chance below α/2. If that share is at a bound b, the mean
+    is v + q (b - v). So the interval is v - q (v - low bound) to v + q (high bound - v), which is Clopper and Pearson's
+    (1934) where v is itself a bound. ``p_value`` and ``conclusion`` are those of the same test. Without bounds a rare
+    value may be anywhere: the interval is infinite and nothing is concluded. For new classes of which all answers are
+    right (or wrong), n is the number of tasks, and the classes extend the interval as follows.
+
     C classes that are almost free of errors do not exclude that some classes are hard: their variance does not show a
     class that is not among them. So on a bound the interval is extended by 1 / (C + 1) of the way to the other bound;
     the extension falls linearly to 0 at a tenth of the way, where errors are common enough to show how they vary. If a
@@ -96,34 +105,73 @@ class Interval:
     n_tasks: int
     kind: str
     df: float = np.inf
-    exact: float | None = None
-    bounds: tuple[float, float] | None = None
+    units: int | None = None
+    bounds: Bounds = None
     classes: int | None = None
     low: float = field(init=False)
     high: float = field(init=False)
     few_errors: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        low, high, few = self.mean - self.half_width, self.mean + self.half_width, False
-        if self.bounds is not None and not math.isnan(self.mean + self.half_width):
-            df = np.inf if math.isnan(self.df) else self.df
-            low, high = map(float, limits(self.mean, self.half_width, self.bounds, df, self.level))
-            first, last = self.bounds
-            room = min(self.mean - first, last - self.mean)
-            few = not math.isinf(self.half_width) and room**2 <= FEW * self.standard_error**2 * (1 + SLACK)
-            if self.half_width == 0 and room <= 0:
-                known = self.exact if self.classes is None else None  # classes are extended below
-                alike = self.n_tasks if known is None else min(self.n_tasks, 1 - math.log2(known or TINY))
-                reach = (last - first) * (1 - ((1 - self.level) / 2) ** (1 / max(alike, 1)))
-                low, high = (first, first + reach) if self.mean == first else (last - reach, last)
-            if self.classes is not None and not math.isinf(self.half_width):
-                near = max(0.0, 1 - room / (last - first) / NEAR) / (self.classes + 1)
-                if self.mean - first > room:
-                    low = min(low, self.mean - near * (self.mean - first))
-                else:
-                    high = max(high, self.mean + near * (last - self.mean))
-        for name, value in (("low", low), ("high", high), ("few_errors", few)):
+        if (bounds := checked_bounds(self.bounds)) is not None:
+            object.__setattr__(self, "mean", _mean_within(self.mean, bounds))
+        low, high = self._ends()
+        for name, value in (("low", low), ("high", high), ("few_errors", self._few_errors())):
             object.__setattr__(self, name, value)
+
+    def _ends(self) -> tuple[float, float]:
+        """Both ends of the interval."""
+        low, high = self.mean - self.half_width, self.mean + self.half_width
+        if math.isnan(low):
+            return low, high
+        if self.half_width == 0:
+            return self._ends_of_equal_values()
+        if self.bounds is None:
+            return low, high
+        if self._two_signs:  # mean ± half_width decides about 0, and the ends agree with it
+            return max(low, self.bounds[0]), min(high, self.bounds[1])
+        df = np.inf if math.isnan(self.df) else self.df
+        low, high = map(float, limits(self.mean, self.half_width, self.bounds, df, self.level))
+        return self._with_another_class(low, high)
+
+    def _ends_of_equal_values(self) -> tuple[float, float]:
+        """Both ends where nothing varies (see Notes of the class)."""
+        if self.bounds is None:
+            return -math.inf, math.inf
+        first, last = self.bounds
+        on_bound = self.mean in self.bounds and not self._two_signs
+        units = self.n_tasks if on_bound and self.classes is not None else self.equal_units
+        share = 1 - ((1 - self.level) / 2) ** (1 / units)
+        low, high = self.mean - share * (self.mean - first), self.mean + share * (last - self.mean)
+        return self._with_another_class(low, high)
+
+    def _with_another_class(self, low: float, high: float) -> tuple[float, float]:
+        """The ends extended to the mean of one more class at the farther bound, for a mean near the other one."""
+        if self.bounds is None or self.classes is None or math.isinf(self.half_width) or self._two_signs:
+            return low, high
+        first, last = self.bounds
+        room = min(self.mean - first, last - self.mean)
+        share = max(0.0, 1 - room / (last - first) / NEAR) / (self.classes + 1)
+        if self.mean - first > room:
+            return min(low, self.mean - share * (self.mean - first)), high
+        return low, max(high, self.mean + share * (last - self.mean))
+
+    def _few_errors(self) -> bool:
+        """Whether the mean is no more than one standard error off a bound."""
+        if self.bounds is None or self._two_signs or not math.isfinite(self.mean + self.half_width):
+            return False
+        room = min(self.mean - self.bounds[0], self.bounds[1] - self.mean)
+        return room**2 <= FEW * self.standard_error**2 * (1 + SLACK)
+
+    @property
+    def _two_signs(self) -> bool:
+        """Whether the mean may lie on either side of 0, as that of a difference."""
+        return self.bounds is not None and self.bounds[0] < 0 < self.bounds[1]
+
+    @property
+    def equal_units(self) -> int:
+        """How many independent values are equal where nothing varies: ``units``, by default the tasks."""
+        return max(self.n_tasks if self.units is None else self.units, 1)
 
     @property
     def standard_error(self) -> float:
@@ -134,8 +182,8 @@ class Interval:
     def conclusion(self) -> int:
         """+1 if the whole interval lies above 0, -1 if below, 0 if it holds 0.
 
-        For a paired interval this is the verdict on which method is better. Without any variance it is that of
-        ``p_value``: two tasks with equal differences conclude nothing at 95 %, six do.
+        For a paired interval this is the verdict on which method is better. Where nothing varies it is that of
+        ``p_value``, and always 0 without bounds.
         """
         if self.half_width == 0:
             return int(np.sign(self.mean)) if self.p_value < 1 - self.level else 0
@@ -146,15 +194,24 @@ class Interval:
         """Two-sided p-value of the hypothesis that the mean is 0, for a paired interval.
 
         It is below 1 - level exactly where ``conclusion`` is not 0, and equals the p-value of the
-        paired t-test (``scipy.stats.ttest_rel``). Without any variance, where that test has no value, it is 1 if the
-        mean is 0 and else ``exact``. It is 1 where the half-width is infinite.
+        paired t-test (``scipy.stats.ttest_rel``). Where nothing varies, that test has no value. Then it is twice the
+        largest chance of values all equal to this mean if the true mean is 0: 2 (b / (b + |mean|))^n for n units and
+        bounds -b and b; without bounds 1. It is 1 where the half-width is infinite.
         """
         if self.half_width == 0:
-            exact = 2.0 ** (1 - self.n_tasks) if self.exact is None else self.exact
-            return 1.0 if self.mean == 0 else min(exact, 1.0)
+            return min(2 * self.chance_of_equal_values(0.0), 1.0)
         if math.isinf(self.half_width):
             return 1.0
         return float(2 * stats.t.sf(abs(self.mean) / self.standard_error, self.df))
+
+    def chance_of_equal_values(self, true_mean: float) -> float:
+        """Largest chance that all units are equal, as they are where nothing varies, with this ``true_mean``.
+
+        A one-sided p-value; 1 without bounds (`chance_of_equal`).
+        """
+        if self.bounds is None:
+            return 1.0
+        return float(chance_of_equal(self.mean, true_mean, self.bounds, self.equal_units))
 
     def meets(self, other: Interval) -> bool:
         """Whether the two intervals have a point in common."""
@@ -173,18 +230,27 @@ class Interval:
         str
             '' where the half-width is NaN.
         """
-        spec = spec or f".{decimals(self.half_width)}f"
+        spec = spec or self._decimals()
+        if math.isinf(self.high - self.low):
+            return "± ∞"
         off = max(abs(self.mean - self.half_width - self.low), abs(self.mean + self.half_width - self.high))
         if math.isinf(self.half_width) or not off > self.half_width / 10:
             return str(plus_minus(0.0, self.half_width, spec)).partition(" ")[2]
         low, high = (format(end, spec.lstrip("+ ")) for end in (self.low, self.high))
         return f"{low} to {high}"
 
+    def _decimals(self) -> str:
+        """Format that shows two digits of the half-width; where it is 0, of half of the interval's length."""
+        return f".{decimals(self.half_width or (self.high - self.low) / 2)}f"
+
     def __format__(self, spec: str) -> str:
-        text, around = str(plus_minus(self.mean, self.half_width, spec)), self.around(spec)
-        if around.startswith("±") or not around:
-            return text + " (few errors)" * self.few_errors
-        return f"{text.partition(' ±')[0]} ({around}{', few errors' * self.few_errors})"
+        spec = spec or self._decimals()
+        mean, around = str(plus_minus(self.mean, self.half_width, spec)).partition(" ±")[0], self.around(spec)
+        if not around or math.isnan(self.mean):
+            return mean
+        if not around.startswith("±"):
+            return f"{mean} ({around}, few errors)" if self.few_errors else f"{mean} ({around})"
+        return f"{mean} {around} (few errors)" if self.few_errors else f"{mean} {around}"
 
     def __str__(self) -> str:
         return format(self)
@@ -218,7 +284,7 @@ class Ends:
 def limits(
     mean: ArrayLike,
     half_width: ArrayLike,
-    bounds: tuple[float, float] | None = None,
+    bounds: Bounds = None,
     df: ArrayLike = np.inf,
     level: float = LEVEL,
 ) -> tuple[Floats, Floats]:
@@ -292,7 +358,68 @@ def limits(
     return np.minimum(low, mean), np.maximum(high, mean)
 
 
-def checked_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+def chance_of_equal(mean: ArrayLike, true_mean: ArrayLike, bounds: tuple[float, float], units: ArrayLike) -> Floats:
+    """Largest chance that independent values between two bounds are all equal to a number, given their true mean.
+
+    Parameters
+    ----------
+    mean, true_mean : array_like
+        The number, v, and the true mean, m; they broadcast.
+    bounds : (float, float)
+        Between which all values lie.
+    units : array_like of int
+        How many values there are, n.
+
+    Returns
+    -------
+    array
+        (1 - p)^n: a share p of all values that are not v moves their mean from v at most to v + p (b - v), with b the
+        bound on the side of m. So it is at least p = (m - v) / (b - v). 1 if m = v, and 0 if m is beyond that bound.
+
+    Notes
+    -----
+    It is a p-value of the hypothesis that the true mean is m, or farther from v, whatever the distribution, and
+    although several numbers could have come out n times. Of all numbers above m for which it is α or less, let w be the
+    lowest, and P the share of values that are one of them. With the lower bound b, m - b ≥ P (w - b), so that
+    P ≤ (m - b) / (w - b) = 1 - p ≤ α^(1/n), and one of them comes out n times with a chance of at most P^n ≤ α.
+
+    Examples
+    --------
+    >>> chance_of_equal([0.5, 20.0], 0.0, (-100, 100), 6).round(3)
+    array([0.971, 0.335])
+    """
+    v, m, n = _together(mean=mean, true_mean=true_mean, units=units)
+    end = np.where(m > v, bounds[1], bounds[0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(m == v, 0.0, (m - v) / (end - v))
+    return np.asarray((1 - share.clip(0, 1)) ** n)
+
+
+def _mean_within(mean: float, bounds: tuple[float, float], name: str = "mean") -> float:
+    """The mean, or the bound that it differs from by rounding alone."""
+    for bound in bounds:
+        if abs(mean - bound) <= ROUNDED * (bounds[1] - bounds[0]):
+            return float(bound)
+    if mean < bounds[0] or mean > bounds[1]:
+        raise InputError(f"{name} = {mean:g}; {bounds[0]:g} to {bounds[1]:g} is allowed")
+    return mean
+
+
+def declared_bounds(values: ArrayLike, bounds: Bounds) -> Bounds:
+    """The bounds given, checked; (0, 1) for True and False; else None, as numbers do not tell their bounds."""
+    if bounds is None and np.asarray(detached(values)).dtype == bool:
+        return 0.0, 1.0
+    return checked_bounds(bounds)
+
+
+def bounds_of_difference(a: ArrayLike, b: ArrayLike, bounds: Bounds) -> Bounds:
+    """The bounds given, checked; (-1, 1) for a difference of True and False; else None."""
+    if bounds is None and declared_bounds(a, None) and declared_bounds(b, None):
+        return -1.0, 1.0
+    return checked_bounds(bounds)
+
+
+def checked_bounds(bounds: Bounds) -> Bounds:
     """Two finite numbers, the lower first; or None."""
     if bounds is None:
         return None
@@ -368,7 +495,7 @@ def together(found: dict[str, Interval]) -> str:
     return f"{next(iter(found.values())).mean:{spec}} {', '.join(cells)}"
 
 
-def closed_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[float, float] | None = None) -> Interval:
+def closed_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: Bounds = None) -> Interval:
     """Interval for the mean accuracy *on these very images* (OOPS, Algorithm 1 and equation 3).
 
     For tasks drawn with reuse of images. Repeating the draw of tasks from the same images gives a
@@ -382,8 +509,8 @@ def closed_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[f
     level : float
         Nominal coverage, between 0 and 1.
     bounds : (float, float), optional
-        Least and largest possible mean, such as (0, 100): the ends of the interval then lie between them (`limits`).
-        By default they are mean ± half-width, as in the paper.
+        Least and largest possible value, such as (0, 100): the ends of the interval then lie between them (`limits`).
+        By default (0, 1) for True and False, and else none: the ends are mean ± half-width, as in the paper.
 
     Returns
     -------
@@ -403,6 +530,7 @@ def closed_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[f
     >>> round(r.mean, 3), round(r.half_width, 4)
     (0.775, 0.1027)
     """
+    bounds = declared_bounds(accuracies, bounds)
     return _interval(*per_task("accuracies", accuracies), level, "closed", closed_df, bounds=bounds)
 
 
@@ -411,7 +539,7 @@ def closed_df(tasks: int) -> float:
     return np.inf if tasks >= MANY_TASKS else tasks - 1
 
 
-def open_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[float, float] | None = None) -> Interval:
+def open_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: Bounds = None) -> Interval:
     """Interval for the mean accuracy *on new images* of the same kind (OOPS, Algorithm 2).
 
     For tasks that share no image, so that their accuracies are independent draws. What it estimates is the mean over
@@ -432,10 +560,18 @@ def open_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: tuple[flo
     >>> round(open_interval([0.7, 0.8, 0.75, 0.85]).half_width, 4)
     0.1027
     """
+    bounds = declared_bounds(accuracies, bounds)
     return _interval(*per_task("accuracies", accuracies), level, "open", lambda t: t - 1, bounds=bounds)
 
 
-def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL, *, atol: float | None = None) -> Interval:
+def paired_interval(
+    a: ArrayLike,
+    b: ArrayLike,
+    level: float = LEVEL,
+    *,
+    atol: float | None = None,
+    bounds: Bounds = None,
+) -> Interval:
     """Interval for the mean difference of two methods on the same tasks (OOPS, equation 5).
 
     Tasks are hard or easy for both methods alike, so the difference varies less than either
@@ -451,6 +587,9 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL, *, atol: f
         Nominal coverage, between 0 and 1.
     atol : float, optional
         As for `paired_differences`.
+    bounds : (float, float), optional
+        Least and largest possible difference, (-100, 100) for accuracies in percent. They are needed where nothing
+        varies: without them nothing is concluded then. By default (-1, 1) for True and False, and else none.
 
     Returns
     -------
@@ -472,7 +611,7 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL, *, atol: f
     if d.ndim != 1 or d.size < 2:
         raise InputError(f"a and b have shape {d.shape}; one number per task for at least 2 tasks is needed")
     check_units({"a": a, "b": b})
-    return _interval(d, 0.0, level, "paired", lambda t: t - 1)
+    return _interval(d, 0.0, level, "paired", lambda t: t - 1, bounds=bounds_of_difference(a, b, bounds))
 
 
 def paired_differences(a: ArrayLike, b: ArrayLike, *, atol: float | None = None, axis: int = 0) -> Floats:
@@ -494,7 +633,7 @@ def paired_differences(a: ArrayLike, b: ArrayLike, *, atol: float | None = None,
     -------
     array of that shape
         0 where a and b differ by no more than ``atol``. Where the differences of a column are all equal but for twice
-        that, they are made equal: then nothing varies, and only an exact test is left (`Interval.p_value`).
+        that, they are made equal: then nothing varies, and the bounds decide (`Interval.p_value`).
 
     Raises
     ------
@@ -564,7 +703,7 @@ def rounding(given: ArrayLike, x: Floats, atol: float | None = None, axis: int |
     return np.asarray(ULPS * eps * largest)
 
 
-def independent_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval:
+def independent_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL, *, bounds: Bounds = None) -> Interval:
     """Interval for the difference of the mean accuracies on two sets of tasks that were drawn independently.
 
     Parameters
@@ -573,12 +712,15 @@ def independent_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> In
         Accuracies of each task of the two sets, at least 2 of each.
     level : float
         Nominal coverage, between 0 and 1.
+    bounds : (float, float), optional
+        As for `paired_interval`.
 
     Returns
     -------
     Interval
         Of mean(a) - mean(b), with ``n_tasks`` = T + U and Student's quantile with the degrees of
-        freedom of Welch (1947): the two variances may differ.
+        freedom of Welch (1947): the two variances may differ. Where nothing varies in either set, its ``units`` are the
+        smaller number of tasks, as for the differences of as many pairs.
 
     Raises
     ------
@@ -599,11 +741,11 @@ def independent_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> In
     counts = np.array([one.n_tasks, other.n_tasks])
     df = float(total**2 / (variances**2 / (counts - 1)).sum()) if total > 0 else np.inf
     half = float(stats.t.ppf((1 + level) / 2, df) * np.sqrt(total))
-    # Where nothing varies, the two sets lie wholly apart, as in 2 of all the ways to split these values.
-    exact = 2 / math.comb(int(counts.sum()), one.n_tasks) if total == 0 else None
     mean = one.mean - other.mean
     mean = mean if abs(mean) > max(fine_x, fine_y) else 0.0
-    return Interval(mean, half, level, int(counts.sum()), "independent", df, exact)
+    if (bounds := bounds_of_difference(a, b, bounds)) is not None:
+        mean = _mean_within(mean, bounds, "difference of a and b")
+    return Interval(mean, half, level, int(counts.sum()), "independent", df, int(counts.min()), bounds)
 
 
 def per_task(name: str, values: ArrayLike) -> tuple[Floats, float]:
@@ -621,7 +763,7 @@ def _interval(
     kind: str,
     degrees: Callable[[int], float],
     *,
-    bounds: tuple[float, float] | None = None,
+    bounds: Bounds = None,
 ) -> Interval:
     """Of checked values, which are equal where they spread by no more than rounding puts them off."""
     level, df = number("level", level, above=0, below=1), degrees(x.size)
@@ -630,7 +772,6 @@ def _interval(
     bounds = checked_bounds(bounds)
     rounded = ROUNDED * (bounds[1] - bounds[0]) if bounds else 0
     if bounds and not (bounds[0] - rounded <= x.min() and x.max() <= bounds[1] + rounded):
-        raise InputError(
-            f"accuracies go from {x.min():g} to {x.max():g}; bounds = {shown(bounds)}, between which they lie"
-        )
+        what = "differences of a and b" if kind == "paired" else "accuracies"
+        raise InputError(f"{what} go from {x.min():g} to {x.max():g}; bounds = {shown(bounds)}, between which they lie")
     return Interval(float(x.mean()), float(half), level, x.size, kind, df, bounds=bounds)

@@ -17,8 +17,7 @@ from scipy import stats
 
 from ..errors import InputError, array, choice, floats, instance, number, shown, whole
 from ..errors import labels as checked_labels
-from .intervals import LEVEL, Floats
-from .three_intervals import of_difference
+from .intervals import LEVEL, Floats, declared_bounds
 
 __all__ = [
     "Moments",
@@ -144,8 +143,8 @@ class Pilot:
         T of the run.
     covariance : (2, 2) ndarray
         Of the estimates of α and β, by a jackknife over tasks.
-    difference : bool or None
-        Whether the values were those of a difference of two methods, or of one (`fslcore.stats.ThreeIntervals`).
+    bounds : (float, float) or None
+        Least and largest possible value: (0, 1) for True and False, else as given.
     target : str
         'classes' or 'images'; see `pilot`.
     """
@@ -157,7 +156,7 @@ class Pilot:
     level: float
     n_tasks: int
     covariance: Floats
-    difference: bool | None = None
+    bounds: tuple[float, float] | None = None
     target: str = "classes"
 
     @property
@@ -273,6 +272,7 @@ def pilot(
     *,
     labels: ArrayLike | None = None,
     target: str = "classes",
+    bounds: tuple[float, float] | None = None,
 ) -> Pilot:
     """Q* and an interval for it from one run with Q ≥ 2.
 
@@ -306,6 +306,8 @@ def pilot(
         Nominal coverage, between 0 and 1.
     target : str
         'classes' (the paper's) or 'images', for the mean on new images of these classes by tasks that use the data up.
+    bounds : (float, float), optional
+        Least and largest possible value, as for `three_intervals`: they tell `plan` whether it is of a difference.
 
     Raises
     ------
@@ -323,7 +325,7 @@ def pilot(
         raise InputError("values: they do not vary within any class of a task; there is no Q to choose")
     covariance = jackknife(left_out(x, shots, classes))
     low, high = _fieller(model.alpha, model.beta, covariance, stats.norm.ppf((1 + level) / 2))
-    return Pilot(found, model, low, high, level, len(x), covariance, of_difference(x), target)
+    return Pilot(found, model, low, high, level, len(x), covariance, declared_bounds(values, bounds), target)
 
 
 def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: ArrayLike | None = None) -> int:

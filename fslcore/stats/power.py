@@ -276,7 +276,8 @@ def plan(
     Parameters
     ----------
     pilot : ThreeIntervals or Pilot
-        Of the difference of the two methods, from a first test set.
+        Of the difference of the two methods, from a first test set. Bounds that were given with it must leave room to
+        either side of 0.
     difference : float
         The true difference one wants to tell from 0, in the unit of the pilot.
     n_classes : int, optional
@@ -293,9 +294,9 @@ def plan(
     Raises
     ------
     InputError
-        A pilot of one method's answers, not of a difference; a difference of 0, or one so small that more than 4.6 ·
-        10^18 of something are needed; a power not between 1 - level and 1; fewer classes than ways; numbers that are
-        none, missing, out of range, or given where a `Pilot` knows them.
+        A pilot of one method's answers, whose bounds leave out one side of 0; a difference of 0, or one so small that
+        more than 4.6 · 10^18 of something are needed; a power not between 1 - level and 1; fewer classes than ways;
+        numbers that are none, missing, out of range, or given where a `Pilot` knows them.
 
     Examples
     --------
@@ -308,12 +309,7 @@ def plan(
     23 (20 to 26) tasks of 13 queries per class, 108 (90 to 126) images per class
     """
     instance("pilot", pilot, (ThreeIntervals, Pilot))
-    if pilot.difference is False:
-        made = "pilot" if isinstance(pilot, Pilot) else "three_intervals"
-        raise InputError(
-            "pilot: its values are those of one method; a pilot of a difference is needed, "
-            f"{made}(1.0 * right_a - right_b, …)"
-        )
+    _check_difference(pilot)
     if not abs(number("difference", difference)) > 0:
         raise InputError(f"difference = {difference}; a number other than 0 is allowed")
     check_power(power, level)
@@ -327,6 +323,16 @@ def plan(
     images = number("images_per_class", images_per_class, above=0)
     ways, shots = whole("ways", ways, least=2), whole("shots", shots, 1, MOST - 2)
     return _of_closed(pilot, goal, images, _classes(n_classes, ways), ways=ways, shots=shots)
+
+
+def _check_difference(pilot: ThreeIntervals | Pilot) -> None:
+    """Raise `InputError` where the bounds of a pilot's values exclude one side of 0."""
+    name, bounds = ("pilot", pilot.bounds) if isinstance(pilot, Pilot) else ("three_intervals", pilot.closed.bounds)
+    if bounds is not None and not bounds[0] < 0 < bounds[1]:
+        raise InputError(
+            f"pilot: its values lie between {bounds[0]:g} and {bounds[1]:g}, as those of one method; a pilot of a "
+            f"difference is needed, {name}(1.0 * right_a - right_b, …, bounds=(-1, 1))"
+        )
 
 
 def _classes(n_classes: int | None, ways: int) -> int:

@@ -16,7 +16,17 @@ from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from ..errors import InputError, flag, floats, instance, number
-from .intervals import LEVEL, Floats, Interval, paired_differences, rounding
+from .intervals import (
+    LEVEL,
+    Bounds,
+    Floats,
+    Interval,
+    bounds_of_difference,
+    chance_of_equal,
+    declared_bounds,
+    paired_differences,
+    rounding,
+)
 from .power import check_power, smallest
 from .three_intervals import ThreeIntervals, three_intervals
 
@@ -97,7 +107,12 @@ class RunIntervals:
 
 
 def new_runs(
-    accuracies: ArrayLike, other: ArrayLike | None = None, *, paired: bool = False, level: float = LEVEL
+    accuracies: ArrayLike,
+    other: ArrayLike | None = None,
+    *,
+    paired: bool = False,
+    level: float = LEVEL,
+    bounds: Bounds = None,
 ) -> NewRuns:
     """The interval of a method's mean accuracy, or of the difference of two methods, for new training runs.
 
@@ -113,6 +128,9 @@ def new_runs(
         start from: what varies is their difference. An equal number as seed pairs nothing unless it makes that equal.
     level : float
         Nominal coverage, between 0 and 1.
+    bounds : (float, float), optional
+        Least and largest possible value, as for `three_intervals`: (-100, 100) for a difference in percent. They are
+        needed where nothing varies.
 
     Returns
     -------
@@ -150,7 +168,8 @@ def new_runs(
     tasks = len(of_tasks)
     shared = of_tasks.var(ddof=1) / tasks
     half = stats.t.ppf((1 + level) / 2, tasks - 1) * math.sqrt(shared)
-    fixed = Interval(float(of_tasks.mean()), float(half), level, tasks, "runs", tasks - 1)
+    bounds = _declared(accuracies, other, bounds)
+    fixed = Interval(float(of_tasks.mean()), float(half), level, tasks, "runs", tasks - 1, bounds=bounds)
     own = [((x - m).var(axis=1, ddof=1) / tasks).sum() / (len(x) - 1) for x, m in zip(methods, means, strict=True)]
     return _assembled(fixed, shared, tasks - 1, [x.mean(axis=1) for x in methods], own)
 
@@ -167,6 +186,7 @@ def run_intervals(
     class_groups: ArrayLike | None = None,
     transductive: bool = False,
     level: float = LEVEL,
+    bounds: Bounds = None,
 ) -> RunIntervals:
     """Intervals for new runs on these images, on new images and on new classes, of a method or of a difference.
 
@@ -178,7 +198,7 @@ def run_intervals(
         As for `three_intervals`.
     other : (S, T, K·Q) array_like, optional
         The same of a second method: the result is of the difference, the first minus this one.
-    paired, level : bool, float
+    paired, level, bounds : bool, float, (float, float)
         As for `new_runs`.
 
     Returns
@@ -213,7 +233,7 @@ def run_intervals(
     methods = _methods(3, "values", values, other, paired=paired)
     means = [x.mean(axis=0) for x in methods]
 
-    def three(of: Floats) -> ThreeIntervals:
+    def three(of: Floats, bounds: Bounds = None) -> ThreeIntervals:
         return three_intervals(
             of,
             support,
@@ -223,9 +243,11 @@ def run_intervals(
             class_groups=class_groups,
             transductive=transductive,
             level=level,
+            bounds=bounds,
         )
 
-    fixed = three(means[0] - means[1] if len(means) > 1 else means[0])
+    difference = means[0] - means[1] if len(means) > 1 else means[0]
+    fixed = three(difference, _declared(values, other, bounds))
     each = [(three(m), [three(run) for run in x]) for x, m in zip(methods, means, strict=True)]
     over_runs = [x.mean(axis=(1, 2)) for x in methods]
 
@@ -275,6 +297,11 @@ def _methods(ndim: int, name: str, values: ArrayLike, other: ArrayLike | None, *
     return [_paired(values, other, *found)]
 
 
+def _declared(values: ArrayLike, other: ArrayLike | None, bounds: Bounds) -> Bounds:
+    """Bounds of the values of one method, or of the difference of two."""
+    return declared_bounds(values, bounds) if other is None else bounds_of_difference(values, other, bounds)
+
+
 def _paired(a: ArrayLike, b: ArrayLike | None, x: Floats, y: Floats) -> Floats:
     """Differences of the checked numbers x and y, up to the rounding of the types they were given in, as a and b."""
     atol = max(float(rounding(given, of, axis=None).item()) for given, of in ((a, x), (b, y)) if given is not None)
@@ -298,8 +325,8 @@ def _assembled(fixed: Interval, shared: float, df: float, means: list[Floats], o
         half, df_total = student(total, parts, fixed.level)
         if min(n_runs) == 2:  # they may be alike by chance, and then seem to matter little
             half, df_total = max((half, df_total), student(sum(added), parts[:-1], fixed.level))
-        exact = 2.0 ** (1 - min(n_runs))  # where nothing varies: all runs lie on one side of 0
-        interval = Interval(fixed.mean, half, fixed.level, fixed.n_tasks, "runs", df_total, exact)
+        units = min(n_runs)  # that gave equal means, where nothing varies
+        interval = Interval(fixed.mean, half, fixed.level, fixed.n_tasks, "runs", df_total, units, fixed.bounds)
     roots = tuple(math.sqrt(s) for s in spreads)
     return NewRuns(interval, fixed, n_runs, float(run_variance), float(rest), float(sum(own)), roots, float(df))
 
@@ -489,12 +516,18 @@ def _power_of_runs(variances: Floats, n: int, pilot: NewRuns, difference: float,
     added = variances / n
     total = added + pilot.rest_variance
     if (total == 0).any():
-        return np.full(len(variances), float(2.0 ** (1 - n) < 1 - level))
+        return np.full(len(variances), float(_decided_by_equal_runs(n, pilot, difference, level)))
     rest = pilot.rest_variance**2 / pilot.rest_df
     df = np.maximum(total**2 / (added**2 / (len(pilot.spreads) * (n - 1)) + rest), 1.0)[:, None]
     limit = stats.t.ppf((1 + level) / 2, df) * np.sqrt(_chi2_nodes(df) / df)
     shift = abs(difference) / np.sqrt(total)[:, None]
     return np.asarray((stats.norm.sf(limit - shift) + stats.norm.cdf(-limit - shift)).mean(axis=1))
+
+
+def _decided_by_equal_runs(n: int, pilot: NewRuns, difference: float, level: float) -> bool:
+    """Whether n runs without any variance tell this difference from 0; never without bounds."""
+    bounds = pilot.interval.bounds
+    return bounds is not None and bool(2 * chance_of_equal(difference, 0.0, bounds, n) < 1 - level)
 
 
 def _chi2_nodes(df: float | Floats, count: int = NODES) -> Floats:

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import chdtrc, fdtrc
 
 from ..errors import InputError, floats, number
-from .intervals import LEVEL, Floats
+from .intervals import LEVEL, Bounds, Floats, chance_of_equal, checked_bounds
 
 __all__ = ["Simultaneous", "simultaneous_intervals"]
 
@@ -45,7 +45,7 @@ class Simultaneous:
     level: float
 
 
-def simultaneous_intervals(differences: ArrayLike, level: float = LEVEL) -> Simultaneous:
+def simultaneous_intervals(differences: ArrayLike, level: float = LEVEL, *, bounds: Bounds = None) -> Simultaneous:
     """Intervals for K mean differences on the same tasks, as of one method and each of K others.
 
     Each is mean ± c standard errors, where the largest of K absolute t statistics stays below c with probability
@@ -60,13 +60,17 @@ def simultaneous_intervals(differences: ArrayLike, level: float = LEVEL) -> Simu
         Of each comparison on each of T tasks (`paired_differences`), 2 tasks at least.
     level : float
         Nominal probability that all K intervals hold.
+    bounds : (float, float), optional
+        Least and largest possible difference, (-100, 100) for accuracies in percent: needed for a difference that is
+        the same on every task.
 
     Returns
     -------
     Simultaneous
         The largest t statistic's distribution is averaged over 16,384 fixed directions of a multivariate t
         distribution, so that the same input always gives the same numbers; exact for K = 1. A difference that is the
-        same on every task has a half-width of 0, and the p-value of the sign test times K.
+        same on every task has the p-value of `Interval` times K, and a half-width that agrees with it; without bounds 1
+        and infinity.
 
     Raises
     ------
@@ -85,9 +89,9 @@ def simultaneous_intervals(differences: ArrayLike, level: float = LEVEL) -> Simu
     n, tasks = x.shape
     if not n or tasks < 2:
         raise InputError(f"differences have shape {x.shape}; 1 comparison or more on 2 tasks or more is allowed")
-    mean, half = x.mean(axis=1), np.zeros(n)
-    p = np.where(np.ptp(x, axis=1) == 0, np.where(mean == 0, 1.0, np.minimum(n * 2.0 ** (1 - tasks), 1)), np.nan)
-    varies = np.flatnonzero(np.isnan(p))
+    mean = x.mean(axis=1)
+    p, half = _of_equal_differences(mean, tasks, level, checked_bounds(bounds))
+    varies = np.flatnonzero(np.ptp(x, axis=1) > 0)
     if not varies.size:
         return Simultaneous(mean, half, p, 0.0, level)
     k, df = len(varies), tasks - 1
@@ -99,6 +103,16 @@ def simultaneous_intervals(differences: ArrayLike, level: float = LEVEL) -> Simu
     alone = 2 * scipy.stats.t.sf(t, df)
     p[varies] = np.clip([_beyond(of, reach, k, df) for of in t], alone, np.minimum(k * alone, 1))
     return Simultaneous(mean, half, p, c, level)
+
+
+def _of_equal_differences(mean: Floats, tasks: int, level: float, bounds: Bounds) -> tuple[Floats, Floats]:
+    """p-values and half-widths of differences that are each the same on all tasks, by Bonferroni's correction."""
+    if bounds is None:
+        return np.ones(len(mean)), np.full(len(mean), np.inf)
+    share = 1 - ((1 - level) / (2 * len(mean))) ** (1 / tasks)  # of tasks that may differ, see `Interval`
+    half = share * np.maximum(mean - bounds[0], bounds[1] - mean)
+    p = 2 * len(mean) * chance_of_equal(mean, 0.0, bounds, tasks)
+    return np.minimum(p, 1.0), half
 
 
 def factor(reach: Floats, k: int, df: float, level: float) -> float:

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse, stats
 
-from ..errors import InputError, detached, flag, floats, number, wholes
+from ..errors import InputError, flag, floats, number, wholes
 from ..errors import labels as checked_labels
 from .dependence import Units, checked_groups, of_parts, units_of, variances
 from .grouped import cells_of, shrunk, without_groups
-from .intervals import LEVEL, Floats, Interval, checked_bounds, closed_df, together
+from .intervals import LEVEL, Floats, Interval, closed_df, declared_bounds, together
 
 __all__ = ["ThreeIntervals", "three_intervals"]
 
@@ -57,9 +57,6 @@ class ThreeIntervals:
         Variance of the mean, in squared units of the input: from the T tasks (it falls as 1/T),
         from the images (about as 1/N) and from the classes with their images (about as
         1/C). The last two are 0 where noise hides them, and infinite where they are not known.
-    difference : bool or None
-        Whether the values were those of a difference of two methods (some are negative) or of one (all are 0 or one
-        other number, such as 1 or 100); None where this cannot be told.
     """
 
     closed: Interval
@@ -68,7 +65,6 @@ class ThreeIntervals:
     sampling_variance: float
     image_variance: float
     class_variance: float
-    difference: bool | None = None
 
     def __str__(self) -> str:
         return together({"these images": self.closed, "new images": self.images, "new classes": self.classes})
@@ -119,9 +115,9 @@ def three_intervals(
     level : float
         Nominal coverage, between 0 and 1.
     bounds : (float, float), optional
-        Least and largest possible mean, such as (0, 100), which the ends of the intervals respect (`limits`). By
-        default (0, x) where all values are 0 or x, with x = 1 or 100 where none is 0, (0, 1) for True and False and for
-        soft scores, which lie between 0 and 1, and else none.
+        Least and largest possible value, which the ends of the intervals respect (`Interval`): (0, 100) for answers in
+        percent, (-100, 100) for the difference of two methods. By default (0, 1) for True and False, and else none:
+        numbers do not tell whether they are accuracies or differences.
 
     Returns
     -------
@@ -168,10 +164,11 @@ def three_intervals(
     >>> labels = np.arange(8).repeat(12)
     >>> images = np.array([[rng.permutation(12)[:4] + 12 * c for c in rng.permutation(8)[:5]] for _ in range(400)])
     >>> right = rng.random((400, 15)) < 0.5 + 0.4 * (labels[images[..., 1:]].reshape(400, 15) > 3)
-    >>> print(three_intervals(100 * right, images[..., 0], images[..., 1:].reshape(400, 15), labels))
+    >>> support, query = images[..., 0], images[..., 1:].reshape(400, 15)
+    >>> print(three_intervals(100 * right, support, query, labels, bounds=(0, 100)))
     69.97 ± 1.19 (these images), ± 1.40 (new images), 48.40 to 85.26 (new classes)
     """
-    level, bounds = number("level", level, above=0, below=1), checked_bounds(bounds)
+    level, bounds = number("level", level, above=0, below=1), declared_bounds(values, bounds)
     whole = flag("transductive", transductive)
     run, units = _checked(values, support, query, labels, groups=groups, class_groups=class_groups, whole=whole)
     without = None
@@ -190,29 +187,9 @@ def three_intervals(
     if ways == run.label.max() + 1:
         freedom[1] = 0
     sampling = accuracy.var(ddof=1) / tasks
-    answers = np.asarray(detached(values)).dtype == bool
-    bounds = bounds or bounds_of(run.values, answers)
-    made = assembled(
+    return assembled(
         accuracy.mean(), tasks, sampling, found, freedom, noise=noise, counts=units.counts, level=level, bounds=bounds
     )
-    return replace(made, difference=False if answers else of_difference(run.values))
-
-
-def of_difference(values: np.ndarray) -> bool | None:
-    """Whether values of queries are those of a difference of two methods, as far as it can be told."""
-    low, high = values.min(), values.max()
-    if low < 0:
-        return True
-    return False if low == 0 < high and ((values == 0) | (values == high)).all() else None
-
-
-def bounds_of(values: np.ndarray, answers: bool) -> tuple[float, float] | None:
-    """(0, x) where the values are those of one method, as far as it can be told; ``answers`` are True or False."""
-    low, high = values.min(), values.max()
-    if answers or (low >= 0 and ((values > 0) & (values < 1)).any() and high <= 1):
-        return 0.0, 1.0
-    one = of_difference(values) is False or (low == high and high in (1, 100))
-    return (0.0, float(high)) if one else None
 
 
 def assembled(
@@ -250,9 +227,9 @@ def assembled(
         of_noise = noise**2 / (2 * (total + noise) ** 2) if noise else 0.0
         df = 1 / min(of_units + of_noise, 1.0) if of_units + of_noise else np.inf
         half = stats.t.ppf((1 + level) / 2, df) * np.sqrt(total)
-        # Where nothing varies: a sign test of images, groups or classes, which all lie on one side of 0.
         classes = units if kind == "classes" else None
-        return Interval(closed.mean, float(half), level, tasks, kind, float(df), 2.0 ** (1 - units), bounds, classes)
+        units = min(tasks, units)  # that gave equal values, where nothing varies
+        return Interval(closed.mean, float(half), level, tasks, kind, float(df), units, bounds, classes)
 
     images = interval("images", image_variance, freedom[0], noise[0], counts[0])
     of_classes = interval("classes", class_variance, freedom[1], noise[1], min(counts))  # groups may span classes

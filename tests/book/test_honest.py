@@ -127,7 +127,7 @@ def test_of_a_mean_accuracy_it_agrees_with_three_intervals(run, spare):
     record, support, query, labels = run
     values, replaced = worst_class.mean_accuracy(record)
     right = 100.0 * record.by_class()[..., :-1].reshape(len(query), -1)
-    plain = three_intervals(right, support, query, labels)
+    plain = three_intervals(right, support, query, labels, bounds=(0, 100))
     if spare:
         found = influence(values, support, labels, query=query, replaced=replaced).intervals(bounds=(0, 100))
     else:

@@ -274,9 +274,11 @@ def test_runs_that_agree_can_be_planned_with():
     tasks = rng.normal(60, 8, 50)
     same = stats.new_runs(np.tile(tasks + rng.normal(1, 0.1, 50), (3, 1)), np.tile(tasks, (4, 1)))
     assert same.spreads == (0, 0) and stats.plan_runs(same, difference=5.0).n_runs == 2
-    for tasks in (tasks, tasks.round()):  # nothing varies, but for rounding: the sign test of runs decides
-        same = stats.new_runs(np.tile(tasks + 1, (3, 1)), np.tile(tasks, (4, 1)))
-        assert same.rest_variance == 0 and stats.plan_runs(same, difference=5.0).n_runs == 6
+    for tasks in (tasks, tasks.round()):  # nothing varies, but for rounding: the bounds decide
+        same = stats.new_runs(np.tile(tasks + 1, (3, 1)), np.tile(tasks, (4, 1)), bounds=(-100, 100))
+        assert same.rest_variance == 0 and stats.plan_runs(same, difference=50.0).n_runs == 10  # 2 / 1.5^10 < 0.05
+        unbounded = stats.new_runs(np.tile(tasks + 1, (3, 1)), np.tile(tasks, (4, 1)))
+        assert stats.plan_runs(unbounded, difference=50.0).n_runs is None
 
 
 def test_a_plan_has_the_power_that_it_promises():
@@ -307,8 +309,9 @@ def test_the_range_of_a_plan_is_for_the_spreads_that_a_pilot_allows_for():
 
 def test_where_all_runs_are_equal_their_number_is_the_evidence():
     for runs in (3, 6):
-        found = stats.new_runs(np.full((runs, 9), 0.7)).interval
-        assert (found.kind, found.half_width, found.p_value) == ("runs", 0, 2.0 ** (1 - runs))
+        found = stats.new_runs(np.full((runs, 9), 0.7), bounds=(-1, 1)).interval
+        assert (found.kind, found.half_width) == ("runs", 0)
+        assert found.p_value == pytest.approx(2 / 1.7**runs)
 
 
 def test_a_plan_that_no_runs_fulfil_says_so():

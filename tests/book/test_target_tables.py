@@ -32,7 +32,9 @@ def test_intervals_are_those_of_the_record(features):
     right = found[features].right["none", "lr"]
     assert (right == 100 * record.correct).all()
     assert found[features].groups is None  # features know no families
-    expected = stats.three_intervals(right, tasks.support, tasks.query, found[features].labels, level=0.9)
+    expected = stats.three_intervals(
+        right, tasks.support, tasks.query, found[features].labels, level=0.9, bounds=(0, 100)
+    )
     table = three_targets.intervals(found, 0.9)
     assert table["result"][1] == expected and table["n_images"][1] == 96 and table["classes"][1] == 8
     shown = three_targets.shown(table)
@@ -76,7 +78,7 @@ def test_the_intervals_of_a_transductive_learner_count_its_other_answers(feature
     for (a, b), got in zip([(0, None), (2, None), (0, 2)], result[[0, 2, 4]]):
         right = [of.right[m] for m in of.right]
         values = right[a] if b is None else right[a] - right[b]
-        asked = dict(transductive=2 in (a, b), bounds=(0, 100) if b is None else None)
+        asked = dict(transductive=2 in (a, b), bounds=(0, 100) if b is None else (-100, 100))
         assert got == stats.three_intervals(values, *places, **asked)
         assert np.isfinite(got.images.half_width)
     assert result[2] != stats.three_intervals(right[2], *places, bounds=(0, 100))
@@ -87,7 +89,7 @@ def test_pairs_verdicts_and_needs(features):
     pairs = three_targets.pairs(found)
     of = found[features]
     a, b = of.right.values()
-    assert pairs["result"][0] == stats.three_intervals(a - b, of.support, of.query, of.labels)
+    assert pairs["result"][0] == stats.three_intervals(a - b, of.support, of.query, of.labels, bounds=(-100, 100))
     counted = verdicts(pairs)
     assert counted.loc["all", "pairs"] == 1
     assert counted.loc["all", "these images"] == int(pairs["result"][0].closed.conclusion != 0)

@@ -206,14 +206,15 @@ FUNCTIONS = {
         },
         "closed_interval": ONE,
         "open_interval": ONE,
-        "paired_interval": PAIR | ATOL,
-        "independent_interval": PAIR,
+        "paired_interval": PAIR | ATOL | {"bounds": ("bounds", (-1, 1))},
+        "independent_interval": PAIR | {"bounds": ("bounds", (-1, 1))},
         "bootstrap_interval": {
             "accuracies": ("array", A),
             "level": ("level", 0.95),
             "method": ("choice", "BCa"),
             "resamples": ("count", 99),
             "seed": ("seed", 0),
+            "bounds": ("bounds", (-1, 1)),
         },
         "paired_differences": {"a": ("array", A), "b": ("array", B), **ATOL, "axis": ("axis", 0)},
         "compare": {"a": ("object", INTERVAL), "b": ("object", INTERVAL)},
@@ -262,6 +263,7 @@ FUNCTIONS = {
             "level": ("level", 0.95),
             "labels": ("labels", QUERIES),
             "target": ("choice", "images"),
+            "bounds": ("bounds", (-1, 1)),
         },
         "best_queries": {
             "model": ("object", stats.VarianceModel(0.01, 0.2, 0.1, 5)),
@@ -314,6 +316,7 @@ FUNCTIONS = {
             "other": ("array", None),
             "paired": ("flag", False),
             "level": ("level", 0.95),
+            "bounds": ("bounds", (-1, 1)),
         },
         "run_intervals": {
             "values": ("array", np.stack([PLACES["values"], 1 - PLACES["values"]])),
@@ -326,6 +329,7 @@ FUNCTIONS = {
             "class_groups": ("labels", None),
             "transductive": ("flag", False),
             "level": ("level", 0.95),
+            "bounds": ("bounds", (-1, 1)),
         },
         "chance_better": {
             "a": ("array", A),
@@ -344,6 +348,7 @@ FUNCTIONS = {
         "simultaneous_intervals": {
             "differences": ("array", [[0.1, 0.2, 0.4], [0.2, -0.1, 0.3]]),
             "level": ("level", 0.95),
+            "bounds": ("bounds", (-1, 1)),
         },
         "rank_sets": {"better": ("array", np.triu(np.ones((3, 3)), 1))},
         "winner_interval": {

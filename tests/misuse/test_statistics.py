@@ -246,7 +246,11 @@ SIZING = [
     row("pilot of accuracies", lambda: stats.pilot(RIGHT.mean(axis=2), 5), "shape"),
     row("pilot of constants", lambda: stats.pilot(0 * RIGHT, 5), "vary"),
     row("pilot of two tasks", lambda: stats.pilot(RIGHT[:2], 5), "3 & (2, 5, 15)"),
-    row("plan of one method", lambda: plan(pilot=stats.three_intervals(**GIVEN)), "difference|one method|paired"),
+    row(
+        "plan of one method",
+        lambda: plan(pilot=stats.three_intervals(**GIVEN, bounds=(0, 1))),
+        "difference|one method|paired",
+    ),
     row(
         "plan of open tasks",
         lambda: plan(pilot=DIFFERENCE, images_per_class=None, ways=None, shots=None),

@@ -61,9 +61,9 @@ def test_power_is_there():
 
 
 def test_without_any_variance_and_without_an_end():
-    for tasks, equivalent in ((4, False), (5, True)):
-        found = stats.equivalence(stats.paired_interval([0.7] * tasks, [0.7] * tasks), 0.01)
-        assert (found.p_value, found.equivalent) == (2.0**-tasks, equivalent)
+    for tasks, equivalent in ((5, False), (298, False), (299, True)):
+        found = stats.equivalence(stats.paired_interval([0.7] * tasks, [0.7] * tasks, bounds=(-1, 1)), 0.01)
+        assert (found.p_value, found.equivalent) == (pytest.approx(0.99**tasks), equivalent)
     assert stats.equivalence(stats.paired_interval([0.7] * 9, [0.6] * 9), 0.01).p_value == 1
     wide = stats.Interval(0.0, np.inf, 0.95, 100, "classes", np.nan)
     assert (stats.equivalence(wide, 5).p_value, stats.equivalence(wide, 5).verdict) == (
@@ -72,10 +72,9 @@ def test_without_any_variance_and_without_an_end():
     )
 
 
-def test_of_unpaired_methods_that_do_not_vary_the_exact_test_is_that_of_permutations():
-    """All of 3 and 4 equal accuracies: one of the 35 ways to deal seven tasks out."""
-    found = stats.equivalence(stats.independent_interval([0.7] * 3, [0.7] * 4), 0.01)
-    assert found.p_value == pytest.approx(1 / 35)
+def test_unpaired_methods_that_do_not_vary_count_as_the_pairs_that_they_hold():
+    found = stats.equivalence(stats.independent_interval([0.7] * 3, [0.7] * 4, bounds=(-1, 1)), 0.4)
+    assert found.p_value == pytest.approx(0.6**3)
 
 
 def test_on_the_three_intervals_of_a_difference():

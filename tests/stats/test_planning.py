@@ -215,7 +215,7 @@ def test_images_of_a_class_follow_the_number_of_classes():
         (lambda p: plan(p, difference=1, n_classes=3), "at least as many as ways = 4"),
         (lambda p: plan(p, difference=1e-12), "more than 4.6e"),
         (
-            lambda p: plan(stats.pilot(np.eye(3, 2)[:, None], 1), difference=1),
+            lambda p: plan(stats.pilot(np.eye(3, 2)[:, None] > 0, 1), difference=1),
             "one method.*pilot\\(1.0 \\* right_a - right_b",
         ),
         (lambda p: plan(pilot([1, 2], 1, 1), difference=1), "images_per_class = None"),
@@ -288,13 +288,13 @@ def test_a_plan_from_a_pilot_of_open_tasks_has_both_ends_of_its_range():
 def test_a_pilot_of_one_method_is_refused_by_what_made_it():
     labels = np.arange(6).repeat(6)
     drawn = sample_closed(labels, ways=3, shots=1, queries=1, tasks=200, seed=0)
-    right = 1.0 * (np.random.default_rng(0).random((200, 3)) < 0.6)
+    right = np.random.default_rng(0).random((200, 3)) < 0.6
     one = stats.three_intervals(right, drawn.support, drawn.query, labels)
     shape = dict(images_per_class=6, n_classes=6, ways=3, shots=1)
     with pytest.raises(InputError, match=r"needed, three_intervals\(1\.0 \* right_a - right_b"):
         plan(one, difference=0.05, **shape)
     with pytest.raises(InputError, match=r"needed, pilot\(1\.0 \* right_a - right_b"):
-        plan(stats.pilot(1.0 * (np.random.default_rng(0).random((99, 5, 9)) < 0.6), shots=5), difference=0.05)
+        plan(stats.pilot(np.random.default_rng(0).random((99, 5, 9)) < 0.6, shots=5), difference=0.05)
 
 
 def test_a_plan_of_open_tasks_tells_their_queries_beside_them():

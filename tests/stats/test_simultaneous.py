@@ -78,11 +78,15 @@ def test_the_order_of_methods_and_a_method_twice_change_next_to_nothing():
     assert twice.factor == pytest.approx(found.factor, rel=2e-3)
 
 
-def test_constant_differences_have_the_sign_test_and_no_part_in_the_factor():
+def test_constant_differences_have_bonferronis_correction_and_no_part_in_the_factor():
     rng = np.random.default_rng(4)
     row = rng.normal(0, 1, 12)
-    found = stats.simultaneous_intervals([row, np.zeros(12), np.ones(12)])
-    assert found.half_width[1:].tolist() == [0, 0] and found.p_values[1:].tolist() == [1, 3 * 2.0**-11]
+    found = stats.simultaneous_intervals([row, np.zeros(12), np.ones(12)], bounds=(-1, 1))
+    assert found.p_values[1:] == pytest.approx([1, 3 * 2 * 2.0**-12])
+    share = 1 - (0.05 / 6) ** (1 / 12)
+    assert found.half_width[1:] == pytest.approx([share, 2 * share])
+    few = [stats.simultaneous_intervals(np.ones((3, n)), bounds=(-1, 1)) for n in range(2, 12)]
+    assert all(((of.half_width < 1) == (of.p_values < 0.05)).all() for of in few)
     assert found.half_width[0] == pytest.approx(stats.paired_interval(row, 0 * row).half_width)
     assert stats.simultaneous_intervals(np.ones((2, 3))).factor == 0
 

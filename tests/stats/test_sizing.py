@@ -533,12 +533,13 @@ def test_labels_that_do_not_fit_are_told(label, message):
         stats.pilot(np.arange(12).reshape(3, 4) % 2, 5, labels=label)
 
 
-@pytest.mark.parametrize(
-    "values, difference", [([0, 1], False), ([0, 100], False), ([-1, 0, 1], True), ([0, 0.5, 1], None)]
-)
-def test_a_pilot_says_whether_it_is_of_a_difference(values, difference):
+@pytest.mark.parametrize("values", [[0, 1], [0, 100], [-1, 0, 1], [0, 0.5, 1]])
+def test_a_pilot_knows_the_bounds_of_true_and_false_and_else_those_that_are_given(values):
     x = np.random.default_rng(0).choice(values, (9, 2, 8))
-    assert stats.pilot(x, 5).difference is difference
+    assert stats.pilot(x, 5).bounds is None and stats.pilot(x, 5, bounds=(-100, 100)).bounds == (-100, 100)
+    assert stats.pilot(x > 0, 5).bounds == (0, 1)
+    with pytest.raises(InputError, match="pilot: its values lie between 0 and 1, as those of one method"):
+        stats.plan(stats.pilot(x > 0, 5), difference=0.1)
 
 
 def test_pilots_of_learners_with_a_trained_head_and_of_fine_tuning_are_those_of_any_other_evaluation():

@@ -76,7 +76,7 @@ def test_noise_of_few_tasks_is_subtracted_without_bias(run):
 
 def test_the_closed_interval_is_the_usual_one(run):
     values, *places = run(500)
-    found = three_intervals(values, *places)
+    found = three_intervals(values, *places, bounds=(0, 100))
     assert found.closed == closed_interval(values.mean(axis=1), bounds=(0, 100))
     assert found.sampling_variance == pytest.approx((found.closed.half_width / 1.959964) ** 2, rel=1e-5)
     assert found.closed.half_width < found.images.half_width < found.classes.half_width
@@ -163,7 +163,7 @@ def test_limits_hold_near_the_ceiling():
         prototypes = x[tasks.support.reshape(120, 5, 3)].mean(axis=2)
         far = ((x[tasks.query][:, :, None] - prototypes[:, None]) ** 2).sum(axis=3).argmin(axis=2)
         right = 100.0 * (tasks.support_label[:, ::3][np.arange(120)[:, None], far] == tasks.query_label)
-        found.append(three_intervals(right, tasks.support, tasks.query, labels).classes)
+        found.append(three_intervals(right, tasks.support, tasks.query, labels, bounds=(0, 100)).classes)
     truth = np.mean([r.mean for r in found])
     held = np.mean([r.low <= truth <= r.high for r in found])
     plain = np.mean([abs(r.mean - truth) <= r.half_width for r in found])
@@ -174,11 +174,11 @@ def test_limits_hold_near_the_ceiling():
 
 def test_the_scale_is_that_of_one_method(run):
     values, *places = run(200)
-    one, share = three_intervals(values, *places), three_intervals(values / 100, *places)
+    one, share = (three_intervals(values / unit, *places, bounds=(0, 100 / unit)) for unit in (1, 100))
     assert one.images.bounds == one.classes.bounds == (0, 100) and share.images.bounds == (0, 1)
     assert share.classes.low == pytest.approx(one.classes.low / 100)
     difference = three_intervals(values - np.roll(values, 1, axis=0), *places)
-    assert difference.images.bounds is None
+    assert difference.images.bounds is None and three_intervals(values, *places).images.bounds is None
     assert difference.images.high == difference.images.mean + difference.images.half_width
     given = three_intervals(np.full_like(values, 30.0) + values / 10, *places, bounds=(30, 40))
     assert given.classes.low == pytest.approx(30 + share.classes.low * 10)
@@ -207,7 +207,8 @@ def test_no_error_at_all_is_no_certainty(run):
     values, support, query, labels = run(50)
     for groups in (None, np.arange(len(labels)) % 4):
         for unit in (1, 100):
-            r = three_intervals(np.full(values.shape, unit), support, query, labels, groups=groups)
+            of = np.full(values.shape, unit)
+            r = three_intervals(of, support, query, labels, groups=groups, bounds=(0, unit))
             assert r.closed.high == r.classes.high == unit and r.closed.few_errors and r.classes.few_errors
             units = 10 if groups is None else 4
             assert r.classes.low == pytest.approx(unit * units / (units + 1))  # as if one more were all wrong
@@ -215,8 +216,8 @@ def test_no_error_at_all_is_no_certainty(run):
     assert str(r).count("few errors") == 3
     wrong = three_intervals(np.zeros_like(values), support, query, labels, bounds=(0, 1))
     assert wrong.classes.high == pytest.approx(1 / 11) and wrong.classes.low == 0
-    none = three_intervals(np.zeros_like(values), support, query, labels)  # two methods that are equal, perhaps
-    assert (none.classes.low, none.classes.high, none.classes.few_errors) == (0, 0, False)
+    none = three_intervals(np.zeros_like(values), support, query, labels, bounds=(-1, 1))  # two methods that are equal
+    assert none.classes.high == -none.classes.low == pytest.approx(1 - 0.025**0.1) and not none.classes.few_errors
 
 
 def test_all_classes_in_each_task_tell_nothing_of_new_classes(run):
@@ -254,16 +255,19 @@ def test_equal_values_give_no_width(run):
     assert max(found.images.half_width, found.classes.half_width) < 1e-9
 
 
-def test_equal_values_conclude_as_a_sign_test_of_the_units_does(run):
+def test_equal_values_count_the_units_of_each_target(run):
     values, support, query, labels = run(50)
-    found = three_intervals(np.full_like(values, 0.1, dtype=float), support, query, labels)
-    classes = len(np.unique(labels[query]))
-    assert [i.half_width for i in (found.closed, found.images, found.classes)] == [0, 0, 0]
-    assert (found.closed.p_value, found.classes.p_value) == (2.0**-49, 2.0 ** (1 - classes))
-    assert found.images.p_value == 2.0 ** (1 - np.isin(labels, labels[query]).sum())
-    tasks = sample_closed(labels[labels < 5], tasks=50, ways=4, seed=0)
-    five = three_intervals(np.full(tasks.query.shape, 0.1), tasks.support, tasks.query, labels[labels < 5])
-    assert (five.classes.p_value, five.classes.conclusion, five.closed.conclusion) == (2.0**-4, 0, 1)
+    equal = np.full_like(values, 0.1, dtype=float)
+    found = three_intervals(equal, support, query, labels, bounds=(-1, 1))
+    each = found.closed, found.images, found.classes
+    classes, images = len(np.unique(labels[query])), np.isin(labels, labels[query]).sum()
+    assert [i.half_width for i in each] == [0, 0, 0]
+    units = 50, min(50, images), classes
+    assert [i.p_value for i in each] == pytest.approx([min(2 * (1 / 1.1) ** n, 1) for n in units])
+    assert found.classes.low <= found.images.low <= found.closed.low
+    assert [
+        i.p_value for i in vars(three_intervals(equal, support, query, labels)).values() if isinstance(i, Interval)
+    ] == [1] * 3
 
 
 def broken(change):
@@ -391,15 +395,14 @@ def test_of_transductive_learners_what_an_image_changes_in_other_answers_counts(
     assert alone[4] == pytest.approx(alone[3], rel=0.01) and together[4] == pytest.approx(together[3], rel=0.01)
 
 
-def test_soft_scores_and_true_or_false_have_bounds(run):
+def test_true_and_false_have_bounds_and_numbers_have_those_that_are_given(run):
     right, *places = run(100)
     soft = np.random.default_rng(0).random(right.shape)
-    assert three_intervals(soft, *places).classes.bounds == (0, 1)
-    assert three_intervals(soft - 0.5, *places).classes.bounds is None  # a difference
-    assert three_intervals(1.5 * soft, *places).classes.bounds is None
+    for values in (soft, soft - 0.5, 1.5 * soft, right, 1.0 * (right > 0)):
+        assert three_intervals(values, *places).classes.bounds is None
     for of in (right > 0, right < 0, right >= 0):  # some, none and all of them right
         found = three_intervals(of, *places)
-        assert found.classes.bounds == (0, 1) and found.difference is False
+        assert found.classes.bounds == (0, 1)
     assert found.classes.low < 1 == found.classes.high
     wrong = three_intervals(right < 0, *places)
     assert wrong.classes.low == 0 < wrong.classes.high and wrong.classes.few_errors
@@ -407,7 +410,7 @@ def test_soft_scores_and_true_or_false_have_bounds(run):
 
 def test_near_a_bound_the_interval_for_new_classes_holds_one_more_class_at_the_other():
     def ends(mean, half, bounds=(0, 100), classes=12, kind="classes"):
-        made = Interval(mean, half, 0.95, 600, kind, 11.0, 2.0**-11, bounds, classes)
+        made = Interval(mean, half, 0.95, 600, kind, 11.0, classes, bounds, classes)
         return made.low, made.high
 
     assert ends(100, 0)[0] == pytest.approx(100 * 12 / 13)
@@ -446,11 +449,13 @@ def test_a_plan_is_of_a_difference():
     labels = np.arange(6).repeat(12)
     tasks = sample_closed(labels, tasks=50, shots=1, queries=3)
     right = np.random.default_rng(0).integers(0, 2, (2, *tasks.query.shape))
-    one, both = (three_intervals(v, tasks.support, tasks.query, labels) for v in (right[0], right[0] - right[1]))
+    places = tasks.support, tasks.query, labels
+    one, both = three_intervals(right[0] == 1, *places), three_intervals(right[0] - right[1], *places)
     shape = dict(images_per_class=12, n_classes=6, ways=5, shots=1, difference=0.1)
-    assert plan(both, **shape).n_tasks > 1 and both.difference and one.difference is False
-    with pytest.raises(InputError, match="pilot: its values are those of one method"):
-        plan(one, **shape)
+    assert plan(both, **shape).n_tasks > 1
+    for pilot in (one, three_intervals(100 * right[0], *places, bounds=(0, 100))):
+        with pytest.raises(InputError, match="pilot: its values lie between 0 and 1(00)?, as those of one method"):
+            plan(pilot, **shape)
     with pytest.raises(InputError, match="difference = 1e-300; more than 4.6e"):
         plan(both, **shape | {"difference": 1e-300})
 

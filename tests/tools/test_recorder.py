@@ -50,7 +50,7 @@ def test_intervals_are_those_of_the_tasks(tmp_path, closed):
     found, reason = report.recorded.Recorded(path).three_intervals(0.9)
     assert not reason and list(found) == ["A", "B", "A − B"]
     for name, values in {"A": a, "B": b, "A − B": a * 1.0 - b}.items():
-        bounds = None if "−" in name else (0, 100)
+        bounds = (-100, 100) if "−" in name else (0, 100)
         wanted = stats.three_intervals(100.0 * values, closed.support, closed.query, LABELS, level=0.9, bounds=bounds)
         for kind in ("closed", "images", "classes"):
             ours, theirs = getattr(found[name], kind), getattr(wanted, kind)
@@ -462,7 +462,7 @@ def test_a_recording_says_whether_a_method_is_transductive(tmp_path, capsys, clo
     for a, b in (("A", None), ("B", None), ("A", "B"), ("B", "C")):
         values = 100.0 * read.correct[a] - (0.0 if b is None else 100.0 * read.correct[b])
         places = read.support["A"], read.query["A"], read.classes
-        asked = dict(transductive="A" in (a, b), bounds=(0, 100) if b is None else None)
+        asked = dict(transductive="A" in (a, b), bounds=(0, 100) if b is None else (-100, 100))
         assert found[a if b is None else f"{a} − {b}"] == stats.three_intervals(values, *places, **asked)
     assert not any("was not recorded" in note for note in report.tables.read(path)[1])
     (note,) = [note for note in report.tables.read([path, old])[1] if "was not recorded" in note]
@@ -598,7 +598,9 @@ def test_a_recording_keeps_which_images_depend_on_each_other(tmp_path):
         m: (100.0 * r.correct.mean(axis=1), np.concatenate([t.support, t.query], axis=1), source.labels)
         for m, (t, r, _) in runs.items()
     }
-    wanted = (stats.influence(*of["A"], groups=groups) - stats.influence(*of["B"], groups=groups)).intervals()
+    wanted = (stats.influence(*of["A"], groups=groups) - stats.influence(*of["B"], groups=groups)).intervals(
+        bounds=(-100, 100)
+    )
     assert unpaired.classes.half_width == pytest.approx(wanted.classes.half_width)
     recorder.save(second, recorder.recording(source.names, source.classes, {"B": runs["B"]}, {"seed": 0}, {}))
     assert (recorder.load([path, second]).groups["groups"] == both.groups["groups"]).all()  # of the same images

@@ -3,6 +3,7 @@
 import gc
 import inspect
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -420,7 +421,7 @@ def test_order_and_unit_do_not_matter(seed, random):
 
 
 def test_differences_without_variance():
-    """A constant gap goes by the sign test: p = 2^(1 - T), so 3 tasks conclude nothing and 8 do, also after Holm."""
+    """Of a constant gap d, p = 2 (100 / (100 + d))^T: a point on eight tasks concludes nothing, also alone."""
     a = np.array([70.1, 80.3, 90.7, 60.2, 50.9, 44.4, 81.3, 77.7])
     for tasks in (3, 8):
         frame = pd.DataFrame({"a": a, "same": a + [0, 1e-14] * 4, "less": a - 1})[:tasks]
@@ -428,13 +429,20 @@ def test_differences_without_variance():
         pairs = report.Results(table).pairs
         found = pairs.set_index(["a", "b"])
         assert found.loc[("a", "same"), ["p", "p_holm", "difference", "holm"]].tolist() == [1, 1, 0, False]
-        p = 2.0 ** (1 - tasks)
-        assert found.loc[("a", "less"), ["p", "p_holm", "holm"]].tolist() == [p, min(3 * p, 1), 3 * p < 0.05]
+        assert found.loc[("a", "less"), ["p", "p_holm", "holm", "paired"]].tolist() == [1, 1, False, False]
+        wanted = stats.paired_interval(frame["a"], frame["less"], bounds=(-100, 100))
+        half = found.loc[("a", "less"), "half_width"]
+        assert half == pytest.approx(1 - wanted.low) and half > 1
         assert found.loc[("a", "less"), "difference"] == pytest.approx(1)
-        assert stats.paired_interval(frame["a"], frame["less"]).p_value == p
+        assert stats.paired_interval(frame["a"], frame["less"], bounds=(-100, 100)).p_value == 1
         needed = report.Results(table).tables["needed"].set_index("lower mean", append=True)
-        if tasks == 3:  # 2^-5 < 0.05 and 2^-6 < 0.05 / 3
-            assert needed.loc[("a", "less")].iloc[2:].tolist() == ["6", "6", "7"]
+        alone, of_three = (math.floor(math.log(2 / alpha) / math.log(1.01)) + 1 for alpha in (0.05, 0.05 / 3))
+        assert needed.loc[("a", "less")].iloc[2:].tolist() == [f"{alone}", f"{alone}", f"{of_three}"]
+    far = pd.DataFrame({"a": a / 2 + 50, "less": a / 2})  # 50 points on each of eight tasks
+    for tasks, p in ((8, 2 / 1.5**8), (6, 2 / 1.5**6)):
+        pairs = report.Results(report.tables.normalise(far[:tasks], "mine.csv")[0]).pairs
+        assert pairs["p"].tolist() == [pytest.approx(p)] and pairs["paired"].tolist() == [p < 0.05]
+        assert (pairs["half_width"] < 50).tolist() == [p < 0.05]
     table, _ = report.tables.normalise(pd.DataFrame({"a": a / 100, "b": a / 100}), "mine.csv")
     pairs = report.Results(table).pairs
     assert report.Results(table).tables["needed"].iloc[0, 3:].tolist() == ["over 1,000,000"] * 3
@@ -457,8 +465,10 @@ def test_methods_that_are_equal_but_for_rounding_are_never_told_apart(seed, endi
     alike = ~(pairs["a"].eq("less") | pairs["b"].eq("less"))
     assert (pairs.loc[alike, ["p", "p_holm"]] == 1).all(axis=None) and (pairs.loc[alike, "difference"] == 0).all()
     assert not pairs[["holm", "bh", "paired", "unpaired"]].any(axis=None) and (pairs.loc[~alike, "sd"] > 0).all()
-    shifted = pd.DataFrame({"a": x["a"], "half": x["half"] - np.float32(5 * unit)})[:5]  # equal shifts, on five tasks
-    assert verdicts(shifted)["p"].tolist() == [2.0**-4]
+    shifted = pd.DataFrame({"a": x["a"], "half": x["half"] - np.float32(5 * unit)})  # equal shifts, of 5 points
+    for tasks in (5, 40):
+        p = min(2 / 1.05 ** len(shifted[:tasks]), 1)
+        assert verdicts(shifted[:tasks])["p"].tolist() == [pytest.approx(p, rel=1e-4)]
 
 
 def test_false_conclusions_are_as_rare_as_promised():

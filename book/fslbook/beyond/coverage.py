@@ -121,25 +121,28 @@ def _intervals(
     yield "usual", "", stats.closed_interval(right[:USUAL_TASKS].mean(axis=1))
     told = {"": {}, "groups": {"groups": drawn.groups}, "class groups": {"class_groups": drawn.class_groups}}
     told["transductive"] = {"transductive": True}
+    most = 1 if regime.soft else 100
+    bounds, of_difference = (0, most), (-most, most)
     for given in regime.given:
         if given in told:
-            found = stats.three_intervals(right, tasks.support, tasks.query, labels, **told[given])
+            found = stats.three_intervals(right, tasks.support, tasks.query, labels, **told[given], bounds=bounds)
         elif given == "apart":
             apart = sample_closed(labels, groups=drawn.groups, **closed)
             (answer,) = answers([bank], apart)
-            known = dict(groups=drawn.groups, apart=True)
+            known = dict(groups=drawn.groups, apart=True, bounds=bounds)
             found = stats.three_intervals(answer, apart.support, apart.query, labels, **known)
         else:
             kept = part_of(bank, np.unique(drawn.groups, return_index=True)[1])
             few = sample_closed(kept.labels, **closed)
-            found = stats.three_intervals(*answers([kept], few), few.support, few.query, kept.labels)
+            (answer,) = answers([kept], few)
+            found = stats.three_intervals(answer, few.support, few.query, kept.labels, bounds=bounds)
         yield new, given, getattr(found, new)
     if regime.paired:
         difference = right - other[0]
-        paired = stats.three_intervals(difference, tasks.support, tasks.query, labels)
+        paired = stats.three_intervals(difference, tasks.support, tasks.query, labels, bounds=of_difference)
         yield "paired", "", getattr(paired, new)
         flipped = (difference.mean(axis=1) * rng.choice([-1, 1], len(right)))[:USUAL_TASKS]
-        yield "coin", "", stats.paired_interval(flipped, np.zeros_like(flipped))
+        yield "coin", "", stats.paired_interval(flipped, np.zeros_like(flipped), bounds=of_difference)
     for q in (q for q in QUERIES if regime.opened and regime.shots + q <= regime.images):
         accuracy = answers([bank], sample_open(labels, queries=q, **shape))[0].mean(axis=1)
         yield f"open {q}", "", stats.open_interval(accuracy)
@@ -186,7 +189,8 @@ def from_population(
             bank = part_of(population, np.concatenate(rows_of))
             tasks = sample_closed(bank.labels, tasks=2000, ways=WAYS, shots=shots, seed=int(rng.integers(2**31)))
             (right,) = answers([bank], tasks)
-            ours = getattr(stats.three_intervals(right, tasks.support, tasks.query, bank.labels), new)
+            places = tasks.support, tasks.query, bank.labels
+            ours = getattr(stats.three_intervals(right, *places, bounds=(0, 100)), new)
             usual = stats.closed_interval(right[:USUAL_TASKS].mean(axis=1))
             for name, r in (("usual", usual), (new, ours)):
                 n, *of = ends(r)
@@ -234,8 +238,9 @@ def many_methods(
         for a, b in combinations(range(methods), 2):
             difference = right[a] - right[b]
             usual = difference[:USUAL_TASKS].mean(axis=1)
-            closed = stats.paired_interval(usual, np.zeros_like(usual))
-            ours = getattr(stats.three_intervals(difference, tasks.support, tasks.query, labels), new)
+            closed = stats.paired_interval(usual, np.zeros_like(usual), bounds=(-100, 100))
+            places = tasks.support, tasks.query, labels
+            ours = getattr(stats.three_intervals(difference, *places, bounds=(-100, 100)), new)
             rows.append((new, study, a, b, closed.p_value, ours.p_value))
     return pd.DataFrame(rows, columns=["new", "study", "a", "b", "closed", "ours"])
 
@@ -453,7 +458,7 @@ def plan_loops(
 
     def paired(classes: int, images: int) -> stats.ThreeIntervals:
         values, tasks, labels = tested(classes, images)
-        return stats.three_intervals(values, tasks.support, tasks.query, labels, level=level)
+        return stats.three_intervals(values, tasks.support, tasks.query, labels, level=level, bounds=(-100, 100))
 
     # Its own error must be small against a plan's: ten sets of 150 images leave it a tenth off.
     large = (regime.classes, 1000) if new == "images" else (400, regime.images)

@@ -49,7 +49,7 @@ def replicates(world: World, new: str, worlds: int, sets: int, *, seed: int = 0,
             runs = test_set(world, *made, rng, int(rng.integers(2**31)))
             even, odd = (_statements(runs[part]) for part in (slice(0, None, 2), slice(1, None, 2)))
             for statement, influence in _statements(runs).items():
-                bounds = (0, 100) if statement.startswith("wAcc") else None
+                bounds = (0, 100) if statement.startswith("wAcc") else (-200, 200)  # of a difference of gaps
                 found, halves = influence.intervals(bounds=bounds), even[statement].mean - odd[statement].mean
                 for kind in ("closed", new):
                     r = getattr(found, kind)

@@ -147,6 +147,7 @@ def simulated(
         if design.pool is not None:
             several |= dict(pool=design.pool, shots=design.shots)
         labels, groups = (label if design.classes > 1 else None), (group if design.group > 1 else None)
+        several["bounds"] = (0, 1) if design.second is None else (-1, 1)
         found = stats.crossed_intervals(scores, labels, groups=groups, level=level, **several)
         naive = stats.open_interval(scores @ _weights(design, label), level)
         made = dict(zip(TARGETS, (naive, found.items, found.supports, found.items, found.both), strict=True))
@@ -300,7 +301,9 @@ def measured(kind: Protocol, worlds: int, studies: int, *, seed: int = 0, first:
         for study in range(studies):
             tasks = protocol(part.labels, kind.supports, kind.shots, pool=kind.pool, items=kind.items, rng=rng)
             scores = _scores(kind.learners, part, tasks)
-            found = stats.crossed_intervals(scores, tasks.query_label[0], pool=kind.pool, shots=kind.shots)
+            known = dict(pool=kind.pool, shots=kind.shots)
+            known["bounds"] = (0, 100) if len(kind.learners) == 1 else (-100, 100)
+            found = stats.crossed_intervals(scores, tasks.query_label[0], **known)
             made = {"naive": stats.open_interval(scores.mean(axis=1)), "items alone": found.items, "both": found.both}
             number = world * studies + study
             rows += [(kind.called, number, name, *_held(of, truth)) for name, of in made.items()]
@@ -354,9 +357,8 @@ class Replay:
     def intervals(self, *names: str, **chosen) -> stats.crossed.CrossedIntervals:
         """Of one learner, or of the difference of two; ``chosen`` are ``pool``, ``shots`` and ``level``."""
         first, *second = (self.scores[name] for name in names)
-        return stats.crossed_intervals(
-            first - second[0] if second else first, self.labels, groups=self.groups, **chosen
-        )
+        values, bounds = (first - second[0], (-100, 100)) if second else (first, (0, 100))
+        return stats.crossed_intervals(values, self.labels, groups=self.groups, bounds=bounds, **chosen)
 
 
 def replay(

@@ -140,11 +140,12 @@ def _intervals(
     tasks = sample_closed(part.labels, seed=int(rng.integers(2**31)), **sizes)
     right = 100 * evaluation.evaluate(learner, part, tasks).correct if learner else answers([part], tasks)[0]
     drawn = right, tasks.support, tasks.query, part.labels
-    found = stats.three_intervals(*drawn)
+    found = stats.three_intervals(*drawn, bounds=(0, 100))
     out = {"closed": found.closed, "images": found.images}
     if new == "classes":
         return out | {"classes": found.classes}
-    return out | {"designers": stats.three_intervals(*drawn, groups=designers[rows]).images}
+    grouped = stats.three_intervals(*drawn, groups=designers[rows], bounds=(0, 100))
+    return out | {"designers": grouped.images}
 
 
 def summary(table: pd.DataFrame, level: float = stats.LEVEL) -> pd.DataFrame:

@@ -21,7 +21,7 @@ class Both(dict):
 
     def copies(self, level: float = 0.95) -> stats.Interval:
         """Mixed minus group-disjoint: the effect of copies on these images (same supports, groups weighted equally)."""
-        return stats.paired_interval(self["mixed"][1], self["apart"][1], level=level)
+        return stats.paired_interval(self["mixed"][1], self["apart"][1], level=level, bounds=(-100, 100))
 
     def difference(self, level: float = 0.95) -> stats.ThreeIntervals:
         """Ordinary minus group-disjoint, for these images, new groups and new classes."""
@@ -35,7 +35,7 @@ class Both(dict):
             )
             for name, apart in (("ordinary", False), ("apart", True))
         }
-        return (of["ordinary"] - of["apart"]).intervals(level)
+        return (of["ordinary"] - of["apart"]).intervals(level, (-100, 100))
 
 
 def both_ways(source: Images, groups: np.ndarray, backbone: str, learner: str, *, tasks: int, **shape) -> Both:

@@ -278,9 +278,10 @@ def pairs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
         if x.mean() < y.mean():
             one, other, x, y = other, one, y, x
         at = places(dataset, tasks)
-        found = stats.run_intervals(x, **at, other=y, level=level)
+        at |= dict(level=level, bounds=(-100, 100))
+        found = stats.run_intervals(x, **at, other=y)
         means = x.mean(axis=2), y.mean(axis=2)
-        each = [stats.three_intervals(i - j, **at, level=level).images.conclusion for i, j in product(x, y)]
+        each = [stats.three_intervals(i - j, **at).images.conclusion for i, j in product(x, y)]
         rows.append(
             {
                 "a": LEARNERS[one],

@@ -337,15 +337,19 @@ def by_task(estimated: pd.DataFrame, a: str, b: str) -> pd.Series:
 def lenses(runs: Runs, a: str, b: str, level: float = 0.95) -> pd.DataFrame:
     """a - b by each measure of the mean and the worst class, with three intervals: measure, a, b, result."""
     found = {"mean accuracy": runs.influence("random", a, b, mean_accuracy)} | runs.measures(a, b)
-    return pd.DataFrame(
-        [(m, a, b, i.intervals(level)) for m, i in found.items()], columns=["measure", "a", "b", "result"]
-    )
+    rows = [(m, a, b, i.intervals(level, bounds_of_pair(m))) for m, i in found.items()]
+    return pd.DataFrame(rows, columns=["measure", "a", "b", "result"])
+
+
+def bounds_of_pair(measure: str) -> tuple[int, int]:
+    """Least and largest difference of two learners, in points: of a gap, which is a difference itself, twice as far."""
+    return (-200, 200) if measure == "gap" else (-100, 100)
 
 
 def table(runs: Runs, level: float = 0.95) -> pd.DataFrame:
     """learner, measure and ``result``, a `fslcore.stats.ThreeIntervals`: every learner's wAcc-R, wAcc-A and gap."""
     rows = [
-        (name, m, i.intervals(level, None if m == "gap" else (0, 100)))
+        (name, m, i.intervals(level, (-100, 100) if m == "gap" else (0, 100)))
         for name in runs.names
         for m, i in runs.measures(name).items()
     ]
@@ -385,7 +389,8 @@ def orderings(runs: Runs, level: float = 0.95) -> pd.DataFrame:
     rows = []
     for a, b in combinations(runs.names, 2):
         for m, influence in runs.measures(a, b).items():
-            rows.append((m, a, b, influence.intervals(level), stats.compare(single[a][m], single[b][m])))
+            result = influence.intervals(level, bounds_of_pair(m))
+            rows.append((m, a, b, result, stats.compare(single[a][m], single[b][m])))
     return pd.DataFrame(rows, columns=["measure", "a", "b", "result", "apart"])
 
 

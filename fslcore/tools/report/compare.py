@@ -14,6 +14,7 @@ import scipy.stats
 from ... import stats
 from ...errors import InputError, number
 from ...stats.chosen import RankSets, Winner, joint_means
+from ...stats.intervals import chance_of_equal
 from ...stats.power import powers, smallest_each
 from .tables import DIGITS, MANY
 from .targets import TARGETS
@@ -22,6 +23,7 @@ from .wording import of_reference
 if TYPE_CHECKING:
     from .results import Results
 
+POINTS = (-100.0, 100.0)  # bounds of a difference of two accuracies in percent
 MOST = 10**6  # tasks; beyond it a number of tasks is no advice
 
 
@@ -55,9 +57,11 @@ def _compared(grid: pd.DataFrame, level: float) -> pd.DataFrame:
     mean, sd = mean[a, b].clip(min=0), sd[a, b]  # of equal means that of a may come out the lower by rounding
     error = sd / np.sqrt(tasks)
     p = 2 * scipy.stats.t.sf(mean / np.where(sd > 0, error, 1), tasks - 1)
-    fixed = {d: stats.paired_interval([d] * tasks, [0] * tasks, level).p_value for d in (0, 1)}
+    equal = np.minimum(2 * chance_of_equal(mean, 0.0, POINTS, tasks), 1.0)  # p-value where a difference does not vary
+    share = 1 - ((1 - level) / 2) ** (1 / tasks)  # of tasks that may differ from it
+    half = np.where(sd > 0, scipy.stats.t.ppf((1 + level) / 2, tasks - 1) * error, share * (POINTS[1] + mean))
     names = grid.columns.to_numpy(dtype=object)
-    closed = [stats.closed_interval(accuracies, level) for accuracies in x]
+    closed = [stats.closed_interval(of, level, None if np.ptp(of) else (0, 100)) for of in x]
     unpaired = [stats.compare(closed[i], closed[j]) != 0 for i, j in zip(a, b)]
     return pd.DataFrame(
         {
@@ -65,9 +69,9 @@ def _compared(grid: pd.DataFrame, level: float) -> pd.DataFrame:
             "b": names[b],
             "tasks": tasks,
             "difference": mean,
-            "half_width": scipy.stats.t.ppf((1 + level) / 2, tasks - 1) * error,
+            "half_width": half,
             "sd": sd,
-            "p": np.where(sd > 0, p, np.where(mean > 0, fixed[1], fixed[0])),
+            "p": np.where(sd > 0, p, equal),
             "unpaired": np.array(unpaired, bool) & ((mean > 0) | (sd > 0)),
         }
     )
@@ -81,7 +85,7 @@ def _against(pairs: pd.DataFrame, grids: dict[str, pd.DataFrame], level: float, 
         grid = grids[setting]
         d = grid[[reference]].to_numpy() - grid[of_reference(mine, reference)["b"]].to_numpy()
         d = np.where(mine["sd"] > 0, d.round(DIGITS), mine["difference"])
-        found = stats.simultaneous_intervals(d.T, 1 - (1 - level) / settings)
+        found = stats.simultaneous_intervals(d.T, 1 - (1 - level) / settings, bounds=POINTS)
         out.loc[mine.index, "half_width_all"] = found.half_width
         out.loc[mine.index, "p_all"] = np.minimum(settings * found.p_values, 1)
     return out
@@ -89,9 +93,10 @@ def _against(pairs: pd.DataFrame, grids: dict[str, pd.DataFrame], level: float, 
 
 def with_margin(pairs: pd.DataFrame, margin: float, level: float) -> pd.DataFrame:
     """The pairs with ``margin``, ``p_equivalent`` and ``equivalent``: two one-sided tests a pair, Holm's correction."""
+    half = pairs["half_width"].where(pairs["sd"] > 0, 0.0)  # Student's
     p = [
-        stats.equivalence(stats.Interval(d, half, level, tasks, "paired", tasks - 1), margin).p_value
-        for d, half, tasks in zip(pairs["difference"], pairs["half_width"], pairs["tasks"])
+        stats.equivalence(stats.Interval(d, h, level, tasks, "paired", tasks - 1, bounds=POINTS), margin).p_value
+        for d, h, tasks in zip(pairs["difference"], half, pairs["tasks"])
     ]
     corrected = stats.holm(p)
     return pairs.assign(margin=float(margin), p_equivalent=corrected, equivalent=corrected < 1 - level)
@@ -188,7 +193,7 @@ def tasks_for_width(effect: float, level: float = stats.LEVEL) -> int | None:
     Returns
     -------
     int or None
-        None where it is beyond a million, as for an effect of 0.
+        None where it is beyond a million, as for an effect of 0, and where it is not known, as for an infinite one.
 
     Raises
     ------
@@ -218,7 +223,7 @@ def for_width(effects: np.ndarray, level: float) -> np.ndarray:
     def enough(effect: np.ndarray, tasks: np.ndarray) -> np.ndarray:
         return scipy.stats.t.ppf((1 + level) / 2, tasks - 1) / np.sqrt(tasks) < np.abs(effect)
 
-    return _smallest(enough, effects, level)
+    return _smallest(enough, effects)
 
 
 def for_power(effects: np.ndarray, level: float, power: float = 0.8) -> np.ndarray:
@@ -227,15 +232,25 @@ def for_power(effects: np.ndarray, level: float, power: float = 0.8) -> np.ndarr
     def enough(effect: np.ndarray, tasks: np.ndarray) -> np.ndarray:
         return powers(effect, 1 / np.sqrt(tasks), tasks - 1, level) >= power
 
-    return _smallest(enough, effects, level)
+    return _smallest(enough, effects)
 
 
-def _smallest(enough: Callable, effects: np.ndarray, level: float) -> np.ndarray:
-    """The number of tasks that is enough for each of many effects; NaN where it is beyond `MOST`.
+def for_equal_differences(differences: np.ndarray, level: float) -> np.ndarray:
+    """Smallest numbers of tasks at which differences (points) that are the same on every task are significant.
 
-    An infinite effect, of equal differences, is told by the sign test, as in `all_pairs`.
+    Solved for T: 2 (100 / (100 + d))^T < 1 - level (`fslcore.stats.Interval`). NaN where it is beyond `MOST`.
     """
-    out, finite = np.full(len(effects), np.floor(2 - np.log2(1 - level))), np.isfinite(effects)
+    with np.errstate(divide="ignore"):
+        tasks = np.log(2 / (1 - level)) / np.log1p(np.abs(differences) / POINTS[1])
+    return np.where(tasks < MOST, np.floor(tasks) + 1, np.nan)
+
+
+def _smallest(enough: Callable, effects: np.ndarray) -> np.ndarray:
+    """The number of tasks that is enough for each of many effects; NaN where it is beyond `MOST`, or not known.
+
+    An infinite effect, of equal differences, says nothing of it (`for_equal_differences`).
+    """
+    out, finite = np.full(len(effects), np.nan), np.isfinite(effects)
     effects = effects[finite]
     found = smallest_each(lambda at, tasks: enough(effects[at], tasks), len(effects), 2, MOST)
     out[finite] = np.where(found, found, np.nan)

@@ -155,7 +155,7 @@ class Recorded:
 
         def paired(right: np.ndarray, tasks: np.ndarray, *methods: str) -> stats.ThreeIntervals:
             places = recording.support[methods[0]][tasks], recording.query[methods[0]][tasks], labels
-            more = dict(groups, level=level, bounds=(0, 100) if len(methods) == 1 else None)
+            more = dict(groups, level=level, bounds=(0, 100) if len(methods) == 1 else (-100, 100))
             more["transductive"] = any(recording.transductive.get(m, False) for m in methods)
             return stats.three_intervals(right, *places, **more)
 
@@ -170,7 +170,9 @@ class Recorded:
                 continue
             name, here, there = f"{called[a]} − {called[b]}", numbers[a][rows[a]], numbers[b][rows[b]]
             if not np.isin(here, there).any():
-                unpaired[f"{name} (unpaired)"] = lambda a=a, b=b: (influence(a) - influence(b)).intervals(level)
+                unpaired[f"{name} (unpaired)"] = lambda a=a, b=b: (influence(a) - influence(b)).intervals(
+                    level, (-100, 100)
+                )
             elif values[a].shape[1] == values[b].shape[1]:
                 _, at_a, at_b = np.intersect1d(here, there, return_indices=True)
                 of_a, of_b = rows[a][at_a], rows[b][at_b]

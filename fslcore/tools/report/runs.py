@@ -68,7 +68,10 @@ def recipes(results: Results) -> pd.DataFrame:
             if results.reference not in (None, a, b):
                 continue
             x, y = methods[a], methods[b]
-            found, chance = stats.new_runs(x, y, level=level), stats.chance_better(x.mean(axis=1), y.mean(axis=1))
+            found, chance = (
+                stats.new_runs(x, y, level=level, bounds=(-100, 100)),
+                stats.chance_better(x.mean(axis=1), y.mean(axis=1)),
+            )
             of = found.interval
             plan = stats.plan_runs(found, difference=of.mean, level=level).n_runs if of.mean else None
             runs = np.nan if plan is None else plan

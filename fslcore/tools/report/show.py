@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...paths import replace_file
-from .compare import MOST, for_power, for_width
+from .compare import MOST, for_equal_differences, for_power, for_width
 from .runs import run_cells
 from .wording import both_ways, by_pair, of_reference, p_value_text, plus_minus, rank_texts, unnested
 
@@ -68,12 +69,17 @@ def needed(results: Results) -> pd.DataFrame:
     out = pairs[~pairs["holm"]]
     effect = (out["difference"] / out["sd"]).fillna(0).to_numpy()  # identical accuracies: 0 / 0
     among = 1 - (1 - level) / max(len(pairs), 1)
-    count = pd.Series(for_power(effect, among), out.index)
+
+    def sizes(of_effect: Callable, at: float) -> pd.Series:
+        equal = for_equal_differences(out["difference"].to_numpy(), at)
+        return pd.Series(np.where(np.isinf(effect), equal, of_effect(effect, at)), out.index)
+
+    count = sizes(for_power, among)
     shown = {
         "difference (points)": plus_minus(out),
         "tasks now": out["tasks"].map("{:,}".format),
-        "for ± below the difference": [_count(t) for t in for_width(effect, level)],
-        "for 80 % power, alone": [_count(t) for t in for_power(effect, level)],
+        "for ± below the difference": sizes(for_width, level).map(_count),
+        "for 80 % power, alone": sizes(for_power, level).map(_count),
         f"for 80 % power, one of {len(pairs)}": count.map(_count),
     }
     if a_task.notna().any():

@@ -54,10 +54,12 @@ class Answers:
     transductive: frozenset[Method] = frozenset()
 
     def intervals(self, a: Method, b: Method | None = None, level: float = 0.95) -> stats.ThreeIntervals:
-        """Of one method, which lie between 0 and 100, or of the difference of two, a - b."""
+        """Of one method, between 0 and 100, or of the difference of two, a - b, between -100 and 100."""
         right = self.right[a] if b is None else self.right[a] - self.right[b]
         kin = dict(groups=self.groups, class_groups=self.class_groups, apart=self.apart)
-        kin |= dict(transductive=not self.transductive.isdisjoint({a, b}), bounds=(0, 100) if b is None else None)
+        kin |= dict(
+            transductive=not self.transductive.isdisjoint({a, b}), bounds=(0, 100) if b is None else (-100, 100)
+        )
         return stats.three_intervals(right, self.support, self.query, self.labels, **kin, level=level)
 
 

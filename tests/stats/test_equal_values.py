@@ -1,0 +1,218 @@
+"""What equal values, and bounds, let one conclude: exact chances, the agreement of all ways to ask, and simulations."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize
+from scipy import stats as scipy_stats
+
+from fslcore import stats
+from fslcore.stats.intervals import chance_of_equal
+from fslcore.tasks import sample_closed
+
+PERCENT, POINTS = (0, 100), (-100, 100)
+LABELS = np.arange(6).repeat(12)
+TASKS = sample_closed(LABELS, tasks=40, ways=4, shots=2, queries=3, seed=0)
+PLACES = TASKS.support, TASKS.query, LABELS
+levels, counts = st.floats(0.5, 0.999), st.integers(2, 900)
+
+
+@pytest.mark.parametrize("tasks", [2, 6, 20, 600])
+def test_on_a_bound_the_ends_are_clopper_and_pearsons(tasks):
+    exact = scipy_stats.binomtest(tasks, tasks).proportion_ci(0.95, "exact")
+    all_right = stats.open_interval([100.0] * tasks, bounds=PERCENT)
+    assert (all_right.low, all_right.high) == pytest.approx((100 * exact.low, 100))
+    all_wrong = stats.open_interval([0.0] * tasks, bounds=PERCENT)
+    assert (all_wrong.low, all_wrong.high) == pytest.approx((0, 100 - 100 * exact.low))
+
+
+@given(st.floats(-90, 90), counts, levels)
+def test_ends_are_where_the_chance_of_equal_values_is_half_of_what_the_level_leaves(mean, tasks, level):
+    found = stats.Interval(mean, 0.0, level, tasks, "paired", bounds=POINTS)
+    for end, bound in ((found.low, -100), (found.high, 100)):
+        distance = optimize.brentq(
+            lambda x, bound=bound: (1 - (x - mean) / (bound - mean)) ** tasks - (1 - level) / 2, mean, bound, xtol=1e-12
+        )
+        assert end == pytest.approx(distance, abs=1e-6)
+        assert found.chance_of_equal_values(end) == pytest.approx((1 - level) / 2)
+
+
+@given(st.floats(-100, 100), counts, levels, st.sampled_from([1.0, 0.01]))
+def test_p_value_conclusion_and_interval_agree(mean, tasks, level, unit):
+    found = stats.Interval(unit * mean, 0.0, level, tasks, "paired", bounds=(-100 * unit, 100 * unit))
+    if min(abs(found.low), abs(found.high)) > 1e-9:
+        assert found.conclusion == int(found.low > 0) - int(found.high < 0)
+    assert (found.p_value < 1 - level) == (found.conclusion != 0)
+    if 0 < abs(mean) < 99:
+        assert found.p_value == pytest.approx(min(2 * (100 / (100 + abs(mean))) ** tasks, 1), rel=1e-6)
+
+
+@given(st.floats(-30, 30), counts, levels, st.floats(0.01, 40))
+def test_equivalence_is_the_narrower_interval_within_the_margin(mean, tasks, level, margin):
+    found = stats.equivalence(stats.Interval(mean, 0.0, level, tasks, "paired", bounds=POINTS), margin)
+    narrow = stats.Interval(mean, 0.0, 2 * level - 1 or 1e-12, tasks, "paired", bounds=POINTS)
+    if min(abs(narrow.low + margin), abs(narrow.high - margin)) > 1e-9:
+        assert found.equivalent == (-margin < narrow.low and narrow.high < margin)
+
+
+def test_without_bounds_nothing_is_concluded_of_equal_values():
+    for tasks in (2, 6, 600):
+        found = stats.paired_interval([0.7] * tasks, [0.6] * tasks)
+        assert (found.low, found.high, found.p_value, found.conclusion) == (-math.inf, math.inf, 1, 0)
+        assert stats.equivalence(found, 5).p_value == 1 and str(found) == "0.10 ± ∞"
+    assert stats.simultaneous_intervals([[1.0] * 600, [0.0] * 600]).p_values.tolist() == [1, 1]
+    assert stats.compare(stats.closed_interval([0.8] * 600), stats.closed_interval([0.2] * 600)) == 0
+
+
+def test_chances_of_equal_values_at_the_ends():
+    chance = chance_of_equal([0.0, 0.0, 100.0, 100.0, -100.0, 5.0], [0.0, 100.0, 100.0, 50.0, -100.0, 5.0], POINTS, 4)
+    assert chance.tolist() == [1, 0, 1, (1 - 50 / 200) ** 4, 1, 1]
+    assert chance_of_equal(70.0, 0.0, PERCENT, 2) == 0  # a mean of 0 leaves no room for 70
+    assert chance_of_equal(0.0, 300.0, POINTS, 2) == 0
+
+
+def test_two_sets_count_as_the_pairs_that_they_hold():
+    found = stats.independent_interval([80.0] * 500, [40.0] * 9, bounds=POINTS)
+    assert (found.units, found.mean) == (9, 40) and found.p_value == pytest.approx(2 * (100 / 140) ** 9)
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_true_and_false_have_bounds_of_their_own(flip):
+    right = np.ones(600, bool) ^ flip
+    assert stats.open_interval(right).bounds == (0, 1) and stats.open_interval(1.0 * right).bounds is None
+    for make in (stats.paired_interval, stats.independent_interval):
+        assert make(right, right).bounds == (-1, 1) and make(1.0 * right, right).bounds is None
+
+
+# ---------------------------------------------------------------- a − b is the mirror of b − a
+
+
+def mirrored(one, other):
+    assert (other.low, other.mean, other.high) == pytest.approx((-one.high, -one.mean, -one.low), abs=1e-12)
+    assert (other.half_width, other.p_value) == pytest.approx((one.half_width, one.p_value), abs=1e-12)
+    assert other.conclusion == -one.conclusion
+
+
+kinds = {  # of the values of one query or item: never negative, of both signs, all equal
+    "one method dominates": lambda rng, shape: 1.0 * (rng.random(shape) < 0.1),
+    "either may be better": lambda rng, shape: rng.integers(-1, 2, shape).astype(float),
+    "soft scores": lambda rng, shape: rng.random(shape) * 0.2,
+    "equal": lambda rng, shape: np.full(shape, 0.3),
+    "none": lambda rng, shape: np.zeros(shape),
+    "all of it": lambda rng, shape: np.ones(shape),
+}
+
+
+@pytest.mark.parametrize("bounds", [None, (-1, 1)])
+@pytest.mark.parametrize("unit", [1, 100])
+@pytest.mark.parametrize("kind", kinds)
+def test_a_difference_is_the_mirror_of_the_other_one(kind, unit, bounds):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        known = dict(bounds=bounds and (-unit, unit))
+        d = unit * kinds[kind](rng, TASKS.query.shape)
+        pairs = [(stats.three_intervals(sign * d, *PLACES, **known) for sign in (1, -1))]
+        crossed = unit * kinds[kind](rng, (4, 60))
+        pairs.append(stats.crossed_intervals(sign * crossed, **known) for sign in (1, -1))
+        for one, other in pairs:
+            for name in ("closed", "images", "classes") if hasattr(one, "closed") else ("items", "supports", "both"):
+                mirrored(getattr(one, name), getattr(other, name))
+        task = d.mean(axis=1)
+        mirrored(stats.paired_interval(task, 0 * task, **known), stats.paired_interval(0 * task, task, **known))
+
+
+def test_a_difference_that_is_nowhere_negative_may_be_negative_in_truth():
+    """One query of 480 is right with one method alone."""
+    d = np.zeros(TASKS.query.shape)
+    d[0, 0] = 1
+    for bounds in (None, (-1, 1)):
+        found = stats.three_intervals(d, *PLACES, bounds=bounds)
+        for of in (found.closed, found.images, found.classes):
+            assert of.low == of.mean - of.half_width < 0 and of.conclusion == 0
+            assert of.high == pytest.approx(of.mean + of.half_width)
+            assert str(of).count("±") == 1 and not of.few_errors
+
+
+def test_a_plan_takes_a_pilot_of_a_method_that_dominates():
+    rng = np.random.default_rng(0)
+    d = 1.0 * (rng.random(TASKS.query.shape) < 0.1)
+    shape = dict(n_classes=6, images_per_class=12, ways=4, shots=2, difference=0.1)
+    for bounds in (None, (-1, 1), (-100, 100)):
+        assert stats.plan(stats.three_intervals(d, *PLACES, bounds=bounds), **shape).n_tasks > 1
+        queries = d.reshape(40, 4, 3)
+        assert stats.plan(stats.pilot(queries, 2, bounds=bounds), difference=0.1).n_tasks > 1
+
+
+# ---------------------------------------------------------------- a mean on a bound, but for rounding
+
+
+def shapes():
+    rng = np.random.default_rng(0)
+    return [(10, 300), (3, 7), *map(tuple, rng.integers(2, 400, (60, 2)).tolist())]
+
+
+@pytest.mark.parametrize("value, unit", [(1, 1), (1, 100), (0, 1), (1, 0.1)])
+def test_all_right_is_on_the_bound_whatever_the_rounding(value, unit):
+    for supports, items in shapes():
+        values = np.full((supports, items), value * unit)
+        labels = np.arange(items) % min(items // 2, 7)
+        for given_labels in (None, labels):
+            found = stats.crossed_intervals(values, given_labels, bounds=(0, unit))
+            for of in (found.items, found.supports, found.both):
+                assert of.mean == value * unit and of.few_errors
+                exact = scipy_stats.beta.ppf(0.025, of.n_tasks, 1)
+                ends = (unit * exact, unit) if value else (0, unit * (1 - exact))
+                assert (of.low, of.high) == pytest.approx(ends, rel=1e-9)
+
+
+@given(st.sampled_from([0.0, 100.0]), st.floats(-5e-8, 5e-8), st.sampled_from([0.0, 0.1]))
+def test_a_mean_within_rounding_of_a_bound_is_that_bound(bound, off, half):
+    found, exact = (stats.Interval(bound + x, half, 0.95, 50, "open", bounds=PERCENT) for x in (off, 0.0))
+    assert found == exact
+
+
+# ---------------------------------------------------------------- sizes
+
+
+def study_of(differences, tasks):
+    """The paired interval, in percentage points, of differences by task."""
+    return stats.paired_interval(50 + differences, np.full(tasks, 50.0), bounds=POINTS)
+
+
+@pytest.mark.parametrize("tasks", [6, 20, 100, 600])
+@pytest.mark.parametrize("share", [0.001, 0.01])
+def test_rare_differences_are_seldom_concluded_away(tasks, share):
+    """Methods that differ on few tasks by 20 points, or that rare tasks make equal, are called so in 5 % at most."""
+    rng, studies = np.random.default_rng(tasks), 400
+    equivalent, significant = 0, 0
+    for _ in range(studies):
+        rare = rng.random(tasks) < share
+        equivalent += stats.equivalence(study_of(np.where(rare, 20.0, 0.0), tasks), 10 * share).equivalent
+        gain = 20 * share / (1 - share)  # on all other tasks, so that the mean is 0
+        found = study_of(np.where(rare, -20.0, gain), tasks)
+        assert (found.p_value < 0.05) == (found.conclusion != 0)
+        significant += found.conclusion != 0
+    assert max(equivalent, significant) <= 0.05 * studies + 2 * math.sqrt(0.05 * 0.95 * studies)
+
+
+@pytest.mark.parametrize("tasks", [6, 20, 100, 600])
+def test_equal_values_err_no_more_often_than_said_in_the_worst_world(tasks):
+    """The bound itself comes up just rarely enough that the mean is an end of the interval: 2.5 % to either side."""
+    rng, share = np.random.default_rng(0), 1 - 0.025 ** (1 / tasks)
+    truth = -100 * share
+    equal = (rng.random((20_000, tasks)) >= share).all(axis=1).mean()
+    assert equal == pytest.approx(0.025, abs=0.004)
+    found = study_of(np.zeros(tasks), tasks)
+    assert found.low == pytest.approx(truth) and found.chance_of_equal_values(truth) == pytest.approx(0.025)
+
+
+def test_a_winner_that_is_always_right_may_err():
+    right = np.full((3, 600), 100.0)
+    right[1:] -= np.arange(600) % 7
+    found = stats.winner_interval(right, bounds=PERCENT)
+    assert (found.method, found.low, found.high) == (0, pytest.approx(100 * (0.05 / 6) ** (1 / 600)), 100)
+    assert stats.winner_interval(right).low == -math.inf
+    assert stats.winner_interval([100.0, 90.0], np.diag([0.0, 1.0])).low == 100  # its variance is known

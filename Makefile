@@ -1,5 +1,5 @@
 # Two commands: `make book` builds the site, `make test` runs the tests. Every target installs what it needs before its work,
-# or says in one line what is missing (tests/repo/test_targets.py).
+# or says in one line what is missing (tests/repo/test_makefile.py).
 PYTHON ?= python3
 PROFILE ?= profiles/quick.yml
 PAPERS := oops evaluators fewstab

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import jupytext
@@ -197,3 +198,9 @@ def test_hooks_need_no_network_and_name_files_that_are_there():
         Path(w).name for w in words if w.startswith(".venv/bin/")
     }
     assert all((ROOT / word).exists() for word in words if word.startswith(("tests/", "fslcore/")))
+
+
+def test_files_of_tests_have_names_of_their_own():
+    """In folders that are no packages: pytest would stop at the second file of a name."""
+    files = [path for path in (ROOT / "tests").rglob("test_*.py") if not (path.parent / "__init__.py").exists()]
+    assert [name for name, count in Counter(path.name for path in files).items() if count > 1] == []

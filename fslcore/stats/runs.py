@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, stats
+from scipy import stats
 
 from ..errors import InputError, flag, floats, instance, number
 from .intervals import (
@@ -304,7 +304,7 @@ def _declared(values: ArrayLike, other: ArrayLike | None, bounds: Bounds) -> Bou
 
 def _paired(a: ArrayLike, b: ArrayLike | None, x: Floats, y: Floats) -> Floats:
     """Differences of the checked numbers x and y, up to the rounding of the types they were given in, as a and b."""
-    atol = max(float(rounding(given, of, axis=None).item()) for given, of in ((a, x), (b, y)) if given is not None)
+    atol = max(_rounding(given, of) for given, of in ((a, x), (b, y)) if given is not None)
     return paired_differences(x.ravel(), y.ravel(), atol=atol).reshape(x.shape)
 
 
@@ -375,7 +375,7 @@ def chance_better(a: ArrayLike, b: ArrayLike, *, paired: bool = False, level: fl
     """How often one run of a method comes out above one run of another, on the same test.
 
     A difference of the means over runs may be sure and yet small against the spread of the runs: then who trains each
-    method once finds the wrong order often. On a difference of 0 it is a half.
+    method once finds the wrong order often. Runs that tie count as half of each order.
 
     Parameters
     ----------
@@ -389,6 +389,7 @@ def chance_better(a: ArrayLike, b: ArrayLike, *, paired: bool = False, level: fl
     Returns
     -------
     Chance
+        ``value`` is the share of all R·S pairs of runs (of the R pairs, if ``paired``) in which a's is the higher.
 
     Raises
     ------
@@ -397,47 +398,46 @@ def chance_better(a: ArrayLike, b: ArrayLike, *, paired: bool = False, level: fl
 
     Notes
     -----
-    For normal runs it is Φ(δ), with δ the difference over the root of the two variances' sum. The observed δ times the
-    root of (s_a² + s_b²) / (s_a²/R + s_b²/S) has a noncentral t distribution, nearly, whose noncentrality is so many
-    times δ (`Reiser and Guttman, 1986 <https://doi.org/10.2307/1269077>`_). Inverted, it gives the interval.
+    The interval assumes that runs are independent, and nothing of how they are distributed. It is that of Clopper and
+    Pearson (1934) for as many independent pairs as the method with fewer runs has runs. The share of all pairs is the
+    mean of such shares over all ways to form these pairs, so it varies no more than one of them (`Hoeffding, 1963
+    <https://doi.org/10.1080/01621459.1963.10500830>`_, section 5), and as much where one method has runs of two kinds,
+    say some that collapse, and the other's lie between. For less variable runs the interval is wider than needed.
+
+    At 95 % it reaches from 16 % to 100 % where all pairs of 2 runs agree, from 48 % with 5 and from 54 % with 6: with
+    fewer than 6 runs of each it never excludes a half. `new_runs` is the more powerful test of the means.
 
     Examples
     --------
     >>> print(chance_better([61.2, 63.0, 62.1, 60.4, 62.5], [59.8, 61.9, 60.1, 60.9, 59.0]))
-    84% (49% to 98%)
+    88% (35% to 100%)
     """
     level, paired = number("level", level, above=0, below=1), flag("paired", paired)
-    found = [floats("a", a), floats("b", b)]
-    for name, x in zip("ab", found, strict=True):
-        if x.size < 2:
-            raise InputError(f"{name} has {x.size} runs; at least 2 are needed, and nothing can be said of new runs")
-    if paired and len(found[0]) != len(found[1]):
-        raise InputError(f"a has {len(found[0])} runs, b {len(found[1])}; paired runs are as many")
-    of = [_paired(a, b, *found)] if paired else found
-    both = np.array([of[0].mean(), 0.0 if paired else of[1].mean()])
-    difference = float(both[0] - both[1]) if _spread(both) else 0.0
-    variances = [_spread(x) for x in of]
-    counts, total = [len(x) for x in of], sum(variances)
-    if total == 0:  # all pairs come out alike: the bound of as many draws as there are independent pairs
-        value, bound = (1 + np.sign(difference)) / 2, ((1 - level) / 2) ** (1 / min(counts))
-        return Chance(value, bound if value == 1 else 0.0, 1 - bound if value == 0 else 1.0, level)
-    df = total**2 / sum(v**2 / (n - 1) for v, n in zip(variances, counts, strict=True))
-    scale = math.sqrt(total / sum(v / n for v, n in zip(variances, counts, strict=True)))
-    delta = difference / math.sqrt(total)
-    ends = [_noncentrality(delta * scale, df, q) / scale for q in ((1 + level) / 2, (1 - level) / 2)]
-    value, low, high = (float(stats.norm.cdf(x)) for x in (delta, *ends))
+    first, second = floats("a", a), floats("b", b)
+    for name, runs in (("a", first), ("b", second)):
+        if runs.size < 2:
+            raise InputError(f"{name} has {runs.size} runs; at least 2 are needed, and nothing can be said of new runs")
+    if paired and len(first) != len(second):
+        raise InputError(f"a has {len(first)} runs, b {len(second)}; paired runs are as many")
+    tolerance = max(_rounding(a, first), _rounding(b, second))
+    if paired:
+        differences = first - second
+        value = float(np.where(np.abs(differences) <= tolerance, 0.5, differences > 0).mean())
+    else:
+        ordered = np.sort(second)
+        below = np.searchsorted(ordered, first - tolerance, "left")
+        not_above = np.searchsorted(ordered, first + tolerance, "right")
+        value = float((below + not_above).mean()) / (2 * len(second))
+    pairs = min(len(first), len(second))
+    higher, lower = pairs * value, pairs * (1 - value)
+    low = float(stats.beta.ppf((1 - level) / 2, higher, lower + 1)) if higher > 0 else 0.0
+    high = float(stats.beta.ppf((1 + level) / 2, higher + 1, lower)) if lower > 0 else 1.0
     return Chance(value, low, high, level)
 
 
-def _noncentrality(t: float, df: float, q: float) -> float:
-    """That of the noncentral t distribution whose value at t is q."""
-    wide = 10 + 10 * abs(t)
-    errors = np.sqrt(_chi2_nodes(df, 1000) / df)  # an integral over the estimated error, where SciPy's nct fails
-
-    def off(shift: float) -> float:
-        return float(stats.norm.cdf(t * errors - shift).mean() - q)
-
-    return float(optimize.brentq(off, -wide, wide))
+def _rounding(given: ArrayLike, accuracies: Floats) -> float:
+    """By how much numbers may be off from having been rounded; ``accuracies`` are those given, checked."""
+    return float(rounding(given, accuracies, axis=None).item())
 
 
 @dataclass(frozen=True)
@@ -530,7 +530,7 @@ def _decided_by_equal_runs(n: int, pilot: NewRuns, difference: float, level: flo
     return bounds is not None and bool(2 * chance_of_equal(difference, 0.0, bounds, n) < 1 - level)
 
 
-def _chi2_nodes(df: float | Floats, count: int = NODES) -> Floats:
+def _chi2_nodes(df: float | Floats) -> Floats:
     """Quantiles of the χ² distribution in the middle of equal parts."""
-    at = (np.arange(count) + 0.5) / count
+    at = (np.arange(NODES) + 0.5) / NODES
     return np.asarray(stats.chi2.ppf(at, np.minimum(df, 1e9)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -58,9 +59,9 @@ def recipes(results: Results) -> pd.DataFrame:
     """Every two methods that were trained more than once, compared for new runs, not paired by run.
 
     setting; a and b, a with the higher mean; difference a - b and its half_width (points); p, and p_holm, corrected
-    over all rows; ``holm``, whether a and b are significantly different then; chance, chance_low and chance_high,
-    that one run of a is above one of b; ``runs_needed``, runs of each for 80 % power if the observed difference is
-    the true one (NaN where no number has it).
+    over all rows; ``holm``, whether a and b are significantly different then; chance, chance_low and chance_high, that
+    one run of a is above one of b, whatever the distribution of runs (`fslcore.stats.chance_better`); ``runs_needed``,
+    runs of each for 80 % power if the observed difference is the true one (NaN where no number has it).
     """
     rows, level = [], results.level
     for setting, methods in _of_runs(results).items():
@@ -74,12 +75,9 @@ def recipes(results: Results) -> pd.DataFrame:
             )
             of = found.interval
             plan = stats.plan_runs(found, difference=of.mean, level=level).n_runs if of.mean else None
-            runs = np.nan if plan is None else plan
-            rows.append(
-                (setting, a, b, of.mean, of.half_width, of.p_value, chance.value, chance.low, chance.high, runs)
-            )
+            rows.append((setting, a, b, of.mean, of.half_width, of.p_value, *astuple(chance)[:3], plan))
     columns = "setting a b difference half_width p chance chance_low chance_high runs_needed".split()
-    out = pd.DataFrame(rows, columns=columns)
+    out = pd.DataFrame(rows, columns=columns).astype({"runs_needed": float})
     out["p_holm"] = stats.holm(out["p"].astype(float))
     out["holm"] = out["p_holm"] < 1 - level
     return out
@@ -98,8 +96,7 @@ def _of_runs(results: Results) -> dict[str, dict[str, np.ndarray]]:
 
 def run_cells(found: pd.DataFrame) -> pd.Series:
     """'mean ± half-width' of each row of `new_runs`; a dash for one run."""
-    cells = plus_minus(found["mean"], found["new_runs"], ".2f")
-    return pd.Series(cells, found.index).where(found["runs"] > 1, "—")
+    return pd.Series(plus_minus(found["mean"], found["new_runs"], ".2f"), found.index).where(found["runs"] > 1, "—")
 
 
 def run_list(results: Results) -> pd.DataFrame:

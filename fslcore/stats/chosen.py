@@ -23,6 +23,7 @@ from .three_intervals import ThreeIntervals
 __all__ = ["RankSets", "Winner", "rank_sets", "winner_interval"]
 
 ROUNDED = 1e-12  # share of a slope of 1 that is rounding
+FEWEST_TASKS = 100  # for `winner_interval`: see its notes
 FIRST = 0.1  # share of the error that the hybrid interval leaves to the simultaneous one
 BINS = 256  # of 16,384 directions, by the largest t statistic
 TIED = -1e-9  # standard errors: how close the second may come
@@ -183,7 +184,8 @@ def winner_interval(
     Parameters
     ----------
     accuracies : (M, T) or (M,) array_like
-        Of M ≥ 1 methods on the same T ≥ 2 tasks, in any unit; or means, with their ``covariance``.
+        Of M methods on the same T ≥ 100 tasks, in any unit; or means, with their ``covariance``, which should rest on
+        as many independent tasks or classes. One method may have fewer tasks, 2 or more.
     covariance : (M, M) array_like, optional
         Of the means, in squared units.
     df : float or (M, M) array_like, optional
@@ -200,8 +202,8 @@ def winner_interval(
     Raises
     ------
     InputError
-        Another shape, NaN, a matrix that is no covariance, degrees of freedom below 1, a level outside (0, 1), bounds
-        that are no two numbers in their order.
+        Another shape, NaN, fewer tasks, a matrix that is no covariance, degrees of freedom below 1, a level outside
+        (0, 1), bounds that are no two numbers in their order.
 
     Notes
     -----
@@ -216,6 +218,13 @@ def winner_interval(
     In simulations of 5 to 100 methods, equal and unequal, it covered 94.7 to 96.1 % at 95 %, where the naive interval
     covered 7 to 96 %. It was 1.01 to 1.36 times as long as the naive one, the simultaneous interval 1.16 to 1.77 times,
     and that of half of the tasks, if the other half chooses, 1.41 times, with a worse choice.
+
+    With few tasks the choice falls on a method whose rare failures were not drawn. Among 2 to 20 methods whose tasks
+    share most of their difficulty it covered 89 to 95 % with 15 to 30 tasks of exponential skewness, 90 to 95 % with 60
+    and 93 to 95 % with 100; with lognormal tasks (σ = 1) 81 to 90 % up to 30, 87 to 94 % with 60 and 100 and 91 to 96 %
+    with 400. On 12 sets of stored episodes with 4 methods each it covered 89 % on average with 15 tasks, 91 % with 30
+    and 95 % with 60 or more (on the most skewed set, with accuracies up to 98 %: 62, 80, 90, and 88 with 100). So with
+    fewer than 100 tasks it is not given.
 
     Examples
     --------
@@ -276,6 +285,8 @@ def _checked(
     if not several:
         given = f"accuracies have shape {x.shape}, covariance {'none' if cov is None else cov.shape}"
         raise InputError(f"{given}; (M, T) without a covariance, of 2 tasks or more, or (M,) with (M, M) are allowed")
+    if cov is None and len(x) > 1 and x.shape[1] < FEWEST_TASKS:
+        raise InputError(f"accuracies have {x.shape[1]} tasks; at least {FEWEST_TASKS} are needed to correct a choice")
     if cov is None:
         df = x.shape[1] - 1 if df is None else df
         mean, cov = x.mean(axis=1), np.atleast_2d(np.cov(x)) / x.shape[1]

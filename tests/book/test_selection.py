@@ -256,17 +256,17 @@ def test_the_paper_is_read_in_the_same_form():
 
 def test_what_a_choice_adds_is_measured_on_all_other_tasks():
     rng = np.random.default_rng(0)
-    equal, clear = rng.normal(50, 8, (2, 30, 70))
+    equal, clear = rng.normal(50, 8, (2, 30, 350))
     clear[3] += 40
-    blocks = choosing.chosen_on({"equal": equal, "clear": clear.clip(0, 100)}, {}, 20)
-    assert blocks["row"].value_counts().to_dict() == {"equal": 3, "clear": 3}  # whole blocks alone
-    first = equal[:, :20].mean(axis=1)
+    blocks = choosing.chosen_on({"equal": equal, "clear": clear.clip(0, 100), "few": equal[:, :190]}, {}, 100)
+    assert blocks["row"].value_counts().to_dict() == {"equal": 3, "clear": 3}  # whole blocks, of 100 tasks or more
+    first = equal[:, :100].mean(axis=1)
     assert blocks["found"][0].mean == first.max()
-    assert blocks["other"][0] == pytest.approx(equal[first.argmax(), 20:].mean())
-    gap = first - equal[:, 20:].mean(axis=1)
+    assert blocks["other"][0] == pytest.approx(equal[first.argmax(), 100:].mean())
+    gap = first - equal[:, 100:].mean(axis=1)
     assert blocks["added"][0] == pytest.approx(gap[first.argmax()] - gap.mean())
     table = choosing.chosen_table(blocks)
-    assert table.loc["equal", "added"] > 2 > 1 > abs(table.loc["clear", "added"])
+    assert table.loc["equal", "added"] > 1.2 > 1 > abs(table.loc["clear", "added"])
     assert table.loc["equal", "corrected"] >= table.loc["equal", "naive"] and table["longer"].min() > 1
     rows = choosing.chosen_rows(blocks)
     assert len(rows) == 4 and rows["mean"][0] == pytest.approx(first.max() - blocks["other"][0])

@@ -354,7 +354,7 @@ FUNCTIONS = {
         "winner_interval": {
             "accuracies": ("array", A[:3]),
             "covariance": ("array", np.eye(3)),
-            "df": ("positives", np.full((3, 3), 9.0)),
+            "df": ("positives", np.full((3, 3), 99.0)),
             "level": ("level", 0.95),
             "bounds": ("bounds", (0, 1)),
         },

@@ -17,6 +17,7 @@ from fslcore import evaluation, stats
 from fslcore.datasets import Source
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
+from fslcore.stats.chosen import FEWEST_TASKS
 from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, sample_all
 from fslcore.tasks.resplits import Undrawn
 from fslcore.tools.contributed import Pack
@@ -241,6 +242,7 @@ def chosen_on(
         More of them, from `grid`: of each data set.
     size : int
         Tasks of a block, of which no two share a task; half of the tasks where there are fewer than twice as many.
+        Candidates whose blocks would have fewer tasks than `fslcore.stats.winner_interval` needs are left out.
 
     Returns
     -------
@@ -254,6 +256,8 @@ def chosen_on(
     out = []
     for name, x in candidates.items():
         step = min(size, x.shape[1] // 2)
+        if step < FEWEST_TASKS:
+            continue
         for at in range(0, x.shape[1] - step + 1, step):
             here, other = x[:, at : at + step], np.delete(x, np.s_[at : at + step], axis=1).mean(axis=1)
             found, gap = stats.winner_interval(here, level=level, bounds=(0, 100)), here.mean(axis=1) - other

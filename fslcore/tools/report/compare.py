@@ -13,7 +13,7 @@ import scipy.stats
 
 from ... import stats
 from ...errors import InputError, number
-from ...stats.chosen import RankSets, Winner, joint_means
+from ...stats.chosen import FEWEST_TASKS, RankSets, Winner, joint_means
 from ...stats.intervals import chance_of_equal
 from ...stats.power import powers, smallest_each
 from .tables import DIGITS, MANY
@@ -103,21 +103,21 @@ def with_margin(pairs: pd.DataFrame, margin: float, level: float) -> pd.DataFram
 
 
 class Chosen(NamedTuple):
-    """Methods, the highest mean first, the ranks that each may have, and the interval of the first."""
+    """Methods, the highest mean first, the ranks that each may have, and the interval of the first, if there is one."""
 
     methods: list[str]
     ranks: RankSets
-    winner: Winner
+    winner: Winner | None
 
 
 def chosen(results: Results) -> dict[tuple[str, str], Chosen]:
     """By setting and target, the ranks that methods may have, and the highest mean corrected for its choice.
 
     ``ranks`` (`fslcore.stats.rank_sets`) follow from the pairs that are significant after Holm's correction, and
-    ``winner`` is of `fslcore.stats.winner_interval`. The target is 'new images' of open tasks, 'these images' of closed
-    ones, and '' where it is unknown. A recording has all targets that its tasks show; for new images and new classes
-    the pairs of that target are tested and corrected together. Empty with a ``reference``, for one method, and for more
-    than 40.
+    ``winner`` is of `fslcore.stats.winner_interval`, or None if tasks (or classes, for new ones) are fewer than it
+    needs. The target is 'new images' of open tasks, 'these images' of closed ones, and '' where it is unknown. A
+    recording has all targets that its tasks show; for new images and new classes the pairs of that target are tested
+    and corrected together. Empty with a ``reference``, for one method, and for more than 40.
     """
     out = {}
     for setting, grid in results.grids.items():
@@ -125,18 +125,19 @@ def chosen(results: Results) -> dict[tuple[str, str], Chosen]:
         if results.reference is not None or not 1 < len(methods) <= MANY:
             continue
         target = {"open": TARGETS["images"], "closed": TARGETS["closed"]}.get(drawn, "")
-        verdicts = {target: (pairs.loc[pairs["setting"] == setting, "holm"], (grid.T, None, None))}
+        verdicts = {target: (pairs.loc[pairs["setting"] == setting, "holm"], (grid.T, None, None), np.inf)}
         verdicts |= _of_new(methods, results.three or {}, results.level) if drawn == "closed" else {}
-        for target, (significant, means) in verdicts.items():
+        for target, (significant, means, classes) in verdicts.items():
             better = np.zeros((len(methods), len(methods)), bool)
             better[np.triu_indices(len(methods), 1)] = significant  # of every two the first has the higher mean
-            winner = stats.winner_interval(*means, results.level, (0, 100))
+            enough = min(len(grid), classes) >= FEWEST_TASKS
+            winner = stats.winner_interval(*means, results.level, (0, 100)) if enough else None
             out[setting, target] = Chosen(methods, stats.rank_sets(better), winner)
     return out
 
 
 def _of_new(methods: list[str], three: dict[str, stats.ThreeIntervals], level: float) -> dict[str, tuple]:
-    """For new images and new classes, as far as known: which pairs are significantly different, and joint means."""
+    """For new images and new classes, as far as known: which pairs differ significantly, joint means, classes."""
     single = [three.get(method) for method in methods]
     differences = [three.get(f"{a} − {b}", three.get(f"{b} − {a}")) for a, b in combinations(methods, 2)]
     out = {}
@@ -144,7 +145,7 @@ def _of_new(methods: list[str], three: dict[str, stats.ThreeIntervals], level: f
         with suppress(InputError):  # not known from these tasks
             means = joint_means(single, differences, kind)
             p = stats.holm([getattr(difference, kind).p_value for difference in differences])
-            out[TARGETS[kind]] = p < 1 - level, means
+            out[TARGETS[kind]] = p < 1 - level, means, getattr(single[0], kind).classes or np.inf
     return out
 
 

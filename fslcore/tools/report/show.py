@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...paths import replace_file
+from ...stats.chosen import FEWEST_TASKS
 from .compare import MOST, for_equal_differences, for_power, for_width
 from .runs import run_cells
 from .wording import both_ways, by_pair, of_reference, p_value_text, plus_minus, rank_texts, unnested
@@ -211,9 +212,12 @@ def winners(results: Results) -> list[str]:
     out = []
     for (setting, target), choice in results.chosen.items():
         place = ", ".join(filter(None, [setting if len(results.settings) > 1 else "", target]))
-        winner, sentence = choice.winner, f"{choice.methods[0]} has the highest mean of {len(choice.methods)}, "
-        sentence += f"{winner.mean:.2f} ± {winner.half_width:.2f}; corrected for being chosen on the same tasks, "
-        sentence += f"{winner.low:.2f} to {winner.high:.2f}"
+        winner, sentence = choice.winner, f"{choice.methods[0]} has the highest mean of {len(choice.methods)}"
+        if winner is None:
+            sentence += f"; fewer than {FEWEST_TASKS} tasks or classes are too few to correct it for the choice"
+        else:
+            sentence += f", {winner.mean:.2f} ± {winner.half_width:.2f}; corrected for being chosen on the same tasks, "
+            sentence += f"{winner.low:.2f} to {winner.high:.2f}"
         out.append(f"{sentence} ({place})." if place else f"{sentence}.")
     return out
 
@@ -282,9 +286,7 @@ def _summary_of_runs(results: Results, wide: int) -> list[str]:
         half = f"± {row['new_runs']:5.2f}  {row['runs']:.0f} runs" if row["runs"] > 1 else alone
         lines.append(f"  {method:<{wide}}  {row['mean']:6.2f} {half}{where}")
     if len(pairs):
-        lines.append(
-            f"{pairs['holm'].sum()} of {len(pairs)} pairs of recipes are significantly different (Holm's correction)."
-        )
+        lines.append(f"{pairs['holm'].sum()} of {len(pairs)} pairs of recipes differ significantly (after Holm).")
     return lines + [text.replace("**", "") for text in results.run_reading]
 
 
@@ -308,7 +310,7 @@ def record(results: Results) -> dict:
         "methods": plain.pop("methods"),
         "chosen": [
             {"setting": setting, "target": target, **choice._asdict()}
-            | {"ranks": np.transpose(choice.ranks).tolist(), "winner": asdict(choice.winner)}
+            | {"ranks": np.transpose(choice.ranks).tolist(), "winner": choice.winner and asdict(choice.winner)}
             for (setting, target), choice in results.chosen.items()
         ],
         "ranks": [ranked.record(name) for name, ranked in results.ranks.items()],

@@ -49,8 +49,9 @@ class File:
     bytes : int or None
         Its exact size, if known.
     sha256, md5 : str or None
+        Listed digests: a file with other ones is refused.
     by : tuple of str
-        Sources of these digests. With two or more, they are enforced.
+        Who lists these digests.
     to : str
         Folder in the data set for the file or its unpacked content.
     """
@@ -72,9 +73,10 @@ class File:
         return self.name.endswith((".zip", ".tar.gz", ".tgz"))
 
     @property
-    def enforced(self) -> bool:
-        """Whether its digests are known from two independent sources, so that another file is refused."""
-        return len(self.by) > 1 and bool(self.sha256 or self.md5)
+    def digests(self) -> dict[str, str]:
+        """The listed digests by kind; empty if nobody lists one."""
+        listed = {kind: getattr(self, kind) for kind in LENGTHS}
+        return {kind: digest for kind, digest in listed.items() if digest}
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,16 @@ class DataSet:
     disk: int = 0
     bring: str = ""
     convert: str = ""
-    novel: tuple[int, ...] = ()
+    counts: dict[str, tuple[int, int | str]] = field(default_factory=dict)
+    reader: str = ""
+
+    def miscount(self, split: str, classes: int, images: int) -> str:
+        """The numbers of a split and those listed, if they differ; an empty text otherwise."""
+        listed_classes, listed_images = self.counts.get(split, (classes, images))
+        if classes == listed_classes and listed_images in (images, f"{images / 1000:.1f}k"):
+            return ""
+        expected = f"{listed_images:,}" if isinstance(listed_images, int) else listed_images
+        return f"{split} has {classes:,} classes with {images:,} images, not {listed_classes:,} with {expected}"
 
     @property
     def bytes(self) -> int:
@@ -120,7 +131,7 @@ class Weights:
     by: tuple[str, ...] = ()
     architecture: dict = field(default_factory=dict)
 
-    terms, accept = "", False
+    terms, accept, bring = "", False, ""
 
 
 @dataclass(frozen=True)
@@ -196,10 +207,22 @@ def _data_set(name: str, base: str = "", by: tuple[str, ...] = (), files: Iterab
                 raise InputError(f"{file.name}: {digest} is not a digest of {length} hexadecimal digits")
         _plain(file.name), _plain(file.to)
         listed.append(file)
-    found = DataSet(name, files=tuple(listed), **entry)
-    for inside in (found.path, *found.has):
+    entry = {"reader": name, **entry, "counts": _counts(entry.get("counts", {}))}
+    source = DataSet(name, files=tuple(listed), **entry)
+    for inside in (source.path, *source.has):
         _plain(inside)
-    return found
+    return source
+
+
+def _counts(listed: object) -> dict[str, tuple[int, int | str]]:
+    """Numbers of classes and images by split."""
+    if not isinstance(listed, dict):
+        raise InputError(f"counts = {listed!r}; numbers of classes and images by split are allowed")
+    for split, numbers in listed.items():
+        choice("counts", split, ("novel", "validation", "base"))
+        if not re.fullmatch(r"\[\d+, (\d+|'\d+\.\dk')\]", repr(numbers)):
+            raise InputError(f"counts, {split}: {numbers!r}; [20, 12000] and [20, 12.0k] are allowed forms")
+    return {split: tuple(numbers) for split, numbers in listed.items()}
 
 
 def _tuples(fields: dict) -> dict:

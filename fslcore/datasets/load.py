@@ -139,7 +139,8 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     ------
     InputError
         A size for an embedded data set, whose pixels are fixed; an unknown name (the message lists the known ones) or
-        missing folder, and as for the reader.
+        missing folder; a name of `fetched` with other numbers of classes and images than `fslcore.sources` lists; and
+        as for the reader.
     """
     if size is not None:
         whole("size", size, *SIZES)
@@ -147,6 +148,7 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     if kind:
         settings |= {} if size is None else {"size": size}
         read = load_folder(path, name=spec, **settings) if kind == "folder" else READERS[kind](path, split, **settings)
+        _check_counts(read, spec, split)
         return replace(read if ":" in spec else _called(read, spec), side=size)
     if size is not None:
         raise InputError(f"size = {size}; the pixels of {path} are fixed; {', '.join(forms())} take a size")
@@ -154,6 +156,15 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     if name == "coloured":
         return load_coloured(domain or None, split=split, **settings)
     return load_embedded(name, split=split, domain=domain or None)
+
+
+def _check_counts(images: Images, spec: str, split: str) -> None:
+    """Refuse a data set, fetched or brought, that has other numbers of classes and images than are listed."""
+    source = sources.read().data.get(source_of(spec, split))
+    if source is None or spec != source.reader:
+        return
+    if problem := source.miscount(split, len(images.class_names), len(images)):
+        raise InputError(f"dataset = {spec}; {problem}; NAME:PATH reads a folder whatever it holds")
 
 
 def _called(images: Images, name: str) -> Images:

@@ -228,10 +228,10 @@ def _other_sources(about: dict) -> list[str]:
         if (row["captioner"] is not None, row["rounds"] is not None, row["redrawn"]) != wanted:
             wrong.append(f"captioner, rounds or redrawn of a row of {row['sampling']} tasks")
     for name, sizes in about["classes"].items():
-        of = sources.read().data.get(source_of(name))
-        if of and of.novel and (len(sizes), round(sum(sizes), -2)) != of.novel:
-            there = f"{len(sizes)} classes with {sum(sizes):,} images"
-            wrong.append(f"{shown(name)}: {there}, not {of.novel[0]} with about {of.novel[1]:,}")
+        source = sources.read().data.get(source_of(name))
+        problem = source.miscount("novel", len(sizes), sum(sizes)) if source and source.reader == name else ""
+        if problem:
+            wrong.append(f"{shown(name)}: {problem}")
     return wrong or [
         f"no digest of {shown(row[column])}"
         for kind, column, name in (("data", "dataset", source_of), ("weights", "backbone", plain))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from fslcore.tools import download
 from fslcore.tools.report import released
 
 from .judging import Trap, fill, fine, fslcore, judge, row, split
@@ -61,8 +62,9 @@ def test_the_command(arguments, words, monkeypatch):
         row("a folder in the place of the list", Path.mkdir, None, "x/", "registry.txt"),
     ],
 )
-def test_fetching(registry, there, url, expected):
+def test_fetching(registry, there, url, expected, monkeypatch):
     """Files of this folder, by their path, in place of the network: what cannot be had there is named."""
+    monkeypatch.setattr(download, "WAITS", ())
     Path("got").mkdir()
     fill("registry.txt", registry)
     if there:

@@ -106,10 +106,10 @@ def manifest(paper: str, server, folder: Path, data: Path) -> Path:
     made["data"] = {name: made["data"][name] for name in makers}
     for name, entry in made["data"].items():
         by_hand = "files" not in entry
-        entry.pop("novel", None)  # of the real data
         root = (data if by_hand else folder) / name
         root.mkdir(parents=True)
         makers[name](root)
+        entry["counts"] = of_fetch()["own_counts"](name, entry, root)
         if by_hand:
             continue
         base = entry.pop("base", "")

@@ -361,11 +361,11 @@ def test_data_that_a_person_brought_are_known_by_their_number_alone(run, tmp_pat
     finally:
         record.write_text(kept)
     assert contributed.load(path).about["data"] == {"dtd": {}}
-    manifest(novel=[7, 100])  # 140, to the nearest hundred
+    manifest(counts={"novel": [7, "0.1k"]})  # 140, to the nearest hundred
     assert contributed.load(path).images == {"dtd": 140}
-    for novel in ([8, 100], [7, 200]):
-        manifest(novel=novel)
-        with pytest.raises(InputError, match=f"7 classes with 140 images, not {novel[0]} with about {novel[1]}"):
+    for classes, images in ([8, "0.1k"], [7, "0.2k"], [7, 139]):
+        manifest(counts={"novel": [classes, images]})
+        with pytest.raises(InputError, match=f"7 classes with 140 images, not {classes} with {images}"):
             contributed.load(path)
 
 

@@ -5,6 +5,7 @@ import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import torch
 
 from fslcore.errors import InputError
 from fslcore.evaluation import COLUMNS, write_table
-from fslcore.tools import report
+from fslcore.tools import download, report
 from fslcore.tools.cli import app
 from fslcore.tools.report import released
 
@@ -22,8 +23,13 @@ NAMES = [f"{s}-shot/{b}/{m}/vgg_flower.pt" for s in (1, 5) for b in ("clip", "di
 
 
 class Quiet(SimpleHTTPRequestHandler):
+    busy: ClassVar[list[int]] = []  # status codes of the next answers
+
     def log_message(self, *_):
         pass
+
+    def do_GET(self):
+        return self.send_error(self.busy.pop()) if self.busy else super().do_GET()
 
 
 def put(folder, names, tasks=7):
@@ -75,10 +81,16 @@ def test_a_wrong_digest_leaves_nothing_behind(copy, server, tmp_path):
     assert files(tmp_path / "to") == [NAMES[0]]
 
 
+def test_a_busy_server_is_asked_again(copy, server, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "WAITS", (0, 0))
+    monkeypatch.setattr(Quiet, "busy", [503, 429])
+    assert files(released.fetch(tmp_path / "to", url=server, registry=copy[1])) == sorted(NAMES)
+
+
 def test_a_file_that_is_not_there(copy, server, tmp_path):
     folder, registry = copy
     (folder / NAMES[0]).unlink()
-    with pytest.raises(InputError, match=rf"{NAMES[0]} cannot be fetched \(HTTPError\)"):
+    with pytest.raises(InputError, match=rf"{NAMES[0]}: it answers 404 File not found; fslcore run"):
         released.fetch(tmp_path / "to", url=server, registry=registry)
     assert files(tmp_path / "to") == []
 
@@ -98,6 +110,7 @@ def test_a_list_of_files_that_is_none(tmp_path, content):
 def test_without_a_network_the_command_says_how_to_name_a_folder(tmp_path, capsys, monkeypatch):
     nowhere = {**released.fetch.__kwdefaults__, "url": "http://127.0.0.1:9/"}
     monkeypatch.setattr(released.fetch, "__kwdefaults__", nowhere)
+    monkeypatch.setattr(download, "WAITS", ())
     assert app.main(["fetch", "oops-benchmark", "--folder", str(tmp_path / "to")]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("fslcore: oops-benchmark: ") and "-p released FOLDER" in error

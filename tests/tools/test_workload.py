@@ -325,6 +325,11 @@ def test_a_profile_of_a_paper_says_what_is_to_be_trained_and_captioned(tmp_path,
         for row in rows:
             Image.new("RGB", (84, 84)).save(tmp_path / "cub-fewstab" / "images" / row.partition(",")[0])
     workload._source.cache_clear()
+    with pytest.raises(InputError, match=r"cub\?splits=fewstab; novel has 2 classes with 6 images, not 50 with 3.0k"):
+        workload.reckon(PROFILES / "fewstab.yml")
+    text = sources.SHIPPED.read_text("utf-8").replace("novel: [50, 3.0k]", "novel: [2, 6]")
+    (tmp_path / "sources.yml").write_text(text)
+    monkeypatch.setenv("FSLCORE_SOURCES", str(tmp_path / "sources.yml"))
     images = workload.reckon(PROFILES / "fewstab.yml").images
     assert images.pop("cub?splits=fewstab") == (6, "data")  # not OOPS' count
     assert images == {"miniimagenet": (12_000, "papers"), "tieredimagenet": (206_200, "papers")}  # of Table S1

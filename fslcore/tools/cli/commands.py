@@ -488,7 +488,7 @@ def fetch(options: argparse.Namespace) -> None:
     if wanted:
         from .. import fetch
 
-        found = fetch.fetch(wanted, accept=options.accept_terms, given=options.given, progress=progress)
+        found = fetch.fetch(wanted, accept=options.accept_terms, downloads=options.given, progress=progress)
         print(*found, sep="\n")
     if RELEASED in options.what:
         from ..report import released

@@ -7,9 +7,8 @@ them, or a copy of them that the user has, into a results table.
 from __future__ import annotations
 
 import hashlib
-from http.client import HTTPException
+import os
 from pathlib import Path
-from urllib.request import urlopen
 
 import numpy as np
 import pandas as pd
@@ -19,14 +18,14 @@ from tqdm import tqdm
 from ... import store
 from ...errors import InputError
 from ...evaluation import COLUMNS
-from ...paths import DATA, check_zip, load_tensors, replace_file
+from ...paths import DATA, check_zip, load_tensors
+from ..download import download, http_client
 
 __all__ = ["fetch", "read"]
 
 COMMIT = "bd7ea17ac2b6065341d1d8177e6c168af3da9da5"
 URL = f"https://github.com/RafLaf/FSL-benchmark-again/raw/{COMMIT}/results/benchmark/"
 REGISTRY = DATA / "published" / "oops_benchmark.txt"  # path and SHA-256 of each of the 324 files
-TIMEOUT = 60  # seconds without an answer
 QUERIES = {1: 1, 5: 5, 10: 7}  # by shots (OOPS, section 4.1.1)
 LEARNERS = {"LR": "lr", "NCC": "ncc", "finetune": "ft", "matchingnet": "matchingnet"}
 
@@ -53,8 +52,8 @@ def fetch(folder: Path | None = None, *, url: str = URL, registry: Path = REGIST
     Raises
     ------
     InputError
-        No connection, no list of files, or a file whose digest is another; nothing is kept of that file, and what
-        came before it stays.
+        No list of files; a file whose digest is another; and as for `fslcore.tools.download.download`. Files that came
+        before it stay.
     """
     folder = folder or _cached()
     try:
@@ -62,21 +61,22 @@ def fetch(folder: Path | None = None, *, url: str = URL, registry: Path = REGIST
     except (OSError, ValueError) as error:
         told = getattr(error, "strerror", None) or error
         raise InputError(f"oops-benchmark: {registry} is no list of files ({told})") from None
-    for name, digest in tqdm(listed.items(), desc="oops-benchmark", unit="file", disable=not progress):
-        file = folder / name
-        if file.is_file() and _digest(file.read_bytes()) == digest:
-            continue
-        try:
-            with urlopen(url + name, timeout=TIMEOUT) as answer:
-                content = answer.read()
-        except (OSError, HTTPException, ValueError) as error:  # of an address that is none
-            raise InputError(
-                f"oops-benchmark: {url}{name} cannot be fetched ({type(error).__name__}); if you have the files, "
-                "name their folder: fslcore run benchmark -p released FOLDER"
-            ) from None
-        if _digest(content) != digest:
-            raise InputError(f"oops-benchmark: {url}{name} does not have the SHA-256 in {registry.name}")
-        replace_file(file, lambda part, content=content: part.write_bytes(content))
+    with http_client() as client:
+        for name, digest in tqdm(listed.items(), desc="oops-benchmark", unit="file", disable=not progress):
+            file = folder / name
+            if file.is_file() and _digest(file.read_bytes()) == digest:
+                continue
+            file.parent.mkdir(parents=True, exist_ok=True)
+            unchecked = file.with_name(f"{file.name}.unchecked")
+            try:
+                download(client, [url + name], unchecked)
+            except InputError as error:
+                advice = "fslcore run benchmark -p released FOLDER reads files that you have"
+                raise InputError(f"oops-benchmark: {error}; {advice}") from None
+            if _digest(unchecked.read_bytes()) != digest:
+                unchecked.unlink()
+                raise InputError(f"oops-benchmark: {url}{name} does not have the SHA-256 in {registry.name}")
+            os.replace(unchecked, file)
     return folder
 
 

@@ -12,6 +12,7 @@ from fslcore.tools.report.figures import CAP, COLOURS, LINES, MARKERS
 from ..figures import plain_ticks
 
 __all__ = [
+    "class_weights",
     "conclusive_bars",
     "crossover",
     "margins",
@@ -55,6 +56,29 @@ def crossover(ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_ta
     ax.annotate("open narrower", (sizes[0], 0.78), fontsize=10)
     ax.set(xscale="log", yscale="log", xlabel="number of test images, CN", ylabel="half-width, open / closed (ratio)")
     ax.legend()
+    return figure
+
+
+def class_weights(weights: pd.DataFrame, coverage: pd.DataFrame, level: float) -> plt.Figure:
+    """Weight of each class in open tasks by data set, and how often intervals contain the mean of equal weights.
+
+    ``weights`` and ``coverage`` as `fslbook.oops.class_weights` gives them.
+    """
+    names = list(weights["dataset"].unique())
+    figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 4.2), sharey=True, layout="constrained")
+    scattered = np.random.default_rng(0).uniform(-0.25, 0.25, len(weights))
+    rows = weights["dataset"].map(names.index)
+    left.axvline(1, color="black", linewidth=1)
+    left.scatter(weights["weight"], rows + scattered, s=12, alpha=0.5, color=COLOURS[0])
+    left.set(xscale="log", xlabel="weight of a class (1: the average)", yticks=range(len(names)), yticklabels=names)
+    plain_ticks(left.xaxis)
+    right.axvline(100 * level, color="black", linewidth=1)
+    for i, (drawn, part) in enumerate(coverage.groupby("drawn", sort=False)):
+        right.plot(part["share"], part["dataset"].map(names.index), MARKERS[i], color=COLOURS[i], label=drawn)
+    right.set(xlim=(-3, 103), xlabel="intervals with the mean (%)")
+    left.invert_yaxis()
+    if len(coverage):
+        right.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, fontsize=9)
     return figure
 
 

@@ -29,7 +29,7 @@ book: .venv/ready
 # Wants a GPU and a network; stopped, it goes on from where it was.
 CAPTIONED := miniimagenet tieredimagenet 'cub?splits=fewstab'
 paper: .venv/ready $(if $(filter fewstab,$(PAPER)),.venv/captions)
-	$(BIN)/fslcore fetch $(PAPER) $(if $(ACCEPT),--accept-terms)
+	$(BIN)/fslcore fetch $(PAPER) --complete $(if $(ACCEPT),--accept-terms)
 	$(BIN)/fslcore plan-run profiles/$(PAPER).yml
 	$(if $(filter evaluators fewstab,$(PAPER)),$(BIN)/fslcore train --paper $(PAPER))
 	$(if $(filter fewstab,$(PAPER)),for by in vit-gpt2 blip-large; do $(BIN)/fslcore caption $(CAPTIONED) --captioner $$by --size 384 || exit 1; done)

@@ -68,6 +68,7 @@ def fetch(
     wanted: Iterable[str],
     *,
     accept: bool = False,
+    complete: bool = False,
     downloads: Path | None = None,
     progress: bool = False,
     say: Callable[[str], object] = print,
@@ -80,6 +81,8 @@ def fetch(
         `names`.
     accept : bool
         Whether the terms are accepted, if they limit the use.
+    complete : bool
+        Whether a member of a group that has to be brought is an error, as a name given by itself is.
     downloads : Path, optional
         A folder of downloaded files, by their names at the source: files found there are not fetched.
     progress : bool
@@ -91,7 +94,7 @@ def fetch(
     -------
     list of Path
         One folder per data set, one file (for captioners: folder) for weights. Members of a group that have to be
-        brought are left out, and named by ``say``.
+        brought are left out, and named by ``say``, unless ``complete``.
 
     Raises
     ------
@@ -115,6 +118,8 @@ def fetch(
         for line in described(source):
             say(line)
     coming = [source for source in missing.values() if not _is_brought(source, downloads)]
+    if absent := [name for name in missing if missing[name] not in coming and (complete or name not in optional)]:
+        raise InputError(f"{', '.join(absent)}: has to be brought, as said above, to {sources.data_folder()}")
     _check_terms(coming, accept)
     if data := [source for source in coming if isinstance(source, DataSet)]:
         check_folder(sources.data_folder(), "FSLCORE_DATA")
@@ -124,10 +129,8 @@ def fetch(
             paths[name] = _weights(source, progress, say)
         elif source in coming:
             paths[name] = _data_set(source, downloads, progress, say)
-        elif name in optional:
-            say(f"{name}: not available; it has to be brought")
         else:
-            raise InputError(f"{name}: it has to be brought, as said above, to {sources.data_folder(name)}")
+            say(f"{name}: not available; it has to be brought")
     return [paths[name] for name in chosen if name in paths]
 
 
@@ -153,9 +156,8 @@ def _check_terms(coming: list[DataSet | Weights], accept: bool) -> None:
 
 def _is_brought(source: DataSet | Weights, downloads: Path | None) -> bool:
     """Whether nothing of it can be fetched; files of such a data set may still be in the named folder."""
-    if not source.bring:
-        return False
-    return not (downloads and source.files and all((downloads / file.name).is_file() for file in source.files))
+    given = downloads and source.files and all((downloads / file.name).is_file() for file in source.files)
+    return bool(source.bring) and not given
 
 
 def room(wanted: list[DataSet]) -> None:

@@ -193,7 +193,7 @@ def commands(paper: str, brought: Path) -> list[list[str]]:
     limits += ["--quiet", "rules"]
     given = ["--from", str(brought)] if brought.is_dir() else []
     found = [
-        [*fslcore, "fetch", paper, "--accept-terms", *given, "--quiet"],
+        [*fslcore, "fetch", paper, "--complete", "--accept-terms", *given, "--quiet"],
         [*fslcore, "plan-run", "small.yml"],
     ]
     if paper in TRAINED:

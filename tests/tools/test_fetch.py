@@ -374,9 +374,7 @@ def test_cifar_fs_is_read_from_the_binary_form(here):
 def test_what_has_to_be_brought_is_named_and_known_once_it_is_there(here, mirror, server, tmp_path, capsys):
     assert app.main(["fetch", "fungi", "--accept-terms"]) == 2
     out, err = capsys.readouterr()
-    assert (
-        "answer 403 since December 2024" in out and f"where to: {here / 'fungi'}" in out and "fungi: it has to" in err
-    )
+    assert "answer 403 since December 2024" in out and f"where to: {here / 'fungi'}" in out and "fungi: has to" in err
     (tmp_path / "downloads").mkdir()
     for name in ("fungi_train_val.tgz", "train_val_annotations.tgz"):
         (tmp_path / "downloads" / name).write_bytes(server.files[f"/fungi/{name}"])
@@ -401,6 +399,17 @@ def test_a_group_leaves_out_what_has_to_be_brought(here, mirror, tmp_path, monke
     assert capsys.readouterr().err == "fslcore: dtd: read the terms above; --accept-terms accepts them\n"
     assert app.main(["fetch", "oops", "--accept-terms", "--quiet"]) == 0
     assert "fungi: not available; it has to be brought" in capsys.readouterr().out and (here / "omniglot").is_dir()
+
+
+@pytest.mark.parametrize("words", [["dtd", "fungi"], ["oops", "--complete"]], ids=" ".join)
+def test_nothing_is_downloaded_where_what_has_to_be_brought_is_needed(
+    here, mirror, tmp_path, monkeypatch, capsys, words
+):
+    small = {**SHIPPED, "data": mirror.data, "weights": {}, "groups": {"oops": ["dtd", "fungi"]}}
+    (tmp_path / "small.yml").write_text(yaml.safe_dump(small))
+    monkeypatch.setenv("FSLCORE_SOURCES", str(tmp_path / "small.yml"))
+    assert app.main(["fetch", *words, "--accept-terms", "--quiet"]) == 2 and not here.exists()
+    assert capsys.readouterr().err.startswith("fslcore: fungi: has to be brought")
 
 
 # ---------------------------------------------------------------- faults of the network

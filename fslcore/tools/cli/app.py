@@ -312,8 +312,8 @@ def _data_commands(command: Callable) -> None:
     text = "data sets and weights by name; oops, evaluators, fewstab: all of that paper; oops-benchmark: its results"
     add("what", nargs="+", type=name_of("what", commands.fetchable), action=Once, help=text)
     add("--accept-terms", action="store_true", help="accept the printed licences and terms, if they limit the use")
-    text = "a folder of downloaded files, which are not fetched again"
-    add("--from", dest="given", type=path_of("from"), metavar="FOLDER", help=text)
+    add("--complete", action="store_true", help="download nothing if a member of a group has to be brought")
+    add("--from", dest="given", type=path_of("from"), metavar="FOLDER", help="a folder of files downloaded before")
     add("--folder", type=path_of("folder"), help="folder for oops-benchmark (the cache)")
 
     add = command("pack", commands.pack)

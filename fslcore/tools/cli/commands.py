@@ -488,8 +488,8 @@ def fetch(options: argparse.Namespace) -> None:
     if wanted:
         from .. import fetch
 
-        found = fetch.fetch(wanted, accept=options.accept_terms, downloads=options.given, progress=progress)
-        print(*found, sep="\n")
+        settings = dict(accept=options.accept_terms, complete=options.complete, downloads=options.given)
+        print(*fetch.fetch(wanted, progress=progress, **settings), sep="\n")
     if RELEASED in options.what:
         from ..report import released
 

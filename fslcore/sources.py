@@ -131,7 +131,7 @@ class Weights:
     by: tuple[str, ...] = ()
     architecture: dict = field(default_factory=dict)
 
-    terms, accept, bring = "", False, ""
+    terms, accept, bring, files = "", False, "", ()
 
 
 @dataclass(frozen=True)

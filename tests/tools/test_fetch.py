@@ -913,6 +913,11 @@ def test_weights_come_by_revision_and_digest_from_the_hub_that_is_named(here, se
     assert not [path for path, _ in server.log if "tf_model" in path or "/main/" in path]
 
 
+def test_a_folder_of_files_may_be_named_where_weights_are_fetched(here, server, hub, tmp_path):
+    done = from_hub(server, tmp_path, hub, "-m", "fslcore", "fetch", "dino", "--from", str(tmp_path), "--quiet")
+    assert done.returncode == 0, done.stderr
+
+
 def test_weights_that_are_not_there_or_others_are_refused(here, server, hub, tmp_path):
     wrong = {**hub, "dino": {**hub["dino"], "sha256": "0" * 64}}
     done = from_hub(server, tmp_path, wrong, "-m", "fslcore", "fetch", "dino", "--quiet")

@@ -85,7 +85,7 @@ BESIDE = {  # chapters with live cells beside printed ones: how many tables, and
     "selection": (2, ("CIFAR-FS", "miniImageNet", "Meta-Album")),
     "ten-learners": (1, ("miniimagenet", "tieredimagenet", "cub")),
     "spurious-bias": (3, ("miniimagenet", "tieredimagenet", "cub")),
-    "captioners-and-tasks": (5, ("miniimagenet", "tieredimagenet", "cub")),
+    "captioners-and-tasks": (6, ("miniimagenet", "tieredimagenet", "cub")),
 }
 
 
